@@ -1,0 +1,1 @@
+"""Learn whom to pair with whom: the algorithms of matching bandits, right and fast."""

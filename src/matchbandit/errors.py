@@ -1,0 +1,33 @@
+"""What went wrong, in words that a user can act on."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from numbers import Integral, Real
+
+
+class MatchbanditError(ValueError):
+    """A mistake that the caller can mend: the message names the thing, the value and the way out."""
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> MatchbanditError:
+    """The error for a name that is not among the known ones.
+
+    >>> print(unknown("policy", "pair-elm", ["pair-elim", "uts"]))
+    unknown policy 'pair-elm'; did you mean 'pair-elim'? Known: pair-elim, uts.
+    """
+    names = list(known)
+    near = get_close_matches(str(name), names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    listed = f"Known: {', '.join(names)}." if names else "None exist here."
+    return MatchbanditError(f"unknown {kind} {str(name)!r}{hint} {listed}")
+
+
+def whole_number(name: str, value: object, *, least: int, most: int | None = None, way_out: str = "") -> int:
+    """The value as an int, or an error that says what it must be; 2e6 passes, 2.5 and True do not."""
+    bounds = f"at least {least}" if most is None else f"between {least} and {most}"
+    whole = isinstance(value, Real) and not isinstance(value, bool) and value == value // 1
+    if whole and (isinstance(value, Integral) or abs(float(value)) < float("inf")):  # type: ignore[arg-type]
+        number = int(value)  # type: ignore[call-overload]
+        if number >= least and (most is None or number <= most):
+            return int(number)
+    raise MatchbanditError(f"{name} must be a whole number, {bounds}; got {value!r}. {way_out}".rstrip())

@@ -1,0 +1,168 @@
+"""Who can meet whom, and how a pair or a matching is written down.
+
+A pair is two items, `(i, j)`: row i and column j of a bipartite graph, or players i < j of a monopartite one.
+Pairs travel as int arrays of shape (k, 2). Inside the library each pair also has a number, its *edge*.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from matchbandit.errors import MatchbanditError, unknown, whole_number
+
+Pairs = NDArray[np.int64]
+Edges = NDArray[np.int64]
+Selection = Literal["pair", "matching"]
+
+
+@dataclass(frozen=True)
+class Graph(ABC):
+    """The items and the pairs that they can form."""
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """The shape of a matrix with an entry for each pair."""
+
+    @property
+    @abstractmethod
+    def matching_size(self) -> int:
+        """How many pairs a largest matching has."""
+
+    @cached_property
+    @abstractmethod
+    def pairs(self) -> Pairs:
+        """All pairs, in the order of their edges."""
+
+    @abstractmethod
+    def _edges(self, pairs: Pairs) -> Edges:
+        """The edges of pairs that are known to be valid."""
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.pairs)
+
+    def edges(self, pairs: ArrayLike) -> Edges:
+        """The edge of each pair; players may come in either order.
+
+        >>> monopartite(4).edges([(0, 1), (3, 2)]).tolist()
+        [0, 5]
+        """
+        given = np.asarray(pairs)
+        if given.ndim != 2 or given.shape[1] != 2 or not np.issubdtype(given.dtype, np.integer):
+            raise MatchbanditError(
+                f"pairs must be whole numbers of shape (k, 2), as ask() gives them; "
+                f"got shape {given.shape} of {given.dtype}."
+            )
+        if self.kind == "monopartite":
+            given = np.sort(given, axis=1)
+        bad = (given < 0).any(axis=1) | (given >= np.array(self.shape)).any(axis=1)
+        if self.kind == "monopartite":
+            bad |= given[:, 0] == given[:, 1]
+        if bad.any():
+            first = tuple(np.asarray(pairs)[bad][0].tolist())
+            raise MatchbanditError(f"{first} is not a pair of {self}. Items are numbered from 0.")
+        return self._edges(given.astype(np.int64))
+
+    def matrix(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values given per edge (last axis) as a matrix over the pairs; entries that are no pair are 0."""
+        out = np.zeros((*values.shape[:-1], *self.shape), dtype=values.dtype)
+        out[..., self.pairs[:, 0], self.pairs[:, 1]] = values
+        return out
+
+    def describe(self) -> dict[str, Any]:
+        """The graph as plain data; `graph_from` reads it back."""
+        return {"kind": self.kind, "shape": list(self.shape)}
+
+
+@dataclass(frozen=True)
+class BipartiteGraph(Graph):
+    """Every row can meet every column."""
+
+    n_rows: int
+    n_columns: int
+    kind: ClassVar[str] = "bipartite"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows × columns."""
+        return self.n_rows, self.n_columns
+
+    @property
+    def matching_size(self) -> int:
+        """The smaller side is fully matched."""
+        return min(self.shape)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """All pairs, row by row."""
+        return np.stack(np.divmod(np.arange(self.n_rows * self.n_columns), self.n_columns), axis=1)
+
+    def _edges(self, pairs: Pairs) -> Edges:
+        return pairs[:, 0] * self.n_columns + pairs[:, 1]
+
+    def __str__(self) -> str:
+        """Short words for error messages."""
+        return f"bipartite {self.n_rows}×{self.n_columns}"
+
+
+@dataclass(frozen=True)
+class MonopartiteGraph(Graph):
+    """Every player can meet every other player."""
+
+    n_items: int
+    kind: ClassVar[str] = "monopartite"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Players × players; a pair stands at (i, j) with i < j."""
+        return self.n_items, self.n_items
+
+    @property
+    def matching_size(self) -> int:
+        """Half of the players; one sits out if their number is odd."""
+        return self.n_items // 2
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """All pairs i < j, in lexicographic order."""
+        return np.stack(np.triu_indices(self.n_items, k=1), axis=1).astype(np.int64)
+
+    def _edges(self, pairs: Pairs) -> Edges:
+        i, j = pairs[:, 0], pairs[:, 1]
+        return i * (2 * self.n_items - i - 1) // 2 + (j - i - 1)
+
+    def __str__(self) -> str:
+        """Short words for error messages."""
+        return f"monopartite with {self.n_items} players"
+
+
+def bipartite(n_rows: int, n_columns: int) -> BipartiteGraph:
+    """The graph of n_rows rows and n_columns columns."""
+    way_out = "A bipartite graph needs an item on each side."
+    return BipartiteGraph(
+        whole_number("n_rows", n_rows, least=1, way_out=way_out),
+        whole_number("n_columns", n_columns, least=1, way_out=way_out),
+    )
+
+
+def monopartite(n_items: int) -> MonopartiteGraph:
+    """The graph of n_items players."""
+    return MonopartiteGraph(whole_number("n_items", n_items, least=2, way_out="A pair needs two players."))
+
+
+def graph_from(description: dict[str, Any]) -> Graph:
+    """The graph that `describe` described."""
+    kind, shape = description["kind"], description["shape"]
+    if kind == "bipartite":
+        return bipartite(*shape)
+    if kind == "monopartite":
+        return monopartite(shape[0])
+    raise unknown("graph", kind, ["bipartite", "monopartite"])

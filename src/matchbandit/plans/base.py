@@ -1,0 +1,64 @@
+"""The contract of a plan, and the tally of what came of it.
+
+A plan is a sequence of *sweeps*, each of the same number of rounds. Only between two sweeps may the policy decide.
+Each play is booked in a *cell*: a policy with several ledgers has several cells for the same pair.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchbandit.graphs import Edges
+from matchbandit.rewards import Counts, Floats
+
+Cells = NDArray[np.int64]
+
+
+@dataclass
+class Tally:
+    """How often each cell was played in whole sweeps of a plan, and how much it paid."""
+
+    sweeps: int
+    counts: Counts
+    sums: Floats
+
+    @classmethod
+    def empty(cls, n_cells: int) -> "Tally":
+        """Nothing played yet."""
+        return cls(0, np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells))
+
+    def add(self, more: "Tally") -> None:
+        """Book what further sweeps brought."""
+        self.sweeps += more.sweeps
+        self.counts += more.counts
+        self.sums += more.sums
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(ABC):
+    """What a policy will play until it next decides: round by round, or all its counts at once."""
+
+    edges: Edges
+    """The pair that each cell plays."""
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """How many rounds a sweep has."""
+
+    @abstractmethod
+    def sweep(self, number: int, rng: np.random.Generator) -> Cells:
+        """The cells of every round of the sweep of this number (from 0), shape (length, pairs a round)."""
+
+    @abstractmethod
+    def due(self, pending: Tally) -> bool:
+        """Does the policy want to decide, after these whole sweeps?"""
+
+    @abstractmethod
+    def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
+        """How many sweeps follow until the policy decides, at most `most`, and how often they play each cell.
+
+        Drawn at once, with exactly the law of playing sweep by sweep after the `pending` ones.
+        """

@@ -1,0 +1,102 @@
+"""Every active row against a random column, then every active column against a random row, again and again."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchbandit.plans.base import Cells, Plan, Tally
+from matchbandit.plans.race import race, undecided
+from matchbandit.rewards import Counts, Floats
+
+Items = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side's items as the opponents of the other side's."""
+
+    heirs: Items
+    """The active item that stands in for each item; an active item stands for itself."""
+    needs: Counts | None
+    """How often each active item must still come up as an opponent until that asks for a decision (None: never)."""
+
+    @cached_property
+    def active(self) -> Items:
+        """The items that play, in index order."""
+        return np.unique(self.heirs)
+
+    @cached_property
+    def chances(self) -> Floats:
+        """How likely each active item is to be drawn: eliminated items leave their weight to their heirs."""
+        return np.bincount(self.heirs)[self.active] / len(self.heirs)
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """The opponent of one sweep."""
+        return int(self.heirs[rng.integers(len(self.heirs))])
+
+
+@dataclass(frozen=True, eq=False)
+class Sweeps(Plan):
+    """The sweeps of Pair-Elim and Rank1Elim, up to the first count that is to be checked.
+
+    Cells have the shape (2, N, M): the row ledger, then the column ledger. A sweep draws a column and plays every
+    active row against it, in index order, for the row ledger; then it draws a row and plays every active column
+    against it for the column ledger. The policy decides when some opponent has met its need, and after `limit` sweeps
+    at the latest.
+    """
+
+    rows: Side
+    columns: Side
+    limit: int
+
+    @property
+    def length(self) -> int:
+        """A round for each active row and each active column."""
+        return len(self.rows.active) + len(self.columns.active)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape of the cells."""
+        return 2, len(self.rows.heirs), len(self.columns.heirs)
+
+    def sweep(self, number: int, rng: np.random.Generator) -> Cells:
+        """Draw the two opponents and list who meets them."""
+        _, n_rows, n_columns = self.shape
+        column, row = self.columns.draw(rng), self.rows.draw(rng)
+        row_half = self.rows.active * n_columns + column
+        column_half = (n_rows + row) * n_columns + self.columns.active
+        return np.concatenate([row_half, column_half])[:, None]
+
+    def due(self, pending: Tally) -> bool:
+        """Has an opponent met its need, or is the limit reached?"""
+        if pending.sweeps >= self.limit:
+            return True
+        pairs = ((self.columns, self._met_columns(pending)), (self.rows, self._met_rows(pending)))
+        return any(side.needs is not None and bool((met >= side.needs).any()) for side, met in pairs)
+
+    def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
+        """Two independent races; the sweeps end with the one that is won first."""
+        most = min(most, self.limit - pending.sweeps)
+        sides = (self.columns, self.rows)
+        met = (self._met_columns(pending), self._met_rows(pending))
+        needs = [None if s.needs is None else s.needs - m for s, m in zip(sides, met, strict=True)]
+        drawn = [race(s.chances, n, most, rng) for s, n in zip(sides, needs, strict=True)]
+        sweeps = min(int(d.sum()) for d in drawn)
+        for k, side in enumerate(sides):
+            if drawn[k].sum() > sweeps:
+                drawn[k] = undecided(side.chances, needs[k], sweeps, rng)
+        counts = np.zeros(self.shape, dtype=np.int64)
+        counts[0][np.ix_(self.rows.active, self.columns.active)] = drawn[0]
+        counts[1][np.ix_(self.rows.active, self.columns.active)] = drawn[1][:, None]
+        return sweeps, counts.ravel()
+
+    def _met_columns(self, pending: Tally) -> Counts:
+        """How often each active column was the opponent: any active row has met it so often."""
+        counts = pending.counts.reshape(self.shape)
+        return np.asarray(counts[0, self.rows.active[0], self.columns.active])
+
+    def _met_rows(self, pending: Tally) -> Counts:
+        counts = pending.counts.reshape(self.shape)
+        return np.asarray(counts[1, self.rows.active, self.columns.active[0]])

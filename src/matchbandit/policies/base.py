@@ -1,0 +1,239 @@
+"""The one contract: ask for the pairs of a round, tell what came back."""
+
+import inspect
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.policies.packing import pack, unpack
+from matchbandit.rewards import Floats, RewardLaw
+
+STATE_VERSION = 1
+Goal = Literal["regret", "identification"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that a policy may know: who can meet whom, the law's public face, the horizon if there is one."""
+
+    graph: Graph
+    rewards: RewardLaw
+    horizon: int | None
+
+    def describe(self) -> dict[str, Any]:
+        """The setting as plain data."""
+        return {
+            "graph": self.graph.describe(),
+            "rewards": self.rewards.describe(),
+            "horizon": self.horizon,
+        }
+
+
+class Policy(ABC):
+    """Decides whom to pair, round after round, from the rewards of the pairs that it played.
+
+    A subclass names itself and what it fits, and takes its options as keyword arguments after setting and rng.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    reference: ClassVar[str]
+    """Where the algorithm comes from."""
+    graphs: ClassVar[tuple[str, ...]] = ("bipartite", "monopartite")
+    selections: ClassVar[tuple[Selection, ...]]
+    goals: ClassVar[tuple[Goal, ...]] = ("regret",)
+    unit_rewards: ClassVar[bool] = False
+    """It needs rewards in [0, 1]."""
+    needs_horizon: ClassVar[bool] = False
+    gives_byes: ClassVar[bool] = False
+    """It plays matchings of an odd number of players."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        selection: Selection | None = None,
+        **options: Any,
+    ) -> None:
+        """Refuse a setting that does not fit; subclasses hand all their options on, so that a state can name them."""
+        self.setting = setting
+        self.rng = rng
+        self.selection: Selection = self._selection(selection)
+        self.options = options if len(self.selections) == 1 else {"selection": self.selection, **options}
+        self.rounds = 0
+        """Rounds told so far."""
+        self._asked: Edges | None = None
+        self._refuse_misfit()
+
+    @property
+    def graph(self) -> Graph:
+        """Who can meet whom."""
+        return self.setting.graph
+
+    @property
+    def round_size(self) -> int:
+        """How many pairs a round has."""
+        return 1 if self.selection == "pair" else self.graph.matching_size
+
+    @property
+    def done(self) -> bool:
+        """Is identification finished?"""
+        return False
+
+    def ask(self) -> Pairs:
+        """The pairs of the next round, shape (k, 2); the same until they are told."""
+        if self._asked is None:
+            self._asked = self._next()
+        return self.graph.pairs[self._asked]
+
+    def tell(self, pairs: ArrayLike, rewards: ArrayLike) -> None:
+        """What came back for the pairs asked, in any order, once; NaN where a pair did not take place."""
+        if self._asked is None:
+            raise MatchbanditError(
+                "no round is open: it was told already, or never asked. Call ask() before each tell()."
+            )
+        received = self._in_order(self._asked, pairs, rewards)
+        asked, self._asked = self._asked, None
+        self.rounds += 1
+        self._receive(asked, received)
+
+    @abstractmethod
+    def recommend(self) -> Pairs:
+        """The best guess now: one pair, or a matching."""
+
+    def explain(self) -> dict[str, Any]:
+        """Why it plays what it plays, as plain data."""
+        return {
+            "policy": self.name,
+            "options": dict(self.options),
+            "selection": self.selection,
+            "rounds": self.rounds,
+            "recommendation": self.recommend().tolist(),
+            **self._reasons(),
+        }
+
+    def state(self) -> dict[str, Any]:
+        """All that it remembers, as plain JSON data; `load` restores it to the bit."""
+        return {
+            "matchbandit": STATE_VERSION,
+            "policy": self.name,
+            "options": pack(self.options),
+            "setting": self.setting.describe(),
+            "rounds": self.rounds,
+            "asked": pack(self._asked),
+            "random": pack(self.rng.bit_generator.state),
+            "memory": pack(self._memory()),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue from a state that a policy of the same name, options and setting has given."""
+        mine = self.state()
+        for part in ("matchbandit", "policy", "options", "setting"):
+            if not isinstance(state, dict) or part not in state:
+                raise MatchbanditError(f"this is not the state of a policy: it has no {part!r}.")
+            if state[part] != mine[part]:
+                raise MatchbanditError(
+                    f"the state has {part} {state[part]!r}, this policy has {mine[part]!r}. "
+                    f"Build the same policy, or use matchbandit.restore(state)."
+                )
+        try:
+            self.rng.bit_generator.state = unpack(state["random"])
+            self.rounds = state["rounds"]
+            self._asked = unpack(state["asked"])
+            self._remember(unpack(state["memory"]))
+        except (KeyError, TypeError, ValueError) as broken:
+            raise MatchbanditError(f"the state of {self.name} is damaged: {broken!r}. Go back to an older one.") from None
+
+    @abstractmethod
+    def _next(self) -> Edges:
+        """Decide on the pairs of the next round."""
+
+    @abstractmethod
+    def _receive(self, edges: Edges, rewards: Floats) -> None:
+        """Take in the rewards of a round, in the order asked; NaN: did not take place."""
+
+    @abstractmethod
+    def _memory(self) -> dict[str, Any]:
+        """All that changes while playing, besides the random stream and the open round."""
+
+    @abstractmethod
+    def _remember(self, memory: dict[str, Any]) -> None:
+        """Restore what `_memory` gave."""
+
+    @abstractmethod
+    def _reasons(self) -> dict[str, Any]:
+        """What `explain` says beyond the common part."""
+
+    def _in_order(self, asked: Edges, pairs: ArrayLike, rewards: ArrayLike) -> Floats:
+        """The rewards in the order asked, checked."""
+        told = self.graph.edges(pairs)
+        try:
+            received = np.asarray(rewards, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise MatchbanditError(f"rewards must be numbers; got {rewards!r}. NaN marks a missing one.") from None
+        if received.shape != asked.shape or told.shape != asked.shape:
+            raise MatchbanditError(
+                f"{len(asked)} {'pair was' if len(asked) == 1 else 'pairs were'} asked; got {len(told)} pairs with "
+                f"{received.size} rewards. Give one reward for each pair, NaN where it did not take place."
+            )
+        law = self.setting.rewards
+        outside = (received < law.low) | (received > law.high) | np.isinf(received)
+        if outside.any():
+            raise MatchbanditError(
+                f"rewards of the law {law.name} lie in [{law.low:g}, {law.high:g}]; got {received[outside][0]:g}. "
+                f"Rescale them, or build the policy with another law."
+            )
+        if np.array_equal(told, asked):
+            return received
+        order = np.argsort(told, kind="stable")
+        place = np.argsort(asked, kind="stable")
+        if not np.array_equal(told[order], asked[place]):
+            raise MatchbanditError(
+                f"told pairs {np.asarray(pairs).tolist()} are not the pairs asked, "
+                f"{self.graph.pairs[asked].tolist()}. Tell exactly those, in any order."
+            )
+        in_order = np.empty_like(received)
+        in_order[place] = received[order]
+        return in_order
+
+    def _selection(self, given: Selection | None) -> Selection:
+        if given is None:
+            usual: Selection = "pair" if self.graph.kind == "bipartite" else "matching"
+            return usual if usual in self.selections else self.selections[0]
+        if given not in self.selections:
+            raise unknown(f"selection of {self.name}", given, self.selections)
+        return given
+
+    def _refuse_misfit(self) -> None:
+        graph, law = self.graph, self.setting.rewards
+        if graph.kind not in self.graphs:
+            raise MatchbanditError(
+                f"{self.name} plays on {' and '.join(self.graphs)} graphs; got {graph}. "
+                f"`matchbandit policies` lists what fits."
+            )
+        if self.selection == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2 and not self.gives_byes:
+            raise MatchbanditError(
+                f"{self.name} plays whole matchings and needs an even number of players; got {graph.shape[0]}. "
+                f"Leave one out or add one."
+            )
+        if self.unit_rewards and (law.low < 0 or law.high > 1):
+            raise MatchbanditError(
+                f"{self.name} needs rewards in [0, 1]; the law {law.name} leaves them. "
+                f"Take Bernoulli() or Binomial(trials)."
+            )
+        if self.needs_horizon and self.setting.horizon is None:
+            raise MatchbanditError(
+                f"{self.name} needs to know its horizon. Build it with horizon=, the number of rounds to come."
+            )
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """The options that the constructor takes."""
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]

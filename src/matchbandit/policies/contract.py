@@ -1,0 +1,152 @@
+"""The contract of a policy as checks that anyone can run on their own."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import Graph, Pairs, bipartite, monopartite
+from matchbandit.policies.base import Policy
+from matchbandit.policies.catalogue import PolicySpec, policy
+from matchbandit.rewards import Bernoulli, Binomial, Gaussian, RewardLaw
+
+_GRAPHS = (bipartite(1, 1), bipartite(1, 4), bipartite(3, 2), bipartite(2, 5), *map(monopartite, (2, 4, 5, 6)))
+_LAWS = (Bernoulli(), Binomial(3), Gaussian(0.5))
+_ROUNDS = 120
+_HORIZON = 500
+
+Build = Callable[[], Policy]
+
+
+class ContractError(AssertionError):
+    """A policy breaks the contract; the message says where and how."""
+
+
+def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
+    """Check a policy's contract on every graph, uneven ones among them, law and selection that it claims to fit.
+
+    Each round is asked twice, told in another order, sometimes with pairs that did not take place; wrong answers must be
+    refused and leave no trace; a policy restored from JSON in the middle must go on exactly like its twin. It raises
+    `ContractError` at the first breach.
+
+    >>> check_policy("uts")
+    """
+    chosen = spec if isinstance(spec, PolicySpec) else policy(spec)
+    fitted = 0
+    for graph, law, selection in _settings(chosen):
+        fitted += 1
+        given = PolicySpec(chosen.kind, {**chosen.options, **selection})
+        where = f"{chosen.name} on {graph} with {law} {selection or ''}".rstrip()
+        try:
+            _check(lambda given=given, graph=graph, law=law: given.build(graph, rewards=law, horizon=_HORIZON, seed=3))
+        except ContractError as breach:
+            raise ContractError(f"{where}: {breach}") from None
+    _require(fitted > 0, f"{chosen.name} fits none of the graphs")
+    _check_misfits(chosen)
+
+
+def _settings(spec: PolicySpec) -> Iterator[tuple[Graph, RewardLaw, dict[str, Any]]]:
+    """Every graph, law and selection that the policy claims to fit."""
+    kind = spec.kind
+    both = len(kind.selections) > 1 and "selection" not in spec.options
+    for graph in _GRAPHS:
+        for selection in kind.selections if both else (spec.options.get("selection", kind.selections[0]),):
+            odd = selection == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2
+            if graph.kind in kind.graphs and (kind.gives_byes or not odd):
+                for law in _LAWS:
+                    if not kind.unit_rewards or (law.low >= 0 and law.high <= 1):
+                        yield graph, law, {"selection": selection} if both else {}
+
+
+def _check_misfits(spec: PolicySpec) -> None:
+    """What the policy does not claim to fit, it refuses."""
+    kind = spec.kind
+    fits = next(graph for graph in _GRAPHS if graph.kind in kind.graphs and graph.matching_size * 2 in (2, 4))
+    for graph in _GRAPHS:
+        if graph.kind not in kind.graphs:
+            _refuses(lambda graph=graph: spec.build(graph, horizon=_HORIZON), f"{graph}")
+    if kind.unit_rewards:
+        _refuses(lambda: spec.build(fits, rewards=Gaussian(1.0), horizon=_HORIZON), "rewards outside [0, 1]")
+    if kind.needs_horizon:
+        _refuses(lambda: spec.build(fits), "a missing horizon")
+
+
+def _check(build: Build) -> None:
+    """The whole life of one policy."""
+    noise = np.random.default_rng(11)
+    one, twin = build(), build()
+    global_state = np.random.get_state()[1].copy()  # type: ignore[index,union-attr]  # noqa: NPY002
+    for number in range(_ROUNDS):
+        pairs = one.ask()
+        _check_pairs(one, pairs)
+        _require(np.array_equal(one.ask(), pairs), "a second ask() before tell() gave other pairs")
+        _require(np.array_equal(twin.ask(), pairs), "the same seed and rewards gave other pairs")
+        if number % 40 == 7:
+            _check_refusals(one, pairs)
+        rewards = one.setting.rewards.draw(np.full(len(pairs), 0.5), noise)
+        if number % 10 == 9:
+            rewards[noise.integers(len(rewards))] = np.nan
+        order = noise.permutation(len(pairs))
+        one.tell(pairs[order], rewards[order])
+        twin.tell(pairs, rewards)
+        if number % 30 == 17:
+            twin = _restored(one, build())
+        _check_words(one)
+    _require(one.rounds == _ROUNDS, f"{one.rounds} rounds are counted after {_ROUNDS} were told")
+    same = np.array_equal(global_state, np.random.get_state()[1])  # type: ignore[index,arg-type]  # noqa: NPY002
+    _require(same, "it touched NumPy's global random state")
+
+
+def _check_pairs(asked: Policy, pairs: Pairs) -> None:
+    """A round is one pair, or a whole matching."""
+    size = asked.round_size
+    whole = isinstance(pairs, np.ndarray) and np.issubdtype(pairs.dtype, np.integer)
+    _require(whole and pairs.shape == (size, 2), f"ask() must give ints of shape ({size}, 2); got {pairs!r}")
+    asked.graph.edges(pairs)
+    sides = [pairs.ravel()] if asked.graph.kind == "monopartite" else [pairs[:, 0], pairs[:, 1]]
+    _require(all(len(np.unique(side)) == len(side) for side in sides), f"an item is in two pairs: {pairs.tolist()}")
+
+
+def _check_refusals(asked: Policy, pairs: Pairs) -> None:
+    """Wrong answers are refused, and leave no trace."""
+    before = json.dumps(asked.state())
+    good = np.full(len(pairs), 0.0)
+    _refuses(lambda: asked.tell(pairs, np.append(good, 0.0)), "a reward too many")
+    _refuses(lambda: asked.tell(pairs, good + np.inf), "an infinite reward")
+    if asked.setting.rewards.high <= 1:
+        _refuses(lambda: asked.tell(pairs, good + 1.5), "a reward of 1.5")
+    others = [p for p in asked.graph.pairs.tolist() if p not in np.sort(pairs, axis=1).tolist() and p not in pairs.tolist()]
+    if others:
+        _refuses(lambda: asked.tell(np.array([others[0], *pairs[1:].tolist()]), good), "a pair that was not asked")
+    _require(json.dumps(asked.state()) == before, "a refused tell() changed the state")
+
+
+def _restored(one: Policy, fresh: Policy) -> Policy:
+    """A second policy that continues from the first one's state, after a trip through JSON."""
+    text = json.dumps(one.state(), allow_nan=False)
+    fresh.load(json.loads(text))
+    _require(json.dumps(fresh.state(), allow_nan=False) == text, "state → load → state is not the same")
+    return fresh
+
+
+def _check_words(one: Policy) -> None:
+    """What it says of itself is plain data; a finished round cannot be told again."""
+    json.dumps(one.explain(), allow_nan=False)
+    _check_pairs(one, one.recommend())
+    _require(isinstance(one.done, bool), f"done must be True or False; got {one.done!r}")
+    _refuses(lambda: one.tell(one.graph.pairs[:1], [0.0]), "a round told twice")
+
+
+def _refuses(act: Callable[[], Any], what: str) -> None:
+    try:
+        act()
+    except MatchbanditError:
+        return
+    raise ContractError(f"{what} must be refused with a MatchbanditError, and was not")
+
+
+def _require(true: bool, otherwise: str) -> None:
+    if not true:
+        raise ContractError(otherwise)

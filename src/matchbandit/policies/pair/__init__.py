@@ -1,0 +1,1 @@
+"""Policies that play one pair a round."""

@@ -1,0 +1,75 @@
+"""What Pair-Elim and Rank1Elim share: a ledger for each side, sweeps, and the best of each side as the guess."""
+
+from copy import deepcopy
+from math import log
+from typing import Any, ClassVar
+
+import numpy as np
+
+from matchbandit.confidence import NEVER
+from matchbandit.graphs import Pairs, Selection
+from matchbandit.plans import Sweeps, Tally
+from matchbandit.plans.sweeps import Side
+from matchbandit.policies.base import Setting
+from matchbandit.policies.pair.ledger import Ledger
+from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.rewards import Counts, Floats
+
+Samples = tuple[Counts, Floats]
+
+
+class TwoSidedElimination(PlannedPolicy):
+    """Rows and columns, each sampled against random opponents from the other side, each with a ledger of its own."""
+
+    graphs: ClassVar[tuple[str, ...]] = ("bipartite",)
+    selections: ClassVar[tuple[Selection, ...]] = ("pair",)
+    needs_horizon: ClassVar[bool] = True
+
+    def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
+        """Everyone active."""
+        super().__init__(setting, rng, **options)
+        self.log_horizon = log(setting.horizon or 1)
+        n_rows, n_columns = self.graph.shape
+        self.rows = Ledger.empty(n_rows, n_columns)
+        self.columns = Ledger.empty(n_columns, n_rows)
+
+    def recommend(self) -> Pairs:
+        """The active row and the active column with the best pooled averages."""
+        rows, columns = self._up_to_now()
+        return np.array([[rows.best, columns.best]])
+
+    def _sweeps(self, row_needs: Counts | None, column_needs: Counts | None, limit: int) -> Sweeps:
+        """Sweeps of the active items until an opponent has met its need, `limit` at the most."""
+        return Sweeps(
+            edges=np.tile(np.arange(self.graph.n_pairs), 2),
+            rows=Side(self.rows.heirs, row_needs),
+            columns=Side(self.columns.heirs, column_needs),
+            limit=limit,
+        )
+
+    def _by_side(self, tally: Tally) -> tuple[Samples, Samples]:
+        """Counts and sums of the row ledger, then of the column ledger, each (items, opponents)."""
+        counts = tally.counts.reshape(2, *self.graph.shape)
+        sums = tally.sums.reshape(2, *self.graph.shape)
+        return (counts[0], sums[0]), (counts[1].T, sums[1].T)
+
+    def _up_to_now(self) -> tuple[Ledger, Ledger]:
+        """The two ledgers with what the unfinished plan has brought so far."""
+        ledgers = deepcopy((self.rows, self.columns))
+        for ledger, samples in zip(ledgers, self._by_side(self.pending), strict=True):
+            ledger.book(*samples)
+        return ledgers
+
+    def _reasons(self) -> dict[str, Any]:
+        rows, columns = self._up_to_now()
+        plan = self.current
+        assert isinstance(plan, Sweeps)
+        at_most = plan.limit - self.pending.sweeps
+        return {
+            "rows": rows.reasons(),
+            "columns": columns.reasons(),
+            "next_check": {
+                "after_sweeps_at_most": at_most if plan.limit < NEVER // 2 else None,
+                "rounds_a_sweep": plan.length,
+            },
+        }

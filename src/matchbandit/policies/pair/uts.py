@@ -1,0 +1,132 @@
+"""UTS: Thompson sampling among the pairs that share a row or a column with the leader."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from matchbandit.errors import whole_number
+from matchbandit.graphs import Pairs, Selection
+from matchbandit.policies.base import Setting
+from matchbandit.policies.rounds import RoundPolicy
+from matchbandit.rewards import Counts, Floats
+
+
+class Arrays(NamedTuple):
+    """What UTS remembers of each pair, by edge."""
+
+    plays: Counts
+    means: Floats
+    wins: Counts
+    """Successes; a reward strictly between 0 and 1 is one with that probability."""
+    leads: Counts
+    """How often the pair was the leader."""
+    constants: Counts
+    """The number of columns, and γ."""
+
+
+@njit(cache=True)
+def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
+    """Each pair once; then the leader at every γ-th time that it leads, else the best Beta draw around it."""
+    plays, means, wins, leads, (n_columns, gamma) = arrays
+    for edge in range(len(plays)):
+        if plays[edge] == 0:
+            edges[0] = edge
+            return
+    leader = 0
+    equals = 0
+    for edge in range(len(means)):
+        if means[edge] > means[leader]:
+            leader = edge
+            equals = 1
+        elif means[edge] == means[leader]:
+            equals += 1
+    if equals > 1:
+        skip = rng.integers(0, equals)
+        for edge in range(len(means)):
+            if means[edge] == means[leader]:
+                if skip == 0:
+                    leader = edge
+                    break
+                skip -= 1
+    leads[leader] += 1
+    edges[0] = leader
+    if leads[leader] % gamma == 0:
+        return
+    row, column = leader // n_columns, leader % n_columns
+    highest = -1.0
+    for edge in range(row * n_columns, (row + 1) * n_columns):
+        draw = rng.beta(1.0 + wins[edge], 1.0 + plays[edge] - wins[edge])
+        if draw > highest:
+            highest = draw
+            edges[0] = edge
+    for edge in range(column, len(plays), n_columns):
+        if edge != leader:
+            draw = rng.beta(1.0 + wins[edge], 1.0 + plays[edge] - wins[edge])
+            if draw > highest:
+                highest = draw
+                edges[0] = edge
+
+
+@njit(cache=True)
+def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Floats) -> None:
+    """Count the play, its mean and, by a coin flip unless it is 0 or 1, its success."""
+    edge, reward = edges[0], rewards[0]
+    arrays.plays[edge] += 1
+    arrays.means[edge] += (reward - arrays.means[edge]) / arrays.plays[edge]
+    if reward >= 1.0 or (reward > 0.0 and rng.random() < reward):
+        arrays.wins[edge] += 1
+
+
+class Uts(RoundPolicy):
+    """Trinh et al. 2020 (UTS, unimodal Thompson sampling for rank-1 bandits).
+
+    Each pair once, in index order. Then, every round, the leader is the pair with the best empirical mean (ties at
+    random). At every γ-th time that the same pair leads it is played; otherwise draws from Beta(1 + S, 1 + F) are
+    made for all pairs in the leader's row and column, the leader among them, and the largest is played.
+
+    The mean of every pair but the best can be raised by changing its row or its column alone, so that looking around
+    the leader suffices. Rewards strictly between 0 and 1 count as a success with that probability in S and F, as they
+    are in the means.
+
+    Options: `gamma` is γ.
+    """
+
+    name: ClassVar[str] = "uts"
+    summary: ClassVar[str] = "Thompson sampling in the row and the column of the leader"
+    reference: ClassVar[str] = "Trinh et al. 2020"
+    graphs: ClassVar[tuple[str, ...]] = ("bipartite",)
+    selections: ClassVar[tuple[Selection, ...]] = ("pair",)
+    unit_rewards: ClassVar[bool] = True
+    arrays_type = Arrays
+    choose = staticmethod(choose)
+    update = staticmethod(update)
+
+    def __init__(self, setting: Setting, rng: np.random.Generator, *, gamma: int = 2) -> None:
+        """Nothing played yet."""
+        super().__init__(setting, rng, gamma=whole_number("gamma", gamma, least=1))
+
+    def start(self) -> Arrays:
+        """No plays, no wins, no leaders."""
+        counts = np.zeros((3, self.graph.n_pairs), dtype=np.int64)
+        constants = np.array([self.graph.shape[1], self.options["gamma"]])
+        return Arrays(counts[0].copy(), np.zeros(self.graph.n_pairs), counts[1].copy(), counts[2].copy(), constants)
+
+    def recommend(self) -> Pairs:
+        """The pair with the best empirical mean (ties: the lowest index)."""
+        return self.graph.pairs[[int(np.argmax(np.where(self.arrays.plays > 0, self.arrays.means, -1)))]]
+
+    def _reasons(self) -> dict[str, Any]:
+        plays, means, wins, leads, _ = self.arrays
+        return {
+            "pairs": [
+                {
+                    "pair": pair,
+                    "plays": int(plays[edge]),
+                    "estimate": float(means[edge]) if plays[edge] else None,
+                    "posterior": {"beta": [1 + int(wins[edge]), 1 + int(plays[edge] - wins[edge])]},
+                    "leads": int(leads[edge]),
+                }
+                for edge, pair in enumerate(self.graph.pairs.tolist())
+            ]
+        }

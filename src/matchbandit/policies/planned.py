@@ -1,0 +1,110 @@
+"""Policies that decide only now and then: a plan, and what they learn from its tally."""
+
+from abc import abstractmethod
+from dataclasses import asdict, is_dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from matchbandit.graphs import Edges
+from matchbandit.plans import Plan, Tally
+from matchbandit.plans.base import Cells
+from matchbandit.policies.base import Policy, Setting
+from matchbandit.rewards import Floats
+
+
+class PlannedPolicy(Policy):
+    """A policy written as two methods, `plan` and `learn`; this class turns them into ask and tell.
+
+    `plan` depends on nothing but what is remembered, and draws nothing: a restored policy makes the same plan again.
+    A pair that did not take place is played again: its round is asked once more, and of it only the missing rewards
+    are booked, so that the schedule stays balanced.
+    """
+
+    remembered: ClassVar[tuple[str, ...]]
+    """The attributes that change while learning: numbers, arrays, or dataclasses of them."""
+
+    def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
+        """Start without a plan: it is made when it is first needed."""
+        super().__init__(setting, rng, **options)
+        self._plan: Plan | None = None
+        self._pending = Tally.empty(0)
+        self._sweep: Cells | None = None
+        self._received: list[Floats] = []
+        self._partial: Floats | None = None
+
+    @abstractmethod
+    def plan(self) -> Plan:
+        """What I shall play until my next decision."""
+
+    @abstractmethod
+    def learn(self, tally: Tally) -> None:
+        """Counts and sums of the plan that has just ended: eliminate, split, stop."""
+
+    @property
+    def current(self) -> Plan:
+        """The plan in force."""
+        if self._plan is None:
+            self._plan = self.plan()
+            self._pending = Tally.empty(len(self._plan.edges))
+        return self._plan
+
+    @property
+    def pending(self) -> Tally:
+        """What the plan in force has brought so far, in whole sweeps."""
+        return self._pending if self._plan is not None else Tally.empty(len(self.current.edges))
+
+    def advance(self, sweeps: Tally) -> None:
+        """Play whole sweeps of the current plan at once: this is what they brought."""
+        self.rounds += sweeps.sweeps * self.current.length
+        self._pending.add(sweeps)
+        self._decide_if_due()
+
+    def _next(self) -> Edges:
+        plan = self.current
+        if self._sweep is None:
+            self._sweep = plan.sweep(self._pending.sweeps, self.rng)
+        return plan.edges[self._sweep[len(self._received)]]
+
+    def _receive(self, edges: Edges, rewards: Floats) -> None:
+        if self._partial is not None:
+            rewards = np.where(np.isnan(self._partial), rewards, self._partial)
+        if np.isnan(rewards).any():
+            self._partial = rewards
+            return
+        self._partial = None
+        self._received.append(rewards)
+        if self._sweep is not None and len(self._received) == len(self._sweep):
+            np.add.at(self._pending.counts, self._sweep, 1)
+            np.add.at(self._pending.sums, self._sweep, np.array(self._received))
+            self._pending.sweeps += 1
+            self._sweep, self._received = None, []
+            self._decide_if_due()
+
+    def _decide_if_due(self) -> None:
+        if self.current.due(self._pending):
+            self.learn(self._pending)
+            self._plan = None
+
+    def _memory(self) -> dict[str, Any]:
+        return {
+            "pending": asdict(self.pending),
+            "sweep": self._sweep,
+            "received": self._received,
+            "partial": self._partial,
+            **{name: _plain(getattr(self, name)) for name in self.remembered},
+        }
+
+    def _remember(self, memory: dict[str, Any]) -> None:
+        for name in self.remembered:
+            kind = type(getattr(self, name))
+            setattr(self, name, kind(**memory[name]) if is_dataclass(kind) else memory[name])
+        self._plan = self.plan()
+        self._pending = Tally(**memory["pending"])
+        self._sweep = memory["sweep"]
+        self._received = memory["received"]
+        self._partial = memory["partial"]
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

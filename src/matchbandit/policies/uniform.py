@@ -1,0 +1,73 @@
+"""Uniform: every pair equally often, whatever comes back."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from matchbandit.graphs import Pairs, Selection
+from matchbandit.plans import Cycle, Tally
+from matchbandit.policies.base import Setting
+from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.rewards import Floats
+from matchbandit.schedules import latin_design, round_robin
+from matchbandit.solvers import sorted_across, sorted_pairing
+
+
+class Uniform(PlannedPolicy):
+    """The yardstick that never learns: all pairs in turn, in a fixed order.
+
+    Pair selection plays the pairs in lexicographic order; matching selection plays the rounds of a round-robin of the
+    players, or the max(N, M) rounds of a Latin design of rows and columns. It still recommends: the pair with the best
+    average, or the sorted pairing of the items' averages (they meet the same opponents, up to themselves, once
+    a cycle is complete).
+
+    Options: `selection`, "pair" or "matching"; by default matchings of players, and pairs of rows and columns.
+    """
+
+    name: ClassVar[str] = "uniform"
+    summary: ClassVar[str] = "every pair equally often, whatever comes back"
+    reference: ClassVar[str] = "yardstick"
+    selections: ClassVar[tuple[Selection, ...]] = ("pair", "matching")
+    remembered: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, setting: Setting, rng: np.random.Generator, *, selection: Selection | None = None) -> None:
+        """Start at the beginning of the cycle."""
+        super().__init__(setting, rng, selection=selection)
+
+    def plan(self) -> Cycle:
+        """One cycle over all pairs, without an end."""
+        graph = self.graph
+        edges = np.arange(graph.n_pairs)
+        if self.selection == "pair":
+            return Cycle(edges=edges, rounds=edges[:, None])
+        shape = graph.shape
+        rounds = latin_design(*shape) if graph.kind == "bipartite" else round_robin(shape[0])
+        by_edge = graph.edges(rounds.reshape(-1, 2)).reshape(rounds.shape[:2])
+        return Cycle(edges=edges, rounds=by_edge)
+
+    def learn(self, tally: Tally) -> None:
+        """Nothing to decide."""
+
+    def recommend(self) -> Pairs:
+        """The best average, or the sorted pairing of the items' averages."""
+        means = self._means()
+        if self.selection == "pair":
+            return self.graph.pairs[[int(np.argmax(means))]]
+        table = self.graph.matrix(means)
+        if self.graph.kind == "bipartite":
+            return sorted_across(table.sum(axis=1), table.sum(axis=0))
+        return sorted_pairing((table + table.T).sum(axis=1))
+
+    def _means(self) -> Floats:
+        """The average of each pair; 0 before its first play."""
+        return np.asarray(self.pending.sums / np.maximum(1, self.pending.counts))
+
+    def _reasons(self) -> dict[str, Any]:
+        played = self.pending.counts.tolist()
+        means = self._means().tolist()
+        return {
+            "pairs": [
+                {"pair": pair, "plays": plays, "estimate": mean if plays else None}
+                for pair, plays, mean in zip(self.graph.pairs.tolist(), played, means, strict=True)
+            ]
+        }

@@ -1,0 +1,134 @@
+"""The families of instances of the paper's experiments, seeded and known by name."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.graphs import Graph
+from matchbandit.problems.rank1 import Bipartite, Monopartite, Problem
+from matchbandit.rewards import Bernoulli, Floats, RewardLaw
+from matchbandit.seeding import stream
+
+Draw = Callable[..., Problem]
+
+
+def spiked(n: int, u1: float, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
+    """N×N, u_1 = v_1 = u1; the others uniform on [0, 2(u1 − gap)], sorted (Figure 1)."""
+    top = 2 * (_share("u1", u1) - _share("gap", gap))
+    if not 0 <= top <= 1:
+        raise MatchbanditError(
+            f"gap must lie between u1 − 1/2 and u1, so that the others stay in [0, 1]; got {gap:g} with u1 = {u1:g}."
+        )
+    return Bipartite(_below(n, u1, top, rng), _below(n, u1, top, rng), rewards=rewards)
+
+
+def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
+    """N×N, u_1 = v_1 = u1; the others uniform on [0, 2(N mean − u1)/(N − 1)], sorted (appendix)."""
+    n = whole_number("n", n, least=2, way_out="The mean is fixed by the items besides the first.")
+    top = 2 * (n * _share("mean", mean) - _share("u1", u1)) / (n - 1)
+    if not 0 <= top <= 1:
+        raise MatchbanditError(
+            f"mean must lie between u1/n and (u1 + (n − 1)/2)/n, so that the others stay in [0, 1]; "
+            f"got {mean:g} with u1 = {u1:g} and n = {n}."
+        )
+    return Bipartite(_below(n, u1, top, rng), _below(n, u1, top, rng), rewards=rewards)
+
+
+def staircase(n: int, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
+    """2N players, u_(2i−1) = u_(2i) = (N − i)·gap for i = 1 … N (Figure 2); nothing random."""
+    steps = np.arange(whole_number("n", n, least=1), 0, -1) - 1
+    return _in_twos(steps * _number("gap", gap), rewards)
+
+
+def centred(n: int, mean: float, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
+    """2N players, u_(2i−1) = u_(2i) = mean + (N + 1 − 2i)·gap/2 for i = 1 … N (Figure 3); nothing random."""
+    n = whole_number("n", n, least=1)
+    steps = n + 1 - 2 * np.arange(1, n + 1)
+    return _in_twos(_number("mean", mean) + steps * _number("gap", gap) / 2, rewards)
+
+
+FAMILIES: dict[str, Draw] = {
+    "spiked": spiked,
+    "fixed-mean": fixed_mean,
+    "staircase": staircase,
+    "centred": centred,
+}
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of instances with its parameters; `draw` makes an instance.
+
+    Given to `simulate` in place of a problem, every run plays an instance of its own.
+    """
+
+    name: str
+    parameters: dict[str, Any]
+    rewards: RewardLaw
+
+    def draw(self, seed: int = 0, run: int = 0) -> Problem:
+        """The instance of this run under this seed.
+
+        >>> family("staircase", n=2, gap=0.1).draw().describe()["u"]
+        [0.1, 0.1, 0.0, 0.0]
+        """
+        return FAMILIES[self.name](
+            **self.parameters, rewards=self.rewards, rng=stream(seed, "instance", self.name, run)
+        )
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Who can meet whom, in all its instances."""
+        return self.draw().graph
+
+    def describe(self) -> dict[str, Any]:
+        """The family as plain data."""
+        return {"family": self.name, "parameters": dict(self.parameters), "rewards": self.rewards.describe()}
+
+
+def family(name: str, *, rewards: RewardLaw | None = None, **parameters: Any) -> Family:
+    """The family of this name with these parameters, checked.
+
+    >>> family("spiked", n=8, u1=0.9, gap=0.75).draw(seed=7).best_pair.tolist()
+    [[0, 0]]
+    """
+    if name not in FAMILIES:
+        raise unknown("family", name, FAMILIES)
+    takes = [p for p in inspect.signature(FAMILIES[name]).parameters if p not in ("rewards", "rng")]
+    for given in parameters:
+        if given not in takes:
+            raise unknown(f"parameter of {name}", given, takes)
+    missing = [p for p in takes if p not in parameters]
+    if missing:
+        raise MatchbanditError(f"the family {name} needs {', '.join(takes)}; missing: {', '.join(missing)}.")
+    made = Family(name, parameters, rewards or Bernoulli())
+    made.draw()  # a bad value is reported here rather than in the middle of a simulation
+    return made
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+        raise MatchbanditError(f"{name} must be a number; got {value!r}.")
+    return float(value)
+
+
+def _share(name: str, value: Any) -> float:
+    number = _number(name, value)
+    if not 0 <= number <= 1:
+        raise MatchbanditError(f"{name} must lie in [0, 1]; got {number:g}.")
+    return number
+
+
+def _below(n: int, u1: float, top: float, rng: np.random.Generator) -> Floats:
+    others = rng.uniform(0, top, size=whole_number("n", n, least=1) - 1)
+    return np.concatenate([[u1], -np.sort(-others)])
+
+
+def _in_twos(strengths: Floats, rewards: RewardLaw) -> Problem:
+    # Sums of steps such as 3 · 0.1 can leave [0, 1] by a rounding error, which is not the user's mistake.
+    return Monopartite(np.repeat(np.round(strengths, 12), 2), rewards=rewards)

@@ -1,0 +1,214 @@
+"""Problems in which the mean reward of a pair is the product of its items' strengths."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.graphs import Graph, Pairs, Selection, bipartite, monopartite
+from matchbandit.rewards import Bernoulli, Floats, RewardLaw, law_from
+from matchbandit.solvers import sorted_across, sorted_pairing
+
+
+def _strengths(name: str, values: ArrayLike, *, least: int) -> Floats:
+    """The strengths of one side as a read-only array, checked."""
+    try:
+        strengths = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise MatchbanditError(f"{name} must be a list of numbers; got {values!r}.") from None
+    if strengths.ndim != 1:
+        raise MatchbanditError(f"{name} must be a flat list of numbers; got an array of shape {strengths.shape}.")
+    if len(strengths) < least:
+        count = "no items" if len(strengths) == 0 else "only 1 item"
+        raise MatchbanditError(f"{name} has {count}; it needs at least {least}. List one strength per item.")
+    bad = np.flatnonzero(~((strengths >= 0) & (strengths <= 1)))
+    if len(bad):
+        raise MatchbanditError(
+            f"{name} must lie in [0, 1]; got {strengths[bad[0]]:g} at position {bad[0]}. Rescale the rewards first."
+        )
+    strengths.setflags(write=False)
+    return strengths
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(ABC):
+    """What is true. No policy ever sees it: only the simulator, which pays and keeps the score."""
+
+    rewards: RewardLaw = field(default_factory=Bernoulli, kw_only=True)
+
+    @property
+    @abstractmethod
+    def graph(self) -> Graph:
+        """Who can meet whom."""
+
+    @property
+    @abstractmethod
+    def means(self) -> Floats:
+        """The mean reward of each pair, in the order of `graph.pairs`."""
+
+    @property
+    @abstractmethod
+    def best_matching(self) -> Pairs:
+        """An optimal matching: by the rearrangement inequality, the sorted pairing."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The problem as plain data; `problem_from` reads it back."""
+
+    @property
+    def best_pair(self) -> Pairs:
+        """An optimal pair, shape (1, 2): the first pair of the sorted pairing."""
+        return self.best_matching[:1]
+
+    @property
+    def matrix(self) -> Floats:
+        """The mean rewards as a matrix; of players only the entries i < j."""
+        return self.graph.matrix(self.means)
+
+    @property
+    def pair_gaps(self) -> Floats:
+        """What a play of each pair loses in pair selection, as a matrix like `matrix`."""
+        return self.graph.matrix(self.optimum("pair") - self.means)
+
+    def best(self, selection: Selection) -> Pairs:
+        """The optimal pair or the optimal matching."""
+        if selection not in ("pair", "matching"):
+            raise unknown("selection", selection, ["pair", "matching"])
+        return self.best_pair if selection == "pair" else self.best_matching
+
+    def value(self, pairs: ArrayLike) -> float:
+        """The expected reward of one round that plays these pairs."""
+        return float(self.means[self.graph.edges(pairs)].sum())
+
+    def optimum(self, selection: Selection) -> float:
+        """The expected reward of the best round."""
+        return self.value(self.best(selection))
+
+    def regret(self, pairs: ArrayLike, *, selection: Selection) -> float:
+        """What one round that plays these pairs loses against the best pair or the best matching."""
+        played = np.bincount(self.graph.edges(pairs), minlength=self.graph.n_pairs)
+        return self.regret_of_plays(played, 1, selection=selection)
+
+    def regret_of_plays(self, plays: NDArray[np.int64], rounds: int, *, selection: Selection) -> float:
+        """The regret of `rounds` rounds in which each pair was played so often.
+
+        Whole numbers are subtracted before anything is multiplied, so that 10^12 rounds lose no digits.
+        """
+        missed = -plays
+        missed[self.graph.edges(self.best(selection))] += rounds
+        return float(missed @ self.means)
+
+
+@dataclass(frozen=True, eq=False)
+class Bipartite(Problem):
+    """Rows and columns: the pair (i, j) pays u_i v_j on average.
+
+    >>> slots = Bipartite(u=[.9, .3, .2], v=[.9, .5, .1])
+    >>> slots.best_pair.tolist(), round(slots.regret([(1, 0)], selection="pair"), 3)
+    ([[0, 0]], 0.54)
+    """
+
+    u: Floats
+    v: Floats
+
+    def __init__(self, u: ArrayLike, v: ArrayLike, *, rewards: RewardLaw | None = None) -> None:
+        """Check u and v, once and for all."""
+        object.__setattr__(self, "u", _strengths("u", u, least=1))
+        object.__setattr__(self, "v", _strengths("v", v, least=1))
+        object.__setattr__(self, "rewards", _law(rewards))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Rows × columns."""
+        return bipartite(len(self.u), len(self.v))
+
+    @cached_property
+    def means(self) -> Floats:
+        """W = u vᵀ, row by row."""
+        return np.outer(self.u, self.v).ravel()
+
+    @cached_property
+    def best_matching(self) -> Pairs:
+        """Best row with best column, and so on."""
+        return sorted_across(self.u, self.v)
+
+    @property
+    def row_gaps(self) -> Floats:
+        """Δ_i^U = max u − u_i."""
+        return self.u.max() - self.u
+
+    @property
+    def column_gaps(self) -> Floats:
+        """Δ_j^V = max v − v_j."""
+        return self.v.max() - self.v
+
+    def describe(self) -> dict[str, Any]:
+        """Kind, strengths and law."""
+        return {
+            "kind": "bipartite",
+            "u": self.u.tolist(),
+            "v": self.v.tolist(),
+            "rewards": self.rewards.describe(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Monopartite(Problem):
+    """Players who meet each other: the pair {i, j} pays u_i u_j on average.
+
+    >>> players = Monopartite(u=[.3, .9, .6, .8])
+    >>> players.best_matching.tolist(), round(players.optimum("matching"), 3)
+    ([[1, 3], [0, 2]], 0.9)
+    """
+
+    u: Floats
+
+    def __init__(self, u: ArrayLike, *, rewards: RewardLaw | None = None) -> None:
+        """Check u, once and for all."""
+        object.__setattr__(self, "u", _strengths("u", u, least=2))
+        object.__setattr__(self, "rewards", _law(rewards))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """All players."""
+        return monopartite(len(self.u))
+
+    @cached_property
+    def means(self) -> Floats:
+        """W = u uᵀ, the entries i < j."""
+        i, j = self.graph.pairs.T
+        return self.u[i] * self.u[j]
+
+    @cached_property
+    def best_matching(self) -> Pairs:
+        """The two best together, then the next two; of an odd number the weakest sits out."""
+        return sorted_pairing(self.u)
+
+    @property
+    def item_gaps(self) -> Floats:
+        """Δ_(i,j) = u_i − u_j, for every two players."""
+        return self.u[:, None] - self.u[None, :]
+
+    def describe(self) -> dict[str, Any]:
+        """Kind, strengths and law."""
+        return {"kind": "monopartite", "u": self.u.tolist(), "rewards": self.rewards.describe()}
+
+
+def _law(rewards: RewardLaw | None) -> RewardLaw:
+    if rewards is not None and not isinstance(rewards, RewardLaw):
+        raise MatchbanditError(
+            f"rewards must be a law such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}."
+        )
+    return rewards or Bernoulli()
+
+
+def problem_from(description: dict[str, Any]) -> Problem:
+    """The problem that `describe` described."""
+    rewards = law_from(description["rewards"])
+    if description["kind"] == "bipartite":
+        return Bipartite(description["u"], description["v"], rewards=rewards)
+    return Monopartite(description["u"], rewards=rewards)

@@ -1,0 +1,85 @@
+"""Rows of numbers, on disk and back."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import graph_from
+from matchbandit.rewards import Counts, Floats
+
+_KEY = b"matchbandit"
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """What came of a simulation: the regret of every run at every checkpoint, and how often it played each pair."""
+
+    about: dict[str, Any]
+    """What was simulated, as plain data: problem, policy, options, horizon, seed, engine, …"""
+    rounds: Counts
+    """The checkpoints, shape (C,)."""
+    regret: Floats
+    """The regret of each run at each checkpoint, shape (runs, C)."""
+    plays_by_edge: NDArray[np.int64]
+    """Plays at the end, shape (runs, pairs)."""
+
+    @property
+    def plays(self) -> NDArray[np.int64]:
+        """Plays of each pair at the end, shape (runs, N, M); of players the entries i < j of (runs, n, n)."""
+        return graph_from(self.about["graph"]).matrix(self.plays_by_edge)
+
+    @property
+    def final(self) -> Floats:
+        """The regret of each run at the end."""
+        return self.regret[:, -1]
+
+    def summary(self) -> dict[str, list[float]]:
+        """Mean, 5 % and 95 % percentile of the regret over the runs, at each checkpoint."""
+        low, high = np.percentile(self.regret, [5, 95], axis=0)
+        return {"mean": self.regret.mean(axis=0).tolist(), "p5": low.tolist(), "p95": high.tolist()}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one Parquet file, a row for each run; what was simulated goes into its metadata.
+
+        The file appears whole or not at all.
+        """
+        about = json.dumps({"about": self.about, "rounds": self.rounds.tolist()})
+        columns = {
+            "run": pa.array(np.arange(len(self.regret))),
+            "regret": pa.array(list(self.regret), type=pa.list_(pa.float64())),
+            "plays": pa.array(list(self.plays_by_edge), type=pa.list_(pa.int64())),
+        }
+        table = pa.table(columns).replace_schema_metadata({_KEY: about.encode()})
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            pq.write_table(table, unfinished)
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def load_runs(path: str | os.PathLike[str]) -> Runs:
+    """Read what `Runs.save` has written."""
+    try:
+        table = pq.read_table(path)
+        kept = json.loads(table.schema.metadata[_KEY])
+    except FileNotFoundError:
+        raise MatchbanditError(f"there is no file {os.fspath(path)!r}.") from None
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
+        raise MatchbanditError(f"{os.fspath(path)!r} was not written by Runs.save.") from None
+    return Runs(
+        about=kept["about"],
+        rounds=np.array(kept["rounds"], dtype=np.int64),
+        regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
+        plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
+    )

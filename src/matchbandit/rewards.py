@@ -1,0 +1,188 @@
+"""The law of a reward: what a policy may know of it, single draws, and the sum of c draws at once."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from math import inf, isfinite, log
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from matchbandit.errors import MatchbanditError, unknown, whole_number
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+LARGEST_COUNT = 2**62
+
+
+@dataclass(frozen=True)
+class RewardLaw(ABC):
+    """Rewards around a mean W.
+
+    A policy may know `low`, `high` (the range of a reward), `sigma` (sub-Gaussian) and `kl`.
+    """
+
+    name: ClassVar[str]
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+
+    @property
+    @abstractmethod
+    def sigma(self) -> float:
+        """The reward is sigma-sub-Gaussian, whatever its mean."""
+
+    @property
+    @abstractmethod
+    def coins(self) -> tuple[int, float]:
+        """How compiled code draws: (coin flips to average, standard deviation of the noise)."""
+
+    @abstractmethod
+    def kl(self, p: float, q: float) -> float:
+        """The Kullback–Leibler divergence of the law with mean p from the law with mean q."""
+
+    @abstractmethod
+    def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
+        """The sum of counts[k] independent rewards of mean means[k], for every k, drawn at once."""
+
+    def draw(self, means: Floats, rng: np.random.Generator) -> Floats:
+        """One reward for each mean."""
+        return self.sums(means, np.ones(len(means), dtype=np.int64), rng)
+
+    def describe(self) -> dict[str, Any]:
+        """The law as plain data; `law_from` reads it back."""
+        return {"name": self.name, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Binomial(RewardLaw):
+    """The share of successes in a fixed number of trials: Binomial(trials, W) / trials."""
+
+    trials: int
+    name: ClassVar[str] = "binomial"
+
+    def __post_init__(self) -> None:
+        """Check the number of trials."""
+        object.__setattr__(self, "trials", whole_number("trials", self.trials, least=1, most=10**6))
+
+    @property
+    def sigma(self) -> float:
+        """Each of the trials is 1/2-sub-Gaussian, and they are averaged."""
+        return 0.5 / self.trials**0.5
+
+    @property
+    def coins(self) -> tuple[int, float]:
+        """As many coin flips as trials."""
+        return self.trials, 0.0
+
+    def kl(self, p: float, q: float) -> float:
+        """That of a single trial, once for each trial."""
+        return self.trials * bernoulli_kl(p, q)
+
+    def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
+        """A single binomial draw for each mean."""
+        if len(counts) and int(counts.max()) > LARGEST_COUNT // self.trials:
+            raise MatchbanditError(
+                f"{int(counts.max())} plays of {self.trials} trials each do not fit 64 bits. "
+                f"Take fewer trials or a shorter horizon."
+            )
+        return rng.binomial(self.trials * counts, means) / self.trials
+
+
+@dataclass(frozen=True)
+class Bernoulli(RewardLaw):
+    """One with probability W, else zero."""
+
+    name: ClassVar[str] = "bernoulli"
+
+    @property
+    def sigma(self) -> float:
+        """Anything in [0, 1] is 1/2-sub-Gaussian."""
+        return 0.5
+
+    @property
+    def coins(self) -> tuple[int, float]:
+        """A single coin flip."""
+        return 1, 0.0
+
+    def kl(self, p: float, q: float) -> float:
+        """That of two coins."""
+        return bernoulli_kl(p, q)
+
+    def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
+        """A single binomial draw for each mean."""
+        return rng.binomial(counts, means).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Gaussian(RewardLaw):
+    """Normal around W with standard deviation sd."""
+
+    sd: float
+    name: ClassVar[str] = "gaussian"
+    low: ClassVar[float] = -inf
+    high: ClassVar[float] = inf
+
+    def __post_init__(self) -> None:
+        """Check the standard deviation."""
+        if isinstance(self.sd, bool) or not isinstance(self.sd, int | float | np.number):
+            raise MatchbanditError(f"sd must be a number; got {self.sd!r}.")
+        if not (isfinite(self.sd) and self.sd > 0):
+            raise MatchbanditError(f"sd must be positive and finite; got {self.sd!r}.")
+        object.__setattr__(self, "sd", float(self.sd))
+
+    @property
+    def sigma(self) -> float:
+        """Its standard deviation."""
+        return self.sd
+
+    @property
+    def coins(self) -> tuple[int, float]:
+        """No coin flips, only noise."""
+        return 0, self.sd
+
+    def kl(self, p: float, q: float) -> float:
+        """(p − q)² / 2 sd²."""
+        return (p - q) ** 2 / (2 * self.sd**2)
+
+    def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
+        """N(c W, c sd²), a single draw for each mean."""
+        return counts * means + self.sd * np.sqrt(counts) * rng.standard_normal(len(means))
+
+
+@njit(cache=True)
+def draw_reward(coins: int, noise: float, mean: float, rng: np.random.Generator) -> float:
+    """One reward in compiled code: the same number that `RewardLaw.draw` takes from the same stream."""
+    if coins > 0:
+        return float(rng.binomial(coins, mean)) / coins
+    return float(mean + noise * rng.standard_normal())
+
+
+def bernoulli_kl(p: float, q: float) -> float:
+    """p log(p/q) + (1 − p) log((1 − p)/(1 − q)), with its limits at 0 and 1.
+
+    >>> bernoulli_kl(0.0, 0.5) == log(2), bernoulli_kl(0.3, 0.3), bernoulli_kl(0.5, 0.0)
+    (True, 0.0, inf)
+    """
+    if (p > 0 and q <= 0) or (p < 1 and q >= 1):
+        return inf
+    return (p * log(p / q) if p > 0 else 0.0) + ((1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+
+def law_from(description: dict[str, Any]) -> RewardLaw:
+    """The law that `describe` described, or that a command line named.
+
+    >>> law_from({"name": "gaussian", "sd": 0.5})
+    Gaussian(sd=0.5)
+    """
+    laws = {law.name: law for law in (Bernoulli, Gaussian, Binomial)}
+    options = dict(description)
+    name = options.pop("name")
+    if name not in laws:
+        raise unknown("reward law", name, laws)
+    try:
+        return laws[name](**options)
+    except TypeError:
+        takes = ", ".join(laws[name].__dataclass_fields__) or "nothing"
+        raise MatchbanditError(f"the law {name} takes {takes}; got {options or 'nothing'}.") from None

@@ -1,0 +1,47 @@
+"""The score of a run: plays of each pair, and the regret at the checkpoints."""
+
+import numpy as np
+
+from matchbandit.graphs import Edges, Selection
+from matchbandit.problems import Problem
+from matchbandit.rewards import Counts, Floats
+
+
+class Score:
+    """Counts plays and reads the regret whenever a checkpoint is reached. The last checkpoint is the horizon."""
+
+    def __init__(self, problem: Problem, selection: Selection, checkpoints: Counts) -> None:
+        """Nothing played, nothing read."""
+        self.problem = problem
+        self.selection = selection
+        self.checkpoints = checkpoints.tolist()
+        self.round = 0
+        self.plays: Counts = np.zeros(problem.graph.n_pairs, dtype=np.int64)
+        self._regret: list[float] = []
+
+    @property
+    def finished(self) -> bool:
+        """Has the horizon been reached?"""
+        return len(self._regret) == len(self.checkpoints)
+
+    @property
+    def to_checkpoint(self) -> int:
+        """Rounds until the next checkpoint."""
+        return int(self.checkpoints[len(self._regret)]) - self.round
+
+    @property
+    def regret(self) -> Floats:
+        """The regret at the checkpoints reached so far."""
+        return np.array(self._regret)
+
+    def count(self, rounds: int, edges: Edges, counts: Counts | int) -> None:
+        """Add rounds that do not go past the next checkpoint, with the plays that they made."""
+        np.add.at(self.plays, edges, counts)
+        self.passed(rounds)
+
+    def passed(self, rounds: int) -> None:
+        """Add rounds whose plays are counted already."""
+        self.round += rounds
+        if not self.finished and self.to_checkpoint == 0:
+            now = self.problem.regret_of_plays(self.plays, self.round, selection=self.selection)
+            self._regret.append(now)
