@@ -4,7 +4,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -83,3 +83,24 @@ def load_runs(path: str | os.PathLike[str]) -> Runs:
         regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
         plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
     )
+
+
+class Row(NamedTuple):
+    """One number of a study: the regret of one run of one policy at one round, at one place on the study's axis."""
+
+    study: str
+    policy: str
+    x: float
+    run: int
+    round: int
+    regret: float
+
+
+def rows_of(runs: Runs, study: str, x: float) -> list[Row]:
+    """Runs as flat rows."""
+    policy = runs.about["policy"]
+    return [
+        Row(study, policy, x, run, at, regret)
+        for run, regrets in enumerate(runs.regret.tolist())
+        for at, regret in zip(runs.rounds.tolist(), regrets, strict=True)
+    ]

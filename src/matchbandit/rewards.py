@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from math import inf, isfinite, log
+from math import inf, isfinite, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -69,7 +69,7 @@ class Binomial(RewardLaw):
     @property
     def sigma(self) -> float:
         """Each of the trials is 1/2-sub-Gaussian, and they are averaged."""
-        return 0.5 / self.trials**0.5
+        return 0.5 / sqrt(self.trials)
 
     @property
     def coins(self) -> tuple[int, float]:

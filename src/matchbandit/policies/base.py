@@ -148,7 +148,9 @@ class Policy(ABC):
             self._asked = unpack(state["asked"])
             self._remember(unpack(state["memory"]))
         except (KeyError, TypeError, ValueError) as broken:
-            raise MatchbanditError(f"the state of {self.name} is damaged: {broken!r}. Go back to an older one.") from None
+            raise MatchbanditError(
+                f"the state of {self.name} is damaged: {broken!r}. Go back to an older one."
+            ) from None
 
     @abstractmethod
     def _next(self) -> Edges:
@@ -233,7 +235,7 @@ class Policy(ABC):
             )
 
     @classmethod
-    def option_names(cls) -> list[str]:
-        """The options that the constructor takes."""
+    def option_defaults(cls) -> dict[str, Any]:
+        """The options that the constructor takes, with their defaults."""
         parameters = inspect.signature(cls.__init__).parameters.values()
-        return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}

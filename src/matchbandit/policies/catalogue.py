@@ -55,7 +55,7 @@ class PolicySpec:
         if not isinstance(graph, Graph):
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
         setting = Setting(graph, rewards or Bernoulli(), None if horizon is None else checked_horizon(horizon))
-        return self.kind(setting, stream(seed, "policy", self.name, run), **self.options)  # type: ignore[misc]
+        return self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
 
 
 def policy(name: str | type[Policy], **options: Any) -> PolicySpec:
@@ -67,7 +67,7 @@ def policy(name: str | type[Policy], **options: Any) -> PolicySpec:
     kind = name if isinstance(name, type) else CATALOGUE.get(name)
     if kind is None:
         raise unknown("policy", name, CATALOGUE)
-    takes = kind.option_names()
+    takes = kind.option_defaults()
     for option in options:
         if option not in takes:
             raise unknown(f"option of {kind.name}", option, takes)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,8 @@ class ContractError(AssertionError):
 def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
     """Check a policy's contract on every graph, uneven ones among them, law and selection that it claims to fit.
 
-    Each round is asked twice, told in another order, sometimes with pairs that did not take place; wrong answers must be
-    refused and leave no trace; a policy restored from JSON in the middle must go on exactly like its twin. It raises
+    Each round is asked twice, told in another order, sometimes with pairs that did not take place; wrong answers must
+    be refused and leave no trace; a policy restored from JSON in the middle must go on exactly like its twin. It raises
     `ContractError` at the first breach.
 
     >>> check_policy("uts")
@@ -40,7 +41,7 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
         given = PolicySpec(chosen.kind, {**chosen.options, **selection})
         where = f"{chosen.name} on {graph} with {law} {selection or ''}".rstrip()
         try:
-            _check(lambda given=given, graph=graph, law=law: given.build(graph, rewards=law, horizon=_HORIZON, seed=3))
+            _check(partial(given.build, graph, rewards=law, horizon=_HORIZON, seed=3))
         except ContractError as breach:
             raise ContractError(f"{where}: {breach}") from None
     _require(fitted > 0, f"{chosen.name} fits none of the graphs")
@@ -66,7 +67,7 @@ def _check_misfits(spec: PolicySpec) -> None:
     fits = next(graph for graph in _GRAPHS if graph.kind in kind.graphs and graph.matching_size * 2 in (2, 4))
     for graph in _GRAPHS:
         if graph.kind not in kind.graphs:
-            _refuses(lambda graph=graph: spec.build(graph, horizon=_HORIZON), f"{graph}")
+            _refuses(partial(spec.build, graph, horizon=_HORIZON), f"{graph}")
     if kind.unit_rewards:
         _refuses(lambda: spec.build(fits, rewards=Gaussian(1.0), horizon=_HORIZON), "rewards outside [0, 1]")
     if kind.needs_horizon:
@@ -77,7 +78,7 @@ def _check(build: Build) -> None:
     """The whole life of one policy."""
     noise = np.random.default_rng(11)
     one, twin = build(), build()
-    global_state = np.random.get_state()[1].copy()  # type: ignore[index,union-attr]  # noqa: NPY002
+    global_state = np.random.get_state()[1].copy()  # type: ignore[index]  # noqa: NPY002
     for number in range(_ROUNDS):
         pairs = one.ask()
         _check_pairs(one, pairs)
@@ -95,7 +96,7 @@ def _check(build: Build) -> None:
             twin = _restored(one, build())
         _check_words(one)
     _require(one.rounds == _ROUNDS, f"{one.rounds} rounds are counted after {_ROUNDS} were told")
-    same = np.array_equal(global_state, np.random.get_state()[1])  # type: ignore[index,arg-type]  # noqa: NPY002
+    same = np.array_equal(global_state, np.random.get_state()[1])  # type: ignore[index]  # noqa: NPY002
     _require(same, "it touched NumPy's global random state")
 
 
@@ -117,7 +118,9 @@ def _check_refusals(asked: Policy, pairs: Pairs) -> None:
     _refuses(lambda: asked.tell(pairs, good + np.inf), "an infinite reward")
     if asked.setting.rewards.high <= 1:
         _refuses(lambda: asked.tell(pairs, good + 1.5), "a reward of 1.5")
-    others = [p for p in asked.graph.pairs.tolist() if p not in np.sort(pairs, axis=1).tolist() and p not in pairs.tolist()]
+    others = [
+        p for p in asked.graph.pairs.tolist() if p not in np.sort(pairs, axis=1).tolist() and p not in pairs.tolist()
+    ]
     if others:
         _refuses(lambda: asked.tell(np.array([others[0], *pairs[1:].tolist()]), good), "a pair that was not asked")
     _require(json.dumps(asked.state()) == before, "a refused tell() changed the state")

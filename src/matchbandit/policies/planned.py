@@ -64,7 +64,7 @@ class PlannedPolicy(Policy):
         plan = self.current
         if self._sweep is None:
             self._sweep = plan.sweep(self._pending.sweeps, self.rng)
-        return plan.edges[self._sweep[len(self._received)]]
+        return np.asarray(plan.edges[self._sweep[len(self._received)]])
 
     def _receive(self, edges: Edges, rewards: Floats) -> None:
         if self._partial is not None:

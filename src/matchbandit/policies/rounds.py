@@ -53,7 +53,9 @@ class RoundPolicy(Policy):
         self.arrays = self.arrays_type(**memory)
 
 
-def _play(arrays: Any, rng: Any, reward_rng: Any, coins: int, noise: float, means: Any, plays: Any, edges: Any, n: int) -> None:
+def _play(
+    arrays: Any, rng: Any, reward_rng: Any, coins: int, noise: float, means: Any, plays: Any, edges: Any, n: int
+) -> None:
     """Play n rounds and count them in `plays`; `choose` and `update` are put in by `compiled_loop`."""
     rewards = np.zeros(len(edges))
     for _ in range(n):
@@ -76,6 +78,7 @@ def compiled_loop(kind: type[RoundPolicy]) -> Callable[..., None]:
     play = types.FunctionType(code, names)
     play.__module__ = home.__module__
     try:
-        return njit(cache=True)(play)  # type: ignore[no-any-return]
+        compiled: Callable[..., None] = njit(cache=True)(play)
     except RuntimeError:  # written at a prompt, so there is no file to keep a cache beside
-        return njit(play)  # type: ignore[no-any-return]
+        compiled = njit()(play)
+    return compiled

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph
@@ -129,6 +130,6 @@ def _below(n: int, u1: float, top: float, rng: np.random.Generator) -> Floats:
     return np.concatenate([[u1], -np.sort(-others)])
 
 
-def _in_twos(strengths: Floats, rewards: RewardLaw) -> Problem:
+def _in_twos(strengths: NDArray[np.floating[Any]], rewards: RewardLaw) -> Problem:
     # Sums of steps such as 3 · 0.1 can leave [0, 1] by a rounding error, which is not the user's mistake.
     return Monopartite(np.repeat(np.round(strengths, 12), 2), rewards=rewards)

@@ -139,12 +139,12 @@ class Bipartite(Problem):
     @property
     def row_gaps(self) -> Floats:
         """Δ_i^U = max u − u_i."""
-        return self.u.max() - self.u
+        return np.asarray(self.u.max() - self.u)
 
     @property
     def column_gaps(self) -> Floats:
         """Δ_j^V = max v − v_j."""
-        return self.v.max() - self.v
+        return np.asarray(self.v.max() - self.v)
 
     def describe(self) -> dict[str, Any]:
         """Kind, strengths and law."""
@@ -181,7 +181,7 @@ class Monopartite(Problem):
     def means(self) -> Floats:
         """W = u uᵀ, the entries i < j."""
         i, j = self.graph.pairs.T
-        return self.u[i] * self.u[j]
+        return np.asarray(self.u[i] * self.u[j])
 
     @cached_property
     def best_matching(self) -> Pairs:
@@ -191,7 +191,7 @@ class Monopartite(Problem):
     @property
     def item_gaps(self) -> Floats:
         """Δ_(i,j) = u_i − u_j, for every two players."""
-        return self.u[:, None] - self.u[None, :]
+        return np.asarray(self.u[:, None] - self.u[None, :])
 
     def describe(self) -> dict[str, Any]:
         """Kind, strengths and law."""
@@ -200,9 +200,7 @@ class Monopartite(Problem):
 
 def _law(rewards: RewardLaw | None) -> RewardLaw:
     if rewards is not None and not isinstance(rewards, RewardLaw):
-        raise MatchbanditError(
-            f"rewards must be a law such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}."
-        )
+        raise MatchbanditError(f"rewards must be a law such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}.")
     return rewards or Bernoulli()
 
 

@@ -1,5 +1,5 @@
 """How time passes: one round at a time, or jumping from decision to decision."""
 
-from matchbandit.simulation.simulate import log_spaced, simulate
+from matchbandit.simulation.simulate import Interrupted, log_spaced, simulate
 
-__all__ = ["log_spaced", "simulate"]
+__all__ = ["Interrupted", "log_spaced", "simulate"]

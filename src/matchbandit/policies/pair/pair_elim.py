@@ -66,7 +66,7 @@ class PairElim(TwoSidedElimination):
     @property
     def window_length(self) -> int:
         """The window ends once its samples exceed this."""
-        return 2 ** 2**self.window if self.window < ENDLESS_WINDOW else NEVER
+        return 2**2**self.window if self.window < ENDLESS_WINDOW else NEVER
 
     def plan(self) -> Sweeps:
         """Sweeps until some average is to be checked or the window ends."""

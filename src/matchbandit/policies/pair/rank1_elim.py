@@ -35,7 +35,7 @@ class Rank1Elim(TwoSidedElimination):
         """n_l; with one pair left, or nothing to tell apart in a horizon of 1, the stage never ends."""
         if self.log_horizon == 0 or len(self.rows.active) == len(self.columns.active) == 1:
             return NEVER
-        return min(ceil(4 ** (self.stage + 1) * self.log_horizon), NEVER)
+        return min(ceil(4.0 ** (self.stage + 1) * self.log_horizon), NEVER)
 
     def plan(self) -> Sweeps:
         """Sweeps until the end of the stage."""

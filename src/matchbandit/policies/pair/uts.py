@@ -28,44 +28,42 @@ class Arrays(NamedTuple):
 @njit(cache=True)
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
     """Each pair once; then the leader at every γ-th time that it leads, else the best Beta draw around it."""
-    plays, means, wins, leads, (n_columns, gamma) = arrays
-    for edge in range(len(plays)):
-        if plays[edge] == 0:
+    for edge in range(len(arrays.plays)):
+        if arrays.plays[edge] == 0:
             edges[0] = edge
             return
-    leader = 0
-    equals = 0
+    leader = find_leader(arrays.means, rng)
+    arrays.leads[leader] += 1
+    n_columns, gamma = arrays.constants
+    edges[0] = leader if arrays.leads[leader] % gamma == 0 else best_draw(arrays, leader, n_columns, rng)
+
+
+@njit(cache=True)
+def find_leader(means: Floats, rng: np.random.Generator) -> int:
+    """The pair with the best mean, ties at random."""
+    best = means.max()
+    equals = (means == best).sum()
+    skip = rng.integers(0, equals) if equals > 1 else 0
     for edge in range(len(means)):
-        if means[edge] > means[leader]:
-            leader = edge
-            equals = 1
-        elif means[edge] == means[leader]:
-            equals += 1
-    if equals > 1:
-        skip = rng.integers(0, equals)
-        for edge in range(len(means)):
-            if means[edge] == means[leader]:
-                if skip == 0:
-                    leader = edge
-                    break
-                skip -= 1
-    leads[leader] += 1
-    edges[0] = leader
-    if leads[leader] % gamma == 0:
-        return
-    row, column = leader // n_columns, leader % n_columns
-    highest = -1.0
-    for edge in range(row * n_columns, (row + 1) * n_columns):
-        draw = rng.beta(1.0 + wins[edge], 1.0 + plays[edge] - wins[edge])
-        if draw > highest:
-            highest = draw
-            edges[0] = edge
-    for edge in range(column, len(plays), n_columns):
-        if edge != leader:
-            draw = rng.beta(1.0 + wins[edge], 1.0 + plays[edge] - wins[edge])
+        if means[edge] == best:
+            if skip == 0:
+                break
+            skip -= 1
+    return edge
+
+
+@njit(cache=True)
+def best_draw(arrays: Arrays, leader: int, n_columns: int, rng: np.random.Generator) -> int:
+    """The pair with the largest draw from its Beta posterior, among the leader's row and column."""
+    best, highest = leader, -1.0
+    first = leader - leader % n_columns
+    for k in range(n_columns + len(arrays.plays) // n_columns):
+        edge = first + k if k < n_columns else leader % n_columns + (k - n_columns) * n_columns
+        if k < n_columns or edge != leader:
+            draw = rng.beta(1.0 + arrays.wins[edge], 1.0 + arrays.plays[edge] - arrays.wins[edge])
             if draw > highest:
-                highest = draw
-                edges[0] = edge
+                best, highest = edge, draw
+    return best
 
 
 @njit(cache=True)

@@ -1,0 +1,128 @@
+"""The paper's pair-selection figures, with the published numbers laid over ours."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from matchbandit.figures.curves import Curve, curve, ratio
+from matchbandit.results import Row
+
+STYLES = {"pair-elim": ("Pair-Elim", "#0072b2"), "rank1-elim": ("Rank1Elim", "#d55e00")}
+_PUBLISHED: dict[str, Any] = {
+    "fillstyle": "none",
+    "linestyle": "none",
+    "markersize": 5,
+    "capsize": 2.5,
+    "linewidth": 0.9,
+}
+_WHOLE = FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", "\u2009"))
+
+Rows = Sequence[Row]
+Published = dict[str, Any]
+
+
+def draw(name: str, rows: Rows, published: Published, folder: Path) -> Path:
+    """Draw one figure as PNG and PDF, and give the path of the PNG."""
+    figure = Figure(figsize=(6.4, 4.2), dpi=160, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    _DRAWINGS[name](axes, rows, published)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", linewidth=0.4, alpha=0.5)
+    axes.legend(frameon=False, fontsize=8)
+    path = folder / f"{name}.png"
+    figure.savefig(path)
+    figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None})
+    return path
+
+
+def _over_time(axes: Axes, rows: Rows, published: Published) -> None:
+    known = published["over-time"]
+    for policy, (label, colour) in STYLES.items():
+        _band(axes, curve(rows, "over-time", policy, along="round"), label, colour)
+        axes.plot(known["x"], known[policy]["mean"], "o", color=colour, fillstyle="none", markersize=5)
+        last, low, high = known["x"][-1], known[policy]["p5_last"], known[policy]["p95_last"]
+        _published(axes, [last], [known[policy]["mean"][-1]], [low], [high], label, colour)
+    axes.xaxis.set_major_formatter(_WHOLE)
+    _words(axes, "Figure 1, top: regret over time, Δ = 0.75, T = 2·10⁵", "round", "regret")
+
+
+def _over_gap(axes: Axes, rows: Rows, published: Published) -> None:
+    known = published["over-gap"]
+    for policy, (label, colour) in STYLES.items():
+        _band(axes, curve(rows, "over-gap", policy), f"{label}, T = 3·10⁵", colour)
+        printed = curve(rows, "over-gap-as-printed", policy)
+        axes.plot(printed.x, printed.mean, ":", color=colour, linewidth=1, label=f"{label}, T = 2·10⁶ (as printed)")
+        _published(axes, known["x"], *_range(known[policy]), f"{label}", colour)
+    _words(axes, "Figure 1, bottom: regret over the gap, u₁ = 0.9", "gap parameter Δ", "regret")
+
+
+def _over_u1(axes: Axes, rows: Rows, published: Published) -> None:
+    known = published["over-u1"]
+    for policy, (label, colour) in STYLES.items():
+        _band(axes, curve(rows, "over-u1", policy), label, colour)
+        _published(axes, known["x"], *_range(known[policy]), label, colour)
+    _words(axes, "Appendix: regret over u₁, μ_U = 0.2, T = 10⁶", "u₁", "regret")
+
+
+def _u1_ratio(axes: Axes, rows: Rows, published: Published) -> None:
+    _ratio(axes, rows, published, {"over-u1": ("T = 10⁶", "-")}, "over-u1")
+    _words(axes, "Appendix: how many times more Rank1Elim loses, μ_U = 0.2", "u₁", "Rank1Elim / Pair-Elim")
+
+
+def _gap_ratio(axes: Axes, rows: Rows, published: Published) -> None:
+    studies = {"over-gap": ("T = 3·10⁵", "-"), "over-gap-as-printed": ("T = 2·10⁶ (as printed)", ":")}
+    _ratio(axes, rows, published, studies, "over-gap")
+    _words(axes, "Appendix: how many times more Rank1Elim loses, u₁ = 0.9", "gap parameter Δ", "Rank1Elim / Pair-Elim")
+
+
+_DRAWINGS: dict[str, Callable[[Axes, Rows, Published], None]] = {
+    "fig1-top": _over_time,
+    "fig1-bottom": _over_gap,
+    "u1-regret": _over_u1,
+    "u1-ratio": _u1_ratio,
+    "delta-ratio": _gap_ratio,
+}
+
+
+def _band(axes: Axes, ours: Curve, label: str, colour: str) -> None:
+    axes.plot(ours.x, ours.mean, color=colour, linewidth=1.6, label=f"{label}: mean, 5–95 %")
+    axes.fill_between(ours.x, ours.p5, ours.p95, color=colour, alpha=0.15, linewidth=0)
+
+
+def _published(
+    axes: Axes, x: list[float], mean: list[float], low: list[float], high: list[float], label: str, colour: str
+) -> None:
+    spread = np.abs(np.array([low, high]) - np.array(mean))
+    axes.errorbar(x, mean, yerr=spread, fmt="o", color=colour, label=f"{label}: published", **_PUBLISHED)
+
+
+def _range(known: dict[str, list[float]]) -> tuple[list[float], list[float], list[float]]:
+    return known["mean"], known["p5"], known["p95"]
+
+
+def _ratio(axes: Axes, rows: Rows, published: Published, studies: dict[str, tuple[str, str]], over: str) -> None:
+    for study, (label, line) in studies.items():
+        gain = ratio(rows, study, "rank1-elim", "pair-elim")
+        axes.plot(gain.x, gain.mean, line, color="black", linewidth=1.6, label=f"ratio of our means, {label}")
+        if study == over:
+            axes.fill_between(gain.x, gain.p5, gain.p95, color="black", alpha=0.1, linewidth=0, label="5–95 % of runs")
+    known = published[over]
+    theirs = np.divide(known["rank1-elim"]["mean"], known["pair-elim"]["mean"])
+    axes.plot(known["x"], theirs, "o", color="black", fillstyle="none", markersize=5, label="published")
+    axes.axhline(1, color="grey", linewidth=0.8)
+
+
+def _words(axes: Axes, title: str, x: str, y: str) -> None:
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_ylim(bottom=0)
+    if y == "regret":
+        axes.yaxis.set_major_formatter(_WHOLE)
