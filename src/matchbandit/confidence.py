@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, log, sqrt
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.errors import MatchbanditError, real_number
 
 NEVER = 2**62
 """A count that no average reaches."""
@@ -28,7 +28,7 @@ class Checks:
 
     def __post_init__(self) -> None:
         """Check the growth."""
-        if not 1 <= self.growth <= 1e6:
+        if not 1 <= real_number("growth", self.growth) <= 1e6:
             raise MatchbanditError(
                 f"growth must lie between 1 (every chance) and 10^6; got {self.growth!r}. The paper takes 4."
             )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from math import isfinite
 from numbers import Integral, Real
 
 
@@ -31,3 +32,10 @@ def whole_number(name: str, value: object, *, least: int, most: int | None = Non
         if number >= least and (most is None or number <= most):
             return int(number)
     raise MatchbanditError(f"{name} must be a whole number, {bounds}; got {value!r}. {way_out}".rstrip())
+
+
+def real_number(name: str, value: object) -> float:
+    """The value as a float, or an error: NaN, infinity, text and True are no numbers here."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+        raise MatchbanditError(f"{name} must be a number; got {value!r}.")
+    return float(value)

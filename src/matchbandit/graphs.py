@@ -56,20 +56,19 @@ class Graph(ABC):
         [0, 5]
         """
         given = np.asarray(pairs)
-        if given.ndim != 2 or given.shape[1] != 2 or not np.issubdtype(given.dtype, np.integer):
+        if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
             raise MatchbanditError(
                 f"pairs must be whole numbers of shape (k, 2), as ask() gives them; "
                 f"got shape {given.shape} of {given.dtype}."
             )
+        no_pair = (given < 0) | (given >= self.shape)
         if self.kind == "monopartite":
             given = np.sort(given, axis=1)
-        bad = (given < 0).any(axis=1) | (given >= np.array(self.shape)).any(axis=1)
-        if self.kind == "monopartite":
-            bad |= given[:, 0] == given[:, 1]
-        if bad.any():
-            first = tuple(np.asarray(pairs)[bad][0].tolist())
+            no_pair |= given[:, :1] == given[:, 1:]
+        if no_pair.any():
+            first = tuple(np.asarray(pairs)[no_pair.any(axis=1)][0].tolist())
             raise MatchbanditError(f"{first} is not a pair of {self}. Items are numbered from 0.")
-        return self._edges(given.astype(np.int64))
+        return self._edges(given.astype(np.int64, copy=False))
 
     def matrix(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values given per edge (last axis) as a matrix over the pairs; entries that are no pair are 0."""

@@ -2,14 +2,14 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from math import inf, isfinite, log, sqrt
+from math import inf, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -126,11 +126,9 @@ class Gaussian(RewardLaw):
 
     def __post_init__(self) -> None:
         """Check the standard deviation."""
-        if isinstance(self.sd, bool) or not isinstance(self.sd, int | float | np.number):
-            raise MatchbanditError(f"sd must be a number; got {self.sd!r}.")
-        if not (isfinite(self.sd) and self.sd > 0):
-            raise MatchbanditError(f"sd must be positive and finite; got {self.sd!r}.")
-        object.__setattr__(self, "sd", float(self.sd))
+        object.__setattr__(self, "sd", real_number("sd", self.sd))
+        if self.sd <= 0:
+            raise MatchbanditError(f"sd must be positive; got {self.sd!r}.")
 
     @property
     def sigma(self) -> float:

@@ -88,8 +88,8 @@ class Sweeps(Plan):
             if drawn[k].sum() > sweeps:
                 drawn[k] = undecided(side.chances, needs[k], sweeps, rng)
         counts = np.zeros(self.shape, dtype=np.int64)
-        counts[0][np.ix_(self.rows.active, self.columns.active)] = drawn[0]
-        counts[1][np.ix_(self.rows.active, self.columns.active)] = drawn[1][:, None]
+        active = self.rows.active[:, None], self.columns.active[None, :]
+        counts[0, *active], counts[1, *active] = drawn[0], drawn[1][:, None]
         return sweeps, counts.ravel()
 
     def _met_columns(self, pending: Tally) -> Counts:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
-from matchbandit.policies.packing import pack, unpack
+from matchbandit.policies.packing import checksum, pack, unpack
 from matchbandit.rewards import Floats, RewardLaw
 
 STATE_VERSION = 1
@@ -120,7 +120,7 @@ class Policy(ABC):
 
     def state(self) -> dict[str, Any]:
         """All that it remembers, as plain JSON data; `load` restores it to the bit."""
-        return {
+        kept = {
             "matchbandit": STATE_VERSION,
             "policy": self.name,
             "options": pack(self.options),
@@ -130,27 +130,25 @@ class Policy(ABC):
             "random": pack(self.rng.bit_generator.state),
             "memory": pack(self._memory()),
         }
+        return {**kept, "checksum": checksum(kept)}
 
     def load(self, state: dict[str, Any]) -> None:
         """Continue from a state that a policy of the same name, options and setting has given."""
+        if not isinstance(state, dict) or "checksum" not in state:
+            raise MatchbanditError("this is not the state of a policy; take what state() gives.")
         mine = self.state()
         for part in ("matchbandit", "policy", "options", "setting"):
-            if not isinstance(state, dict) or part not in state:
-                raise MatchbanditError(f"this is not the state of a policy: it has no {part!r}.")
-            if state[part] != mine[part]:
+            if state.get(part) != mine[part]:
                 raise MatchbanditError(
-                    f"the state has {part} {state[part]!r}, this policy has {mine[part]!r}. "
+                    f"the state has {part} {state.get(part)!r}, this policy has {mine[part]!r}. "
                     f"Build the same policy, or use matchbandit.restore(state)."
                 )
-        try:
-            self.rng.bit_generator.state = unpack(state["random"])
-            self.rounds = state["rounds"]
-            self._asked = unpack(state["asked"])
-            self._remember(unpack(state["memory"]))
-        except (KeyError, TypeError, ValueError) as broken:
-            raise MatchbanditError(
-                f"the state of {self.name} is damaged: {broken!r}. Go back to an older one."
-            ) from None
+        if state["checksum"] != checksum({key: value for key, value in state.items() if key != "checksum"}):
+            raise MatchbanditError("the state is damaged: its checksum does not fit. Go back to an older one.")
+        self.rounds = state["rounds"]
+        self.rng.bit_generator.state = unpack(state["random"])
+        self._asked = unpack(state["asked"])
+        self._remember(unpack(state["memory"]))
 
     @abstractmethod
     def _next(self) -> Edges:

@@ -1,6 +1,8 @@
 """A policy's memory as plain JSON and back, to the bit."""
 
 import base64
+import json
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -46,3 +48,8 @@ def unpack(value: Any) -> Any:
     if isinstance(value, list):
         return [unpack(inner) for inner in value]
     return value
+
+
+def checksum(packed: Any) -> str:
+    """A short name for packed data, the same before and after a trip through JSON."""
+    return blake2b(json.dumps(packed, sort_keys=True).encode(), digest_size=8).hexdigest()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
 from matchbandit.graphs import Graph
 from matchbandit.problems.rank1 import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Bernoulli, Floats, RewardLaw
@@ -43,14 +43,14 @@ def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardLaw, rng: np.ra
 def staircase(n: int, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
     """2N players, u_(2i−1) = u_(2i) = (N − i)·gap for i = 1 … N (Figure 2); nothing random."""
     steps = np.arange(whole_number("n", n, least=1), 0, -1) - 1
-    return _in_twos(steps * _number("gap", gap), rewards)
+    return _in_twos(steps * real_number("gap", gap), rewards)
 
 
 def centred(n: int, mean: float, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
     """2N players, u_(2i−1) = u_(2i) = mean + (N + 1 − 2i)·gap/2 for i = 1 … N (Figure 3); nothing random."""
     n = whole_number("n", n, least=1)
     steps = n + 1 - 2 * np.arange(1, n + 1)
-    return _in_twos(_number("mean", mean) + steps * _number("gap", gap) / 2, rewards)
+    return _in_twos(real_number("mean", mean) + steps * real_number("gap", gap) / 2, rewards)
 
 
 FAMILIES: dict[str, Draw] = {
@@ -112,14 +112,8 @@ def family(name: str, *, rewards: RewardLaw | None = None, **parameters: Any) ->
     return made
 
 
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
-        raise MatchbanditError(f"{name} must be a number; got {value!r}.")
-    return float(value)
-
-
 def _share(name: str, value: Any) -> float:
-    number = _number(name, value)
+    number = real_number(name, value)
     if not 0 <= number <= 1:
         raise MatchbanditError(f"{name} must lie in [0, 1]; got {number:g}.")
     return number

@@ -31,7 +31,8 @@ class Ledger:
     out_on: NDArray[np.int64]
     """The opponent against whom it was beaten, or POOLED."""
     intervals: Floats
-    """The pooled average of each item at its last check, lower and upper end; NaN before the first."""
+    """Lower and upper end of each item's pooled average at its last check, NaN before the first; once an item is out,
+    of the average on which it was beaten."""
 
     @classmethod
     def empty(cls, n_items: int, n_opponents: int) -> "Ledger":
@@ -48,7 +49,7 @@ class Ledger:
     @property
     def active(self) -> NDArray[np.int64]:
         """The items still in, in index order."""
-        return np.flatnonzero(self.out_at < 0)
+        return (self.out_at < 0).nonzero()[0]
 
     @property
     def samples(self) -> int:
@@ -71,10 +72,11 @@ class Ledger:
         The best on that average becomes the heir of those that it beats (ties: the lowest index).
         """
         active, means = self.active, self._means(opponent)
-        upper, best_lower = means + radius, means.max() - radius
-        losers = active[upper <= best_lower if ties_lose else upper < best_lower]
-        if opponent == POOLED:
-            self.intervals[active] = np.stack([means - radius, upper], axis=1)
+        lower, upper = means - radius, means + radius
+        beaten = upper <= lower.max() if ties_lose else upper < lower.max()
+        shown = slice(None) if opponent == POOLED else beaten
+        self.intervals[active[shown], 0], self.intervals[active[shown], 1] = lower[shown], upper[shown]
+        losers = active[beaten]
         if len(losers):
             self.out_at[losers], self.out_on[losers] = now, opponent
             self.heirs[np.isin(self.heirs, losers)] = active[np.argmax(means)]

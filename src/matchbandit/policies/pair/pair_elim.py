@@ -70,17 +70,11 @@ class PairElim(TwoSidedElimination):
 
     def plan(self) -> Sweeps:
         """Sweeps until some average is to be checked or the window ends."""
-        rows, columns = self.rows, self.columns
-        length = len(rows.active) + len(columns.active)
-        return self._sweeps(
-            row_needs=_needs(columns, self.column_checks, rows.active),
-            column_needs=_needs(rows, self.row_checks, columns.active),
-            limit=min(
-                (self.window_length - self.window_samples) // length + 1,
-                _pooled_need(rows, self.row_checks),
-                _pooled_need(columns, self.column_checks),
-            ),
-        )
+        row_needs, row_limit = _needs(self.columns, self.column_checks, self.rows.active)
+        column_needs, column_limit = _needs(self.rows, self.row_checks, self.columns.active)
+        length = len(self.rows.active) + len(self.columns.active)
+        window_limit = (self.window_length - self.window_samples) // length + 1
+        return self._sweeps(row_needs, column_needs, min(row_limit, column_limit, window_limit))
 
     def learn(self, tally: Tally) -> None:
         """Check the averages whose time has come, rows before columns; then the window."""
@@ -97,6 +91,8 @@ class PairElim(TwoSidedElimination):
         """Book new samples; on each average that has reached a scheduled count, eliminate whoever is separated."""
         before, pooled_before = ledger.counts.tolist(), ledger.samples
         ledger.book(counts, sums)
+        if len(ledger.active) == 1:
+            return
         for opponent, (had, has) in enumerate(zip(before, ledger.counts.tolist(), strict=True)):
             if has > had and has >= checks.following(had):
                 ledger.check(opponent, checks.radius(has), now=self.rounds)
@@ -112,13 +108,9 @@ class PairElim(TwoSidedElimination):
         return {**super()._reasons(), "window": window}
 
 
-def _needs(ledger: Ledger, checks: Checks, opponents: np.ndarray[Any, Any]) -> Counts | None:
-    """How many samples against each of these opponents are still missing to the next check."""
+def _needs(ledger: Ledger, checks: Checks, opponents: Counts) -> tuple[Counts | None, int]:
+    """How many samples are missing to the next check: against each of these opponents, and of the pooled average."""
     if len(ledger.active) == 1:
-        return None
-    return np.array([checks.following(had) - had for had in ledger.counts[opponents].tolist()])
-
-
-def _pooled_need(ledger: Ledger, checks: Checks) -> int:
-    """How many samples are still missing to the next check of the pooled average."""
-    return NEVER if len(ledger.active) == 1 else checks.following(ledger.samples) - ledger.samples
+        return None, NEVER
+    against_each = [checks.following(had) - had for had in ledger.counts[opponents].tolist()]
+    return np.array(against_each), checks.following(ledger.samples) - ledger.samples

@@ -32,6 +32,7 @@ class TwoSidedElimination(PlannedPolicy):
         n_rows, n_columns = self.graph.shape
         self.rows = Ledger.empty(n_rows, n_columns)
         self.columns = Ledger.empty(n_columns, n_rows)
+        self._edges = np.tile(np.arange(self.graph.n_pairs), 2)
 
     def recommend(self) -> Pairs:
         """The active row and the active column with the best pooled averages."""
@@ -41,7 +42,7 @@ class TwoSidedElimination(PlannedPolicy):
     def _sweeps(self, row_needs: Counts | None, column_needs: Counts | None, limit: int) -> Sweeps:
         """Sweeps of the active items until an opponent has met its need, `limit` at the most."""
         return Sweeps(
-            edges=np.tile(np.arange(self.graph.n_pairs), 2),
+            edges=self._edges,
             rows=Side(self.rows.heirs, row_needs),
             columns=Side(self.columns.heirs, column_needs),
             limit=limit,

@@ -16,7 +16,7 @@ class Arrays(NamedTuple):
     """What UTS remembers of each pair, by edge."""
 
     plays: Counts
-    means: Floats
+    sums: Floats
     wins: Counts
     """Successes; a reward strictly between 0 and 1 is one with that probability."""
     leads: Counts
@@ -32,7 +32,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
         if arrays.plays[edge] == 0:
             edges[0] = edge
             return
-    leader = find_leader(arrays.means, rng)
+    leader = find_leader(arrays.sums / arrays.plays, rng)
     arrays.leads[leader] += 1
     n_columns, gamma = arrays.constants
     edges[0] = leader if arrays.leads[leader] % gamma == 0 else best_draw(arrays, leader, n_columns, rng)
@@ -42,8 +42,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
 def find_leader(means: Floats, rng: np.random.Generator) -> int:
     """The pair with the best mean, ties at random."""
     best = means.max()
-    equals = (means == best).sum()
-    skip = rng.integers(0, equals) if equals > 1 else 0
+    skip = rng.integers(0, (means == best).sum())
     for edge in range(len(means)):
         if means[edge] == best:
             if skip == 0:
@@ -68,10 +67,10 @@ def best_draw(arrays: Arrays, leader: int, n_columns: int, rng: np.random.Genera
 
 @njit(cache=True)
 def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Floats) -> None:
-    """Count the play, its mean and, by a coin flip unless it is 0 or 1, its success."""
+    """Count the play, its reward and, by a coin flip unless it is 0 or 1, its success."""
     edge, reward = edges[0], rewards[0]
     arrays.plays[edge] += 1
-    arrays.means[edge] += (reward - arrays.means[edge]) / arrays.plays[edge]
+    arrays.sums[edge] += reward
     if reward >= 1.0 or (reward > 0.0 and rng.random() < reward):
         arrays.wins[edge] += 1
 
@@ -112,16 +111,17 @@ class Uts(RoundPolicy):
 
     def recommend(self) -> Pairs:
         """The pair with the best empirical mean (ties: the lowest index)."""
-        return self.graph.pairs[[int(np.argmax(np.where(self.arrays.plays > 0, self.arrays.means, -1)))]]
+        plays, sums = self.arrays.plays, self.arrays.sums
+        return self.graph.pairs[[int(np.argmax(sums / np.maximum(1, plays)))]]
 
     def _reasons(self) -> dict[str, Any]:
-        plays, means, wins, leads, _ = self.arrays
+        plays, sums, wins, leads, _ = self.arrays
         return {
             "pairs": [
                 {
                     "pair": pair,
                     "plays": int(plays[edge]),
-                    "estimate": float(means[edge]) if plays[edge] else None,
+                    "estimate": float(sums[edge] / plays[edge]) if plays[edge] else None,
                     "posterior": {"beta": [1 + int(wins[edge]), 1 + int(plays[edge] - wins[edge])]},
                     "leads": int(leads[edge]),
                 }

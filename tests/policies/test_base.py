@@ -1,0 +1,185 @@
+import json
+
+import numpy as np
+import pytest
+
+import matchbandit as mb
+from matchbandit.errors import MatchbanditError
+
+
+@pytest.fixture
+def slots():
+    return mb.policy("pair-elim").build(mb.bipartite(3, 4), horizon=1000, seed=1)
+
+
+@pytest.fixture
+def players():
+    return mb.policy("uniform").build(mb.monopartite(6), seed=1)
+
+
+def test_rewards_may_come_in_any_order_and_with_players_swapped(players):
+    twin = mb.policy("uniform").build(mb.monopartite(6), seed=1)
+    pairs = players.ask()
+    players.tell(pairs, [0, 1, 0])
+    twin.tell(twin.ask()[[2, 0, 1]][:, ::-1], [0, 0, 1])
+    assert twin.state() == players.state()
+
+
+def test_a_missing_pair_is_played_again_by_planned_policies_and_booked_once(players):
+    first = players.ask()
+    players.tell(first, [1.0, np.nan, 0.0])
+    assert np.array_equal(players.ask(), first)
+    players.tell(first, [0.0, 1.0, 1.0])  # only the missing reward counts: 1, 1, 0
+    assert not np.array_equal(players.ask(), first)
+    edges = players.graph.edges(first)
+    assert players.pending.counts[edges].tolist() == [1, 1, 1]
+    assert players.pending.sums[edges].tolist() == [1.0, 1.0, 0.0]
+
+
+def test_a_missing_pair_is_skipped_by_round_policies():
+    uts = mb.policy("uts").build(mb.bipartite(2, 2), seed=1)
+    uts.tell(uts.ask(), [np.nan])
+    assert uts.arrays.plays.sum() == 0
+    assert uts.rounds == 1
+
+
+@pytest.mark.parametrize(
+    ("tell", "words"),
+    [
+        (lambda p: p.tell(p.ask(), []), "1 pair was asked; got 1 pairs with 0 rewards"),
+        (lambda p: p.tell(p.ask(), [1, 1]), "1 pair was asked; got 1 pairs with 2 rewards"),
+        (lambda p: p.tell([], []), "pairs must be whole numbers of shape"),
+        (lambda p: p.tell(p.ask(), [1.5]), r"lie in \[0, 1\]; got 1.5"),
+        (lambda p: p.tell(p.ask(), [-0.1]), r"got -0.1"),
+        (lambda p: p.tell(p.ask(), [np.inf]), r"got inf"),
+        (lambda p: p.tell(p.ask(), ["much"]), r"must be numbers; got \['much'\]"),
+        (lambda p: p.tell([(2, 3)] if p.ask().tolist() != [[2, 3]] else [(0, 0)], [1]), "are not the pairs asked"),
+        (lambda p: p.tell([(3, 0)], [1]), r"\(3, 0\) is not a pair of bipartite 3×4"),
+    ],
+)
+def test_a_wrong_answer_is_refused_and_leaves_no_trace(slots, tell, words):
+    slots.ask()
+    before = json.dumps(slots.state())
+    with pytest.raises(MatchbanditError, match=words):
+        tell(slots)
+    assert json.dumps(slots.state()) == before
+
+
+def test_telling_twice_or_unasked_is_refused(slots):
+    with pytest.raises(MatchbanditError, match="Call ask"):
+        slots.tell([(0, 0)], [1])
+    pairs = slots.ask()
+    slots.tell(pairs, [1])
+    with pytest.raises(MatchbanditError, match="told already"):
+        slots.tell(pairs, [1])
+
+
+def test_gaussian_rewards_may_be_anything_finite():
+    built = mb.policy("pair-elim").build(mb.bipartite(2, 2), rewards=mb.Gaussian(sd=2.0), horizon=10)
+    built.tell(built.ask(), [-7.5])
+    with pytest.raises(MatchbanditError, match="inf"):
+        built.tell(built.ask(), [np.inf])
+
+
+@pytest.mark.parametrize(
+    ("name", "graph", "kwargs", "words"),
+    [
+        ("pair-elim", mb.monopartite(4), {"horizon": 10}, "pair-elim plays on bipartite graphs; got monopartite"),
+        ("pair-elim", mb.bipartite(2, 2), {}, "needs to know its horizon"),
+        ("uniform", mb.monopartite(5), {}, "needs an even number of players; got 5"),
+        ("uts", mb.bipartite(2, 2), {"rewards": mb.Gaussian(sd=1.0)}, r"uts needs rewards in \[0, 1\]"),
+        ("pair-elim", mb.bipartite(2, 2), {"horizon": 0}, "horizon must be a whole number, .*; got 0"),
+        ("uts", "2×2", {}, "got '2×2'"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_refused_by_name(name, graph, kwargs, words):
+    with pytest.raises(MatchbanditError, match=words):
+        mb.policy(name).build(graph, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("pair-elm", {}, "did you mean 'pair-elim'"),
+        ("pair-elim", {"grwth": 2}, "unknown option of pair-elim 'grwth'; did you mean 'growth'"),
+        ("rank1-elim", {"growth": 2}, "unknown option of rank1-elim 'growth'. None exist here"),
+    ],
+)
+def test_unknown_names_get_a_hint(name, options, words):
+    with pytest.raises(MatchbanditError, match=words):
+        mb.policy(name, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("pair-elim", {"growth": 0.5}, "growth must lie between 1"),
+        ("pair-elim", {"growth": "4"}, "growth must be a number; got '4'"),
+        ("pair-elim", {"cap_windows": 1}, "cap_windows must be true or false; got 1"),
+        ("uts", {"gamma": 0}, "gamma must be a whole number, at least 1; got 0"),
+        ("uniform", {"selection": "both"}, "unknown selection of uniform 'both'"),
+    ],
+)
+def test_bad_options_are_refused(name, options, words):
+    with pytest.raises(MatchbanditError, match=words):
+        mb.policy(name, **options).build(mb.bipartite(2, 2), horizon=10)
+
+
+@pytest.mark.parametrize("name", ["pair-elim", "rank1-elim", "uts", "uniform"])
+def test_a_policy_restored_in_the_middle_of_a_sweep_has_the_same_future(name):
+    rng = np.random.default_rng(5)
+    one = mb.policy(name).build(mb.bipartite(3, 5), horizon=5000, seed=9)
+    for _ in range(1234):
+        pairs = one.ask()
+        one.tell(pairs, rng.random(len(pairs)) < 0.9 - 0.2 * pairs[:, 0])
+    one.ask()  # an open question survives, too
+    twin = mb.restore(json.loads(json.dumps(one.state())))
+    for _ in range(1500):
+        pairs = one.ask()
+        assert np.array_equal(twin.ask(), pairs)
+        rewards = (rng.random(len(pairs)) < 0.9 - 0.2 * pairs[:, 0]).astype(float)
+        one.tell(pairs, rewards)
+        twin.tell(pairs, rewards)
+    assert one.state() == twin.state()
+    assert one.rng.random() == twin.rng.random()
+
+
+def test_a_state_of_another_policy_or_setting_is_refused(slots):
+    state = slots.state()
+    for other in (
+        mb.policy("rank1-elim").build(mb.bipartite(3, 4), horizon=1000),
+        mb.policy("pair-elim", growth=2.0).build(mb.bipartite(3, 4), horizon=1000),
+        mb.policy("pair-elim").build(mb.bipartite(4, 3), horizon=1000),
+        mb.policy("pair-elim").build(mb.bipartite(3, 4), horizon=999),
+        mb.policy("pair-elim").build(mb.bipartite(3, 4), horizon=1000, rewards=mb.Gaussian(sd=1.0)),
+    ):
+        before = other.state()
+        with pytest.raises(MatchbanditError, match="the state has"):
+            other.load(state)
+        assert other.state() == before
+
+
+@pytest.mark.parametrize("broken", [{}, [], "state", {"policy": "uts"}, None])
+def test_what_is_not_a_state_is_refused(slots, broken):
+    with pytest.raises(MatchbanditError, match="not the state"):
+        slots.load(broken)
+    with pytest.raises(MatchbanditError, match="not the state"):
+        mb.restore(broken)
+
+
+def test_a_damaged_state_is_refused_and_changes_nothing(slots):
+    slots.tell(slots.ask(), [1])
+    state = json.loads(json.dumps(slots.state()))
+    state["memory"]["rows"]["heirs"]["array"] = state["memory"]["columns"]["heirs"]["array"]
+    fresh = mb.policy("pair-elim").build(mb.bipartite(3, 4), horizon=1000, seed=2)
+    before = fresh.state()
+    with pytest.raises(MatchbanditError, match="damaged"):
+        fresh.load(state)
+    assert fresh.state() == before
+
+
+def test_a_state_of_another_version_is_refused(slots):
+    state = slots.state()
+    state["matchbandit"] = 999
+    with pytest.raises(MatchbanditError, match="the state has matchbandit 999"):
+        slots.load(state)

@@ -1,0 +1,259 @@
+import json
+from fractions import Fraction
+from itertools import permutations, product
+from math import inf, isclose, nan
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import bipartite, monopartite
+from matchbandit.problems import Bipartite, Monopartite, problem_from
+from matchbandit.rewards import Bernoulli, Binomial, Gaussian
+
+# A few round values besides the arbitrary ones, so that ties are common.
+strength = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(0, 1)
+slots = st.builds(Bipartite, st.lists(strength, min_size=1, max_size=4), st.lists(strength, min_size=1, max_size=4))
+players = st.builds(Monopartite, st.lists(strength, min_size=2, max_size=6))
+problems = slots | players
+selections = pytest.mark.parametrize("selection", ["pair", "matching"])
+
+
+def mean_of(problem, i, j):
+    return problem.u[i] * (problem.v if isinstance(problem, Bipartite) else problem.u)[j]
+
+
+def all_rounds(problem, selection):
+    """Every pair, or every largest matching, as a list of pairs."""
+    n, m = problem.graph.shape
+    within = isinstance(problem, Monopartite)
+    if selection == "pair":
+        return [[(i, j)] for i, j in product(range(n), range(m)) if i < j or not within]
+    if within:
+        orders = [np.reshape(order[: n // 2 * 2], (-1, 2)) for order in permutations(range(n))]
+        return list({tuple(sorted(tuple(sorted(pair)) for pair in order.tolist())) for order in orders})
+    if n <= m:
+        return [list(enumerate(columns)) for columns in permutations(range(m), n)]
+    return [[(i, j) for j, i in enumerate(rows)] for rows in permutations(range(n), m)]
+
+
+def value_of(problem, pairs):
+    return sum(mean_of(problem, i, j) for i, j in pairs)
+
+
+@selections
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(problem=problems)
+def test_the_best_round_is_the_best_of_all(problem, selection):
+    rounds = all_rounds(problem, selection)
+    most = max(value_of(problem, pairs) for pairs in rounds)
+    best = problem.best(selection)
+    assert sorted(map(tuple, best.tolist())) in [sorted(map(tuple, pairs)) for pairs in rounds]
+    assert isclose(value_of(problem, best.tolist()), most, abs_tol=1e-12)
+    assert isclose(problem.optimum(selection), most, abs_tol=1e-12)
+
+
+@settings(deadline=None, derandomize=True)
+@given(problems)
+def test_the_best_pair_is_the_first_of_the_best_matching(problem):
+    assert problem.best("pair").tolist() == problem.best_pair.tolist() == problem.best_matching[:1].tolist()
+    assert problem.best("matching").tolist() == problem.best_matching.tolist()
+
+
+@selections
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(problem=problems, data=st.data())
+def test_value_and_regret_of_any_round(problem, selection, data):
+    rounds = all_rounds(problem, selection)
+    pairs = data.draw(st.sampled_from(rounds))
+    most = max(value_of(problem, each) for each in rounds)
+    assert isclose(problem.value(pairs), value_of(problem, pairs), abs_tol=1e-12)
+    assert isclose(problem.regret(pairs, selection=selection), most - value_of(problem, pairs), abs_tol=1e-12)
+
+
+@selections
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(problem=problems, data=st.data())
+def test_the_regret_of_plays_is_the_sum_of_the_regrets_of_the_rounds(problem, selection, data):
+    played = data.draw(st.lists(st.sampled_from(all_rounds(problem, selection)), max_size=20))
+    plays = np.zeros(problem.graph.n_pairs, dtype=np.int64)
+    for pairs in played:
+        plays[problem.graph.edges(pairs)] += 1
+    expected = sum(problem.regret(pairs, selection=selection) for pairs in played)
+    before = plays.copy()
+    got = problem.regret_of_plays(plays, len(played), selection=selection)
+    assert isclose(got, expected, abs_tol=1e-11)
+    assert np.array_equal(plays, before)
+
+
+@selections
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(problem=problems, data=st.data())
+def test_a_thousand_million_million_rounds_lose_no_digits(problem, selection, data):
+    rounds = 10**15
+    others = data.draw(st.lists(st.sampled_from(all_rounds(problem, selection)), max_size=10))
+    best = problem.graph.edges(problem.best(selection))
+    plays = np.zeros(problem.graph.n_pairs, dtype=np.int64)
+    plays[best] = rounds - len(others)
+    for pairs in others:
+        plays[problem.graph.edges(pairs)] += 1
+    means = [Fraction(float(mean)) for mean in problem.means]
+    missed = [-int(count) for count in plays]
+    for edge in best.tolist():
+        missed[edge] += rounds
+    exact = sum(count * mean for count, mean in zip(missed, means, strict=True))
+    assert isclose(problem.regret_of_plays(plays, rounds, selection=selection), float(exact), abs_tol=1e-13)
+
+
+def test_huge_regrets_are_exact_where_the_strengths_are_exact():
+    slots = Bipartite(u=[1, 0.5], v=[0.5, 0.25])
+    plays = np.array([10**15 - 3 * 10**14 - 7, 10**14, 2 * 10**14, 7])
+    # The gaps are 0, 1/4, 1/4 and 3/8.
+    assert slots.regret_of_plays(plays, 10**15, selection="pair") == 3 * 10**14 / 4 + 7 * 3 / 8
+
+
+def test_by_hand_with_rows_and_columns():
+    slots = Bipartite(u=[0.2, 1.0, 0.5], v=[0.4, 0.8])
+    assert slots.best_pair.tolist() == [[1, 1]]
+    assert slots.best_matching.tolist() == [[1, 1], [2, 0]]
+    assert slots.optimum("pair") == 0.8
+    assert slots.optimum("matching") == 1.0
+    assert np.allclose(slots.matrix, [[0.08, 0.16], [0.4, 0.8], [0.2, 0.4]])
+    assert np.allclose(slots.pair_gaps, [[0.72, 0.64], [0.4, 0], [0.6, 0.4]])
+    assert np.allclose(slots.row_gaps, [0.8, 0, 0.5])
+    assert np.allclose(slots.column_gaps, [0.4, 0])
+    assert isclose(slots.regret([(0, 0), (1, 1)], selection="matching"), 0.12)
+
+
+def test_by_hand_with_players():
+    five = Monopartite(u=[0.5, 0.1, 1.0, 0.8, 0.4])
+    assert five.best_pair.tolist() == [[2, 3]]
+    assert five.best_matching.tolist() == [[2, 3], [0, 4]]
+    assert five.optimum("matching") == 1.0
+    assert isclose(five.regret([(3, 0), (4, 2)], selection="matching"), 0.2)
+    assert isclose(five.regret([(1, 0)], selection="pair"), 0.75)
+    assert np.allclose(five.item_gaps[2], [0.5, 0.9, 0, 0.2, 0.6])
+    assert np.allclose(five.item_gaps, -five.item_gaps.T)
+    below = np.tril_indices(5)
+    assert not five.matrix[below].any()
+    assert not five.pair_gaps[below].any()
+    assert isclose(five.matrix[0, 3], 0.4)
+    assert isclose(five.pair_gaps[0, 3], 0.4)
+
+
+@settings(deadline=None, derandomize=True)
+@given(problems)
+def test_means_and_gaps_stand_at_their_pairs(problem):
+    top = problem.optimum("pair")
+    for (i, j), mean in zip(problem.graph.pairs.tolist(), problem.means.tolist(), strict=True):
+        assert mean == problem.matrix[i, j] == mean_of(problem, i, j)
+        assert problem.pair_gaps[i, j] == top - mean
+
+
+def test_the_graph_has_the_shape_of_the_strengths():
+    assert Bipartite([0.1] * 2, [0.1] * 5).graph == bipartite(2, 5)
+    assert Monopartite([0.1] * 5).graph == monopartite(5)
+
+
+@settings(deadline=None, derandomize=True)
+@given(problems, st.sampled_from([Bernoulli(), Gaussian(0.3), Binomial(7)]))
+def test_a_problem_survives_a_trip_through_json(problem, law):
+    strengths = [problem.u, problem.v] if isinstance(problem, Bipartite) else [problem.u]
+    told = type(problem)(*strengths, rewards=law)
+    again = problem_from(json.loads(json.dumps(told.describe())))
+    assert type(again) is type(problem)
+    assert again.describe() == told.describe()
+    assert again.means.tolist() == problem.means.tolist()
+    assert again.rewards == law
+
+
+def test_rewards_are_bernoulli_unless_told_otherwise():
+    assert Bipartite([0.5], [0.5]).rewards == Monopartite([0.5, 0.5]).rewards == Bernoulli()
+
+
+@pytest.mark.parametrize("law", ["gaussian", Bernoulli, 0.5, {"name": "bernoulli"}])
+def test_what_is_no_law_is_refused(law):
+    for build in (lambda: Bipartite([0.5], [0.5], rewards=law), lambda: Monopartite([0.5, 0.5], rewards=law)):
+        with pytest.raises(MatchbanditError) as refusal:
+            build()
+        assert str(refusal.value).startswith("rewards must be a law such as Bernoulli()")
+        assert str(refusal.value).endswith(f"got {law!r}.")
+
+
+def test_a_problem_keeps_its_own_strengths():
+    given_u, given_v = np.array([0.9, 0.3]), np.array([0.8, 0.1])
+    slots, players = Bipartite(given_u, given_v), Monopartite(given_u)
+    given_u[0] = given_v[0] = 0
+    assert slots.optimum("pair") == 0.9 * 0.8
+    assert players.u.tolist() == [0.9, 0.3]
+    for strengths in (slots.u, slots.v, players.u):
+        with pytest.raises(ValueError, match="read-only"):
+            strengths[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([0.5, 0.2, 1.2, -3], "{} must lie in [0, 1]; got 1.2 at position 2. Rescale the rewards first."),
+        ([-0.25, 0.5], "{} must lie in [0, 1]; got -0.25 at position 0. Rescale the rewards first."),
+        ([0.5, nan], "{} must lie in [0, 1]; got nan at position 1."),
+        ([0.5, None], "{} must lie in [0, 1]; got nan at position 1."),
+        ([inf, 0.5], "{} must lie in [0, 1]; got inf at position 0."),
+        ([0.5, 0.5, -inf], "{} must lie in [0, 1]; got -inf at position 2."),
+        ([], "{} has no items; it needs at least "),
+        ([[0.5, 0.2], [0.1, 0.3]], "{} must be a flat list of numbers; got an array of shape (2, 2)."),
+        ([[0.5, 0.2]], "{} must be a flat list of numbers; got an array of shape (1, 2)."),
+        (0.5, "{} must be a flat list of numbers; got an array of shape ()."),
+        ([[0.5], 0.2], "{} must be a list of numbers; got [[0.5], 0.2]."),
+        ([0.5, "high"], "{} must be a list of numbers; got [0.5, 'high']."),
+        ([0.5, {}], "{} must be a list of numbers; got [0.5, {{}}]."),
+        ([0.5, 1j], "{} must be a list of numbers; got [0.5, 1j]."),
+        (["0.5", "0.2"], "{} must be a list of numbers; got ['0.5', '0.2']."),
+        ("0.5", "{} must be "),
+    ],
+)
+def test_bad_strengths_of_rows_columns_and_players_are_refused_by_name(values, words):
+    for name, build in [
+        ("u", lambda: Bipartite(values, [0.5])),
+        ("v", lambda: Bipartite([0.5], values)),
+        ("u", lambda: Monopartite(values)),
+    ]:
+        with pytest.raises(MatchbanditError) as refusal:
+            build()
+        assert str(refusal.value).startswith(words.format(name))
+
+
+def test_complex_strengths_are_refused():
+    with pytest.raises(MatchbanditError, match=r"^u must be a list of numbers"):
+        Bipartite(np.array([0.5 + 0j, 0.2j]), [0.5])
+
+
+def test_one_player_alone_is_refused_and_one_row_is_not():
+    with pytest.raises(MatchbanditError, match=r"^u has only 1 item; it needs at least 2\. List one strength per item"):
+        Monopartite([0.5])
+    assert Bipartite([0.5], [0.5]).optimum("matching") == 0.25
+
+
+def test_strengths_at_both_ends_are_taken():
+    assert Monopartite([0, 1]).optimum("pair") == 0
+    assert Bipartite([1], [1]).optimum("pair") == 1
+
+
+def test_an_unknown_selection_is_refused():
+    problem = Monopartite([0.5, 0.5])
+    for ask in (problem.best, problem.optimum, lambda selection: problem.regret([(0, 1)], selection=selection)):
+        with pytest.raises(MatchbanditError, match=r"^unknown selection 'match'; did you mean 'matching'\?"):
+            ask("match")
+
+
+def test_a_pair_that_does_not_exist_has_no_value():
+    with pytest.raises(MatchbanditError, match=r"^\(0, 2\) is not a pair of monopartite with 2 players"):
+        Monopartite([0.5, 0.5]).value([(0, 2)])
+
+
+def test_an_unknown_kind_of_problem_is_refused():
+    described = {**Bipartite([0.5, 0.5], [0.5]).describe(), "kind": "bipartit"}
+    with pytest.raises(MatchbanditError, match=r"^unknown problem 'bipartit'; did you mean 'bipartite'\?"):
+        problem_from(described)

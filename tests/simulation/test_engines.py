@@ -1,0 +1,198 @@
+"""Two engines, one law: `step` plays round by round, `jump` leaps; what comes out must not tell which it was."""
+
+from math import ceil, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.tape import Tape
+from scipy.stats import ks_2samp
+
+import matchbandit as mb
+from matchbandit.simulation.jump import jump
+from matchbandit.simulation.score import Score
+from matchbandit.simulation.simulate import Job
+from matchbandit.simulation.step import step
+
+SLOTS = mb.Bipartite([0.9, 0.3, 0.2], [0.4, 0.8, 0.1, 0.1])
+CONFIGURATIONS = [
+    ("pair-elim", {}, mb.Bernoulli()),
+    ("pair-elim", {"growth": 1.2}, mb.Bernoulli()),
+    ("pair-elim", {"growth": 1.5, "cap_windows": True}, mb.Gaussian(0.4)),
+    ("rank1-elim", {}, mb.Bernoulli()),
+]
+
+
+def both_engines(problem, spec, checkpoints, tape):
+    """The same policy on the same tape of rewards, with each engine: (policy, score) twice."""
+    played = []
+    for engine in (step, jump):
+        policy = spec.build(problem.graph, rewards=problem.rewards, horizon=checkpoints[-1], seed=1)
+        score = Score(problem, policy.selection, np.array(checkpoints))
+        engine(policy, tape(), score)
+        played.append((policy, score))
+    return played
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    n_items=st.sampled_from([2, 4, 6]),
+    selection=st.sampled_from(["pair", "matching"]),
+    checkpoints=st.lists(st.integers(1, 300), min_size=1, max_size=6, unique=True).map(sorted),
+    seed=st.integers(0, 9),
+)
+def test_deterministic_schedules_agree_exactly_on_the_same_tape(n_items, selection, checkpoints, seed):
+    u = np.random.default_rng(seed).random(n_items)
+    problem = mb.Monopartite(u)
+    (slow, slow_score), (fast, fast_score) = both_engines(
+        problem,
+        mb.policy("uniform", selection=selection),
+        checkpoints,
+        lambda: Tape.bernoulli(problem.means, 400, seed),
+    )
+    assert slow_score.plays.tolist() == fast_score.plays.tolist()
+    assert slow_score.regret.tolist() == fast_score.regret.tolist()
+    assert slow.state() == fast.state()
+
+
+def test_one_row_and_one_column_agree_exactly_through_the_windows():
+    problem = mb.Bipartite([0.5], [0.5])
+    ones = np.ones((1, 5000))
+    (slow, slow_score), (fast, fast_score) = both_engines(
+        problem, mb.policy("pair-elim"), [1, 27, 28, 29, 3000, 3001], lambda: Tape(ones)
+    )
+    assert slow_score.regret.tolist() == fast_score.regret.tolist() == [0.0] * 6
+    assert slow.window == fast.window == 4
+    assert slow.window_samples == fast.window_samples
+    assert fast.rounds == 3000  # the horizon cuts a sweep of two rounds: only whole sweeps are booked
+
+
+@pytest.fixture(scope="module")
+def played():
+    """Regret, plays and elimination times of many runs of every configuration, with both engines."""
+    horizon = 3000
+    outcome = {}
+    for k, (name, options, law) in enumerate(CONFIGURATIONS):
+        problem = mb.Bipartite([1.0, 0.25, 0.1], [0.1, 1.0], rewards=law)
+        for engine, runs in (("step", 150), ("jump", 600)):
+            # Different seeds: shared streams would make the two samples dependent.
+            job = Job(problem, mb.policy(name, **options), np.array([600, horizon]), 100 + (engine == "jump"), engine)
+            ends = [job.play(run) for run in range(runs)]
+            outcome[k, engine] = {
+                "regret": np.array([score.regret for _, score in ends]),
+                "plays": np.array([score.plays for _, score in ends]),
+                "out": np.array([policy.rows.out_at for policy, _ in ends]),
+                "columns": np.array([policy.columns.out_at for policy, _ in ends]),
+            }
+    return outcome
+
+
+@pytest.mark.parametrize("k", range(len(CONFIGURATIONS)))
+def test_step_and_jump_have_the_same_regret(played, k):
+    for at in range(2):
+        assert ks_2samp(played[k, "step"]["regret"][:, at], played[k, "jump"]["regret"][:, at]).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("k", range(len(CONFIGURATIONS)))
+def test_step_and_jump_play_each_pair_equally_often(played, k):
+    slow, fast = played[k, "step"]["plays"], played[k, "jump"]["plays"]
+    assert (slow.sum(axis=1) == 3000).all()
+    assert (fast.sum(axis=1) == 3000).all()
+    smallest = min(ks_2samp(slow[:, e], fast[:, e]).pvalue for e in range(6))
+    assert smallest > 1e-3 / 6
+
+
+@pytest.mark.parametrize("k", range(len(CONFIGURATIONS)))
+@pytest.mark.parametrize("side", ["out", "columns"])
+def test_step_and_jump_eliminate_at_the_same_times(played, k, side):
+    slow, fast = played[k, "step"][side], played[k, "jump"][side]
+    assert (slow >= 0).any()
+    smallest = min(ks_2samp(slow[:, i], fast[:, i]).pvalue for i in range(slow.shape[1]))
+    assert smallest > 1e-3 / slow.shape[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", range(len(CONFIGURATIONS)))
+def test_step_and_jump_agree_over_many_runs(k):
+    name, options, law = CONFIGURATIONS[k]
+    problem = mb.Bipartite([0.9, 0.5, 0.3, 0.2], [0.3, 0.8, 0.6], rewards=law)
+    spec = mb.policy(name, **options)
+    slow = mb.simulate(problem, spec, horizon=12_000, runs=500, seed=21, engine="step", checkpoints=[3000, 7001])
+    fast = mb.simulate(problem, spec, horizon=12_000, runs=2000, seed=22, engine="jump", checkpoints=[3000, 7001])
+    for at in range(3):
+        assert ks_2samp(slow.regret[:, at], fast.regret[:, at]).pvalue > 1e-3
+    for e in range(12):
+        assert ks_2samp(slow.plays_by_edge[:, e], fast.plays_by_edge[:, e]).pvalue > 1e-3 / 12
+
+
+def test_checkpoints_do_not_change_the_law_of_a_jump():
+    few = mb.simulate(SLOTS, "pair-elim", horizon=20_000, runs=600, seed=5, checkpoints=[20_000])
+    many = mb.simulate(SLOTS, "pair-elim", horizon=20_000, runs=600, seed=6, checkpoints=range(37, 20_000, 211))
+    assert ks_2samp(few.final, many.final).pvalue > 1e-3
+    for e in range(12):
+        assert ks_2samp(few.plays_by_edge[:, e], many.plays_by_edge[:, e]).pvalue > 1e-3 / 12
+
+
+@pytest.mark.parametrize("name", ["pair-elim", "rank1-elim"])
+def test_every_prefix_of_a_jump_is_a_whole_number_of_rounds(name):
+    # With a checkpoint at every round the regret grows by a pair's gap each time, and never falls.
+    runs = mb.simulate(SLOTS, name, horizon=400, runs=5, seed=2, checkpoints=range(1, 401))
+    steps = np.diff(runs.regret, axis=1, prepend=0.0)
+    gaps = SLOTS.pair_gaps.ravel()
+    assert np.abs(steps[..., None] - gaps).min(axis=-1).max() < 1e-9
+    assert (runs.plays.sum(axis=(1, 2)) == 400).all()
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 6, 7, 8, 15, 1000, 1001])
+def test_a_horizon_inside_a_sweep_cuts_it_exactly_there(horizon):
+    for engine in ("step", "jump"):
+        runs = mb.simulate(SLOTS, "pair-elim", horizon=horizon, runs=20, seed=2, engine=engine)
+        assert (runs.plays.sum(axis=(1, 2)) == horizon).all()
+
+
+def test_a_horizon_inside_the_first_sweep_plays_its_first_rounds():
+    # 3 rows first, each against one column: with horizon 2 only rows 0 and 1 are played.
+    runs = mb.simulate(SLOTS, "pair-elim", horizon=2, runs=50, seed=2, engine="jump")
+    assert (runs.plays[:, 0].sum(axis=1) == 1).all()
+    assert (runs.plays[:, 1].sum(axis=1) == 1).all()
+    assert (runs.plays[:, 2] == 0).all()
+
+
+def test_before_the_first_stage_ends_the_mean_plays_are_known():
+    # rank1-elim on 3×4: until n_0 sweeps a pair is met 1/4 of the sweeps in the row half and 1/3 in the column half.
+    sweeps = ceil(4 * log(10**6))
+    runs = mb.simulate(SLOTS, "rank1-elim", horizon=10**6, runs=400, seed=8, checkpoints=[sweeps * 7])
+    expected = sweeps * 7 * SLOTS.optimum("pair") - sweeps * (1 / 4 + 1 / 3) * SLOTS.matrix.sum()
+    at = runs.regret[:, 0]
+    assert abs(at.mean() - expected) < 4 * at.std() / np.sqrt(400)
+
+
+def test_a_jump_over_10_to_the_12_rounds_makes_few_decisions():
+    decisions = {}
+    for horizon in (10**6, 10**12):
+        job = Job(mb.family("spiked", n=8, u1=0.9, gap=0.75), mb.policy("pair-elim"), np.array([horizon]), 1, "jump")
+        problem, policy = job.start(0)
+        made = 0
+
+        def counting(tally, learn=policy.learn):
+            nonlocal made
+            made += 1
+            learn(tally)
+
+        policy.learn = counting
+        score = Score(problem, "pair", job.checkpoints)
+        jump(policy, _Mean(problem), score)
+        assert score.plays.sum() == horizon
+        decisions[horizon] = made
+    assert decisions[10**12] < 2 * decisions[10**6]
+
+
+class _Mean:
+    """Pays the mean of each play."""
+
+    def __init__(self, problem):
+        self.means = problem.means
+
+    def sums(self, edges, counts):
+        return self.means[edges] * counts

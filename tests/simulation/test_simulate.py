@@ -1,0 +1,122 @@
+import warnings
+
+import numpy as np
+import pytest
+
+import matchbandit as mb
+from matchbandit.errors import MatchbanditError
+from matchbandit.simulation import Interrupted, log_spaced
+
+SLOTS = mb.Bipartite([0.9, 0.3, 0.2], [0.9, 0.5, 0.1])
+
+
+@pytest.mark.parametrize("name", ["pair-elim", "uts", "uniform"])
+def test_the_numbers_do_not_depend_on_the_workers(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork beside pytest's threads
+        one, two = (mb.simulate(SLOTS, name, horizon=3000, runs=7, seed=3, workers=w) for w in (1, 2))
+    assert one.regret.tolist() == two.regret.tolist()
+    assert one.plays.tolist() == two.plays.tolist()
+    assert one.about == two.about
+
+
+def test_more_runs_do_not_move_the_first_ones():
+    few, many = (mb.simulate(SLOTS, "pair-elim", horizon=10_000, runs=n, seed=3) for n in (2, 5))
+    assert few.regret.tolist() == many.regret[:2].tolist()
+
+
+def test_seed_0_is_a_seed_of_its_own():
+    zero, again, one = (mb.simulate(SLOTS, "pair-elim", horizon=10_000, seed=s).final[0] for s in (0, 0, 1))
+    assert zero == again != one
+
+
+def test_the_default_checkpoints_are_log_spaced_and_end_at_the_horizon():
+    runs = mb.simulate(SLOTS, "pair-elim", horizon=2_000_000)
+    assert runs.rounds[0] == 1
+    assert runs.rounds[-1] == 2_000_000
+    assert len(runs.rounds) <= 50
+    assert runs.regret.shape == (1, len(runs.rounds))
+    assert log_spaced(10**18)[-1] == 10**18
+    assert log_spaced(1).tolist() == [1]
+
+
+def test_own_checkpoints_are_sorted_and_the_horizon_is_added():
+    runs = mb.simulate(SLOTS, "uts", horizon=100, checkpoints=[50, 10, 50])
+    assert runs.rounds.tolist() == [10, 50, 100]
+
+
+def test_the_regret_at_the_end_is_that_of_the_plays():
+    for name in ("pair-elim", "uts"):
+        runs = mb.simulate(SLOTS, name, horizon=5000, runs=3, seed=1)
+        by_hand = (runs.plays * SLOTS.pair_gaps).sum(axis=(1, 2))
+        assert np.allclose(runs.final, by_hand)
+
+
+def test_a_family_gives_every_run_an_instance_of_its_own_shared_by_all_policies():
+    spiked = mb.family("spiked", n=3, u1=0.9, gap=0.7)
+    runs = mb.simulate(spiked, "uniform", horizon=9, runs=4, seed=2)
+    by_hand = [9 * spiked.draw(2, run).optimum("pair") - spiked.draw(2, run).means.sum() for run in range(4)]
+    assert np.allclose(runs.final, by_hand)
+    assert len(set(runs.final.tolist())) == 4
+
+
+def test_progress_is_told_run_by_run():
+    seen = []
+    mb.simulate(SLOTS, "uts", horizon=10, runs=3, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("law", [mb.Gaussian(0.3), mb.Binomial(4), mb.Bernoulli()])
+def test_all_laws_can_be_simulated_to_10_to_the_12(law):
+    problem = mb.Bipartite([0.9, 0.3], [0.9, 0.4], rewards=law)
+    runs = mb.simulate(problem, "pair-elim", horizon=10**12, runs=5, seed=1)
+    assert (runs.plays.sum(axis=(1, 2)) == 10**12).all()
+    assert (runs.plays[:, 0, 0] > 0.99 * 10**12).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"horizon": 0}, "horizon must be a whole number, .*; got 0"),
+        ({"horizon": -5}, "got -5"),
+        ({"horizon": 2.5}, "got 2.5"),
+        ({"horizon": float("nan")}, "got nan"),
+        ({"horizon": 10**19}, "got 10000000000000000000"),
+        ({"runs": 0}, "runs must be a whole number, at least 1; got 0"),
+        ({"runs": 1.5}, "runs must be a whole number, at least 1; got 1.5"),
+        ({"workers": 0}, "workers must be a whole number, at least 1; got 0"),
+        ({"seed": -1}, "seed must be a whole number, at least 0; got -1"),
+        ({"engine": "warp"}, "unknown engine 'warp'"),
+        ({"engine": "loop"}, "pair-elim cannot loop"),
+        ({"policy": "uts", "engine": "jump"}, "uts cannot jump"),
+        ({"policy": "nobody"}, "unknown policy 'nobody'"),
+        ({"policy": "uniform", "problem": mb.Monopartite([0.1, 0.2, 0.3])}, "even number of players; got 3"),
+        ({"problem": mb.Monopartite([0.1, 0.2])}, "pair-elim plays on bipartite graphs"),
+        ({"problem": [0.1, 0.2]}, "needs a problem"),
+        ({"checkpoints": [0]}, "a checkpoint must be a whole number, between 1 and 100; got 0"),
+        ({"checkpoints": [101]}, "got 101"),
+        ({"checkpoints": [1.5]}, "got 1.5"),
+    ],
+)
+def test_bad_input_is_refused_before_any_work_is_done(changes, words):
+    call = {"problem": SLOTS, "policy": "pair-elim", "horizon": 100, **changes}
+    touched = []
+    with pytest.raises(MatchbanditError, match=words):
+        mb.simulate(**call, progress=lambda done, total: touched.append(done))
+    assert not touched
+
+
+def test_ctrl_c_keeps_the_finished_runs():
+    def stop_after_two(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stop:
+        mb.simulate(SLOTS, "uts", horizon=100, runs=5, seed=1, progress=stop_after_two)
+    kept = stop.value.finished
+    whole = mb.simulate(SLOTS, "uts", horizon=100, runs=5, seed=1)
+    assert kept.about["runs"] == 2
+    assert kept.about["run_numbers"] == [0, 1]
+    assert kept.regret.tolist() == whole.regret[:2].tolist()
+    with pytest.raises(KeyboardInterrupt):
+        mb.simulate(SLOTS, "uts", horizon=100, runs=5, seed=1, progress=stop_after_two)

@@ -1,0 +1,118 @@
+import re
+from fractions import Fraction
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (0, 0),
+        (2e6, 2_000_000),
+        (np.float64(2e6), 2_000_000),
+        (np.float32(3), 3),
+        (np.int8(7), 7),
+        (np.uint64(2**63), 2**63),
+        (2**53 + 1, 2**53 + 1),
+        (10**400, 10**400),
+        (Fraction(6, 2), 3),
+    ],
+)
+def test_a_whole_number_of_any_type_becomes_a_plain_int(value, number):
+    got = whole_number("n", value, least=0)
+    assert got == number
+    assert type(got) is int
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2.5,
+        -0.5,
+        True,
+        False,
+        np.True_,
+        nan,
+        inf,
+        -inf,
+        np.float64("nan"),
+        np.float64("inf"),
+        np.float32("-inf"),
+        "3",
+        b"3",
+        None,
+        [3],
+        np.array([3]),
+        3 + 0j,
+        Fraction(5, 2),
+    ],
+    ids=repr,
+)
+def test_what_is_no_whole_number_is_refused_with_its_value(value):
+    with pytest.raises(MatchbanditError) as refusal:
+        whole_number("rounds", value, least=-10)
+    assert str(refusal.value) == f"rounds must be a whole number, at least -10; got {value!r}."
+
+
+@pytest.mark.parametrize(("value", "fits"), [(0, False), (1, True), (5, True), (6, False), (-1, False), (5.0, True)])
+def test_both_bounds_are_included(value, fits):
+    if fits:
+        assert whole_number("n", value, least=1, most=5) == value
+    else:
+        with pytest.raises(
+            MatchbanditError, match=re.escape(f"n must be a whole number, between 1 and 5; got {value}.")
+        ):
+            whole_number("n", value, least=1, most=5)
+
+
+def test_without_an_upper_bound_only_the_lower_one_is_named():
+    assert whole_number("n", 10**30, least=2) == 10**30
+    with pytest.raises(MatchbanditError, match=r"^n must be a whole number, at least 2; got 1\.$"):
+        whole_number("n", 1, least=2)
+
+
+def test_the_way_out_ends_the_message():
+    with pytest.raises(MatchbanditError, match=r"got 1\. A pair needs two players\.$"):
+        whole_number("n_items", 1, least=2, way_out="A pair needs two players.")
+
+
+@pytest.mark.parametrize("value", [0, 4, -1.5, np.float32(0.5), np.int64(3), Fraction(1, 4)])
+def test_a_real_number_of_any_type_becomes_a_plain_float(value):
+    got = real_number("growth", value)
+    assert got == value
+    assert type(got) is float
+
+
+@pytest.mark.parametrize(
+    "value", [True, np.True_, nan, inf, -inf, np.float64("nan"), np.float32("inf"), "4", None, 1 + 0j, [4.0]], ids=repr
+)
+def test_what_is_no_real_number_is_refused_with_its_value(value):
+    with pytest.raises(MatchbanditError) as refusal:
+        real_number("growth", value)
+    assert str(refusal.value) == f"growth must be a number; got {value!r}."
+
+
+def test_a_name_nearly_right_gets_the_nearest_known_one():
+    error = unknown("policy", "par-elim", ["uts", "pair-elim-mono", "pair-elim"])
+    assert isinstance(error, MatchbanditError)
+    assert str(error) == "unknown policy 'par-elim'; did you mean 'pair-elim'? Known: uts, pair-elim-mono, pair-elim."
+
+
+def test_a_name_far_from_all_gets_the_list_alone():
+    assert str(unknown("policy", "xyz", iter(["uts"]))) == "unknown policy 'xyz'. Known: uts."
+
+
+def test_a_name_where_none_is_known_says_so():
+    assert str(unknown("option", "growth", [])) == "unknown option 'growth'. None exist here."
+
+
+def test_a_name_that_is_no_text_is_still_an_unknown_name():
+    assert str(unknown("graph", None, ["bipartite"])) == "unknown graph 'None'. Known: bipartite."
+
+
+def test_a_mistake_of_the_caller_is_a_value_error():
+    assert issubclass(MatchbanditError, ValueError)

@@ -1,0 +1,218 @@
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import bipartite, monopartite
+from matchbandit.results import Row, Runs, load_runs, rows_of
+
+
+def some_runs(graph, n_runs=3, **about):
+    """Runs with awkward numbers: huge counts, and regrets with all their digits."""
+    rng = np.random.default_rng(0)
+    return Runs(
+        about={"graph": graph.describe(), "policy": "uts", "seed": 7, **about},
+        rounds=np.array([1, 10**6, 2**62]),
+        regret=rng.uniform(size=(n_runs, 3)) * [1e-9, 1, 1e15],
+        plays_by_edge=rng.integers(2**60, 2**62, size=(n_runs, graph.n_pairs)),
+    )
+
+
+@pytest.fixture
+def runs():
+    return some_runs(bipartite(2, 3))
+
+
+def assert_same(one, other):
+    assert one.about == other.about
+    for part in ("rounds", "regret", "plays_by_edge"):
+        assert getattr(one, part).dtype == getattr(other, part).dtype
+        assert np.array_equal(getattr(one, part), getattr(other, part))
+
+
+@pytest.mark.parametrize("graph", [bipartite(2, 3), bipartite(1, 1), monopartite(5)], ids=str)
+@pytest.mark.parametrize("n_runs", [1, 4])
+def test_runs_come_back_from_disk_to_the_bit(tmp_path, graph, n_runs):
+    runs = some_runs(graph, n_runs)
+    runs.save(tmp_path / "runs.parquet")
+    again = load_runs(tmp_path / "runs.parquet")
+    assert_same(again, runs)
+    assert np.array_equal(again.plays, runs.plays)
+    assert again.summary() == runs.summary()
+
+
+def test_what_was_simulated_comes_back_whole(tmp_path):
+    about = {"options": {"growth": 1.05, "selection": None}, "horizon": 2**62, "name": "Δ ≤ ½", "numbers": [0, 2]}
+    runs = some_runs(monopartite(4), **about)
+    runs.save(tmp_path / "runs.parquet")
+    assert load_runs(tmp_path / "runs.parquet").about == runs.about
+
+
+def test_the_file_is_plain_parquet_with_a_row_for_each_run(tmp_path, runs):
+    runs.save(tmp_path / "runs.parquet")
+    table = pq.read_table(tmp_path / "runs.parquet")
+    assert table.column_names == ["run", "regret", "plays"]
+    assert table["run"].to_pylist() == [0, 1, 2]
+    assert table["plays"].to_pylist() == runs.plays_by_edge.tolist()
+    assert json.loads(table.schema.metadata[b"matchbandit"])["rounds"] == [1, 10**6, 2**62]
+
+
+def test_a_path_may_be_text_and_its_folders_are_made(tmp_path, runs):
+    path = str(tmp_path / "gap=0.5" / "run=3" / "runs")
+    runs.save(path)
+    assert_same(load_runs(path), runs)
+
+
+def test_saving_again_replaces_the_file_and_leaves_nothing_else(tmp_path, runs):
+    path = tmp_path / "runs.parquet"
+    some_runs(monopartite(4)).save(path)
+    runs.save(path)
+    assert_same(load_runs(path), runs)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("mishap", [OSError("disk full"), KeyboardInterrupt()], ids=repr)
+def test_a_save_that_breaks_off_keeps_the_old_file_and_leaves_no_stray_one(tmp_path, runs, monkeypatch, mishap):
+    path = tmp_path / "runs.parquet"
+    runs.save(path)
+    before = path.read_bytes()
+    written = []
+
+    def write_half(table, where, *args, **options):
+        with open(where, "wb") as file:
+            file.write(before[: len(before) // 2])
+        written.append(where)
+        raise mishap
+
+    monkeypatch.setattr(pq, "write_table", write_half)
+    with pytest.raises(type(mishap)):
+        some_runs(monopartite(4)).save(path)
+    assert len(written) == 1
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_first_save_that_breaks_off_leaves_no_file_at_all(tmp_path, runs, monkeypatch):
+    def write_half(table, where, *args, **options):
+        with open(where, "wb") as file:
+            file.write(b"PAR1")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pq, "write_table", write_half)
+    with pytest.raises(OSError, match="disk full"):
+        runs.save(tmp_path / "runs.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_while_a_file_is_written_the_old_one_can_be_read(tmp_path, runs, monkeypatch):
+    path = tmp_path / "runs.parquet"
+    runs.save(path)
+    write, seen = pq.write_table, []
+
+    def write_and_look(table, where, *args, **options):
+        write(table, where, *args, **options)
+        seen.append(load_runs(path))
+
+    monkeypatch.setattr(pq, "write_table", write_and_look)
+    some_runs(monopartite(4)).save(path)
+    assert_same(seen[0], runs)
+    assert_same(load_runs(path), some_runs(monopartite(4)))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    path = tmp_path / "nowhere.parquet"
+    with pytest.raises(MatchbanditError) as refusal:
+        load_runs(path)
+    assert str(refusal.value) == f"there is no file {str(path)!r}."
+
+
+def spoil_empty(path):
+    path.write_bytes(b"")
+
+
+def spoil_text(path):
+    path.write_text("run,regret\n0,1.5\n")
+
+
+def spoil_half(path):
+    some_runs(bipartite(2, 3)).save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def spoil_foreign(path):
+    pq.write_table(pa.table({"x": [1, 2]}), path)
+
+
+def spoil_foreign_with_metadata(path):
+    pq.write_table(pa.table({"run": [1], "regret": [[1.0]]}).replace_schema_metadata({b"pandas": b"{}"}), path)
+
+
+def spoil_key_without_columns(path):
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata({b"matchbandit": b"{}"}), path)
+
+
+def spoil_key_without_json(path):
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata({b"matchbandit": b"0.1.0 of"}), path)
+
+
+def spoil_folder(path):
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        spoil_empty,
+        spoil_text,
+        spoil_half,
+        spoil_foreign,
+        spoil_foreign_with_metadata,
+        spoil_key_without_columns,
+        spoil_key_without_json,
+        spoil_folder,
+    ],
+)
+def test_a_file_that_save_did_not_write_is_refused_by_name(tmp_path, spoil):
+    path = tmp_path / "runs.parquet"
+    spoil(path)
+    with pytest.raises(MatchbanditError) as refusal:
+        load_runs(path)
+    assert str(refusal.value) == f"{str(path)!r} was not written by Runs.save."
+
+
+def test_plays_stand_at_their_pairs():
+    slots = Runs({"graph": bipartite(2, 3).describe()}, np.array([5]), np.zeros((1, 1)), np.array([[1, 2, 3, 4, 5, 6]]))
+    assert slots.plays.tolist() == [[[1, 2, 3], [4, 5, 6]]]
+    players = Runs(
+        {"graph": monopartite(3).describe()}, np.array([5]), np.zeros((2, 1)), np.array([[1, 2, 3], [4, 5, 6]])
+    )
+    assert players.plays.tolist() == [[[0, 1, 2], [0, 0, 3], [0, 0, 0]], [[0, 4, 5], [0, 0, 6], [0, 0, 0]]]
+
+
+@pytest.mark.parametrize(("graph", "shape"), [(bipartite(4, 2), (3, 4, 2)), (monopartite(6), (3, 6, 6))], ids=str)
+def test_plays_are_a_matrix_for_each_run_and_keep_every_play(graph, shape):
+    runs = some_runs(graph)
+    assert runs.plays.shape == shape
+    assert runs.plays.dtype == np.int64
+    assert np.array_equal(np.sort(runs.plays[runs.plays > 0]), np.sort(runs.plays_by_edge.ravel()))
+
+
+def test_final_and_summary_by_hand():
+    regret = np.column_stack([np.zeros(21), np.random.default_rng(1).permutation(21)])
+    runs = Runs({}, np.array([1, 9]), regret, np.zeros((21, 1), dtype=np.int64))
+    assert runs.final.tolist() == regret[:, 1].tolist()
+    assert runs.summary() == {"mean": [0.0, 10.0], "p5": [0.0, 1.0], "p95": [0.0, 19.0]}
+
+
+def test_rows_are_flat_with_a_row_for_each_run_and_checkpoint():
+    runs = Runs({"policy": "uts"}, np.array([1, 10**15]), np.array([[0.5, 7.0], [0.25, 9.0]]), np.zeros((2, 1)))
+    assert rows_of(runs, "over-gap", 0.75) == [
+        Row("over-gap", "uts", 0.75, 0, 1, 0.5),
+        Row("over-gap", "uts", 0.75, 0, 10**15, 7.0),
+        Row("over-gap", "uts", 0.75, 1, 1, 0.25),
+        Row("over-gap", "uts", 0.75, 1, 10**15, 9.0),
+    ]
+    assert {type(value) for row in rows_of(runs, "over-gap", 0.75) for value in row} == {str, int, float}
