@@ -67,11 +67,10 @@ def test_a_scheduled_count_is_rounded_up():
 
 def test_counts_that_several_levels_share_are_checked_once():
     # 4·1.01^l·0.3 stays between 1 and 2 for many l.
-    checks = Checks(growth=1.01, log_beta=0.3)
-    visited = [0]
-    while visited[-1] < 300:
-        visited.append(checks.following(visited[-1]))
-    assert visited[1:] == sorted(set(schedule(1.01, 0.3, 300)))[: len(visited) - 1]
+    checks, count = Checks(growth=1.01, log_beta=0.3), 0
+    for k in sorted(set(schedule(1.01, 0.3, 300))):
+        assert checks.following(count) == k
+        count = k
 
 
 @settings(deadline=None, derandomize=True)

@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -105,6 +106,20 @@ def test_a_first_save_that_breaks_off_leaves_no_file_at_all(tmp_path, runs, monk
     with pytest.raises(OSError, match="disk full"):
         runs.save(tmp_path / "runs.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_finished_file_that_cannot_take_its_place_leaves_the_old_one(tmp_path, runs, monkeypatch):
+    def refuse(*args, **options):
+        raise PermissionError("the file is in use")
+
+    path = tmp_path / "runs.parquet"
+    runs.save(path)
+    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(PermissionError, match="in use"):
+        some_runs(monopartite(4)).save(path)
+    assert_same(load_runs(path), runs)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_while_a_file_is_written_the_old_one_can_be_read(tmp_path, runs, monkeypatch):

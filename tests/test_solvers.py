@@ -1,6 +1,7 @@
 from itertools import permutations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,6 +74,14 @@ def test_among_equals_the_lower_index_comes_first():
     assert sorted_across([0.2, 0.7, 0.7], [0.3, 0.1, 0.3]).tolist() == [[1, 0], [2, 2], [0, 1]]
 
 
+@pytest.mark.parametrize("n", [17, 100, 1000])
+def test_among_many_equals_the_order_is_that_of_the_indices(n):
+    u, v = np.random.default_rng(n).choice([0.1, 0.5, 0.9], size=(2, n))
+    rows, columns = sorted(range(n), key=lambda i: -u[i]), sorted(range(n), key=lambda j: -v[j])
+    assert sorted_across(u, v).tolist() == [[i, j] for i, j in zip(rows, columns, strict=True)]
+    assert sorted_pairing(u).tolist() == [sorted(rows[k : k + 2]) for k in range(0, n - 1, 2)]
+
+
 def test_of_an_odd_number_of_players_the_weakest_stays_alone():
     assert sorted_pairing([0.1, 0.5, 0.9]).tolist() == [[1, 2]]
     assert sorted_pairing([0.3, 0.9, 0.1, 0.8, 0.2]).tolist() == [[1, 3], [0, 4]]
@@ -84,6 +93,6 @@ def test_the_longer_side_loses_its_weakest():
 
 
 def test_whole_numbers_are_strengths_too():
-    counts = np.array([3, 200, 7, 100], dtype=np.uint8)
+    counts = np.array([0, 200, 7, 100], dtype=np.uint8)
     assert sorted_pairing(counts).tolist() == [[1, 3], [0, 2]]
     assert sorted_across(counts, [1, 2]).tolist() == [[1, 1], [3, 0]]

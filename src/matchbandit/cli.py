@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="matchbandit",
-    help="Learn whom to pair with whom: the algorithms of matching bandits, right and fast.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -28,6 +27,18 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output, and nothing else.")]
 Seed = Annotated[int, typer.Option(help="The root of all random streams.")]
 Workers = Annotated[int | None, typer.Option(help="Processes; by default one for each core.", show_default=False)]
+
+
+@app.callback(invoke_without_command=True)
+def matchbandit(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Learn whom to pair with whom: the algorithms of matching bandits, right and fast."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"matchbandit {installed('matchbandit')}")
+        raise typer.Exit
 
 
 @app.command()
@@ -72,7 +83,7 @@ def policies(as_json: Json = False) -> None:
 def simulate(
     policy: Annotated[str, typer.Option(help="A name from `matchbandit policies`.")],
     horizon: Annotated[str, typer.Option(help="Rounds to play, for example 2e6.")],
-    u: Annotated[str | None, typer.Option(help="Strengths of rows or players, for example 0.9,0.3,0.2.")] = None,
+    u: Annotated[str | None, typer.Option(help="Strengths of rows or players: 0.9,0.3,0.2 or 0.9 0.3 0.2.")] = None,
     v: Annotated[str | None, typer.Option(help="Strengths of columns; leave out for players.")] = None,
     family: Annotated[
         str | None, typer.Option(help="Instead of --u: spiked, fixed-mean, staircase or centred; see --param.")
@@ -165,10 +176,26 @@ def reproduce(
 def main() -> None:
     """Run the command line; a user's mistake ends in one line on stderr and exit code 2."""
     try:
-        app()
+        app(_gathered(sys.argv[1:]))
     except MatchbanditError as mistake:
         typer.echo(f"error: {mistake}", err=True)
         sys.exit(2)
+
+
+def _gathered(words: list[str]) -> list[str]:
+    """`--u 0.9 0.3 0.2` as one value: the numbers that follow a list option are joined.
+
+    >>> _gathered(["simulate", "--u", "0.9", "0.3", "--runs", "2"])
+    ['simulate', '--u', '0.9,0.3', '--runs', '2']
+    """
+    gathered: list[str] = []
+    for word in words:
+        in_list = len(gathered) > 1 and gathered[-2] in ("--u", "--v", "--checkpoints") and not word.startswith("--")
+        if in_list:
+            gathered[-1] += f",{word}"
+        else:
+            gathered.append(word)
+    return gathered
 
 
 def _problem(
@@ -312,3 +339,7 @@ def _progress(title: str) -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         bar = bars.add_task(title, total=None)
         yield lambda what, done, total: bars.update(bar, description=f"{title}: {what}", completed=done, total=total)
+
+
+if __name__ == "__main__":
+    main()

@@ -89,10 +89,10 @@ def test_the_regret_of_plays_is_the_sum_of_the_regrets_of_the_rounds(problem, se
 
 
 @selections
+@pytest.mark.parametrize("rounds", [10**15, 2**62])
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(problem=problems, data=st.data())
-def test_a_thousand_million_million_rounds_lose_no_digits(problem, selection, data):
-    rounds = 10**15
+def test_however_many_the_rounds_no_digits_are_lost(problem, selection, rounds, data):
     others = data.draw(st.lists(st.sampled_from(all_rounds(problem, selection)), max_size=10))
     best = problem.graph.edges(problem.best(selection))
     plays = np.zeros(problem.graph.n_pairs, dtype=np.int64)

@@ -25,9 +25,7 @@ def test_by_hand_every_pair_once_then_the_leader():
 
 
 def test_ties_are_broken_at_random():
-    leaders = {
-        tuple(play(mb.policy("uts", gamma=1).build(mb.bipartite(2, 2), seed=s), [1] * 5)[4]) for s in range(40)
-    }
+    leaders = {tuple(play(mb.policy("uts", gamma=1).build(mb.bipartite(2, 2), seed=s), [1] * 5)[4]) for s in range(40)}
     assert leaders == {(0, 0), (0, 1), (1, 0), (1, 1)}
 
 

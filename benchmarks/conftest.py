@@ -1,0 +1,43 @@
+"""The measured times beside what the project promises and beside the authors' rates."""
+
+from matchbandit.experiments.reproduce import published
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    session = getattr(config, "_benchmarksession", None)
+    times = {b.name: b.stats.min for b in session.benchmarks if b.stats.rounds} if session else {}
+    authors = published()["rounds_a_second"]
+    say = terminalreporter.write_line
+
+    def line(what, value, beside=""):
+        say(f"{what:<66}{value:>16}   {beside}")
+
+    def have(*names):
+        return all(name in times for name in names)
+
+    terminalreporter.section("in short (best of all rounds, one core unless said otherwise)")
+    for checkpoints, limit in ((1, "10 ms"), (50, "40 ms")):
+        short, long = (f"test_jump_pair_elim[{checkpoints}-{horizon}]" for horizon in (10**6, 10**12))
+        if have(short, long):
+            line(f"jump, pair-elim 8×8, T = 10^6, {checkpoints} checkpoint(s)", f"{times[short] * 1e3:.2f} ms a run")
+            line(
+                f"jump, pair-elim 8×8, T = 10^12, {checkpoints} checkpoint(s)",
+                f"{times[long] * 1e3:.2f} ms a run",
+                f"at most {limit}; {times[long] / times[short]:.2f} times T = 10^6, at most 2",
+            )
+    for name in ("pair-elim", "rank1-elim"):
+        slow, fast = f"test_step[{name}]", f"test_jump_two_million[{name}]"
+        if have(slow, fast):
+            beside = f"authors: {authors[f'{name} 8x8']:,}"
+            line(f"step, {name} 8×8, rounds a second", f"{20_000 / times[slow]:,.0f}", beside)
+            rate = 2_000_000 / times[fast]
+            beside += f"; {rate / authors[f'{name} 8x8']:,.0f} times as fast"
+            line(f"jump, {name} 8×8, T = 2·10^6, rounds a second", f"{rate:,.0f}", beside)
+    if have("test_uts_by_ask_and_tell", "test_uts_in_the_compiled_loop"):
+        slow = 20_000 / times["test_uts_by_ask_and_tell"]
+        fast = 500_000 / times["test_uts_in_the_compiled_loop"]
+        line("ask/tell, uts 8×8, rounds a second", f"{slow:,.0f}")
+        line("compiled loop, uts 8×8, rounds a second", f"{fast:,.0f}", f"{fast / slow:.0f} times as fast, at least 20")
+    if have("test_all_pair_selection_figures"):
+        seconds = times["test_all_pair_selection_figures"]
+        line("all pair-selection studies, T = 2·10^6, 20 runs, 2 processes", f"{seconds:.1f} s", "at most 30 s")

@@ -1,0 +1,50 @@
+import json
+
+import pytest
+
+import matchbandit as mb
+from matchbandit.errors import MatchbanditError
+from matchbandit.experiments.reproduce import FIGURES
+
+
+def test_all_figures_are_drawn_with_their_claims_and_a_page(tmp_path):
+    seen = []
+    made = mb.reproduce(runs=2, out=tmp_path, workers=1, progress=lambda *told: seen.append(told))
+    assert [p.name for p in made.pictures] == [f"{name}.png" for name in FIGURES]
+    assert all(p.stat().st_size > 10_000 and p.with_suffix(".pdf").exists() for p in made.pictures)
+    assert {c.verdict for c in made.claims} <= {"holds", "holds in part", "does not hold"}
+    assert len(made.claims) == 8
+    page = made.page.read_text(encoding="utf-8")
+    assert all(p.name in page for p in made.pictures)
+    assert all(c.measured in page for c in made.claims)
+    total = 2 * 2 * (1 + 8 + 8 + 6)
+    assert seen[-1][1:] == (total, total)
+    assert [done for _, done, _ in seen] == list(range(1, total + 1))
+
+
+def test_only_the_wanted_figures_are_drawn(tmp_path):
+    made = mb.reproduce(["u1-ratio"], runs=2, out=tmp_path, workers=1)
+    assert [p.name for p in made.pictures] == ["u1-ratio.png"]
+    assert {c.where for c in made.claims} == {"u1-ratio", "u1-regret"}
+
+
+def test_an_unknown_figure_and_a_bad_number_of_runs_write_nothing(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(MatchbanditError, match="unknown figure 'fig1-tpo'; did you mean 'fig1-top'"):
+        mb.reproduce(["fig1-tpo"], out=out)
+    with pytest.raises(MatchbanditError, match="runs must be a whole number, at least 1; got 0"):
+        mb.reproduce(runs=0, out=out)
+    assert not out.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(MatchbanditError, match=r"cannot write into the folder .*file"):
+        mb.reproduce(["u1-ratio"], runs=2, out=tmp_path / "file")
+
+
+def test_the_published_numbers_name_their_source():
+    from matchbandit.experiments.reproduce import published
+
+    assert "ICML 2021" in published()["source"]
+    assert json.dumps(published())

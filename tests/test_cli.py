@@ -1,0 +1,252 @@
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+import matchbandit as mb
+from matchbandit.cli import main
+
+SIMULATE = ["simulate", "--policy", "pair-elim", "--u", "0.9,0.3,0.2", "--v", "0.9,0.5,0.1", "--horizon", "2e4"]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Type a command; gives exit code, stdout and stderr."""
+
+    def typed(*words):
+        monkeypatch.setattr(sys, "argv", ["matchbandit", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out = capsys.readouterr()
+        return end.value.code or 0, out.out, out.err
+
+    return typed
+
+
+def test_policies_lists_the_catalogue(run):
+    code, out, _ = run("policies")
+    assert code == 0
+    assert all(name in out for name in mb.CATALOGUE)
+    code, out, err = run("policies", "--json")
+    entries = {entry["name"]: entry for entry in json.loads(out)}
+    assert err == ""
+    assert list(entries) == list(mb.CATALOGUE)
+    assert entries["pair-elim"]["options"] == {"growth": 4.0, "cap_windows": False}
+    assert entries["uts"]["engine"] == "loop"
+
+
+def test_simulate_prints_a_table(run):
+    code, out, err = run(*SIMULATE, "--runs", "3", "--seed", "7", "--workers", "1")
+    assert (code, err) == (0, "")
+    assert "20 000" in out
+    assert "mean regret" in out
+
+
+def test_simulate_json_is_what_the_function_gives(run):
+    words = (*SIMULATE, "--option", "growth=1.5", "--option", "cap-windows=true", "--runs", "3", "--seed", "7")
+    code, out, err = run(*words, "--workers", "1", "--json")
+    told = json.loads(out)
+    slots = mb.Bipartite([0.9, 0.3, 0.2], [0.9, 0.5, 0.1])
+    spec = mb.policy("pair-elim", growth=1.5, cap_windows=True)
+    runs = mb.simulate(slots, spec, horizon=20_000, runs=3, seed=7)
+    assert (code, err) == (0, "")
+    assert told["final_regret"] == runs.final.tolist()
+    assert told["rounds"] == runs.rounds.tolist()
+    assert told["regret"]["mean"] == runs.summary()["mean"]
+    assert told["options"] == {"growth": 1.5, "cap_windows": True}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--family", "spiked", "--param", "n=4", "--param", "u1=0.9", "--param", "gap=0.7"),
+        ("--family", "fixed-mean", "--param", "n=4", "--param", "u1=0.9", "--param", "mean=0.3"),
+        ("--family", "staircase", "--param", "n=4", "--param", "gap=0.1"),
+        ("--family", "centred", "--param", "n=4", "--param", "mean=0.5", "--param", "gap=0.1"),
+        (
+            "--u",
+            "0.9 0.5 0.4 0.1",
+        ),
+        ("--u", "0.9,0.5", "--v", "0.2", "--rewards", "gaussian:0.5"),
+        ("--u", "0.9,0.5", "--v", "0.2", "--rewards", "binomial:4", "--engine", "step"),
+        ("--u", "0.9,0.5", "--v", "0.2", "--checkpoints", "1e1,50"),
+    ],
+)
+def test_families_laws_engines_and_checkpoints_are_reachable_by_name(run, words):
+    code, out, err = run("simulate", "--policy", "uniform", "--horizon", "60", "--runs", "2", *words, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["rounds"][-1] == 60
+
+
+def test_lists_may_be_written_with_spaces_or_commas(run):
+    rest = ("--horizon", "100", "--runs", "1", "--workers", "1", "--json")
+    spaces = run("simulate", "--policy", "uts", "--u", "0.9", "0.3", "--v", "0.5", "0.4", "0.1", *rest)
+    commas = run("simulate", "--policy", "uts", "--u", "0.9,0.3", "--v", "0.5,0.4,0.1", *rest)
+    assert spaces == commas
+    assert spaces[0] == 0
+
+
+def test_the_version_is_told(run):
+    assert run("--version") == (0, f"matchbandit {mb.__version__}\n", "")
+    code, out, err = run()
+    assert "Usage" in out + err
+
+
+def test_saved_runs_can_be_loaded(run, tmp_path):
+    path = tmp_path / "deep" / "runs.parquet"
+    code, out, _ = run(*SIMULATE, "--runs", "2", "--workers", "1", "--save", str(path))
+    assert code == 0
+    assert str(path) in out
+    assert mb.load_runs(path).regret.shape[0] == 2
+
+
+def test_digits_beyond_2_to_the_53_are_read_as_they_stand(run):
+    horizon = 2**53 + 1
+    words = ("simulate", "--policy", "uniform", "--u", "0.5,0.5", "--v", "0.5", "--runs", "1", "--workers", "1")
+    _, out, _ = run(*words, "--horizon", str(horizon), "--json")
+    assert json.loads(out)["horizon"] == horizon
+
+
+GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon": "100", "--runs": "2"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"--u": "0.9,1.2"}, "u must lie in [0, 1]; got 1.2 at position 1. Rescale the rewards first."),
+        ({"--v": "-0.1"}, "v must lie in [0, 1]; got -0.1 at position 0"),
+        ({"--u": "0.9,nan"}, "u must lie in [0, 1]; got nan at position 1"),
+        ({"--u": ""}, "u has no items; it needs at least 1"),
+        ({"--u": "a,b"}, "--u takes numbers such as 0.9 or 2e6; got 'a'"),
+        ({"--u": "0.1,0.2,0.3", "--v": None, "--policy": "uniform"}, "even number of players; got 3"),
+        ({"--horizon": "0"}, "horizon must be a whole number"),
+        ({"--horizon": "0.5"}, "--horizon must be a whole number, at least 1; got 0.5"),
+        ({"--horizon": "soon"}, "--horizon takes numbers such as 0.9 or 2e6; got 'soon'"),
+        ({"--horizon": "inf"}, "got inf"),
+        ({"--runs": "0"}, "runs must be a whole number, at least 1; got 0"),
+        ({"--policy": "pair-elm"}, "unknown policy 'pair-elm'; did you mean 'pair-elim'?"),
+        ({"--option": "groth=2"}, "unknown option of pair-elim 'groth'; did you mean 'growth'?"),
+        ({"--option": "growth"}, "--option takes key=value; got 'growth'"),
+        ({"--option": "growth=big"}, "growth must be a number; got 'big'"),
+        ({"--v": None}, "pair-elim plays on bipartite graphs; got monopartite with 2 players"),
+        ({"--u": None, "--v": None}, "give either --u"),
+        ({"--family": "spiked"}, "give either --u"),
+        ({"--u": None, "--family": "spiked"}, "--v goes with --u"),
+        ({"--u": None, "--v": None, "--family": "spyked"}, "unknown family 'spyked'; did you mean 'spiked'?"),
+        ({"--u": None, "--v": None, "--family": "spiked", "--param": "n=8"}, "missing: u1, gap"),
+        ({"--param": "n=8"}, "--param goes with --family"),
+        ({"--engine": "warp"}, "unknown engine 'warp'"),
+        ({"--engine": "loop"}, "pair-elim cannot loop"),
+        ({"--rewards": "poisson"}, "unknown reward law 'poisson'"),
+        ({"--rewards": "gaussian"}, "the law gaussian needs its sd, for example gaussian:0.5"),
+        ({"--rewards": "gaussian:-1"}, "sd must be positive; got -1.0"),
+        ({"--rewards": "bernoulli:2"}, "takes no parameter"),
+        ({"--policy": "uts", "--rewards": "gaussian:1"}, "uts needs rewards in [0, 1]"),
+        ({"--workers": "0"}, "workers must be a whole number, at least 1; got 0"),
+        ({"--seed": "-3"}, "seed must be a whole number, at least 0; got -3"),
+        ({"--checkpoints": "7,1000"}, "a checkpoint must be a whole number, between 1 and 100; got 1000"),
+        ({"--save": "/dev/null/runs.parquet"}, "cannot write '/dev/null/runs.parquet'"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_exit_code_2(run, tmp_path, monkeypatch, changes, words):
+    monkeypatch.chdir(tmp_path)
+    options = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
+    code, out, err = run("simulate", *[word for pair in options.items() for word in pair])
+    assert code == 2
+    assert words in err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_or_unknown_flag_ends_with_code_2(run):
+    for words in (["simulate"], ["simulate", "--polcy", "uts"], ["simulte"]):
+        code, _, err = run(*words)
+        assert code == 2
+        assert "Traceback" not in err
+
+
+def test_reproduce_draws_and_judges(run, tmp_path):
+    code, out, err = run("reproduce", "u1-ratio", "--runs", "2", "--workers", "1", "--out", str(tmp_path / "out"))
+    assert (code, err) == (0, "")
+    assert "the advantage grows with u1" in out
+    assert str(tmp_path / "out" / "u1-ratio.png") in out
+    code, out, err = run("reproduce", "u1-ratio", "--runs", "2", "--out", str(tmp_path / "out"), "--json")
+    assert json.loads(out)["claims"][0]["where"] == "u1-ratio"
+
+
+def test_reproduce_refuses_what_it_cannot_draw(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("reproduce", "fig9")
+    assert code == 2
+    assert err.startswith("error: unknown figure 'fig9'")
+    code, _, err = run("reproduce", "--runs", "0")
+    assert code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_in_reproduce_says_what_is_kept(run, tmp_path, monkeypatch):
+    from matchbandit.experiments import studies
+
+    def stop(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(studies, "simulate", stop)
+    code, _, err = run("reproduce", "u1-ratio", "--out", str(tmp_path / "out"))
+    assert code == 130
+    assert "finished parts are kept" in err
+
+
+def test_ctrl_c_in_simulate_reports_and_saves_the_finished_runs(run, tmp_path, monkeypatch):
+    from matchbandit import simulation
+
+    whole = simulation.simulate
+
+    def stopped(*args, progress, **kwargs):
+        def stop_after_two(done, total):
+            progress(done, total)
+            if done == 2:
+                raise KeyboardInterrupt
+
+        return whole(*args, progress=stop_after_two, **kwargs)
+
+    monkeypatch.setattr(simulation, "simulate", stopped)
+    path = tmp_path / "runs.parquet"
+    code, out, err = run(*SIMULATE, "--runs", "5", "--workers", "1", "--save", str(path))
+    assert code == 130
+    assert "2 runs" in out
+    assert "stopped after 2 of 5 runs" in err
+    assert mb.load_runs(path).regret.shape[0] == 2
+
+
+def test_help_imports_nothing_heavy():
+    probe = (
+        "import sys; import matchbandit, matchbandit.cli; "
+        "print([m for m in ('numpy', 'numba', 'scipy', 'matplotlib', 'pyarrow', 'rich') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_a_doors_name_is_imported_when_it_is_used():
+    probe = "import matchbandit as mb; assert 'simulate' in dir(mb); mb.simulate; print(mb.__version__)"
+    out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert out.stdout.strip()
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        mb.simulat  # noqa: B018
+
+
+def test_a_whole_process_starts_quickly():
+    # Against the start of Python itself, in one process: no wall-clock limit.
+    def seconds(*words):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *words], capture_output=True, check=True)
+        return time.perf_counter() - start
+
+    bare = min(seconds("-c", "pass") for _ in range(3))
+    helped = min(seconds("-m", "matchbandit.cli", "--help") for _ in range(3))
+    heavy = min(seconds("-c", "import numpy, numba") for _ in range(3))
+    assert helped - bare < 0.8 * (heavy - bare)
