@@ -90,7 +90,7 @@ def test_lists_may_be_written_with_spaces_or_commas(run):
 
 def test_the_version_is_told(run):
     assert run("--version") == (0, f"matchbandit {mb.__version__}\n", "")
-    code, out, err = run()
+    _, out, err = run()
     assert "Usage" in out + err
 
 

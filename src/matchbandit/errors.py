@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from math import isfinite
+from math import inf, isfinite, nan
 from numbers import Integral, Real
 
 
@@ -26,16 +26,22 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> MatchbanditError:
 def whole_number(name: str, value: object, *, least: int, most: int | None = None, way_out: str = "") -> int:
     """The value as an int, or an error that says what it must be; 2e6 passes, 2.5 and True do not."""
     bounds = f"at least {least}" if most is None else f"between {least} and {most}"
-    whole = isinstance(value, Real) and not isinstance(value, bool) and value == value // 1
-    if whole and (isinstance(value, Integral) or abs(float(value)) < float("inf")):  # type: ignore[arg-type]
-        number = int(value)  # type: ignore[call-overload]
-        if number >= least and (most is None or number <= most):
-            return int(number)
+    number: int | None = None
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+    elif isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
+        number = int(float(value)) if float(value).is_integer() else None
+    if number is not None and number >= least and (most is None or number <= most):
+        return number
     raise MatchbanditError(f"{name} must be a whole number, {bounds}; got {value!r}. {way_out}".rstrip())
 
 
 def real_number(name: str, value: object) -> float:
     """The value as a float, or an error: NaN, infinity, text and True are no numbers here."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    except OverflowError:
+        number = inf
+    if not isfinite(number):
         raise MatchbanditError(f"{name} must be a number; got {value!r}.")
-    return float(value)
+    return number

@@ -55,7 +55,10 @@ class Graph(ABC):
         >>> monopartite(4).edges([(0, 1), (3, 2)]).tolist()
         [0, 5]
         """
-        given = np.asarray(pairs)
+        try:
+            given = np.asarray(pairs)
+        except ValueError:  # rows of uneven length
+            given = np.asarray(None)
         if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
             raise MatchbanditError(
                 f"pairs must be whole numbers of shape (k, 2), as ask() gives them; "

@@ -73,16 +73,18 @@ def load_runs(path: str | os.PathLike[str]) -> Runs:
     try:
         table = pq.read_table(path)
         kept = json.loads(table.schema.metadata[_KEY])
+        return Runs(
+            about=kept["about"],
+            rounds=np.array(kept["rounds"], dtype=np.int64),
+            regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
+            plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
+        )
     except FileNotFoundError:
         raise MatchbanditError(f"there is no file {os.fspath(path)!r}.") from None
+    except PermissionError:
+        raise MatchbanditError(f"{os.fspath(path)!r} may not be read by you.") from None
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
         raise MatchbanditError(f"{os.fspath(path)!r} was not written by Runs.save.") from None
-    return Runs(
-        about=kept["about"],
-        rounds=np.array(kept["rounds"], dtype=np.int64),
-        regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
-        plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
-    )
 
 
 class Row(NamedTuple):

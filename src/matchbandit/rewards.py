@@ -1,7 +1,7 @@
 """The law of a reward: what a policy may know of it, single draws, and the sum of c draws at once."""
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from math import inf, log, sqrt
 from typing import Any, ClassVar
 
@@ -176,11 +176,11 @@ def law_from(description: dict[str, Any]) -> RewardLaw:
     """
     laws = {law.name: law for law in (Bernoulli, Gaussian, Binomial)}
     options = dict(description)
-    name = options.pop("name")
+    name = options.pop("name", None)
     if name not in laws:
         raise unknown("reward law", name, laws)
     try:
         return laws[name](**options)
     except TypeError:
-        takes = ", ".join(laws[name].__dataclass_fields__) or "nothing"
+        takes = ", ".join(field.name for field in fields(laws[name])) or "nothing"
         raise MatchbanditError(f"the law {name} takes {takes}; got {options or 'nothing'}.") from None

@@ -17,5 +17,6 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     True
     """
     root = whole_number("seed", seed, least=0)
-    digest = blake2b(repr((root, *names)).encode(), digest_size=16).digest()
+    plain = [name if isinstance(name, str) else int(name) for name in names]
+    digest = blake2b(repr((root, *plain)).encode(), digest_size=16).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))

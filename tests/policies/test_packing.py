@@ -133,3 +133,9 @@ def test_a_checksum_survives_json_and_the_order_of_keys():
 @pytest.mark.parametrize("changed", [{"n": 2}, {"n": "1"}, {"n": [1]}, {"m": 1}, {"n": 1, "m": 0}, {}])
 def test_a_checksum_notices_any_change(changed):
     assert checksum(changed) != checksum({"n": 1})
+
+
+def test_what_cannot_be_packed_is_refused():
+    for value in (object(), np.array([None]), np.longdouble(1), 1j, {1, 2}):
+        with pytest.raises(TypeError, match="memory is made of"):
+            pack(value)

@@ -89,7 +89,7 @@ def test_the_regret_of_plays_is_the_sum_of_the_regrets_of_the_rounds(problem, se
 
 
 @selections
-@pytest.mark.parametrize("rounds", [10**15, 2**62])
+@pytest.mark.parametrize("rounds", [10**15, 10**18])
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(problem=problems, data=st.data())
 def test_however_many_the_rounds_no_digits_are_lost(problem, selection, rounds, data):
@@ -199,7 +199,7 @@ def test_a_problem_keeps_its_own_strengths():
         ([0.5, 0.2, 1.2, -3], "{} must lie in [0, 1]; got 1.2 at position 2. Rescale the rewards first."),
         ([-0.25, 0.5], "{} must lie in [0, 1]; got -0.25 at position 0. Rescale the rewards first."),
         ([0.5, nan], "{} must lie in [0, 1]; got nan at position 1."),
-        ([0.5, None], "{} must lie in [0, 1]; got nan at position 1."),
+        ([0.5, None], "{} must be a list of numbers; got [0.5, None]."),
         ([inf, 0.5], "{} must lie in [0, 1]; got inf at position 0."),
         ([0.5, 0.5, -inf], "{} must lie in [0, 1]; got -inf at position 2."),
         ([], "{} has no items; it needs at least "),

@@ -144,6 +144,19 @@ def test_every_prefix_of_a_jump_is_a_whole_number_of_rounds(name):
     assert (runs.plays.sum(axis=(1, 2)) == 400).all()
 
 
+def test_what_a_cut_sweep_plays_is_what_it_books():
+    # Checkpoints at every round of the first ten sweeps; nothing is decided yet, so all that was played is pending.
+    for name in ("pair-elim", "rank1-elim"):
+        policy = mb.policy(name).build(SLOTS.graph, horizon=10**9, seed=3)
+        policy.window = 5  # a window that lasts
+        score = Score(SLOTS, "pair", np.arange(1, 71))
+        jump(policy, _Mean(SLOTS), score)
+        booked = policy.pending.counts.reshape(2, -1).sum(axis=0)
+        assert booked.tolist() == score.plays.tolist()
+        paid = policy.pending.sums.reshape(2, -1).sum(axis=0)
+        assert np.allclose(paid, score.plays * SLOTS.means)
+
+
 @pytest.mark.parametrize("horizon", [1, 2, 6, 7, 8, 15, 1000, 1001])
 def test_a_horizon_inside_a_sweep_cuts_it_exactly_there(horizon):
     for engine in ("step", "jump"):

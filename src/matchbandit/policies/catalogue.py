@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.policies.base import Policy, Setting
@@ -71,7 +73,7 @@ def policy(name: str | type[Policy], **options: Any) -> PolicySpec:
     for option in options:
         if option not in takes:
             raise unknown(f"option of {kind.name}", option, takes)
-    return PolicySpec(kind, options)
+    return PolicySpec(kind, {key: v.item() if isinstance(v, np.generic) else v for key, v in options.items()})
 
 
 def restore(state: dict[str, Any]) -> Policy:

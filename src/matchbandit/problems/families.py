@@ -20,7 +20,7 @@ Draw = Callable[..., Problem]
 
 def spiked(n: int, u1: float, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
     """N×N, u_1 = v_1 = u1; the others uniform on [0, 2(u1 − gap)], sorted (Figure 1)."""
-    top = 2 * (_share("u1", u1) - _share("gap", gap))
+    top = _forgiven(2 * (_share("u1", u1) - _share("gap", gap)))
     if not 0 <= top <= 1:
         raise MatchbanditError(
             f"gap must lie between u1 − 1/2 and u1, so that the others stay in [0, 1]; got {gap:g} with u1 = {u1:g}."
@@ -31,7 +31,7 @@ def spiked(n: int, u1: float, gap: float, *, rewards: RewardLaw, rng: np.random.
 def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
     """N×N, u_1 = v_1 = u1; the others uniform on [0, 2(N mean − u1)/(N − 1)], sorted (appendix)."""
     n = whole_number("n", n, least=2, way_out="The mean is fixed by the items besides the first.")
-    top = 2 * (n * _share("mean", mean) - _share("u1", u1)) / (n - 1)
+    top = _forgiven(2 * (n * _share("mean", mean) - _share("u1", u1)) / (n - 1))
     if not 0 <= top <= 1:
         raise MatchbanditError(
             f"mean must lie between u1/n and (u1 + (n − 1)/2)/n, so that the others stay in [0, 1]; "
@@ -107,7 +107,8 @@ def family(name: str, *, rewards: RewardLaw | None = None, **parameters: Any) ->
     missing = [p for p in takes if p not in parameters]
     if missing:
         raise MatchbanditError(f"the family {name} needs {', '.join(takes)}; missing: {', '.join(missing)}.")
-    made = Family(name, parameters, rewards or Bernoulli())
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in parameters.items()}
+    made = Family(name, plain, rewards or Bernoulli())
     made.draw()  # a bad value is reported here rather than in the middle of a simulation
     return made
 
@@ -125,5 +126,9 @@ def _below(n: int, u1: float, top: float, rng: np.random.Generator) -> Floats:
 
 
 def _in_twos(strengths: NDArray[np.floating[Any]], rewards: RewardLaw) -> Problem:
-    # Sums of steps such as 3 · 0.1 can leave [0, 1] by a rounding error, which is not the user's mistake.
-    return Monopartite(np.repeat(np.round(strengths, 12), 2), rewards=rewards)
+    return Monopartite(np.repeat(_forgiven(strengths), 2), rewards=rewards)
+
+
+def _forgiven(value: Any) -> Any:
+    """Sums of steps such as 3 · 0.1 can leave [0, 1] by a rounding error, which is not the user's mistake."""
+    return np.round(value, 12) + 0.0  # −0.0 becomes 0.0

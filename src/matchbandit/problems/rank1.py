@@ -17,9 +17,12 @@ from matchbandit.solvers import sorted_across, sorted_pairing
 def _strengths(name: str, values: ArrayLike, *, least: int) -> Floats:
     """The strengths of one side as a read-only array, checked."""
     try:
-        strengths = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise MatchbanditError(f"{name} must be a list of numbers; got {values!r}.") from None
+        given = np.array(values)
+    except ValueError:  # rows of uneven length
+        given = np.array(None)
+    if given.dtype.kind not in "iuf":
+        raise MatchbanditError(f"{name} must be a list of numbers; got {values!r}.")
+    strengths = given.astype(np.float64)
     if strengths.ndim != 1:
         raise MatchbanditError(f"{name} must be a flat list of numbers; got an array of shape {strengths.shape}.")
     if len(strengths) < least:
@@ -100,7 +103,7 @@ class Problem(ABC):
         """
         missed = -plays
         missed[self.graph.edges(self.best(selection))] += rounds
-        return float(missed @ self.means)
+        return float((missed * self.means).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,4 +212,6 @@ def problem_from(description: dict[str, Any]) -> Problem:
     rewards = law_from(description["rewards"])
     if description["kind"] == "bipartite":
         return Bipartite(description["u"], description["v"], rewards=rewards)
-    return Monopartite(description["u"], rewards=rewards)
+    if description["kind"] == "monopartite":
+        return Monopartite(description["u"], rewards=rewards)
+    raise unknown("problem", description["kind"], ["bipartite", "monopartite"])

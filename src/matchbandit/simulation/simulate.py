@@ -102,6 +102,7 @@ def simulate(
     """
     runs = whole_number("runs", runs, least=1)
     workers = whole_number("workers", workers, least=1)
+    seed = whole_number("seed", seed, least=0)
     if not isinstance(problem, Problem | Family):
         raise MatchbanditError(f"simulate needs a problem or a family of them; got {problem!r}.")
     spec = policy if isinstance(policy, PolicySpec) else policy_named(policy)
