@@ -1,0 +1,108 @@
+"""What was typed, as numbers, settings and problems."""
+
+from typing import TYPE_CHECKING, Any
+
+from matchbandit.errors import MatchbanditError, whole_number
+
+if TYPE_CHECKING:
+    from matchbandit.problems import Family, Problem
+    from matchbandit.rewards import RewardLaw
+
+_LISTS = ("--u", "--v", "--checkpoints")
+_LAW_PARAMETERS = {"gaussian": ("sd", "0.5"), "binomial": ("trials", "4")}
+
+
+def gathered(words: list[str]) -> list[str]:
+    """`--u 0.9 0.3 0.2` as one value: the numbers that follow a list option are joined.
+
+    >>> gathered(["simulate", "--u", "0.9", "0.3", "--runs", "2"])
+    ['simulate', '--u', '0.9,0.3', '--runs', '2']
+    """
+    joined: list[str] = []
+    for word in words:
+        if len(joined) > 1 and joined[-2] in _LISTS and not word.startswith("--"):
+            joined[-1] += f",{word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def problem_of(
+    u: str | None, v: str | None, family: str | None, parameters: dict[str, Any], law: "RewardLaw"
+) -> "Problem | Family":
+    """The problem that --u and --v, or --family and --param, describe."""
+    from matchbandit.problems import Bipartite, Monopartite
+    from matchbandit.problems import family as named
+
+    if (u is None) == (family is None):
+        raise MatchbanditError("give either --u (and --v for a bipartite problem) or --family.")
+    if family is not None:
+        if v is not None:
+            raise MatchbanditError("--v goes with --u, not with --family.")
+        return named(family, rewards=law, **parameters)
+    if parameters:
+        raise MatchbanditError("--param goes with --family, not with --u.")
+    strengths = [number("--u", part) for part in listed(u or "")]
+    if v is None:
+        return Monopartite(strengths, rewards=law)
+    return Bipartite(strengths, [number("--v", part) for part in listed(v)], rewards=law)
+
+
+def law_of(text: str) -> "RewardLaw":
+    """The law that `bernoulli`, `gaussian:SD` or `binomial:TRIALS` names."""
+    from matchbandit.rewards import law_from
+
+    name, _, given = text.partition(":")
+    parameter, example = _LAW_PARAMETERS.get(name, (None, None))
+    if parameter is None:
+        if given:
+            raise MatchbanditError(f"the law {name} takes no parameter; got {text!r}.")
+        return law_from({"name": name})
+    if not given:
+        raise MatchbanditError(f"the law {name} needs its {parameter}, for example {name}:{example}.")
+    return law_from({"name": name, parameter: _value(given)})
+
+
+def listed(text: str) -> list[str]:
+    """The parts of a list, separated by commas or spaces."""
+    return text.replace(",", " ").split()
+
+
+def number(name: str, text: str) -> float:
+    """A number, or an error that names the option."""
+    try:
+        return float(text)
+    except ValueError:
+        raise MatchbanditError(f"{name} takes numbers such as 0.9 or 2e6; got {text!r}.") from None
+
+
+def whole(name: str, text: str) -> int:
+    """A whole number such as 2e6; digits are read as they stand, for beyond 2^53 a float would round them."""
+    return int(text) if text.isdecimal() else whole_number(name, number(name, text), least=1)
+
+
+def settings(name: str, given: list[str] | None) -> dict[str, Any]:
+    """key=value … as a dict; the same key twice is a mistake."""
+    read: dict[str, Any] = {}
+    for text in given or []:
+        key, equals, value = text.partition("=")
+        key = key.replace("-", "_")
+        if not equals or not key:
+            raise MatchbanditError(f"{name} takes key=value; got {text!r}.")
+        if key in read:
+            raise MatchbanditError(f"{name} {key} is given twice.")
+        read[key] = _value(value)
+    return read
+
+
+def _value(text: str) -> Any:
+    """A number, true, false, none, or else the text itself."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text

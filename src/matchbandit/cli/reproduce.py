@@ -1,0 +1,41 @@
+"""`matchbandit reproduce`: the paper's figures and claims."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from matchbandit.cli.words import Json, Seed, Workers, progress_bar, table
+
+
+def reproduce(
+    figure: Annotated[
+        list[str] | None, typer.Argument(help="fig1-top, fig1-bottom, u1-regret, u1-ratio, delta-ratio; default all.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Runs a point, each on a fresh instance.")] = 40,
+    out: Annotated[Path, typer.Option(help="The folder for pictures, page and finished runs.")] = Path("reproduction"),
+    seed: Seed = 0,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Draw the paper's figures with the published numbers laid over, and judge its claims."""
+    from dataclasses import asdict
+
+    from matchbandit.experiments import reproduce as redo
+
+    try:
+        with progress_bar("reproducing") as advance:
+            made = redo(figure or (), runs=runs, seed=seed, out=out, workers=workers, progress=advance)
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; finished parts are kept in {out}, the same command goes on from there.", err=True)
+        raise typer.Exit(130) from None
+    if as_json:
+        claims = [asdict(claim) for claim in made.claims]
+        typer.echo(json.dumps({"claims": claims, "pictures": [str(p) for p in made.pictures], "page": str(made.page)}))
+        return
+    table(("where", "claim", "measured", "verdict"), [(c.where, c.claim, c.measured, c.verdict) for c in made.claims])
+    typer.echo("\npictures:")
+    for picture in made.pictures:
+        typer.echo(f"  {picture}")
+    typer.echo(f"page:\n  {made.page}")
