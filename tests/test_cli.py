@@ -33,7 +33,7 @@ def test_policies_lists_the_catalogue(run):
     entries = {entry["name"]: entry for entry in json.loads(out)}
     assert err == ""
     assert list(entries) == list(mb.CATALOGUE)
-    assert entries["pair-elim"]["options"] == {"growth": 4.0, "cap_windows": False}
+    assert entries["pair-elim"]["options"] == {"growth": 4.0, "cap_windows": False, "delta": None}
     assert entries["uts"]["engine"] == "loop"
 
 
@@ -55,7 +55,7 @@ def test_simulate_json_is_what_the_function_gives(run):
     assert told["final_regret"] == runs.final.tolist()
     assert told["rounds"] == runs.rounds.tolist()
     assert told["regret"]["mean"] == runs.summary()["mean"]
-    assert told["options"] == {"growth": 1.5, "cap_windows": True}
+    assert told["options"] == {"growth": 1.5, "cap_windows": True, "delta": None}
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,77 @@ def test_lists_may_be_written_with_spaces_or_commas(run):
 
 def test_the_version_is_told(run):
     assert run("--version") == (0, f"matchbandit {mb.__version__}\n", "")
-    _, out, err = run()
-    assert "Usage" in out + err
+    code, out, _ = run()
+    assert code == 0
+    assert "Usage" in out
+
+
+IDENTIFY = ["identify", "--policy", "pair-elim", "--u", "0.9,0.3", "--v", "0.8,0.2", "--workers", "1"]
+
+
+def test_identify_prints_how_long_it_took_and_what_it_found(run):
+    code, out, err = run(*IDENTIFY, "--delta", "0.1", "--runs", "3")
+    assert (code, err) == (0, "")
+    assert "mean rounds" in out
+    assert "answered 3 times: (0, 0)" in out
+
+
+def test_identify_json_is_what_the_function_gives(run):
+    code, out, err = run(*IDENTIFY, "--option", "delta=0.1", "--runs", "3", "--seed", "4", "--json")
+    found = mb.identify(mb.Bipartite([0.9, 0.3], [0.8, 0.2]), mb.policy("pair-elim", delta=0.1), runs=3, seed=4)
+    told = json.loads(out)
+    assert (code, err) == (0, "")
+    assert told["rounds"] == found.rounds.tolist()
+    assert told["answers"] == found.answers.tolist()
+    assert told["summary"] == found.summary()
+
+
+def test_identify_stops_at_max_rounds(run):
+    _, out, _ = run(*IDENTIFY, "--delta", "1e-9", "--runs", "2", "--max-rounds", "1e2", "--json")
+    assert json.loads(out)["rounds"] == [100, 100]
+    assert json.loads(out)["identified"] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--delta", "1.5"], "delta must lie between 0 and 1; got 1.5"),
+        (["--delta", "0"], "delta must lie between 0 and 1; got 0.0"),
+        (["--delta", "0.1", "--option", "delta=0.2"], "--option delta is given twice"),
+        (["--delta", "0.1", "--max-rounds", "0"], "max_rounds must be a whole number, between 1 and"),
+        (["--delta", "0.1", "--option", "growth=1"], "growth 1 (every chance) is for regret only"),
+        ([], "pair-elim is after regret here, not identification: give it delta="),
+    ],
+)
+def test_a_mistake_in_identify_gets_one_line_and_exit_code_2(run, words, message):
+    code, out, err = run(*IDENTIFY, *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_verbs_send_a_policy_after_another_goal_to_the_other_verb(run):
+    code, _, err = run("identify", "--policy", "uts", "--u", "0.9,0.3", "--v", "0.8,0.2")
+    assert code == 2
+    assert "use simulate()" in err
+    code, _, err = run(*SIMULATE, "--option", "delta=0.1")
+    assert code == 2
+    assert "use identify()" in err
+
+
+def test_equal_best_items_are_refused_without_max_rounds(run):
+    words = ("identify", "--policy", "pair-elim", "--delta", "0.1", "--u", "0.9,0.9", "--v", "0.8,0.2", "--runs", "1")
+    code, _, err = run(*words)
+    assert code == 2
+    assert "rows 0 and 1 both have strength 0.9" in err
+    assert "max_rounds" in err
+    code, out, _ = run(*words, "--max-rounds", "1e4", "--json")
+    assert code == 0
+    assert json.loads(out)["summary"]["identified"] == 0
 
 
 def test_saved_runs_can_be_loaded(run, tmp_path):
-    path = tmp_path / "deep" / "runs.parquet"
+    path = tmp_path / "runs.parquet"
     code, out, _ = run(*SIMULATE, "--runs", "2", "--workers", "1", "--save", str(path))
     assert code == 0
     assert str(path) in out
@@ -119,11 +184,12 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--v": "-0.1"}, "v must lie in [0, 1]; got -0.1 at position 0"),
         ({"--u": "0.9,nan"}, "u must lie in [0, 1]; got nan at position 1"),
         ({"--u": ""}, "u has no items; it needs at least 1"),
-        ({"--u": "a,b"}, "--u takes numbers such as 0.9 or 2e6; got 'a'"),
+        ({"--u": "a,b"}, "--u takes numbers such as 0.9; got 'a'"),
         ({"--u": "0.1,0.2,0.3", "--v": None, "--policy": "uniform"}, "even number of players; got 3"),
         ({"--horizon": "0"}, "horizon must be a whole number"),
-        ({"--horizon": "0.5"}, "--horizon must be a whole number, at least 1; got 0.5"),
-        ({"--horizon": "soon"}, "--horizon takes numbers such as 0.9 or 2e6; got 'soon'"),
+        ({"--horizon": "0.5"}, "--horizon must be a whole number, at least 0; got 0.5"),
+        ({"--horizon": "soon"}, "--horizon takes numbers such as 20 or 2e6; got 'soon'"),
+        ({"--runs": "few"}, "--runs takes numbers such as 20 or 2e6; got 'few'"),
         ({"--horizon": "inf"}, "got inf"),
         ({"--runs": "0"}, "runs must be a whole number, at least 1; got 0"),
         ({"--policy": "pair-elm"}, "unknown policy 'pair-elm'; did you mean 'pair-elim'?"),
@@ -147,7 +213,10 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--workers": "0"}, "workers must be a whole number, at least 1; got 0"),
         ({"--seed": "-3"}, "seed must be a whole number, at least 0; got -3"),
         ({"--checkpoints": "7,1000"}, "a checkpoint must be a whole number, between 1 and 100; got 1000"),
-        ({"--save": "/dev/null/runs.parquet"}, "cannot write '/dev/null/runs.parquet'"),
+        ({"--save": "/dev/null/runs.parquet"}, "there is no folder '/dev/null' to write into"),
+        ({"--save": "/dev/full"}, "'/dev/full' is not a file that can be replaced"),
+        ({"--save": "nowhere/runs.parquet"}, "there is no folder"),
+        ({"--save": ""}, "is not a file that can be replaced"),
     ],
 )
 def test_a_mistake_gets_one_line_and_exit_code_2(run, tmp_path, monkeypatch, changes, words):
@@ -166,7 +235,8 @@ def test_a_missing_or_unknown_flag_ends_with_code_2(run):
     for words in (["simulate"], ["simulate", "--polcy", "uts"], ["simulte"]):
         code, _, err = run(*words)
         assert code == 2
-        assert "Traceback" not in err
+        assert err.startswith("error: ")
+        assert err.count("\n") == 1
 
 
 def test_reproduce_draws_and_judges(run, tmp_path):

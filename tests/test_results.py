@@ -61,10 +61,28 @@ def test_the_file_is_plain_parquet_with_a_row_for_each_run(tmp_path, runs):
     assert json.loads(table.schema.metadata[b"matchbandit"])["rounds"] == [1, 10**6, 2**62]
 
 
-def test_a_path_may_be_text_and_its_folders_are_made(tmp_path, runs):
-    path = str(tmp_path / "gap=0.5" / "run=3" / "runs")
+def test_a_path_may_be_text(tmp_path, runs):
+    path = str(tmp_path / "runs")
     runs.save(path)
     assert_same(load_runs(path), runs)
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path, runs):
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    runs.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert_same(load_runs(tmp_path / "real"), runs)
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path, runs):
+    for path, words in (
+        (tmp_path / "nowhere" / "runs", "there is no folder"),
+        (tmp_path, "is not a file that can be replaced"),
+        ("/dev/full", "is not a file that can be replaced"),
+    ):
+        with pytest.raises(MatchbanditError, match=words):
+            runs.save(path)
 
 
 def test_saving_again_replaces_the_file_and_leaves_nothing_else(tmp_path, runs):
@@ -89,7 +107,7 @@ def test_a_save_that_breaks_off_keeps_the_old_file_and_leaves_no_stray_one(tmp_p
         raise mishap
 
     monkeypatch.setattr(pq, "write_table", write_half)
-    with pytest.raises(type(mishap)):
+    with pytest.raises((MatchbanditError, KeyboardInterrupt)):
         some_runs(monopartite(4)).save(path)
     assert len(written) == 1
     assert path.read_bytes() == before
@@ -103,7 +121,7 @@ def test_a_first_save_that_breaks_off_leaves_no_file_at_all(tmp_path, runs, monk
         raise OSError("disk full")
 
     monkeypatch.setattr(pq, "write_table", write_half)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(MatchbanditError, match="disk full"):
         runs.save(tmp_path / "runs.parquet")
     assert list(tmp_path.iterdir()) == []
 
@@ -116,7 +134,7 @@ def test_a_finished_file_that_cannot_take_its_place_leaves_the_old_one(tmp_path,
     runs.save(path)
     monkeypatch.setattr(os, "replace", refuse)
     monkeypatch.setattr(os, "rename", refuse)
-    with pytest.raises(PermissionError, match="in use"):
+    with pytest.raises(MatchbanditError, match="in use"):
         some_runs(monopartite(4)).save(path)
     assert_same(load_runs(path), runs)
     assert list(tmp_path.iterdir()) == [path]

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from matchbandit.graphs import bipartite, monopartite
     from matchbandit.policies import CATALOGUE, PlannedPolicy, Policy, RoundPolicy, check_policy, policy, restore
     from matchbandit.problems import Bipartite, Monopartite, family
-    from matchbandit.results import Runs, load_runs
+    from matchbandit.results import Found, Runs, load_runs
     from matchbandit.rewards import Bernoulli, Binomial, Gaussian
-    from matchbandit.simulation import simulate
+    from matchbandit.simulation import identify, simulate
 
 _DOORS = {
     "CATALOGUE": "policies",
     "Bernoulli": "rewards",
     "Binomial": "rewards",
     "Bipartite": "problems",
+    "Found": "results",
     "Gaussian": "rewards",
     "MatchbanditError": "errors",
     "Monopartite": "problems",
@@ -32,6 +33,7 @@ _DOORS = {
     "bipartite": "graphs",
     "check_policy": "policies",
     "family": "problems",
+    "identify": "simulation",
     "load_runs": "results",
     "monopartite": "graphs",
     "policy": "policies",
@@ -45,6 +47,7 @@ __all__ = [
     "Bernoulli",
     "Binomial",
     "Bipartite",
+    "Found",
     "Gaussian",
     "MatchbanditError",
     "Monopartite",
@@ -55,6 +58,7 @@ __all__ = [
     "bipartite",
     "check_policy",
     "family",
+    "identify",
     "load_runs",
     "monopartite",
     "policy",

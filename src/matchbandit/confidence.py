@@ -3,7 +3,9 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil, log, sqrt
+from math import ceil, expm1, log, pi, sqrt
+
+from numba import njit
 
 from matchbandit.errors import MatchbanditError, real_number
 
@@ -15,16 +17,18 @@ NEVER = 2**62
 class Checks:
     """The counts k_1 < k_2 < … at which an average is checked, and its radius there.
 
-    k_l = ceil(4 g^l log β), l = 1, 2, …, with g = `growth`; g = 4 is the paper's. The radius at a count is
-    2σ sqrt(log β / k_l), with the largest k_l that the count has reached: scheduled, not actual, so that the
+    k_l = ceil(4 g^l log β_l), l = 1, 2, …, with g = `growth`; g = 4 is the paper's. The radius at a count is
+    2σ sqrt(log β_l / k_l), with the largest k_l that the count has reached: scheduled, not actual, so that the
     guarantee holds when a count overshoots. Below 4 log β nothing in [0, 1] can be separated.
 
-    g = 1 is *every chance*: from 4 log β on, each count is a check of its own.
+    For regret β_l = β at every level; g = 1 is then *every chance*: from 4 log β on, each count is a check of its own.
+    For certainty (`by_level`) β_l = β l, see `Checks.certain`.
     """
 
     growth: float
     log_beta: float
     sigma: float = 0.5
+    by_level: bool = False
 
     def __post_init__(self) -> None:
         """Check the growth."""
@@ -32,10 +36,17 @@ class Checks:
             raise MatchbanditError(
                 f"growth must lie between 1 (every chance) and 10^6; got {self.growth!r}. The paper takes 4."
             )
+        if self.by_level and self.growth == 1:
+            raise MatchbanditError("growth 1 (every chance) is for regret only; with delta take 4, as the paper does.")
+
+    @classmethod
+    def certain(cls, growth: float, n_averages: int, delta: float, sigma: float) -> "Checks":
+        """β_l = c l with c = π sqrt(K / 3δ), K the number of averages: all checks together fail with probability δ."""
+        return cls(growth, log(pi * sqrt(n_averages / (3 * delta))), sigma, by_level=True)
 
     def scheduled(self, level: int) -> int:
         """k_l."""
-        return ceil(4 * self.growth**level * self.log_beta)
+        return ceil(4 * self.growth**level * self._log_beta(level))
 
     def following(self, count: int) -> int:
         """The smallest scheduled count above this one.
@@ -47,12 +58,17 @@ class Checks:
             return NEVER
         if self.growth == 1:
             return max(self.scheduled(0), count + 1)
-        return min(_scheduled_after(self, count)[1], NEVER)
+        return min(self.scheduled(_level(self, count) + 1), NEVER)
 
     def radius(self, count: int) -> float:
         """Half the width of the interval of an average that is checked at this count."""
-        reached = count if self.growth == 1 else _scheduled_after(self, count)[0]
-        return 2 * self.sigma * sqrt(self.log_beta / reached)
+        if self.growth == 1:
+            return 2 * self.sigma * sqrt(self.log_beta / count)
+        level = _level(self, count)
+        return 2 * self.sigma * sqrt(self._log_beta(level) / self.scheduled(level))
+
+    def _log_beta(self, level: int) -> float:
+        return self.log_beta + log(level) if self.by_level else self.log_beta
 
     @cached_property
     def levels(self) -> range:
@@ -61,7 +77,48 @@ class Checks:
 
 
 @lru_cache(maxsize=4096)
-def _scheduled_after(checks: Checks, count: int) -> tuple[int, int]:
-    """The largest k_l up to this count, and the smallest above it."""
-    level = bisect_right(checks.levels, count, key=checks.scheduled)
-    return checks.scheduled(level), checks.scheduled(level + 1)
+def _level(checks: Checks, count: int) -> int:
+    """The largest l with k_l up to this count; 0 if there is none."""
+    return bisect_right(checks.levels, count, key=checks.scheduled)
+
+
+def checked_delta(delta: float) -> float:
+    """The allowed probability of a wrong answer, checked."""
+    if not 0 < real_number("delta", delta) < 1:
+        raise MatchbanditError(f"delta must lie between 0 and 1; got {delta!r}. It is the risk of a wrong answer.")
+    return float(delta)
+
+
+@njit(cache=True)
+def kl_upper(mean: float, budget: float) -> float:
+    """The largest q with kl(mean, q) ≤ budget, for Bernoulli laws.
+
+    Newton's method in s = −log(1 − q), in which kl is convex and nothing is lost near 1, from a start beyond the
+    answer: the one where −log q is left out of kl, or Pinsker's if that is nearer.
+    """
+    if mean >= 1.0:
+        return 1.0
+    if mean <= 0.0:
+        return -expm1(-budget)
+    fixed = mean * log(mean) + (1 - mean) * log(1 - mean) - budget  # kl = fixed + budget − mean log q + (1 − mean) s
+    s = -fixed / (1 - mean)
+    pinsker = mean + sqrt(budget / 2)
+    if pinsker < 1.0:
+        s = min(s, -log(1 - pinsker))
+    q = -expm1(-s)
+    for _ in range(100):
+        excess = fixed - mean * log(q) + (1 - mean) * s
+        if q <= mean:
+            break
+        step = excess * q / (q - mean)
+        s -= step
+        q = -expm1(-s)
+        if abs(step) <= 1e-13 * s:
+            break
+    return max(q, mean)
+
+
+@njit(cache=True)
+def kl_lower(mean: float, budget: float) -> float:
+    """The smallest q with kl(mean, q) ≤ budget, for Bernoulli laws."""
+    return 1.0 - kl_upper(1.0 - mean, budget)

@@ -37,6 +37,11 @@ class Runs:
         return graph_from(self.about["graph"]).matrix(self.plays_by_edge)
 
     @property
+    def run_numbers(self) -> list[int]:
+        """The number of each run: from 0 on, unless Ctrl-C left some out."""
+        return list(self.about.get("run_numbers", range(len(self.regret))))
+
+    @property
     def final(self) -> Floats:
         """The regret of each run at the end."""
         return self.regret[:, -1]
@@ -49,23 +54,37 @@ class Runs:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one Parquet file, a row for each run; what was simulated goes into its metadata.
 
-        The file appears whole or not at all.
+        The file appears whole or not at all, in a folder that exists.
         """
         about = json.dumps({"about": self.about, "rounds": self.rounds.tolist()})
         columns = {
-            "run": pa.array(np.arange(len(self.regret))),
+            "run": pa.array(self.run_numbers),
             "regret": pa.array(list(self.regret), type=pa.list_(pa.float64())),
             "plays": pa.array(list(self.plays_by_edge), type=pa.list_(pa.int64())),
         }
         table = pa.table(columns).replace_schema_metadata({_KEY: about.encode()})
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target = writable_file(path)
         unfinished = target.with_name(f".{target.name}.{os.getpid()}")
         try:
             pq.write_table(table, unfinished)
             unfinished.replace(target)
+        except OSError as error:
+            raise MatchbanditError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}.") from None
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def writable_file(path: str | os.PathLike[str]) -> Path:
+    """The file that is to be written, links followed; an error if it cannot be, before any work is done."""
+    target = Path(path).resolve()
+    way_out = "Choose another place."
+    if target.exists() and not target.is_file():
+        raise MatchbanditError(f"{os.fspath(path)!r} is not a file that can be replaced. {way_out}")
+    if not target.parent.is_dir():
+        raise MatchbanditError(f"there is no folder {str(target.parent)!r} to write into. Make it, or choose another.")
+    if not os.access(target.parent, os.W_OK):
+        raise MatchbanditError(f"the folder {str(target.parent)!r} may not be written into by you. {way_out}")
+    return target
 
 
 def load_runs(path: str | os.PathLike[str]) -> Runs:
@@ -87,6 +106,36 @@ def load_runs(path: str | os.PathLike[str]) -> Runs:
         raise MatchbanditError(f"{os.fspath(path)!r} was not written by Runs.save.") from None
 
 
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What came of an identification: how long each run took, what it answered, whether that was right."""
+
+    about: dict[str, Any]
+    """What was identified with what, as plain data."""
+    rounds: Counts
+    """Rounds used, shape (runs,)."""
+    pairs: Counts
+    """Pair evaluations: the rounds times the pairs of a round."""
+    identified: NDArray[np.bool_]
+    """Did the policy come to an answer before `max_rounds` ended it?"""
+    correct: NDArray[np.bool_]
+    """Is the answer worth the optimum? False where nothing was identified."""
+    answers: NDArray[np.int64]
+    """The answer of each run, shape (runs, pairs, 2); where nothing was identified, the best guess."""
+
+    def summary(self) -> dict[str, Any]:
+        """Mean, 5 % and 95 % percentile of the rounds, and how many runs were identified, right and wrong."""
+        low, high = np.percentile(self.rounds, [5, 95])
+        wrong = int((self.identified & ~self.correct).sum())
+        return {
+            "rounds": {"mean": float(self.rounds.mean()), "p5": float(low), "p95": float(high)},
+            "runs": len(self.rounds),
+            "identified": int(self.identified.sum()),
+            "correct": int(self.correct.sum()),
+            "wrong": wrong,
+        }
+
+
 class Row(NamedTuple):
     """One number of a study: the regret of one run of one policy at one round, at one place on the study's axis."""
 
@@ -103,6 +152,6 @@ def rows_of(runs: Runs, study: str, x: float) -> list[Row]:
     policy = runs.about["policy"]
     return [
         Row(study, policy, x, run, at, regret)
-        for run, regrets in enumerate(runs.regret.tolist())
+        for run, regrets in zip(runs.run_numbers, runs.regret.tolist(), strict=True)
         for at, regret in zip(runs.rounds.tolist(), regrets, strict=True)
     ]

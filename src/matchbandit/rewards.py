@@ -38,6 +38,11 @@ class RewardLaw(ABC):
     def coins(self) -> tuple[int, float]:
         """How compiled code draws: (coin flips to average, standard deviation of the noise)."""
 
+    @property
+    def most_plays(self) -> int:
+        """How many plays of a pair can be summed in one draw."""
+        return LARGEST_COUNT // max(1, self.coins[0])
+
     @abstractmethod
     def kl(self, p: float, q: float) -> float:
         """The Kullback–Leibler divergence of the law with mean p from the law with mean q."""
@@ -82,11 +87,6 @@ class Binomial(RewardLaw):
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """A single binomial draw for each mean."""
-        if len(counts) and int(counts.max()) > LARGEST_COUNT // self.trials:
-            raise MatchbanditError(
-                f"{int(counts.max())} plays of {self.trials} trials each do not fit 64 bits. "
-                f"Take fewer trials or a shorter horizon."
-            )
         return rng.binomial(self.trials * counts, means) / self.trials
 
 
@@ -166,6 +166,13 @@ def bernoulli_kl(p: float, q: float) -> float:
     if (p > 0 and q <= 0) or (p < 1 and q >= 1):
         return inf
     return (p * log(p / q) if p > 0 else 0.0) + ((1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+
+def checked_law(rewards: RewardLaw | None) -> RewardLaw:
+    """The law of the rewards, Bernoulli unless told otherwise."""
+    if rewards is not None and not isinstance(rewards, RewardLaw):
+        raise MatchbanditError(f"rewards must be a law such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}.")
+    return rewards or Bernoulli()
 
 
 def law_from(description: dict[str, Any]) -> RewardLaw:

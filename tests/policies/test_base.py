@@ -5,6 +5,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
+from matchbandit.policies.packing import checksum
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_unknown_names_get_a_hint(name, options, words):
         ("pair-elim", {"growth": 0.5}, "growth must lie between 1"),
         ("pair-elim", {"growth": "4"}, "growth must be a number; got '4'"),
         ("pair-elim", {"cap_windows": 1}, "cap_windows must be true or false; got 1"),
-        ("uts", {"gamma": 0}, "gamma must be a whole number, at least 1; got 0"),
+        ("uts", {"gamma": 0}, "gamma must be a whole number, between 1 and 1000000000; got 0"),
         ("uniform", {"selection": "both"}, "unknown selection of uniform 'both'"),
     ],
 )
@@ -181,5 +182,54 @@ def test_a_damaged_state_is_refused_and_changes_nothing(slots):
 def test_a_state_of_another_version_is_refused(slots):
     state = slots.state()
     state["matchbandit"] = 999
+    state["checksum"] = checksum({key: value for key, value in state.items() if key != "checksum"})
     with pytest.raises(MatchbanditError, match="the state has matchbandit 999"):
         slots.load(state)
+
+
+def test_a_half_told_round_survives_a_restart(players):
+    first = players.ask()
+    players.tell(first, [1.0, np.nan, 0.0])
+    twin = mb.restore(json.loads(json.dumps(players.state())))
+    for one in (players, twin):
+        one.tell(one.ask(), [0.0, 1.0, 1.0])
+    assert twin.state() == players.state()
+    assert twin.pending.sums[twin.graph.edges(first)].tolist() == [1.0, 1.0, 0.0]
+
+
+def test_the_best_column_is_not_forgotten_at_the_end_of_a_window():
+    policy = mb.policy("pair-elim").build(mb.bipartite(2, 2), horizon=10**6, seed=1)
+    for _ in range(600):
+        pairs = policy.ask()
+        policy.tell(pairs, [float(pairs.tolist() == [[1, 1]])])
+        if policy.rounds > 40:
+            assert policy.recommend().tolist() == [[1, 1]]
+    assert policy.window.number == 4
+
+
+@pytest.mark.parametrize("rewards", ["bernoulli", mb.Bernoulli, 0.5])
+def test_what_is_no_law_is_refused(rewards):
+    with pytest.raises(MatchbanditError, match="rewards must be a law"):
+        mb.policy("uts").build(mb.bipartite(2, 2), rewards=rewards)
+
+
+def test_what_is_no_policy_is_refused():
+    built = mb.policy("uts").build(mb.bipartite(2, 2))
+    for thing, words in (
+        (int, "int is not a policy"),
+        (["uts"], "unknown policy"),
+        (None, "unknown"),
+        (built, "built"),
+    ):
+        with pytest.raises(MatchbanditError, match=words):
+            mb.policy(thing)
+    with pytest.raises(MatchbanditError, match="built already"):
+        mb.simulate(mb.Bipartite([0.5], [0.5]), built, horizon=5)
+
+
+def test_a_state_of_ones_own_policy_says_how_to_go_on(slots):
+    state = slots.state()
+    state["policy"] = "mine"
+    state["checksum"] = checksum({key: value for key, value in state.items() if key != "checksum"})
+    with pytest.raises(MatchbanditError, match=r"policy\(YourClass"):
+        mb.restore(state)

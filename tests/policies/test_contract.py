@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite
 from matchbandit.policies import CATALOGUE, check_policy, policy
 from matchbandit.policies.contract import ContractError
@@ -34,7 +33,7 @@ def test_the_catalogue_knows_each_policy_by_its_own_name(name):
 
 
 class Forgetful(PairElim):
-    remembered = ("rows", "columns", "window")
+    remembered = ("rows", "columns", "certifying")
 
 
 class Fickle(Uniform):
@@ -69,13 +68,53 @@ def test_a_breach_names_the_policy_and_the_setting():
         check_policy(Global)
 
 
-def test_a_policy_that_fits_everything_by_mistake_is_caught():
-    class Careless(PairElim):
-        def _refuse_misfit(self):
-            pass
+class HalfForgetful(Uniform):
+    def _memory(self):
+        return {**super()._memory(), "partial": None}
 
-    with pytest.raises((ContractError, MatchbanditError, ValueError)):
-        check_policy(Careless)
+
+class Dropping(Uniform):
+    def state(self):
+        open_round, self._asked = self._asked, None
+        kept = super().state()
+        self._asked = open_round
+        return kept
+
+
+class Zeroing(Uniform):
+    def _receive(self, edges, rewards):
+        super()._receive(edges, np.nan_to_num(rewards))
+
+
+class AnyNumber(Uniform):
+    def _refuse_misfit(self):
+        pass
+
+    def plan(self):
+        return super().plan() if self.graph.shape[0] != 5 or self.selection == "pair" else None
+
+
+class Careless(PairElim):
+    def _refuse_misfit(self):
+        pass
+
+
+class Crashing(Uniform):
+    def _reasons(self):
+        raise IndexError("out of range")
+
+
+@pytest.mark.parametrize("broken", [HalfForgetful, Dropping, Zeroing, AnyNumber, Careless, Crashing])
+def test_defects_that_show_only_at_odd_moments_are_caught(broken):
+    with pytest.raises(ContractError):
+        check_policy(broken)
+
+
+@pytest.mark.parametrize(
+    "spec", [policy("pair-elim", delta=0.1), policy("pair-elim-mono", delta=0.3), policy("pair-select", delta=0.3)]
+)
+def test_the_contract_holds_for_policies_that_identify(spec):
+    check_policy(spec)
 
 
 def test_own_classes_build_like_those_of_the_catalogue():

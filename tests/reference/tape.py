@@ -4,10 +4,14 @@ import numpy as np
 
 
 class Tape:
-    """A reward source over a table of rewards, shape (pairs, plays); it remembers how far each pair has been played."""
+    """A reward source over a table of rewards, shape (pairs, plays); it remembers how far each pair has been played.
+
+    A pair that occurs several times in a call was played in turn, once for each occurrence in every sweep: its next
+    rewards are dealt round and round over the occurrences, in the order of the call.
+    """
 
     def __init__(self, rewards):
-        self.total = np.concatenate([np.zeros((len(rewards), 1)), np.cumsum(rewards, axis=1)], axis=1)
+        self.rewards = np.asarray(rewards, dtype=float)
         self.played = np.zeros(len(rewards), dtype=np.int64)
 
     @classmethod
@@ -16,7 +20,11 @@ class Tape:
 
     def sums(self, edges, counts):
         paid = np.empty(len(edges))
-        for k, (edge, count) in enumerate(zip(edges, counts, strict=True)):
-            paid[k] = self.total[edge, self.played[edge] + count] - self.total[edge, self.played[edge]]
-            self.played[edge] += count
+        for edge in np.unique(edges):
+            places = np.flatnonzero(edges == edge)
+            sweeps = int(counts[places[0]])
+            assert (np.asarray(counts)[places] == sweeps).all()
+            start, self.played[edge] = self.played[edge], self.played[edge] + sweeps * len(places)
+            dealt = self.rewards[edge, start : self.played[edge]].reshape(sweeps, len(places))
+            paid[places] = dealt.sum(axis=0)
         return paid

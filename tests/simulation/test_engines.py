@@ -10,9 +10,9 @@ from reference.tape import Tape
 from scipy.stats import ks_2samp
 
 import matchbandit as mb
+from matchbandit.simulation.job import Job
 from matchbandit.simulation.jump import jump
 from matchbandit.simulation.score import Score
-from matchbandit.simulation.simulate import Job
 from matchbandit.simulation.step import step
 
 SLOTS = mb.Bipartite([0.9, 0.3, 0.2], [0.4, 0.8, 0.1, 0.1])
@@ -63,8 +63,8 @@ def test_one_row_and_one_column_agree_exactly_through_the_windows():
         problem, mb.policy("pair-elim"), [1, 27, 28, 29, 3000, 3001], lambda: Tape(ones)
     )
     assert slow_score.regret.tolist() == fast_score.regret.tolist() == [0.0] * 6
-    assert slow.window == fast.window == 4
-    assert slow.window_samples == fast.window_samples
+    assert slow.window.number == fast.window.number == 4
+    assert slow.window.samples == fast.window.samples
     assert fast.rounds == 3000  # the horizon cuts a sweep of two rounds: only whole sweeps are booked
 
 
@@ -77,7 +77,8 @@ def played():
         problem = mb.Bipartite([1.0, 0.25, 0.1], [0.1, 1.0], rewards=law)
         for engine, runs in (("step", 150), ("jump", 600)):
             # Different seeds: shared streams would make the two samples dependent.
-            job = Job(problem, mb.policy(name, **options), np.array([600, horizon]), 100 + (engine == "jump"), engine)
+            seed = 100 + (engine == "jump")
+            job = Job(problem, mb.policy(name, **options), np.array([600, horizon]), seed, engine, horizon)
             ends = [job.play(run) for run in range(runs)]
             outcome[k, engine] = {
                 "regret": np.array([score.regret for _, score in ends]),
@@ -148,7 +149,8 @@ def test_what_a_cut_sweep_plays_is_what_it_books():
     # Checkpoints at every round of the first ten sweeps; nothing is decided yet, so all that was played is pending.
     for name in ("pair-elim", "rank1-elim"):
         policy = mb.policy(name).build(SLOTS.graph, horizon=10**9, seed=3)
-        policy.window = 5  # a window that lasts
+        if name == "pair-elim":
+            policy.window.number = 5  # a window that lasts
         score = Score(SLOTS, "pair", np.arange(1, 71))
         jump(policy, _Mean(SLOTS), score)
         booked = policy.pending.counts.reshape(2, -1).sum(axis=0)
@@ -184,7 +186,8 @@ def test_before_the_first_stage_ends_the_mean_plays_are_known():
 def test_a_jump_over_10_to_the_12_rounds_makes_few_decisions():
     decisions = {}
     for horizon in (10**6, 10**12):
-        job = Job(mb.family("spiked", n=8, u1=0.9, gap=0.75), mb.policy("pair-elim"), np.array([horizon]), 1, "jump")
+        spiked = mb.family("spiked", n=8, u1=0.9, gap=0.75)
+        job = Job(spiked, mb.policy("pair-elim"), np.array([horizon]), 1, "jump", horizon)
         problem, policy = job.start(0)
         made = 0
 

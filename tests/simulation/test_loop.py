@@ -2,10 +2,12 @@ import time
 
 import numpy as np
 import pytest
+from numba import njit
 
 import matchbandit as mb
+from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.rounds import compiled_loop
-from matchbandit.simulation.simulate import Job
+from matchbandit.simulation.job import Job
 
 
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Binomial(3)])
@@ -20,9 +22,9 @@ def test_the_compiled_loop_plays_exactly_what_ask_and_tell_play(law):
 
 
 def test_after_the_loop_the_policy_is_where_ask_and_tell_would_have_left_it():
-    job = Job(mb.Bipartite([0.9, 0.4], [0.2, 0.8]), mb.policy("uts"), np.array([2000]), 4, "step")
+    job = Job(mb.Bipartite([0.9, 0.4], [0.2, 0.8]), mb.policy("uts"), np.array([2000]), 4, "step", 2000)
     slow, _ = job.play(0)
-    job = Job(job.problem, job.spec, job.checkpoints, 4, "loop")
+    job = Job(job.problem, job.spec, job.checkpoints, 4, "loop", 2000)
     fast, _ = job.play(0)
     assert slow.state() == fast.state()
 
@@ -48,8 +50,38 @@ def test_the_compiled_loop_is_at_least_20_times_faster_than_ask_and_tell():
     assert rate("loop", 200_000) > 20 * rate("step", 5000)
 
 
-def test_the_loop_of_each_policy_is_cached_beside_its_own_file():
-    from matchbandit.policies.pair.uts import Uts
+@njit
+def always_last(arrays, rng, edges):
+    edges[0] = len(arrays.plays) - 1
 
-    assert "uts" in compiled_loop(Uts)._cache.cache_path or compiled_loop(Uts).py_func.__module__.endswith("uts")
-    assert compiled_loop(Uts) is compiled_loop(Uts)
+
+@njit
+def forget(arrays, rng, edges, rewards):
+    arrays.plays[edges[0]] += 1
+
+
+class Last(Uts):
+    """Shares a file with Forgetting, and shares its update with Uts."""
+
+    choose = staticmethod(always_last)
+
+
+class Forgetting(Uts):
+    update = staticmethod(forget)
+
+
+@pytest.mark.parametrize("kind", [Last, Forgetting, Uts])
+def test_policies_that_share_functions_or_files_do_not_share_a_loop(kind):
+    problem = mb.Bipartite([0.9, 0.4], [0.3, 0.8])
+    slow, fast = (mb.simulate(problem, mb.policy(kind), horizon=500, seed=2, engine=e) for e in ("step", "loop"))
+    assert slow.plays.tolist() == fast.plays.tolist()
+    assert compiled_loop(kind) is compiled_loop(kind)
+
+
+def test_the_name_of_a_loop_changes_with_the_source_of_its_functions(tmp_path):
+    from matchbandit.policies.rounds import _fingerprint
+
+    (tmp_path / "a.py").write_text("x = 1")
+    before = _fingerprint({str(tmp_path / "a.py")})
+    (tmp_path / "a.py").write_text("x = 2")
+    assert _fingerprint({str(tmp_path / "a.py")}) != before

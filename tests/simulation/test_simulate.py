@@ -1,4 +1,10 @@
+import os
+import signal
+import subprocess
+import sys
+import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,6 +102,9 @@ def test_all_laws_can_be_simulated_to_10_to_the_12(law):
         ({"checkpoints": [0]}, "a checkpoint must be a whole number, between 1 and 100; got 0"),
         ({"checkpoints": [101]}, "got 101"),
         ({"checkpoints": [1.5]}, "got 1.5"),
+        ({"checkpoints": [[1], [1, 2]]}, r"got \[1\]"),
+        ({"checkpoints": 7}, "checkpoints must be a list of rounds; got 7"),
+        ({"problem": mb.Bipartite([0.5], [0.5], rewards=mb.Binomial(1000)), "horizon": 10**18}, "do not fit 64 bits"),
     ],
 )
 def test_bad_input_is_refused_before_any_work_is_done(changes, words):
@@ -120,3 +129,25 @@ def test_ctrl_c_keeps_the_finished_runs():
     assert kept.regret.tolist() == whole.regret[:2].tolist()
     with pytest.raises(KeyboardInterrupt):
         mb.simulate(SLOTS, "uts", horizon=100, runs=5, seed=1, progress=stop_after_two)
+
+
+def test_ctrl_c_ends_the_workers_and_keeps_what_was_finished(tmp_path):
+    words = ["simulate", "--policy", "uts", "--u", "0.9,0.3", "--v", "0.5,0.4", "--horizon", "3e6", "--runs", "60"]
+    path = tmp_path / "runs.parquet"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "matchbandit", *words, "--workers", "2", "--save", str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+        time.sleep(0.05)
+    time.sleep(8)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    if "stopped before" not in err:
+        kept = mb.load_runs(path)
+        assert 0 < len(kept.regret) < 60
+        assert kept.run_numbers == kept.about["run_numbers"]
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)

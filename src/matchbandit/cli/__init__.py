@@ -1,13 +1,15 @@
-"""Type it: `matchbandit policies`, `simulate`, `reproduce`; a file for each verb.
+"""Type it: `matchbandit policies`, `simulate`, `identify`, `reproduce`; a file for each verb.
 
 Verbs import what they need when they are called, so that --help stays quick.
 """
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
+from matchbandit.cli.identify import identify
 from matchbandit.cli.policies import policies
 from matchbandit.cli.reading import gathered
 from matchbandit.cli.reproduce import reproduce
@@ -16,17 +18,17 @@ from matchbandit.errors import MatchbanditError
 
 app = typer.Typer(
     name="matchbandit",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (policies, simulate, reproduce):
+for verb in (policies, simulate, identify, reproduce):
     app.command()(verb)
 
 
 @app.callback(invoke_without_command=True)
 def matchbandit(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Learn whom to pair with whom: the algorithms of matching bandits, right and fast."""
@@ -34,13 +36,33 @@ def matchbandit(
         from importlib.metadata import version as installed
 
         typer.echo(f"matchbandit {installed('matchbandit')}")
-        raise typer.Exit
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line on stderr and exit code 2."""
     try:
-        app(gathered(sys.argv[1:]))
+        sys.exit(app(gathered(sys.argv[1:]), standalone_mode=False) or 0)
     except MatchbanditError as mistake:
-        typer.echo(f"error: {mistake}", err=True)
-        sys.exit(2)
+        _end(str(mistake), 2)
+    except KeyboardInterrupt:
+        typer.echo("stopped.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        _end(f"{error.strerror or error}.", 1)
+    except typer.Abort:
+        sys.exit(130)
+    except Exception as mistake:
+        words = getattr(mistake, "format_message", None)  # what typer raises for a wrong call
+        if words is None:
+            raise
+        _end(f"{words()} --help says what can be typed.", 2)
+
+
+def _end(words: str, code: int) -> None:
+    typer.echo(f"error: {' '.join(words.split())}", err=True)
+    sys.exit(code)

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from matchbandit.cli.words import Json, as_typed, table
+from matchbandit.cli.words import Json, as_typed
 
 
 def policies(as_json: Json = False) -> None:
@@ -30,16 +30,14 @@ def policies(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(entries, indent=2))
         return
-    lines = [
-        (
-            e["name"],
-            " or ".join(e["selection"]),
-            ", ".join(e["graphs"]),
-            ", ".join(e["goals"]),
-            e["rewards"],
-            ", ".join(f"{k}={as_typed(v)}" for k, v in e["options"].items()) or "–",
-            f"{e['summary']} ({e['reference']})",
+    for entry in entries:
+        fits = (
+            " or ".join(entry["selection"]),
+            " or ".join(entry["graphs"]),
+            " or ".join(entry["goals"]),
+            "rewards in [0, 1]" if entry["rewards"] != "any" else "any rewards",
         )
-        for e in entries
-    ]
-    table(("policy", "selects", "graphs", "goal", "rewards", "options", "what it does"), lines)
+        typer.echo(f"{entry['name']:<16} {' · '.join(fits)}")
+        typer.echo(f"{'':<16} {entry['summary']} ({entry['reference']})")
+        if entry["options"]:
+            typer.echo(f"{'':<16} " + "  ".join(f"{key}={as_typed(v)}" for key, v in entry["options"].items()))

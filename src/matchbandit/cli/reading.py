@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from matchbandit.rewards import RewardLaw
 
 _LISTS = ("--u", "--v", "--checkpoints")
+_LISTS_EQUAL = tuple(f"{name}=" for name in _LISTS)
 _LAW_PARAMETERS = {"gaussian": ("sd", "0.5"), "binomial": ("trials", "4")}
 
 
@@ -20,7 +21,8 @@ def gathered(words: list[str]) -> list[str]:
     """
     joined: list[str] = []
     for word in words:
-        if len(joined) > 1 and joined[-2] in _LISTS and not word.startswith("--"):
+        in_list = bool(joined) and ((joined[-2:-1] and joined[-2] in _LISTS) or joined[-1].startswith(_LISTS_EQUAL))
+        if in_list and not word.startswith("--"):
             joined[-1] += f",{word}"
         else:
             joined.append(word)
@@ -39,6 +41,8 @@ def problem_of(
     if family is not None:
         if v is not None:
             raise MatchbanditError("--v goes with --u, not with --family.")
+        if "rewards" in parameters:
+            raise MatchbanditError("the law of the rewards is given with --rewards, not with --param.")
         return named(family, rewards=law, **parameters)
     if parameters:
         raise MatchbanditError("--param goes with --family, not with --u.")
@@ -55,9 +59,10 @@ def law_of(text: str) -> "RewardLaw":
     name, _, given = text.partition(":")
     parameter, example = _LAW_PARAMETERS.get(name, (None, None))
     if parameter is None:
+        law = law_from({"name": name})
         if given:
             raise MatchbanditError(f"the law {name} takes no parameter; got {text!r}.")
-        return law_from({"name": name})
+        return law
     if not given:
         raise MatchbanditError(f"the law {name} needs its {parameter}, for example {name}:{example}.")
     return law_from({"name": name, parameter: _value(given)})
@@ -68,17 +73,19 @@ def listed(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def number(name: str, text: str) -> float:
+def number(name: str, text: str, *, example: str = "0.9") -> float:
     """A number, or an error that names the option."""
     try:
         return float(text)
     except ValueError:
-        raise MatchbanditError(f"{name} takes numbers such as 0.9 or 2e6; got {text!r}.") from None
+        raise MatchbanditError(f"{name} takes numbers such as {example}; got {text!r}.") from None
 
 
 def whole(name: str, text: str) -> int:
     """A whole number such as 2e6; digits are read as they stand, for beyond 2^53 a float would round them."""
-    return int(text) if text.isdecimal() else whole_number(name, number(name, text), least=1)
+    if text.strip().lstrip("+-").isdecimal() and len(text) < 100:
+        return int(text)
+    return whole_number(name, number(name, text, example="20 or 2e6"), least=0)
 
 
 def settings(name: str, given: list[str] | None) -> dict[str, Any]:

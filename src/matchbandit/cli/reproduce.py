@@ -6,16 +6,20 @@ from typing import Annotated
 
 import typer
 
+from matchbandit.cli.reading import whole
 from matchbandit.cli.words import Json, Seed, Workers, progress_bar, table
 
 
 def reproduce(
     figure: Annotated[
-        list[str] | None, typer.Argument(help="fig1-top, fig1-bottom, u1-regret, u1-ratio, delta-ratio; default all.")
+        list[str] | None,
+        typer.Argument(
+            help="fig1-top, fig1-bottom, u1-regret, u1-ratio, delta-ratio (default: these); windows, growth, certainty."
+        ),
     ] = None,
-    runs: Annotated[int, typer.Option(help="Runs a point, each on a fresh instance.")] = 40,
+    runs: Annotated[str, typer.Option(help="Runs a point, each on a fresh instance.")] = "40",
     out: Annotated[Path, typer.Option(help="The folder for pictures, page and finished runs.")] = Path("reproduction"),
-    seed: Seed = 0,
+    seed: Seed = "0",
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
@@ -26,7 +30,14 @@ def reproduce(
 
     try:
         with progress_bar("reproducing") as advance:
-            made = redo(figure or (), runs=runs, seed=seed, out=out, workers=workers, progress=advance)
+            made = redo(
+                figure or (),
+                runs=whole("--runs", runs),
+                seed=whole("--seed", seed),
+                out=out,
+                workers=None if workers is None else whole("--workers", workers),
+                progress=advance,
+            )
     except KeyboardInterrupt:
         typer.echo(f"stopped; finished parts are kept in {out}, the same command goes on from there.", err=True)
         raise typer.Exit(130) from None

@@ -8,27 +8,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchbandit.cli.reading import law_of, listed, problem_of, settings, whole
-from matchbandit.cli.words import Json, Seed, Workers, as_typed, progress_bar, table
-from matchbandit.errors import MatchbanditError
+from matchbandit.cli.words import (
+    Engine,
+    FamilyName,
+    Json,
+    Option,
+    Param,
+    PolicyName,
+    Rewards,
+    Seed,
+    U,
+    V,
+    Workers,
+    as_typed,
+    counted,
+    progress_bar,
+    table,
+)
 
 if TYPE_CHECKING:
     from matchbandit.results import Runs
 
 
 def simulate(
-    policy: Annotated[str, typer.Option(help="A name from `matchbandit policies`.")],
+    policy: PolicyName,
     horizon: Annotated[str, typer.Option(help="Rounds to play, for example 2e6.")],
-    u: Annotated[str | None, typer.Option(help="Strengths of rows or players: 0.9,0.3,0.2 or 0.9 0.3 0.2.")] = None,
-    v: Annotated[str | None, typer.Option(help="Strengths of columns; leave out for players.")] = None,
-    family: Annotated[
-        str | None, typer.Option(help="Instead of --u: spiked, fixed-mean, staircase or centred; see --param.")
-    ] = None,
-    param: Annotated[list[str] | None, typer.Option(help="A parameter of the family, key=value.")] = None,
-    option: Annotated[list[str] | None, typer.Option(help="An option of the policy, key=value.")] = None,
-    rewards: Annotated[str, typer.Option(help="bernoulli, gaussian:SD or binomial:TRIALS.")] = "bernoulli",
-    runs: Annotated[int, typer.Option(help="Independent runs.")] = 20,
-    seed: Seed = 0,
-    engine: Annotated[str, typer.Option(help="auto, step, jump or loop.")] = "auto",
+    u: U = None,
+    v: V = None,
+    family: FamilyName = None,
+    param: Param = None,
+    option: Option = None,
+    rewards: Rewards = "bernoulli",
+    runs: Annotated[str, typer.Option(help="Independent runs.")] = "20",
+    seed: Seed = "0",
+    engine: Engine = "auto",
     checkpoints: Annotated[
         str | None, typer.Option(help="Rounds at which the regret is read, for example 1e3,1e4.")
     ] = None,
@@ -43,6 +56,10 @@ def simulate(
 
     spec = named(policy, **settings("--option", option))
     problem = problem_of(u, v, family, settings("--param", param), law_of(rewards))
+    if save is not None:
+        from matchbandit.results import writable_file
+
+        writable_file(save)
     stopped = False
     try:
         with progress_bar(f"simulating {policy}") as advance:
@@ -50,11 +67,11 @@ def simulate(
                 problem,
                 spec,
                 horizon=whole("--horizon", horizon),
-                runs=runs,
-                seed=seed,
+                runs=whole("--runs", runs),
+                seed=whole("--seed", seed),
                 engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
                 checkpoints=None if checkpoints is None else [whole("--checkpoints", r) for r in listed(checkpoints)],
-                workers=(os.cpu_count() or 1) if workers is None else workers,
+                workers=(os.cpu_count() or 1) if workers is None else whole("--workers", workers),
                 progress=lambda finished, total: advance("runs", finished, total),
             )
     except Interrupted as stop:
@@ -63,7 +80,7 @@ def simulate(
             raise typer.Exit(130) from None
         done, stopped = stop.finished, True
     if save is not None:
-        _save(done, save)
+        done.save(save)
     if as_json:
         typer.echo(json.dumps(_as_data(done)))
     else:
@@ -86,7 +103,8 @@ def _as_data(done: "Runs") -> dict[str, Any]:
 def _report(done: "Runs", saved: Path | None) -> None:
     about, summary = done.about, done.summary()
     options = ", ".join(f"{key}={as_typed(value)}" for key, value in about["options"].items())
-    typer.echo(f"{about['policy']}{f' ({options})' if options else ''}, {about['runs']} runs, engine {about['engine']}")
+    heading = f"{about['policy']} ({options})" if options else about["policy"]
+    typer.echo(f"{heading}, {counted(about['runs'], 'run')}, engine {about['engine']}")
     shown = range(len(done.rounds)) if len(done.rounds) <= 12 else range(len(done.rounds) - 1, -1, -5)
     lines = [
         (f"{done.rounds[k]:,}".replace(",", " "), *(f"{summary[s][k]:,.1f}".replace(",", " ") for s in summary))
@@ -94,11 +112,4 @@ def _report(done: "Runs", saved: Path | None) -> None:
     ]
     table(("round", "mean regret", "5 %", "95 %"), lines, right=True)
     if saved is not None:
-        typer.echo(f"all runs are kept in {saved}")
-
-
-def _save(done: "Runs", path: Path) -> None:
-    try:
-        done.save(path)
-    except OSError as error:
-        raise MatchbanditError(f"cannot write {str(path)!r}: {error.strerror}. Choose another place.") from None
+        typer.echo(f"these runs are kept in {saved}")

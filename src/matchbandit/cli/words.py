@@ -8,13 +8,33 @@ from typing import Annotated, Any
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output, and nothing else.")]
-Seed = Annotated[int, typer.Option(help="The root of all random streams.")]
-Workers = Annotated[int | None, typer.Option(help="Processes; by default one for each core.", show_default=False)]
+Seed = Annotated[str, typer.Option(help="The root of all random streams.")]
+PolicyName = Annotated[str, typer.Option("--policy", help="A name from `matchbandit policies`.")]
+Option = Annotated[list[str] | None, typer.Option(help="An option of the policy, key=value.")]
+U = Annotated[str | None, typer.Option(help="Strengths of rows or players: 0.9,0.3,0.2 or 0.9 0.3 0.2.")]
+V = Annotated[str | None, typer.Option(help="Strengths of columns; leave out for players.")]
+FamilyName = Annotated[
+    str | None,
+    typer.Option("--family", help="Instead of --u: spiked, fixed-mean, staircase or centred; see --param."),
+]
+Param = Annotated[list[str] | None, typer.Option(help="A parameter of the family, key=value.")]
+Rewards = Annotated[str, typer.Option(help="bernoulli, gaussian:SD or binomial:TRIALS.")]
+Engine = Annotated[str, typer.Option(help="auto, step, jump or loop.")]
+Workers = Annotated[str | None, typer.Option(help="Processes; by default one for each core.", show_default=False)]
 
 
 def as_typed(value: Any) -> str:
     """An option's value as it would be typed."""
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "run"), counted(2, "run")
+    ('1 run', '2 runs')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def table(heads: tuple[str, ...], lines: Sequence[tuple[str, ...]], *, right: bool = False) -> None:

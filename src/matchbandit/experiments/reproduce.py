@@ -3,15 +3,18 @@
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.experiments import beyond
 from matchbandit.experiments.claims import Claim, gap_claims, published_claim, u1_claims
 from matchbandit.experiments.studies import STUDIES, run_study
-from matchbandit.figures import draw
+from matchbandit.figures import DRAWINGS, draw
+from matchbandit.figures import beyond as pictures_beyond
 from matchbandit.figures.page import write_page
 from matchbandit.results import Row
 
@@ -22,9 +25,30 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "u1-ratio": ("over-u1",),
     "delta-ratio": ("over-gap", "over-gap-as-printed"),
 }
-"""The figures that can be drawn, and the studies behind each."""
+"""The paper's figures, and the studies behind each."""
 
-DEFAULT_RUNS = 40
+
+class Beyond(NamedTuple):
+    """A figure that the paper does not have, on a claim that it makes or leaves open."""
+
+    rows: Callable[..., list[Any]]
+    claims: Callable[[list[Any]], list[Claim]]
+    drawing: Callable[..., None]
+    parts: int
+
+
+BEYOND: dict[str, Beyond] = {
+    "windows": Beyond(beyond.window_rows, beyond.window_claims, pictures_beyond.windows, 2 * len(beyond.HORIZONS)),
+    "growth": Beyond(beyond.growth_rows, beyond.growth_claims, pictures_beyond.growth, 2 * len(beyond.GROWTHS)),
+    "certainty": Beyond(
+        beyond.certainty_rows,
+        beyond.certainty_claims,
+        pictures_beyond.certainty,
+        2 * (len(beyond.SIZES) * len(beyond.RISKS) + len(beyond.BLIND_SIZES) * len(beyond.BLIND_RISKS)),
+    ),
+}
+
+DEFAULT_RUNS, ENOUGH_RUNS = 40, 20
 Progress = Callable[[str, int, int], None]
 
 
@@ -44,7 +68,7 @@ def published() -> dict[str, Any]:
 
 
 def reproduce(
-    figures: Sequence[str] = (),
+    figures: Sequence[str] | str = (),
     *,
     runs: int = DEFAULT_RUNS,
     seed: int = 0,
@@ -52,41 +76,55 @@ def reproduce(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Draw the paper's figures (all of them by default) into the folder `out`, and judge its claims.
+    """Draw the paper's figures into the folder `out`, and judge its claims.
+
+    By default all of the paper's; those in `BEYOND` (windows, growth, certainty) by name.
 
     Every run plays an instance of its own, drawn from the seed; policies share their instances. Finished parts are
     kept in `out`, so that an interrupted call is continued by the next. `progress` is called with the name of the
     study at work, the runs done and their total.
     """
+    figures = [figures] if isinstance(figures, str) else figures
     for name in figures:
-        if name not in FIGURES:
-            raise unknown("figure", name, FIGURES)
+        if name not in (*FIGURES, *BEYOND):
+            raise unknown("figure", name, [*FIGURES, *BEYOND])
     runs = whole_number("runs", runs, least=1)
+    seed = whole_number("seed", seed, least=0)
+    workers = whole_number("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
     wanted = [name for name in FIGURES if not figures or name in figures]
     needed = [study for study in STUDIES if any(study in FIGURES[name] for name in wanted)]
     folder = _folder(out)
-    total, done = sum(len(STUDIES[study].parts) for study in needed) * runs, 0
+    further = [name for name in BEYOND if name in figures]
+    parts = sum(len(STUDIES[study].parts) for study in needed) + sum(BEYOND[name].parts for name in further)
+    total, done, at = parts * runs, 0, ""
+
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress:
+            progress(at, done, total)
+
     rows: list[Row] = []
-    for study in needed:
-
-        def advance(more: int, at: str = study) -> None:
-            nonlocal done
-            done += more
-            if progress:
-                progress(at, done, total)
-
-        rows += run_study(
-            STUDIES[study],
-            runs=runs,
-            seed=seed,
-            workers=(os.cpu_count() or 1) if workers is None else workers,
-            folder=folder / "runs",
-            progress=advance,
-        )
+    for at in needed:
+        rows += run_study(STUDIES[at], runs=runs, seed=seed, workers=workers, folder=folder / "runs", progress=advance)
     known = published()
-    pictures = [draw(name, rows, known, folder) for name in wanted]
     claims = judge(rows, known, needed)
-    page = write_page(folder / "index.html", pictures, claims, runs, known["source"])
+    drawings: dict[str, Callable[[Any], None]] = {
+        name: partial(DRAWINGS[name], rows=rows, published=known) for name in wanted
+    }
+    for at in further:
+        figure = BEYOND[at]
+        its_rows = figure.rows(runs, seed, workers, advance)
+        claims += figure.claims(its_rows)
+        drawings[at] = partial(figure.drawing, rows=its_rows)
+    at = "drawing"
+    advance(0)
+    pictures = [draw(name, drawing, folder) for name, drawing in drawings.items()]
+    if runs < ENOUGH_RUNS:
+        claims = [replace(claim, verdict=f"not judged: fewer than {ENOUGH_RUNS} runs") for claim in claims]
+    page = write_page(
+        folder / "index.html", pictures, claims, note=f"{runs} runs a point, seed {seed}", source=known["source"]
+    )
     return Reproduction(claims, pictures, page)
 
 
@@ -110,6 +148,7 @@ def _folder(out: str | os.PathLike[str]) -> Path:
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "runs").mkdir(exist_ok=True)
     except OSError as error:
         why = error.strerror or "it cannot be made"
         raise MatchbanditError(f"cannot write into the folder {os.fspath(out)!r}: {why}. Choose another.") from None

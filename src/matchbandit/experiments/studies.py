@@ -77,6 +77,7 @@ def run_study(
                 progress=lambda _done, _total: progress(1),
             )
             done = replace(done, about={**done.about, "code": code_fingerprint()})
+            path.parent.mkdir(parents=True, exist_ok=True)
             done.save(path)
         else:
             progress(runs)

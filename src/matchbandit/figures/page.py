@@ -26,21 +26,26 @@ class Judged(Protocol):
     def verdict(self) -> str: ...  # noqa: D102
 
 
-def write_page(path: Path, pictures: Sequence[Path], claims: Sequence[Judged], runs: int, source: str) -> Path:
+def write_page(path: Path, pictures: Sequence[Path], claims: Sequence[Judged], *, note: str, source: str) -> Path:
     """Write an HTML page that shows the pictures and the claims, and give its path."""
     lines = [
         f"<tr><td>{escape(c.where)}</td><td>{escape(c.claim)}</td><td>{escape(c.measured)}</td>"
         f"<td><b>{escape(c.verdict)}</b></td></tr>"
         for c in claims
     ]
-    images = [f'<h2>{escape(p.stem)}</h2><img src="{escape(p.name)}" alt="{escape(p.stem)}">' for p in pictures]
+    images = [
+        f'<h2>{escape(p.stem)}</h2><img src="{escape(p.name)}" alt="figure {escape(p.stem)}">'
+        f'<p><a href="{escape(p.with_suffix(".pdf").name)}">{escape(p.stem)} as PDF</a></p>'
+        for p in pictures
+    ]
     path.write_text(
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>matchbandit: the paper reproduced</title>'
-        f"<style>{_STYLE}</style><h1>The paper's figures, reproduced</h1>"
-        f"<p>Lines and bands: mean and 5–95 % range of {runs} runs a point, each on a fresh instance. "
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>matchbandit: the paper reproduced</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>'
+        f"<h1>The paper's figures, reproduced</h1>"
+        f"<p>Lines and bands: mean and 5–95 % range of our runs, each on a fresh instance ({escape(note)}). "
         f"Circles: the published numbers.</p>"
         f"<table><tr><th>where</th><th>claim</th><th>measured</th><th>verdict</th></tr>{''.join(lines)}</table>"
-        f"{''.join(images)}<p><small>{escape(source)}</small></p></html>\n",
+        f"{''.join(images)}<p><small>{escape(source)}</small></p></body></html>\n",
         encoding="utf-8",
     )
     return path

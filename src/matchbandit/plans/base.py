@@ -5,11 +5,12 @@ Each play is booked in a *cell*: a policy with several ledgers has several cells
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchbandit.confidence import NEVER
 from matchbandit.graphs import Edges
 from matchbandit.rewards import Counts, Floats
 
@@ -42,6 +43,8 @@ class Plan(ABC):
 
     edges: Edges
     """The pair that each cell plays."""
+    limit: int = field(default=NEVER, kw_only=True)
+    """After so many sweeps the policy decides at the latest."""
 
     @property
     @abstractmethod

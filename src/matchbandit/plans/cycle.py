@@ -10,7 +10,7 @@ from matchbandit.rewards import Counts
 
 @dataclass(frozen=True, eq=False)
 class Cycle(Plan):
-    """The given rounds in turn, without an end; every round is a sweep of its own."""
+    """The given rounds in turn; every round is a sweep of its own, so that decisions may fall anywhere."""
 
     rounds: Cells
     """The cells of each round, shape (rounds, pairs a round)."""
@@ -26,12 +26,13 @@ class Cycle(Plan):
         return self.rounds[turn : turn + 1]
 
     def due(self, pending: Tally) -> bool:
-        """Never: there is nothing to decide."""
-        return False
+        """Is the limit reached? Unless one is given there is nothing to decide."""
+        return pending.sweeps >= self.limit
 
     def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
         """Whole cycles are one multiplication; the rest is counted."""
         n_rounds = len(self.rounds)
+        most = min(most, self.limit - pending.sweeps)
         whole, rest = divmod(most, n_rounds)
         turns = np.full(n_rounds, whole)
         turns[(pending.sweeps + np.arange(rest)) % n_rounds] += 1

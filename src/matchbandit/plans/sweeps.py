@@ -49,7 +49,6 @@ class Sweeps(Plan):
 
     rows: Side
     columns: Side
-    limit: int
 
     @property
     def length(self) -> int:

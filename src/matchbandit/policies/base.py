@@ -46,6 +46,8 @@ class Policy(ABC):
     """Where the algorithm comes from."""
     graphs: ClassVar[tuple[str, ...]] = ("bipartite", "monopartite")
     selections: ClassVar[tuple[Selection, ...]]
+    answers: ClassVar[Selection | None] = None
+    """What it recommends, if that is not what it plays."""
     goals: ClassVar[tuple[Goal, ...]] = ("regret",)
     unit_rewards: ClassVar[bool] = False
     """It needs rewards in [0, 1]."""
@@ -80,6 +82,23 @@ class Policy(ABC):
     def round_size(self) -> int:
         """How many pairs a round has."""
         return 1 if self.selection == "pair" else self.graph.matching_size
+
+    @property
+    def goal(self) -> Goal:
+        """What it is after."""
+        return self.goal_with(self.options)
+
+    @classmethod
+    def goal_with(cls, options: dict[str, Any]) -> Goal:
+        """What it is after with these options: a policy with both goals identifies when it is given a `delta`."""
+        if len(cls.goals) == 1:
+            return cls.goals[0]
+        return "regret" if options.get("delta") is None else "identification"
+
+    @property
+    def answer_selection(self) -> Selection:
+        """What `recommend` names: a pair or a matching."""
+        return self.answers or self.selection
 
     @property
     def done(self) -> bool:
@@ -134,17 +153,14 @@ class Policy(ABC):
 
     def load(self, state: dict[str, Any]) -> None:
         """Continue from a state that a policy of the same name, options and setting has given."""
-        if not isinstance(state, dict) or "checksum" not in state:
-            raise MatchbanditError("this is not the state of a policy; take what state() gives.")
+        refuse_damage(state)
         mine = self.state()
         for part in ("matchbandit", "policy", "options", "setting"):
-            if state.get(part) != mine[part]:
+            if state[part] != mine[part]:
                 raise MatchbanditError(
-                    f"the state has {part} {state.get(part)!r}, this policy has {mine[part]!r}. "
+                    f"the state has {part} {state[part]!r}, this policy has {mine[part]!r}. "
                     f"Build the same policy, or use matchbandit.restore(state)."
                 )
-        if state["checksum"] != checksum({key: value for key, value in state.items() if key != "checksum"}):
-            raise MatchbanditError("the state is damaged: its checksum does not fit. Go back to an older one.")
         self.rounds = state["rounds"]
         self.rng.bit_generator.state = unpack(state["random"])
         self._asked = unpack(state["asked"])
@@ -178,9 +194,10 @@ class Policy(ABC):
         except (TypeError, ValueError):
             raise MatchbanditError(f"rewards must be numbers; got {rewards!r}. NaN marks a missing one.") from None
         if received.shape != asked.shape or told.shape != asked.shape:
+            rewards_given = f"{received.size} rewards" if received.ndim == 1 else f"rewards of shape {received.shape}"
             raise MatchbanditError(
                 f"{len(asked)} {'pair was' if len(asked) == 1 else 'pairs were'} asked; got {len(told)} pairs with "
-                f"{received.size} rewards. Give one reward for each pair, NaN where it did not take place."
+                f"{rewards_given}. Give a flat list with one reward for each pair, NaN where it did not take place."
             )
         law = self.setting.rewards
         outside = (received < law.low) | (received > law.high) | np.isinf(received)
@@ -217,17 +234,22 @@ class Policy(ABC):
                 f"{self.name} plays on {' and '.join(self.graphs)} graphs; got {graph}. "
                 f"`matchbandit policies` lists what fits."
             )
-        if self.selection == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2 and not self.gives_byes:
+        if (
+            self.answer_selection == "matching"
+            and graph.kind == "monopartite"
+            and graph.shape[0] % 2
+            and not self.gives_byes
+        ):
+            pairs = ", or take selection='pair'" if "pair" in self.selections and not self.answers else ""
             raise MatchbanditError(
-                f"{self.name} plays whole matchings and needs an even number of players; got {graph.shape[0]}. "
-                f"Leave one out or add one."
+                f"{self.name} needs an even number of players; got {graph.shape[0]}. Leave one out, add one{pairs}."
             )
         if self.unit_rewards and (law.low < 0 or law.high > 1):
             raise MatchbanditError(
                 f"{self.name} needs rewards in [0, 1]; the law {law.name} leaves them. "
-                f"Take Bernoulli() or Binomial(trials)."
+                f"Take the law bernoulli or binomial."
             )
-        if self.needs_horizon and self.setting.horizon is None:
+        if self.needs_horizon and self.goal == "regret" and self.setting.horizon is None:
             raise MatchbanditError(
                 f"{self.name} needs to know its horizon. Build it with horizon=, the number of rounds to come."
             )
@@ -237,3 +259,11 @@ class Policy(ABC):
         """The options that the constructor takes, with their defaults."""
         parameters = inspect.signature(cls.__init__).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def refuse_damage(state: Any) -> None:
+    """Refuse what `Policy.state` has not given, or what has changed since."""
+    if not isinstance(state, dict) or "checksum" not in state:
+        raise MatchbanditError("this is not the state of a policy; take what state() gives.")
+    if state["checksum"] != checksum({key: value for key, value in state.items() if key != "checksum"}):
+        raise MatchbanditError("the state is damaged: its checksum does not fit. Go back to an older one.")

@@ -7,29 +7,41 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
-from matchbandit.policies.base import Policy, Setting
+from matchbandit.policies.base import Policy, Setting, refuse_damage
 from matchbandit.policies.packing import unpack
+from matchbandit.policies.pair.kl_ucb import KlUcb
 from matchbandit.policies.pair.pair_elim import PairElim
+from matchbandit.policies.pair.pair_elim_mono import PairElimMono
+from matchbandit.policies.pair.pair_select import PairSelect
 from matchbandit.policies.pair.rank1_elim import Rank1Elim
+from matchbandit.policies.pair.rank1_elim_kl import Rank1ElimKL
+from matchbandit.policies.pair.track_and_stop import TrackAndStop
 from matchbandit.policies.pair.uts import Uts
+from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.policies.uniform import Uniform
-from matchbandit.rewards import Bernoulli, RewardLaw, law_from
+from matchbandit.rewards import RewardLaw, checked_law, law_from
 from matchbandit.seeding import stream
 
 CATALOGUE: dict[str, type[Policy]] = {
     "pair-elim": PairElim,
+    "pair-elim-mono": PairElimMono,
+    "pair-select": PairSelect,
     "rank1-elim": Rank1Elim,
+    "rank1-elim-kl": Rank1ElimKL,
     "uts": Uts,
+    "kl-ucb": KlUcb,
+    "track-and-stop": TrackAndStop,
+    "rank1-thompson": Rank1Thompson,
     "uniform": Uniform,
 }
 
 LONGEST_HORIZON = 10**18
 
 
-def checked_horizon(horizon: int) -> int:
+def checked_horizon(horizon: int, *, name: str = "horizon") -> int:
     """The horizon as an int; 2e6 is fine, 0 and 2.5 are not."""
     way_out = "It is the number of rounds to play."
-    return whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, way_out=way_out)
+    return whole_number(name, horizon, least=1, most=LONGEST_HORIZON, way_out=way_out)
 
 
 @dataclass(frozen=True)
@@ -56,19 +68,26 @@ class PolicySpec:
         """A policy ready to be asked, with the random stream of this seed and run."""
         if not isinstance(graph, Graph):
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
-        setting = Setting(graph, rewards or Bernoulli(), None if horizon is None else checked_horizon(horizon))
+        setting = Setting(graph, checked_law(rewards), None if horizon is None else checked_horizon(horizon))
         return self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
 
 
-def policy(name: str | type[Policy], **options: Any) -> PolicySpec:
+def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:
     """The policy of this name, or your own class, with these options.
 
     >>> policy("pair-elim", growth=1.05).options
     {'growth': 1.05}
     """
-    kind = name if isinstance(name, type) else CATALOGUE.get(name)
+    if isinstance(name, Policy):
+        raise MatchbanditError(f"this {name.name} is built already; give its name, or policy(name), instead.")
+    kind = name if isinstance(name, type) else CATALOGUE.get(name) if isinstance(name, str) else None
     if kind is None:
         raise unknown("policy", name, CATALOGUE)
+    if not issubclass(kind, Policy):
+        raise MatchbanditError(f"{kind.__name__} is not a policy. Subclass PlannedPolicy or RoundPolicy.")
+    nameless = [part for part in ("name", "selections") if not hasattr(kind, part)]
+    if nameless:
+        raise MatchbanditError(f"the policy {kind.__name__} does not say its {nameless[0]}. Give the class one.")
     takes = kind.option_defaults()
     for option in options:
         if option not in takes:
@@ -85,8 +104,12 @@ def restore(state: dict[str, Any]) -> Policy:
     >>> (restore(p.state()).ask() == p.ask()).all()
     np.True_
     """
-    if not isinstance(state, dict) or not {"policy", "options", "setting"} <= state.keys():
-        raise MatchbanditError("this is not the state of a policy: it must name policy, options and setting.")
+    refuse_damage(state)
+    if state["policy"] not in CATALOGUE:
+        raise MatchbanditError(
+            f"{state['policy']!r} is not in the catalogue. Build your own with policy(YourClass, …).build(…), "
+            f"then load(state)."
+        )
     setting = state["setting"]
     fresh = policy(state["policy"], **unpack(state["options"])).build(
         graph_from(setting["graph"]), rewards=law_from(setting["rewards"]), horizon=setting["horizon"]

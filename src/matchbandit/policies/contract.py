@@ -11,6 +11,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Graph, Pairs, bipartite, monopartite
 from matchbandit.policies.base import Policy
 from matchbandit.policies.catalogue import PolicySpec, policy
+from matchbandit.policies.planned import PlannedPolicy
 from matchbandit.rewards import Bernoulli, Binomial, Gaussian, RewardLaw
 
 _GRAPHS = (bipartite(1, 1), bipartite(1, 4), bipartite(3, 2), bipartite(2, 5), *map(monopartite, (2, 4, 5, 6)))
@@ -44,6 +45,8 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
             _check(partial(given.build, graph, rewards=law, horizon=_HORIZON, seed=3))
         except (ContractError, MatchbanditError) as breach:
             raise ContractError(f"{where}: {breach}") from None
+        except Exception as breach:
+            raise ContractError(f"{where}: {type(breach).__name__}: {breach}") from breach
     _require(fitted > 0, f"{chosen.name} fits none of the graphs")
     _check_misfits(chosen)
 
@@ -54,7 +57,7 @@ def _settings(spec: PolicySpec) -> Iterator[tuple[Graph, RewardLaw, dict[str, An
     both = len(kind.selections) > 1 and "selection" not in spec.options
     for graph in _GRAPHS:
         for selection in kind.selections if both else (spec.options.get("selection", kind.selections[0]),):
-            odd = selection == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2
+            odd = (kind.answers or selection) == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2
             if graph.kind in kind.graphs and (kind.gives_byes or not odd):
                 for law in _LAWS:
                     if not kind.unit_rewards or (law.low >= 0 and law.high <= 1):
@@ -68,9 +71,14 @@ def _check_misfits(spec: PolicySpec) -> None:
     for graph in _GRAPHS:
         if graph.kind not in kind.graphs:
             _refuses(partial(spec.build, graph, horizon=_HORIZON), f"{graph}")
+        elif graph.shape == (5, 5) and not kind.gives_byes:
+            only = [kind.answers] if kind.answers else [s for s in kind.selections if s == "matching"]
+            for selection in only:
+                odd = PolicySpec(kind, {**spec.options, **({"selection": selection} if not kind.answers else {})})
+                _refuses(partial(odd.build, graph, horizon=_HORIZON), "an odd number of players")
     if kind.unit_rewards:
         _refuses(lambda: spec.build(fits, rewards=Gaussian(1.0), horizon=_HORIZON), "rewards outside [0, 1]")
-    if kind.needs_horizon:
+    if kind.needs_horizon and spec.options.get("delta") is None:
         _refuses(lambda: spec.build(fits), "a missing horizon")
 
 
@@ -81,7 +89,7 @@ def _check(build: Build) -> None:
     global_random = _global_random()
     for number in range(_ROUNDS):
         pairs = one.ask()
-        _check_pairs(one, pairs)
+        _check_pairs(one, pairs, one.round_size)
         _require(np.array_equal(one.ask(), pairs), "a second ask() before tell() gave other pairs")
         _require(np.array_equal(twin.ask(), pairs), "the same seed and rewards gave other pairs")
         if number % 100 == 7:
@@ -91,11 +99,16 @@ def _check(build: Build) -> None:
         if number % 10 == 9:
             rewards[noise.integers(len(rewards))] = np.nan
         order = noise.permutation(len(pairs))
+        if number % 50 == 31:
+            twin = _restored(one, build())  # with the question open
         one.tell(pairs[order], rewards[order])
         twin.tell(pairs, rewards)
-        if number % 30 == 17:
+        if number % 30 in (17, 29):  # the second is right after a pair that did not take place
+            _require(twin.explain() == one.explain(), "the same seed and rewards led to another explanation")
             twin = _restored(one, build())
             _check_words(one)
+        if isinstance(one, PlannedPolicy) and np.isnan(rewards).any():
+            _require(np.array_equal(one.ask(), pairs), "a pair that did not take place is not played again")
     _require(one.rounds == _ROUNDS, f"{one.rounds} rounds are counted after {_ROUNDS} were told")
     _require(_global_random() == global_random, "it touched NumPy's global random state")
 
@@ -106,11 +119,10 @@ def _global_random() -> tuple[bytes, int]:
     return state[1].tobytes(), state[2]
 
 
-def _check_pairs(asked: Policy, pairs: Pairs) -> None:
-    """A round is one pair, or a whole matching."""
-    size = asked.round_size
+def _check_pairs(asked: Policy, pairs: Pairs, size: int) -> None:
+    """Disjoint pairs, so many."""
     whole = isinstance(pairs, np.ndarray) and np.issubdtype(pairs.dtype, np.integer)
-    _require(whole and pairs.shape == (size, 2), f"ask() must give ints of shape ({size}, 2); got {pairs!r}")
+    _require(whole and pairs.shape == (size, 2), f"pairs must be ints of shape ({size}, 2); got {pairs!r}")
     asked.graph.edges(pairs)
     sides = [pairs.ravel()] if asked.graph.kind == "monopartite" else [pairs[:, 0], pairs[:, 1]]
     _require(all(len(np.unique(side)) == len(side) for side in sides), f"an item is in two pairs: {pairs.tolist()}")
@@ -144,7 +156,7 @@ def _restored(one: Policy, fresh: Policy) -> Policy:
 def _check_words(one: Policy) -> None:
     """What it says of itself is plain data; a finished round cannot be told again."""
     json.dumps(one.explain(), allow_nan=False)
-    _check_pairs(one, one.recommend())
+    _check_pairs(one, one.recommend(), 1 if one.answer_selection == "pair" else one.graph.matching_size)
     _require(isinstance(one.done, bool), f"done must be True or False; got {one.done!r}")
     _refuses(lambda: one.tell(one.graph.pairs[:1], [0.0]), "a round told twice")
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from matchbandit.confidence import NEVER
 from matchbandit.graphs import Edges
 from matchbandit.plans import Plan, Tally
 from matchbandit.plans.base import Cells
@@ -85,6 +86,12 @@ class PlannedPolicy(Policy):
         if self.current.due(self._pending):
             self.learn(self._pending)
             self._plan = None
+
+    def _next_check(self) -> dict[str, Any]:
+        """When the policy decides again, for `explain`."""
+        plan = self.current
+        left = plan.limit - self.pending.sweeps if plan.limit < NEVER // 2 else None
+        return {"after_sweeps_at_most": left, "rounds_a_sweep": plan.length}
 
     def _memory(self) -> dict[str, Any]:
         return {

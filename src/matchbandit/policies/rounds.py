@@ -4,6 +4,8 @@ import types
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cache
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,23 +16,36 @@ from matchbandit.policies.base import Policy, Setting
 from matchbandit.rewards import Floats, draw_reward
 
 
+@njit(cache=True)
+def never(arrays: Any) -> bool:
+    """The `finished` of a policy that only minimises regret."""
+    return False
+
+
 class RoundPolicy(Policy):
     """A policy written as two numba-compiled functions on a bundle of arrays.
 
     `choose(arrays, rng, edges)` writes the pairs of the next round into `edges`; `update(arrays, rng, edges, rewards)`
-    takes in what they paid. This class calls them one round at a time; `compiled_loop` calls the same two in one
-    compiled loop. A pair that did not take place is left out of the update.
+    takes in what they paid; a policy that identifies adds `finished(arrays)`. This class calls them one round at
+    a time; `compiled_loop` calls the same functions in one compiled loop. A pair that did not take place is left out of
+    the update.
     """
 
     arrays_type: ClassVar[type[tuple[Any, ...]]]
     """A NamedTuple of arrays."""
     choose: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
+    finished: ClassVar[Callable[..., bool]] = staticmethod(never)
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Start from fresh arrays."""
         super().__init__(setting, rng, **options)
         self.arrays = self.start()
+
+    @property
+    def done(self) -> bool:
+        """Does `finished` say so?"""
+        return bool(type(self).finished(self.arrays))
 
     @abstractmethod
     def start(self) -> Any:
@@ -54,31 +69,46 @@ class RoundPolicy(Policy):
 
 
 def _play(
-    arrays: Any, rng: Any, reward_rng: Any, coins: int, noise: float, means: Any, plays: Any, edges: Any, n: int
-) -> None:
-    """Play n rounds and count them in `plays`; `choose` and `update` are put in by `compiled_loop`."""
+    arrays: Any, rng: Any, reward_rng: Any, coins: int, noise: float, means: Any, plays: Any, edges: Any, most: int
+) -> int:
+    """Play until it is finished, `most` rounds at most, count them in `plays`, and say how many they were.
+
+    `choose`, `update` and `finished` are put in by `compiled_loop`.
+    """
     rewards = np.zeros(len(edges))
-    for _ in range(n):
+    for played in range(most):
+        if finished(arrays):  # type: ignore[name-defined]  # noqa: F821
+            return played
         choose(arrays, rng, edges)  # type: ignore[name-defined]  # noqa: F821
         for k in range(len(edges)):
             rewards[k] = draw_reward(coins, noise, means[edges[k]], reward_rng)
             plays[edges[k]] += 1
         update(arrays, rng, edges, rewards)  # type: ignore[name-defined]  # noqa: F821
+    return most
 
 
 @cache
-def compiled_loop(kind: type[RoundPolicy]) -> Callable[..., None]:
-    """`_play` with this policy's two functions, compiled as if it stood in the policy's own file.
+def compiled_loop(kind: type[RoundPolicy]) -> Callable[..., int]:
+    """`_play` with this policy's functions, compiled as if it stood in the policy's own file.
 
-    Standing there, its cache on disk is kept apart from other policies' and renewed when that file changes.
+    numba keeps compiled code on disk by file and name, so the name says whose loop it is and from which source:
+    policies do not take each other's, and a change in any of the functions' files makes a new one.
     """
+    functions = {"choose": kind.choose, "update": kind.update, "finished": kind.finished}
+    sources = {function.py_func.__code__.co_filename for function in functions.values()}  # type: ignore[attr-defined]
     home = kind.choose.py_func  # type: ignore[attr-defined]
-    code = _play.__code__.replace(co_filename=home.__code__.co_filename, co_name=f"{kind.__name__}_play")
-    names = {**_play.__globals__, "__name__": home.__module__, "choose": kind.choose, "update": kind.update}
-    play = types.FunctionType(code, names)
+    code = _play.__code__.replace(co_filename=home.__code__.co_filename)
+    play = types.FunctionType(code, {**_play.__globals__, "__name__": home.__module__, **functions})
     play.__module__ = home.__module__
+    play.__qualname__ = f"{kind.__module__}.{kind.__qualname__}.{_fingerprint(sources)}"
     try:
-        compiled: Callable[..., None] = njit(cache=True)(play)
+        compiled: Callable[..., int] = njit(cache=True)(play)
     except RuntimeError:  # written at a prompt, so there is no file to keep a cache beside
         compiled = njit()(play)
     return compiled
+
+
+def _fingerprint(paths: set[str]) -> str:
+    """A short name for the contents of these files, those that exist."""
+    contents = [Path(path).read_bytes() for path in sorted(paths) if Path(path).is_file()]
+    return blake2b(b"".join(contents), digest_size=6).hexdigest()

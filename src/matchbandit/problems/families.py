@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
 from matchbandit.graphs import Graph
 from matchbandit.problems.rank1 import Bipartite, Monopartite, Problem
-from matchbandit.rewards import Bernoulli, Floats, RewardLaw
+from matchbandit.rewards import Floats, RewardLaw, checked_law
 from matchbandit.seeding import stream
 
 Draw = Callable[..., Problem]
@@ -43,14 +43,20 @@ def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardLaw, rng: np.ra
 def staircase(n: int, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
     """2N players, u_(2i−1) = u_(2i) = (N − i)·gap for i = 1 … N (Figure 2); nothing random."""
     steps = np.arange(whole_number("n", n, least=1), 0, -1) - 1
-    return _in_twos(steps * real_number("gap", gap), rewards)
+    return _in_twos(
+        steps * real_number("gap", gap), rewards, f"gap must lie in [0, 1/(n − 1)]; got {gap:g} with n = {n}."
+    )
 
 
 def centred(n: int, mean: float, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
     """2N players, u_(2i−1) = u_(2i) = mean + (N + 1 − 2i)·gap/2 for i = 1 … N (Figure 3); nothing random."""
     n = whole_number("n", n, least=1)
     steps = n + 1 - 2 * np.arange(1, n + 1)
-    return _in_twos(real_number("mean", mean) + steps * real_number("gap", gap) / 2, rewards)
+    mean, gap = real_number("mean", mean), real_number("gap", gap)
+    strengths = mean + steps * gap / 2
+    return _in_twos(
+        strengths, rewards, f"mean ± (n − 1) gap/2 must lie in [0, 1]; got {mean:g} ± {(n - 1) * gap / 2:g}."
+    )
 
 
 FAMILIES: dict[str, Draw] = {
@@ -92,7 +98,7 @@ class Family:
         return {"family": self.name, "parameters": dict(self.parameters), "rewards": self.rewards.describe()}
 
 
-def family(name: str, *, rewards: RewardLaw | None = None, **parameters: Any) -> Family:
+def family(name: str, /, *, rewards: RewardLaw | None = None, **parameters: Any) -> Family:
     """The family of this name with these parameters, checked.
 
     >>> family("spiked", n=8, u1=0.9, gap=0.75).draw(seed=7).best_pair.tolist()
@@ -108,7 +114,7 @@ def family(name: str, *, rewards: RewardLaw | None = None, **parameters: Any) ->
     if missing:
         raise MatchbanditError(f"the family {name} needs {', '.join(takes)}; missing: {', '.join(missing)}.")
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in parameters.items()}
-    made = Family(name, plain, rewards or Bernoulli())
+    made = Family(name, plain, checked_law(rewards))
     made.draw()  # a bad value is reported here rather than in the middle of a simulation
     return made
 
@@ -125,8 +131,11 @@ def _below(n: int, u1: float, top: float, rng: np.random.Generator) -> Floats:
     return np.concatenate([[u1], -np.sort(-others)])
 
 
-def _in_twos(strengths: NDArray[np.floating[Any]], rewards: RewardLaw) -> Problem:
-    return Monopartite(np.repeat(_forgiven(strengths), 2), rewards=rewards)
+def _in_twos(strengths: NDArray[np.floating[Any]], rewards: RewardLaw, otherwise: str) -> Problem:
+    kept = _forgiven(strengths)
+    if not ((kept >= 0) & (kept <= 1)).all():
+        raise MatchbanditError(otherwise)
+    return Monopartite(np.repeat(kept, 2), rewards=rewards)
 
 
 def _forgiven(value: Any) -> Any:

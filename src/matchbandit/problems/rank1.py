@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Graph, Pairs, Selection, bipartite, monopartite
-from matchbandit.rewards import Bernoulli, Floats, RewardLaw, law_from
+from matchbandit.rewards import Bernoulli, Floats, RewardLaw, checked_law
 from matchbandit.solvers import sorted_across, sorted_pairing
 
 
@@ -59,8 +59,12 @@ class Problem(ABC):
         """An optimal matching: by the rearrangement inequality, the sorted pairing."""
 
     @abstractmethod
+    def tie(self, selection: Selection) -> tuple[str, int, int, float] | None:
+        """Two equal items, one inside and one outside an answer, that decide it: side, the two, their strength."""
+
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """The problem as plain data; `problem_from` reads it back."""
+        """The problem as plain data."""
 
     @property
     def best_pair(self) -> Pairs:
@@ -99,8 +103,11 @@ class Problem(ABC):
     def regret_of_plays(self, plays: NDArray[np.int64], rounds: int, *, selection: Selection) -> float:
         """The regret of `rounds` rounds in which each pair was played so often.
 
-        Whole numbers are subtracted before anything is multiplied, so that 10^12 rounds lose no digits.
+        Pairs: the sum of plays × gaps, none of which is negative. Matchings: whole numbers are subtracted before
+        anything is multiplied, so that of 10^12 rounds only those that differ from the best can be rounded.
         """
+        if selection == "pair":
+            return float((plays * (self.optimum("pair") - self.means)).sum())
         missed = -plays
         missed[self.graph.edges(self.best(selection))] += rounds
         return float((missed * self.means).sum())
@@ -122,7 +129,7 @@ class Bipartite(Problem):
         """Check u and v, once and for all."""
         object.__setattr__(self, "u", _strengths("u", u, least=1))
         object.__setattr__(self, "v", _strengths("v", v, least=1))
-        object.__setattr__(self, "rewards", _law(rewards))
+        object.__setattr__(self, "rewards", checked_law(rewards))
 
     @cached_property
     def graph(self) -> Graph:
@@ -138,6 +145,12 @@ class Bipartite(Problem):
     def best_matching(self) -> Pairs:
         """Best row with best column, and so on."""
         return sorted_across(self.u, self.v)
+
+    def tie(self, selection: Selection) -> tuple[str, int, int, float] | None:
+        """Equal best rows or columns; for a matching, any two equal rows or columns of which one is matched."""
+        last = 1 if selection == "pair" else self.graph.matching_size
+        borders = range(1, last + 1)
+        return _tie("rows", self.u, borders) or _tie("columns", self.v, borders)
 
     @property
     def row_gaps(self) -> Floats:
@@ -173,7 +186,7 @@ class Monopartite(Problem):
     def __init__(self, u: ArrayLike, *, rewards: RewardLaw | None = None) -> None:
         """Check u, once and for all."""
         object.__setattr__(self, "u", _strengths("u", u, least=2))
-        object.__setattr__(self, "rewards", _law(rewards))
+        object.__setattr__(self, "rewards", checked_law(rewards))
 
     @cached_property
     def graph(self) -> Graph:
@@ -191,6 +204,11 @@ class Monopartite(Problem):
         """The two best together, then the next two; of an odd number the weakest sits out."""
         return sorted_pairing(self.u)
 
+    def tie(self, selection: Selection) -> tuple[str, int, int, float] | None:
+        """Equal players on both sides of a border between pairs; equal partners are harmless."""
+        last = 1 if selection == "pair" else self.graph.matching_size
+        return _tie("players", self.u, range(2, 2 * last + 1, 2))
+
     @property
     def item_gaps(self) -> Floats:
         """Δ_(i,j) = u_i − u_j, for every two players."""
@@ -201,17 +219,10 @@ class Monopartite(Problem):
         return {"kind": "monopartite", "u": self.u.tolist(), "rewards": self.rewards.describe()}
 
 
-def _law(rewards: RewardLaw | None) -> RewardLaw:
-    if rewards is not None and not isinstance(rewards, RewardLaw):
-        raise MatchbanditError(f"rewards must be a law such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}.")
-    return rewards or Bernoulli()
-
-
-def problem_from(description: dict[str, Any]) -> Problem:
-    """The problem that `describe` described."""
-    rewards = law_from(description["rewards"])
-    if description["kind"] == "bipartite":
-        return Bipartite(description["u"], description["v"], rewards=rewards)
-    if description["kind"] == "monopartite":
-        return Monopartite(description["u"], rewards=rewards)
-    raise unknown("problem", description["kind"], ["bipartite", "monopartite"])
+def _tie(side: str, strengths: Floats, borders: range) -> tuple[str, int, int, float] | None:
+    """The first two equal items around one of these places in the order of strengths."""
+    order = np.argsort(-strengths, kind="stable")
+    for place in borders:
+        if place < len(order) and strengths[order[place - 1]] == strengths[order[place]]:
+            return side, int(order[place - 1]), int(order[place]), float(strengths[order[place]])
+    return None

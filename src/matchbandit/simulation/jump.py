@@ -10,7 +10,7 @@ from matchbandit.simulation.sources import RewardSource
 
 def jump(policy: PlannedPolicy, source: RewardSource, score: Score) -> None:
     """Play until the horizon, in whole sweeps; only a sweep with a checkpoint inside is played round by round."""
-    while not score.finished:
+    while not (score.finished or policy.done):
         whole_sweeps = score.to_checkpoint // policy.current.length
         if whole_sweeps:
             _leap(policy, source, score, whole_sweeps)

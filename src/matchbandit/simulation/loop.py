@@ -16,8 +16,10 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
     play = compiled_loop(type(policy))
     coins, noise = source.problem.rewards.coins
     edges = np.zeros(policy.round_size, dtype=np.int64)
-    while not score.finished:
-        rounds = min(score.to_checkpoint, _LONGEST_CALL)
-        play(policy.arrays, policy.rng, source.rng, coins, noise, source.problem.means, score.plays, edges, rounds)
+    while not (score.finished or policy.done):
+        most = min(score.to_checkpoint, _LONGEST_CALL)
+        rounds = play(
+            policy.arrays, policy.rng, source.rng, coins, noise, source.problem.means, score.plays, edges, most
+        )
         policy.rounds += rounds
         score.passed(rounds)

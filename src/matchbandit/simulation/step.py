@@ -8,8 +8,8 @@ from matchbandit.simulation.sources import RewardSource
 
 
 def step(policy: Policy, source: RewardSource, score: Score) -> None:
-    """Play until the horizon."""
-    while not score.finished:
+    """Play until the horizon, or until the policy is done."""
+    while not (score.finished or policy.done):
         pairs = policy.ask()
         edges = policy.graph.edges(pairs)
         policy.tell(pairs, source.sums(edges, np.ones(len(edges), dtype=np.int64)))

@@ -84,6 +84,6 @@ def test_pair_elim_agrees_on_a_long_run_through_four_windows(growth):
     u, v = [0.9, 0.3, 0.25, 0.1], [0.9, 0.5, 0.2]
     spec = mb.policy("pair-elim", growth=growth)
     policy, theirs = agree(spec, naive.pair_elim, u, v, 80_000, 3, mb.Bernoulli(), growth=growth)
-    assert policy.window == 5
+    assert policy.window.number == 5
     assert (theirs.rows_out[1:] > 0).all()
     assert policy.rows.out_at.tolist() == theirs.rows_out.tolist()

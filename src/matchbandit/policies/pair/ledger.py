@@ -1,5 +1,6 @@
 """What one side of a bipartite graph knows of its items, and who of them is out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.rewards import Counts, Floats
+
+Interval = Callable[[Floats], tuple[Floats, Floats]]
+"""Lower and upper ends for given averages."""
 
 POOLED = -1
 """The average over all opponents, where an opponent is named."""
@@ -66,14 +70,15 @@ class Ledger:
         self.counts += counts[self.active[0]]
         self.sums += sums
 
-    def check(self, opponent: int, radius: float, *, now: int, ties_lose: bool = False) -> None:
+    def check(self, opponent: int, interval: Interval, *, now: int, ties_lose: bool = False) -> None:
         """Eliminate whoever is separated from the best on the average against this opponent, or POOLED.
 
         The best on that average becomes the heir of those that it beats (ties: the lowest index).
         """
         active, means = self.active, self._means(opponent)
-        lower, upper = means - radius, means + radius
+        lower, upper = interval(means)
         beaten = upper <= lower.max() if ties_lose else upper < lower.max()
+        beaten[np.argmax(means)] = False  # an interval of one point is not below itself
         shown = slice(None) if opponent == POOLED else beaten
         self.intervals[active[shown], 0], self.intervals[active[shown], 1] = lower[shown], upper[shown]
         losers = active[beaten]
@@ -108,3 +113,8 @@ class Ledger:
                 for i in np.flatnonzero(self.out_at >= 0)
             ],
         }
+
+
+def within(radius: float) -> Interval:
+    """The average ± a radius."""
+    return lambda means: (means - radius, means + radius)

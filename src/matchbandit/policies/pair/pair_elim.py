@@ -1,24 +1,22 @@
 """Pair-Elim: rows are eliminated for good, columns only for a window."""
 
-from math import log
+from math import inf, log
 from typing import Any, ClassVar
 
 import numpy as np
 
-from matchbandit.confidence import NEVER, Checks
+from matchbandit.confidence import NEVER, Checks, checked_delta
 from matchbandit.errors import MatchbanditError
-from matchbandit.plans import Sweeps, Tally
-from matchbandit.policies.base import Setting
-from matchbandit.policies.pair.ledger import POOLED, Ledger
+from matchbandit.plans import FixedSweeps, Plan, Tally
+from matchbandit.policies.base import Goal, Setting
+from matchbandit.policies.pair.ledger import POOLED, Ledger, within
 from matchbandit.policies.pair.two_sided import TwoSidedElimination
+from matchbandit.policies.pair.window import Window
 from matchbandit.rewards import Counts, Floats
-
-ENDLESS_WINDOW = 6
-"""2^(2^6) does not fit 64 bits: from here on a window never ends."""
 
 
 class PairElim(TwoSidedElimination):
-    """Sentenac et al. 2021, Algorithm 1 of the appendix (Pair-Elim), regret mode; Theorem 3.1.
+    """Sentenac et al. 2021, Algorithm 1 of the appendix (Pair-Elim); Theorem 3.1 for regret.
 
     A sweep plays every active row against a random column, for the row ledger, then every active column against a
     random row, for the column ledger; the ledgers never share samples. An average is checked when its count reaches
@@ -35,45 +33,70 @@ class PairElim(TwoSidedElimination):
     opponent, rows pooled, columns against each opponent, columns pooled, then the window test; heirs are chosen by the
     best average (the print takes the largest index).
 
-    Options: `growth` is g; 4 is the paper's, smaller values have less regret under the same guarantee, 1 checks at
-    every chance. `cap_windows` caps β of the windows at T, which lowers regret; the paper does not.
+    Certainty (`delta`; Theorem 3.2): T becomes 1/δ and the rows' β_l = c l, see `Checks.certain`, with K = (N+1)(M+1).
+    Columns live in windows until one row is left. Then only the column half is played, from an empty ledger with all
+    columns active and the rows' β_l, until one column is left: that pair is the answer, wrong with probability at most
+    δ, and it is played from then on. (The print starts with `column_explore` true; it must be false.) Equal best items
+    can never be told apart: identification then has no end.
+
+    Options: `growth` is g; 4 is the paper's; for regret smaller values lose less under the same guarantee, and 1 checks
+    at every chance. `cap_windows` caps β of the windows at T, which lowers regret; the paper does not. `delta` asks for
+    the best pair with certainty 1 − δ.
     """
 
     name: ClassVar[str] = "pair-elim"
     summary: ClassVar[str] = "eliminate rows for good, columns for windows of length 2^(2^w)"
     reference: ClassVar[str] = "Sentenac et al. 2021, Algorithm 1"
-    remembered: ClassVar[tuple[str, ...]] = ("rows", "columns", "window", "window_samples")
+    goals: ClassVar[tuple[Goal, ...]] = ("regret", "identification")
+    remembered: ClassVar[tuple[str, ...]] = ("rows", "columns", "window", "certifying")
 
     def __init__(
-        self, setting: Setting, rng: np.random.Generator, *, growth: float = 4.0, cap_windows: bool = False
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        growth: float = 4.0,
+        cap_windows: bool = False,
+        delta: float | None = None,
     ) -> None:
         """Everyone active, window 0."""
-        super().__init__(setting, rng, growth=growth, cap_windows=cap_windows)
+        super().__init__(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta)
         if not isinstance(cap_windows, bool):
             raise MatchbanditError(f"cap_windows must be true or false; got {cap_windows!r}.")
-        self.row_checks = Checks(growth, self.log_horizon, setting.rewards.sigma)
-        self.window = 0
-        self.window_samples = 0
+        n_rows, n_columns = self.graph.shape
+        if delta is None:
+            self.row_checks = Checks(growth, self.log_horizon, setting.rewards.sigma)
+        else:
+            self.log_horizon = -log(checked_delta(delta))
+            n_averages = (n_rows + 1) * (n_columns + 1)
+            self.row_checks = Checks.certain(growth, n_averages, delta, setting.rewards.sigma)
+        self.window = Window()
+        self.certifying = False
+        """Is the best row known, and the best column sought for good?"""
+        self._certify_columns_if_due()
+
+    @property
+    def done(self) -> bool:
+        """With `delta`: is one row and, for good, one column left?"""
+        return self.certifying and len(self.columns.active) == 1
 
     @property
     def column_checks(self) -> Checks:
-        """β = 2^(2^w), or T if that is smaller and windows are capped."""
-        log_beta = 2**self.window * log(2)
-        if self.options["cap_windows"]:
-            log_beta = min(log_beta, self.log_horizon)
+        """β of the window, or T if that is smaller and windows are capped; the rows' when the column is certified."""
+        if self.certifying:
+            return self.row_checks
+        log_beta = min(self.window.log_beta, self.log_horizon if self.options["cap_windows"] else inf)
         return Checks(self.options["growth"], log_beta, self.setting.rewards.sigma)
 
-    @property
-    def window_length(self) -> int:
-        """The window ends once its samples exceed this."""
-        return 2**2**self.window if self.window < ENDLESS_WINDOW else NEVER
-
-    def plan(self) -> Sweeps:
+    def plan(self) -> Plan:
         """Sweeps until some average is to be checked or the window ends."""
         row_needs, row_limit = _needs(self.columns, self.column_checks, self.rows.active)
+        if self.certifying:
+            row, columns = self.rows.active[0], self.columns.active
+            column_half = self.graph.n_pairs + row * self.graph.shape[1] + columns
+            return FixedSweeps(edges=self._edges, rounds=column_half[:, None], limit=row_limit)
         column_needs, column_limit = _needs(self.rows, self.row_checks, self.columns.active)
-        length = len(self.rows.active) + len(self.columns.active)
-        window_limit = (self.window_length - self.window_samples) // length + 1
+        window_limit = self.window.sweeps_left(len(self.rows.active) + len(self.columns.active))
         return self._sweeps(row_needs, column_needs, min(row_limit, column_limit, window_limit))
 
     def learn(self, tally: Tally) -> None:
@@ -81,10 +104,15 @@ class PairElim(TwoSidedElimination):
         of_rows, of_columns = self._by_side(tally)
         self._check(self.rows, self.row_checks, *of_rows)
         self._check(self.columns, self.column_checks, *of_columns)
-        self.window_samples += int(tally.counts.sum())
-        if self.window_samples > self.window_length:
-            self.window += 1
-            self.window_samples = 0
+        self.window.samples += int(tally.counts.sum())
+        if self.window.over and not self.certifying:
+            self.window = self.window.following()
+            self.columns = Ledger.empty(*self.columns.sums.shape)
+        self._certify_columns_if_due()
+
+    def _certify_columns_if_due(self) -> None:
+        if self.goal == "identification" and not self.certifying and len(self.rows.active) == 1:
+            self.certifying = True
             self.columns = Ledger.empty(*self.columns.sums.shape)
 
     def _check(self, ledger: Ledger, checks: Checks, counts: Counts, sums: Floats) -> None:
@@ -95,16 +123,12 @@ class PairElim(TwoSidedElimination):
             return
         for opponent, (had, has) in enumerate(zip(before, ledger.counts.tolist(), strict=True)):
             if has > had and has >= checks.following(had):
-                ledger.check(opponent, checks.radius(has), now=self.rounds)
+                ledger.check(opponent, within(checks.radius(has)), now=self.rounds)
         if ledger.samples >= checks.following(pooled_before):
-            ledger.check(POOLED, checks.radius(ledger.samples), now=self.rounds)
+            ledger.check(POOLED, within(checks.radius(ledger.samples)), now=self.rounds)
 
     def _reasons(self) -> dict[str, Any]:
-        window = {
-            "number": self.window,
-            "samples": self.window_samples + int(self.pending.counts.sum()),
-            "ends_above": self.window_length if self.window < ENDLESS_WINDOW else None,
-        }
+        window = None if self.certifying else self.window.reasons(int(self.pending.counts.sum()))
         return {**super()._reasons(), "window": window}
 
 

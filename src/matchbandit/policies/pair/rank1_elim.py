@@ -8,7 +8,7 @@ import numpy as np
 from matchbandit.confidence import NEVER
 from matchbandit.plans import Sweeps, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.pair.ledger import POOLED
+from matchbandit.policies.pair.ledger import POOLED, Interval, within
 from matchbandit.policies.pair.two_sided import TwoSidedElimination
 
 
@@ -24,6 +24,8 @@ class Rank1Elim(TwoSidedElimination):
     summary: ClassVar[str] = "eliminate rows and columns for good, in stages, on pooled averages"
     reference: ClassVar[str] = "Katariya et al. 2017"
     remembered: ClassVar[tuple[str, ...]] = ("rows", "columns", "stage")
+    first_stage: ClassVar[int] = 4
+    """n_0 / log T."""
 
     def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
         """Everyone active, stage 0."""
@@ -35,7 +37,7 @@ class Rank1Elim(TwoSidedElimination):
         """n_l; with one pair left, or nothing to tell apart in a horizon of 1, the stage never ends."""
         if self.log_horizon == 0 or len(self.rows.active) == len(self.columns.active) == 1:
             return NEVER
-        return min(ceil(4.0 ** (self.stage + 1) * self.log_horizon), NEVER)
+        return min(ceil(self.first_stage * 4.0**self.stage * self.log_horizon), NEVER)
 
     def plan(self) -> Sweeps:
         """Sweeps until the end of the stage."""
@@ -43,11 +45,15 @@ class Rank1Elim(TwoSidedElimination):
 
     def learn(self, tally: Tally) -> None:
         """Compare all items of a side, then go on to the next stage."""
-        radius = 2 * self.setting.rewards.sigma * sqrt(self.log_horizon / self.stage_end)
+        interval = self._interval(self.stage_end)
         for ledger, samples in zip((self.rows, self.columns), self._by_side(tally), strict=True):
             ledger.book(*samples)
-            ledger.check(POOLED, radius, now=self.rounds, ties_lose=True)
+            ledger.check(POOLED, interval, now=self.rounds, ties_lose=True)
         self.stage += 1
+
+    def _interval(self, samples: int) -> Interval:
+        """Mean ± 2σ sqrt(log T / n)."""
+        return within(2 * self.setting.rewards.sigma * sqrt(self.log_horizon / samples))
 
     def _reasons(self) -> dict[str, Any]:
         return {**super()._reasons(), "stage": self.stage}

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matchbandit.confidence import NEVER
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import Sweeps, Tally
 from matchbandit.plans.sweeps import Side
@@ -35,9 +34,16 @@ class TwoSidedElimination(PlannedPolicy):
         self._edges = np.tile(np.arange(self.graph.n_pairs), 2)
 
     def recommend(self) -> Pairs:
-        """The active row and the active column with the best pooled averages."""
+        """The active row with the best pooled average, and the active column that did best with it in both ledgers.
+
+        The columns' own averages would not do: at the end of a window they are forgotten.
+        """
         rows, columns = self._up_to_now()
-        return np.array([[rows.best, columns.best]])
+        row = rows.best
+        sums = rows.sums[row] + columns.sums[:, row]
+        counts = rows.counts + columns.counts[row]
+        means = (sums / np.maximum(1, counts))[columns.active]
+        return np.array([[row, columns.active[np.argmax(means)]]])
 
     def _sweeps(self, row_needs: Counts | None, column_needs: Counts | None, limit: int) -> Sweeps:
         """Sweeps of the active items until an opponent has met its need, `limit` at the most."""
@@ -63,14 +69,4 @@ class TwoSidedElimination(PlannedPolicy):
 
     def _reasons(self) -> dict[str, Any]:
         rows, columns = self._up_to_now()
-        plan = self.current
-        assert isinstance(plan, Sweeps)
-        at_most = plan.limit - self.pending.sweeps
-        return {
-            "rows": rows.reasons(),
-            "columns": columns.reasons(),
-            "next_check": {
-                "after_sweeps_at_most": at_most if plan.limit < NEVER // 2 else None,
-                "rounds_a_sweep": plan.length,
-            },
-        }
+        return {"rows": rows.reasons(), "columns": columns.reasons(), "next_check": self._next_check()}

@@ -101,7 +101,7 @@ class Uts(RoundPolicy):
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, gamma: int = 2) -> None:
         """Nothing played yet."""
-        super().__init__(setting, rng, gamma=whole_number("gamma", gamma, least=1))
+        super().__init__(setting, rng, gamma=whole_number("gamma", gamma, least=1, most=10**9))
 
     def start(self) -> Arrays:
         """No plays, no wins, no leaders."""

@@ -1,0 +1,115 @@
+"""`matchbandit identify`: let a policy seek the best pair or matching."""
+
+import json
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from matchbandit.cli.reading import law_of, problem_of, settings, whole
+from matchbandit.cli.words import (
+    Engine,
+    FamilyName,
+    Json,
+    Option,
+    Param,
+    PolicyName,
+    Rewards,
+    Seed,
+    U,
+    V,
+    Workers,
+    as_typed,
+    counted,
+    progress_bar,
+    table,
+)
+
+if TYPE_CHECKING:
+    from matchbandit.results import Found
+
+
+def identify(
+    policy: PolicyName,
+    u: U = None,
+    v: V = None,
+    family: FamilyName = None,
+    param: Param = None,
+    option: Option = None,
+    delta: Annotated[float | None, typer.Option(help="The risk of a wrong answer; short for --option delta=….")] = None,
+    rewards: Rewards = "bernoulli",
+    runs: Annotated[str, typer.Option(help="Independent runs.")] = "20",
+    seed: Seed = "0",
+    max_rounds: Annotated[
+        str | None, typer.Option(help="Stop a run here, for example 1e9; by default 1e12, or 1e7 in the compiled loop.")
+    ] = None,
+    engine: Engine = "auto",
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Let a policy seek the best pair or matching, and report how long it takes and how often it errs."""
+    from matchbandit.policies import policy as named
+    from matchbandit.simulation import Interrupted
+    from matchbandit.simulation import identify as seek
+
+    options = settings("--option", [*(option or []), *([] if delta is None else [f"delta={delta}"])])
+    spec = named(policy, **options)
+    problem = problem_of(u, v, family, settings("--param", param), law_of(rewards))
+    stopped = False
+    try:
+        with progress_bar(f"identifying with {policy}") as advance:
+            found = seek(
+                problem,
+                spec,
+                runs=whole("--runs", runs),
+                seed=whole("--seed", seed),
+                max_rounds=None if max_rounds is None else whole("--max-rounds", max_rounds),
+                engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
+                workers=(os.cpu_count() or 1) if workers is None else whole("--workers", workers),
+                progress=lambda finished, total: advance("runs", finished, total),
+            )
+    except Interrupted as stop:
+        if stop.finished is None:
+            typer.echo("stopped before a run was finished.", err=True)
+            raise typer.Exit(130) from None
+        found, stopped = stop.finished, True
+    if as_json:
+        typer.echo(json.dumps(_as_data(found)))
+    else:
+        _report(found)
+    if stopped:
+        typer.echo(f"stopped after {found.about['runs']} of {found.about['interrupted_of']} runs.", err=True)
+        raise typer.Exit(130)
+
+
+def _as_data(found: "Found") -> dict[str, Any]:
+    return {
+        **found.about,
+        "summary": found.summary(),
+        "rounds": found.rounds.tolist(),
+        "pairs": found.pairs.tolist(),
+        "identified": found.identified.tolist(),
+        "correct": found.correct.tolist(),
+        "answers": found.answers.tolist(),
+    }
+
+
+def _report(found: "Found") -> None:
+    about, summary = found.about, found.summary()
+    options = ", ".join(f"{key}={as_typed(value)}" for key, value in about["options"].items())
+    typer.echo(f"{about['policy']} ({options}), {counted(about['runs'], 'run')}, engine {about['engine']}")
+    rounds = summary["rounds"]
+    line = (
+        *(f"{rounds[key]:,.0f}".replace(",", " ") for key in ("mean", "p5", "p95")),
+        str(summary["correct"]),
+        str(summary["wrong"]),
+        str(summary["runs"] - summary["identified"]),
+    )
+    table(("mean rounds", "5 %", "95 %", "correct", "wrong", "not identified"), [line], right=True)
+    answers: dict[str, int] = {}
+    for answer, identified in zip(found.answers.tolist(), found.identified, strict=True):
+        if identified:
+            words = " ".join(f"({i}, {j})" for i, j in answer)
+            answers[words] = answers.get(words, 0) + 1
+    for words, times in sorted(answers.items(), key=lambda item: -item[1])[:5]:
+        typer.echo(f"answered {counted(times, 'time')}: {words}")

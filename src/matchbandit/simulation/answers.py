@@ -1,0 +1,116 @@
+"""Runs of a policy that seeks the best pair or matching: how long it takes, and whether it is right."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import Pairs, Selection
+from matchbandit.policies import PolicySpec, RoundPolicy
+from matchbandit.policies.catalogue import checked_horizon
+from matchbandit.problems import Family, Problem
+from matchbandit.results import Found
+from matchbandit.simulation.job import Engine, Interrupted, Job, checked_call, part_of, prepared, refuse_other_goal
+from matchbandit.simulation.parallel import each_run
+
+Progress = Callable[[int, int], None]
+LONGEST = {"planned": 10**12, "round": 10**7}
+"""`max_rounds` unless told otherwise."""
+
+
+def identify(
+    problem: Problem | Family,
+    policy: PolicySpec | str,
+    *,
+    runs: int = 1,
+    seed: int = 0,
+    max_rounds: int | None = None,
+    engine: Engine = "auto",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Found:
+    """Let a policy seek the best pair or matching, `runs` times, until it has an answer or `max_rounds` is reached.
+
+    `correct` means that the answer is worth the optimum. By default `max_rounds` is 10^12 for policies that plan and
+    10^7 for those that decide every round. Equal items at the border of the answer can never be told apart; without a
+    `max_rounds` of yours such a problem is refused. The rest is as in `simulate`.
+
+    >>> from matchbandit.policies import policy
+    >>> from matchbandit.problems import Bipartite
+    >>> slots = Bipartite([.9, .3], [.8, .4])
+    >>> found = identify(slots, policy("pair-elim", delta=0.05), runs=5, seed=1)
+    >>> found.identified.all(), found.answers[0].tolist()
+    (np.True_, [[0, 0]])
+    """
+    spec, runs, workers, seed = checked_call("identify", problem, policy, runs, workers, seed)
+    refuse_other_goal(spec, goal="identification", other_verb="simulate")
+    job = Job(problem, spec, np.array([1]), seed, engine, None)
+    _, first = job.start(0)
+    usual = LONGEST["round" if isinstance(first, RoundPolicy) else "planned"]
+    limit = usual if max_rounds is None else checked_horizon(max_rounds, name="max_rounds")
+    job = Job(problem, spec, np.array([limit]), seed, engine, None)
+    job, about = prepared(job, first, runs)
+    about["max_rounds"] = limit
+    if max_rounds is None:
+        for run in range(runs if isinstance(problem, Family) else 1):
+            _refuse_tie(job.start(run)[0], first.answer_selection)
+    finished: dict[int, _Answer] = {}
+    try:
+        with closing(each_run(_Answered(job), runs, workers)) as played:
+            for run, answer in played:
+                finished[run] = answer
+                if progress:
+                    progress(len(finished), runs)
+    except KeyboardInterrupt:
+        raise Interrupted(_collected(about, finished) if finished else None) from None
+    return _collected(about, finished)
+
+
+class _Answer(NamedTuple):
+    rounds: int
+    pairs: int
+    identified: bool
+    correct: bool
+    answer: Pairs
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """Plays a run until it has an answer."""
+
+    job: Job
+
+    def __call__(self, run: int) -> _Answer:
+        policy, score = self.job.play(run)
+        answer = policy.recommend()
+        best = score.problem.optimum(policy.answer_selection)
+        right = score.problem.value(answer) >= best - 1e-12
+        return _Answer(score.round, score.round * policy.round_size, policy.done, policy.done and right, answer)
+
+
+def _collected(about: dict[str, Any], finished: dict[int, _Answer]) -> Found:
+    """The finished runs in the order of their numbers."""
+    numbers = sorted(finished)
+    rounds, pairs, identified, correct, answers = zip(*(finished[run] for run in numbers), strict=True)
+    return Found(
+        part_of(about, numbers),
+        np.array(rounds),
+        np.array(pairs),
+        np.array(identified),
+        np.array(correct),
+        np.array(answers),
+    )
+
+
+def _refuse_tie(problem: Problem, selection: Selection) -> None:
+    """Refuse a problem whose answer hangs on items that are equal: no number of samples separates them."""
+    tie = problem.tie(selection)
+    if tie is not None:
+        side, first, second, value = tie
+        raise MatchbanditError(
+            f"{side} {first} and {second} both have strength {value:g}, and the answer hangs on them: no number of "
+            f"samples tells them apart, so the search cannot end. Give max_rounds to stop it, or make them different."
+        )
