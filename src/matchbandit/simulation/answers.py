@@ -1,8 +1,7 @@
 """Runs of a policy that seeks the best pair or matching: how long it takes, and whether it is right."""
 
-from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +12,17 @@ from matchbandit.policies import PolicySpec, RoundPolicy
 from matchbandit.policies.catalogue import checked_horizon
 from matchbandit.problems import Family, Problem
 from matchbandit.results import Found
-from matchbandit.simulation.job import Engine, Interrupted, Job, checked_call, part_of, prepared, refuse_other_goal
-from matchbandit.simulation.parallel import each_run
+from matchbandit.simulation.job import (
+    Engine,
+    Job,
+    Progress,
+    checked_call,
+    gathered,
+    part_of,
+    prepared,
+    refuse_other_goal,
+)
 
-Progress = Callable[[int, int], None]
 LONGEST = {"planned": 10**12, "round": 10**7}
 """`max_rounds` unless told otherwise."""
 
@@ -57,16 +63,7 @@ def identify(
     if max_rounds is None:
         for run in range(runs if isinstance(problem, Family) else 1):
             _refuse_tie(job.start(run)[0], first.answer_selection)
-    finished: dict[int, _Answer] = {}
-    try:
-        with closing(each_run(_Answered(job), runs, workers)) as played:
-            for run, answer in played:
-                finished[run] = answer
-                if progress:
-                    progress(len(finished), runs)
-    except KeyboardInterrupt:
-        raise Interrupted(_collected(about, finished) if finished else None) from None
-    return _collected(about, finished)
+    return gathered(_Answered(job), runs, workers, progress, partial(_collected, about))
 
 
 class _Answer(NamedTuple):

@@ -1,7 +1,9 @@
 """What one run needs, and which engine plays it."""
 
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.policies import PlannedPolicy, Policy, PolicySpec, RoundPolicy
@@ -12,11 +14,15 @@ from matchbandit.rewards import Counts
 from matchbandit.seeding import stream
 from matchbandit.simulation.jump import jump
 from matchbandit.simulation.loop import loop
+from matchbandit.simulation.parallel import each_run
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
 from matchbandit.simulation.step import step
 
 Engine = Literal["auto", "step", "jump", "loop"]
+Progress = Callable[[int, int], None]
+Outcome = TypeVar("Outcome")
+Result = TypeVar("Result")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -91,6 +97,26 @@ def prepared(job: Job, policy: Policy, runs: int) -> tuple[Job, dict[str, Any]]:
         "engine": chosen.engine,
     }
     return chosen, about
+
+
+def gathered(
+    play: Callable[[int], Outcome],
+    runs: int,
+    workers: int,
+    progress: Progress | None,
+    collect: Callable[[dict[int, Outcome]], Result],
+) -> Result:
+    """Play all runs and collect their outcomes by number; Ctrl-C raises `Interrupted` with those that were finished."""
+    finished: dict[int, Outcome] = {}
+    try:
+        with closing(each_run(play, runs, workers)) as played:
+            for run, outcome in played:
+                finished[run] = outcome
+                if progress:
+                    progress(len(finished), runs)
+    except KeyboardInterrupt:
+        raise Interrupted(collect(finished) if finished else None) from None
+    return collect(finished)
 
 
 def part_of(about: dict[str, Any], numbers: list[int]) -> dict[str, Any]:

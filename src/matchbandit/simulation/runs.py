@@ -1,8 +1,8 @@
 """Runs of a policy on a problem, and their regret."""
 
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,17 @@ from matchbandit.policies.catalogue import checked_horizon
 from matchbandit.problems import Family, Problem
 from matchbandit.results import Runs
 from matchbandit.rewards import Counts, Floats
-from matchbandit.simulation.job import Engine, Interrupted, Job, checked_call, part_of, prepared, refuse_other_goal
-from matchbandit.simulation.parallel import each_run
+from matchbandit.simulation.job import (
+    Engine,
+    Job,
+    Progress,
+    checked_call,
+    gathered,
+    part_of,
+    prepared,
+    refuse_other_goal,
+)
 
-Progress = Callable[[int, int], None]
 DEFAULT_CHECKPOINTS = 50
 
 
@@ -52,16 +59,7 @@ def simulate(
     _, first = job.start(0)  # a misfit is reported before any work is done
     job, about = prepared(job, first, runs)
     about["horizon"] = horizon
-    finished: dict[int, tuple[Floats, Counts]] = {}
-    try:
-        with closing(each_run(_Scored(job), runs, workers)) as played:
-            for run, outcome in played:
-                finished[run] = outcome
-                if progress:
-                    progress(len(finished), runs)
-    except KeyboardInterrupt:
-        raise Interrupted(_collected(about, job.checkpoints, finished) if finished else None) from None
-    return _collected(about, job.checkpoints, finished)
+    return gathered(_Scored(job), runs, workers, progress, partial(_collected, about, job.checkpoints))
 
 
 @dataclass(frozen=True)
