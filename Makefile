@@ -30,7 +30,7 @@ test: $(READY)
 	$(BIN)/pytest -n 2 --dist loadscope
 
 test-slow: $(READY)
-	$(BIN)/pytest -n 2 --dist loadscope -m slow
+	$(BIN)/pytest -n 2 -m slow
 
 bench: $(READY)
 	$(BIN)/pytest benchmarks --benchmark-only -q -s
