@@ -1,17 +1,15 @@
 """Pair-Elim: rows are eliminated for good, columns only for a window."""
 
-from math import inf, log
 from typing import Any, ClassVar
 
 import numpy as np
 
-from matchbandit.confidence import NEVER, Checks, checked_delta
-from matchbandit.errors import MatchbanditError
+from matchbandit.confidence import NEVER, Checks
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Goal, Setting
 from matchbandit.policies.pair.ledger import POOLED, Ledger, within
 from matchbandit.policies.pair.two_sided import TwoSidedElimination
-from matchbandit.policies.pair.window import Window
+from matchbandit.policies.pair.window import TimeScales, Window
 from matchbandit.rewards import Counts, Floats
 
 
@@ -61,15 +59,10 @@ class PairElim(TwoSidedElimination):
     ) -> None:
         """Everyone active, window 0."""
         super().__init__(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta)
-        if not isinstance(cap_windows, bool):
-            raise MatchbanditError(f"cap_windows must be true or false; got {cap_windows!r}.")
         n_rows, n_columns = self.graph.shape
-        if delta is None:
-            self.row_checks = Checks(growth, self.log_horizon, setting.rewards.sigma)
-        else:
-            self.log_horizon = -log(checked_delta(delta))
-            n_averages = (n_rows + 1) * (n_columns + 1)
-            self.row_checks = Checks.certain(growth, n_averages, delta, setting.rewards.sigma)
+        n_averages = (n_rows + 1) * (n_columns + 1)
+        self.scales = TimeScales.of(setting, **self.options, n_averages=n_averages)
+        self.row_checks = self.scales.permanent
         self.window = Window()
         self.certifying = False
         """Is the best row known, and the best column sought for good?"""
@@ -82,11 +75,8 @@ class PairElim(TwoSidedElimination):
 
     @property
     def column_checks(self) -> Checks:
-        """β of the window, or T if that is smaller and windows are capped; the rows' when the column is certified."""
-        if self.certifying:
-            return self.row_checks
-        log_beta = min(self.window.log_beta, self.log_horizon if self.options["cap_windows"] else inf)
-        return Checks(self.options["growth"], log_beta, self.setting.rewards.sigma)
+        """Those of the window; the rows' once the column is certified."""
+        return self.row_checks if self.certifying else self.scales.within(self.window)
 
     def plan(self) -> Plan:
         """Sweeps until some average is to be checked or the window ends."""

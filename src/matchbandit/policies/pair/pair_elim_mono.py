@@ -1,17 +1,15 @@
 """Pair-Elim-Mono: Pair-Elim for players, on pairs of active items."""
 
-from math import inf, log
 from typing import Any, ClassVar
 
 import numpy as np
 
-from matchbandit.confidence import Checks, checked_delta
-from matchbandit.errors import MatchbanditError
+from matchbandit.confidence import Checks
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Goal, Setting
 from matchbandit.policies.pair.orders import Averages, Relation, closed
-from matchbandit.policies.pair.window import Window
+from matchbandit.policies.pair.window import TimeScales, Window
 from matchbandit.policies.planned import PlannedPolicy
 
 
@@ -67,15 +65,9 @@ class PairElimMono(PlannedPolicy):
     ) -> None:
         """Everyone active, window 0."""
         super().__init__(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta)
-        if not isinstance(cap_windows, bool):
-            raise MatchbanditError(f"cap_windows must be true or false; got {cap_windows!r}.")
         self.n = n = self.graph.shape[0]
-        if delta is None:
-            self.log_horizon = log(setting.horizon or 1)
-            self.row_checks = Checks(growth, self.log_horizon, setting.rewards.sigma)
-        else:
-            self.log_horizon = -log(checked_delta(delta))
-            self.row_checks = Checks.certain(growth, 2 * n * (n - 1), delta, setting.rewards.sigma)
+        self.scales = TimeScales.of(setting, **self.options, n_averages=2 * n * (n - 1))
+        self.row_checks = self.scales.permanent
         ordered = np.argwhere(~np.eye(n, dtype=bool))
         edges = np.zeros((n, n), dtype=np.int64)
         edges[tuple(ordered.T)] = self.graph.edges(ordered)
@@ -110,9 +102,8 @@ class PairElimMono(PlannedPolicy):
 
     @property
     def column_checks(self) -> Checks:
-        """β of the window, or T if that is smaller and windows are capped."""
-        log_beta = min(self.window.log_beta, self.log_horizon if self.options["cap_windows"] else inf)
-        return Checks(self.options["growth"], log_beta, self.setting.rewards.sigma)
+        """Those of the window."""
+        return self.scales.within(self.window)
 
     @property
     def active(self) -> Relation:

@@ -1,10 +1,12 @@
 """Windows of doubly exponential length, in which columns are eliminated only for a while."""
 
 from dataclasses import dataclass
-from math import log
+from math import inf, log
 from typing import Any
 
-from matchbandit.confidence import NEVER
+from matchbandit.confidence import NEVER, Checks, checked_delta
+from matchbandit.errors import MatchbanditError
+from matchbandit.policies.base import Setting
 
 ENDLESS = 6
 """2^(2^6) does not fit 64 bits: from here on a window never ends."""
@@ -44,3 +46,34 @@ class Window:
         """The window as plain data, for `explain`."""
         ends = self.length if self.number < ENDLESS else None
         return {"number": self.number, "samples": self.samples + pending, "ends_above": ends}
+
+
+@dataclass(frozen=True)
+class TimeScales:
+    """The checks of an elimination on two time scales: rows for good, columns within a window."""
+
+    permanent: Checks
+    """β = T; for certainty β_l = c l."""
+    largest_log_beta: float
+    """What log β of a window is capped at."""
+
+    @classmethod
+    def of(
+        cls, setting: Setting, *, growth: float, cap_windows: bool, delta: float | None, n_averages: int
+    ) -> "TimeScales":
+        """From a policy's options; with `delta`, T becomes 1/δ and `n_averages` are tracked for good."""
+        if not isinstance(cap_windows, bool):
+            raise MatchbanditError(f"cap_windows must be true or false; got {cap_windows!r}.")
+        sigma = setting.rewards.sigma
+        if delta is None:
+            log_horizon = log(setting.horizon or 1)
+            permanent = Checks(growth, log_horizon, sigma)
+        else:
+            log_horizon = -log(checked_delta(delta))
+            permanent = Checks.certain(growth, n_averages, delta, sigma)
+        return cls(permanent, log_horizon if cap_windows else inf)
+
+    def within(self, window: Window) -> Checks:
+        """β of the window, or T if that is smaller and windows are capped."""
+        log_beta = min(window.log_beta, self.largest_log_beta)
+        return Checks(self.permanent.growth, log_beta, self.permanent.sigma)
