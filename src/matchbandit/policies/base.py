@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
 from matchbandit.policies.packing import checksum, pack, unpack
-from matchbandit.rewards import Floats, RewardLaw
+from matchbandit.rewards import Counts, Floats, RewardLaw
 
 STATE_VERSION = 1
 Goal = Literal["regret", "identification"]
@@ -54,6 +54,8 @@ class Policy(ABC):
     needs_horizon: ClassVar[bool] = False
     gives_byes: ClassVar[bool] = False
     """It plays matchings of an odd number of players."""
+    warm_starts: ClassVar[bool] = False
+    """It can begin with results from before, however they were sampled."""
 
     def __init__(
         self,
@@ -185,6 +187,46 @@ class Policy(ABC):
     @abstractmethod
     def _reasons(self) -> dict[str, Any]:
         """What `explain` says beyond the common part."""
+
+    def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
+        """Begin with results from before: how often each of these pairs was played, and what it paid in total."""
+        if not self.warm_starts:
+            raise MatchbanditError(
+                f"{self.name} plays by a schedule of its own and cannot use results that others have sampled. "
+                f"`matchbandit policies` lists those that can."
+            )
+        if self.rounds or self._asked is not None:
+            raise MatchbanditError("a warm start comes before the first round; build a fresh policy for it.")
+        self._take(*self._logged(pairs, counts, sums))
+
+    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results; each edge comes once."""
+        raise NotImplementedError
+
+    def _logged(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> tuple[Edges, Counts, Floats]:
+        """Logged results by edge, those of a pair that comes twice added up, checked."""
+        edges = self.graph.edges(pairs)
+        try:
+            plays, paid = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise MatchbanditError(f"counts and sums must be numbers; got {counts!r} and {sums!r}.") from None
+        if plays.shape != edges.shape or paid.shape != edges.shape:
+            raise MatchbanditError(
+                f"{len(edges)} logged pairs need a count and a sum each; got shapes {plays.shape} and {paid.shape}."
+            )
+        law, listed = self.setting.rewards, self.graph.pairs[edges].tolist()
+        for pair, n, total in zip(listed, plays.tolist(), paid.tolist(), strict=True):
+            whole_number(f"the count of the pair {pair}", n, least=0, most=2**53)
+            least, most = (law.low * n, law.high * n) if n else (0.0, 0.0)
+            if not least <= real_number(f"the sum of the pair {pair}", total) <= most:
+                raise MatchbanditError(
+                    f"{n:.0f} rewards of the law {law.name} sum to between {least:g} and {most:g}; "
+                    f"got {total:g} for the pair {pair}."
+                )
+        known = np.unique(edges[plays > 0])
+        places = np.searchsorted(known, edges[plays > 0])
+        total_counts = np.bincount(places, plays[plays > 0], minlength=len(known)).astype(np.int64)
+        return known, total_counts, np.bincount(places, paid[plays > 0], minlength=len(known)).astype(np.float64)
 
     def _in_order(self, asked: Edges, pairs: ArrayLike, rewards: ArrayLike) -> Floats:
         """The rewards in the order asked, checked."""

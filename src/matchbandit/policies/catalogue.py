@@ -1,13 +1,15 @@
 """The policies by name, and how to build one."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.policies.base import Policy, Setting, refuse_damage
+from matchbandit.policies.matching.cucb import Cucb
 from matchbandit.policies.packing import unpack
 from matchbandit.policies.pair.kl_ucb import KlUcb
 from matchbandit.policies.pair.pair_elim import PairElim
@@ -31,6 +33,7 @@ CATALOGUE: dict[str, type[Policy]] = {
     "uts": Uts,
     "kl-ucb": KlUcb,
     "track-and-stop": TrackAndStop,
+    "cucb": Cucb,
     "rank1-thompson": Rank1Thompson,
     "uniform": Uniform,
 }
@@ -50,6 +53,8 @@ class PolicySpec:
 
     kind: type[Policy]
     options: dict[str, Any] = field(default_factory=dict)
+    logged: tuple[Any, Any, Any] | None = None
+    """Pairs, counts and sums to begin with."""
 
     @property
     def name(self) -> str:
@@ -69,7 +74,20 @@ class PolicySpec:
         if not isinstance(graph, Graph):
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
         setting = Setting(graph, checked_law(rewards), None if horizon is None else checked_horizon(horizon))
-        return self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
+        built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
+        if self.logged is not None:
+            built.warm_start(*self.logged)
+        return built
+
+    def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> "PolicySpec":
+        """The same policy, to begin with results from before: plays of each pair, and what they paid in total.
+
+        >>> from matchbandit.graphs import bipartite
+        >>> seen = policy("kl-ucb").warm_start([(0, 0), (0, 1)], counts=[10, 10], sums=[9, 1])
+        >>> seen.build(bipartite(1, 2)).recommend().tolist()
+        [[0, 0]]
+        """
+        return replace(self, logged=(pairs, counts, sums))
 
 
 def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:

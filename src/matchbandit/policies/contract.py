@@ -74,7 +74,8 @@ def _check_misfits(spec: PolicySpec) -> None:
         elif graph.shape == (5, 5) and not kind.gives_byes:
             only = [kind.answers] if kind.answers else [s for s in kind.selections if s == "matching"]
             for selection in only:
-                odd = PolicySpec(kind, {**spec.options, **({"selection": selection} if not kind.answers else {})})
+                chosen = {"selection": selection} if len(kind.selections) > 1 and not kind.answers else {}
+                odd = PolicySpec(kind, {**spec.options, **chosen})
                 _refuses(partial(odd.build, graph, horizon=_HORIZON), "an odd number of players")
     if kind.unit_rewards:
         _refuses(lambda: spec.build(fits, rewards=Gaussian(1.0), horizon=_HORIZON), "rewards outside [0, 1]")

@@ -13,7 +13,7 @@ from numba import njit
 
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Policy, Setting
-from matchbandit.rewards import Floats, draw_reward
+from matchbandit.rewards import Counts, Floats, draw_reward
 
 
 @njit(cache=True)
@@ -43,6 +43,11 @@ class RoundPolicy(Policy):
         self.arrays = self.start()
 
     @property
+    def compiled(self) -> bool:
+        """Can `choose` be called from compiled code? If not, the rounds are played through ask and tell."""
+        return True
+
+    @property
     def done(self) -> bool:
         """Does `finished` say so?"""
         return bool(type(self).finished(self.arrays))
@@ -60,6 +65,10 @@ class RoundPolicy(Policy):
         took_place = ~np.isnan(rewards)
         if took_place.any():
             type(self).update(self.arrays, self.rng, edges[took_place], rewards[took_place])
+
+    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        self.arrays.plays[edges] += counts
+        self.arrays.sums[edges] += sums
 
     def _memory(self) -> dict[str, Any]:
         return dict(self.arrays._asdict())

@@ -9,7 +9,7 @@ from matchbandit.plans import Cycle, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.planned import PlannedPolicy
 from matchbandit.rewards import Floats
-from matchbandit.schedules import latin_design, round_robin
+from matchbandit.schedules import all_meet
 from matchbandit.solvers import sorted_across, sorted_pairing
 
 
@@ -40,10 +40,7 @@ class Uniform(PlannedPolicy):
         edges = np.arange(graph.n_pairs)
         if self.selection == "pair":
             return Cycle(edges=edges, rounds=edges[:, None])
-        shape = graph.shape
-        rounds = latin_design(*shape) if graph.kind == "bipartite" else round_robin(shape[0])
-        by_edge = graph.edges(rounds.reshape(-1, 2)).reshape(rounds.shape[:2])
-        return Cycle(edges=edges, rounds=by_edge)
+        return Cycle(edges=edges, rounds=all_meet(graph))
 
     def learn(self, tally: Tally) -> None:
         """Nothing to decide."""

@@ -1,5 +1,5 @@
 """Pure combinatorics: in which rounds who meets whom."""
 
-from matchbandit.schedules.round_robin import latin_design, round_robin
+from matchbandit.schedules.round_robin import all_meet, latin_design, round_robin
 
-__all__ = ["latin_design", "round_robin"]
+__all__ = ["all_meet", "latin_design", "round_robin"]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import Pairs
+from matchbandit.graphs import Edges, Graph, Pairs
 
 
 def round_robin(n_items: int) -> Pairs:
@@ -37,3 +37,14 @@ def latin_design(n_rows: int, n_columns: int) -> Pairs:
     short, other = np.broadcast_arrays(short, (rounds + short) % len(rounds))
     sides = (short, other) if n_rows <= n_columns else (other, short)
     return np.stack(sides, axis=2)
+
+
+def all_meet(graph: Graph) -> Edges:
+    """Rounds of matchings in which every pair of the graph meets once, as edges, shape (rounds, pairs a round).
+
+    >>> from matchbandit.graphs import monopartite
+    >>> all_meet(monopartite(4)).tolist()
+    [[2, 3], [4, 1], [5, 0]]
+    """
+    rounds = latin_design(*graph.shape) if graph.kind == "bipartite" else round_robin(graph.shape[0])
+    return graph.edges(rounds.reshape(-1, 2)).reshape(rounds.shape[:2])

@@ -146,9 +146,14 @@ def _engine(wanted: Engine, built: Policy) -> Engine:
     if wanted not in get_args(Engine):
         raise unknown("engine", wanted, get_args(Engine))
     fast: Engine = "step"
-    if isinstance(built, PlannedPolicy | RoundPolicy):
-        fast = "jump" if isinstance(built, PlannedPolicy) else "loop"
+    if isinstance(built, PlannedPolicy):
+        fast = "jump"
+    elif isinstance(built, RoundPolicy) and built.compiled:
+        fast = "loop"
     if wanted in ("auto", fast, "step"):
         return fast if wanted == "auto" else wanted
     why = "decides every round and has nothing to leap over" if wanted == "jump" else "has no compiled functions"
-    raise MatchbanditError(f"{built.name} cannot {wanted}: it {why}. Use engine='auto', '{fast}' or 'step'.")
+    if wanted == "loop" and isinstance(built, RoundPolicy):
+        why = f"needs a solver that is not compiled on {built.graph}"
+    others = "'auto' or 'step'" if fast == "step" else f"'auto', '{fast}' or 'step'"
+    raise MatchbanditError(f"{built.name} cannot {wanted}: it {why}. Use engine={others}.")

@@ -62,6 +62,7 @@ class KlUcb(RoundPolicy):
     reference: ClassVar[str] = "Garivier & Cappé 2011"
     selections: ClassVar[tuple[Selection, ...]] = ("pair",)
     unit_rewards: ClassVar[bool] = True
+    warm_starts: ClassVar[bool] = True
     arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)

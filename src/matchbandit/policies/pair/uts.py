@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from matchbandit.errors import whole_number
-from matchbandit.graphs import Pairs, Selection
+from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.policies.base import Setting
 from matchbandit.policies.rounds import RoundPolicy
 from matchbandit.rewards import Counts, Floats
@@ -95,6 +95,7 @@ class Uts(RoundPolicy):
     graphs: ClassVar[tuple[str, ...]] = ("bipartite",)
     selections: ClassVar[tuple[Selection, ...]] = ("pair",)
     unit_rewards: ClassVar[bool] = True
+    warm_starts: ClassVar[bool] = True
     arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -108,6 +109,10 @@ class Uts(RoundPolicy):
         counts = np.zeros((3, self.graph.n_pairs), dtype=np.int64)
         constants = np.array([self.graph.shape[1], self.options["gamma"]])
         return Arrays(counts[0].copy(), np.zeros(self.graph.n_pairs), counts[1].copy(), counts[2].copy(), constants)
+
+    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        super()._take(edges, counts, sums)
+        self.arrays.wins[edges] += np.rint(sums).astype(np.int64)  # the nearest number of successes
 
     def recommend(self) -> Pairs:
         """The pair with the best empirical mean (ties: the lowest index)."""

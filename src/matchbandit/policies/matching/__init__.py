@@ -1,0 +1,1 @@
+"""Policies that play a whole matching a round."""

@@ -1,0 +1,43 @@
+"""The best matching for given weights of the pairs."""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from matchbandit.graphs import Edges, Graph
+from matchbandit.rewards import Floats
+from matchbandit.solvers.enumeration import MOST_MATCHINGS, all_matchings, count_matchings
+
+_SCALE = 2.0**40
+"""The blossom solver takes whole weights: those of real ones are rounded to 2^-40 of the largest."""
+
+
+def best_matching(graph: Graph, weights: Floats) -> Edges:
+    """The edges of the largest matching with the greatest sum of weights, in rising order; weights may be negative.
+
+    Enumerated where that is quick; else by assignment (rows and columns) or a blossom algorithm (players).
+
+    >>> from matchbandit.graphs import monopartite
+    >>> best_matching(monopartite(4), np.array([9., 5., 1., 1., 5., 0.])).tolist()
+    [1, 4]
+    """
+    if count_matchings(graph) <= MOST_MATCHINGS:
+        matchings = all_matchings(graph)
+        return np.asarray(matchings[int(np.argmax(weights[matchings].sum(axis=1)))])
+    if graph.kind == "bipartite":
+        rows, columns = linear_sum_assignment(weights.reshape(graph.shape), maximize=True)
+        return np.sort(rows * graph.shape[1] + columns)
+    return _blossom(graph, weights)
+
+
+def _blossom(graph: Graph, weights: Floats) -> Edges:
+    import rustworkx as rx  # noqa: PLC0415  # only large graphs of players need it
+
+    largest = float(np.abs(weights).max()) or 1.0
+    whole = np.rint(weights * (_SCALE / largest)).astype(np.int64)
+    players = rx.PyGraph(multigraph=False)
+    players.add_nodes_from(range(graph.shape[0]))
+    players.extend_from_weighted_edge_list(
+        list(zip(graph.pairs[:, 0].tolist(), graph.pairs[:, 1].tolist(), whole.tolist(), strict=True))
+    )
+    matched = rx.max_weight_matching(players, max_cardinality=True, weight_fn=int)
+    return np.sort(graph.edges(np.array(sorted(matched))))
