@@ -9,7 +9,12 @@ from numpy.typing import ArrayLike
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.policies.base import Policy, Setting, refuse_damage
+from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.cucb import Cucb
+from matchbandit.policies.matching.exploration_first import ExplorationFirst
+from matchbandit.policies.matching.matching_id import MatchingId
+from matchbandit.policies.matching.random_adaptive_matching import RandomAdaptiveMatching
+from matchbandit.policies.matching.simple_adaptive_matching import SimpleAdaptiveMatching
 from matchbandit.policies.packing import unpack
 from matchbandit.policies.pair.kl_ucb import KlUcb
 from matchbandit.policies.pair.pair_elim import PairElim
@@ -28,6 +33,11 @@ CATALOGUE: dict[str, type[Policy]] = {
     "pair-elim": PairElim,
     "pair-elim-mono": PairElimMono,
     "pair-select": PairSelect,
+    "matching-id": MatchingId,
+    "simple-adaptive-matching": SimpleAdaptiveMatching,
+    "adaptive-matching": AdaptiveMatching,
+    "random-adaptive-matching": RandomAdaptiveMatching,
+    "exploration-first": ExplorationFirst,
     "rank1-elim": Rank1Elim,
     "rank1-elim-kl": Rank1ElimKL,
     "uts": Uts,

@@ -6,7 +6,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.policies.pair.orders import closed, unranked
+from matchbandit.policies.orders import closed, unranked
 from matchbandit.simulation.jump import jump
 from matchbandit.simulation.score import Score
 

@@ -8,7 +8,7 @@ from matchbandit.confidence import Checks
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Goal, Setting
-from matchbandit.policies.pair.orders import Averages, Relation, closed
+from matchbandit.policies.orders import Averages, Relation, closed
 from matchbandit.policies.pair.window import TimeScales, Window
 from matchbandit.policies.planned import PlannedPolicy
 

@@ -8,7 +8,7 @@ from matchbandit.confidence import Checks, checked_delta
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Goal, Setting
-from matchbandit.policies.pair.orders import Averages, Relation, closed, unranked
+from matchbandit.policies.orders import Averages, Relation, closed, unranked
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono
 
 

@@ -1,0 +1,138 @@
+"""Matching-Id: the best matching of players from samples of whole matchings."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchbandit.confidence import Checks, checked_delta
+from matchbandit.graphs import Pairs, Selection
+from matchbandit.plans import FixedSweeps, Tally
+from matchbandit.policies.base import Goal, Setting
+from matchbandit.policies.orders import Averages, Relation, closed, unranked
+from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.rewards import Floats
+from matchbandit.schedules import round_robin
+
+
+class MatchingId(PlannedPolicy):
+    """Sentenac et al. 2021, Matching-Id (appendix); Theorem 4.1.
+
+    Kept is an order of the players, a relation that only grows. S are the *unranked* players: not comparable with some
+    other, unless with exactly one and with an even number of players above (these two are partners whatever their
+    order). B are the candidates for the |S| best: players with fewer than |S| above them. A sweep plays a round-robin
+    on A = B ∪ S, beside a fixed matching of the rest, and books the samples of each player of S against those of B.
+    Their averages are checked at k_l with β_l = c l, K = 2N; two unordered players of S whose intervals are separated
+    become ordered. It ends when S is empty; the answer, neighbours in the order, is wrong with probability at most δ.
+
+    Deviations: averages of different moments are multiplied by the mean of B at the time, so only the order is kept,
+    and only players with the same history are compared. To give two unordered players of S the same history, every
+    player of S that is unordered with one in B joins B, until nothing changes; the paper's B lacks this, and with it a
+    run need not end. If |A| is odd the best-placed player outside joins the round-robin. Once it is done, the answer
+    is played.
+
+    Options: `delta` is δ, `growth` g; the paper's is 4.
+    """
+
+    name: ClassVar[str] = "matching-id"
+    summary: ClassVar[str] = "the best matching from whole matchings: unranked players against the candidates for best"
+    reference: ClassVar[str] = "Sentenac et al. 2021, Matching-Id"
+    graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
+    selections: ClassVar[tuple[Selection, ...]] = ("matching",)
+    goals: ClassVar[tuple[Goal, ...]] = ("identification",)
+    remembered: ClassVar[tuple[str, ...]] = ("above", "unranked", "averages")
+
+    def __init__(self, setting: Setting, rng: np.random.Generator, *, growth: float = 4.0, delta: float = 0.05) -> None:
+        """Nobody ranked."""
+        super().__init__(setting, rng, growth=growth, delta=checked_delta(delta))
+        self.n = self.graph.shape[0]
+        self.checks = Checks.certain(growth, self.n, delta, setting.rewards.sigma)
+        self.above: Relation = np.zeros((self.n, self.n), dtype=bool)
+        self.unranked = unranked(self.above)
+        self.averages = Averages.empty(self.n)
+
+    @property
+    def done(self) -> bool:
+        """Is everyone ranked?"""
+        return not self.unranked.any()
+
+    @property
+    def candidates(self) -> Relation:
+        """B: who may be among the |S| best, and the unranked players who cannot be told from them."""
+        inside = np.asarray(self.above.sum(axis=0) < self.unranked.sum())
+        unordered = self._unordered()
+        while True:
+            more = self.unranked & (unordered & inside).any(axis=1)
+            if not (more & ~inside).any():
+                return inside
+            inside |= more
+
+    def plan(self) -> FixedSweeps:
+        """A round-robin on A beside a matching of the rest, until an average reaches its next check."""
+        if self.done:
+            return FixedSweeps(edges=self.graph.edges(self.recommend()), rounds=np.arange(self.round_size)[None, :])
+        active = self.candidates | self.unranked
+        placed = self._placed()
+        if active.sum() % 2:
+            active[placed[~active[placed]][0]] = True
+        tour = np.flatnonzero(active)[round_robin(int(active.sum()))]
+        rest = placed[~active[placed]].reshape(-1, 2)
+        beside = np.broadcast_to(rest, (len(tour), *rest.shape))
+        rounds = np.concatenate([tour, beside], axis=1)
+        edges = self.graph.edges(rounds.reshape(-1, 2)).reshape(rounds.shape[:2])
+        limit = self.averages.sweeps_to_check(self._gains().sum(axis=1), self.checks)
+        return FixedSweeps(edges=np.arange(self.graph.n_pairs), rounds=edges, limit=limit)
+
+    def learn(self, tally: Tally) -> None:
+        """Book the samples of S against B, and order those players who are separated."""
+        booked, unordered = self._gains(), self._unordered()
+        counts, sums = (self.graph.matrix(brought) for brought in (tally.counts, tally.sums))
+        self.averages.book(
+            ((counts + counts.T) * booked).sum(axis=1), ((sums + sums.T) * booked).sum(axis=1), self.checks
+        )
+        comparable = unordered & self.unranked[:, None] & self.unranked[None, :]
+        known, inside = self.averages, self.candidates
+        i, j = np.nonzero(comparable)
+        assert (known.counts[i] == known.counts[j]).all(), "unordered players have different histories"
+        assert (inside[i] == inside[j]).all(), "of two unordered players one is a candidate"
+        self.above = closed(self.above | (comparable & (known.lower[:, None] > known.upper[None, :])))
+        self.unranked &= unranked(self.above)
+
+    def recommend(self) -> Pairs:
+        """Neighbours in the order: fewest above first; ties: the better average, then the lower index."""
+        ranked = np.lexsort((np.arange(self.n), -self._means(), self.above.sum(axis=0)))
+        return np.sort(ranked.reshape(-1, 2), axis=1)
+
+    def _gains(self) -> NDArray[np.bool_]:
+        """Which samples are booked: row i in S, column j in B."""
+        return np.asarray(self.unranked[:, None] & self.candidates[None, :] & ~np.eye(self.n, dtype=bool))
+
+    def _unordered(self) -> Relation:
+        return np.asarray(~(self.above | self.above.T | np.eye(self.n, dtype=bool)))
+
+    def _placed(self) -> NDArray[np.int64]:
+        """All players, fewest above first (ties: the lower index)."""
+        return np.argsort(self.above.sum(axis=0), kind="stable")
+
+    def _means(self) -> Floats:
+        return np.asarray(self.averages.sums / np.maximum(1, self.averages.counts))
+
+    def _reasons(self) -> dict[str, Any]:
+        known, means = self.averages, self._means()
+        return {
+            "unranked": np.flatnonzero(self.unranked).tolist(),
+            "candidates": np.flatnonzero(self.candidates).tolist(),
+            "players": [
+                {
+                    "player": j,
+                    "above": np.flatnonzero(self.above[:, j]).tolist(),
+                    "samples": int(known.counts[j]),
+                    "estimate": float(means[j]) if known.counts[j] else None,
+                    "last_checked_interval": [float(known.lower[j]), float(known.upper[j])]
+                    if np.isfinite(known.lower[j])
+                    else None,
+                }
+                for j in range(self.n)
+            ],
+            "next_check": self._next_check(),
+        }
