@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,14 @@ from matchbandit.rewards import Counts, Floats
 _KEY = b"matchbandit"
 
 
+Split = tuple[int, list[list[int]]]
+"""A round, and the clusters from then on."""
+
+
+def _nothing() -> Counts:
+    return np.zeros(0, dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Runs:
     """What came of a simulation: the regret of every run at every checkpoint, and how often it played each pair."""
@@ -30,6 +38,17 @@ class Runs:
     """The regret of each run at each checkpoint, shape (runs, C)."""
     plays_by_edge: NDArray[np.int64]
     """Plays at the end, shape (runs, pairs)."""
+    ended: Counts = field(default_factory=_nothing)
+    """The round at which each run ended, shape (runs,): the horizon, unless something stopped it."""
+    splits: list[list[Split]] = field(default_factory=list)
+    """For each run of a policy that keeps clusters: after which rounds some split, and the clusters from then on."""
+
+    def __post_init__(self) -> None:
+        """Unless told otherwise all runs went to the horizon, and had no clusters."""
+        if not len(self.ended):
+            object.__setattr__(self, "ended", np.full(len(self.regret), self.rounds[-1]))
+        if not self.splits:
+            object.__setattr__(self, "splits", [[] for _ in self.regret])
 
     @property
     def plays(self) -> NDArray[np.int64]:
@@ -61,6 +80,8 @@ class Runs:
             "run": pa.array(self.run_numbers),
             "regret": pa.array(list(self.regret), type=pa.list_(pa.float64())),
             "plays": pa.array(list(self.plays_by_edge), type=pa.list_(pa.int64())),
+            "ended": pa.array(self.ended),
+            "splits": pa.array([json.dumps(splits) for splits in self.splits]),
         }
         table = pa.table(columns).replace_schema_metadata({_KEY: about.encode()})
         target = writable_file(path)
@@ -97,6 +118,8 @@ def load_runs(path: str | os.PathLike[str]) -> Runs:
             rounds=np.array(kept["rounds"], dtype=np.int64),
             regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
             plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
+            ended=np.array(table["ended"].to_pylist(), dtype=np.int64),
+            splits=[[(at, clusters) for at, clusters in json.loads(text)] for text in table["splits"].to_pylist()],
         )
     except FileNotFoundError:
         raise MatchbanditError(f"there is no file {os.fspath(path)!r}.") from None

@@ -5,6 +5,7 @@ Verbs import what they need when they are called, so that --help stays quick.
 
 import os
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -42,6 +43,7 @@ def matchbandit(
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line on stderr and exit code 2."""
+    warnings.showwarning = lambda message, *_: typer.echo(f"warning: {message}", err=True)
     try:
         sys.exit(app(gathered(sys.argv[1:]), standalone_mode=False) or 0)
     except MatchbanditError as mistake:

@@ -1,5 +1,6 @@
 """What was typed, as numbers, settings and problems."""
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, whole_number
@@ -103,10 +104,15 @@ def settings(name: str, given: list[str] | None) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """A number, true, false, none, or else the text itself."""
+    """A number, true, false, none, a list such as [[0, 1], [2, 3]], or else the text itself."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
+    if text.startswith("["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise MatchbanditError(f"a list is written like [[0, 1], [2, 3]]; got {text!r}.") from None
     for kind in (int, float):
         try:
             return kind(text)

@@ -45,6 +45,9 @@ def simulate(
     checkpoints: Annotated[
         str | None, typer.Option(help="Rounds at which the regret is read, for example 1e3,1e4.")
     ] = None,
+    stop: Annotated[
+        str | None, typer.Option(help="first-split: end a run when a cluster of the policy splits.")
+    ] = None,
     workers: Workers = None,
     save: Annotated[Path | None, typer.Option(help="Keep all runs in this Parquet file.")] = None,
     as_json: Json = False,
@@ -71,14 +74,15 @@ def simulate(
                 seed=whole("--seed", seed),
                 engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
                 checkpoints=None if checkpoints is None else [whole("--checkpoints", r) for r in listed(checkpoints)],
+                stop=stop,  # type: ignore[arg-type]  # as is an unknown stop
                 workers=(os.cpu_count() or 1) if workers is None else whole("--workers", workers),
                 progress=lambda finished, total: advance("runs", finished, total),
             )
-    except Interrupted as stop:
-        if stop.finished is None:
+    except Interrupted as interrupted:
+        if interrupted.finished is None:
             typer.echo("stopped before a run was finished.", err=True)
             raise typer.Exit(130) from None
-        done, stopped = stop.finished, True
+        done, stopped = interrupted.finished, True
     if save is not None:
         done.save(save)
     if as_json:
@@ -97,6 +101,8 @@ def _as_data(done: "Runs") -> dict[str, Any]:
         "regret": done.summary(),
         "final_regret": done.final.tolist(),
         "mean_plays": done.plays.mean(axis=0).tolist(),
+        "ended": done.ended.tolist(),
+        "splits": done.splits,
     }
 
 
@@ -111,5 +117,9 @@ def _report(done: "Runs", saved: Path | None) -> None:
         for k in sorted(shown)
     ]
     table(("round", "mean regret", "5 %", "95 %"), lines, right=True)
+    if "stop" in about:
+        early = done.ended[done.ended < done.rounds[-1]]
+        mean = f", on average after {early.mean():.0f} rounds" if len(early) else ""
+        typer.echo(f"{len(early)} of {counted(len(done.ended), 'run')} ended at a {about['stop']}{mean}")
     if saved is not None:
         typer.echo(f"these runs are kept in {saved}")

@@ -5,6 +5,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
+import numpy as np
+
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.policies import PlannedPolicy, Policy, PolicySpec, RoundPolicy
 from matchbandit.policies.base import Goal
@@ -18,6 +20,7 @@ from matchbandit.simulation.parallel import each_run
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
 from matchbandit.simulation.step import step
+from matchbandit.simulation.stops import Stop, stopping
 
 Engine = Literal["auto", "step", "jump", "loop"]
 Progress = Callable[[int, int], None]
@@ -45,6 +48,8 @@ class Job:
     engine: Engine
     horizon: int | None
     """What the policy is told of the horizon."""
+    stop: Stop | None = None
+    """What ends a run before its last checkpoint, besides an answer."""
 
     def start(self, run: int) -> tuple[Problem, Policy]:
         """The instance and the policy of this run, before its first round."""
@@ -58,9 +63,9 @@ class Job:
         source = DrawnRewards(problem, stream(self.seed, "rewards", run))
         score = Score(problem, played.selection, self.checkpoints)
         if self.engine == "step":
-            step(played, source, score)
+            step(played, source, score, stopping(self.stop, played))
         elif isinstance(played, PlannedPolicy):
-            jump(played, source, score)
+            jump(played, source, score, stopping(self.stop, played))
         elif isinstance(played, RoundPolicy):
             loop(played, source, score)
         return played, score
@@ -96,6 +101,8 @@ def prepared(job: Job, policy: Policy, runs: int) -> tuple[Job, dict[str, Any]]:
         "seed": job.seed,
         "engine": chosen.engine,
     }
+    if job.spec.logged is not None:
+        about["warm_start"] = {"plays": int(np.sum(job.spec.logged[1]))}
     return chosen, about
 
 

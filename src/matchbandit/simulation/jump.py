@@ -6,11 +6,12 @@ from matchbandit.plans import Tally
 from matchbandit.policies import PlannedPolicy
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import RewardSource
+from matchbandit.simulation.stops import Until, done
 
 
-def jump(policy: PlannedPolicy, source: RewardSource, score: Score) -> None:
-    """Play until the horizon, in whole sweeps; only a sweep with a checkpoint inside is played round by round."""
-    while not (score.finished or policy.done):
+def jump(policy: PlannedPolicy, source: RewardSource, score: Score, until: Until = done) -> None:
+    """Play to the horizon or an earlier end, in whole sweeps; round by round only where a checkpoint lies inside one."""
+    while not (score.finished or until(policy)):
         whole_sweeps = score.to_checkpoint // policy.current.length
         if whole_sweeps:
             _leap(policy, source, score, whole_sweeps)

@@ -3,6 +3,7 @@
 import multiprocessing
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
@@ -31,7 +32,10 @@ def each_run(play: Callable[[int], Outcome], runs: int, workers: int) -> Generat
         while open_parts:
             finished, open_parts = wait(open_parts, return_when=FIRST_COMPLETED)
             for part in finished:
-                yield from part.result()
+                outcomes, messages = part.result()
+                for message in messages:
+                    warnings.warn(message, stacklevel=2)
+                yield from outcomes
     except BaseException:
         for worker in set(multiprocessing.active_children()) - before:
             worker.terminate()
@@ -56,5 +60,9 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def _play_some(play: Callable[[int], Outcome], runs: Sequence[int]) -> list[tuple[int, Outcome]]:
-    return [(run, play(run)) for run in runs]
+def _play_some(play: Callable[[int], Outcome], runs: Sequence[int]) -> tuple[list[tuple[int, Outcome]], list[Warning]]:
+    """The outcomes of these runs, and what they warned of: it is the calling process that shows it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        outcomes = [(run, play(run)) for run in runs]
+    return outcomes, [warning.message for warning in caught if isinstance(warning.message, Warning)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.policies import PolicySpec
 from matchbandit.policies.catalogue import checked_horizon
 from matchbandit.problems import Family, Problem
-from matchbandit.results import Runs
+from matchbandit.results import Runs, Split
 from matchbandit.rewards import Counts, Floats
 from matchbandit.simulation.job import (
     Engine,
@@ -23,6 +23,7 @@ from matchbandit.simulation.job import (
     prepared,
     refuse_other_goal,
 )
+from matchbandit.simulation.stops import Stop, splits_of, stopping
 
 DEFAULT_CHECKPOINTS = 50
 
@@ -36,6 +37,7 @@ def simulate(
     seed: int = 0,
     engine: Engine = "auto",
     checkpoints: Iterable[int] | None = None,
+    stop: Stop | None = None,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Runs:
@@ -44,8 +46,9 @@ def simulate(
     A `Family` in place of a problem gives every run an instance of its own. The regret is read at the checkpoints:
     by default 50, log-spaced; or a list of rounds of yours; the horizon is always the last. Engines: "step" plays
     round by round; "jump" leaps from decision to decision (planned policies); "loop" is compiled (round policies);
-    "auto" picks the faster one. `workers` are processes; the numbers do not depend on them. `progress` is called with
-    the number of runs done and their total.
+    "auto" picks the faster one. `stop="first-split"` ends a run as soon as a cluster of the policy splits: `ended` says
+    when, and later checkpoints repeat the regret of that moment. `workers` are processes; the numbers do not depend on
+    them. `progress` is called with the number of runs done and their total.
 
     >>> from matchbandit.problems import Bipartite
     >>> done = simulate(Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=10**12, runs=3, seed=7)
@@ -55,29 +58,39 @@ def simulate(
     spec, runs, workers, seed = checked_call("simulate", problem, policy, runs, workers, seed)
     refuse_other_goal(spec, goal="regret", other_verb="identify")
     horizon = checked_horizon(horizon)
-    job = Job(problem, spec, _checkpoints(checkpoints, horizon), seed, engine, horizon)
+    job = Job(problem, spec, _checkpoints(checkpoints, horizon), seed, engine, horizon, stop)
     _, first = job.start(0)  # a misfit is reported before any work is done
+    stopping(stop, first)
     job, about = prepared(job, first, runs)
     about["horizon"] = horizon
+    if stop is not None:
+        about["stop"] = stop
     return gathered(_Scored(job), runs, workers, progress, partial(_collected, about, job.checkpoints))
+
+
+class _Outcome(NamedTuple):
+    regret: Floats
+    plays: Counts
+    ended: int
+    splits: list[Split]
 
 
 @dataclass(frozen=True)
 class _Scored:
-    """Plays a run and gives its regret and plays."""
+    """Plays a run and gives what came of it."""
 
     job: Job
 
-    def __call__(self, run: int) -> tuple[Floats, Counts]:
-        _, score = self.job.play(run)
-        return score.regret, score.plays
+    def __call__(self, run: int) -> _Outcome:
+        policy, score = self.job.play(run)
+        return _Outcome(score.regret, score.plays, score.round, splits_of(policy))
 
 
-def _collected(about: dict[str, Any], checkpoints: Counts, finished: dict[int, tuple[Floats, Counts]]) -> Runs:
+def _collected(about: dict[str, Any], checkpoints: Counts, finished: dict[int, _Outcome]) -> Runs:
     """The finished runs in the order of their numbers."""
     numbers = sorted(finished)
-    regret, plays = zip(*(finished[run] for run in numbers), strict=True)
-    return Runs(part_of(about, numbers), checkpoints, np.array(regret), np.array(plays))
+    regret, plays, ended, splits = zip(*(finished[run] for run in numbers), strict=True)
+    return Runs(part_of(about, numbers), checkpoints, np.array(regret), np.array(plays), np.array(ended), list(splits))
 
 
 def log_spaced(horizon: int, n: int = DEFAULT_CHECKPOINTS) -> Counts:

@@ -31,8 +31,9 @@ class Score:
 
     @property
     def regret(self) -> Floats:
-        """The regret at the checkpoints reached so far."""
-        return np.array(self._regret)
+        """The regret at the checkpoints; at those that a run did not live to see, its regret at the end."""
+        last = self.problem.regret_of_plays(self.plays, self.round, selection=self.selection)
+        return np.array(self._regret + [last] * (len(self.checkpoints) - len(self._regret)))
 
     def count(self, rounds: int, edges: Edges, counts: Counts | int) -> None:
         """Add rounds that do not go past the next checkpoint, with the plays that they made."""

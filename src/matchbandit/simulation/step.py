@@ -5,11 +5,12 @@ import numpy as np
 from matchbandit.policies import Policy
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import RewardSource
+from matchbandit.simulation.stops import Until, done
 
 
-def step(policy: Policy, source: RewardSource, score: Score) -> None:
-    """Play until the horizon, or until the policy is done."""
-    while not (score.finished or policy.done):
+def step(policy: Policy, source: RewardSource, score: Score, until: Until = done) -> None:
+    """Play until the horizon or an earlier end."""
+    while not (score.finished or until(policy)):
         pairs = policy.ask()
         edges = policy.graph.edges(pairs)
         policy.tell(pairs, source.sums(edges, np.ones(len(edges), dtype=np.int64)))

@@ -1,0 +1,41 @@
+"""When a run ends before its horizon."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.policies import Policy
+
+Stop = Literal["first-split"]
+Until = Callable[[Policy], bool]
+
+
+def done(policy: Policy) -> bool:
+    """Identification is finished."""
+    return policy.done
+
+
+def first_split(policy: Policy) -> bool:
+    """A cluster has split."""
+    return bool(splits_of(policy))
+
+
+def splits_of(policy: Policy) -> list[tuple[int, list[list[int]]]]:
+    """The splits of a policy's clusters so far; none if it has no clusters."""
+    return list(getattr(policy, "splits", []))
+
+
+_STOPS: dict[str, Until] = {"first-split": first_split}
+
+
+def stopping(stop: Stop | None, policy: Policy) -> Until:
+    """The condition that a stop names, if it makes sense for the policy."""
+    if stop is None:
+        return done
+    if stop not in _STOPS:
+        raise unknown("stop", stop, _STOPS)
+    if not hasattr(policy, "splits"):
+        raise MatchbanditError(
+            f"{policy.name} has no clusters that split; stop={stop!r} is for adaptive-matching and its kin."
+        )
+    return _STOPS[stop]
