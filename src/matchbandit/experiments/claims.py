@@ -35,15 +35,15 @@ def gap_claims(rows: Sequence[Row], study: str, where: str) -> list[Claim]:
     if unclear:
         below += f" (not at {', '.join(unclear)})"
     gain = ratio(rows, study, "rank1-elim", "pair-elim")
-    spread, other_spread = _spread(ours), _spread(theirs)
-    flat = spread <= FLAT < other_spread
+    wide, other_wide = spread(ours), spread(theirs)
+    flat = wide <= FLAT < other_wide
     return [
-        Claim(where, "Pair-Elim loses less than Rank1Elim", below, _verdict(sum(clear), len(clear))),
-        Claim(where, "the more so for large Δ", _rise(gain, "Δ"), _rising(gain)),
+        Claim(where, "Pair-Elim loses less than Rank1Elim", below, verdict(sum(clear), len(clear))),
+        Claim(where, "the more so for large Δ", rise(gain, "Δ"), rising(gain)),
         Claim(
             where,
             "Pair-Elim is flat in Δ, Rank1Elim grows",
-            f"largest / smallest mean: Pair-Elim {spread:.2f}, Rank1Elim {other_spread:.2f}",
+            f"largest / smallest mean: Pair-Elim {wide:.2f}, Rank1Elim {other_wide:.2f}",
             HOLDS if flat else FAILS,
         ),
     ]
@@ -52,7 +52,7 @@ def gap_claims(rows: Sequence[Row], study: str, where: str) -> list[Claim]:
 def u1_claims(rows: Sequence[Row], study: str, where: str) -> list[Claim]:
     """Claim 2: with the mean fixed, the advantage grows with u_1."""
     gain = ratio(rows, study, "rank1-elim", "pair-elim")
-    return [Claim(where, "the advantage grows with u1 − μ_U", _rise(gain, "u1"), _rising(gain))]
+    return [Claim(where, "the advantage grows with u1 − μ_U", rise(gain, "u1"), rising(gain))]
 
 
 def published_claim(rows: Sequence[Row], study: str, published: dict[str, Any], where: str) -> Claim:
@@ -65,7 +65,7 @@ def published_claim(rows: Sequence[Row], study: str, published: dict[str, Any], 
             inside += bool(ours.p5[at] <= mean <= ours.p95[at])
             total += 1
     measured = f"{inside} of {total} inside the 5–95 % range of our runs"
-    return Claim(where, "the published means come out", measured, _verdict(inside, total, enough=0.875))
+    return Claim(where, "the published means come out", measured, verdict(inside, total, enough=0.875))
 
 
 def _clearly_below(rows: Sequence[Row], study: str, x: float) -> bool:
@@ -75,7 +75,8 @@ def _clearly_below(rows: Sequence[Row], study: str, x: float) -> bool:
     return bool(saved.mean() > 2 * saved.std(ddof=1) / np.sqrt(len(saved))) if len(saved) > 1 else bool(saved[0] > 0)
 
 
-def _spread(of: Curve) -> float:
+def spread(of: Curve) -> float:
+    """The largest mean over the smallest."""
     return float(of.mean.max() / of.mean.min())
 
 
@@ -85,16 +86,19 @@ def _rank_correlation(of: Curve) -> float:
     return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1])
 
 
-def _rising(gain: Curve) -> str:
+def rising(gain: Curve) -> str:
+    """Does it rise along its axis?"""
     return HOLDS if _rank_correlation(gain) >= RISING else FAILS
 
 
-def _rise(gain: Curve, axis: str) -> str:
+def rise(gain: Curve, axis: str) -> str:
+    """In words, how a ratio changes along its axis."""
     return (
         f"ratio of mean regrets {gain.mean[0]:.2f} at {axis} = {gain.x[0]:g}, {gain.mean[-1]:.2f} at {gain.x[-1]:g}; "
         f"rank correlation {_rank_correlation(gain):.2f}"
     )
 
 
-def _verdict(good: int, total: int, enough: float = 1.0) -> str:
+def verdict(good: int, total: int, enough: float = 1.0) -> str:
+    """All, most, or too few."""
     return HOLDS if good >= enough * total else IN_PART if good > total / 2 else FAILS

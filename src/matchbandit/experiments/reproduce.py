@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.experiments import beyond
 from matchbandit.experiments.claims import Claim, gap_claims, published_claim, u1_claims
+from matchbandit.experiments.matching_claims import agreement_claim, mean_claims, size_claims
 from matchbandit.experiments.studies import STUDIES, run_study
 from matchbandit.figures import DRAWINGS, draw
 from matchbandit.figures import beyond as pictures_beyond
@@ -24,6 +25,9 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "u1-regret": ("over-u1",),
     "u1-ratio": ("over-u1",),
     "delta-ratio": ("over-gap", "over-gap-as-printed"),
+    "fig2": ("over-n",),
+    "fig3-top": ("over-mu",),
+    "fig3-bottom": ("over-mu",),
 }
 """The paper's figures, and the studies behind each."""
 
@@ -48,7 +52,7 @@ BEYOND: dict[str, Beyond] = {
     ),
 }
 
-DEFAULT_RUNS, ENOUGH_RUNS = 40, 20
+DEFAULT_RUNS, ENOUGH_RUNS = 100, 20
 Progress = Callable[[str, int, int], None]
 
 
@@ -141,6 +145,12 @@ def judge(rows: Sequence[Row], known: dict[str, Any], studies: Sequence[str]) ->
     if "over-u1" in studies:
         claims += u1_claims(rows, "over-u1", "u1-ratio")
         claims.append(published_claim(rows, "over-u1", known["over-u1"], "u1-regret"))
+    if "over-n" in studies:
+        claims += size_claims(rows, "over-n", "fig2")
+        claims.append(agreement_claim(rows, "over-n", known["over-n"], "fig2"))
+    if "over-mu" in studies:
+        claims += mean_claims(rows, "over-mu", in_time="fig3-top", over_mu="fig3-bottom")
+        claims.append(agreement_claim(rows, "over-mu", known["over-mu"], "fig3-bottom"))
     return claims
 
 

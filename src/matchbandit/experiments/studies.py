@@ -13,6 +13,7 @@ from matchbandit.results import Row, Runs, load_runs, rows_of
 from matchbandit.simulation import simulate
 
 PAIR_POLICIES = ("pair-elim", "rank1-elim")
+MATCHING_POLICIES = ("simple-adaptive-matching", "escb")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,14 @@ def _fixed_mean(u1: float) -> Family:
     return family("fixed-mean", n=8, u1=u1, mean=0.2)
 
 
+def _staircase(n: float) -> Family:
+    return family("staircase", n=int(n), gap=0.1)
+
+
+def _centred(mean: float) -> Family:
+    return family("centred", n=4, mean=mean, gap=0.1)
+
+
 _GAPS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
 
 STUDIES: dict[str, Study] = {
@@ -48,6 +57,8 @@ STUDIES: dict[str, Study] = {
         Study("over-time", (0.75,), _spiked, PAIR_POLICIES, 200_000, tuple(range(4000, 200_001, 4000))),
         Study("over-gap", _GAPS, _spiked, PAIR_POLICIES, 300_000),
         Study("over-gap-as-printed", _GAPS, _spiked, PAIR_POLICIES, 2_000_000),
+        Study("over-n", tuple(range(2, 12)), _staircase, MATCHING_POLICIES[:1], 200_000),
+        Study("over-mu", (0.5, 0.6, 0.7, 0.8), _centred, MATCHING_POLICIES, 200_000, tuple(range(4000, 200_001, 4000))),
         Study("over-u1", (0.4, 0.5, 0.6, 0.7, 0.8, 0.9), _fixed_mean, PAIR_POLICIES, 1_000_000),
     )
 }

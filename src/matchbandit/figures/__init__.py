@@ -2,6 +2,9 @@
 
 from matchbandit.figures import beyond
 from matchbandit.figures.drawing import draw
-from matchbandit.figures.pair_selection import DRAWINGS
+from matchbandit.figures.matching_selection import DRAWINGS as MATCHING_DRAWINGS
+from matchbandit.figures.pair_selection import DRAWINGS as PAIR_DRAWINGS
+
+DRAWINGS = {**PAIR_DRAWINGS, **MATCHING_DRAWINGS}
 
 __all__ = ["DRAWINGS", "beyond", "draw"]

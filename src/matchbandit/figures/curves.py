@@ -1,8 +1,7 @@
 """The numbers of a curve, before anything is drawn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -10,8 +9,7 @@ from matchbandit.results import Row
 from matchbandit.rewards import Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(NamedTuple):
     """A mean with its 5–95 % range, along an axis."""
 
     x: Floats
@@ -20,9 +18,11 @@ class Curve:
     p95: Floats
 
 
-def curve(rows: Sequence[Row], study: str, policy: str, *, along: Literal["x", "round"] = "x") -> Curve:
-    """Regret over the places of a study, at its last round; or over its rounds."""
-    chosen = [r for r in rows if (r.study, r.policy) == (study, policy)]
+def curve(
+    rows: Sequence[Row], study: str, policy: str, *, along: Literal["x", "round"] = "x", at: float | None = None
+) -> Curve:
+    """Regret over the places of a study, at its last round; or over its rounds, at one place if it has several."""
+    chosen = [r for r in rows if (r.study, r.policy) == (study, policy) and at in (None, r.x)]
     if along == "x":
         last = max(r.round for r in chosen)
         chosen = [r for r in chosen if r.round == last]

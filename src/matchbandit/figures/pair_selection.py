@@ -5,20 +5,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
-from matchbandit.figures.curves import Curve, curve, ratio
+from matchbandit.figures import marks
+from matchbandit.figures.curves import curve, ratio
+from matchbandit.figures.marks import STYLES, WHOLE, band, spread_of, words
 from matchbandit.results import Row
 
-STYLES = {"pair-elim": ("Pair-Elim", "#0072b2"), "rank1-elim": ("Rank1Elim", "#d55e00")}
-_PUBLISHED: dict[str, Any] = {
-    "fillstyle": "none",
-    "linestyle": "none",
-    "markersize": 5,
-    "capsize": 2.5,
-    "linewidth": 0.9,
-}
-_WHOLE = FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", "\u2009"))
+_POLICIES = [(policy, *STYLES[policy]) for policy in ("pair-elim", "rank1-elim")]
 
 Rows = Sequence[Row]
 Published = dict[str, Any]
@@ -26,42 +19,42 @@ Published = dict[str, Any]
 
 def _over_time(axes: Axes, rows: Rows, published: Published) -> None:
     known = published["over-time"]
-    for policy, (label, colour) in STYLES.items():
-        _band(axes, curve(rows, "over-time", policy, along="round"), label, colour)
+    for policy, label, colour in _POLICIES:
+        band(axes, curve(rows, "over-time", policy, along="round"), label, colour)
         axes.plot(known["x"], known[policy]["mean"], "o", color=colour, fillstyle="none", markersize=5)
         last, low, high = known["x"][-1], known[policy]["p5_last"], known[policy]["p95_last"]
-        _published(axes, [last], [known[policy]["mean"][-1]], [low], [high], label, colour)
-    axes.xaxis.set_major_formatter(_WHOLE)
-    _words(axes, "Figure 1, top: regret over time, Δ = 0.75, T = 2·10⁵", "round", "regret")
+        marks.published(axes, [last], [known[policy]["mean"][-1]], [low], [high], label, colour)
+    axes.xaxis.set_major_formatter(WHOLE)
+    words(axes, "Figure 1, top: regret over time, Δ = 0.75, T = 2·10⁵", "round", "regret")
 
 
 def _over_gap(axes: Axes, rows: Rows, published: Published) -> None:
     known = published["over-gap"]
-    for policy, (label, colour) in STYLES.items():
-        _band(axes, curve(rows, "over-gap", policy), f"{label}, T = 3·10⁵", colour)
+    for policy, label, colour in _POLICIES:
+        band(axes, curve(rows, "over-gap", policy), f"{label}, T = 3·10⁵", colour)
         printed = curve(rows, "over-gap-as-printed", policy)
         axes.plot(printed.x, printed.mean, ":", color=colour, linewidth=1, label=f"{label}, T = 2·10⁶ (as printed)")
-        _published(axes, known["x"], *_range(known[policy]), f"{label}", colour)
-    _words(axes, "Figure 1, bottom: regret over the gap, u₁ = 0.9", "gap parameter Δ", "regret")
+        marks.published(axes, known["x"], *spread_of(known[policy]), f"{label}", colour)
+    words(axes, "Figure 1, bottom: regret over the gap, u₁ = 0.9", "gap parameter Δ", "regret")
 
 
 def _over_u1(axes: Axes, rows: Rows, published: Published) -> None:
     known = published["over-u1"]
-    for policy, (label, colour) in STYLES.items():
-        _band(axes, curve(rows, "over-u1", policy), label, colour)
-        _published(axes, known["x"], *_range(known[policy]), label, colour)
-    _words(axes, "Appendix: regret over u₁, $\\mu_U$ = 0.2, T = 10⁶", "u₁", "regret")
+    for policy, label, colour in _POLICIES:
+        band(axes, curve(rows, "over-u1", policy), label, colour)
+        marks.published(axes, known["x"], *spread_of(known[policy]), label, colour)
+    words(axes, "Appendix: regret over u₁, $\\mu_U$ = 0.2, T = 10⁶", "u₁", "regret")
 
 
 def _u1_ratio(axes: Axes, rows: Rows, published: Published) -> None:
     _ratio(axes, rows, published, {"over-u1": ("T = 10⁶", "-")}, "over-u1")
-    _words(axes, "Appendix: how many times more Rank1Elim loses, $\\mu_U$ = 0.2", "u₁", "Rank1Elim / Pair-Elim")
+    words(axes, "Appendix: how many times more Rank1Elim loses, $\\mu_U$ = 0.2", "u₁", "Rank1Elim / Pair-Elim")
 
 
 def _gap_ratio(axes: Axes, rows: Rows, published: Published) -> None:
     studies = {"over-gap": ("T = 3·10⁵", "-"), "over-gap-as-printed": ("T = 2·10⁶ (as printed)", ":")}
     _ratio(axes, rows, published, studies, "over-gap")
-    _words(axes, "Appendix: how many times more Rank1Elim loses, u₁ = 0.9", "gap parameter Δ", "Rank1Elim / Pair-Elim")
+    words(axes, "Appendix: how many times more Rank1Elim loses, u₁ = 0.9", "gap parameter Δ", "Rank1Elim / Pair-Elim")
 
 
 DRAWINGS: dict[str, Callable[..., None]] = {
@@ -71,22 +64,6 @@ DRAWINGS: dict[str, Callable[..., None]] = {
     "u1-ratio": _u1_ratio,
     "delta-ratio": _gap_ratio,
 }
-
-
-def _band(axes: Axes, ours: Curve, label: str, colour: str) -> None:
-    axes.plot(ours.x, ours.mean, color=colour, linewidth=1.6, label=f"{label}: mean, 5–95 %")
-    axes.fill_between(ours.x, ours.p5, ours.p95, color=colour, alpha=0.15, linewidth=0)
-
-
-def _published(
-    axes: Axes, x: list[float], mean: list[float], low: list[float], high: list[float], label: str, colour: str
-) -> None:
-    spread = np.abs(np.array([low, high]) - np.array(mean))
-    axes.errorbar(x, mean, yerr=spread, fmt="o", color=colour, label=f"{label}: published", **_PUBLISHED)
-
-
-def _range(known: dict[str, list[float]]) -> tuple[list[float], list[float], list[float]]:
-    return known["mean"], known["p5"], known["p95"]
 
 
 def _ratio(axes: Axes, rows: Rows, published: Published, studies: dict[str, tuple[str, str]], over: str) -> None:
@@ -99,12 +76,3 @@ def _ratio(axes: Axes, rows: Rows, published: Published, studies: dict[str, tupl
     theirs = np.divide(known["rank1-elim"]["mean"], known["pair-elim"]["mean"])
     axes.plot(known["x"], theirs, "o", color="black", fillstyle="none", markersize=5, label="published")
     axes.axhline(1, color="grey", linewidth=0.8)
-
-
-def _words(axes: Axes, title: str, x: str, y: str) -> None:
-    axes.set_title(title, fontsize=10, loc="left")
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.set_ylim(bottom=0)
-    if y == "regret":
-        axes.yaxis.set_major_formatter(_WHOLE)

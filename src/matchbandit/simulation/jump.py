@@ -10,7 +10,7 @@ from matchbandit.simulation.stops import Until, done
 
 
 def jump(policy: PlannedPolicy, source: RewardSource, score: Score, until: Until = done) -> None:
-    """Play to the horizon or an earlier end, in whole sweeps; round by round only where a checkpoint lies inside one."""
+    """Play to the horizon or an earlier end in whole sweeps; only one with a checkpoint inside goes round by round."""
     while not (score.finished or until(policy)):
         whole_sweeps = score.to_checkpoint // policy.current.length
         if whole_sweeps:

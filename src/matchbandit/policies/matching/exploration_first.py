@@ -74,7 +74,8 @@ class ExplorationFirst(AdaptiveMatching):
 
 def _best_first(best: Any, n_items: int) -> list[list[int]]:
     """The best two, and the others if there are any."""
-    if not isinstance(best, Sequence | np.ndarray) or isinstance(best, str) or len(best) != 2:
-        raise MatchbanditError(f"best must name two players, for example (0, 1); got {best!r}.")
-    others = [item for item in range(n_items) if item not in list(best)]
-    return checked_clusters([list(best), others] if others else [list(best)], n_items)
+    listed = list(best) if isinstance(best, Sequence | np.ndarray) else []
+    others = [item for item in range(n_items) if item not in listed]
+    if len(listed) != 2 or len(others) != n_items - 2:
+        raise MatchbanditError(f"best must name two of the players 0 … {n_items - 1}, such as (0, 1); got {best!r}.")
+    return checked_clusters([listed, others] if others else [listed], n_items)
