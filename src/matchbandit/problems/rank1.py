@@ -96,7 +96,10 @@ class Problem(ABC):
         return self.value(self.best(selection))
 
     def regret(self, pairs: ArrayLike, *, selection: Selection) -> float:
-        """What one round that plays these pairs loses against the best pair or the best matching."""
+        """What one round that plays these pairs loses against the best pair or the best matching.
+
+        Of an odd number of players one sits out, and the best matching is that of the others.
+        """
         played = np.bincount(self.graph.edges(pairs), minlength=self.graph.n_pairs)
         return self.regret_of_plays(played, 1, selection=selection)
 
@@ -104,13 +107,18 @@ class Problem(ABC):
         """The regret of `rounds` rounds in which each pair was played so often.
 
         Pairs: the sum of plays × gaps, none of which is negative. Matchings: whole numbers are subtracted before
-        anything is multiplied, so that of 10^12 rounds only those that differ from the best can be rounded.
+        anything is multiplied, so that of 10^12 rounds only those that differ from the best can be rounded. Of an odd
+        number of players one sits out each round, and each round is compared with the best matching of the others.
         """
-        if selection == "pair":
-            return float((plays * (self.optimum("pair") - self.means)).sum())
-        missed = -plays
-        missed[self.graph.edges(self.best(selection))] += rounds
-        return float((missed * self.means).sum())
+        if selection == "matching":
+            return float(((self._best_plays(plays, rounds) - plays) * self.means).sum())
+        return float((plays * (self.optimum(selection) - self.means)).sum())
+
+    def _best_plays(self, plays: NDArray[np.int64], rounds: int) -> NDArray[np.int64]:
+        """How often the best matchings would have played each pair in the place of these plays."""
+        best = np.zeros_like(plays)
+        best[self.graph.edges(self.best_matching)] = rounds
+        return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +211,36 @@ class Monopartite(Problem):
     def best_matching(self) -> Pairs:
         """The two best together, then the next two; of an odd number the weakest sits out."""
         return sorted_pairing(self.u)
+
+    def _best_plays(self, plays: NDArray[np.int64], rounds: int) -> NDArray[np.int64]:
+        """How often the best matchings of those present would have played each pair.
+
+        Of an odd number, player i sat out rounds − Σ_j plays_ij times. Without the k-th strongest (from 0) those before
+        are paired as (0, 1), (2, 3), …, those behind as (1, 2), (3, 4), …, and with k odd its neighbours meet.
+        """
+        n = len(self.u)
+        if n % 2 == 0:
+            return super()._best_plays(plays, rounds)
+        ends = self.graph.pairs
+        sat_out = np.full(n, rounds, dtype=np.int64)
+        np.subtract.at(sat_out, ends[:, 0], plays)
+        np.subtract.at(sat_out, ends[:, 1], plays)
+        if (sat_out < 0).any() or plays.sum() != rounds * (n // 2):
+            raise MatchbanditError(
+                f"in each round of matchings all but one of {n} players play, in {n // 2} pairs; "
+                f"got {plays.sum()} pairs in {rounds} rounds. Give whole matchings, or take selection='pair'."
+            )
+        order = np.argsort(-self.u, kind="stable")
+        sat_out = sat_out[order]
+        so_far = np.cumsum(sat_out)
+        best = np.zeros_like(plays)
+        for first, second, times in (
+            (order[:-1:2], order[1::2], rounds - so_far[1::2]),
+            (order[1::2], order[2::2], so_far[:-1:2]),
+            (order[:-1:2], order[2::2], sat_out[1::2]),
+        ):
+            best[self.graph.edges(np.stack([first, second], axis=1))] = times
+        return best
 
     def tie(self, selection: Selection) -> tuple[str, int, int, float] | None:
         """Equal players on both sides of a border between pairs; equal partners are harmless."""
