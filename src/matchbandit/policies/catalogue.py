@@ -14,6 +14,7 @@ from matchbandit.policies.matching.cucb import Cucb
 from matchbandit.policies.matching.exploration_first import ExplorationFirst
 from matchbandit.policies.matching.matching_id import MatchingId
 from matchbandit.policies.matching.random_adaptive_matching import RandomAdaptiveMatching
+from matchbandit.policies.matching.rank1_identify import Rank1Identify
 from matchbandit.policies.matching.simple_adaptive_matching import SimpleAdaptiveMatching
 from matchbandit.policies.packing import unpack
 from matchbandit.policies.pair.kl_ucb import KlUcb
@@ -45,6 +46,7 @@ CATALOGUE: dict[str, type[Policy]] = {
     "track-and-stop": TrackAndStop,
     "cucb": Cucb,
     "rank1-thompson": Rank1Thompson,
+    "rank1-identify": Rank1Identify,
     "uniform": Uniform,
 }
 

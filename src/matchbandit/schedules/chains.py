@@ -6,7 +6,7 @@ of each cluster meets one of the next. Within a chain items are numbered through
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from math import lcm
 
@@ -105,12 +105,12 @@ class Chain:
     first_cells: tuple[int, ...]
     """The first cell that each cluster uses, and the number of all."""
 
-    @property
+    @cached_property
     def periods(self) -> list[int]:
         """Rounds of a whole period of each cluster."""
         return [hold * part.length for hold, part in zip(self.holds, self.parts, strict=True)]
 
-    @property
+    @cached_property
     def gains(self) -> list[int]:
         """How many samples that its cluster uses each item gets in a whole period: all but those as next."""
         lent = [part.length // part.size if part.lent_next[0] != NOBODY else 0 for part in self.parts]

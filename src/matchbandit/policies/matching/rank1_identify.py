@@ -1,0 +1,167 @@
+"""Rank-1 identification: the best matching from one fit of all strengths, certain at every border between its pairs."""
+
+from math import ceil, log
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchbandit.confidence import checked_delta
+from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.graphs import Edges, Pairs, Selection
+from matchbandit.plans import FixedSweeps, Tally
+from matchbandit.policies.base import Goal, Setting
+from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.policies.rank1_model import PRIOR_MEAN, Model, fisher, fitted
+from matchbandit.rewards import Counts, Floats
+from matchbandit.schedules import latin_design, round_robin
+from matchbandit.solvers import sorted_pairing
+
+Tour = NDArray[np.int64]
+"""Rounds of matchings, shape (rounds, pairs a round, 2)."""
+
+
+class Rank1Identify(PlannedPolicy):
+    """Identification that uses the product model: the practical choice, without a proof.
+
+    All results are fitted at once, as in rank1-thompson: strengths û with the full inverse of their information. The
+    answer is the sorted pairing of û. A border between two neighbouring pairs of it is as *certain* as the least of its
+    four cross pairs (a above b): (û_a − û_b)² / (2 Var(û_a − û_b)). It ends when every border is more certain than
+    log(4N (1 + log t) / δ), t rounds. Checks fall where the rounds have grown by the factor g.
+
+    Any sampling will do. Until the next check it repeats the tour which, by the fitted strengths, makes the least
+    certain border most certain, among: all meet all; the players beside the uncertain borders among themselves; the
+    same against the strongest others; and both for the least certain border alone. Who is not in it plays the neighbour
+    in the order. Ties and the first 4 (2N − 1) rounds go to all meet all.
+
+    Options: `delta` is δ, `growth` g of the rounds between checks.
+    """
+
+    name: ClassVar[str] = "rank1-identify"
+    summary: ClassVar[str] = "the best matching from one fit of all strengths: the practical choice"
+    reference: ClassVar[str] = "this library"
+    graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
+    selections: ClassVar[tuple[Selection, ...]] = ("matching",)
+    goals: ClassVar[tuple[Goal, ...]] = ("identification",)
+    warm_starts: ClassVar[bool] = True
+    remembered: ClassVar[tuple[str, ...]] = ("plays", "sums", "strengths", "certainty", "sampled")
+
+    def __init__(
+        self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, delta: float = 0.05
+    ) -> None:
+        """Nothing sampled."""
+        if not 1 < real_number("growth", growth) <= 1e6:
+            raise MatchbanditError(f"growth must lie between 1 and 10^6, and not be 1; got {growth!r}.")
+        super().__init__(setting, rng, growth=growth, delta=checked_delta(delta))
+        self.n = self.graph.shape[0]
+        self.plays, self.sums = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
+        self.strengths = np.full(self.n, PRIOR_MEAN)
+        self.certainty = np.zeros(self.n // 2 - 1)
+        """How certain each border is, from the best pair down."""
+        self.sampled = 0
+        """Rounds whose results are in the tables."""
+
+    @property
+    def done(self) -> bool:
+        """Is every border certain?"""
+        return bool((self.certainty > self._threshold()).all())
+
+    def plan(self) -> FixedSweeps:
+        """The most promising tour, until the rounds have grown by the factor g."""
+        tour = self._best_tour()
+        wait = (self.options["growth"] - 1) * self.sampled
+        edges = self.graph.edges(tour.reshape(-1, 2)).reshape(tour.shape[:2])
+        return FixedSweeps(edges=np.arange(self.graph.n_pairs), rounds=edges, limit=max(1, ceil(wait / len(tour))))
+
+    def learn(self, tally: Tally) -> None:
+        """Fit the strengths anew; how certain is every border?"""
+        self._book(np.arange(self.graph.n_pairs), tally.counts, tally.sums)
+        self.sampled += tally.sweeps * self.current.length
+        self._fit()
+
+    def recommend(self) -> Pairs:
+        """The sorted pairing of the fitted strengths."""
+        return sorted_pairing(self.strengths)
+
+    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        self._book(edges, counts, sums)
+        self.sampled += ceil(counts.sum() / self.round_size)
+        self._fit()
+
+    def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        i, j = self.graph.pairs[edges].T
+        for table, more in ((self.plays, counts), (self.sums, sums)):
+            table[i, j] += more
+            table[j, i] += more
+
+    def _fit(self) -> None:
+        law = self.setting.rewards.coins
+        self.strengths, covariance = fitted(self.plays, self.sums, law, start=self.strengths)
+        self.certainty = self._certainty(covariance)
+
+    def _threshold(self) -> float:
+        return log(2 * self.n * (1 + log(max(1, self.sampled))) / self.options["delta"])
+
+    def _certainty(self, covariance: Floats) -> Floats:
+        """The least certain of the four cross pairs, for every border."""
+        ranked = self._ranked().reshape(-1, 2)
+        above, below = np.repeat(ranked[:-1], 2, axis=1), np.tile(ranked[1:], 2)
+        spreads = covariance.diagonal()
+        variance = spreads[above] + spreads[below] - 2 * covariance[above, below]
+        certain = (self.strengths[above] - self.strengths[below]) ** 2 / (2 * variance)
+        return np.asarray(certain.min(axis=1, initial=np.inf), dtype=np.float64)
+
+    def _ranked(self) -> NDArray[np.int64]:
+        return np.argsort(-self.strengths, kind="stable")
+
+    def _best_tour(self) -> Tour:
+        """The tour after which the least certain border would be most certain, played until the next check."""
+        everyone = round_robin(self.n)
+        if self.done or self.sampled < 4 * len(everyone):
+            return everyone
+        rounds = (self.options["growth"] - 1) * self.sampled
+        tours = [everyone, *self._aimed()]
+        promised = [self._promised(tour, rounds / len(tour)) for tour in tours]
+        return tours[int(np.argmax(promised))]
+
+    def _promised(self, tour: Tour, times: float) -> float:
+        """How certain the least certain border would be after so many repetitions of a tour."""
+        played = self.graph.matrix(np.bincount(self.graph.edges(tour.reshape(-1, 2)), minlength=self.graph.n_pairs))
+        plays = self.plays + times * (played + played.T)
+        model = Model(plays, self.sums, self.strengths, np.array(self.setting.rewards.coins, dtype=np.float64))
+        return float(self._certainty(np.asarray(np.linalg.inv(fisher(model)), dtype=np.float64)).min())
+
+    def _aimed(self) -> list[Tour]:
+        """Tours around all uncertain borders, and around the least certain one."""
+        ranked, tours = self._ranked(), []
+        least = np.array([np.argmin(self.certainty)])
+        for borders in (np.flatnonzero(self.certainty <= self._threshold()), least):
+            beside = np.zeros(self.n, dtype=bool)
+            beside[2 * borders[:, None] + np.arange(4)] = True
+            players, others, size = ranked[beside], ranked[~beside], int(beside.sum())
+            tours.append(_with_rest(players[round_robin(size)], others))
+            if len(others) >= size:
+                i, j = np.moveaxis(latin_design(size, size), 2, 0)
+                tours.append(_with_rest(np.stack([players[i], others[j]], axis=2), others[size:]))
+        return tours
+
+    def _reasons(self) -> dict[str, Any]:
+        pairs = self.recommend().tolist()
+        return {
+            "threshold": self._threshold(),
+            "borders": [
+                {"between": pairs[k], "and": pairs[k + 1], "certainty": float(certainty)}
+                for k, certainty in enumerate(self.certainty)
+            ],
+            "players": [
+                {"player": i, "strength": float(u), "plays": int(self.plays[i].sum())}
+                for i, u in enumerate(self.strengths)
+            ],
+            "next_check": self._next_check(),
+        }
+
+
+def _with_rest(tour: Tour, rest: NDArray[np.int64]) -> Tour:
+    """The tour, with neighbours among the rest beside it in every round."""
+    pairs = rest.reshape(-1, 2)
+    return np.concatenate([tour, np.broadcast_to(pairs, (len(tour), *pairs.shape))], axis=1)
