@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.experiments import beyond
+from matchbandit.experiments import beyond, comparison
 from matchbandit.experiments.claims import Claim, gap_claims, published_claim, u1_claims
 from matchbandit.experiments.matching_claims import agreement_claim, mean_claims, size_claims
 from matchbandit.experiments.studies import STUDIES, run_study
 from matchbandit.figures import DRAWINGS, draw
 from matchbandit.figures import beyond as pictures_beyond
+from matchbandit.figures import comparison as pictures_of_comparison
 from matchbandit.figures.page import write_page
 from matchbandit.results import Row
 
@@ -50,6 +51,18 @@ BEYOND: dict[str, Beyond] = {
         pictures_beyond.certainty,
         2 * (len(beyond.SIZES) * len(beyond.RISKS) + len(beyond.BLIND_SIZES) * len(beyond.BLIND_RISKS)),
     ),
+    "comparison": Beyond(
+        comparison.comparison_rows,
+        comparison.comparison_claims,
+        pictures_of_comparison.comparison,
+        2 * len(comparison.THIRDS) * len(comparison.RATIOS),
+    ),
+    "evaluations": Beyond(
+        comparison.evaluation_rows,
+        comparison.evaluation_claims,
+        pictures_of_comparison.evaluations,
+        2 * len(comparison.SIZES),
+    ),
 }
 
 DEFAULT_RUNS, ENOUGH_RUNS = 100, 20
@@ -82,7 +95,7 @@ def reproduce(
 ) -> Reproduction:
     """Draw the paper's figures into the folder `out`, and judge its claims.
 
-    By default all of the paper's; those in `BEYOND` (windows, growth, certainty) by name.
+    By default all of the paper's; those in `BEYOND` (windows, growth, certainty, comparison, evaluations) by name.
 
     Every run plays an instance of its own, drawn from the seed; policies share their instances. Finished parts are
     kept in `out`, so that an interrupted call is continued by the next. `progress` is called with the name of the
