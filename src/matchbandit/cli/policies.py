@@ -21,6 +21,9 @@ def policies(as_json: Json = False) -> None:
             "rewards": "in [0, 1]" if kind.unit_rewards else "any",
             "needs_horizon": kind.needs_horizon,
             "engine": "loop" if issubclass(kind, RoundPolicy) else "jump",
+            "loops_up_to": kind.loops_up_to if issubclass(kind, RoundPolicy) else None,
+            "warm_start": kind.warm_starts,
+            "byes": kind.gives_byes,
             "options": kind.option_defaults(),
             "summary": kind.summary,
             "reference": kind.reference,
@@ -36,8 +39,11 @@ def policies(as_json: Json = False) -> None:
             " or ".join(entry["graphs"]),
             " or ".join(entry["goals"]),
             "rewards in [0, 1]" if entry["rewards"] != "any" else "any rewards",
+            entry["engine"] + (f" up to {entry['loops_up_to']}, else step" if entry["loops_up_to"] else ""),
+            *(["warm start"] if entry["warm_start"] else []),
+            *(["byes"] if entry["byes"] else []),
         )
-        typer.echo(f"{entry['name']:<16} {' · '.join(fits)}")
-        typer.echo(f"{'':<16} {entry['summary']} ({entry['reference']})")
+        typer.echo(f"{entry['name']:<25} {' · '.join(fits)}")
+        typer.echo(f"{'':<25} {entry['summary']} ({entry['reference']})")
         if entry["options"]:
-            typer.echo(f"{'':<16} " + "  ".join(f"{key}={as_typed(v)}" for key, v in entry["options"].items()))
+            typer.echo(f"{'':<25} " + "  ".join(f"{key}={as_typed(v)}" for key, v in entry["options"].items()))

@@ -45,6 +45,18 @@ def mean_claims(rows: Sequence[Row], study: str, *, in_time: str, over_mu: str) 
     ]
 
 
+def practical_claims(rows: Sequence[Row], study: str, where: str) -> list[Claim]:
+    """What this library claims itself: rank1-thompson loses far less than the paper's policies, at every μ."""
+    claims = []
+    for other, times in ((SAM, 25), ("escb", 50)):
+        gain = ratio(rows, study, other, "rank1-thompson")
+        ratios = ", ".join(f"{mean:.0f} at {x:g}" for x, mean in zip(gain.x, gain.mean, strict=True))
+        good = int((gain.mean >= times).sum())
+        words = f"{other} loses at least {times} times as much as rank1-thompson"
+        claims.append(Claim(where, words, f"times: {ratios}", verdict(good, len(gain.mean))))
+    return claims
+
+
 def agreement_claim(rows: Sequence[Row], study: str, known: dict[str, Any], where: str) -> Claim:
     """Do our means agree with the published ones, at every place?"""
     policies = [policy for policy in (SAM, "escb") if policy in known]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.experiments import beyond, comparison
 from matchbandit.experiments.claims import Claim, gap_claims, published_claim, u1_claims
-from matchbandit.experiments.matching_claims import agreement_claim, mean_claims, size_claims
+from matchbandit.experiments.matching_claims import agreement_claim, mean_claims, practical_claims, size_claims
 from matchbandit.experiments.studies import STUDIES, run_study
 from matchbandit.figures import DRAWINGS, draw
 from matchbandit.figures import beyond as pictures_beyond
@@ -31,6 +31,9 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "fig3-bottom": ("over-mu",),
 }
 """The paper's figures, and the studies behind each."""
+
+BY_NAME: dict[str, tuple[str, ...]] = {"practical": ("practical",)}
+"""Figures from studies that the paper does not have; drawn when they are named."""
 
 
 class Beyond(NamedTuple):
@@ -95,21 +98,22 @@ def reproduce(
 ) -> Reproduction:
     """Draw the paper's figures into the folder `out`, and judge its claims.
 
-    By default all of the paper's; those in `BEYOND` (windows, growth, certainty, comparison, evaluations) by name.
+    By default all of the paper's; those beyond it (practical, windows, growth, certainty, comparison, evaluations) by name.
 
     Every run plays an instance of its own, drawn from the seed; policies share their instances. Finished parts are
     kept in `out`, so that an interrupted call is continued by the next. `progress` is called with the name of the
     study at work, the runs done and their total.
     """
     figures = [figures] if isinstance(figures, str) else figures
+    from_studies = {**FIGURES, **BY_NAME}
     for name in figures:
-        if name not in (*FIGURES, *BEYOND):
-            raise unknown("figure", name, [*FIGURES, *BEYOND])
+        if name not in (*from_studies, *BEYOND):
+            raise unknown("figure", name, [*from_studies, *BEYOND])
     runs = whole_number("runs", runs, least=1)
     seed = whole_number("seed", seed, least=0)
     workers = whole_number("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
-    wanted = [name for name in FIGURES if not figures or name in figures]
-    needed = [study for study in STUDIES if any(study in FIGURES[name] for name in wanted)]
+    wanted = [name for name in from_studies if name in (figures or FIGURES)]
+    needed = [study for study in STUDIES if any(study in from_studies[name] for name in wanted)]
     folder = _folder(out)
     further = [name for name in BEYOND if name in figures]
     parts = sum(len(STUDIES[study].parts) for study in needed) + sum(BEYOND[name].parts for name in further)
@@ -164,6 +168,8 @@ def judge(rows: Sequence[Row], known: dict[str, Any], studies: Sequence[str]) ->
     if "over-mu" in studies:
         claims += mean_claims(rows, "over-mu", in_time="fig3-top", over_mu="fig3-bottom")
         claims.append(agreement_claim(rows, "over-mu", known["over-mu"], "fig3-bottom"))
+    if "practical" in studies:
+        claims += practical_claims(rows, "practical", "practical")
     return claims
 
 

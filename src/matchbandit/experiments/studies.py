@@ -14,6 +14,17 @@ from matchbandit.simulation import simulate
 
 PAIR_POLICIES = ("pair-elim", "rank1-elim")
 MATCHING_POLICIES = ("simple-adaptive-matching", "escb")
+PRACTICAL_POLICIES = (
+    "simple-adaptive-matching",
+    "random-adaptive-matching",
+    "escb",
+    "ols-ucb",
+    "cucb",
+    "cts-beta",
+    "cts-gaussian",
+    "unimodal-matching",
+    "rank1-thompson",
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,7 @@ STUDIES: dict[str, Study] = {
         Study("over-gap-as-printed", _GAPS, _spiked, PAIR_POLICIES, 2_000_000),
         Study("over-n", tuple(range(2, 12)), _staircase, MATCHING_POLICIES[:1], 200_000),
         Study("over-mu", (0.5, 0.6, 0.7, 0.8), _centred, MATCHING_POLICIES, 200_000, tuple(range(4000, 200_001, 4000))),
+        Study("practical", (0.5, 0.6, 0.7, 0.8), _centred, PRACTICAL_POLICIES, 200_000),
         Study("over-u1", (0.4, 0.5, 0.6, 0.7, 0.8, 0.9), _fixed_mean, PAIR_POLICIES, 1_000_000),
     )
 }

@@ -16,7 +16,7 @@ def draw(name: str, drawing: Callable[[Axes], None], folder: Path) -> Path:
     drawing(axes)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8 if len(axes.get_legend_handles_labels()[0]) < 8 else 6)
     path = folder / f"{name}.png"
     figure.savefig(path)
     figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None})

@@ -57,4 +57,22 @@ def _over_mu(axes: Axes, rows: Rows, published: Published) -> None:
     words(axes, "Figure 3, bottom: regret over μ, N = 4, gap 0.1, T = 2·10⁵", "μ, the mean strength", "regret")
 
 
-DRAWINGS: dict[str, Callable[..., None]] = {"fig2": _over_n, "fig3-top": _over_time, "fig3-bottom": _over_mu}
+def _practical(axes: Axes, rows: Rows, published: Published) -> None:
+    policies = list(dict.fromkeys(row.policy for row in rows if row.study == "practical"))
+    for number, policy in enumerate(policies):
+        ours = curve(rows, "practical", policy)
+        axes.plot(ours.x, ours.mean, "o-", color=f"C{number}", markersize=3, linewidth=1.2, label=policy)
+        axes.fill_between(ours.x, ours.p5, ours.p95, color=f"C{number}", alpha=0.1, linewidth=0)
+    axes.set_yscale("log")
+    axes.set_xticks(sorted({row.x for row in rows if row.study == "practical"}))
+    axes.set_title("All policies for matchings over μ, N = 4, gap 0.1, T = 2·10⁵", fontsize=10, loc="left")
+    axes.set_xlabel("μ, the mean strength")
+    axes.set_ylabel("regret: mean, 5–95 %")
+
+
+DRAWINGS: dict[str, Callable[..., None]] = {
+    "fig2": _over_n,
+    "fig3-top": _over_time,
+    "fig3-bottom": _over_mu,
+    "practical": _practical,
+}

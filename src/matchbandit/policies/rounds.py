@@ -36,6 +36,8 @@ class RoundPolicy(Policy):
     choose: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
     finished: ClassVar[Callable[..., bool]] = staticmethod(never)
+    loops_up_to: ClassVar[str | None] = None
+    """Beyond which size `choose` cannot be compiled, in words; None: it always can."""
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Start from fresh arrays."""

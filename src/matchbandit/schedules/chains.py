@@ -139,6 +139,15 @@ class Chain:
                 cells.append(np.array([self.first_cells[k] + within + a * self.sizes[k] + b]))
         return np.concatenate(cells)
 
+    def met(self, start: int, stop: int) -> Numbers:
+        """How often each cell comes up in the rounds from `start` up to but not including `stop`.
+
+        >>> chain((1, 2, 1)).met(0, 4).tolist()
+        [0, 2, 2, 2, 2]
+        """
+        ends = np.array([start, stop])
+        return np.concatenate([np.diff(self.meetings(k, ends), axis=0)[0] for k in range(len(self.sizes))])
+
     def meetings(self, cluster: int, rounds: Numbers) -> Numbers:
         """How often the cells that a cluster uses come up in the first n rounds, for each n in `rounds`."""
         part, hold = self.parts[cluster], self.holds[cluster]

@@ -141,6 +141,7 @@ class AdditivePolicy(IndexPolicy):
     """
 
     weigh: ClassVar[Callable[..., None]]
+    loops_up_to: ClassVar[str | None] = f"{MOST_MATCHINGS} matchings (10 players)"
 
     @property
     def compiled(self) -> bool:
