@@ -1,5 +1,6 @@
 """What verbs share: options, tables, progress."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ Workers = Annotated[str | None, typer.Option(help="Processes; by default one for
 
 def as_typed(value: Any) -> str:
     """An option's value as it would be typed."""
+    if isinstance(value, list | tuple):
+        return json.dumps(value).replace(" ", "")
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 

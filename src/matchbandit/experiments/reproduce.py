@@ -98,7 +98,8 @@ def reproduce(
 ) -> Reproduction:
     """Draw the paper's figures into the folder `out`, and judge its claims.
 
-    By default all of the paper's; those beyond it (practical, windows, growth, certainty, comparison, evaluations) by name.
+    By default all of the paper's; by name also those beyond it: practical, windows, growth, certainty, comparison,
+    evaluations.
 
     Every run plays an instance of its own, drawn from the seed; policies share their instances. Finished parts are
     kept in `out`, so that an interrupted call is continued by the next. `progress` is called with the name of the

@@ -188,6 +188,7 @@ class TrackAndStop(RoundPolicy):
     summary: ClassVar[str] = "the best pair with certainty, in optimal proportions, blind to the structure"
     reference: ClassVar[str] = "Garivier & Kaufmann 2016"
     selections: ClassVar[tuple[Selection, ...]] = ("pair",)
+    warm_starts: ClassVar[bool] = True
     goals: ClassVar[tuple[Goal, ...]] = ("identification",)
     arrays_type = Arrays
     choose = staticmethod(choose)
