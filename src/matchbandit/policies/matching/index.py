@@ -32,8 +32,6 @@ class Arrays(NamedTuple):
 @njit(cache=True)
 def open_round(arrays: Arrays, edges: Edges) -> bool:
     """Write down the first opening round that has an unplayed pair; False if every pair has been played."""
-    if arrays.total[0] > 2 * arrays.opening.size:  # far beyond: spare the search
-        return False
     for r in range(len(arrays.opening)):
         for edge in arrays.opening[r]:
             if arrays.plays[edge] == 0:
