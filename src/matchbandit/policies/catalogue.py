@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.policies.base import Policy, Setting, refuse_damage
+from matchbandit.policies.matching.clucb import Clucb
+from matchbandit.policies.matching.cts_beta import CtsBeta
+from matchbandit.policies.matching.cts_gaussian import CtsGaussian
 from matchbandit.policies.matching.cucb import Cucb
 from matchbandit.policies.packing import unpack
 from matchbandit.policies.pair.kl_ucb import KlUcb
@@ -34,6 +37,9 @@ CATALOGUE: dict[str, type[Policy]] = {
     "kl-ucb": KlUcb,
     "track-and-stop": TrackAndStop,
     "cucb": Cucb,
+    "cts-beta": CtsBeta,
+    "cts-gaussian": CtsGaussian,
+    "clucb": Clucb,
     "rank1-thompson": Rank1Thompson,
     "uniform": Uniform,
 }
