@@ -203,6 +203,16 @@ def test_asking_whether_it_is_done_changes_nothing():
     assert curious.state() == calm.state()
 
 
+def test_a_state_is_loaded_without_what_was_decided_before():
+    # The least played pair is another, the number of rounds the same.
+    graph, spec = mb.bipartite(2, 2), mb.policy("clucb")
+    one, other = (spec.warm_start(graph.pairs, n, [1, 1, 1, 1]).build(graph) for n in ([9, 8, 5, 7], [5, 8, 9, 7]))
+    assert not one.done
+    assert not other.done  # it has decided on (0, 0)
+    other.load(one.state())
+    assert other.ask().tolist() == one.ask().tolist() == [[1, 0]]
+
+
 def test_finding_and_choosing_decide_once(monkeypatch):
     graph, calls = mb.monopartite(12), []
     policy = mb.policy("clucb", selection="pair").build(graph, rewards=mb.Gaussian(0.5))
