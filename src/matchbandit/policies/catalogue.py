@@ -10,6 +10,9 @@ from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.policies.base import Policy, Setting, refuse_damage
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
+from matchbandit.policies.matching.clucb import Clucb
+from matchbandit.policies.matching.cts_beta import CtsBeta
+from matchbandit.policies.matching.cts_gaussian import CtsGaussian
 from matchbandit.policies.matching.cucb import Cucb
 from matchbandit.policies.matching.exploration_first import ExplorationFirst
 from matchbandit.policies.matching.matching_id import MatchingId
@@ -45,6 +48,9 @@ CATALOGUE: dict[str, type[Policy]] = {
     "kl-ucb": KlUcb,
     "track-and-stop": TrackAndStop,
     "cucb": Cucb,
+    "cts-beta": CtsBeta,
+    "cts-gaussian": CtsGaussian,
+    "clucb": Clucb,
     "rank1-thompson": Rank1Thompson,
     "rank1-identify": Rank1Identify,
     "uniform": Uniform,

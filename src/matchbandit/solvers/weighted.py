@@ -1,5 +1,8 @@
 """The best matching for given weights of the pairs."""
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -33,11 +36,17 @@ def _blossom(graph: Graph, weights: Floats) -> Edges:
     import rustworkx as rx  # noqa: PLC0415  # only large graphs of players need it
 
     largest = float(np.abs(weights).max()) or 1.0
-    whole = np.rint(weights * (_SCALE / largest)).astype(np.int64)
-    players = rx.PyGraph(multigraph=False)
-    players.add_nodes_from(range(graph.shape[0]))
-    players.extend_from_weighted_edge_list(
-        list(zip(graph.pairs[:, 0].tolist(), graph.pairs[:, 1].tolist(), whole.tolist(), strict=True))
-    )
-    matched = rx.max_weight_matching(players, max_cardinality=True, weight_fn=int)
+    whole = np.rint(weights * (_SCALE / largest)).astype(np.int64).tolist()
+    matched = rx.max_weight_matching(_numbered(graph), max_cardinality=True, weight_fn=whole.__getitem__)
     return np.sort(graph.edges(np.array(sorted(matched))))
+
+
+@lru_cache(maxsize=64)
+def _numbered(graph: Graph) -> Any:
+    """The graph as the blossom solver takes it, each edge with its number, built once: a call looks weights up."""
+    import rustworkx as rx  # noqa: PLC0415
+
+    players = rx.PyGraph()
+    players.add_nodes_from(range(graph.shape[0]))
+    players.add_edges_from([(i, j, edge) for edge, (i, j) in enumerate(graph.pairs.tolist())])
+    return players

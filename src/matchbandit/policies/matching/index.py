@@ -30,10 +30,8 @@ class Arrays(NamedTuple):
 
 
 @njit(cache=True)
-def open_round(arrays: Arrays, edges: Edges) -> bool:
+def open_round(arrays: Any, edges: Edges) -> bool:
     """Write down the first opening round that has an unplayed pair; False if every pair has been played."""
-    if arrays.total[0] > 2 * arrays.opening.size:  # far beyond: spare the search
-        return False
     for r in range(len(arrays.opening)):
         for edge in arrays.opening[r]:
             if arrays.plays[edge] == 0:
@@ -62,7 +60,7 @@ def heaviest(matchings: Edges, weights: Floats, edges: Edges) -> None:
 
 
 @njit(cache=True)
-def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
+def update(arrays: Any, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays and rewards."""
     for k in range(len(edges)):
         arrays.plays[edges[k]] += 1
@@ -75,8 +73,8 @@ class IndexPolicy(RoundPolicy):
 
     selections: ClassVar[tuple[Selection, ...]] = ("matching",)
     warm_starts: ClassVar[bool] = True
-    arrays_type = Arrays
-    update = staticmethod(update)
+    arrays_type: ClassVar[type[tuple[Any, ...]]] = Arrays
+    update: ClassVar[Callable[..., None]] = staticmethod(update)
 
     @property
     def enumerates(self) -> bool:
