@@ -15,7 +15,10 @@ from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, co
 
 
 class Arrays(NamedTuple):
-    """What an index policy remembers; plays and sums by edge."""
+    """What an index policy remembers; plays and sums by edge.
+
+    A policy that remembers more has a NamedTuple of its own that begins with these, and shares the functions below.
+    """
 
     plays: Counts
     sums: Floats
@@ -30,9 +33,9 @@ class Arrays(NamedTuple):
 
 
 @njit(cache=True)
-def open_round(arrays: Arrays, edges: Edges) -> bool:
+def open_round(arrays: Any, edges: Edges) -> bool:
     """Write down the first opening round that has an unplayed pair; False if every pair has been played."""
-    if arrays.total[0] > 2 * arrays.opening.size:  # far beyond: spare the search
+    if arrays.plays.min() > 0:
         return False
     for r in range(len(arrays.opening)):
         for edge in arrays.opening[r]:
@@ -43,7 +46,7 @@ def open_round(arrays: Arrays, edges: Edges) -> bool:
 
 
 @njit(cache=True)
-def clock(arrays: Arrays) -> int:
+def clock(arrays: Any) -> int:
     """t, the number of this round: from 1, and by plays, so that it goes on after a warm start."""
     return int(arrays.total[0] // arrays.opening.shape[1] + 1)
 
@@ -62,7 +65,7 @@ def heaviest(matchings: Edges, weights: Floats, edges: Edges) -> None:
 
 
 @njit(cache=True)
-def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
+def update(arrays: Any, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays and rewards."""
     for k in range(len(edges)):
         arrays.plays[edges[k]] += 1
@@ -75,8 +78,8 @@ class IndexPolicy(RoundPolicy):
 
     selections: ClassVar[tuple[Selection, ...]] = ("matching",)
     warm_starts: ClassVar[bool] = True
-    arrays_type = Arrays
-    update = staticmethod(update)
+    arrays_type: ClassVar[type[tuple[Any, ...]]] = Arrays
+    update: ClassVar[Callable[..., None]] = staticmethod(update)
 
     @property
     def enumerates(self) -> bool:
@@ -87,7 +90,7 @@ class IndexPolicy(RoundPolicy):
         """What the index needs besides plays and sums."""
         return []
 
-    def start(self) -> Arrays:
+    def start(self) -> Any:
         """No plays."""
         size = self.graph.matching_size
         return Arrays(
@@ -161,7 +164,7 @@ class AdditivePolicy(IndexPolicy):
 class EnumeratingPolicy(IndexPolicy):
     """The index of a matching is no sum over its pairs: every matching has to be looked at."""
 
-    def start(self) -> Arrays:
+    def start(self) -> Any:
         """No plays; graphs with too many matchings are refused."""
         if not self.enumerates:
             raise MatchbanditError(
