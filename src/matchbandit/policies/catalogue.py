@@ -10,6 +10,8 @@ from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.policies.base import Policy, Setting, refuse_damage
 from matchbandit.policies.matching.cucb import Cucb
+from matchbandit.policies.matching.escb import Escb
+from matchbandit.policies.matching.ols_ucb import OlsUcb
 from matchbandit.policies.packing import unpack
 from matchbandit.policies.pair.kl_ucb import KlUcb
 from matchbandit.policies.pair.pair_elim import PairElim
@@ -34,6 +36,8 @@ CATALOGUE: dict[str, type[Policy]] = {
     "kl-ucb": KlUcb,
     "track-and-stop": TrackAndStop,
     "cucb": Cucb,
+    "escb": Escb,
+    "ols-ucb": OlsUcb,
     "rank1-thompson": Rank1Thompson,
     "uniform": Uniform,
 }
