@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.policies.base import Policy, Setting, refuse_damage
+from matchbandit.policies.matching.aescb import Aescb
 from matchbandit.policies.matching.cucb import Cucb
 from matchbandit.policies.matching.escb import Escb
 from matchbandit.policies.matching.ols_ucb import OlsUcb
@@ -37,6 +38,7 @@ CATALOGUE: dict[str, type[Policy]] = {
     "track-and-stop": TrackAndStop,
     "cucb": Cucb,
     "escb": Escb,
+    "aescb": Aescb,
     "ols-ucb": OlsUcb,
     "rank1-thompson": Rank1Thompson,
     "uniform": Uniform,
