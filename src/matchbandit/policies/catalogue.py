@@ -13,6 +13,7 @@ from matchbandit.policies.matching.aescb import Aescb
 from matchbandit.policies.matching.cucb import Cucb
 from matchbandit.policies.matching.escb import Escb
 from matchbandit.policies.matching.ols_ucb import OlsUcb
+from matchbandit.policies.matching.unimodal_matching import UnimodalMatching
 from matchbandit.policies.packing import unpack
 from matchbandit.policies.pair.kl_ucb import KlUcb
 from matchbandit.policies.pair.pair_elim import PairElim
@@ -40,6 +41,7 @@ CATALOGUE: dict[str, type[Policy]] = {
     "escb": Escb,
     "aescb": Aescb,
     "ols-ucb": OlsUcb,
+    "unimodal-matching": UnimodalMatching,
     "rank1-thompson": Rank1Thompson,
     "uniform": Uniform,
 }
