@@ -10,15 +10,19 @@ from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.policies.base import Policy, Setting, refuse_damage
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
+from matchbandit.policies.matching.aescb import Aescb
 from matchbandit.policies.matching.clucb import Clucb
 from matchbandit.policies.matching.cts_beta import CtsBeta
 from matchbandit.policies.matching.cts_gaussian import CtsGaussian
 from matchbandit.policies.matching.cucb import Cucb
+from matchbandit.policies.matching.escb import Escb
 from matchbandit.policies.matching.exploration_first import ExplorationFirst
 from matchbandit.policies.matching.matching_id import MatchingId
+from matchbandit.policies.matching.ols_ucb import OlsUcb
 from matchbandit.policies.matching.random_adaptive_matching import RandomAdaptiveMatching
 from matchbandit.policies.matching.rank1_identify import Rank1Identify
 from matchbandit.policies.matching.simple_adaptive_matching import SimpleAdaptiveMatching
+from matchbandit.policies.matching.unimodal_matching import UnimodalMatching
 from matchbandit.policies.packing import unpack
 from matchbandit.policies.pair.kl_ucb import KlUcb
 from matchbandit.policies.pair.pair_elim import PairElim
@@ -51,6 +55,10 @@ CATALOGUE: dict[str, type[Policy]] = {
     "cts-beta": CtsBeta,
     "cts-gaussian": CtsGaussian,
     "clucb": Clucb,
+    "escb": Escb,
+    "aescb": Aescb,
+    "ols-ucb": OlsUcb,
+    "unimodal-matching": UnimodalMatching,
     "rank1-thompson": Rank1Thompson,
     "rank1-identify": Rank1Identify,
     "uniform": Uniform,

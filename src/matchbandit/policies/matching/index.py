@@ -15,7 +15,10 @@ from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, co
 
 
 class Arrays(NamedTuple):
-    """What an index policy remembers; plays and sums by edge."""
+    """What an index policy remembers; plays and sums by edge.
+
+    A policy that remembers more has a NamedTuple of its own that begins with these, and shares the functions below.
+    """
 
     plays: Counts
     sums: Floats
@@ -32,6 +35,8 @@ class Arrays(NamedTuple):
 @njit(cache=True)
 def open_round(arrays: Any, edges: Edges) -> bool:
     """Write down the first opening round that has an unplayed pair; False if every pair has been played."""
+    if arrays.plays.min() > 0:
+        return False
     for r in range(len(arrays.opening)):
         for edge in arrays.opening[r]:
             if arrays.plays[edge] == 0:
@@ -41,7 +46,7 @@ def open_round(arrays: Any, edges: Edges) -> bool:
 
 
 @njit(cache=True)
-def clock(arrays: Arrays) -> int:
+def clock(arrays: Any) -> int:
     """t, the number of this round: from 1, and by plays, so that it goes on after a warm start."""
     return int(arrays.total[0] // arrays.opening.shape[1] + 1)
 
@@ -85,7 +90,7 @@ class IndexPolicy(RoundPolicy):
         """What the index needs besides plays and sums."""
         return []
 
-    def start(self) -> Arrays:
+    def start(self) -> Any:
         """No plays."""
         size = self.graph.matching_size
         return Arrays(
@@ -160,7 +165,7 @@ class AdditivePolicy(IndexPolicy):
 class EnumeratingPolicy(IndexPolicy):
     """The index of a matching is no sum over its pairs: every matching has to be looked at."""
 
-    def start(self) -> Arrays:
+    def start(self) -> Any:
         """No plays; graphs with too many matchings are refused."""
         if not self.enumerates:
             raise MatchbanditError(

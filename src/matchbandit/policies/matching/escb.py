@@ -1,0 +1,135 @@
+"""ESCB: one confidence region for all pairs together, and the matching that is best somewhere in it."""
+
+from math import exp, log, sqrt
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.graphs import Edges
+from matchbandit.policies.base import Setting
+from matchbandit.policies.matching.index import Arrays, EnumeratingPolicy, clock, open_round
+from matchbandit.policies.matching.joint import TIE, first_greatest, growth, joint_bounds, log_log_weight, widest
+from matchbandit.rewards import Floats
+
+
+@njit(cache=True)
+def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
+    """Each pair once, then the matching with the greatest index (ties: the first)."""
+    if open_round(arrays, edges):
+        return
+    version, weight, variance = arrays.constants
+    f = growth(clock(arrays), weight)
+    if version == 1.0:
+        values = np.empty(len(arrays.matchings))
+        kl_values(arrays, f, values)
+        edges[:] = arrays.matchings[first_greatest(values)]
+    else:
+        widest(arrays, 2.0 * variance * f, edges)
+
+
+@njit(cache=True)
+def kl_values(arrays: Arrays, f: float, values: Floats) -> None:
+    """The ESCB-1 index of every matching that may be the best; of the others an upper bound that rules them out.
+
+    By Pinsker's inequality the index is at most Σ μ_e + sqrt(f/2 · Σ 1/n_e). The matching for which that is greatest
+    goes first; one whose bound does not reach the best index found so far needs no search.
+    """
+    joint_bounds(arrays, f / 2.0, values)
+    first = first_greatest(values)
+    values[first] = best = kl_index(arrays, arrays.matchings[first], f, -np.inf)
+    for k in range(len(values)):
+        if k != first and values[k] >= best - 2 * TIE:
+            values[k] = kl_index(arrays, arrays.matchings[k], f, best - 2 * TIE)
+            best = max(best, values[k])
+
+
+@njit(cache=True)
+def kl_index(arrays: Arrays, matching: Edges, f: float, floor: float) -> float:
+    """max{Σ q_e : Σ n_e kl(μ_e, q_e) ≤ f} over a matching; any upper bound of it, once one is below `floor`.
+
+    By duality it is the minimum over λ > 0 of D(λ) = Σ q_e(λ) + λ (f − F(λ)), where q_e(λ) maximises
+    q − λ n_e kl(μ_e, q) and F(λ) = Σ n_e kl(μ_e, q_e(λ)) falls with λ. D is convex with D′ = f − F, so that D is exact
+    to the square of the error of λ, and every D(λ) is an upper bound. Newton's method for log F = log f in log λ, with
+    bisection where it would leave what is known of λ.
+    """
+    spread, inverses = 0.0, 0.0
+    for edge in matching:
+        mean = arrays.sums[edge] / arrays.plays[edge]
+        spread += max(mean * (1.0 - mean), 0.01) / arrays.plays[edge]
+        inverses += 1.0 / arrays.plays[edge]
+    # Of log λ: as kl(μ, q) ≤ (q − μ)²/q(1 − q), F is at most Σ 1/(4 λ² n_e); at e^−700 every q that can grow is 1.
+    lowest, highest = -700.0, 0.5 * log(inverses / (4.0 * f)) + 1e-9
+    x = min(0.5 * log(spread / (2.0 * f)), highest)  # where it is if the rewards were Gaussian
+    least = np.inf
+    for _ in range(200):
+        lam = exp(x)
+        value, spent, slope = 0.0, 0.0, 0.0
+        for edge in matching:
+            n = arrays.plays[edge]
+            mean = arrays.sums[edge] / n
+            if mean >= 1.0:
+                value += 1.0
+                continue
+            a = lam * n
+            root = sqrt((1.0 - a) ** 2 + 4.0 * a * mean)
+            q = (1.0 - a + root) / 2.0 if a <= 1.0 else 2.0 * a * mean / (a - 1.0 + root)
+            if q > mean:
+                rest = 2.0 * a * (1.0 - mean) / (1.0 + a + root)  # 1 − q, without loss near 1
+                kl = (1.0 - mean) * log((1.0 - mean) / rest)
+                if mean > 0.0:
+                    kl += mean * log(mean / q)
+                spent += n * max(kl, 0.0)
+                slope -= n * (q - mean) / root
+            value += max(q, mean)
+        least = min(least, value + lam * (f - spent))
+        if least < floor or abs(spent - f) <= 1e-7 * f or highest - lowest < 1e-9:
+            break
+        if spent > f:
+            lowest = x
+        else:
+            highest = x
+        following = x - log(spent / f) * spent / slope if spent > 0.0 and slope < 0.0 else highest
+        x = following if lowest < following < highest else (lowest + highest) / 2.0
+    return least
+
+
+class Escb(EnumeratingPolicy):
+    """Combes et al. 2015 (ESCB).
+
+    Every pair once, in the rounds of a tour; then, in round t, the matching with the greatest index.
+
+    Version 2: Σ μ_e + sqrt(f/2 · Σ 1/n_e). For σ-sub-Gaussian rewards the radius is multiplied by 2σ.
+    Version 1: max{Σ q_e : Σ n_e kl(μ_e, q_e) ≤ f}, with the Bernoulli kl; valid for all rewards in [0, 1], and never
+    above the index of version 2 with σ = 1/2.
+
+    f = log t, as in the published experiments; the proofs have f = log t + 4 m log log t with m pairs a round.
+
+    Every matching is looked at: up to 10 players, or 1000 matchings of rows and columns.
+
+    Options: `version`, 1 or 2; `exploration`, "log" or "full".
+    """
+
+    name: ClassVar[str] = "escb"
+    summary: ClassVar[str] = "the matching with the greatest upper bound of its own"
+    reference: ClassVar[str] = "Combes et al. 2015"
+    choose = staticmethod(choose)
+
+    def __init__(
+        self, setting: Setting, rng: np.random.Generator, *, version: int = 2, exploration: str = "log"
+    ) -> None:
+        """Nothing played yet."""
+        version = whole_number("version", version, least=1, most=2)
+        law = setting.rewards
+        if version == 1 and (law.low < 0 or law.high > 1):
+            raise MatchbanditError(
+                f"escb with version 1 needs rewards in [0, 1]; the law {law.name} leaves them. "
+                f"Take version 2, or the law bernoulli or binomial."
+            )
+        super().__init__(setting, rng, version=version, exploration=exploration)
+
+    def constants(self) -> list[float]:
+        """The version, the weight of log log t, σ²."""
+        weight = log_log_weight(self.options["exploration"], self.graph.matching_size)
+        return [self.options["version"], weight, self.setting.rewards.sigma**2]

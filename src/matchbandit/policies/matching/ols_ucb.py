@@ -1,0 +1,49 @@
+"""OLS-UCB: one radius for a whole matching, for rewards that are independent."""
+
+from math import e, log
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.graphs import Edges
+from matchbandit.policies.base import Setting
+from matchbandit.policies.matching.index import Arrays, EnumeratingPolicy, clock, open_round
+from matchbandit.policies.matching.joint import growth, widest
+
+
+@njit(cache=True)
+def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
+    """Each pair once, then the matching with the greatest index (ties: the first)."""
+    if not open_round(arrays, edges):
+        scale, weight, offset = arrays.constants
+        widest(arrays, scale * (growth(clock(arrays), weight) + offset), edges)
+
+
+class OlsUcb(EnumeratingPolicy):
+    """Degenne & Perchet 2016 (OLS-UCB), for independent σ-sub-Gaussian rewards.
+
+    Every pair once, in the rounds of a tour; then, in round t, the matching with the greatest
+    Σ μ_e + sqrt(2 f σ² (1 + λ) Σ 1/n_e), f = log t + (m + 2) log log t + (m/2) log(1 + e/λ), with m pairs a round.
+
+    Every matching is looked at: up to 10 players, or 1000 matchings of rows and columns.
+
+    Options: `lam` is λ > 0; a small one has a small factor 1 + λ and a large constant in f.
+    """
+
+    name: ClassVar[str] = "ols-ucb"
+    summary: ClassVar[str] = "one radius for a whole matching, for independent rewards"
+    reference: ClassVar[str] = "Degenne & Perchet 2016"
+    choose = staticmethod(choose)
+
+    def __init__(self, setting: Setting, rng: np.random.Generator, *, lam: float = 1.0) -> None:
+        """Nothing played yet."""
+        if real_number("lam", lam) <= 0:
+            raise MatchbanditError(f"lam must be positive; got {lam!r}. 1 is usual.")
+        super().__init__(setting, rng, lam=float(lam))
+
+    def constants(self) -> list[float]:
+        """2σ² (1 + λ), the weight of log log t, and what f has besides."""
+        size, lam = self.graph.matching_size, self.options["lam"]
+        return [2 * self.setting.rewards.sigma**2 * (1 + lam), size + 2, size / 2 * log(1 + e / lam)]
