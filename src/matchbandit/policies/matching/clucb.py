@@ -9,7 +9,7 @@ from numba import njit
 from matchbandit.confidence import checked_delta
 from matchbandit.graphs import Edges, Selection
 from matchbandit.policies.base import Goal, Setting
-from matchbandit.policies.matching.index import IndexPolicy, heaviest, open_round
+from matchbandit.policies.matching.index import AdditivePolicy, IndexPolicy, heaviest, open_round
 from matchbandit.policies.matching.index import update as count
 from matchbandit.rewards import Counts, Floats
 from matchbandit.solvers import best_matching
@@ -156,6 +156,7 @@ class Clucb(IndexPolicy):
     answers: ClassVar[Selection | None] = "matching"
     goals: ClassVar[tuple[Goal, ...]] = ("identification",)
     arrays_type = Arrays
+    loops_up_to: ClassVar[str | None] = AdditivePolicy.loops_up_to
     choose = staticmethod(choose)
     update = staticmethod(update)
     finished = staticmethod(finished)
@@ -192,7 +193,7 @@ class Clucb(IndexPolicy):
         if self.selection == "pair":
             arrays = arrays._replace(opening=np.arange(self.graph.n_pairs)[:, None])
         return Arrays(
-            *arrays,
+            **arrays._asdict(),
             rounds=np.zeros(1, dtype=np.int64),
             best=np.zeros(self.graph.matching_size, dtype=np.int64),
             decision=np.full(3, -1, dtype=np.int64),

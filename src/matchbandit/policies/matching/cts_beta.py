@@ -63,7 +63,7 @@ class CtsBeta(AdditivePolicy):
         """Nothing played yet."""
         super().__init__(setting, rng)
 
-    def start(self) -> Arrays:
+    def start(self) -> Any:
         """No plays, and no opening."""
         return super().start()._replace(opening=np.zeros((0, self.round_size), dtype=np.int64))
 
