@@ -4,58 +4,51 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import kl
+from reference.tables import random_tables, symmetric
 
 import matchbandit as mb
+from matchbandit.policies.rank1_model import fisher, settle
 from matchbandit.policies.rank1_thompson import (
     Arrays,
     best_pair,
+    best_round,
     choose,
     draw_shift,
     draw_strengths,
-    fisher,
-    fit,
-    information,
+    model_of,
     renew,
+    sits_out,
+    strongest_first,
 )
 from matchbandit.simulation.job import Job
+from matchbandit.solvers import sorted_across, sorted_pairing
 
 COIN = (1.0, 0.0)
+CERTAIN = 1e12
+"""An information that leaves draws no room."""
+PAIRS, MATCHINGS = (mb.policy("rank1-thompson", selection=selection) for selection in ("pair", "matching"))
 graphs = pytest.mark.parametrize("graph", ["bipartite", "monopartite"])
 
 
 def arrays_of(C, X, graph, law=COIN, strengths=None):
     """The policy's arrays for tables of counts and sums, as the reference takes them."""
-    N, M = C.shape
-    n = N if graph == "monopartite" else N + M
-    plays, sums = np.zeros((n, n)), np.zeros((n, n))
-    offset = 0 if graph == "monopartite" else N
-    for i, j in np.argwhere(C > 0):
-        plays[i, j + offset] = plays[j + offset, i] = C[i, j]
-        sums[i, j + offset] = sums[j + offset, i] = X[i, j]
-    u = np.full(n, 0.6) if strengths is None else np.array(strengths, dtype=float)
-    ends = np.zeros((1, 2), dtype=np.int64)
-    return Arrays(plays, sums, np.zeros((n, n)), u, np.eye(n), ends, np.array([1, offset]), np.array(law))
+    plays, sums = symmetric(C, graph), symmetric(X, graph)
+    n, n_rows = len(plays), 0 if graph == "monopartite" else len(C)
+    return Arrays(
+        plays=plays,
+        sums=sums,
+        plays_then=np.zeros((n, n)),
+        strengths=np.full(n, 0.6) if strengths is None else np.array(strengths, dtype=float),
+        factor=np.eye(n),
+        ends=np.zeros((1, 2), dtype=np.int64),
+        flags=np.array([1, n_rows, 0]),
+        byes=np.zeros((2, 0), dtype=np.int64),
+        law=np.array(law),
+    )
 
 
-def random_tables(graph, rng, least=0, most=200, shape=(4, 3), weakest=0.1):
-    """Strengths, and counts and sums that they could have given."""
-    N, M = (shape[0], shape[0]) if graph == "monopartite" else shape
-    u = rng.uniform(weakest, 0.95, N)
-    v = u if graph == "monopartite" else rng.uniform(weakest, 0.95, M)
-    C = rng.integers(least, most + 1, (N, M))
-    C = np.triu(C, 1) if graph == "monopartite" else C
-    strengths = u if graph == "monopartite" else np.concatenate([u, v])
-    return strengths, C.astype(float), rng.binomial(C, np.outer(u, v)).astype(float)
-
-
-def settle(arrays):
-    for _ in range(3000):
-        before = arrays.strengths.copy()
-        fit(arrays)
-        if np.abs(arrays.strengths - before).max() < 1e-5:
-            return
-    raise AssertionError("the fit does not settle")
+def build(graph, seed=0, **options):
+    return mb.policy("rank1-thompson", **options).build(graph, seed=seed)
 
 
 def play(policy, reward_of, rounds):
@@ -67,135 +60,39 @@ def play(policy, reward_of, rounds):
     return played
 
 
-# Information
-
-
-def test_by_hand_information_after_n_plays():
-    # p̃ = (C p + 1)/(C + 2): after 2 plays at p = 0 it is 1/4, after 8 at p = 1/2 it is 1/2.
-    assert information(np.array(COIN), 2.0, 0.0) == pytest.approx(1 / (0.25 * 0.75))
-    assert information(np.array(COIN), 8.0, 0.5) == pytest.approx(4.0)
-    # Four coins to a reward: C = 8 after two plays, p̃ = 1/10, and four times as much.
-    assert information(np.array([4.0, 0.0]), 2.0, 0.0) == pytest.approx(4 / (0.1 * 0.9))
-    assert information(np.array([0.0, 0.5]), 2.0, 0.3) == pytest.approx(4.0)
-
-
-def test_early_failures_do_not_pass_for_certainty():
-    # w C at p = 0 after n failures is n (n + 2)²/(n + 1): about n², not n/(0.001 · 0.999), which is 3000 for n = 3.
-    for n in (1.0, 3.0, 10.0):
-        assert n * information(np.array(COIN), n, 0.0) == pytest.approx(n * (n + 2) ** 2 / (n + 1))
-
-
-@graphs
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 10**6), rows=st.integers(2, 5), columns=st.integers(1, 5), noise=st.sampled_from([0.0, 0.5]))
-def test_fisher_is_that_of_the_definition(graph, seed, rows, columns, noise):
-    rng = np.random.default_rng(seed)
-    strengths, C, X = random_tables(graph, rng, most=int(rng.choice([1, 5, 1000])), shape=(rows, columns))
-    strengths[rng.random(len(strengths)) < 0.2] = rng.choice([0.0, 1.0])
-    ours = fisher(arrays_of(C, X, graph, (0.0, noise) if noise else COIN, strengths))
-    law = ("gaussian", noise) if noise else "bernoulli"
-    if graph == "monopartite":
-        theirs = kl.fisher_rank1(C, strengths, graph=graph, law=law)
-    else:
-        theirs = kl.fisher_rank1(C, strengths[:rows], strengths[rows:], graph, law)
-    assert ours == pytest.approx(theirs, rel=1e-12)
-
-
-def test_a_reward_of_many_coins_tells_as_much_as_the_coins():
-    rng = np.random.default_rng(3)
-    strengths, C, X = random_tables("monopartite", rng)
-    of_five = fisher(arrays_of(C, X, "monopartite", (5.0, 0.0), strengths))
-    assert of_five == pytest.approx(fisher(arrays_of(5 * C, 5 * X, "monopartite", COIN, strengths)))
-
-
-# Fit
-
-
-def score(arrays):
-    """How far each strength is from solving Σ_j w_ij u_j (X_ij − C_ij u_i u_j) = 4 (u_i − 0.6), in strength."""
-    u = arrays.strengths
-    F = fisher(arrays).diagonal()
-    slope = 4.0 * (0.6 - u)
-    for i in range(len(u)):
-        for j in range(len(u)):
-            if arrays.plays[i, j]:
-                w = information(arrays.law, arrays.plays[i, j], u[i] * u[j])
-                slope[i] += w * u[j] * (arrays.sums[i, j] - arrays.plays[i, j] * u[i] * u[j])
-    return slope / F
-
-
-@graphs
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 10**6), most=st.sampled_from([2, 30, 1000]), law=st.sampled_from([COIN, (0.0, 0.5)]))
-def test_the_fit_solves_its_equations(graph, seed, most, law):
-    _, C, X = random_tables(graph, np.random.default_rng(seed), most=most)
-    arrays = arrays_of(C, X, graph, law)
-    settle(arrays)
-    u, missing = arrays.strengths, score(arrays)
-    assert ((u >= 0) & (u <= 1)).all()
-    inside = (u > 0) & (u < 1)
-    assert np.abs(missing[inside]).max(initial=0) < 3e-5
-    assert (missing[u == 1] > -3e-5).all()  # they would rather be larger still
-    assert (missing[u == 0] < 3e-5).all()
-
-
-@graphs
-@pytest.mark.parametrize("count", [10, 100, 1000, 10_000])
-def test_with_large_counts_the_fit_is_the_most_probable_one(graph, count):
-    # The weights hold p̃ in place of p, off by a share of 1/(C p) or less: so is the fit, with p ≥ 0.09. Between rows
-    # and columns only products are seen.
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        _, C, X = random_tables(graph, rng, least=count, most=count, weakest=0.3)
-        arrays, best = arrays_of(C, X, graph), kl.fit_rank1(C, X, graph, starts=3)
-        settle(arrays)
-        if graph == "monopartite":
-            off = arrays.strengths - best.u
-        else:
-            off = np.outer(arrays.strengths[:4], arrays.strengths[4:]) - np.outer(best.u, best.v)
-        assert np.abs(off).max() < 0.5 / count + 2e-5
-
-
-def test_a_gaussian_fit_is_the_most_probable_one():
-    rng = np.random.default_rng(4)
-    _, C, X = random_tables("monopartite", rng, least=5)
-    arrays, best = (
-        arrays_of(C, X, "monopartite", (0.0, 0.5)),
-        kl.fit_rank1(C, X, "monopartite", ("gaussian", 0.5), starts=3),
-    )
-    settle(arrays)
-    assert arrays.strengths == pytest.approx(best.u, abs=1e-4)
+# Posterior
 
 
 def test_by_hand_one_pair_without_plays_stays_at_the_prior():
     arrays = arrays_of(np.zeros((1, 1)), np.zeros((1, 1)), "bipartite")
     renew(arrays)
     assert arrays.strengths.tolist() == pytest.approx([0.6, 0.6])
-    assert arrays.spread == pytest.approx(np.eye(2) / 2)
+    assert arrays.factor == pytest.approx(np.eye(2) * 2)
 
 
+@pytest.mark.parametrize("selection", ["pair", "matching"])
 @pytest.mark.parametrize("seed", range(4))
-def test_in_the_midst_of_play_the_strengths_are_close_to_the_settled_fit(seed):
+def test_in_the_midst_of_play_the_strengths_are_close_to_the_settled_fit(seed, selection):
     rng = np.random.default_rng(seed)
-    problem = mb.Bipartite(rng.random(4), rng.random(5)) if seed % 2 else mb.Monopartite(rng.random(5))
-    policy, _ = Job(problem, mb.policy("rank1-thompson"), np.array([20_000]), seed, "loop", None).play(0)
-    arrays = policy._fitted()
-    warm, deviations = arrays.strengths.copy(), np.sqrt((arrays.spread**2).sum(axis=1))
-    for _ in range(30_000):
-        fit(arrays)
-    assert (np.abs(warm - arrays.strengths) < 0.3 * deviations).all()
+    problem = mb.Bipartite(rng.random(4), rng.random(5)) if seed % 2 else mb.Monopartite(rng.random(6))
+    spec = mb.policy("rank1-thompson", selection=selection)
+    policy, _ = Job(problem, spec, np.array([20_000]), seed, "loop", None).play(0)
+    model = policy._fitted()
+    warm, deviations = model.strengths.copy(), np.sqrt(np.linalg.inv(fisher(model)).diagonal())
+    settle(model)
+    assert (np.abs(warm - model.strengths) < 0.03 * deviations).all()
 
 
 # Draws
 
 
 @graphs
-def test_the_spread_is_a_root_of_the_full_inverse(graph):
+def test_the_factor_is_a_root_of_the_information(graph):
     for seed in range(10):
         _, C, X = random_tables(graph, np.random.default_rng(seed))
         arrays = arrays_of(C, X, graph)
         renew(arrays)
-        assert arrays.spread @ arrays.spread.T == pytest.approx(np.linalg.inv(fisher(arrays)), abs=1e-12)
+        assert arrays.factor @ arrays.factor.T == pytest.approx(fisher(arrays), rel=1e-10)
         assert (arrays.plays_then == arrays.plays).all()
         assert arrays.flags[0] == 0
 
@@ -240,7 +137,7 @@ def test_a_draw_that_falls_stays_above_0_and_one_that_rises_is_the_gaussian():
     _, C, X = random_tables("monopartite", np.random.default_rng(2))
     arrays = arrays_of(C, X, "monopartite")
     renew(arrays)
-    arrays.spread[:] *= 20  # far out
+    arrays.factor[:] /= 20  # far out
     for seed in range(50):
         shift = draw_shift(arrays, np.random.default_rng(seed))
         drawn = draw_strengths(arrays, np.random.default_rng(seed))
@@ -256,12 +153,12 @@ def test_with_all_strengths_0_there_is_no_scale_to_leave_alone():
 
 @pytest.mark.parametrize("graph", [mb.bipartite(3, 4), mb.bipartite(1, 3), mb.monopartite(2), mb.monopartite(5)])
 def test_the_two_strongest_are_played(graph):
-    policy, edges = mb.policy("rank1-thompson").build(graph), np.zeros(1, dtype=np.int64)
+    policy, edges = build(graph, selection="pair"), np.zeros(1, dtype=np.int64)
     n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
     for edge, (i, j) in enumerate(graph.pairs.tolist()):
         policy.arrays.strengths[:] = 0.1
         policy.arrays.strengths[[i, n_rows + j]] = 0.9
-        policy.arrays.spread[:] = 0.0
+        policy.arrays.factor[:] = CERTAIN * np.eye(len(policy.arrays.strengths))
         choose(policy.arrays, policy.rng, edges)
         assert edges[0] == edge
         assert best_pair(policy.arrays.strengths, n_rows) == (i, n_rows + j)
@@ -301,7 +198,7 @@ def test_by_hand_two_columns_one_of_which_always_wins():
 @pytest.mark.parametrize("graph", [mb.bipartite(3, 3), mb.monopartite(4), mb.bipartite(1, 4), mb.bipartite(4, 1)])
 def test_while_nothing_tells_the_pairs_apart_all_are_played(graph, reward):
     for seed in range(5):
-        policy = mb.policy("rank1-thompson").build(graph, seed=seed)
+        policy = build(graph, seed, selection="pair")
         played = play(policy, lambda i, j: reward, 400)
         assert set(played) == set(map(tuple, graph.pairs.tolist()))
         assert all(np.isfinite(part).all() for part in policy.arrays)
@@ -325,10 +222,10 @@ def test_while_nothing_tells_the_pairs_apart_all_are_played(graph, reward):
     ids=str,
 )
 def test_odd_problems_are_learnt_without_a_hitch(problem):
-    runs = mb.simulate(problem, "rank1-thompson", horizon=20_000, runs=3, seed=1, checkpoints=[10_000, 20_000])
+    runs = mb.simulate(problem, PAIRS, horizon=20_000, runs=3, seed=1, checkpoints=[10_000, 20_000])
     assert np.isfinite(runs.regret).all()
     assert (runs.final < 100).all()
-    policy, _ = Job(problem, mb.policy("rank1-thompson"), np.array([5000]), 2, "loop", None).play(0)
+    policy, _ = Job(problem, PAIRS, np.array([5000]), 2, "loop", None).play(0)
     assert all(np.isfinite(part).all() for part in policy.arrays)
     assert ((policy.arrays.strengths >= 0) & (policy.arrays.strengths <= 1)).all()
 
@@ -360,7 +257,7 @@ def test_the_last_half_of_the_rounds_adds_little_regret(law):
     ]
     regret = np.concatenate(
         [
-            mb.simulate(problem, "rank1-thompson", horizon=20_000, runs=4, seed=3, checkpoints=[10_000, 20_000]).regret
+            mb.simulate(problem, PAIRS, horizon=20_000, runs=4, seed=3, checkpoints=[10_000, 20_000]).regret
             for problem in problems
         ]
     )
@@ -373,7 +270,7 @@ def test_the_last_half_of_the_rounds_adds_little_regret(law):
 def test_two_players_among_players_worth_nothing_are_settled_on(u, law):
     # The others' rewards say nothing of how the two share their product; that must not matter for long.
     problem = mb.Monopartite(u, rewards=law)
-    runs = mb.simulate(problem, "rank1-thompson", horizon=40_000, runs=3, seed=1, checkpoints=[20_000, 40_000])
+    runs = mb.simulate(problem, PAIRS, horizon=40_000, runs=3, seed=1, checkpoints=[20_000, 40_000])
     assert (runs.regret[:, 1] - runs.regret[:, 0]).mean() < 0.3 * runs.final.mean()
 
 
@@ -398,9 +295,9 @@ def random_problem(seed):
 def test_on_random_instances_the_last_half_adds_little_regret():
     regret = np.array(
         [
-            mb.simulate(
-                random_problem(seed), "rank1-thompson", horizon=100_000, seed=seed, checkpoints=[50_000, 100_000]
-            ).regret[0]
+            mb.simulate(random_problem(seed), PAIRS, horizon=100_000, seed=seed, checkpoints=[50_000, 100_000]).regret[
+                0
+            ]
             for seed in range(100)
         ]
     )
@@ -411,12 +308,15 @@ def test_on_random_instances_the_last_half_adds_little_regret():
 
 
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Gaussian(0.5), mb.Binomial(3)], ids=str)
-@pytest.mark.parametrize("kind", ["bipartite", "monopartite"])
-def test_the_compiled_loop_plays_what_ask_and_tell_play(kind, law):
+@pytest.mark.parametrize("spec", [PAIRS, MATCHINGS], ids=lambda spec: spec.options["selection"])
+@pytest.mark.parametrize("kind", ["bipartite", "even", "odd"])
+def test_the_compiled_loop_plays_what_ask_and_tell_play(kind, spec, law):
     u = [0.9, 0.4, 0.3, 0.7]
-    problem = mb.Monopartite(u, rewards=law) if kind == "monopartite" else mb.Bipartite(u, [0.2, 0.8], rewards=law)
+    problem = mb.Bipartite(u, [0.2, 0.8], rewards=law)
+    if kind != "bipartite":
+        problem = mb.Monopartite(u if kind == "even" else [*u, 0.6], rewards=law)
     slow, fast = (
-        mb.simulate(problem, "rank1-thompson", horizon=800, runs=2, seed=4, engine=engine, checkpoints=range(1, 801))
+        mb.simulate(problem, spec, horizon=800, runs=2, seed=4, engine=engine, checkpoints=range(1, 801))
         for engine in ("step", "loop")
     )
     assert slow.regret.tolist() == fast.regret.tolist()
@@ -440,9 +340,229 @@ def test_a_restored_policy_has_the_same_future():
 
 
 def test_looking_at_it_changes_nothing():
-    policy = mb.policy("rank1-thompson").build(mb.monopartite(4), seed=1)
+    policy = build(mb.monopartite(4), seed=1, selection="pair")
     play(policy, lambda i, j: float(i == 0), 30)
     before = policy.state()
     policy.recommend()
     policy.explain()
     assert policy.state() == before
+
+
+# Matchings
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from([0.0, 0.2, 0.5]) | st.floats(0, 1), min_size=2, max_size=9), st.integers(1, 8))
+def test_the_best_round_is_the_sorted_pairing(strengths, n_rows):
+    drawn = np.array(strengths)
+    assert strongest_first(drawn).tolist() == sorted(range(len(drawn)), key=lambda i: (-drawn[i], i))
+    players, edges = mb.monopartite(len(drawn)), np.zeros(len(drawn) // 2, dtype=np.int64)
+    best_round(drawn, 0, -1, edges)
+    assert players.pairs[edges].tolist() == sorted_pairing(drawn).tolist()
+    if n_rows < len(drawn):
+        slots = mb.bipartite(n_rows, len(drawn) - n_rows)
+        edges = np.zeros(slots.matching_size, dtype=np.int64)
+        best_round(drawn, n_rows, -1, edges)
+        assert slots.pairs[edges].tolist() == sorted_across(drawn[:n_rows], drawn[n_rows:]).tolist()
+
+
+@pytest.mark.parametrize(("absent", "expected"), [(0, [[1, 3], [2, 4]]), (1, [[0, 3], [2, 4]]), (4, [[1, 3], [0, 2]])])
+def test_by_hand_those_present_are_paired(absent, expected):
+    edges = np.zeros(2, dtype=np.int64)
+    best_round(np.array([0.5, 0.9, 0.5, 0.6, 0.1]), 0, absent, edges)
+    assert mb.monopartite(5).pairs[edges].tolist() == expected
+
+
+def test_one_of_three_sits_out_and_the_others_meet():
+    edges = np.zeros(1, dtype=np.int64)
+    best_round(np.array([0.5, 0.9, 0.7]), 0, 1, edges)
+    assert mb.monopartite(3).pairs[edges].tolist() == [[0, 2]]
+
+
+def test_players_play_matchings_and_slots_pairs_unless_told_otherwise():
+    assert build(mb.monopartite(6)).ask().shape == build(mb.bipartite(3, 7), selection="matching").ask().shape == (3, 2)
+    assert build(mb.bipartite(3, 7)).ask().shape == build(mb.monopartite(6), selection="pair").ask().shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "graph", [mb.monopartite(4), mb.monopartite(5), mb.bipartite(3, 3), mb.bipartite(2, 4)], ids=str
+)
+def test_the_recommendation_is_the_best_matching_of_the_fitted_strengths(graph):
+    policy = build(graph, seed=3, selection="matching")
+    worth = np.array([0.9, 0.2, 0.6, 0.7, 0.4])
+    for _ in range(600):
+        pairs = policy.ask()
+        policy.tell(pairs, worth[pairs[:, 0]] * worth[pairs[:, 1]])
+    rows, columns = (worth[:size] for size in graph.shape)
+    best = mb.Bipartite(rows, columns) if graph.kind == "bipartite" else mb.Monopartite(rows)
+    assert policy.recommend().tolist() == best.best_matching.tolist()
+
+
+@pytest.mark.parametrize(
+    ("problem", "most"),
+    [
+        (mb.family("centred", n=4, mean=0.5, gap=0.1).draw(), 45),
+        (mb.family("centred", n=4, mean=0.8, gap=0.1).draw(), 25),
+        (mb.Monopartite([0.9, 0.9, 0.0, 0.0, 0.5, 0.5]), 60),
+        (mb.Monopartite([1.0, 1.0, 0.7, 0.7, 0.2, 0.2]), 60),
+        (mb.Monopartite([0.9, 0.7, 0.5, 0.3, 0.1]), 20),
+        (mb.Monopartite([0.6] * 6), 1e-9),
+        (mb.Bipartite([0.9, 0.5, 0.2], [0.8, 0.6, 0.1]), 50),
+        (mb.Bipartite([0.9, 0.5], [0.8, 0.6, 0.3, 0.1]), 60),
+        (mb.Bipartite([0.9, 0.5, 0.3, 0.1], [0.8, 0.4]), 60),
+        (mb.Monopartite([0.9, 0.8, 0.5, 0.3], rewards=mb.Gaussian(0.5)), 100),
+        (mb.Monopartite([0.9, 0.8, 0.5, 0.3], rewards=mb.Binomial(3)), 25),
+    ],
+    ids=str,
+)
+def test_matchings_are_learnt(problem, most):
+    runs = mb.simulate(problem, MATCHINGS, horizon=40_000, runs=6, seed=1, checkpoints=[20_000, 40_000])
+    assert runs.final.mean() < most
+    assert (runs.regret[:, 1] - runs.regret[:, 0]).mean() <= 0.3 * runs.final.mean() + 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mean", "most"), [(0.5, 48), (0.6, 49), (0.7, 36), (0.8, 27)])
+def test_on_the_papers_matchings_it_loses_a_fiftieth_of_what_others_do(mean, most):
+    players = mb.family("centred", n=4, mean=mean, gap=0.1)
+    assert mb.simulate(players, MATCHINGS, horizon=200_000, runs=100, seed=1, checkpoints=[200_000]).final.mean() < most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["even", "odd", "slots"])
+def test_on_random_matchings_the_last_half_adds_little_regret(kind):
+    regret = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        if kind == "slots":
+            problem = mb.Bipartite(rng.random(rng.integers(2, 9)), rng.random(rng.integers(2, 9)))
+        else:
+            problem = mb.Monopartite(rng.random(2 * rng.integers(2, 11) + (kind == "odd")))
+        runs = mb.simulate(problem, MATCHINGS, horizon=100_000, seed=seed, checkpoints=[50_000, 100_000])
+        regret.append(runs.regret[0])
+    halves = np.array(regret).sum(axis=0)
+    assert halves[1] - halves[0] < 0.3 * halves[1]
+
+
+def test_two_hundred_players_are_renewed_every_fourth_round():
+    policy, renewed_at = build(mb.monopartite(200), seed=1), []
+    for n in range(1, 14):
+        pairs = policy.ask()
+        if policy.arrays.plays_then.sum() == 200 * (n - 1) > 0:
+            renewed_at.append(n)
+        policy.tell(pairs, np.ones(100))
+    assert renewed_at == [5, 9, 13]
+
+
+# Byes
+
+
+def absent(policy):
+    return (set(range(policy.graph.shape[0])) - set(policy.ask().ravel().tolist())).pop()
+
+
+@pytest.mark.parametrize(
+    ("times", "last", "first"),
+    [
+        ([0, 0, 0], [0, 0, 0], 0),
+        ([1, 0, 0], [1, 0, 0], 1),
+        ([1, 1, 1], [1, 2, 3], 0),
+        ([1, 1, 1], [3, 1, 2], 1),
+        ([2, 1, 1], [1, 4, 3], 2),
+        ([2, 2, 1], [1, 3, 5], 2),
+    ],
+)
+def test_by_hand_who_sits_out(times, last, first):
+    assert sits_out(np.array([times, last])) == first
+
+
+def test_by_hand_five_players_sit_out_in_turn_also_after_a_restart():
+    policy, seen = build(mb.monopartite(5), seed=2), []
+    for number in range(13):
+        assert absent(policy) == absent(policy)  # asked twice: one bye
+        seen.append(absent(policy))
+        if number in (3, 7):
+            policy = mb.restore(json.loads(json.dumps(policy.state())))  # with the question open
+        policy.tell(policy.ask(), [np.nan, np.nan] if number == 4 else [1.0, np.nan] if number == 6 else [1.0, 0.0])
+        if number in (5, 8):
+            policy = mb.restore(json.loads(json.dumps(policy.state())))
+    assert seen == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2]
+    assert [player["byes"] for player in policy.explain()["players"]] == [3, 3, 3, 2, 2]
+    assert policy.arrays.byes[1].tolist() == [11, 12, 13, 9, 10]
+
+
+def test_who_had_more_byes_before_is_passed_over():
+    policy = build(mb.monopartite(3), seed=1)
+    policy.arrays.byes[:] = [[2, 0, 1], [3, 0, 2]]
+    seen = []
+    for _ in range(6):
+        seen.append(absent(policy))
+        policy.tell(policy.ask(), [1.0])
+    # First 1, who had none; then 1 and 2 have one each, 2 the earlier; then 1 again; then by the order of the last ones.
+    assert seen == [1, 2, 1, 0, 2, 1]
+
+
+def test_in_a_long_run_all_sit_out_equally_often():
+    policy, score = Job(mb.Monopartite([0.9, 0.5, 0.4]), MATCHINGS, np.array([999]), 1, "loop", None).play(0)
+    assert policy.arrays.byes[0].tolist() == [333, 333, 333]
+    assert score.plays.tolist() == [333, 333, 333]
+    assert score.regret.tolist() == [0.0]  # two who are present can only meet
+
+
+def test_only_an_odd_number_in_matchings_has_byes():
+    for graph, selection in (
+        (mb.monopartite(5), "pair"),
+        (mb.monopartite(4), "matching"),
+        (mb.bipartite(2, 3), "matching"),
+    ):
+        policy = build(graph, selection=selection)
+        policy.tell(policy.ask(), np.ones(policy.round_size))
+        assert not policy.arrays.byes.size
+        assert "byes" not in str(policy.explain())
+
+
+# Warm start
+
+
+@pytest.mark.parametrize("graph", [mb.bipartite(3, 4), mb.monopartite(5), mb.monopartite(6)], ids=str)
+@pytest.mark.parametrize("selection", ["pair", "matching"])
+def test_a_warm_start_is_worth_as_much_as_having_played(graph, selection):
+    policy, rng = build(graph, seed=1, selection=selection), np.random.default_rng(2)
+    counts, sums = np.zeros(graph.n_pairs), np.zeros(graph.n_pairs)
+    for _ in range(300):
+        pairs = policy.ask()
+        rewards = rng.binomial(1, 0.9 / (1 + pairs.sum(axis=1))).astype(float)
+        counts[graph.edges(pairs)] += 1
+        sums[graph.edges(pairs)] += rewards
+        policy.tell(pairs, rewards)
+    warm = mb.policy("rank1-thompson", selection=selection).warm_start(graph.pairs, counts, sums).build(graph, seed=5)
+    assert np.array_equal(warm.arrays.plays, policy.arrays.plays)
+    assert np.array_equal(warm.arrays.sums, policy.arrays.sums)
+    renew(policy.arrays)
+    settle(model_of(policy.arrays))
+    renew(policy.arrays)
+    assert np.abs(warm.arrays.strengths - policy.arrays.strengths).max() < 1e-6
+    assert warm.arrays.factor == pytest.approx(policy.arrays.factor, rel=1e-4, abs=1e-4)
+    assert warm.recommend().tolist() == policy.recommend().tolist()
+
+
+def test_logged_pairs_may_come_in_either_order_and_counts_may_be_huge():
+    n = 2**53
+    policy = mb.policy("rank1-thompson").warm_start([(1, 0), (2, 3)], [n, 10], [n / 2, 9]).build(mb.monopartite(4))
+    assert policy.arrays.plays[0, 1] == policy.arrays.plays[1, 0] == n
+    assert policy.arrays.sums[0, 1] == policy.arrays.sums[1, 0] == n / 2
+    assert policy.arrays.strengths[:2].prod() == pytest.approx(0.5)
+    for _ in range(20):
+        policy.tell(policy.ask(), [1.0, 0.0])
+    assert all(np.isfinite(part).all() for part in policy.arrays)
+
+
+def test_a_policy_that_was_told_the_truth_has_little_left_to_learn():
+    problem = mb.family("centred", n=4, mean=0.5, gap=0.1).draw()
+    counts = np.full(problem.graph.n_pairs, 20_000)
+    warm = MATCHINGS.warm_start(problem.graph.pairs, counts, counts * problem.means)
+    assert mb.simulate(problem, warm, horizon=20_000, runs=2, seed=1).final.max() < 3
+
+
+def test_the_whole_contract():
+    mb.check_policy("rank1-thompson")

@@ -43,6 +43,15 @@ def value_of(problem, pairs):
     return sum(mean_of(problem, i, j) for i, j in pairs)
 
 
+def in_its_place(problem, selection, pairs):
+    """Every round that could have been played instead: of an odd number of players the same one sits out."""
+    rounds = all_rounds(problem, selection)
+    if selection == "pair" or isinstance(problem, Bipartite):
+        return rounds
+    present = {item for pair in pairs for item in pair}
+    return [each for each in rounds if {item for pair in each for item in pair} == present]
+
+
 @selections
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(problem=problems)
@@ -68,7 +77,7 @@ def test_the_best_pair_is_the_first_of_the_best_matching(problem):
 def test_value_and_regret_of_any_round(problem, selection, data):
     rounds = all_rounds(problem, selection)
     pairs = data.draw(st.sampled_from(rounds))
-    most = max(value_of(problem, each) for each in rounds)
+    most = max(value_of(problem, each) for each in in_its_place(problem, selection, pairs))
     assert isclose(problem.value(pairs), value_of(problem, pairs), abs_tol=1e-12)
     assert isclose(problem.regret(pairs, selection=selection), most - value_of(problem, pairs), abs_tol=1e-12)
 
@@ -100,11 +109,57 @@ def test_however_many_the_rounds_no_digits_are_lost(problem, selection, rounds, 
     for pairs in others:
         plays[problem.graph.edges(pairs)] += 1
     means = [Fraction(float(mean)) for mean in problem.means]
-    missed = [-int(count) for count in plays]
-    for edge in best.tolist():
-        missed[edge] += rounds
-    exact = sum(count * mean for count, mean in zip(missed, means, strict=True))
+
+    def exact_value(pairs):
+        return sum(means[edge] for edge in problem.graph.edges(pairs).tolist())
+
+    def best_instead(pairs):
+        if selection == "pair" or problem.graph.kind == "bipartite" or len(problem.u) % 2 == 0:
+            return problem.best(selection)
+        order = sorted((item for pair in pairs for item in pair), key=lambda item: (-problem.u[item], item))
+        return [(order[k], order[k + 1]) for k in range(0, len(order), 2)]
+
+    exact = sum(exact_value(best_instead(pairs)) - exact_value(pairs) for pairs in others)
     assert isclose(problem.regret_of_plays(plays, rounds, selection=selection), float(exact), abs_tol=1e-13)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(
+    u=st.sampled_from([3, 5, 7]).flatmap(lambda n: st.lists(strength, min_size=n, max_size=n)), seed=st.integers(0, 99)
+)
+def test_of_an_odd_number_of_players_each_round_is_compared_with_the_best_of_those_present(u, seed):
+    problem, rng = Monopartite(u), np.random.default_rng(seed)
+    plays, expected = np.zeros(problem.graph.n_pairs, dtype=np.int64), 0.0
+    for _ in range(20):
+        present = rng.permutation(len(u))[1:]
+        pairs = present.reshape(-1, 2)
+        plays[problem.graph.edges(pairs)] += 1
+        best = max(
+            value_of(problem, np.reshape(order, (-1, 2)))
+            for order in (permutations(present.tolist()) if len(u) < 7 else [sorted(present, key=lambda i: -u[i])])
+        )
+        lost = best - value_of(problem, pairs)
+        assert isclose(problem.regret(pairs, selection="matching"), lost, abs_tol=1e-12)
+        expected += lost
+    assert isclose(problem.regret_of_plays(plays, 20, selection="matching"), expected, abs_tol=1e-11)
+
+
+def test_by_hand_of_five_players_one_sits_out():
+    five = Monopartite([0.9, 0.7, 0.5, 0.3, 0.1])
+    # Without the strongest 0.7·0.5 + 0.3·0.1 is best, without the second 0.9·0.5 + 0.3·0.1.
+    assert five.regret([(1, 2), (3, 4)], selection="matching") == 0
+    assert isclose(five.regret([(1, 3), (2, 4)], selection="matching"), 0.38 - 0.26)
+    assert isclose(five.regret([(0, 3), (2, 4)], selection="matching"), 0.48 - 0.32)
+    plays = np.zeros(10, dtype=np.int64)
+    for pairs, times in (([(1, 2), (3, 4)], 10**12), ([(0, 2), (3, 4)], 10**12), ([(0, 3), (2, 4)], 1)):
+        plays[five.graph.edges(pairs)] += times
+    assert isclose(five.regret_of_plays(plays, 2 * 10**12 + 1, selection="matching"), 0.16, abs_tol=1e-13)
+
+
+@pytest.mark.parametrize("pairs", [[(0, 1)], [(0, 1), (0, 2)], [(0, 1), (2, 3), (1, 4)]])
+def test_of_an_odd_number_only_whole_matchings_have_a_regret(pairs):
+    with pytest.raises(MatchbanditError, match=r"^in each round of matchings all but one of 5 players play"):
+        Monopartite([0.9, 0.7, 0.5, 0.3, 0.1]).regret(pairs, selection="matching")
 
 
 def test_huge_regrets_are_exact_where_the_strengths_are_exact():

@@ -1,5 +1,6 @@
 """The rank-1 model: the strengths of all items, fitted at once to what their pairs have paid."""
 
+from math import exp
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +11,11 @@ from matchbandit.rewards import Floats
 PRIOR_MEAN, PRIOR_PRECISION = 0.6, 4.0
 PASSES, CLOSE_ENOUGH = 20, 1e-5
 """Passes over the items in one fit, at most, and the largest move after which there is no other."""
-HALVINGS = 4
+HALVINGS = 6
 FITS, SETTLED = 200, 1e-10
 """Fits from scratch, at most, and the largest move after which there is no other."""
 FLOATS_SEE = 1e-12
-"""This share of the diagonal is added before F is factorised: next to 10^16 plays the prior alone would be rounded off."""
+"""The share of F's diagonal that is added before it is factorised: next to 10^16 plays the prior is rounded off."""
 
 
 class Model(NamedTuple):
@@ -77,7 +78,7 @@ def factor(F: Floats) -> Floats:
     """L with L Lᵀ = F, lower triangular; F is changed."""
     for i in range(len(F)):
         F[i, i] *= 1.0 + FLOATS_SEE
-    return np.linalg.cholesky(F)
+    return np.asarray(np.linalg.cholesky(F), dtype=np.float64)
 
 
 @njit(cache=True)
@@ -103,9 +104,10 @@ def backward(L: Floats, b: Floats) -> Floats:
 
 
 @njit(cache=True)
-def fit_each(model: Model) -> None:
-    """Newton steps on each item in turn, each kept in [0, 1], until they are small."""
+def fit_each(model: Model) -> float:
+    """Newton steps on each item in turn, each kept in [0, 1], until they are small; how far the last pass went."""
     plays, sums, u = model.plays, model.sums, model.strengths
+    moved = 0.0
     for _ in range(PASSES):
         moved = 0.0
         for i in range(len(u)):
@@ -121,14 +123,16 @@ def fit_each(model: Model) -> None:
             u[i] = fitted
         if moved < CLOSE_ENOUGH:
             break
+    return moved
 
 
 @njit(cache=True)
 def fit_all(model: Model) -> float:
-    """One Newton step F⁻¹ g on all items together; how far it moved the strengths.
+    """One Newton step δ = F⁻¹ g on all items together, u_i exp(δ_i/u_i); how far it moved the strengths.
 
     Two items that always meet each other creep along the curve of their known product when they move in turn, and never
-    arrive where the other pairs want them. Items held at 0 or 1 stay; a step that does not lessen gᵀ F⁻¹ g is halved.
+    arrive where the other pairs want them. Newton's step in log u follows that curve; one in u would leave it. Items
+    held at 0 or 1 stay; a step that does not lessen gᵀ F⁻¹ g is halved.
     """
     u = model.strengths
     g, F = pull(model), fisher(model)
@@ -143,7 +147,8 @@ def fit_all(model: Model) -> float:
     shift, start = backward(L, scaled), u.copy()
     for k in range(HALVINGS):
         for i in range(len(u)):
-            u[i] = min(max(start[i] + shift[i] / 2**k, 0.0), 1.0)
+            step = shift[i] / 2**k
+            u[i] = min(start[i] * exp(min(step / start[i], 1.0)) if start[i] > 0 else max(step, 0.0), 1.0)
         left = forward(L, pull(model) * free)
         if (left * left).sum() < (scaled * scaled).sum():
             return float(np.abs(u - start).max())
@@ -153,9 +158,8 @@ def fit_all(model: Model) -> float:
 
 @njit(cache=True)
 def fit(model: Model) -> float:
-    """Move the strengths towards the most probable ones: item by item, then all together; how far the last step went."""
-    fit_each(model)
-    return fit_all(model)
+    """Move the strengths towards the most probable ones, in turn and then all together; how far the last steps went."""
+    return max(fit_each(model), fit_all(model))
 
 
 @njit(cache=True)
@@ -176,7 +180,8 @@ def without_scale(strengths: Floats, n_rows: int, shift: Floats) -> Floats:
     length = (scale * scale).sum()
     if length == 0.0:
         return shift
-    return shift - scale * ((scale * shift).sum() / length)
+    along: float = (scale * shift).sum() / length
+    return shift - along * scale
 
 
 def covariance(L: Floats, strengths: Floats, n_rows: int) -> Floats:
