@@ -498,7 +498,7 @@ def test_who_had_more_byes_before_is_passed_over():
     for _ in range(6):
         seen.append(absent(policy))
         policy.tell(policy.ask(), [1.0])
-    # First 1, who had none; then 1 and 2 have one each, 2 the earlier; then 1 again; then by the order of the last ones.
+    # First 1, who had none; then 1 and 2 have one each, 2 the earlier; then 1 again; then by the order of the last.
     assert seen == [1, 2, 1, 0, 2, 1]
 
 
