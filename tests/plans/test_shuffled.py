@@ -105,7 +105,7 @@ def test_the_counts_of_a_long_leap_have_the_right_means_and_covariances(sizes):
     mean, covariance = moments(of)
     counts = drawn(of, n, runs, 3)
     off = (counts - n * mean) / np.sqrt(n)
-    # The counts are close to normal, whose products have the variance c_ii c_jj + c_ij²; a hair for cells that are sure.
+    # The counts are close to normal, so products have the variance c_ii c_jj + c_ij²; a hair for cells that are sure.
     variances = np.diag(covariance)
     errors = np.sqrt((np.outer(variances, variances) + covariance**2) / runs)
     assert (np.abs(off.mean(axis=0)) <= 4 * np.sqrt(variances / runs) + 1e-9).all()

@@ -1,6 +1,6 @@
 from collections import Counter
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import lcm
 
 import numpy as np
@@ -38,7 +38,7 @@ some_chains = pytest.mark.parametrize(
 def by_numbers(sizes):
     """The clusters of a chain, its items numbered through."""
     firsts = np.cumsum([0, *sizes])
-    return [list(range(a, b)) for a, b in zip(firsts[:-1], firsts[1:], strict=True)]
+    return [list(range(a, b)) for a, b in pairwise(firsts)]
 
 
 @lru_cache
