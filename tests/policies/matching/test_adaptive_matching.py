@@ -379,8 +379,17 @@ def test_an_odd_number_of_players_is_refused_by_name(name):
 def test_without_a_horizon_or_with_slots_they_are_refused_by_name(name):
     with pytest.raises(MatchbanditError, match=f"{name} needs to know its horizon"):
         mb.policy(name).build(mb.monopartite(4))
-    with pytest.raises(MatchbanditError, match=f"{name} plays on monopartite graphs"):
-        mb.policy(name).build(mb.bipartite(3, 4), horizon=100)
+    for shape in ((3, 4), (1, 4)):
+        with pytest.raises(MatchbanditError, match=f"{name} plays on monopartite graphs"):
+            mb.policy(name).build(mb.bipartite(*shape), horizon=100)
+
+
+@pytest.mark.parametrize("name", ["adaptive-matching", "simple-adaptive-matching", "random-adaptive-matching"])
+def test_slots_are_refused_before_any_clusters_are_looked_at(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(MatchbanditError, match=f"{name} plays on monopartite graphs"):
+            mb.policy(name, clusters=[[0], [1, 2, 3]]).build(mb.bipartite(2, 2), horizon=100)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -269,7 +269,6 @@ def test_it_ends_and_is_right(name):
 def test_it_is_wrong_with_probability_at_most_delta(name, delta):
     found = mb.identify(mb.Monopartite(INSTANCES[name]), mb.policy("matching-id", delta=delta), runs=500, seed=2)
     assert found.identified.all()
-    print(f"{name}, δ = {delta}: {(~found.correct).mean():.4f}, rounds {np.median(found.rounds):.3g}")  # noqa: T201
     assert (~found.correct).mean() <= delta
 
 
