@@ -166,6 +166,15 @@ def test_with_time_everyone_finds_the_own_place(name):
     assert score.regret[-1] <= at * problem.optimum("matching")
 
 
+def test_a_pair_across_two_clusters_is_booked_for_the_player_of_the_lower_one_alone():
+    # 0, 1, 2 above 3, periods of 3 rounds with two samples for each of the three: 19 = ceil(4 log 100), the first check,
+    # is reached after ten. Each pair of the three has met 10 times, and 3 has met each of them 10 times.
+    policy = build("adaptive-matching", 4, horizon=100, growth=1.0, clusters=[[0, 1, 2], [3]])
+    play(policy, 30, [1.0, 1.0, 1.0, 0.5])
+    assert policy.counts.tolist() == [[0, 10, 10, 0], [10, 0, 10, 0], [10, 10, 0, 0], [10, 10, 10, 0]]
+    assert policy.sums.tolist() == [[0, 10, 10, 0], [10, 0, 10, 0], [10, 10, 0, 0], [5, 5, 5, 0]]
+
+
 def test_the_rule_to_split_is_that_intervals_do_not_touch():
     policy = build("adaptive-matching", 4)
     players = np.arange(4)
@@ -238,7 +247,7 @@ def test_step_and_jump_have_the_same_law_with_random_rounds(shuffled, what):
 def test_step_and_jump_have_the_same_law_with_random_rounds_over_many_runs():
     problem = mb.Monopartite([0.9, 0.8, 0.8, 0.4, 0.3, 0.1])
     spec = mb.policy("random-adaptive-matching")
-    slow = mb.simulate(problem, spec, horizon=3000, runs=150, seed=21, engine="step", checkpoints=[800, 2001])
+    slow = mb.simulate(problem, spec, horizon=3000, runs=100, seed=21, engine="step", checkpoints=[800, 2001])
     fast = mb.simulate(problem, spec, horizon=3000, runs=1500, seed=22, engine="jump", checkpoints=[800, 2001])
     for at in range(3):
         assert ks_2samp(slow.regret[:, at], fast.regret[:, at]).pvalue > 1e-3
