@@ -167,7 +167,7 @@ def test_with_time_everyone_finds_the_own_place(name):
 
 
 def test_a_pair_across_two_clusters_is_booked_for_the_player_of_the_lower_one_alone():
-    # 0, 1, 2 above 3, periods of 3 rounds with two samples for each of the three: 19 = ceil(4 log 100), the first check,
+    # 0, 1, 2 above 3, periods of 3 rounds with two samples for each of the three: the first check, at ceil(4 log 100) = 19,
     # is reached after ten. Each pair of the three has met 10 times, and 3 has met each of them 10 times.
     policy = build("adaptive-matching", 4, horizon=100, growth=1.0, clusters=[[0, 1, 2], [3]])
     play(policy, 30, [1.0, 1.0, 1.0, 0.5])
