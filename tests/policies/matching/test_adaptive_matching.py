@@ -167,7 +167,7 @@ def test_with_time_everyone_finds_the_own_place(name):
 
 
 def test_a_pair_across_two_clusters_is_booked_for_the_player_of_the_lower_one_alone():
-    # 0, 1, 2 above 3, periods of 3 rounds with two samples for each of the three: the first check, at ceil(4 log 100) = 19,
+    # 0, 1, 2 above 3, periods of 3 rounds with two samples for each of the three: the first check, at 4 log 100 = 18.4,
     # is reached after ten. Each pair of the three has met 10 times, and 3 has met each of them 10 times.
     policy = build("adaptive-matching", 4, horizon=100, growth=1.0, clusters=[[0, 1, 2], [3]])
     play(policy, 30, [1.0, 1.0, 1.0, 0.5])
@@ -521,14 +521,16 @@ def test_for_rewards_between_0_and_1_the_radius_of_random_rounds_is_the_usual_on
 def test_random_rounds_count_every_reward_of_both_players_and_drop_nothing_at_a_split():
     u = [1.0, 0.1, 0.9, 0.4, 1.0, 0.0]
     policy = build("random-adaptive-matching", 6, horizon=20)
-    means, sums, split = mb.Monopartite(u).means, np.zeros(6), 0
+    means, sums, learn, learnt = mb.Monopartite(u).means, np.zeros(6), policy.learn, []
+    policy.learn = lambda tally: (learn(tally), learnt.append(policy.rounds))
     for number in range(1, 400):
         pairs = policy.ask()
         rewards = means[policy.graph.edges(pairs)]
         np.add.at(sums, pairs, rewards[:, None])
         policy.tell(pairs, rewards)
-        if policy.count == number:  # it has just learnt
+        if learnt and learnt[-1] == number:
+            assert policy.count == number
             assert np.allclose(policy.sums, sums)
-            split += 1
-    assert split > 10
+    assert len(learnt) > 10
     assert policy.splits
+    assert policy.splits[0][0] < learnt[-1]
