@@ -28,3 +28,18 @@ class Tape:
             dealt = self.rewards[edge, start : self.played[edge]].reshape(sweeps, len(places))
             paid[places] = dealt.sum(axis=0)
         return paid
+
+
+class Roll(Tape):
+    """A tape on which a pair that occurs several times in a call was played for one occurrence after the other.
+
+    So it is with the closing and the open plays of a chain: all closing ones of a pair come before all open ones.
+    """
+
+    def sums(self, edges, counts):
+        paid = np.empty(len(edges))
+        for place, (edge, count) in enumerate(zip(edges.tolist(), np.asarray(counts).tolist(), strict=True)):
+            start, self.played[edge] = self.played[edge], self.played[edge] + count
+            assert self.played[edge] <= self.rewards.shape[1], "the tape is too short"
+            paid[place] = self.rewards[edge, start : start + count].sum()
+        return paid

@@ -85,6 +85,8 @@ class ClusterPolicy(PlannedPolicy):
         **more: Any,
     ) -> None:
         """All in one cluster, or in those to start from."""
+        if setting.graph.kind not in self.graphs:
+            clusters = None  # refused below, for that
         self._known = None if clusters is None else checked_clusters(clusters, setting.graph.shape[0])
         super().__init__(setting, rng, growth=growth, clusters=self._known, **more)
         self.n = self.graph.shape[0]

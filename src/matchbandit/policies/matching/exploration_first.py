@@ -33,8 +33,8 @@ class ExplorationFirst(AdaptiveMatching):
         self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, best: Sequence[int] = (0, 1)
     ) -> None:
         """The best two, and all others."""
-        n = setting.graph.shape[0]
-        super().__init__(setting, rng, growth=growth, clusters=_best_first(best, n))
+        clusters = _best_first(best, setting.graph.shape[0]) if setting.graph.kind in self.graphs else None
+        super().__init__(setting, rng, growth=growth, clusters=clusters)
         self.options = {"growth": growth, "best": [int(item) for item in best]}
 
     @property

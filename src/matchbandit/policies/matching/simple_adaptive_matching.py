@@ -43,7 +43,7 @@ class SimpleAdaptiveMatching(AdaptiveMatching):
     ) -> None:
         """Even clusters."""
         self.warned = False
-        if clusters is not None and setting.graph.shape[0] % 2 == 0:
+        if clusters is not None and setting.graph.kind in self.graphs and setting.graph.shape[0] % 2 == 0:
             clusters = self._joined(checked_clusters(clusters, setting.graph.shape[0]))
         super().__init__(setting, rng, growth=growth, clusters=clusters)
 
