@@ -7,6 +7,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
+from matchbandit.plans import Tally
 from matchbandit.policies.orders import closed, unranked
 from matchbandit.simulation.jump import jump
 from matchbandit.simulation.score import Score
@@ -199,6 +200,22 @@ def test_who_is_ranked_once_stays_ranked_and_no_order_is_withdrawn():
         assert (policy.above | ~above).all()
         ranked, above = ~policy.unranked, policy.above
     assert policy.recommend().tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_intervals_that_touch_are_not_separated():
+    for lower, ordered in ((0.5, False), (0.5001, True)):
+        policy = build(4)
+        policy.averages.lower[:], policy.averages.upper[:] = [lower, lower, 0.0, 0.0], [1.0, 1.0, 0.5, 0.5]
+        policy.learn(Tally.empty(6))
+        assert policy.above[:2, 2:].all() == policy.above.any() == ordered
+
+
+def test_a_ranked_player_does_not_come_back():
+    # 1 and 2 are unordered with one above; 1 is taken for ranked all the same, as contradictory rewards can make it.
+    policy = knowing(4, [(1, 2)])
+    policy.unranked[1] = False
+    policy.learn(Tally.empty(6))
+    assert places(policy.unranked) == [2]
 
 
 # Histories
