@@ -370,16 +370,26 @@ INSTANCES = [
 ]
 
 
+def rounds_and_wrong(u, delta, runs):
+    """Mean rounds and wrong answers of so many runs, and the mean rounds of 60 runs of Matching-Id as published."""
+    problem = mb.Monopartite(u)
+    found = mb.identify(problem, mb.policy("rank1-identify", delta=delta), runs=runs, seed=10, workers=2)
+    proven = mb.identify(problem, mb.policy("matching-id", delta=delta, growth=4.0), runs=60, seed=10, workers=2)
+    assert found.identified.all()
+    return found.rounds.mean(), found.summary()["wrong"], proven.rounds.mean()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.05, 0.2])
-def test_over_many_runs_it_errs_rarely_and_needs_an_eighth_of_the_rounds_of_matching_id(delta):
-    savings = []
-    for u in INSTANCES:
-        problem = mb.Monopartite(u)
-        found = mb.identify(problem, mb.policy("rank1-identify", delta=delta), runs=500, seed=10, workers=2)
-        proven = mb.identify(problem, mb.policy("matching-id", delta=delta, growth=4.0), runs=60, seed=10, workers=2)
-        assert found.identified.all()
-        assert found.summary()["wrong"] <= delta * 500
-        savings.append(proven.rounds.mean() / found.rounds.mean())
-    assert min(savings) >= 5
-    assert np.exp(np.mean(np.log(savings))) >= 8
+@pytest.mark.parametrize("u", INSTANCES, ids=str)
+def test_over_many_runs_it_errs_at_most_as_often_as_delta_in_a_fifth_of_the_rounds_of_matching_id(u, delta):
+    rounds, wrong, proven = rounds_and_wrong(u, delta, 500)
+    assert wrong <= delta * 500
+    assert rounds <= proven / 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+def test_over_all_instances_it_needs_an_eighth_of_the_rounds_of_matching_id(delta):
+    measured = [rounds_and_wrong(u, delta, 60) for u in INSTANCES]
+    assert np.exp(np.mean([np.log(proven / rounds) for rounds, _, proven in measured])) >= 8
