@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 
@@ -165,6 +166,141 @@ def test_saved_runs_can_be_loaded(run, tmp_path):
     assert code == 0
     assert str(path) in out
     assert mb.load_runs(path).regret.shape[0] == 2
+
+
+PLAYERS = ["simulate", "--u", "0.9,0.9,0.1,0.1", "--horizon", "2e3", "--runs", "3", "--seed", "1", "--workers", "1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (("adaptive-matching", "clusters=[[0,1],[2,3]]"), {"growth": 1.05, "clusters": [[0, 1], [2, 3]]}),
+        (("adaptive-matching", "clusters=[[0, 1], [2, 3]]"), {"growth": 1.05, "clusters": [[0, 1], [2, 3]]}),
+        (("adaptive-matching", "clusters=none"), {"growth": 1.05, "clusters": None}),
+        (("exploration-first", "best=[0,1]"), {"growth": 1.05, "best": [0, 1]}),
+        (("exploration-first", "best=[2,0]"), {"growth": 1.05, "best": [2, 0]}),
+    ],
+)
+def test_an_option_may_be_a_list(run, words, options):
+    policy, option = words
+    code, out, err = run(*PLAYERS, "--policy", policy, "--option", option, "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert told["options"] == options
+    given = {key: value for key, value in options.items() if key != "growth"}
+    runs = mb.simulate(mb.Monopartite([0.9, 0.9, 0.1, 0.1]), mb.policy(policy, **given), horizon=2000, runs=3, seed=1)
+    assert told["final_regret"] == runs.final.tolist()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("clusters=[[0,1],[2,3]", "a list is written like [[0, 1], [2, 3]]; got '[[0,1],[2,3]'"),
+        ("clusters=[0 1]", "a list is written like [[0, 1], [2, 3]]; got '[0 1]'"),
+        ("clusters=[", "a list is written like"),
+        ("clusters=[[0,1],[2]]", "clusters must list each of the players 0 … 3 once"),
+        ("clusters=[[0,1],[1,2,3]]", "(twice: [1])"),
+        ("clusters=[0,1,2,3]", "clusters must list each of the players 0 … 3 once"),
+        ("clusters=[[0,1],[2,4]]", "a player must be a whole number, between 0 and 3; got 4"),
+        ("clusters=[]", "clusters must list each of the players 0 … 3 once"),
+        ("clusters=2", "clusters must list each of the players 0 … 3 once"),
+    ],
+)
+def test_a_malformed_list_gets_one_line_and_exit_code_2(run, option, message):
+    code, out, err = run(*PLAYERS, "--policy", "adaptive-matching", "--option", option)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("best", ["[0]", "[0,1,2]", "[1,1]", "[0,4]", "1", "ab", "[[0],[1]]"])
+def test_best_that_are_not_two_players_get_one_line_and_exit_code_2(run, best):
+    code, out, err = run(*PLAYERS, "--policy", "exploration-first", "--option", f"best={best}")
+    assert (code, out) == (2, "")
+    assert "best must name two of the players 0 … 3, such as (0, 1)" in err
+    assert err.count("\n") == 1
+
+
+def test_runs_that_stop_at_the_first_split_are_reported(run):
+    words = (*PLAYERS, "--policy", "simple-adaptive-matching", "--stop", "first-split")
+    runs = mb.simulate(
+        mb.Monopartite([0.9, 0.9, 0.1, 0.1]),
+        "simple-adaptive-matching",
+        horizon=2000,
+        runs=3,
+        seed=1,
+        stop="first-split",
+    )
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert f"3 of 3 runs ended at a first-split, on average after {runs.ended.mean():.0f} rounds\n" in out
+    code, out, err = run(*words, "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert told["stop"] == "first-split"
+    assert told["ended"] == runs.ended.tolist()
+    assert told["splits"] == [[[at, clusters] for at, clusters in splits] for splits in runs.splits]
+    assert told["splits"][0][0][1] == [[0, 1], [2, 3]]
+
+
+def test_runs_without_a_split_are_reported_as_such(run):
+    words = (*PLAYERS[:4], "50", *PLAYERS[5:], "--policy", "simple-adaptive-matching")
+    _, out, _ = run(*words, "--stop", "first-split")
+    assert "0 of 3 runs ended at a first-split\n" in out
+    _, out, _ = run(*words, "--stop", "first-split", "--json")
+    assert (json.loads(out)["ended"], json.loads(out)["splits"]) == ([50] * 3, [[], [], []])
+    _, out, _ = run(*words)
+    assert "first-split" not in out
+    _, out, _ = run(*words, "--json")
+    assert "stop" not in json.loads(out)
+    assert (json.loads(out)["ended"], json.loads(out)["splits"]) == ([50] * 3, [[], [], []])
+
+
+@pytest.mark.parametrize(
+    ("policy", "stop", "message"),
+    [
+        ("adaptive-matching", "other", "unknown stop 'other'. Known: first-split"),
+        ("adaptive-matching", "first-splits", "unknown stop 'first-splits'; did you mean 'first-split'?"),
+        ("uniform", "first-split", "uniform has no clusters that split; stop='first-split' is for adaptive-matching"),
+    ],
+)
+def test_a_stop_that_cannot_be_gets_one_line_and_exit_code_2(run, policy, stop, message):
+    code, out, err = run(*PLAYERS, "--policy", policy, "--stop", stop)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+WARNS = (
+    "warning: simple-adaptive-matching assumes players in equal pairs and splits at even places only, but two players "
+    "are told apart who would have to be partners of equal strength. adaptive-matching makes no such assumption.\n"
+)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_warning_is_one_line_on_stderr_and_the_runs_go_on(run, workers):
+    words = ("simulate", "--policy", "simple-adaptive-matching", "--u", "1,0.2,0.2,0", "--horizon", "2e4")
+    rest = ("--runs", "6", "--seed", "1", "--workers", workers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as outside of tests, where warnings are no errors
+        warnings.simplefilter("ignore", DeprecationWarning)
+        code, out, err = run(*words, *rest)
+        assert (code, err) == (0, WARNS)
+        assert "mean regret" in out
+        code, out, err = run(*words, *rest, "--json")
+        assert code == 0
+        assert set(err.splitlines(keepends=True)) <= {WARNS}  # in the same process it is not shown twice
+        assert len(json.loads(out)["final_regret"]) == 6
+
+
+def test_a_process_of_its_own_warns_once_and_keeps_stdout_for_json():
+    words = ["simulate", "--policy", "simple-adaptive-matching", "--u", "1,0.2,0.2,0", "--horizon", "2e4"]
+    rest = ["--runs", "4", "--workers", "1", "--json"]
+    command = [sys.executable, "-m", "matchbandit", *words, *rest]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert made.stderr == WARNS
+    assert json.loads(made.stdout)["runs"] == 4
 
 
 def test_digits_beyond_2_to_the_53_are_read_as_they_stand(run):

@@ -1,11 +1,13 @@
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
 from matchbandit.results import Row, Runs, load_runs, rows_of
@@ -29,7 +31,8 @@ def runs():
 
 def assert_same(one, other):
     assert one.about == other.about
-    for part in ("rounds", "regret", "plays_by_edge"):
+    assert one.splits == other.splits
+    for part in ("rounds", "regret", "plays_by_edge", "ended"):
         assert getattr(one, part).dtype == getattr(other, part).dtype
         assert np.array_equal(getattr(one, part), getattr(other, part))
 
@@ -52,10 +55,41 @@ def test_what_was_simulated_comes_back_whole(tmp_path):
     assert load_runs(tmp_path / "runs.parquet").about == runs.about
 
 
+def test_where_runs_ended_and_how_clusters_split_comes_back(tmp_path):
+    plain = some_runs(monopartite(4))
+    splits = [[(7, [[0, 1], [2, 3]])], [], [(2**60, [[3], [0, 1, 2]]), (2**61, [[3], [1], [0, 2]])]]
+    runs = replace(plain, ended=np.array([7, 2**62, 2**61]), splits=splits)
+    runs.save(tmp_path / "runs.parquet")
+    again = load_runs(tmp_path / "runs.parquet")
+    assert_same(again, runs)
+    assert again.ended.tolist() == [7, 2**62, 2**61]
+    assert again.splits == splits
+    assert {type(split) for run in again.splits for split in run} == {tuple}
+
+
+def test_unless_told_otherwise_all_runs_went_to_the_horizon_and_had_no_clusters(tmp_path):
+    runs = some_runs(monopartite(4))
+    assert runs.ended.tolist() == [2**62] * 3
+    assert runs.splits == [[], [], []]
+    runs.save(tmp_path / "runs.parquet")
+    again = load_runs(tmp_path / "runs.parquet")
+    assert again.ended.tolist() == [2**62] * 3
+    assert again.splits == [[], [], []]
+
+
+def test_simulated_splits_come_back(tmp_path):
+    problem = mb.Monopartite([0.9, 0.9, 0.1, 0.1])
+    for stop in (None, "first-split"):
+        runs = mb.simulate(problem, "simple-adaptive-matching", horizon=2000, runs=3, seed=1, stop=stop)
+        runs.save(tmp_path / "runs.parquet")
+        assert_same(load_runs(tmp_path / "runs.parquet"), runs)
+        assert all(runs.splits)
+
+
 def test_the_file_is_plain_parquet_with_a_row_for_each_run(tmp_path, runs):
     runs.save(tmp_path / "runs.parquet")
     table = pq.read_table(tmp_path / "runs.parquet")
-    assert table.column_names == ["run", "regret", "plays"]
+    assert table.column_names == ["run", "regret", "plays", "ended", "splits"]
     assert table["run"].to_pylist() == [0, 1, 2]
     assert table["plays"].to_pylist() == runs.plays_by_edge.tolist()
     assert json.loads(table.schema.metadata[b"matchbandit"])["rounds"] == [1, 10**6, 2**62]

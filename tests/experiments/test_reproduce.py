@@ -13,11 +13,11 @@ def test_all_figures_are_drawn_with_their_claims_and_a_page(tmp_path):
     assert [p.name for p in made.pictures] == [f"{name}.png" for name in FIGURES]
     assert all(p.stat().st_size > 10_000 and p.with_suffix(".pdf").exists() for p in made.pictures)
     assert {c.verdict for c in made.claims} == {"not judged: fewer than 20 runs"}
-    assert len(made.claims) == 8
+    assert len(made.claims) == 13
     page = made.page.read_text(encoding="utf-8")
     assert all(p.name in page for p in made.pictures)
     assert all(c.measured in page for c in made.claims)
-    total = 2 * 2 * (1 + 8 + 8 + 6)
+    total = 2 * (2 * (1 + 8 + 8 + 6) + 1 * 10 + 2 * 4)
     assert seen[-1] == ("drawing", total, total)
     assert [done for _, done, _ in seen[:-1]] == list(range(1, total + 1))
 

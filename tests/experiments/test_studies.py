@@ -76,11 +76,25 @@ def test_a_damaged_part_is_played_again(small, tmp_path):
 
 def test_the_studies_stand_where_the_published_numbers_do():
     known = published()
-    for name in ("over-gap", "over-u1"):
+    for name in ("over-gap", "over-u1", "over-n", "over-mu"):
         assert STUDIES[name].places == tuple(known[name]["x"])
         assert STUDIES[name].horizon == known[name]["horizon"]
     assert set(known["over-time"]["x"]) <= set(STUDIES["over-time"].checkpoints)
+    assert set(known["over-mu-in-time"]["x"]) <= set(STUDIES["over-mu"].checkpoints)
+    assert known["over-mu-in-time"]["mu"] in STUDIES["over-mu"].places
+    assert {name: STUDIES[name].policies for name in ("over-n", "over-mu")} == {
+        "over-n": ("simple-adaptive-matching",),
+        "over-mu": ("simple-adaptive-matching", "escb"),
+    }
     assert STUDIES["over-gap-as-printed"].horizon == known["over-gap"]["horizon_in_print"]
+
+
+def test_the_players_of_figures_2_and_3_are_the_published_ones():
+    staircase = STUDIES["over-n"].instance(4).draw().u
+    assert np.allclose(staircase, [0.3, 0.3, 0.2, 0.2, 0.1, 0.1, 0.0, 0.0])
+    centred = STUDIES["over-mu"].instance(0.5).draw().u
+    assert np.allclose(centred, [0.65, 0.65, 0.55, 0.55, 0.45, 0.45, 0.35, 0.35])
+    assert np.allclose(STUDIES["over-mu"].instance(0.8).draw().u - centred, 0.3)
 
 
 def test_at_least_14_of_the_16_published_means_of_figure_1_lie_in_our_range(tmp_path):

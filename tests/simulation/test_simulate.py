@@ -26,6 +26,15 @@ def test_the_numbers_do_not_depend_on_the_workers(name):
     assert one.about == two.about
 
 
+def test_more_runs_than_parts_of_the_work_all_come_back_in_order():
+    spiked = mb.family("spiked", n=2, u1=0.9, gap=0.7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork beside pytest's threads
+        one, two = (mb.simulate(spiked, "uniform", horizon=4, runs=300, seed=3, workers=w) for w in (1, 2))
+    assert one.regret.tolist() == two.regret.tolist()
+    assert len(set(one.final.tolist())) == 300
+
+
 def test_more_runs_do_not_move_the_first_ones():
     few, many = (mb.simulate(SLOTS, "pair-elim", horizon=10_000, runs=n, seed=3) for n in (2, 5))
     assert few.regret.tolist() == many.regret[:2].tolist()

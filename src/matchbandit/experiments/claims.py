@@ -88,7 +88,7 @@ def _rank_correlation(of: Curve) -> float:
 
 def rising(gain: Curve) -> str:
     """Does it rise along its axis?"""
-    return HOLDS if _rank_correlation(gain) >= RISING else FAILS
+    return HOLDS if round(_rank_correlation(gain), 9) >= RISING else FAILS
 
 
 def rise(gain: Curve, axis: str) -> str:

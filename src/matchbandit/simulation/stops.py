@@ -32,7 +32,7 @@ def stopping(stop: Stop | None, policy: Policy) -> Until:
     """The condition that a stop names, if it makes sense for the policy."""
     if stop is None:
         return done
-    if stop not in _STOPS:
+    if stop not in [*_STOPS]:  # a list, for what was given may not be hashable
         raise unknown("stop", stop, _STOPS)
     if not hasattr(policy, "splits"):
         raise MatchbanditError(
