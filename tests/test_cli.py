@@ -201,7 +201,10 @@ def test_an_option_may_be_a_list(run, words, options):
         ("clusters=[[0,1],[2]]", "clusters must list each of the players 0 … 3 once"),
         ("clusters=[[0,1],[1,2,3]]", "(twice: [1])"),
         ("clusters=[0,1,2,3]", "clusters must list each of the players 0 … 3 once"),
-        ("clusters=[[0,1],[2,4]]", "a player must be a whole number, between 0 and 3; got 4"),
+        (
+            "clusters=[[0,1],[2,4]]",
+            "clusters must list each of the players 0 … 3 once, best cluster first, such as [[0, 1], [2, 3]]; got",
+        ),
         ("clusters=[]", "clusters must list each of the players 0 … 3 once"),
         ("clusters=2", "clusters must list each of the players 0 … 3 once"),
     ],
@@ -218,7 +221,7 @@ def test_a_malformed_list_gets_one_line_and_exit_code_2(run, option, message):
 def test_best_that_are_not_two_players_get_one_line_and_exit_code_2(run, best):
     code, out, err = run(*PLAYERS, "--policy", "exploration-first", "--option", f"best={best}")
     assert (code, out) == (2, "")
-    assert "best must name two of the players 0 … 3, such as (0, 1)" in err
+    assert "best must name two of the players 0 … 3, such as [0, 1]" in err
     assert err.count("\n") == 1
 
 

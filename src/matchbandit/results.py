@@ -118,8 +118,7 @@ def load_runs(path: str | os.PathLike[str]) -> Runs:
             rounds=np.array(kept["rounds"], dtype=np.int64),
             regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
             plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
-            ended=np.array(table["ended"].to_pylist(), dtype=np.int64),
-            splits=[[(at, clusters) for at, clusters in json.loads(text)] for text in table["splits"].to_pylist()],
+            **_of_clusters(table),
         )
     except FileNotFoundError:
         raise MatchbanditError(f"there is no file {os.fspath(path)!r}.") from None
@@ -127,6 +126,14 @@ def load_runs(path: str | os.PathLike[str]) -> Runs:
         raise MatchbanditError(f"{os.fspath(path)!r} may not be read by you.") from None
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
         raise MatchbanditError(f"{os.fspath(path)!r} was not written by Runs.save.") from None
+
+
+def _of_clusters(table: pa.Table) -> dict[str, Any]:
+    """When runs ended and clusters split; files of version 0.1 do not say, as there were none."""
+    if "ended" not in table.column_names:
+        return {}
+    splits = [[(at, clusters) for at, clusters in json.loads(text)] for text in table["splits"].to_pylist()]
+    return {"ended": np.array(table["ended"].to_pylist(), dtype=np.int64), "splits": splits}
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,6 +129,8 @@ class Gaussian(RewardLaw):
         object.__setattr__(self, "sd", real_number("sd", self.sd))
         if self.sd <= 0:
             raise MatchbanditError(f"sd must be positive; got {self.sd!r}.")
+        if not 1e-100 <= self.sd <= 1e100:
+            raise MatchbanditError(f"sd must lie between 1e-100 and 1e100, or floats cannot tell; got {self.sd!r}.")
 
     @property
     def sigma(self) -> float:
@@ -155,6 +157,12 @@ def draw_reward(coins: int, noise: float, mean: float, rng: np.random.Generator)
     if coins > 0:
         return float(rng.binomial(coins, mean)) / coins
     return float(mean + noise * rng.standard_normal())
+
+
+@njit(cache=True)
+def succeeds(reward: float, rng: np.random.Generator) -> bool:
+    """Is this reward in [0, 1] a success? Strictly between 0 and 1, with that probability."""
+    return bool(reward >= 1.0 or (reward > 0.0 and rng.random() < reward))
 
 
 def bernoulli_kl(p: float, q: float) -> float:

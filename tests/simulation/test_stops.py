@@ -11,7 +11,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.simulation.jump import jump
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.step import step
-from matchbandit.simulation.stops import done, first_split, splits_of, stopping
+from matchbandit.simulation.stops import done, first_split, stopping
 
 SIX = mb.Monopartite([1.0, 1.0, 0.5, 0.5, 0.0, 0.0])
 FOUR = mb.Monopartite([0.9, 0.9, 0.1, 0.1])
@@ -147,11 +147,11 @@ def test_conditions_by_hand():
     assert stopping(None, clusters) is done
     until = stopping("first-split", clusters)
     assert not until(clusters)
-    assert splits_of(clusters) == []
+    assert clusters.splits == []
     clusters.history.append([7, [[0, 1], [2, 3, 4, 5]]])
     assert until(clusters)
-    assert splits_of(clusters) == [(7, [[0, 1], [2, 3, 4, 5]])]
-    assert splits_of(mb.policy("uniform").build(SIX.graph)) == []
+    assert clusters.splits == [(7, [[0, 1], [2, 3, 4, 5]])]
+    assert mb.policy("uniform").build(SIX.graph).splits == []
 
 
 def test_checkpoints_after_an_early_end_repeat_the_regret_of_that_moment():

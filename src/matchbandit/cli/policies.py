@@ -21,6 +21,7 @@ def policies(as_json: Json = False) -> None:
             "rewards": "in [0, 1]" if kind.unit_rewards else "any",
             "needs_horizon": kind.needs_horizon,
             "engine": "loop" if issubclass(kind, RoundPolicy) else "jump",
+            "fits_up_to": kind.fits_up_to,
             "loops_up_to": kind.loops_up_to if issubclass(kind, RoundPolicy) else None,
             "warm_start": kind.warm_starts,
             "byes": kind.gives_byes,
@@ -40,6 +41,7 @@ def policies(as_json: Json = False) -> None:
             " or ".join(entry["goals"]),
             "rewards in [0, 1]" if entry["rewards"] != "any" else "any rewards",
             entry["engine"] + (f" up to {entry['loops_up_to']}, else step" if entry["loops_up_to"] else ""),
+            *([f"at most {entry['fits_up_to']}"] if entry["fits_up_to"] else []),
             *(["warm start"] if entry["warm_start"] else []),
             *(["byes"] if entry["byes"] else []),
         )

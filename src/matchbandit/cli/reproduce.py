@@ -14,10 +14,11 @@ def reproduce(
     figure: Annotated[
         list[str] | None,
         typer.Argument(
-            help="fig1-top, fig1-bottom, u1-regret, u1-ratio, delta-ratio (default: these); windows, growth, certainty."
+            help="fig1-top, fig1-bottom, u1-regret, u1-ratio, delta-ratio, fig2, fig3-top, fig3-bottom (default: "
+            "these); practical, windows, growth, certainty, comparison, evaluations."
         ),
     ] = None,
-    runs: Annotated[str, typer.Option(help="Runs a point, each on a fresh instance.")] = "40",
+    runs: Annotated[str, typer.Option(help="Runs a point; those of random instances each on a fresh one.")] = "100",
     out: Annotated[Path, typer.Option(help="The folder for pictures, page and finished runs.")] = Path("reproduction"),
     seed: Seed = "0",
     workers: Workers = None,

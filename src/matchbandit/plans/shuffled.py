@@ -1,8 +1,6 @@
 """Chains of clusters side by side, every round drawn anew."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 
@@ -26,11 +24,6 @@ class ShuffledRounds(Plan):
     def length(self) -> int:
         """One round."""
         return 1
-
-    @cached_property
-    def firsts(self) -> list[int]:
-        """The first cell of each chain, and the number of all."""
-        return list(accumulate((chain.first_cells[-1] for chain in self.chains), initial=0))
 
     def sweep(self, number: int, rng: np.random.Generator) -> Cells:
         """A round drawn at random: that is, the pairs that meet in a leap of one round."""

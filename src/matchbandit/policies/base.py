@@ -56,6 +56,10 @@ class Policy(ABC):
     """It plays matchings of an odd number of players."""
     warm_starts: ClassVar[bool] = False
     """It can begin with results from before, however they were sampled."""
+    has_clusters: ClassVar[bool] = False
+    """It keeps clusters of players, which split."""
+    fits_up_to: ClassVar[str | None] = None
+    """The largest graph that it takes, in words; None: any."""
 
     def __init__(
         self,
@@ -101,6 +105,11 @@ class Policy(ABC):
     def answer_selection(self) -> Selection:
         """What `recommend` names: a pair or a matching."""
         return self.answers or self.selection
+
+    @property
+    def splits(self) -> list[tuple[int, list[list[int]]]]:
+        """After which rounds clusters were split, and the clusters from then on; none if it has no clusters."""
+        return []
 
     @property
     def done(self) -> bool:
@@ -205,7 +214,7 @@ class Policy(ABC):
 
     def _logged(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> tuple[Edges, Counts, Floats]:
         """Logged results by edge, those of a pair that comes twice added up, checked."""
-        edges = self.graph.edges(pairs)
+        edges = self.graph.edges(pairs) if np.size(pairs) else np.zeros(0, dtype=np.int64)
         try:
             plays, paid = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
         except (TypeError, ValueError):
@@ -265,7 +274,7 @@ class Policy(ABC):
         if given is None:
             usual: Selection = "pair" if self.graph.kind == "bipartite" else "matching"
             return usual if usual in self.selections else self.selections[0]
-        if given not in self.selections:
+        if not isinstance(given, str) or given not in self.selections:
             raise unknown(f"selection of {self.name}", given, self.selections)
         return given
 
@@ -282,10 +291,10 @@ class Policy(ABC):
             and graph.shape[0] % 2
             and not self.gives_byes
         ):
-            pairs = ", or take selection='pair'" if "pair" in self.selections and not self.answers else ""
-            raise MatchbanditError(
-                f"{self.name} needs an even number of players; got {graph.shape[0]}. Leave one out, add one{pairs}."
-            )
+            ways = "Leave one out, or add one."
+            if "pair" in self.selections and not self.answers:
+                ways = "Leave one out, add one, or take selection='pair'."
+            raise MatchbanditError(f"{self.name} needs an even number of players; got {graph.shape[0]}. {ways}")
         if self.unit_rewards and (law.low < 0 or law.high > 1):
             raise MatchbanditError(
                 f"{self.name} needs rewards in [0, 1]; the law {law.name} leaves them. "

@@ -79,8 +79,8 @@ class PolicySpec:
 
     kind: type[Policy]
     options: dict[str, Any] = field(default_factory=dict)
-    logged: tuple[Any, Any, Any] | None = None
-    """Pairs, counts and sums to begin with."""
+    logged: tuple[tuple[Any, Any, Any], ...] = ()
+    """Pairs, counts and sums to begin with; more than once if they come from several places."""
 
     @property
     def name(self) -> str:
@@ -101,8 +101,8 @@ class PolicySpec:
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
         setting = Setting(graph, checked_law(rewards), None if horizon is None else checked_horizon(horizon))
         built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
-        if self.logged is not None:
-            built.warm_start(*self.logged)
+        for log in self.logged:
+            built.warm_start(*log)
         return built
 
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> "PolicySpec":
@@ -113,7 +113,7 @@ class PolicySpec:
         >>> seen.build(bipartite(1, 2)).recommend().tolist()
         [[0, 0]]
         """
-        return replace(self, logged=(pairs, counts, sums))
+        return replace(self, logged=(*self.logged, (pairs, counts, sums)))
 
 
 def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:

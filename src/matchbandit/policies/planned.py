@@ -5,6 +5,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from matchbandit.confidence import NEVER
 from matchbandit.graphs import Edges
@@ -41,6 +42,11 @@ class PlannedPolicy(Policy):
     @abstractmethod
     def learn(self, tally: Tally) -> None:
         """Counts and sums of the plan that has just ended: eliminate, split, stop."""
+
+    def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
+        """Begin with results from before; a plan that was looked at already is made anew."""
+        super().warm_start(pairs, counts, sums)
+        self._plan = None
 
     @property
     def current(self) -> Plan:

@@ -38,8 +38,9 @@ def information(law: Floats, n: float, p: float) -> float:
     coins, noise = law[0], law[1]
     if coins == 0.0:
         return float(1.0 / noise**2)
-    careful = (n * coins * p + 1.0) / (n * coins + 2.0)
-    return float(coins / (careful * (1.0 - careful)))
+    C = n * coins
+    careful, other = (C * p + 1.0) / (C + 2.0), (C * (1.0 - p) + 1.0) / (C + 2.0)  # p̃ and 1 − p̃, which is never 0
+    return float(coins / (careful * other))
 
 
 @njit(cache=True)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numba import njit
 
-from matchbandit.graphs import Edges, Pairs, Selection
+from matchbandit.graphs import Edges, Pairs, Selection, player_edge
 from matchbandit.policies.base import Setting
 from matchbandit.policies.rank1_model import (
     PRIOR_MEAN,
@@ -118,8 +118,8 @@ def best_pair(strengths: Floats, n_rows: int) -> tuple[int, int]:
 
 @njit(cache=True)
 def edge_of(i: int, j: int, n: int, n_rows: int) -> int:
-    """The edge of two of n items, i < j."""
-    return i * (n - n_rows) + j - n_rows if n_rows > 0 else i * (2 * n - i - 1) // 2 + j - i - 1
+    """The edge of two of n items, players or a row and a column."""
+    return i * (n - n_rows) + j - n_rows if n_rows > 0 else player_edge(i, j, n)
 
 
 @njit(cache=True)
@@ -143,7 +143,7 @@ def best_round(strengths: Floats, n_rows: int, absent: int, edges: Edges) -> Non
             order = order[order != absent]
         for k in range(len(edges)):
             i, j = order[2 * k], order[2 * k + 1]
-            edges[k] = edge_of(min(i, j), max(i, j), n, n_rows)
+            edges[k] = edge_of(i, j, n, n_rows)
 
 
 @njit(cache=True)

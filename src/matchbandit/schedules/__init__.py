@@ -1,5 +1,6 @@
 """Pure combinatorics: in which rounds who meets whom."""
 
+from matchbandit.schedules.chains import Chain, chain, chain_ends, schemes
 from matchbandit.schedules.round_robin import all_meet, latin_design, round_robin
 
-__all__ = ["all_meet", "latin_design", "round_robin"]
+__all__ = ["Chain", "all_meet", "chain", "chain_ends", "latin_design", "round_robin", "schemes"]

@@ -21,6 +21,7 @@ from matchbandit.simulation.job import (
     part_of,
     prepared,
     refuse_other_goal,
+    tried,
 )
 
 LONGEST = {"planned": 10**12, "round": 10**7}
@@ -54,7 +55,7 @@ def identify(
     spec, runs, workers, seed = checked_call("identify", problem, policy, runs, workers, seed)
     refuse_other_goal(spec, goal="identification", other_verb="simulate")
     job = Job(problem, spec, np.array([1]), seed, engine, None)
-    _, first = job.start(0)
+    first = tried(job)
     usual = LONGEST["round" if isinstance(first, RoundPolicy) else "planned"]
     limit = usual if max_rounds is None else checked_horizon(max_rounds, name="max_rounds")
     job = Job(problem, spec, np.array([limit]), seed, engine, None)

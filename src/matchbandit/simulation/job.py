@@ -1,5 +1,6 @@
 """What one run needs, and which engine plays it."""
 
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -71,6 +72,13 @@ class Job:
         return played, score
 
 
+def tried(job: Job) -> Policy:
+    """The policy of the first run, built on trial: a misfit is reported before any work is done, and only that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return job.start(0)[1]
+
+
 def refuse_other_goal(spec: PolicySpec, *, goal: Goal, other_verb: str) -> None:
     """Refuse a policy that is after something else than the verb."""
     is_after = spec.kind.goal_with(spec.options)
@@ -101,8 +109,8 @@ def prepared(job: Job, policy: Policy, runs: int) -> tuple[Job, dict[str, Any]]:
         "seed": job.seed,
         "engine": chosen.engine,
     }
-    if job.spec.logged is not None:
-        about["warm_start"] = {"plays": int(np.sum(job.spec.logged[1]))}
+    if job.spec.logged:
+        about["warm_start"] = {"plays": int(sum(np.sum(counts) for _, counts, _ in job.spec.logged))}
     return chosen, about
 
 

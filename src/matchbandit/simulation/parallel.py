@@ -16,9 +16,12 @@ Outcome = TypeVar("Outcome")
 
 def each_run(play: Callable[[int], Outcome], runs: int, workers: int) -> Generator[tuple[int, Outcome], None, None]:
     """Number and outcome of every run, in the order in which they finish."""
+    shown: set[str] = set()
     if min(workers, runs) == 1:
         for run in range(runs):
-            yield run, play(run)
+            outcomes, messages = _play_some(play, [run])
+            _pass_on(messages, shown)
+            yield from outcomes
         return
     # Where it exists, fork spares a script its `if __name__ == "__main__"`; what is forked takes no locks of threads.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
@@ -33,8 +36,7 @@ def each_run(play: Callable[[int], Outcome], runs: int, workers: int) -> Generat
             finished, open_parts = wait(open_parts, return_when=FIRST_COMPLETED)
             for part in finished:
                 outcomes, messages = part.result()
-                for message in messages:
-                    warnings.warn(message, stacklevel=2)
+                _pass_on(messages, shown)
                 yield from outcomes
     except BaseException:
         for worker in set(multiprocessing.active_children()) - before:
@@ -58,6 +60,14 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+def _pass_on(messages: list[Warning], shown: set[str]) -> None:
+    """Warn of what runs have warned of, each once."""
+    for message in messages:
+        if str(message) not in shown:
+            shown.add(str(message))
+            warnings.warn(message, stacklevel=3)
 
 
 def _play_some(play: Callable[[int], Outcome], runs: Sequence[int]) -> tuple[list[tuple[int, Outcome]], list[Warning]]:

@@ -22,8 +22,9 @@ from matchbandit.simulation.job import (
     part_of,
     prepared,
     refuse_other_goal,
+    tried,
 )
-from matchbandit.simulation.stops import Stop, splits_of, stopping
+from matchbandit.simulation.stops import Stop, stopping
 
 DEFAULT_CHECKPOINTS = 50
 
@@ -59,7 +60,7 @@ def simulate(
     refuse_other_goal(spec, goal="regret", other_verb="identify")
     horizon = checked_horizon(horizon)
     job = Job(problem, spec, _checkpoints(checkpoints, horizon), seed, engine, horizon, stop)
-    _, first = job.start(0)  # a misfit is reported before any work is done
+    first = tried(job)
     stopping(stop, first)
     job, about = prepared(job, first, runs)
     about["horizon"] = horizon
@@ -83,7 +84,7 @@ class _Scored:
 
     def __call__(self, run: int) -> _Outcome:
         policy, score = self.job.play(run)
-        return _Outcome(score.regret, score.plays, score.round, splits_of(policy))
+        return _Outcome(score.regret, score.plays, score.round, policy.splits)
 
 
 def _collected(about: dict[str, Any], checkpoints: Counts, finished: dict[int, _Outcome]) -> Runs:

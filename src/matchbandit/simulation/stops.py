@@ -17,12 +17,7 @@ def done(policy: Policy) -> bool:
 
 def first_split(policy: Policy) -> bool:
     """A cluster has split."""
-    return bool(splits_of(policy))
-
-
-def splits_of(policy: Policy) -> list[tuple[int, list[list[int]]]]:
-    """The splits of a policy's clusters so far; none if it has no clusters."""
-    return list(getattr(policy, "splits", []))
+    return bool(policy.splits)
 
 
 _STOPS: dict[str, Until] = {"first-split": first_split}
@@ -34,7 +29,7 @@ def stopping(stop: Stop | None, policy: Policy) -> Until:
         return done
     if stop not in [*_STOPS]:  # a list, for what was given may not be hashable
         raise unknown("stop", stop, _STOPS)
-    if not hasattr(policy, "splits"):
+    if not policy.has_clusters:
         raise MatchbanditError(
             f"{policy.name} has no clusters that split; stop={stop!r} is for adaptive-matching and its kin."
         )

@@ -350,12 +350,12 @@ def test_sam_never_splits_the_staircase_of_gap_one_tenth_within_the_published_ho
         ([[0, 1], [1, 2, 3]], r"twice: \[1\]"),
         ([[0, 1, 2, 3, 0]], r"twice: \[0\]"),
         ([[0, 1], [], [2, 3]], "one of them is empty"),
-        ([[0, 1], [2, 3, 4]], "a player must"),
-        ([[0, 1], [2, 3, -1]], "a player must"),
-        ([[0, 1], [2, 2.5]], "a player must"),
+        ([[0, 1], [2, 3, 4]], "something in it is no player"),
+        ([[0, 1], [2, 3, -1]], "something in it is no player"),
+        ([[0, 1], [2, 2.5]], "something in it is no player"),
         ([0, 1, 2, 3], "clusters must list"),
         (7, "clusters must list"),
-        ("0123", "a player must"),
+        ("0123", "something in it is no player"),
         ([None], "clusters must list"),
     ],
 )
@@ -445,11 +445,9 @@ def test_the_guess_follows_clusters_first_and_averages_within_them():
 # Exploration-first
 
 
-@pytest.mark.parametrize(
-    "best", [(0,), (0, 1, 2), (0, 0), (0, 6), (-1, 0), "01", 3, None, {0, 1}, (0, 0.5), ("a", "b"), ()]
-)
+@pytest.mark.parametrize("best", [(0,), (0, 1, 2), (0, 0), (0, 6), (-1, 0), "01", 3, None, (0, 0.5), ("a", "b"), ()])
 def test_best_must_name_two_players(best):
-    with pytest.raises(MatchbanditError, match=r"best must name two players|a player must|clusters must list"):
+    with pytest.raises(MatchbanditError, match=r"best must name two of the players 0 … 5, such as \[0, 1\]; got"):
         build("exploration-first", 6, best=best)
 
 

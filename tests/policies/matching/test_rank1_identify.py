@@ -1,9 +1,11 @@
 """Certainty by hand, the tours, the grid of checks, and answers that are right as often as promised."""
 
 from math import ceil, log
+from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
@@ -57,13 +59,32 @@ def covariance(plays, u, law):
     return np.linalg.inv(F)
 
 
+def cost_of_a_tie(a, b, spread):
+    """The least ½ vᵀ S⁻¹ v, v = (log x − log a, x − b), S the covariance of (log a, b), over the common strength x."""
+    if a <= b:
+        return 0.0
+    to_log = np.diag([1 / a, 1])
+    inverse = np.linalg.inv(to_log @ spread @ to_log)
+
+    def cost(x):
+        v = np.array([np.log(x / a), x - b])
+        return v @ inverse @ v / 2
+
+    grid = np.linspace(max(b, 1e-9 * a), a, 400)
+    best = grid[np.argmin([cost(x) for x in grid])]
+    width = grid[1] - grid[0]
+    return minimize_scalar(
+        cost, bounds=(max(best - width, 1e-9 * a), min(best + width, a)), method="bounded", options={"xatol": 1e-12}
+    ).fun
+
+
 def certainty(plays, u, law):
     """For each two neighbouring pairs of the order, the least of the four cross pairs."""
     spread = covariance(plays, u, law)
     ranked = sorted(range(len(u)), key=lambda i: (-u[i], i))
     return [
         min(
-            (u[a] - u[b]) ** 2 / (2 * (spread[a, a] + spread[b, b] - 2 * spread[a, b]))
+            cost_of_a_tie(u[a], u[b], spread[np.ix_([a, b], [a, b])])
             for a in ranked[2 * k : 2 * k + 2]
             for b in ranked[2 * k + 2 : 2 * k + 4]
         )
@@ -100,13 +121,18 @@ def test_the_strengths_are_the_most_probable_ones(law):
     assert (np.abs(u - EIGHT) < 0.2).all()
 
 
-def test_the_threshold_is_log_of_4N_times_1_plus_log_t_over_delta():
+def beyond(share):
+    """z²/2 for the z that a Gaussian exceeds with this probability."""
+    return NormalDist().inv_cdf(share) ** 2 / 2
+
+
+def test_the_threshold_leaves_a_gaussian_delta_over_4N_and_1_plus_log_t():
     policy = built(6, delta=0.1)
-    assert policy.explain()["threshold"] == log(12 / 0.1)
+    assert policy.explain()["threshold"] == pytest.approx(beyond(0.1 / 12))
     policy.sampled = 100
-    assert np.isclose(policy.explain()["threshold"], log(12 * (1 + log(100)) / 0.1))
+    assert np.isclose(policy.explain()["threshold"], beyond(0.1 / (12 * (1 + log(100)))))
     policy = played([0.8, 0.5, 0.3, 0.1], 60, delta=0.01)
-    assert np.isclose(policy.explain()["threshold"], log(8 * (1 + log(policy.rounds)) / 0.01))
+    assert np.isclose(policy.explain()["threshold"], beyond(0.01 / (8 * (1 + log(policy.rounds)))))
 
 
 def test_it_is_done_when_every_border_is_more_certain_than_the_threshold_and_not_before():
@@ -393,3 +419,28 @@ def test_over_many_runs_it_errs_at_most_as_often_as_delta_in_a_fifth_of_the_roun
 def test_over_all_instances_it_needs_an_eighth_of_the_rounds_of_matching_id(delta):
     measured = [rounds_and_wrong(u, delta, 60) for u in INSTANCES]
     assert np.exp(np.mean([np.log(proven / rounds) for rounds, _, proven in measured])) >= 8
+
+
+@pytest.mark.parametrize(
+    "u", [[0.9, 0.8, 0, 0], [0.5, 0.5, 0, 0], [1, 1, 0, 0], [0.9, 0.8, 0.001, 0.0005], [1, 0.9, 0.5, 0.4, 0, 0]]
+)
+def test_players_worth_nothing_are_told_apart_though_they_say_nothing_of_the_others(u):
+    # Of the best two only the product is known: along that curve neither falls to 0, which a Gaussian would not see.
+    found = mb.identify(mb.Monopartite(u), "rank1-identify", runs=5, seed=1, max_rounds=10**5)
+    assert found.correct.all()
+
+
+def test_logged_results_count_though_the_plan_was_looked_at_before():
+    players = mb.Monopartite([0.8, 0.7, 0.5, 0.4])
+    n = np.full(6, 20)
+    one, other = (mb.policy("rank1-identify").build(players.graph) for _ in range(2))
+    one.explain()
+    for policy in (one, other):
+        policy.warm_start(players.graph.pairs, n, n * players.means)
+    assert one.current.limit == other.current.limit
+    assert mb.restore(one.state()).ask().tolist() == one.ask().tolist()
+
+
+def test_certain_players_of_10_to_18_rounds_are_no_division_by_zero():
+    found = mb.identify(mb.Monopartite([1, 1, 1, 1]), "rank1-identify", max_rounds=10**18)
+    assert not found.identified.any()

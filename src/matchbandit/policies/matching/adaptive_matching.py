@@ -57,10 +57,12 @@ class AdaptiveMatching(ClusterPolicy):
         *,
         growth: float = 1.05,
         clusters: Sequence[Sequence[int]] | None = None,
-        **more: Any,
     ) -> None:
+        """All players in one cluster, or in those to start from."""
+        super().__init__(setting, rng, growth=growth, clusters=clusters)
+
+    def empty_ledgers(self) -> None:
         """Nothing sampled; every chain at its beginning."""
-        super().__init__(setting, rng, growth=growth, clusters=clusters, **more)
         self.ages = np.zeros(len(self.layout.groups), dtype=np.int64)
         """Rounds since each chain began."""
         self.counts, self.sums = np.zeros((self.n, self.n), dtype=np.int64), np.zeros((self.n, self.n))

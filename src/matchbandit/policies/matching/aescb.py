@@ -141,6 +141,8 @@ class Aescb(IndexPolicy):
     reference: ClassVar[str] = "Cuvelier et al. 2021"
     graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
     unit_rewards: ClassVar[bool] = True
+    looks_at_each: ClassVar[bool] = False
+    fits_up_to: ClassVar[str | None] = f"{MOST_PLAYERS} players"
     arrays_type = Arrays
     choose = staticmethod(choose)
 

@@ -9,7 +9,7 @@ from numba import njit
 from matchbandit.confidence import checked_delta
 from matchbandit.graphs import Edges, Selection
 from matchbandit.policies.base import Goal, Setting
-from matchbandit.policies.matching.index import AdditivePolicy, IndexPolicy, heaviest, open_round
+from matchbandit.policies.matching.index import SolverPolicy, heaviest, open_round
 from matchbandit.policies.matching.index import update as count
 from matchbandit.rewards import Counts, Floats
 from matchbandit.solvers import best_matching
@@ -30,7 +30,7 @@ class Arrays(NamedTuple):
     matchings: Edges
     """All matchings, shape (matchings, pairs a matching); none where they are too many."""
     constants: Floats
-    """σ, and 4d/δ."""
+    """σ, and log(4d/δ)."""
     rounds: Counts
     """t, the rounds in which something took place, shape (1,)."""
     best: Edges
@@ -43,7 +43,7 @@ class Arrays(NamedTuple):
 def radii(arrays: Arrays) -> Floats:
     """rad_e = σ sqrt(2 log(4 d t³/δ) / n_e)."""
     sigma, cover = arrays.constants
-    level = 2 * (log(cover) + 3 * log(arrays.rounds[0]))
+    level = 2 * (cover + 3 * log(arrays.rounds[0]))
     return np.asarray(sigma * np.sqrt(level / arrays.plays))
 
 
@@ -126,7 +126,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
     arrays.rounds[0] += 1
 
 
-class Clucb(IndexPolicy):
+class Clucb(SolverPolicy):
     """Chen et al. 2014 (CLUCB) for matchings: blind to the products.
 
     Each pair once: in index order, or in the rounds of a tour under matching sampling. Then, with t rounds played, M is
@@ -156,7 +156,6 @@ class Clucb(IndexPolicy):
     answers: ClassVar[Selection | None] = "matching"
     goals: ClassVar[tuple[Goal, ...]] = ("identification",)
     arrays_type = Arrays
-    loops_up_to: ClassVar[str | None] = AdditivePolicy.loops_up_to
     choose = staticmethod(choose)
     update = staticmethod(update)
     finished = staticmethod(finished)
@@ -173,19 +172,14 @@ class Clucb(IndexPolicy):
         super().__init__(setting, rng, delta=checked_delta(delta), selection=selection)
 
     @property
-    def compiled(self) -> bool:
-        """Where the matchings are enumerated."""
-        return self.enumerates
-
-    @property
     def done(self) -> bool:
         """Is no rival of M left?"""
         self._decide()
         return super().done
 
     def constants(self) -> list[float]:
-        """σ, and 4d/δ."""
-        return [self.setting.rewards.sigma, 4 * self.graph.n_pairs / self.options["delta"]]
+        """σ, and log(4d/δ)."""
+        return [self.setting.rewards.sigma, log(4 * self.graph.n_pairs) - log(self.options["delta"])]
 
     def start(self) -> Any:
         """No plays."""
@@ -217,7 +211,8 @@ class Clucb(IndexPolicy):
 
     def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         super()._take(edges, counts, sums)
-        self.arrays.rounds[0] = max(counts.max(initial=0), -(-counts.sum() // self.round_size))
+        plays = self.arrays.plays
+        self.arrays.rounds[0] = max(plays.max(), -(-plays.sum() // self.round_size))
 
     def _memory(self) -> dict[str, Any]:
         decided = ("best", "decision")

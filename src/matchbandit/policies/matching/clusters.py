@@ -1,5 +1,6 @@
 """What policies share that cut the players into ordered clusters, finer and finer."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,6 +74,7 @@ class ClusterPolicy(PlannedPolicy):
     graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
     selections: ClassVar[tuple[Selection, ...]] = ("matching",)
     needs_horizon: ClassVar[bool] = True
+    has_clusters: ClassVar[bool] = True
     remembered: ClassVar[tuple[str, ...]] = ("order", "sizes", "history")
 
     def __init__(
@@ -81,18 +83,26 @@ class ClusterPolicy(PlannedPolicy):
         rng: np.random.Generator,
         *,
         growth: float,
-        clusters: Sequence[Sequence[int]] | None,
-        **more: Any,
+        **options: Any,
     ) -> None:
         """All in one cluster, or in those to start from."""
-        if setting.graph.kind not in self.graphs:
-            clusters = None  # refused below, for that
-        self._known = None if clusters is None else checked_clusters(clusters, setting.graph.shape[0])
-        super().__init__(setting, rng, growth=growth, clusters=self._known, **more)
+        super().__init__(setting, rng, growth=growth, **options)
         self.n = self.graph.shape[0]
         self.checks = Checks(growth, log(setting.horizon or 1), self.spread)
         self.history: list[Any] = []
-        self.arrange([np.array(cluster) for cluster in self._known or [list(range(self.n))]])
+        self.arrange([np.array(cluster) for cluster in self.first_clusters()])
+        self.empty_ledgers()
+
+    @abstractmethod
+    def empty_ledgers(self) -> None:
+        """Nothing sampled."""
+
+    def first_clusters(self) -> Clusters:
+        """The clusters to start from."""
+        if self.options["clusters"] is None:
+            return [list(range(self.n))]
+        self.options["clusters"] = checked_clusters(self.options["clusters"], self.n)
+        return list(self.options["clusters"])
 
     @property
     def spread(self) -> float:
@@ -146,9 +156,9 @@ class ClusterPolicy(PlannedPolicy):
         ranked = np.lexsort((np.arange(self.n), -self.averages(), places))
         return np.sort(ranked.reshape(-1, 2), axis=1)
 
+    @abstractmethod
     def averages(self) -> Floats:
         """What each player is judged by within the cluster; 0 before the first sample."""
-        raise NotImplementedError
 
     def _remember(self, memory: dict[str, Any]) -> None:
         self.__dict__.pop("layout", None)
@@ -171,24 +181,28 @@ class ClusterPolicy(PlannedPolicy):
             "next_check": self._next_check(),
         }
 
+    @abstractmethod
     def _of_cluster(self, group: Group, k: int) -> dict[str, Any]:
         """What `explain` says of a cluster beyond its players."""
-        raise NotImplementedError
 
 
 def checked_clusters(clusters: Any, n_items: int) -> Clusters:
     """Clusters that name each player once, best cluster first."""
+    otherwise = ""
     try:
-        listed = [[whole_number("a player", item, least=0, most=n_items - 1) for item in part] for part in clusters]
-    except TypeError:
-        listed = []
+        listed = [[whole_number("clusters", item, least=0, most=n_items - 1) for item in part] for part in clusters]
+    except (TypeError, MatchbanditError):
+        listed, otherwise = [], "something in it is no player"
     named = [item for part in listed for item in part]
     if sorted(named) != list(range(n_items)) or not all(listed):
         missing = sorted(set(range(n_items)) - set(named))
         twice = sorted({item for item in named if named.count(item) > 1})
-        why = f"missing: {missing}" if missing else f"twice: {twice}" if twice else "one of them is empty"
+        why = otherwise or (
+            f"missing: {missing}" if missing else f"twice: {twice}" if twice else "one of them is empty"
+        )
         raise MatchbanditError(
-            f"clusters must list each of the players 0 … {n_items - 1} once, best cluster first; "
+            f"clusters must list each of the players 0 … {n_items - 1} once, best cluster first, "
+            f"such as [[0, 1], [2, 3]]; "
             f"got {clusters!r} ({why})."
         )
     return [sorted(part) for part in listed]

@@ -8,7 +8,7 @@ from numba import njit
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.index import AdditivePolicy, Arrays, heaviest
-from matchbandit.rewards import Counts, Floats
+from matchbandit.rewards import Counts, Floats, succeeds
 
 
 @njit(cache=True)
@@ -32,7 +32,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
     """Count plays and, by a coin flip unless the reward is 0 or 1, successes."""
     for k in range(len(edges)):
         arrays.plays[edges[k]] += 1
-        if rewards[k] >= 1.0 or (rewards[k] > 0.0 and rng.random() < rewards[k]):
+        if succeeds(rewards[k], rng):
             arrays.sums[edges[k]] += 1.0
     arrays.total[0] += len(edges)
 

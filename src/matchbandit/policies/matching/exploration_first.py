@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
-from matchbandit.policies.matching.clusters import checked_clusters
+from matchbandit.policies.matching.clusters import ClusterPolicy, Clusters
 from matchbandit.schedules import all_meet
 
 
@@ -33,9 +33,19 @@ class ExplorationFirst(AdaptiveMatching):
         self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, best: Sequence[int] = (0, 1)
     ) -> None:
         """The best two, and all others."""
-        clusters = _best_first(best, setting.graph.shape[0]) if setting.graph.kind in self.graphs else None
-        super().__init__(setting, rng, growth=growth, clusters=clusters)
-        self.options = {"growth": growth, "best": [int(item) for item in best]}
+        ClusterPolicy.__init__(self, setting, rng, growth=growth, best=best)
+
+    def first_clusters(self) -> Clusters:
+        """The best two, and all others if there are any."""
+        best = self.options["best"]
+        try:
+            self.options["best"] = [whole_number("best", item, least=0, most=self.n - 1) for item in best]
+        except (TypeError, MatchbanditError):
+            self.options["best"] = []
+        others = [item for item in range(self.n) if item not in self.options["best"]]
+        if len(self.options["best"]) != 2 or len(others) != self.n - 2:
+            raise MatchbanditError(f"best must name two of the players 0 … {self.n - 1}, such as [0, 1]; got {best!r}.")
+        return [sorted(self.options["best"]), *([others] if others else [])]
 
     @property
     def exploring(self) -> bool:
@@ -69,13 +79,8 @@ class ExplorationFirst(AdaptiveMatching):
                 self._split({1: parts})
 
     def _reasons(self) -> dict[str, Any]:
-        return {"phase": "all meet all" if self.exploring else "clusters", **super()._reasons()}
-
-
-def _best_first(best: Any, n_items: int) -> list[list[int]]:
-    """The best two, and the others if there are any."""
-    listed = list(best) if isinstance(best, Sequence | np.ndarray) else []
-    others = [item for item in range(n_items) if item not in listed]
-    if len(listed) != 2 or len(others) != n_items - 2:
-        raise MatchbanditError(f"best must name two of the players 0 … {n_items - 1}, such as (0, 1); got {best!r}.")
-    return checked_clusters([listed, others] if others else [listed], n_items)
+        reasons = super()._reasons()
+        if not self.exploring:
+            return {"phase": "clusters", **reasons}
+        kept = [{key: value for key, value in part.items() if key != "period"} for part in reasons["clusters"]]
+        return {"phase": "all meet all", **reasons, "clusters": kept, "chains": []}

@@ -81,10 +81,13 @@ class IndexPolicy(RoundPolicy):
     arrays_type: ClassVar[type[tuple[Any, ...]]] = Arrays
     update: ClassVar[Callable[..., None]] = staticmethod(update)
 
+    looks_at_each: ClassVar[bool] = True
+    """It looks at every matching where they are few."""
+
     @property
     def enumerates(self) -> bool:
         """Are the matchings few enough to look at each?"""
-        return count_matchings(self.graph) <= MOST_MATCHINGS
+        return self.looks_at_each and count_matchings(self.graph) <= MOST_MATCHINGS
 
     def constants(self) -> list[float]:
         """What the index needs besides plays and sums."""
@@ -136,7 +139,21 @@ class IndexPolicy(RoundPolicy):
         return [{} for _ in range(self.graph.n_pairs)]
 
 
-class AdditivePolicy(IndexPolicy):
+class SolverPolicy(IndexPolicy):
+    """Asks for the best matching for some weights: in compiled code where matchings are few, else by a solver.
+
+    Compiled code cannot call a blossom or an assignment solver, so rounds are then played through ask and tell.
+    """
+
+    loops_up_to: ClassVar[str | None] = f"{MOST_MATCHINGS} matchings (10 players)"
+
+    @property
+    def compiled(self) -> bool:
+        """Where the matchings are enumerated."""
+        return self.enumerates
+
+
+class AdditivePolicy(SolverPolicy):
     """The index of a matching is the sum of its pairs' weights: any solver finds the best.
 
     `weigh(arrays, rng, weights)`, compiled, writes down the weights. Where matchings are few, `choose` looks at each in
@@ -144,12 +161,6 @@ class AdditivePolicy(IndexPolicy):
     """
 
     weigh: ClassVar[Callable[..., None]]
-    loops_up_to: ClassVar[str | None] = f"{MOST_MATCHINGS} matchings (10 players)"
-
-    @property
-    def compiled(self) -> bool:
-        """Where the matchings are enumerated."""
-        return self.enumerates
 
     def _next(self) -> Edges:
         if self.enumerates:
@@ -164,6 +175,8 @@ class AdditivePolicy(IndexPolicy):
 
 class EnumeratingPolicy(IndexPolicy):
     """The index of a matching is no sum over its pairs: every matching has to be looked at."""
+
+    fits_up_to: ClassVar[str | None] = f"{MOST_MATCHINGS} matchings (10 players)"
 
     def start(self) -> Any:
         """No plays; graphs with too many matchings are refused."""

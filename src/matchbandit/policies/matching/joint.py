@@ -18,7 +18,7 @@ EXPLORATIONS = ("log", "full")
 
 def log_log_weight(exploration: str, size: int) -> float:
     """What log log t is multiplied by in f: nothing in "log", 4 m in "full"."""
-    if exploration not in EXPLORATIONS:
+    if not isinstance(exploration, str) or exploration not in EXPLORATIONS:
         raise unknown("exploration", exploration, EXPLORATIONS)
     return 4.0 * size if exploration == "full" else 0.0
 

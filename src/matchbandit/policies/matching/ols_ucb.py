@@ -29,7 +29,7 @@ class OlsUcb(EnumeratingPolicy):
 
     Every matching is looked at: up to 10 players, or 1000 matchings of rows and columns.
 
-    Options: `lam` is λ > 0; a small one has a small factor 1 + λ and a large constant in f.
+    Options: `lam` is λ, from 10^-6 to 10^6; a small one has a small factor 1 + λ and a large constant in f.
     """
 
     name: ClassVar[str] = "ols-ucb"
@@ -39,8 +39,8 @@ class OlsUcb(EnumeratingPolicy):
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, lam: float = 1.0) -> None:
         """Nothing played yet."""
-        if real_number("lam", lam) <= 0:
-            raise MatchbanditError(f"lam must be positive; got {lam!r}. 1 is usual.")
+        if not 1e-6 <= real_number("lam", lam) <= 1e6:
+            raise MatchbanditError(f"lam must be positive, from 1e-6 to 1e6; got {lam!r}. 1 is usual.")
         super().__init__(setting, rng, lam=float(lam))
 
     def constants(self) -> list[float]:

@@ -29,8 +29,10 @@ class RandomAdaptiveMatching(ClusterPolicy):
     for all pairs and checks together at most 2N²/T. This holds whatever the earlier splits, so it has no gap there. For
     laws outside [0, 1] with σ-sub-Gaussian noise, Z_t is sqrt(1 + 2σ²)-sub-Gaussian, and the radius grows accordingly.
 
-    What it gives up: opponents are drawn, not balanced, which adds some noise; and samples against worse players count
-    as well, which in a good cluster are worth less. What it gains: the published period, up to (2N)^4 rounds, is gone.
+    What it gives up: opponents are drawn, not balanced, so a player's reward varies with the opponent even if there is
+    no noise, and the intervals pay for that: where rewards have little noise (σ far below 1/2) Adaptive-Matching is far
+    better. And samples against worse players count as well, which in a good cluster are worth less. What it gains: the
+    published period, up to (2N)^4 rounds, is gone.
 
     Options: `growth` g of the counts at which all clusters are checked; `clusters`, ordered clusters to start from.
     """
@@ -48,8 +50,11 @@ class RandomAdaptiveMatching(ClusterPolicy):
         growth: float = 1.05,
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Nothing sampled."""
+        """All players in one cluster, or in those to start from."""
         super().__init__(setting, rng, growth=growth, clusters=clusters)
+
+    def empty_ledgers(self) -> None:
+        """Nothing sampled."""
         self.count = 0
         """Rounds, the samples of each player."""
         self.sums = np.zeros(self.n)

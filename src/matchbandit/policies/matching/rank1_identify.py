@@ -1,10 +1,12 @@
 """Rank-1 identification: the best matching from one fit of all strengths, certain at every border between its pairs."""
 
-from math import ceil, log
+from math import ceil, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from matchbandit.confidence import checked_delta
 from matchbandit.errors import MatchbanditError, real_number
@@ -20,14 +22,68 @@ from matchbandit.solvers import sorted_pairing
 Tour = NDArray[np.int64]
 """Rounds of matchings, shape (rounds, pairs a round, 2)."""
 
+_STEPS = 60
+"""Steps of a golden-section search: enough for every digit."""
+
+
+@njit(cache=True)
+def apart(a: float, b: float, var_a: float, var_b: float, both: float) -> float:
+    """How certain it is that strength a is above b: the least that it costs to make them equal.
+
+    The cost of a common strength x is half the squared distance of (log x, x) from (log a, b) in the Gaussian of log a
+    and b. In log a, because of two players who mostly meet each other only the product is known: a falls as its partner
+    rises, along a curve that never reaches 0, where the Gaussian of a itself would.
+    """
+    if a <= b:
+        return 0.0
+    v, c = var_a / a**2, both / a
+    det = v * var_b - c * c
+    if det <= 0.0:
+        return (a - b) ** 2 / (2.0 * (var_a + var_b - 2.0 * both))
+    low, high = max(b, a * 1e-9), a
+    ratio = (sqrt(5.0) - 1.0) / 2.0
+    least = np.inf
+    one, two = high - ratio * (high - low), low + ratio * (high - low)
+    for _ in range(_STEPS):
+        at_one = _cost(one, a, b, v, var_b, c, det)
+        at_two = _cost(two, a, b, v, var_b, c, det)
+        least = min(least, at_one, at_two)
+        if at_one < at_two:
+            high, two = two, one
+            one = high - ratio * (high - low)
+        else:
+            low, one = one, two
+            two = low + ratio * (high - low)
+    return least
+
+
+@njit(cache=True)
+def _cost(x: float, a: float, b: float, v: float, var_b: float, c: float, det: float) -> float:
+    s, e = log(x / a), x - b
+    return float((var_b * s * s - 2.0 * c * s * e + v * e * e) / (2.0 * det))
+
+
+@njit(cache=True)
+def border_certainty(strengths: Floats, covariance: Floats, ranked: Counts) -> Floats:
+    """The least certain of the four cross pairs, for every border between neighbouring pairs."""
+    certain = np.full(len(ranked) // 2 - 1, np.inf)
+    for k in range(len(certain)):
+        for i in ranked[2 * k : 2 * k + 2]:
+            for j in ranked[2 * k + 2 : 2 * k + 4]:
+                cost = apart(strengths[i], strengths[j], covariance[i, i], covariance[j, j], covariance[i, j])
+                certain[k] = min(certain[k], cost)
+    return certain
+
 
 class Rank1Identify(PlannedPolicy):
     """Identification that uses the product model: the practical choice, without a proof.
 
     All results are fitted at once, as in rank1-thompson: strengths û with the full inverse of their information. The
     answer is the sorted pairing of û. A border between two neighbouring pairs of it is as *certain* as the least of its
-    four cross pairs (a above b): (û_a − û_b)² / (2 Var(û_a − û_b)). It ends when every border is more certain than
-    log(4N (1 + log t) / δ), t rounds. Checks fall where the rounds have grown by the factor g.
+    four cross pairs (a above b): what it costs to make both equal, (û_a − û_b)² / (2 Var(û_a − û_b)) but for the curve
+    along which products are known, see `apart`. It ends when every border is so certain that a Gaussian would be wrong
+    there with probability at most δ / (4N (1 + log t)), t rounds: one part in 4N for each cross pair, and 1 + log t for
+    looking again and again. Checks fall where the rounds have grown by the factor g.
 
     Any sampling will do. Until the next check it repeats the tour which, by the fitted strengths, makes the least
     certain border most certain, among: all meet all; the players beside the uncertain borders among themselves; the
@@ -100,16 +156,13 @@ class Rank1Identify(PlannedPolicy):
         self.certainty = self._certainty(covariance)
 
     def _threshold(self) -> float:
-        return log(2 * self.n * (1 + log(max(1, self.sampled))) / self.options["delta"])
+        """z²/2 for the z beyond which a Gaussian lies with probability δ / (4N (1 + log t))."""
+        share = self.options["delta"] / (2 * self.n * (1 + log(max(1, self.sampled))))
+        return float(norm.isf(share) ** 2 / 2)
 
     def _certainty(self, covariance: Floats) -> Floats:
         """The least certain of the four cross pairs, for every border."""
-        ranked = self._ranked().reshape(-1, 2)
-        above, below = np.repeat(ranked[:-1], 2, axis=1), np.tile(ranked[1:], 2)
-        spreads = covariance.diagonal()
-        variance = spreads[above] + spreads[below] - 2 * covariance[above, below]
-        certain = (self.strengths[above] - self.strengths[below]) ** 2 / (2 * variance)
-        return np.asarray(certain.min(axis=1, initial=np.inf), dtype=np.float64)
+        return border_certainty(self.strengths, covariance, self._ranked())
 
     def _ranked(self) -> NDArray[np.int64]:
         return np.argsort(-self.strengths, kind="stable")

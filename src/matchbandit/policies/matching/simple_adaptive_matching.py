@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
-from matchbandit.policies.matching.clusters import Clusters, checked_clusters
+from matchbandit.policies.matching.clusters import Clusters
 
 
 class SimpleAdaptiveMatching(AdaptiveMatching):
@@ -43,9 +43,20 @@ class SimpleAdaptiveMatching(AdaptiveMatching):
     ) -> None:
         """Even clusters."""
         self.warned = False
-        if clusters is not None and setting.graph.kind in self.graphs and setting.graph.shape[0] % 2 == 0:
-            clusters = self._joined(checked_clusters(clusters, setting.graph.shape[0]))
         super().__init__(setting, rng, growth=growth, clusters=clusters)
+
+    def first_clusters(self) -> Clusters:
+        """The clusters to start from, those of odd size joined with the next ones until they are even."""
+        even: Clusters = [[]]
+        given = super().first_clusters()
+        for cluster in given:
+            even[-1] = sorted(even[-1] + cluster)
+            if len(even[-1]) % 2 == 0:
+                even.append([])
+        if len(even) - 1 < len(given):
+            self._warn("clusters of odd size are given; they are joined with the next ones")
+            self.options["clusters"] = even[:-1]
+        return even[:-1]
 
     def places(self, separated: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Even places only."""
@@ -53,17 +64,6 @@ class SimpleAdaptiveMatching(AdaptiveMatching):
         if (found % 2).any():
             self._warn("two players are told apart who would have to be partners of equal strength")
         return np.asarray(found[found % 2 == 0])
-
-    def _joined(self, clusters: Clusters) -> Clusters:
-        """The clusters, those of odd size joined with the next ones until they are even."""
-        even: Clusters = [[]]
-        for cluster in clusters:
-            even[-1] += cluster
-            if len(even[-1]) % 2 == 0:
-                even.append([])
-        if len(even) - 1 < len(clusters):
-            self._warn("clusters of odd size are given; they are joined with the next ones")
-        return even[:-1]
 
     def _warn(self, why: str) -> None:
         if not self.warned:

@@ -6,11 +6,11 @@ import numpy as np
 from numba import njit
 
 from matchbandit.errors import whole_number
-from matchbandit.graphs import Edges, Pairs
+from matchbandit.graphs import Edges, Pairs, player_edge
 from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.index import IndexPolicy, open_round
 from matchbandit.policies.matching.index import update as count
-from matchbandit.rewards import Counts, Floats
+from matchbandit.rewards import Counts, Floats, succeeds
 from matchbandit.solvers import sorted_pairing
 
 
@@ -40,7 +40,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     elect(arrays, rng)
     leads = np.iinfo(np.int64).max
     for k in range(len(edges)):
-        edges[k] = edge_of(arrays, arrays.leader[k, 0], arrays.leader[k, 1])
+        edges[k] = player_edge(arrays.leader[k, 0], arrays.leader[k, 1], 2 * len(edges))
         arrays.leads[edges[k]] += 1
         leads = min(leads, arrays.leads[edges[k]])
     if leads % int(arrays.constants[0]) != 0:
@@ -48,16 +48,9 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 
 
 @njit(cache=True)
-def edge_of(arrays: Arrays, i: int, j: int) -> int:
-    """The edge of two players, in either order."""
-    n, low, high = 2 * len(arrays.leader), min(i, j), max(i, j)
-    return low * (2 * n - low - 1) // 2 + high - low - 1
-
-
-@njit(cache=True)
 def mean_of(arrays: Arrays, i: int, j: int) -> float:
     """The empirical mean of two players."""
-    edge = edge_of(arrays, i, j)
+    edge = player_edge(i, j, 2 * len(arrays.leader))
     return float(arrays.sums[edge] / arrays.plays[edge])
 
 
@@ -121,13 +114,14 @@ def best_draw(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 
     A pair is drawn once. All other pairs of a neighbour are the leader's too, and do not matter.
     """
+    n = 2 * len(edges)
     site, most, one, two = -1, 0.0, 0, 0
     above = draw_of(arrays, rng, edges[0])
     for k in range(len(edges) - 1):
         below = draw_of(arrays, rng, edges[k + 1])
         a, b, c, d = arrays.leader[k, 0], arrays.leader[k, 1], arrays.leader[k + 1, 0], arrays.leader[k + 1, 1]
         for turn in range(2):
-            first, second = edge_of(arrays, a, d if turn else c), edge_of(arrays, b, c if turn else d)
+            first, second = player_edge(a, d if turn else c, n), player_edge(b, c if turn else d, n)
             gain = draw_of(arrays, rng, first) + draw_of(arrays, rng, second) - above - below
             if gain > most:
                 site, most, one, two = k, gain, first, second
@@ -141,7 +135,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
     """Count plays, rewards and, by a coin flip unless they are 0 or 1, successes."""
     count(arrays, rng, edges, rewards)
     for k in range(len(edges)):
-        if rewards[k] >= 1.0 or (rewards[k] > 0.0 and rng.random() < rewards[k]):
+        if succeeds(rewards[k], rng):
             arrays.wins[edges[k]] += 1
 
 
@@ -170,7 +164,7 @@ class UnimodalMatching(IndexPolicy):
 
     Rewards strictly between 0 and 1 count as a success with that probability in S and F, as they are in the means.
 
-    Options: `gamma` is γ.
+    Options: `gamma` is γ; 1 always plays the leader, and explores nothing.
     """
 
     name: ClassVar[str] = "unimodal-matching"
@@ -178,6 +172,7 @@ class UnimodalMatching(IndexPolicy):
     reference: ClassVar[str] = "after Rodet & Gaudel 2022"
     graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
     unit_rewards: ClassVar[bool] = True
+    looks_at_each: ClassVar[bool] = False
     arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)

@@ -9,7 +9,7 @@ from matchbandit.errors import whole_number
 from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.policies.base import Setting
 from matchbandit.policies.rounds import RoundPolicy
-from matchbandit.rewards import Counts, Floats
+from matchbandit.rewards import Counts, Floats, succeeds
 
 
 class Arrays(NamedTuple):
@@ -71,7 +71,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Flo
     edge, reward = edges[0], rewards[0]
     arrays.plays[edge] += 1
     arrays.sums[edge] += reward
-    if reward >= 1.0 or (reward > 0.0 and rng.random() < reward):
+    if succeeds(reward, rng):
         arrays.wins[edge] += 1
 
 
@@ -86,7 +86,7 @@ class Uts(RoundPolicy):
     the leader suffices. Rewards strictly between 0 and 1 count as a success with that probability in S and F, as they
     are in the means.
 
-    Options: `gamma` is γ.
+    Options: `gamma` is γ; 1 always plays the leader, and explores nothing.
     """
 
     name: ClassVar[str] = "uts"
