@@ -283,3 +283,14 @@ def test_rows_are_flat_with_a_row_for_each_run_and_checkpoint():
         Row("over-gap", "uts", 0.75, 1, 10**15, 9.0),
     ]
     assert {type(value) for row in rows_of(runs, "over-gap", 0.75) for value in row} == {str, int, float}
+
+
+def test_a_file_of_version_0_1_has_no_ends_and_no_splits(runs, tmp_path):
+    now = runs
+    now.save(tmp_path / "now.parquet")
+    table = pq.read_table(tmp_path / "now.parquet")
+    pq.write_table(table.drop_columns(["ended", "splits"]), tmp_path / "then.parquet")
+    then = load_runs(tmp_path / "then.parquet")
+    assert then.regret.tolist() == now.regret.tolist()
+    assert then.ended.tolist() == [now.rounds[-1]] * len(now.regret)
+    assert then.splits == [[]] * len(now.regret)

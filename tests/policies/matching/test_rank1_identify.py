@@ -155,7 +155,7 @@ def test_a_run_ends_at_the_first_check_that_is_certain_everywhere():
     class Watched(Rank1Identify):
         def learn(self, tally):
             super().learn(tally)
-            limit = log(2 * self.n * (1 + log(self.sampled)) / 0.1)
+            limit = beyond(0.1 / (2 * self.n * (1 + log(self.sampled))))
             checks.append((self.sampled, bool((np.array(self.certainty) > limit).all())))
 
     found = mb.identify(mb.Monopartite([0.9, 0.8, 0.5, 0.4, 0.2, 0.1]), mb.policy(Watched, delta=0.1), seed=4)
@@ -397,10 +397,10 @@ INSTANCES = [
 
 
 def rounds_and_wrong(u, delta, runs):
-    """Mean rounds and wrong answers of so many runs, and the mean rounds of 60 runs of Matching-Id as published."""
+    """Mean rounds and wrong answers of so many runs, and the mean rounds of 300 runs of Matching-Id as published."""
     problem = mb.Monopartite(u)
     found = mb.identify(problem, mb.policy("rank1-identify", delta=delta), runs=runs, seed=10, workers=2)
-    proven = mb.identify(problem, mb.policy("matching-id", delta=delta, growth=4.0), runs=60, seed=10, workers=2)
+    proven = mb.identify(problem, mb.policy("matching-id", delta=delta, growth=4.0), runs=300, seed=10, workers=2)
     assert found.identified.all()
     return found.rounds.mean(), found.summary()["wrong"], proven.rounds.mean()
 
