@@ -1,6 +1,5 @@
 """Adaptive-Matching: matchings within ordered clusters, which split as soon as their players can be told apart."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +7,6 @@ from numpy.typing import NDArray
 
 from matchbandit.confidence import NEVER
 from matchbandit.plans import ChainRounds, Plan, Tally
-from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.clusters import ClusterPolicy, Group
 from matchbandit.rewards import Floats
 
@@ -49,17 +47,6 @@ class AdaptiveMatching(ClusterPolicy):
         "open_counts",
         "open_sums",
     )
-
-    def __init__(
-        self,
-        setting: Setting,
-        rng: np.random.Generator,
-        *,
-        growth: float = 1.05,
-        clusters: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """All players in one cluster, or in those to start from."""
-        super().__init__(setting, rng, growth=growth, clusters=clusters)
 
     def empty_ledgers(self) -> None:
         """Nothing sampled; every chain at its beginning."""

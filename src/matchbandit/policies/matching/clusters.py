@@ -82,10 +82,14 @@ class ClusterPolicy(PlannedPolicy):
         setting: Setting,
         rng: np.random.Generator,
         *,
-        growth: float,
-        **options: Any,
+        growth: float = 1.05,
+        clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """All in one cluster, or in those to start from."""
+        """All players in one cluster, or in those to start from."""
+        self.begin(setting, rng, growth=growth, clusters=clusters)
+
+    def begin(self, setting: Setting, rng: np.random.Generator, *, growth: float, **options: Any) -> None:
+        """Nothing sampled, in the first clusters; for constructors with other options."""
         super().__init__(setting, rng, growth=growth, **options)
         self.n = self.graph.shape[0]
         self.checks = Checks(growth, log(setting.horizon or 1), self.spread)

@@ -9,7 +9,7 @@ from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
-from matchbandit.policies.matching.clusters import ClusterPolicy, Clusters
+from matchbandit.policies.matching.clusters import Clusters
 from matchbandit.schedules import all_meet
 
 
@@ -33,7 +33,7 @@ class ExplorationFirst(AdaptiveMatching):
         self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, best: Sequence[int] = (0, 1)
     ) -> None:
         """The best two, and all others."""
-        ClusterPolicy.__init__(self, setting, rng, growth=growth, best=best)
+        self.begin(setting, rng, growth=growth, best=best)
 
     def first_clusters(self) -> Clusters:
         """The best two, and all others if there are any."""

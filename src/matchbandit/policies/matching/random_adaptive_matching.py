@@ -1,6 +1,5 @@
 """Random Adaptive Matching: clusters and chains as in Adaptive-Matching, but every round drawn at random."""
 
-from collections.abc import Sequence
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -9,7 +8,6 @@ from numpy.typing import NDArray
 
 from matchbandit.confidence import NEVER
 from matchbandit.plans import Plan, ShuffledRounds, Tally
-from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.clusters import ClusterPolicy, Group
 from matchbandit.rewards import Floats
 
@@ -41,17 +39,6 @@ class RandomAdaptiveMatching(ClusterPolicy):
     summary: ClassVar[str] = "Adaptive-Matching for many players: balanced in expectation, no period to wait for"
     reference: ClassVar[str] = "this library, after Sentenac et al. 2021"
     remembered: ClassVar[tuple[str, ...]] = (*ClusterPolicy.remembered, "count", "sums")
-
-    def __init__(
-        self,
-        setting: Setting,
-        rng: np.random.Generator,
-        *,
-        growth: float = 1.05,
-        clusters: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """All players in one cluster, or in those to start from."""
-        super().__init__(setting, rng, growth=growth, clusters=clusters)
 
     def empty_ledgers(self) -> None:
         """Nothing sampled."""

@@ -1,13 +1,11 @@
 """Simple Adaptive Matching: Adaptive-Matching for players that come in equal pairs."""
 
 import warnings
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.clusters import Clusters
 
@@ -32,18 +30,7 @@ class SimpleAdaptiveMatching(AdaptiveMatching):
     summary: ClassVar[str] = "Adaptive-Matching for players that come in equal pairs: clusters stay even"
     reference: ClassVar[str] = "Sentenac et al. 2021, simple-Adaptive-Matching"
     remembered: ClassVar[tuple[str, ...]] = (*AdaptiveMatching.remembered, "warned")
-
-    def __init__(
-        self,
-        setting: Setting,
-        rng: np.random.Generator,
-        *,
-        growth: float = 1.05,
-        clusters: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """Even clusters."""
-        self.warned = False
-        super().__init__(setting, rng, growth=growth, clusters=clusters)
+    warned = False
 
     def first_clusters(self) -> Clusters:
         """The clusters to start from, those of odd size joined with the next ones until they are even."""
