@@ -562,7 +562,3 @@ def test_a_policy_that_was_told_the_truth_has_little_left_to_learn():
     counts = np.full(problem.graph.n_pairs, 20_000)
     warm = MATCHINGS.warm_start(problem.graph.pairs, counts, counts * problem.means)
     assert mb.simulate(problem, warm, horizon=20_000, runs=2, seed=1).final.max() < 3
-
-
-def test_the_whole_contract():
-    mb.check_policy("rank1-thompson")
