@@ -25,6 +25,9 @@ def policies(as_json: Json = False) -> None:
             "loops_up_to": kind.loops_up_to if issubclass(kind, RoundPolicy) else None,
             "warm_start": kind.warm_starts,
             "byes": kind.gives_byes,
+            "even": "monopartite" in kind.graphs
+            and "matching" in (kind.answers, *kind.selections)
+            and not kind.gives_byes,
             "options": kind.option_defaults(),
             "summary": kind.summary,
             "reference": kind.reference,
@@ -35,12 +38,15 @@ def policies(as_json: Json = False) -> None:
         typer.echo(json.dumps(entries, indent=2))
         return
     for entry in entries:
+        in_matchings = " in matchings" if len(entry["selection"]) > 1 else ""
         fits = (
             " or ".join(entry["selection"]),
             " or ".join(entry["graphs"]),
             " or ".join(entry["goals"]),
             "rewards in [0, 1]" if entry["rewards"] != "any" else "any rewards",
             entry["engine"] + (f" up to {entry['loops_up_to']}, else step" if entry["loops_up_to"] else ""),
+            *([f"an even number of players{in_matchings}"] if entry["even"] else []),
+            *(["needs its horizon"] if entry["needs_horizon"] else []),
             *([f"at most {entry['fits_up_to']}"] if entry["fits_up_to"] else []),
             *(["warm start"] if entry["warm_start"] else []),
             *(["byes"] if entry["byes"] else []),
@@ -48,4 +54,11 @@ def policies(as_json: Json = False) -> None:
         typer.echo(f"{entry['name']:<25} {' · '.join(fits)}")
         typer.echo(f"{'':<25} {entry['summary']} ({entry['reference']})")
         if entry["options"]:
-            typer.echo(f"{'':<25} " + "  ".join(f"{key}={as_typed(v)}" for key, v in entry["options"].items()))
+            typer.echo(f"{'':<25} " + "  ".join(f"{key}={_default(entry, key)}" for key in entry["options"]))
+
+
+def _default(entry: dict[str, Any], option: str) -> str:
+    """An option's default as it would be typed; what is played depends on the graph."""
+    if option == "selection":
+        return "|".join(entry["selection"])
+    return as_typed(entry["options"][option])

@@ -119,7 +119,8 @@ def _report(done: "Runs", saved: Path | None) -> None:
     table(("round", "mean regret", "5 %", "95 %"), lines, right=True)
     if "stop" in about:
         early = done.ended[done.ended < done.rounds[-1]]
-        mean = f", on average after {early.mean():.0f} rounds" if len(early) else ""
-        typer.echo(f"{len(early)} of {counted(len(done.ended), 'run')} ended at a {about['stop']}{mean}")
+        after = f"{early.mean():,.0f}".replace(",", " ") if len(early) else ""
+        mean = f", on average after {after} rounds" if after else ""
+        typer.echo(f"{len(early)} of {counted(len(done.ended), 'run')} ended at the {about['stop']}{mean}")
     if saved is not None:
         typer.echo(f"these runs are kept in {saved}")

@@ -65,7 +65,7 @@ def _practical(axes: Axes, rows: Rows, published: Published) -> None:
         axes.fill_between(ours.x, ours.p5, ours.p95, color=f"C{number}", alpha=0.1, linewidth=0)
     axes.set_yscale("log")
     axes.set_xticks(sorted({row.x for row in rows if row.study == "practical"}))
-    axes.set_title("All policies for matchings over μ, N = 4, gap 0.1, T = 2·10⁵", fontsize=10, loc="left")
+    axes.set_title("Policies for matchings over μ, N = 4, gap 0.1, T = 2·10⁵", fontsize=10, loc="left")
     axes.set_xlabel("μ, the mean strength")
     axes.set_ylabel("regret: mean, 5–95 %")
 

@@ -144,6 +144,7 @@ class Policy(ABC):
             "options": dict(self.options),
             "selection": self.selection,
             "rounds": self.rounds,
+            "asked": None if self._asked is None else self.graph.pairs[self._asked].tolist(),
             "recommendation": self.recommend().tolist(),
             **self._reasons(),
         }
@@ -200,10 +201,7 @@ class Policy(ABC):
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
         """Begin with results from before: how often each of these pairs was played, and what it paid in total."""
         if not self.warm_starts:
-            raise MatchbanditError(
-                f"{self.name} plays by a schedule of its own and cannot use results that others have sampled. "
-                f"`matchbandit policies` lists those that can."
-            )
+            raise cannot_start_warm(self.name)
         if self.rounds or self._asked is not None:
             raise MatchbanditError("a warm start comes before the first round; build a fresh policy for it.")
         self._take(*self._logged(pairs, counts, sums))
@@ -292,8 +290,10 @@ class Policy(ABC):
             and not self.gives_byes
         ):
             ways = "Leave one out, or add one."
+            if self.goal == "regret":
+                ways = "Leave one out, add one, or take rank1-thompson, which lets one sit out in turn."
             if "pair" in self.selections and not self.answers:
-                ways = "Leave one out, add one, or take selection='pair'."
+                ways = f"{ways[:-1]}; or take selection='pair'."
             raise MatchbanditError(f"{self.name} needs an even number of players; got {graph.shape[0]}. {ways}")
         if self.unit_rewards and (law.low < 0 or law.high > 1):
             raise MatchbanditError(
@@ -310,6 +310,14 @@ class Policy(ABC):
         """The options that the constructor takes, with their defaults."""
         parameters = inspect.signature(cls.__init__).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def cannot_start_warm(name: str) -> MatchbanditError:
+    """The error for results from before, given to a policy that cannot use them."""
+    return MatchbanditError(
+        f"{name} plays by a schedule of its own and cannot use results that others have sampled. rank1-thompson and "
+        f"rank1-identify can; `matchbandit policies` lists them all."
+    )
 
 
 def refuse_damage(state: Any) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
-from matchbandit.policies.base import Policy, Setting, refuse_damage
+from matchbandit.policies.base import Policy, Setting, cannot_start_warm, refuse_damage
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.aescb import Aescb
 from matchbandit.policies.matching.clucb import Clucb
@@ -113,6 +113,8 @@ class PolicySpec:
         >>> seen.build(bipartite(1, 2)).recommend().tolist()
         [[0, 0]]
         """
+        if not self.kind.warm_starts:
+            raise cannot_start_warm(self.name)
         return replace(self, logged=(*self.logged, (pairs, counts, sums)))
 
 

@@ -93,6 +93,12 @@ class PlannedPolicy(Policy):
             self.learn(self._pending)
             self._plan = None
 
+    def explain(self) -> dict[str, Any]:
+        """Why it plays what it plays, and which pairs of the open round it still waits for."""
+        missing = [] if self._partial is None else np.flatnonzero(np.isnan(self._partial)).tolist()
+        round_now = self._next() if missing else np.zeros(0, dtype=np.int64)
+        return {**super().explain(), "waiting_for": self.graph.pairs[round_now[missing]].tolist() if missing else []}
+
     def _next_check(self) -> dict[str, Any]:
         """When the policy decides again, for `explain`."""
         plan = self.current

@@ -261,9 +261,17 @@ class Rank1Thompson(RoundPolicy):
         model, n_rows = self._fitted(), int(self.arrays.flags[N_ROWS])
         deviations = np.sqrt(covariance(factor(fisher(model)), model.strengths, n_rows).diagonal())
         items: list[dict[str, Any]] = [
-            {"strength": float(u), "standard_deviation": float(s), "plays": int(n)}
-            for u, s, n in zip(model.strengths, deviations, model.plays.sum(axis=1), strict=True)
+            {
+                "item": k - n_rows if k >= n_rows else k,
+                "strength": float(u),
+                "standard_deviation": float(s),
+                "plays": int(n),
+            }
+            for k, (u, s, n) in enumerate(zip(model.strengths, deviations, model.plays.sum(axis=1), strict=True))
         ]
         if self.arrays.byes.size:
             items = [{**item, "byes": int(times)} for item, times in zip(items, self.arrays.byes[0], strict=True)]
-        return {"rows": items[:n_rows], "columns": items[n_rows:]} if n_rows else {"players": items}
+        if n_rows:
+            return {"rows": items[:n_rows], "columns": items[n_rows:]}
+        turn = {"sits_out": int(sits_out(self.arrays.byes))} if self.arrays.byes.size else {}
+        return {"players": items, **turn}

@@ -147,6 +147,8 @@ def checked_call(
     """The policy, runs, workers and seed of a call, checked."""
     if not isinstance(problem, Problem | Family):
         raise MatchbanditError(f"{verb} needs a problem or a family of them; got {problem!r}.")
+    if isinstance(policy, list | tuple):
+        raise MatchbanditError(f"{verb} plays one policy at a time; got {len(policy)}. Call it for each in turn.")
     spec = policy if isinstance(policy, PolicySpec) else policy_named(policy)
     return (
         spec,

@@ -174,11 +174,12 @@ class ClusterPolicy(PlannedPolicy):
             "clusters": [
                 {
                     "players": members.tolist(),
-                    "estimates": averages[members].tolist(),
-                    **self._of_cluster(group, k),
+                    "estimates": averages[members].tolist() if known["samples_each"] else None,
+                    **known,
                 }
                 for group in self.layout.groups
-                for k, members in ((k, group.members(k)) for k in range(len(group.chain.sizes)))
+                for k in range(len(group.chain.sizes))
+                for members, known in ((group.members(k), self._of_cluster(group, k)),)
             ],
             "chains": self.chains,
             "splits": [{"round": at, "clusters": clusters} for at, clusters in self.splits],

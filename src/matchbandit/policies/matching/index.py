@@ -183,7 +183,7 @@ class EnumeratingPolicy(IndexPolicy):
         if not self.enumerates:
             raise MatchbanditError(
                 f"{self.name} looks at every matching, and {self.graph} has {count_matchings(self.graph)} of them "
-                f"(at most {MOST_MATCHINGS}: 10 players). Take cucb or cts-beta, which call a solver, "
-                f"or rank1-thompson."
+                f"(at most {MOST_MATCHINGS}: 10 players, 6 × 6 rows and columns). "
+                f"Take cucb or cts-beta, which call a solver, or rank1-thompson."
             )
         return super().start()

@@ -22,6 +22,8 @@ from matchbandit.solvers import sorted_pairing
 Tour = NDArray[np.int64]
 """Rounds of matchings, shape (rounds, pairs a round, 2)."""
 
+TOURS = 10
+"""So many times must all have met all, or as many rounds have been played, before it may end."""
 _STEPS = 60
 """Steps of a golden-section search: enough for every digit."""
 
@@ -83,12 +85,13 @@ class Rank1Identify(PlannedPolicy):
     four cross pairs (a above b): what it costs to make both equal, (û_a − û_b)² / (2 Var(û_a − û_b)) but for the curve
     along which products are known, see `apart`. It ends when every border is so certain that a Gaussian would be wrong
     there with probability at most δ / (4N (1 + log t)), t rounds: one part in 4N for each cross pair, and 1 + log t for
-    looking again and again. Checks fall where the rounds have grown by the factor g.
+    looking again and again; and not before 10 (2N − 1) rounds, as fewer rewards are no Gaussian. Checks fall where the
+    rounds have grown by the factor g.
 
     Any sampling will do. Until the next check it repeats the tour which, by the fitted strengths, makes the least
     certain border most certain, among: all meet all; the players beside the uncertain borders among themselves; the
     same against the strongest others; and both for the least certain border alone. Who is not in it plays the neighbour
-    in the order. Ties and the first 4 (2N − 1) rounds go to all meet all.
+    in the order. Ties and the first 10 (2N − 1) rounds go to all meet all.
 
     Options: `delta` is δ, `growth` g of the rounds between checks.
     """
@@ -119,8 +122,8 @@ class Rank1Identify(PlannedPolicy):
 
     @property
     def done(self) -> bool:
-        """Is every border certain?"""
-        return bool((self.certainty > self._threshold()).all())
+        """Is every border certain, after rounds enough to trust a Gaussian?"""
+        return bool((self.certainty > self._threshold()).all()) and self.sampled >= self._trusted()
 
     def plan(self) -> FixedSweeps:
         """The most promising tour, until the rounds have grown by the factor g."""
@@ -164,13 +167,16 @@ class Rank1Identify(PlannedPolicy):
         """The least certain of the four cross pairs, for every border."""
         return border_certainty(self.strengths, covariance, self._ranked())
 
+    def _trusted(self) -> int:
+        return TOURS * (self.n - 1) if self.n > 2 else 0
+
     def _ranked(self) -> NDArray[np.int64]:
         return np.argsort(-self.strengths, kind="stable")
 
     def _best_tour(self) -> Tour:
         """The tour after which the least certain border would be most certain, played until the next check."""
         everyone = round_robin(self.n)
-        if self.done or self.sampled < 4 * len(everyone):
+        if self.done or self.sampled < self._trusted():
             return everyone
         rounds = (self.options["growth"] - 1) * self.sampled
         tours = [everyone, *self._aimed()]
