@@ -237,7 +237,7 @@ def test_runs_that_stop_at_the_first_split_are_reported(run):
     )
     code, out, err = run(*words)
     assert (code, err) == (0, "")
-    assert f"3 of 3 runs ended at a first-split, on average after {runs.ended.mean():.0f} rounds\n" in out
+    assert f"3 of 3 runs ended at the first-split, on average after {runs.ended.mean():.0f} rounds\n" in out
     code, out, err = run(*words, "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)
@@ -250,7 +250,7 @@ def test_runs_that_stop_at_the_first_split_are_reported(run):
 def test_runs_without_a_split_are_reported_as_such(run):
     words = (*PLAYERS[:4], "50", *PLAYERS[5:], "--policy", "simple-adaptive-matching")
     _, out, _ = run(*words, "--stop", "first-split")
-    assert "0 of 3 runs ended at a first-split\n" in out
+    assert "0 of 3 runs ended at the first-split\n" in out
     _, out, _ = run(*words, "--stop", "first-split", "--json")
     assert (json.loads(out)["ended"], json.loads(out)["splits"]) == ([50] * 3, [[], [], []])
     _, out, _ = run(*words)
