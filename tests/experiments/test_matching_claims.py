@@ -142,7 +142,7 @@ def test_a_mean_agrees_within_8_percent_and_the_published_range_widened_by_3(mea
 
 def test_the_places_that_disagree_are_named_with_the_largest_difference():
     claim = agreement([1000, 2100, 3600, 4000])
-    assert claim.measured.endswith("largest 20.0% (not simple-adaptive-matching at 0.7)")
+    assert claim.measured.endswith("largest 20.0 % (not simple-adaptive-matching at 0.7)")
     assert (claim.where, claim.claim) == ("here", "the published means come out")
 
 
@@ -157,7 +157,7 @@ def test_at_the_first_place_a_second_record_will_do_too(mean, good):
 
 def test_the_largest_difference_is_from_the_nearest_record():
     second = {"second_record_at_0.5": {"mean": 1200.0, "p5": 1000.0, "p95": 1400.0}}
-    assert "largest 0.0%" in agreement([1200, 2000, 3000, 4000], known(**second)).measured
+    assert "largest 0.0 %" in agreement([1200, 2000, 3000, 4000], known(**second)).measured
 
 
 def test_both_policies_are_compared_where_both_are_published():

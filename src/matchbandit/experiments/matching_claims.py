@@ -67,9 +67,8 @@ def agreement_claim(rows: Sequence[Row], study: str, known: dict[str, Any], wher
     }
     outside = [f"{policy} at {x:g}" for (policy, x), (_, agrees) in apart.items() if not agrees]
     worst = max((share for share, _ in apart.values()), default=0.0)
-    measured = (
-        f"{len(apart) - len(outside)} of {len(apart)} within 8 % and the published range ± 3 %; largest {worst:.1%}"
-    )
+    inside = f"{len(apart) - len(outside)} of {len(apart)} within 8 % and the published range ± 3 %"
+    measured = f"{inside}; largest {100 * worst:.1f} %"
     measured += f" (not {', '.join(outside)})" if outside else ""
     return Claim(where, "the published means come out", measured, verdict(len(apart) - len(outside), len(apart)))
 

@@ -42,7 +42,8 @@ def write_page(path: Path, pictures: Sequence[Path], claims: Sequence[Judged], *
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>matchbandit: the paper reproduced</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>'
         f"<h1>The paper's figures, reproduced</h1>"
-        f"<p>Lines and bands: mean and 5–95 % range of our runs, each on a fresh instance ({escape(note)}). "
+        f"<p>Lines and bands: mean and 5–95 % range of our runs, where instances are random each on a fresh one "
+        f"({escape(note)}). "
         f"Circles: the published numbers.</p>"
         f"<table><tr><th>where</th><th>claim</th><th>measured</th><th>verdict</th></tr>{''.join(lines)}</table>"
         f"{''.join(images)}<p><small>{escape(source)}</small></p></body></html>\n",
