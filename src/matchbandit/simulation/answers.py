@@ -110,5 +110,6 @@ def _refuse_tie(problem: Problem, selection: Selection) -> None:
         side, first, second, value = tie
         raise MatchbanditError(
             f"{side} {first} and {second} both have strength {value:g}, and the answer hangs on them: no number of "
-            f"samples tells them apart, so the search cannot end. Give max_rounds to stop it, or make them different."
+            f"samples tells them apart, so the search cannot end. "
+            f"Give max_rounds (--max-rounds) to stop it, or make them different."
         )

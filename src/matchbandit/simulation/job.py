@@ -84,7 +84,7 @@ def refuse_other_goal(spec: PolicySpec, *, goal: Goal, other_verb: str) -> None:
     is_after = spec.kind.goal_with(spec.options)
     if is_after != goal:
         both = goal in spec.kind.goals
-        way = f"use {other_verb}()"
+        way = f"use {other_verb}() (matchbandit {other_verb})"
         if both:
             way = "give it delta=, or " + way if goal == "identification" else "leave delta out, or " + way
         raise MatchbanditError(f"{spec.name} is after {is_after} here, not {goal}: {way}.")
@@ -173,4 +173,4 @@ def _engine(wanted: Engine, built: Policy) -> Engine:
     if wanted == "loop" and isinstance(built, RoundPolicy):
         why = f"needs a solver that is not compiled on {built.graph}"
     others = "'auto' or 'step'" if fast == "step" else f"'auto', '{fast}' or 'step'"
-    raise MatchbanditError(f"{built.name} cannot {wanted}: it {why}. Use engine={others}.")
+    raise MatchbanditError(f"{built.name} cannot {wanted}: it {why}. Use the engine {others}.")
