@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
+from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.policies.logs import by_edge, cannot_start_warm
 from matchbandit.policies.packing import checksum, pack, unpack
 from matchbandit.rewards import Counts, Floats, RewardLaw
 
@@ -204,36 +205,11 @@ class Policy(ABC):
             raise cannot_start_warm(self.name)
         if self.rounds or self._asked is not None:
             raise MatchbanditError("a warm start comes before the first round; build a fresh policy for it.")
-        self._take(*self._logged(pairs, counts, sums))
+        self._take(*by_edge(self.graph, self.setting.rewards, pairs, counts, sums))
 
     def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results; each edge comes once."""
-        raise NotImplementedError
-
-    def _logged(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> tuple[Edges, Counts, Floats]:
-        """Logged results by edge, those of a pair that comes twice added up, checked."""
-        edges = self.graph.edges(pairs) if np.size(pairs) else np.zeros(0, dtype=np.int64)
-        try:
-            plays, paid = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise MatchbanditError(f"counts and sums must be numbers; got {counts!r} and {sums!r}.") from None
-        if plays.shape != edges.shape or paid.shape != edges.shape:
-            raise MatchbanditError(
-                f"{len(edges)} logged pairs need a count and a sum each; got shapes {plays.shape} and {paid.shape}."
-            )
-        law, listed = self.setting.rewards, self.graph.pairs[edges].tolist()
-        for pair, n, total in zip(listed, plays.tolist(), paid.tolist(), strict=True):
-            whole_number(f"the count of the pair {pair}", n, least=0, most=2**53)
-            least, most = (law.low * n, law.high * n) if n else (0.0, 0.0)
-            if not least <= real_number(f"the sum of the pair {pair}", total) <= most:
-                raise MatchbanditError(
-                    f"{n:.0f} rewards of the law {law.name} sum to between {least:g} and {most:g}; "
-                    f"got {total:g} for the pair {pair}."
-                )
-        known = np.unique(edges[plays > 0])
-        places = np.searchsorted(known, edges[plays > 0])
-        total_counts = np.bincount(places, plays[plays > 0], minlength=len(known)).astype(np.int64)
-        return known, total_counts, np.bincount(places, paid[plays > 0], minlength=len(known)).astype(np.float64)
+        raise cannot_start_warm(self.name)
 
     def _in_order(self, asked: Edges, pairs: ArrayLike, rewards: ArrayLike) -> Floats:
         """The rewards in the order asked, checked."""
@@ -310,14 +286,6 @@ class Policy(ABC):
         """The options that the constructor takes, with their defaults."""
         parameters = inspect.signature(cls.__init__).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-
-
-def cannot_start_warm(name: str) -> MatchbanditError:
-    """The error for results from before, given to a policy that cannot use them."""
-    return MatchbanditError(
-        f"{name} plays by a schedule of its own and cannot use results that others have sampled. rank1-thompson and "
-        f"rank1-identify can; `matchbandit policies` lists them all."
-    )
 
 
 def refuse_damage(state: Any) -> None:

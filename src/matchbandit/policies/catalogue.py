@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
-from matchbandit.policies.base import Policy, Setting, cannot_start_warm, refuse_damage
+from matchbandit.policies.base import Policy, Setting, refuse_damage
+from matchbandit.policies.logs import cannot_start_warm
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.aescb import Aescb
 from matchbandit.policies.matching.clucb import Clucb

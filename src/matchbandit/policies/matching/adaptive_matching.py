@@ -26,10 +26,10 @@ class AdaptiveMatching(ClusterPolicy):
     Deviations from the print, all needed for the balance: "lower ranked" in the pooled average reads smaller index; a
     scheme between two clusters removes one pair of a round, not all before it too; a commit counts rounds; the ledger
     is directed, as neighbours commit at different rounds. The growth of the checks is 1.05 by default where the proof
-    has 4, which only costs regret: β = T pays for a check at every count.
+    has 4: β = T pays for a check at every count, and larger steps only cost regret.
 
     After a split the opponents that are pooled were chosen by looking at the same samples; the paper's union bound
-    passes over that, and so does this docstring: the failure rate of 4N/T is the paper's.
+    passes over that. The failure rate of 4N/T is the paper's, with this gap.
 
     A period can reach (2N)^4 rounds. For many players see random-adaptive-matching.
 

@@ -6,7 +6,6 @@ import numpy as np
 from numba import njit
 
 from matchbandit.graphs import Edges
-from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.index import AdditivePolicy, Arrays, heaviest
 from matchbandit.rewards import Counts, Floats, succeeds
 
@@ -58,10 +57,6 @@ class CtsBeta(AdditivePolicy):
     choose = staticmethod(choose)
     update = staticmethod(update)
     weigh = staticmethod(weigh)
-
-    def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
-        """Nothing played yet."""
-        super().__init__(setting, rng)
 
     def start(self) -> Any:
         """No plays, and no opening."""

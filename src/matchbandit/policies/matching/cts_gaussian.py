@@ -7,7 +7,6 @@ import numpy as np
 from numba import njit
 
 from matchbandit.graphs import Edges
-from matchbandit.policies.base import Setting
 from matchbandit.policies.matching.index import AdditivePolicy, Arrays, heaviest, open_round
 from matchbandit.rewards import Floats
 
@@ -45,10 +44,6 @@ class CtsGaussian(AdditivePolicy):
     reference: ClassVar[str] = "Perrault et al. 2020; Wang & Chen 2018"
     choose = staticmethod(choose)
     weigh = staticmethod(weigh)
-
-    def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
-        """Nothing played yet."""
-        super().__init__(setting, rng)
 
     def constants(self) -> list[float]:
         """σ."""

@@ -88,6 +88,9 @@ class Rank1Identify(PlannedPolicy):
     looking again and again; and not before 10 (2N − 1) rounds, as fewer rewards are no Gaussian. Checks fall where the
     rounds have grown by the factor g.
 
+    The bound exp(−x) in the place of the Gaussian's own tail would need about a third more rounds. Without the curve
+    a run need not end: if all others are worth nothing, only the product of the best two is ever known.
+
     Any sampling will do. Until the next check it repeats the tour which, by the fitted strengths, makes the least
     certain border most certain, among: all meet all; the players beside the uncertain borders among themselves; the
     same against the strongest others; and both for the least certain border alone. Who is not in it plays the neighbour

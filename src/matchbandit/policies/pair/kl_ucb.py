@@ -8,7 +8,6 @@ from numba import njit
 
 from matchbandit.confidence import kl_upper
 from matchbandit.graphs import Pairs, Selection
-from matchbandit.policies.base import Setting
 from matchbandit.policies.rounds import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 
@@ -66,10 +65,6 @@ class KlUcb(RoundPolicy):
     arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)
-
-    def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
-        """Nothing played yet."""
-        super().__init__(setting, rng)
 
     def start(self) -> Arrays:
         """No plays."""
