@@ -197,3 +197,12 @@ def test_equal_pairs_warn_of_nothing(workers):
         warnings.simplefilter("ignore", DeprecationWarning)
         mb.simulate(FOUR, "simple-adaptive-matching", horizon=20_000, runs=4, seed=1, workers=workers)
     assert told == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_every_run_warns_of_is_shown_once(workers):
+    spec = mb.policy("simple-adaptive-matching", clusters=[[0], [1, 2, 3]])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mb.simulate(mb.Monopartite([0.9, 0.8, 0.2, 0.1]), spec, horizon=50, runs=6, workers=workers)
+    assert ["odd size" in str(warning.message) for warning in caught] == [True]

@@ -1,0 +1,52 @@
+"""What every policy says of the open round."""
+
+import numpy as np
+import pytest
+
+import matchbandit as mb
+
+
+def test_the_open_round_is_shown_until_it_is_told():
+    policy = mb.policy("rank1-thompson").build(mb.monopartite(4), seed=1)
+    assert policy.explain()["asked"] is None
+    pairs = policy.ask()
+    assert policy.explain()["asked"] == pairs.tolist()
+    policy.tell(pairs, [1, 0])
+    assert policy.explain()["asked"] is None
+
+
+def test_a_planned_policy_says_which_pairs_it_waits_for_and_no_longer_once_they_have_come():
+    policy = mb.policy("adaptive-matching").build(mb.monopartite(6), horizon=1000)
+    pairs = policy.ask()
+    assert policy.explain()["waiting_for"] == []
+    policy.tell(pairs, [1, np.nan, 0])
+    assert policy.explain()["waiting_for"] == [pairs[1].tolist()]
+    assert mb.restore(policy.state()).explain()["waiting_for"] == [pairs[1].tolist()]
+    policy.tell(policy.ask(), [0, 1, 1])
+    assert policy.explain()["waiting_for"] == []
+
+
+def test_clusters_without_samples_have_no_estimates():
+    policy = mb.policy("adaptive-matching").build(mb.monopartite(4), horizon=1000)
+    assert policy.explain()["clusters"][0]["estimates"] is None
+
+
+def test_who_sits_out_is_in_no_pair():
+    policy = mb.policy("rank1-thompson").build(mb.monopartite(5), seed=2)
+    for _ in range(6):
+        pairs = policy.ask()
+        assert policy.explain()["sits_out"] not in pairs
+        policy.tell(pairs, [1, 1])
+    items = mb.policy("rank1-thompson").build(mb.bipartite(2, 3)).explain()
+    assert [row["item"] for row in items["rows"]] == [0, 1]
+    assert [column["item"] for column in items["columns"]] == [0, 1, 2]
+
+
+def test_results_from_before_are_refused_as_soon_as_they_are_given():
+    with pytest.raises(mb.MatchbanditError, match=r"adaptive-matching plays by a schedule .* rank1-thompson and"):
+        mb.policy("adaptive-matching").warm_start([(0, 1)], [1], [1])
+
+
+def test_several_policies_at_once_are_refused_with_the_way_out():
+    with pytest.raises(mb.MatchbanditError, match=r"one policy at a time; got 2\. Call it for each in turn"):
+        mb.simulate(mb.Monopartite([0.9, 0.8]), ["uniform", "kl-ucb"], horizon=10)
