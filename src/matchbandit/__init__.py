@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matchbandit.results import Found, Runs, load_runs
     from matchbandit.rewards import Bernoulli, Binomial, Gaussian
     from matchbandit.simulation import identify, simulate
+    from matchbandit.theory import bounds, quantities
 
 _DOORS = {
     "CATALOGUE": "policies",
@@ -31,12 +32,14 @@ _DOORS = {
     "RoundPolicy": "policies",
     "Runs": "results",
     "bipartite": "graphs",
+    "bounds": "theory",
     "check_policy": "policies",
     "family": "problems",
     "identify": "simulation",
     "load_runs": "results",
     "monopartite": "graphs",
     "policy": "policies",
+    "quantities": "theory",
     "reproduce": "experiments",
     "restore": "policies",
     "simulate": "simulation",
@@ -56,12 +59,14 @@ __all__ = [
     "RoundPolicy",
     "Runs",
     "bipartite",
+    "bounds",
     "check_policy",
     "family",
     "identify",
     "load_runs",
     "monopartite",
     "policy",
+    "quantities",
     "reproduce",
     "restore",
     "simulate",
@@ -71,10 +76,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return version("matchbandit")
+    if name == "theory":
+        return import_module("matchbandit.theory")
     if name in _DOORS:
         return getattr(import_module(f"matchbandit.{_DOORS[name]}"), name)
     raise AttributeError(f"module 'matchbandit' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, "__version__", "theory"]

@@ -1,0 +1,55 @@
+"""What a bound carries besides its value: where it comes from, what it assumes, and whether that is so."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from matchbandit.graphs import Selection
+
+Constants = Literal["explicit", "universal constant set to 1", "asymptotic"]
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that a bound needs, and whether the instance has it."""
+
+    text: str
+    met: bool
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One bound on one instance, for one horizon or one risk."""
+
+    name: str
+    value: float
+    kind: Literal["upper", "lower"]
+    of: Literal["regret", "regret until the first split", "rounds"]
+    plays: Selection
+    """What a round plays."""
+    seeks: Selection
+    """What is sought: the best pair or the best matching."""
+    about: str
+    """Whom it binds: a policy by its name, or a class of policies in words."""
+    source: str
+    """Theorem or equation. Labels such as eqn:rowexplore are those of the paper's source."""
+    constants: Constants
+    """Explicit: a number that holds at this horizon or risk. Only these can be broken by a measurement."""
+    assumptions: tuple[Assumption, ...] = ()
+    note: str = ""
+    """What was corrected, or what the proof passes over."""
+    parts: dict[str, float] = field(default_factory=dict)
+    """The terms that the value is the sum of, each under the equation that it comes from."""
+
+    @property
+    def met(self) -> bool:
+        """Does the instance meet every assumption?"""
+        return all(assumption.met for assumption in self.assumptions)
+
+    @property
+    def holds_now(self) -> bool:
+        """May a measurement at this horizon or risk be held against it?"""
+        return self.constants == "explicit" and self.met
+
+    def describe(self) -> dict[str, Any]:
+        """The bound as plain data."""
+        return {**asdict(self), "assumptions": [asdict(a) for a in self.assumptions], "met": self.met}

@@ -1,0 +1,245 @@
+"""What no policy that knows the product model can beat: Graves–Lai constants and characteristic times.
+
+Both are semi-infinite linear programs: min Σ_a c_a η_a over the plays η of rounds a such that Σ_a η_a kl_a(λ) ≥ 1 for
+*every* instance λ of the model with another answer. Regret: c_a is the loss of a, and λ pays as the truth on the
+optimum itself, where samples are free (Graves & Lai 1997; for semi-bandits Combes et al. 2015): R(T) ≥ C log T as
+T → ∞, for any policy whose regret is small on every instance. Certainty: c_a = 1 (Garivier & Kaufmann 2016):
+E[τ] ≥ T* d(δ, 1 − δ) for every δ, for any policy that errs with probability at most δ on every instance.
+
+In logarithms x = log strength a pair's mean is exp(x_i + x_j), an alternative says that an item b comes level with an
+item a that it should not, x_b = x_a, and what the optimum pays fixes x_i + x_j for its pairs. The divergence of coins
+is convex in x_i + x_j, so that the worst λ for given η and (a, b) is found by one descent. That of Gaussian rewards is
+convex only above half the mean, and is descended from three starts.
+
+The program is solved by cuts: HiGHS on the λ found so far, then the worst λ for its η. Every step is a lower bound.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import xlogy
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import Selection
+from matchbandit.problems import Bipartite, Problem
+from matchbandit.rewards import Floats
+from matchbandit.solvers import MOST_MATCHINGS, all_matchings, count_matchings
+from matchbandit.theory.programs import solved
+
+LEAST = 1e-9
+"""Strengths below this are taken as this."""
+PRECISION = 1e-3
+"""The value found is at most this part below the true one, as far as descents find the worst λ."""
+MOST_ITEMS, MOST_STEPS = 24, 200
+_LOWEST, _HIGHEST = -60.0, -1e-9
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The value of the program, and the plays of each pair that attain it."""
+
+    value: float
+    """A lower bound on the least cost, within `PRECISION`."""
+    above: float
+    """An upper bound: the cost of `plays`, which tell every alternative."""
+    plays: Floats
+    """By edge."""
+
+
+def graves_lai(problem: Problem, selection: Selection) -> Limit:
+    """C with R(T) ≥ C log T: what must be lost to keep telling the best pair or matching from all others.
+
+    With a single row it is Lai and Robbins' Σ Δ_j / kl_j:
+
+    >>> from matchbandit.problems import Bipartite
+    >>> from matchbandit.rewards import Gaussian
+    >>> slots = Bipartite([1.0], [0.5, 0.3], rewards=Gaussian(sd=1.0))
+    >>> round(graves_lai(slots, "pair").value, 3)
+    10.0
+    """
+    arms = _arms(problem, selection)
+    losses = problem.optimum(selection) - (arms * problem.means).sum(axis=1)
+    fixed = [tuple(pair) for pair in _items(problem)[problem.graph.edges(problem.best(selection))].tolist()]
+    suboptimal = losses > 1e-12
+    return _limit(problem, arms[suboptimal], losses[suboptimal], selection, fixed)
+
+
+def characteristic_time(problem: Problem, *, plays: Selection, seeks: Selection) -> Limit:
+    """T* with E[τ] ≥ T* d(δ, 1 − δ): the rounds, of single pairs or of matchings, that certainty takes at least.
+
+    >>> from matchbandit.problems import Bipartite
+    >>> from matchbandit.rewards import Gaussian
+    >>> slots = Bipartite([1.0], [0.5, 0.3], rewards=Gaussian(sd=1.0))
+    >>> round(characteristic_time(slots, plays="pair", seeks="pair").value, 1)  # 8/0.2²
+    200.0
+    """
+    arms = _arms(problem, plays)
+    return _limit(problem, arms, np.ones(len(arms)), seeks, [])
+
+
+def computable(problem: Problem, plays: Selection) -> bool:
+    """Is the problem small enough: up to 24 items, or 1000 matchings?"""
+    if plays == "pair":
+        return sum(_shape(problem)) <= MOST_ITEMS
+    return count_matchings(problem.graph) <= MOST_MATCHINGS
+
+
+def _arms(problem: Problem, plays: Selection) -> Floats:
+    """The rounds that can be played, a row each, with 1 for the pairs of the round."""
+    if not computable(problem, plays):
+        raise MatchbanditError(
+            f"this limit is computed for up to {MOST_ITEMS} items playing pairs, or {MOST_MATCHINGS} matchings; "
+            f"the problem has {sum(_shape(problem))} items."
+        )
+    n_pairs = problem.graph.n_pairs
+    if plays == "pair":
+        return np.eye(n_pairs)
+    matchings = all_matchings(problem.graph)
+    arms = np.zeros((len(matchings), n_pairs))
+    np.put_along_axis(arms, matchings, 1.0, axis=1)
+    return arms
+
+
+def _shape(problem: Problem) -> tuple[int, ...]:
+    return (len(problem.u), len(problem.v)) if isinstance(problem, Bipartite) else problem.graph.shape[:1]
+
+
+def _items(problem: Problem) -> NDArray[np.int64]:
+    """The pairs as items of one list: rows first, then columns."""
+    return np.asarray(problem.graph.pairs + np.array([0, len(problem.u) if isinstance(problem, Bipartite) else 0]))
+
+
+def level_items(problem: Problem, seeks: Selection) -> Iterator[tuple[int, int]]:
+    """Every (a, b) such that b level with a is the edge of another answer, a the stronger.
+
+    The best pair of rows and columns: the best of a side and another. The best two players: either, and another. A
+    matching of players: any two of different pairs; of rows and columns: any two of a side of which one is matched.
+    """
+    if isinstance(problem, Bipartite):
+        last = 1 if seeks == "pair" else problem.graph.matching_size
+        for start, strengths in ((0, problem.u), (len(problem.u), problem.v)):
+            order = start + np.argsort(-strengths, kind="stable")
+            for place in range(min(last, len(order))):
+                yield from ((int(order[place]), int(b)) for b in order[place + 1 :])
+        return
+    order = np.argsort(-problem.u, kind="stable")  # type: ignore[attr-defined]
+    for place in range(2 if seeks == "pair" else len(order)):
+        for other in range(place + 1, len(order)):
+            if other // 2 > place // 2:
+                yield int(order[place]), int(order[other])
+
+
+def _limit(problem: Problem, arms: Floats, costs: Floats, seeks: Selection, fixed: list[tuple[int, ...]]) -> Limit:
+    tie = problem.tie(seeks)
+    if tie is not None:
+        side, i, j, strength = tie
+        raise MatchbanditError(
+            f"{side} {i} and {j} are equal ({strength:g}), so that there is more than one answer, and no limit."
+        )
+    instance = _Instance(problem)
+    descents = [_Descent(instance, a, b, fixed) for a, b in level_items(problem, seeks)]
+    n_pairs = problem.graph.n_pairs
+    if not descents:
+        return Limit(0.0, 0.0, np.zeros(n_pairs))
+    cuts = [descent.worst(np.ones(n_pairs)) for descent in descents]
+    above, best = np.inf, np.zeros(n_pairs)
+    for _ in range(MOST_STEPS):
+        eta = solved(costs, np.array(cuts) @ arms.T)
+        value, plays = float(costs @ eta), eta @ arms
+        found = [descent.worst(plays) for descent in descents]
+        told = np.array([plays @ kl for kl in found])
+        least = float(told.min())
+        if least > 0 and value / least < above:
+            above, best = value / least, plays / least
+        if value >= (1 - PRECISION) * above:
+            return Limit(value, above, best)
+        cuts += [kl for kl, information in zip(found, told, strict=True) if information < 1 - PRECISION / 2]
+    raise MatchbanditError(f"the limit was not found in {MOST_STEPS} steps: it lies between {value:g} and {above:g}.")
+
+
+class _Instance:
+    """Means and log strengths, and the divergence of each pair at other log means with its slope."""
+
+    def __init__(self, problem: Problem) -> None:
+        strengths = (
+            np.concatenate([problem.u, problem.v]) if isinstance(problem, Bipartite) else problem.u  # type: ignore[attr-defined]
+        )
+        self.logs = np.clip(np.log(np.maximum(strengths, LEAST)), _LOWEST, _HIGHEST)
+        self.ends = _items(problem)
+        self.means = problem.means
+        self.trials, noise = problem.rewards.coins
+        self.variance = noise**2
+
+    @property
+    def starts(self) -> tuple[float, ...]:
+        """Where to look for the level of two items, between the lower (0) and the higher (1)."""
+        return (0.5,) if self.trials else (0.5, 0.0, 1.0)
+
+    def divergence(self, s: Floats) -> tuple[Floats, Floats]:
+        """kl(mean, exp s) of each pair, and its derivative in s."""
+        p, q = self.means, np.exp(s)
+        if not self.trials:
+            return (p - q) ** 2 / (2 * self.variance), (q - p) * q / self.variance
+        kl = xlogy(p, p) - p * s + xlogy(1 - p, 1 - p) - (1 - p) * np.log1p(-q)
+        return self.trials * kl, self.trials * (q - p) / (1 - q)
+
+
+class _Descent:
+    """The worst instance in which item b is level with item a, and the fixed pairs pay as they do.
+
+    Each item is offset + sign · z of one free number z: x_b is x_a, and the partner of a fixed item is the constant
+    minus it. Strengths up to 1 are bounds on z.
+    """
+
+    def __init__(self, instance: _Instance, a: int, b: int, fixed: list[tuple[int, ...]]) -> None:
+        self.instance, self.pair = instance, (a, b)
+        n = len(instance.logs)
+        self.place, self.sign, self.offset = np.arange(n), np.ones(n), np.zeros(n)
+        self.place[b] = a
+        for i, j in fixed:
+            kept, other = (j, i) if j in (a, b) else (i, j)
+            self.place[other], self.sign[other] = self.place[kept], -1.0
+            self.offset[other] = instance.logs[i] + instance.logs[j]
+        self.free, self.place = np.unique(self.place, return_inverse=True)
+
+    @cached_property
+    def bounds(self) -> list[tuple[float, float]]:
+        """Of each free number: no strength above 1, none below what floats can hold."""
+        low, high = np.full(len(self.free), _LOWEST), np.full(len(self.free), _HIGHEST)
+        turned = self.sign < 0
+        np.maximum.at(low, self.place[turned], self.offset[turned] - _HIGHEST)
+        return list(zip(low.tolist(), np.maximum(high, low).tolist(), strict=True))
+
+    def worst(self, plays: Floats) -> Floats:
+        """The divergences of the instance for which these plays say least."""
+        i, j = self.instance.ends.T
+
+        def told(z: Floats) -> tuple[float, Floats]:
+            x = self.offset + self.sign * z[self.place]
+            kl, slope = self.instance.divergence(np.minimum(x[i] + x[j], 2 * _HIGHEST))
+            by_item = np.zeros(len(x))
+            np.add.at(by_item, i, plays * slope)
+            np.add.at(by_item, j, plays * slope)
+            by_number = np.zeros(len(z))
+            np.add.at(by_number, self.place, self.sign * by_item)
+            return float(plays @ kl), by_number
+
+        a, b = self.pair
+        best = None
+        for share in self.instance.starts:
+            z = self.instance.logs[self.free].copy()
+            z[self.place[a]] = share * self.instance.logs[a] + (1 - share) * self.instance.logs[b]
+            low, high = np.array(self.bounds).T
+            found = minimize(
+                told, np.clip(z, low, high), jac=True, method="L-BFGS-B", bounds=self.bounds,
+                options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-9},
+            )  # fmt: skip
+            if best is None or found.fun < best.fun:
+                best = found
+        assert best is not None
+        x = self.offset + self.sign * best.x[self.place]
+        return self.instance.divergence(np.minimum(x[i] + x[j], 2 * _HIGHEST))[0]

@@ -1,0 +1,281 @@
+"""Lower bounds on the rounds that certainty takes, for every policy that errs with probability at most δ everywhere.
+
+All take logarithms of the risk through d(δ, 1 − δ) ≥ log(1/δ) − 1; the theorems for Gaussian and for coin rewards state
+the latter, as here. They bind policies with a proof; a policy without one may be faster by being wrong more often
+somewhere else.
+"""
+
+from itertools import pairwise
+from math import inf, log
+
+import numpy as np
+
+from matchbandit.graphs import Selection
+from matchbandit.problems import Bipartite, Monopartite, Problem
+from matchbandit.rewards import Floats, Gaussian, RewardLaw
+from matchbandit.theory.bound import Assumption, Bound
+from matchbandit.theory.limits import characteristic_time, graves_lai
+from matchbandit.theory.programs import (
+    divergences,
+    least_matchings,
+    least_plays,
+    order_alternatives,
+    pair_alternatives,
+    player_alternatives,
+    risk_divergence,
+    swap_alternative,
+    switch_alternatives,
+)
+from matchbandit.theory.quantities import across, falling, hardest_borders, slot_complexity
+
+CERTAIN = "every policy wrong with probability ≤ δ on every instance"
+CONSISTENT = "every policy with regret o(T^a), a > 0, on every instance"
+
+
+def slots_certain(problem: Bipartite, delta: float) -> list[Bound]:
+    """Theorem B.3: A_F(u, v) d(δ, 1 − δ), its forms B.5 and B.6, and LP_α, which lies between A_F d and twice that.
+
+    A_F = ½ (Σ_i 1/kl(u_i v_1, u_1 v_1) + Σ_j 1/kl(u_1 v_j, u_1 v_1)) over the rows and columns below the best.
+    Gaussian rewards (B.5, here with variance σ²): σ² A(u, v) (log(1/δ) − 1). Coins (B.6, here with n trials):
+    min(u_1 v_1, 1 − u_1 v_1)/4n · A(u, v) (log(1/δ) − 1).
+    """
+    u, v, law = falling(problem.u), falling(problem.v), problem.rewards
+    best = float(u[0] * v[0])
+    half = _half_sum([(x * v[0], best) for x in u[u < u[0]]] + [(x * u[0], best) for x in v[v < v[0]]], law)
+    complexity = slot_complexity(u, v, power=2)
+    assumptions = (
+        _grows(problem),
+        Assumption("the best row and the best column can be passed: u_1 < 1 and v_1 < 1", bool(u[0] < 1 and v[0] < 1)),
+    )
+    closed, theorem = _closed(complexity, best, law, delta)
+    program = least_plays(divergences(problem, pair_alternatives(problem)))
+    return [
+        _lower("pairs-certain", half * risk_divergence(delta), "Theorem B.3", assumptions=assumptions),
+        _lower("pairs-certain-closed", closed, f"Theorem {theorem}", assumptions=assumptions),
+        _lower(
+            "pairs-certain-program",
+            program * risk_divergence(delta),
+            "LP_α, Appendix B",
+            assumptions=assumptions[1:],
+            note="the best row and column have no constraint.",
+        ),
+    ]
+
+
+def players_certain(problem: Monopartite, delta: float) -> list[Bound]:
+    """Theorem C.1: the best two of the players, by three programs' values and closed forms.
+
+    ½ (1/kl(u_1 u_2, u_1 u_3) + Σ_(i≥3) 1/kl(u_1 u_i, u_1 u_2)) d(δ, 1 − δ); LP_α between that and twice that; and
+    LP_switch with its closed form max_(i≥3) 1/max(kl(u_1 u_2, u_i u_2), kl(u_i u_2, u_1 u_2)).
+
+    Corrected: the alternatives, see `player_alternatives`. eq:2, ½ Σ_i 1/min(kl, kl'), does not follow from LP_switch:
+    in every one of its alternatives the best player changes, so that plays of (1, 2) alone tell them all, and the value
+    of LP_switch is that of its hardest alternative. Four Gaussian players (0.9, 0.8, 0.2, 0.2): ½ Σ 2/(0.8·0.7)² = 6.4,
+    LP_switch = 2/(0.8·0.7)² = 6.4; with six at 0.2 the former is 19.1, the latter still 6.4.
+    """
+    u, law = falling(problem.u), problem.rewards
+    best = float(u[0] * u[1])
+    below = u[2:][u[2:] < u[1]]
+    moves = [(u[0] * x, best) for x in below] + ([(best, float(u[0] * u[2]))] if len(u) > 2 and u[2] < u[1] else [])
+    half = _half_sum(moves, law)
+    switched = max((_inverse(max(law.kl(best, x * u[1]), law.kl(x * u[1], best))) for x in below), default=0.0)
+    room = Assumption("the second player can be passed: u_2 < 1", bool(u[1] < 1))
+    assumptions = (_grows(problem), room)
+    d = risk_divergence(delta)
+    return [
+        _lower(
+            "players-certain",
+            half * d,
+            "Theorem C.1, eq:LBRMono1",
+            assumptions=assumptions,
+            note="2 falls to u_3 and i ≥ 3 rise to u_2, where the print raises all from 2 on above u_1.",
+        ),
+        _lower(
+            "players-certain-program",
+            least_plays(divergences(problem, player_alternatives(problem))) * d,
+            "LP_α, Appendix C",
+            assumptions=(room,),
+            note="as above.",
+        ),
+        _lower(
+            "players-certain-switch",
+            switched * d,
+            "Theorem C.1, eq:2",
+            assumptions=assumptions[:1],
+            note="the hardest alternative; the printed sum over all does not follow.",
+        ),
+        _lower(
+            "players-certain-switch-program",
+            least_plays(divergences(problem, switch_alternatives(problem))) * d,
+            "LP_switch, Appendix C",
+        ),
+    ]
+
+
+def order_certain(problem: Monopartite, delta: float) -> list[Bound]:
+    """Theorem D.1: the best matching from single pairs: ½ Σ_(i≥2) 1/kl(u_i u_1, (u_i ± Δ_i) u_1) d(δ, 1 − δ), and LP_α.
+
+    The gaps at the ends are those of `partner_gaps`. Player 1 has no constraint, for all are measured against it.
+    """
+    u, law = falling(problem.u), problem.rewards
+    to = u[across(len(u))]
+    half = _half_sum([(u[0] * u[i], u[0] * to[i]) for i in range(1, len(u)) if u[i] != to[i]], law)
+    assumptions = (_grows(problem), _room(u))
+    program = least_plays(divergences(problem, order_alternatives(problem, first=2)))
+    d = risk_divergence(delta)
+    return [
+        _lower("order-certain", half * d, "Theorem D.1", assumptions=assumptions, seeks="matching"),
+        _lower("order-certain-program", program * d, "LP_α, Appendix D", assumptions=assumptions[1:], seeks="matching"),
+    ]
+
+
+def matchings_certain(problem: Monopartite, delta: float) -> list[Bound]:
+    """Theorem 4.2 (H.4): the best matching from matchings: two closed forms, and LP_m with the alternatives of both.
+
+    Every player moved by ± Δ_i: Gaussian 2σ² Σ_i Δ_i^−2 / Σ_j u_j² (log(1/δ) − 1). Coins, which the paper leaves out,
+    by kl(p, q) ≤ n (p − q)²/(q (1 − q)): Σ_i λ_i (1 − λ_i u_1)/Δ_i² / (n Σ_j u_j) (log(1/δ) − 1) with λ_i = u_i ± Δ_i.
+    The two players at border s exchanged: d(δ, 1 − δ) / max over the two best other players a, b of kl(u_(2s) u_a,
+    u_(2s+1) u_a) + kl(u_(2s+1) u_b, u_(2s) u_b); Gaussian 2σ²/((u_a² + u_b²) Δ_s²) d(δ, 1 − δ).
+
+    Corrected: both are 2 and 4 times what the proof prints, whose divergence lacks its 1/2 and whose objective its 2
+    (see `least_matchings`); at s = 1 the two best others are 1 and 4, and 2/(u_1² + u_4²) is at least the 1/u_1² that
+    the print has a quarter of. The exchange is as in `swap_alternative`.
+    """
+    u, law = falling(problem.u), problem.rewards
+    to = u[across(len(u))]
+    gaps = np.abs(to - u)
+    apart = gaps > 0
+    most = float(u[0])
+    if isinstance(law, Gaussian):
+        moved = 2 * law.sigma**2 * float((1 / gaps[apart] ** 2).sum()) / float((u**2).sum())
+    else:
+        terms = to[apart] * (1 - to[apart] * most) / gaps[apart] ** 2
+        moved = float(terms.sum()) / (law.coins[0] * float(u.sum()))
+    alternatives = order_alternatives(problem, first=1) + swap_alternative(problem)
+    program = least_matchings(problem.graph, divergences(problem, alternatives)) if alternatives else 0.0
+    grows, room = _grows(problem), _room(u)
+    d = risk_divergence(delta)
+    whom = {"plays": "matching", "seeks": "matching"}
+    return [
+        _lower(
+            "matchings-certain",
+            moved * max(0.0, log(1 / delta) - 1),
+            "Theorem 4.2, first bound" + ("" if isinstance(law, Gaussian) else ", for coins"),
+            assumptions=(room,),
+            note="twice the print: the Gaussian divergence has a 1/2.",
+            **whom,
+        ),
+        _lower(
+            "matchings-certain-one-gap",
+            _exchanged(u, law) * d,
+            "Theorem 4.2, second bound",
+            assumptions=(grows,),
+            note="four times the print: the divergence has a 1/2, and LP_m counts matchings twice.",
+            **whom,
+        ),
+        _lower("matchings-certain-program", program * d, "LP_m, Appendix H", assumptions=(room,), **whom),
+    ]
+
+
+def model_certain(problem: Problem, delta: float, *, plays: Selection, seeks: Selection) -> Bound:
+    """T* d(δ, 1 − δ) with the characteristic time of the product model: no alternative is left out."""
+    answer = "pair" if seeks == "pair" else "matching"
+    return _lower(
+        f"model-{plays}-{answer}-certain",
+        characteristic_time(problem, plays=plays, seeks=seeks).value * risk_divergence(delta),
+        "T* of the product model (Garivier & Kaufmann 2016, Theorem 1)",
+        plays=plays,
+        seeks=seeks,
+        note="computed to 0.1 %." + ("" if problem.rewards.coins[0] else " By descents from three starts."),
+    )
+
+
+def model_regret(problem: Problem, horizon: int, selection: Selection) -> Bound:
+    """C log T with the Graves–Lai constant of the product model; a limit, not a bound at this horizon."""
+    return Bound(
+        name=f"model-{selection}-regret",
+        value=graves_lai(problem, selection).value * log(horizon),
+        kind="lower",
+        of="regret",
+        plays=selection,
+        seeks=selection,
+        about=CONSISTENT,
+        source="C log T of the product model (Graves & Lai 1997)",
+        constants="asymptotic",
+        note="as T → ∞; at any one horizon a policy may lose less.",
+    )
+
+
+def _lower(
+    name: str,
+    value: float,
+    source: str,
+    *,
+    assumptions: tuple[Assumption, ...] = (),
+    plays: str = "pair",
+    seeks: str = "pair",
+    note: str = "",
+) -> Bound:
+    return Bound(
+        name=name,
+        value=float(value),
+        kind="lower",
+        of="rounds",
+        plays=plays,  # type: ignore[arg-type]
+        seeks=seeks,  # type: ignore[arg-type]
+        about=CERTAIN,
+        source=source,
+        constants="explicit",
+        assumptions=assumptions,
+        note=note,
+    )
+
+
+def _half_sum(moves: list[tuple[float, float]], law: RewardLaw) -> float:
+    """½ Σ 1/kl(p, q) over moves from p to q."""
+    return sum(_inverse(law.kl(float(p), float(q))) for p, q in moves) / 2
+
+
+def _inverse(kl: float) -> float:
+    return 1 / kl if kl > 0 else inf
+
+
+def _closed(complexity: float, best: float, law: RewardLaw, delta: float) -> tuple[float, str]:
+    rest = max(0.0, log(1 / delta) - 1)
+    if isinstance(law, Gaussian):
+        return law.sigma**2 * complexity * rest, "B.5"
+    return min(best, 1 - best) / (4 * law.coins[0]) * complexity * rest, "B.6"
+
+
+def _exchanged(u: Floats, law: RewardLaw) -> float:
+    """1/the most that one matching tells of the exchange of the players at border s."""
+    s, _ = hardest_borders(u)
+    if s is None:
+        return 0.0
+    high, low = float(u[2 * s - 1]), float(u[2 * s])
+    if high == low:
+        return inf
+    a, b = np.delete(u, [2 * s - 1, 2 * s])[:2]
+
+    def told(x: float, y: float) -> float:
+        return law.kl(high * x, low * x) + law.kl(low * y, high * y)
+
+    return _inverse(max(told(float(a), float(b)), told(float(b), float(a))))
+
+
+def _grows(problem: Bipartite | Monopartite) -> Assumption:
+    """Assumption 2, checked on the instance's own products: kl(κp, κq) grows with κ."""
+    kl = problem.rewards.kl
+    rows = falling(problem.u)
+    columns = falling(problem.v) if isinstance(problem, Bipartite) else rows
+    met = True
+    for ends, scales in ((rows, columns), (columns, rows)):
+        for p in ends:
+            for q in ends[:3]:
+                told = [kl(float(p * x), float(q * x)) for x in scales]
+                met &= all(more >= less - 1e-12 for more, less in pairwise(told))
+    return Assumption("divergences grow with the scale (Assumption 2)", met)
+
+
+def _room(u: Floats) -> Assumption:
+    return Assumption("every player that rises can pass its border: u_2 < 1", bool(u[1] < 1))

@@ -1,0 +1,199 @@
+"""Upper bounds for matchings of players: the Adaptive-Matching family and Matching-Id."""
+
+from math import inf, log, log2, pi
+
+from matchbandit.graphs import Selection
+from matchbandit.problems import Bipartite, Monopartite, Problem
+from matchbandit.theory.bound import Assumption, Bound
+from matchbandit.theory.counting import seen_gap
+from matchbandit.theory.quantities import (
+    alpha,
+    border_gaps,
+    falling,
+    hardest_borders,
+    least_comparison_bounds,
+    mixing_losses,
+    smallest_loss,
+    smallest_weighted_gap,
+    top_mean,
+)
+
+
+def simple_adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
+    """Theorem 4.3: E[R(T)] ≤ 640 N (log N + 2)/Δ_min log T + N² + 4N² of Simple Adaptive Matching.
+
+    640 and N² are the last line of the proof in Appendix E; for σ-sub-Gaussian rewards 640 is multiplied by max(1,
+    4σ²).
+
+    Corrected: the last line loses the term for failing intervals, and the first prints it as 4N, a regret of 1 for a
+    round that may lose up to N: 4N² as in Theorem 4.4. (The K = 2 case of Lemma E.3 prints (u_1 − u_2)² in a
+    denominator for (u_2 − u_3)²: under Assumption 1 the print is 0.)
+    """
+    u = falling(problem.u)
+    n = len(u) // 2
+    parts = {
+        "Lemma E.3, summed": 640 * _spread(problem) * _over(n * (log(n) + 2), smallest_loss(u)) * log(horizon),
+        "roundings": float(n**2),
+        "failing intervals": 4.0 * n**2,
+    }
+    return Bound(
+        name="simple-adaptive-matching-regret",
+        value=sum(parts.values()),
+        kind="upper",
+        of="regret",
+        plays="matching",
+        seeks="matching",
+        about="simple-adaptive-matching",
+        source="Theorem 4.3, proof in Appendix E",
+        constants="explicit",
+        assumptions=(
+            Assumption("partners are equal: u_(2i−1) = u_(2i) (Assumption 1)", bool((u[::2] == u[1::2]).all())),
+            _unique(problem),
+        ),
+        note="plus 4N² for failing intervals, lost in the last line. The union bound passes over the fact that the "
+        "opponents pooled after a split were chosen by the same samples.",
+        parts=parts,
+    )
+
+
+def adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
+    """Theorem 4.4: E[R(T)] ≤ c N (log N + 2)/Δ_min log T + 34 N⁶ of Adaptive-Matching, here with c = 1.
+
+    The proof leaves c open, and its displays do not add up to one: the inequality gapupperbound bounds (u_(2i) −
+    u_(2j−1)) (u_(2i−1) − u_(2j)) by (2(j − i) − 1)² Δ_m² + Δ_m (Δ_(2i−1,2i) + Δ_(2j−1,2j)) and drops a factor 2(j − i)
+    − 1 of the second term. With u = (1, 0.3, 0.2, 0.2, 0.1, 0), i = 1 and j = 3 the left side is 0.2, the right 0.17.
+    With the factor, the bound on a_2 no longer falls like 1/(j − i − 1).
+    """
+    u = falling(problem.u)
+    n = len(u) // 2
+    parts = {
+        "c N (log N + 2)/Δ_min log T": _spread(problem) * _over(n * (log(n) + 2), smallest_loss(u)) * log(horizon),
+        "dropped samples, whole periods, failing intervals": 34.0 * n**6,
+    }
+    return Bound(
+        name="adaptive-matching-regret",
+        value=sum(parts.values()),
+        kind="upper",
+        of="regret",
+        plays="matching",
+        seeks="matching",
+        about="adaptive-matching",
+        source="Theorem 4.4, proof in Appendix F",
+        constants="universal constant set to 1",
+        assumptions=(_unique(problem),),
+        note="the proof gives no number for c: its inequality gapupperbound drops a factor.",
+        parts=parts,
+    )
+
+
+def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
+    """Lemma 4.5: the regret until the others split, with the best two together (U_D) or explored with (U_I).
+
+    64 log T times U_D and U_I, each with the m that minimises it, and one more tournament (Lemma E.2), as the split is
+    seen at the end of one; times max(1, 4σ²).
+    """
+    u, r = falling(problem.u), mixing_losses(problem.u)
+    together, explored = least_comparison_bounds(u)
+    found = []
+    for name, about, bound, tournament in (
+        ("split-together", "adaptive-matching, with the best two known", together, r[1:].sum()),
+        ("split-explored", "exploration-first, with the best two known", explored, r.sum()),
+    ):
+        parts = {"64 log T U": 64 * _spread(problem) * log(horizon) * bound, "a tournament": float(tournament)}
+        found.append(
+            Bound(
+                name=name,
+                value=sum(parts.values()),
+                kind="upper",
+                of="regret until the first split",
+                plays="matching",
+                seeks="matching",
+                about=about,
+                source="Lemma 4.5, eq:RD and eq:RI in Appendix G",
+                constants="explicit",
+                assumptions=(Assumption("some of the others differ", bound < inf),),
+                note="while no interval fails; U_I has 2N − 1 where its definition prints 2N − 2.",
+                parts=parts,
+            )
+        )
+    return found
+
+
+def matching_id_certain(problem: Monopartite, delta: float) -> list[Bound]:
+    """Theorem 4.1: rounds until Matching-Id is certain, by two bounds.
+
+    (72/γ_min²) (log(1/δ) + f(γ_min)) with f(x) = log (2 − log2 x)² + log(2N π²/3) (eqn:kl and eqn:util); and with
+    x = (1 − α) Δ_s times `top_mean`, (72/x²) (log(1/δ) + f(x)), if α < 1 (Theorem H.1). Each plus 9/4 for rounding up.
+
+    Corrected in the second: α and s as in `alpha` and `hardest_borders`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
+    """
+    u, sigma = falling(problem.u), problem.rewards.sigma
+    s, _ = hardest_borders(u)
+    share = alpha(u)
+    second = (1 - share) * top_mean(u) * float(border_gaps(u)[s - 1]) if s is not None else inf
+    unique = _unique(problem)
+    whom = {"kind": "upper", "of": "rounds", "plays": "matching", "seeks": "matching", "about": "matching-id"}
+    return [
+        Bound(
+            name="matching-id-certain",
+            value=_matching_id(smallest_weighted_gap(u), len(u), delta, sigma),
+            source="Theorem 4.1, first bound; eqn:kl and eqn:util in Appendix H",
+            constants="explicit",
+            assumptions=(unique,),
+            **whom,  # type: ignore[arg-type]
+        ),
+        Bound(
+            name="matching-id-certain-one-gap",
+            value=_matching_id(second, len(u), delta, sigma),
+            source="Theorem 4.1, second bound; Theorem H.1",
+            constants="explicit",
+            assumptions=(unique, Assumption("one gap is much smaller than the others: α < 1", share < 1)),
+            note="α and the mean of the best in the appendix's version.",
+            **whom,  # type: ignore[arg-type]
+        ),
+    ]
+
+
+def trivial_regret(problem: Problem, horizon: int, selection: Selection) -> Bound:
+    """T times the loss of the worst round: what no policy can exceed. An upper bound above it says nothing yet."""
+    if selection == "pair":
+        worst = float(problem.means.min())
+    elif isinstance(problem, Bipartite):
+        n = problem.graph.matching_size
+        worst = float((falling(problem.u)[-n:] * falling(problem.v)[-n:][::-1]).sum())
+    else:
+        assert isinstance(problem, Monopartite)
+        u = falling(problem.u)
+        worst = float((u * u[::-1]).sum() / 2)
+    return Bound(
+        name=f"trivial-{selection}-regret",
+        value=horizon * (problem.optimum(selection) - worst),
+        kind="upper",
+        of="regret",
+        plays=selection,
+        seeks=selection,
+        about="every policy",
+        source="the worst round, T times",
+        constants="explicit",
+    )
+
+
+def _matching_id(gap: float, n_players: int, delta: float, sigma: float) -> float:
+    seen = seen_gap(gap, sigma)
+    if seen <= 0:
+        return inf
+    f = 2 * log(2 - log2(seen)) + log(n_players * pi**2 / 3)
+    return 72 / seen**2 * (log(1 / delta) + f) + 9 / 4
+
+
+def _spread(problem: Problem) -> float:
+    """Radii are 2σ times as wide as for rewards in [0, 1]; narrower ones only help."""
+    return max(1.0, 4 * problem.rewards.sigma**2)
+
+
+def _over(value: float, gap: float) -> float:
+    return value / gap if gap > 0 else inf
+
+
+def _unique(problem: Problem) -> Assumption:
+    return Assumption("one best matching, up to equal partners", problem.tie("matching") is None)

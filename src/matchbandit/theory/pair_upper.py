@@ -1,0 +1,281 @@
+"""Upper bounds for single pairs: Pair-Elim, Pair-Elim-Mono and Pair-Select, with the constants of their proofs.
+
+What the proofs pass over: they take the mean strength of opponents that were drawn at random (μ_U, ṽ_min) for the mean
+of those that came, and let a window end in the middle of a sweep. Neither shows against constants such as 1024.
+"""
+
+from math import inf, log, log2
+
+import numpy as np
+
+from matchbandit.problems import Bipartite, Monopartite
+from matchbandit.rewards import Floats
+from matchbandit.theory.bound import Assumption, Bound
+from matchbandit.theory.counting import certain_after, log_log2, ranked_after, seen_gap
+from matchbandit.theory.quantities import falling
+
+
+def least_opponent(strengths: Floats, *, coins: bool) -> float:
+    """ṽ_min = min(v_min, μ_V), v_min the least strength; of coins the least positive one, for zeros go first."""
+    kept = strengths[strengths > 0] if coins else strengths
+    return float(min(kept.min(), strengths.mean())) if len(kept) else 0.0
+
+
+def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
+    """Theorem 3.1: E[R(T)] of Pair-Elim, the sum of the five terms that its proof names.
+
+    eqn:rowprobafail 2N(M + 1); eqn:columnprobafail 2(N + 1)M (log2 log2 T + 2);
+    eqn:columnexplore Σ_i 128/(v_1 Δ_i) log T + 2; eqn:rowexplore Σ_j 512/(u_1 Δ_j) log T + 2 log2 log2 T + 4;
+    eqn:doublysuboptimal Σ_ij 1024 (Δ_i + Δ_j)/(μ_U Δ_j)² log((N + M) n_i) + 4 log2(4 log n_i + 1) +
+    4 log2(4 log2(N + M)) + 4 with n_i = 64 log T/(ṽ_min Δ_i)² + 1.
+
+    Corrected: eqn:columnexplore prints + 1 for rounding up, but 2 v_1 Δ_i (x + 1) is up to 2 above 2 v_1 Δ_i x.
+    """
+    u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
+    n, m, log_t = len(u), len(v), log(horizon)
+    row_losses, column_losses = v[0] * (u[0] - u), u[0] * (v[0] - v)
+    rows, columns = np.flatnonzero(row_losses > 0), np.flatnonzero(column_losses > 0)
+    steps = 2 * log_log2(horizon) + 4
+    against_rows, against_columns = u.mean(), least_opponent(v, coins=problem.rewards.coins[0] > 0)
+    doubly = 0.0
+    for i in rows:
+        n_i = ranked_after(seen_gap(against_columns * (u[0] - u[i]), sigma), log_t) + 1
+        for j in columns:
+            gap = seen_gap(against_rows * (v[0] - v[j]), sigma)
+            loss = (u[0] - u[i]) + (v[0] - v[j])
+            doubly += 1024 * loss / gap**2 * (log(n_i) + log(n + m)) if n_i < inf else inf
+            doubly += 4 * log2(4 * log(n_i) + 1) + 4 * log2(4 * log2(n + m)) + 4 if n_i < inf else inf
+    parts = {
+        "eqn:rowprobafail": 2.0 * n * (m + 1),
+        "eqn:columnprobafail": 2 * (n + 1) * m * (log_log2(horizon) + 2),
+        "eqn:columnexplore": sum(
+            2 * row_losses[i] * ranked_after(seen_gap(row_losses[i], sigma), log_t) + 2 for i in rows
+        ),
+        "eqn:rowexplore": sum(
+            8 * column_losses[j] * ranked_after(seen_gap(column_losses[j], sigma), log_t) + steps for j in columns
+        ),
+        "eqn:doublysuboptimal": doubly,
+    }
+    return _upper(
+        "pair-elim-regret",
+        "regret",
+        parts,
+        about="pair-elim",
+        source="Theorem 3.1, proof in Appendix B",
+        assumptions=_slots(problem),
+        note="eqn:columnexplore has + 2 where + 1 is printed.",
+    )
+
+
+def pair_elim_certain(problem: Bipartite, delta: float) -> Bound:
+    """Theorem 3.2: rounds until Pair-Elim is certain, in expectation over windows and while no interval of β_l fails.
+
+    eqn:badsampleconffail 2(N + 1)M (log2 log2((N + M) τ^U) + 2); (N + 1) × eqn:badsample
+    Σ_j 256/(μ_U Δ_j)² log((N + M) τ^U) + log2 log2((N + M) τ^U) + 2; eqn:samplei1 3 τ_1 + Σ_i τ_i;
+    eqn:phase2 Σ_j τ_j and eqn:phase21, each τ as in `certain_after`.
+
+    Corrected: the last term of every τ (see there). K = (N + 1)(M + 1) averages as in the algorithm's β_l; the print
+    has N(M + 1) and M in different lines. eqn:badsample prints log2(4 log x + 1), which for x > 2 is less than the
+    number of windows, log2 log2 x + 2.
+    """
+    u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
+    n, m = len(u), len(v)
+    averages = (n + 1) * (m + 1)
+    row_gaps, column_gaps = (u[0] - u)[u < u[0]], (v[0] - v)[v < v[0]]
+    weakest = least_opponent(v, coins=problem.rewards.coins[0] > 0)
+
+    def certain(gap: float) -> float:
+        return certain_after(seen_gap(gap, sigma), delta, averages)
+
+    first_phase = max((certain(weakest * gap) for gap in row_gaps), default=1.0)
+    samples = (n + m) * first_phase
+    rows = [certain(v[0] * gap) for gap in row_gaps]
+    columns = [certain(u[0] * gap) for gap in column_gaps]
+    bad = sum(256 * log(samples) / seen_gap(u.mean() * gap, sigma) ** 2 + log_log2(samples) + 2 for gap in column_gaps)
+    parts = {
+        "eqn:badsampleconffail": 2 * (n + 1) * m * (log_log2(samples) + 2),
+        "eqn:badsample": (n + 1) * bad,
+        "eqn:samplei1": 3 * max(rows, default=0.0) + sum(rows),
+        "eqn:phase2": sum(columns),
+        "eqn:phase21": max(columns, default=0.0),
+    }
+    return _upper(
+        "pair-elim-certain",
+        "rounds",
+        parts,
+        about="pair-elim",
+        source="Theorem 3.2, proof in Appendix B",
+        assumptions=_slots(problem),
+        note="log log terms keep their 1/gap²; K = (N + 1)(M + 1) throughout.",
+    )
+
+
+def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
+    """Theorem 3.3: E[R(T)] of Pair-Elim-Mono on n players, the sum of the terms that its proof names.
+
+    eqn:rowprobafailMono and eqn:columnprobafailMono 2K (log2 log2 T + 3) with K = 2n(n − 1);
+    eqn:regret1j and eqn:regret2j 2 Σ_j 512/(u_1 Δ_(2,j)) log T + 2 log2 log2 T + 4; eqn:regreti1 and eqn:regreti2
+    2 Σ_i 128/(u_1 Δ_(2,i)) log T + 2; eqn:doublysuboptMono for every ordered (i, j), i ≠ j ≥ 3.
+
+    Corrected: K averages of either side as in the algorithm's β_l, where the print counts 2N(N − 1). + 2 as in Theorem
+    3.1. In eqn:doublysuboptMono a play of (i, j) loses u_1 u_2 − u_i u_j, which Δ_(2,i) + Δ_(2,j) does not bound: with
+    u = (1, 0.5, 0.49, 0.49) it is 0.26 against 0.02. Its second line prints u_1 Δ² for (u_1 Δ)², and its first log2
+    lacks the 4 of the same term in Theorem 3.1.
+    """
+    u, sigma = falling(problem.u), problem.rewards.sigma
+    n, log_t = len(u), log(horizon)
+    averages = 2 * n * (n - 1)
+    others = [i for i in range(2, n) if u[i] < u[1]]
+    losses = {i: u[0] * (u[1] - u[i]) for i in others}
+    weakest = least_opponent(u, coins=problem.rewards.coins[0] > 0)
+    steps = 2 * log_log2(horizon) + 4
+    doubly = 0.0
+    for i in others:
+        for j in others:
+            if i == j:
+                continue
+            n_ij = 2 * ranked_after(seen_gap(weakest * float(u[1] - max(u[i], u[j])), sigma), log_t) + 1
+            loss = u[0] * u[1] - u[i] * u[j]
+            doubly += 512 * loss / seen_gap(losses[j], sigma) ** 2 * (log(n_ij) + log(averages)) if n_ij < inf else inf
+            doubly += 4 * log2(4 * log(n_ij) + 1) + 4 * log2(4 * log2(averages)) + 4 if n_ij < inf else inf
+    parts = {
+        "eqn:rowprobafailMono": 2.0 * averages,
+        "eqn:columnprobafailMono": 2 * averages * (log_log2(horizon) + 2),
+        "eqn:regret1j, eqn:regret2j": sum(
+            2 * (8 * loss * ranked_after(seen_gap(loss, sigma), log_t) + steps) for loss in losses.values()
+        ),
+        "eqn:regreti1, eqn:regreti2": sum(
+            2 * (2 * loss * ranked_after(seen_gap(loss, sigma), log_t) + 2) for loss in losses.values()
+        ),
+        "eqn:doublysuboptMono": doubly,
+    }
+    return _upper(
+        "pair-elim-mono-regret",
+        "regret",
+        parts,
+        about="pair-elim-mono",
+        source="Theorem 3.3, proof in Appendix C",
+        assumptions=_players(problem),
+        note="a pair below the second loses u_1 u_2 − u_i u_j, not Δ_(2,i) + Δ_(2,j); K = 2n(n − 1) averages.",
+    )
+
+
+def pair_elim_mono_certain(problem: Monopartite, delta: float) -> Bound:
+    """Theorem 3.4: rounds until Pair-Elim-Mono is certain of the best two of n players.
+
+    4 τ_1 + 2(n − 1) Σ_j τ_j + 2K (log2 log2(K τ^U) + 2), K = 2n(n − 1), which is also the most that a sweep plays: τ_1
+    = 2 Σ_(i≥3) of `certain_after` at u_1 Δ_(2,i), τ_j = 256/(u_1 Δ_(2,j))² log(K τ^U) + log2 log2(K τ^U) + 2, τ^U twice
+    `certain_after` at ũ_min Δ_23.
+
+    Corrected: sums over items end at 2N, not N; τ_j is summed over j; K = 4N(2N − 1) for N(M + 1) and 2N(2N − 1); log
+    log terms as in Theorem 3.2.
+    """
+    parts = _mono_parts(problem, delta)
+    return _upper(
+        "pair-elim-mono-certain",
+        "rounds",
+        parts,
+        about="pair-elim-mono",
+        source="Theorem 3.4, proof in Appendix C",
+        assumptions=_players(problem),
+        note="sums end at 2N and run over every j; K = 2n(n − 1) throughout.",
+    )
+
+
+def pair_select_certain(problem: Monopartite, delta: float) -> Bound:
+    """Theorem 3.5: rounds until Pair-Select is certain of the best matching: Pair-Elim-Mono with δ/2, then τ_m.
+
+    τ_m = Σ_(i≥3) of `certain_after` at ((u_1 + u_2)/2) Δ_i with δ/2 and K = 2N averages, Δ_i the distance to the
+    nearest player of another pair.
+
+    Corrected: the print has 64/(u_1 Δ_i)² for 32/((u_1 + u_2) Δ_i/2)². Samples against 1 and 2 are pooled, half each,
+    so that the means differ by (u_1 + u_2) Δ_i/2: as u_2 → 0 by half of u_1 Δ_i, and 128/(u_1 Δ_i)² are needed. And i
+    has to be told from both neighbouring pairs, not only across the border of `partner_gaps`: with u = (0.9, 0.8, 0.79,
+    0.78, 0.1, 0.05) player 4 has Δ_4 = 0.68, but is 0.02 from player 2.
+    """
+    u, sigma = falling(problem.u), problem.rewards.sigma
+    pairs = np.arange(len(u)) // 2
+    against = (u[0] + u[1]) / 2
+    second = 0.0
+    for i in range(2, len(u)):
+        nearest = float(np.abs(u[pairs != pairs[i]] - u[i]).min())
+        second += certain_after(seen_gap(against * nearest, sigma), delta / 2, len(u))
+    parts = {**_mono_parts(problem, delta / 2), "τ_m": second}
+    unique = Assumption("no two equal players of different pairs", problem.tie("matching") is None)
+    return _upper(
+        "pair-select-certain",
+        "rounds",
+        parts,
+        about="pair-select",
+        source="Theorem 3.5, proof in Appendix D",
+        assumptions=(*_players(problem), unique),
+        note="opponents 1 and 2 are pooled: (u_1 + u_2)/2 for u_1; gaps to both neighbouring pairs.",
+        seeks="matching",
+    )
+
+
+def _mono_parts(problem: Monopartite, delta: float) -> dict[str, float]:
+    u, sigma = falling(problem.u), problem.rewards.sigma
+    n = len(u)
+    averages = 2 * n * (n - 1)
+    gaps = (u[1] - u[2:])[u[2:] < u[1]]
+    weakest = least_opponent(u, coins=problem.rewards.coins[0] > 0)
+
+    def certain(gap: float) -> float:
+        return 2 * certain_after(seen_gap(gap, sigma), delta, averages)
+
+    first_phase = max((certain(weakest * gap) for gap in gaps), default=1.0)
+    samples = averages * first_phase
+    bad = sum(256 * log(samples) / seen_gap(u[0] * gap, sigma) ** 2 + log_log2(samples) + 2 for gap in gaps)
+    return {
+        "4 τ_1": 4 * sum(certain(u[0] * gap) for gap in gaps),
+        "2(n − 1) Σ τ_j": 2 * (n - 1) * bad,
+        "failing windows": 2 * averages * (log_log2(samples) + 2),
+    }
+
+
+def _slots(problem: Bipartite) -> tuple[Assumption, ...]:
+    return (
+        Assumption("one best row and one best column", problem.tie("pair") is None),
+        Assumption("some strength on either side is positive", bool(problem.u.max() > 0 and problem.v.max() > 0)),
+        _drawn("columns", problem.v, coins=problem.rewards.coins[0] > 0),
+    )
+
+
+def _players(problem: Monopartite) -> tuple[Assumption, ...]:
+    return (
+        Assumption("the second player is better than the third", problem.tie("pair") is None),
+        _drawn("players", problem.u, coins=problem.rewards.coins[0] > 0),
+    )
+
+
+def _drawn(side: str, strengths: Floats, *, coins: bool) -> Assumption:
+    """Opponents of strength 0 say nothing; of coins they pay nothing and are the first to go."""
+    return Assumption(f"{side} of strength 0 only where rewards are coins", coins or bool(strengths.min() > 0))
+
+
+def _upper(
+    name: str,
+    of: str,
+    parts: dict[str, float],
+    *,
+    about: str,
+    source: str,
+    assumptions: tuple[Assumption, ...],
+    note: str,
+    seeks: str = "pair",
+) -> Bound:
+    return Bound(
+        name=name,
+        value=float(sum(parts.values())),
+        kind="upper",
+        of=of,  # type: ignore[arg-type]
+        plays="pair",
+        seeks=seeks,  # type: ignore[arg-type]
+        about=about,
+        source=source,
+        constants="explicit",
+        assumptions=assumptions,
+        note=note,
+        parts={key: float(part) for key, part in parts.items()},
+    )

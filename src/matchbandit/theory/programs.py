@@ -1,0 +1,156 @@
+"""The linear programs behind the lower bounds, solved by HiGHS.
+
+An alternative is another instance with another answer. To be wrong with probability at most δ on both, a policy must
+collect Σ_e x_e kl_e ≥ d(δ, 1 − δ) on its way to an answer (Kaufmann, Cappé & Garivier 2016, Lemma 1), x_e the expected
+plays of pair e and kl_e the divergence of its law from the alternative's. The least number of rounds that can do so for
+all alternatives is a linear program. Values here are for d(δ, 1 − δ) = 1; the bounds multiply.
+"""
+
+from collections.abc import Sequence
+from math import inf, log
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import Graph
+from matchbandit.problems import Bipartite, Monopartite, Problem
+from matchbandit.rewards import Floats
+from matchbandit.theory.quantities import across, hardest_borders
+
+UNCOUNTABLE = 1e12
+"""A divergence beyond this is taken as this: one sample tells, and the program is indifferent."""
+
+
+def risk_divergence(delta: float) -> float:
+    """d(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ), at least log(1/δ) − 1; 0 from δ = 1/2 on.
+
+    >>> round(risk_divergence(0.05), 6)
+    2.649995
+    """
+    return (1 - 2 * delta) * log((1 - delta) / delta) if delta < 0.5 else 0.0
+
+
+def divergences(problem: Problem, alternatives: Sequence[Problem]) -> Floats:
+    """kl of each pair's law from that in each alternative, shape (alternatives, pairs)."""
+    kl = problem.rewards.kl
+    rows = [[kl(p, q) for p, q in zip(problem.means, other.means, strict=True)] for other in alternatives]
+    return np.asarray(np.minimum(np.array(rows).reshape(len(rows), problem.graph.n_pairs), UNCOUNTABLE))
+
+
+def least_plays(kl: Floats) -> float:
+    """min Σ x_e with kl x ≥ 1: the plays of single pairs that tell all alternatives."""
+    return float(solved(np.ones(kl.shape[1]), kl).sum())
+
+
+def least_matchings(graph: Graph, kl: Floats) -> float:
+    """LP_m: min c with kl x ≥ 1, in which every player is in c of the pairs played.
+
+    Two corrections to the print. Its objective c/2 comes from 1/4N for the 1/2N of a sum that counts every pair of a
+    matching twice: c, the pairs of each player, is the number of matchings. And the Gaussian divergence lacks its 1/2.
+    Plays that meet the rows are not all mixtures of matchings (odd sets), so the value may lie below the least number
+    of matchings, never above.
+    """
+    n, pairs = graph.shape[0], graph.pairs
+    rows = np.zeros((n, graph.n_pairs + 1))
+    rows[:, -1] = -1
+    for side in (0, 1):
+        rows[pairs[:, side], np.arange(graph.n_pairs)] += 1
+    cost = np.append(np.zeros(graph.n_pairs), 1.0)
+    return float(solved(cost, np.pad(kl, ((0, 0), (0, 1))), equal=rows)[-1])
+
+
+def solved(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Floats:
+    """min cost·x, x ≥ 0, at_least x ≥ 1, equal x = 0; each row is scaled, for divergences differ by powers of ten."""
+    if not len(at_least):
+        return np.zeros(len(cost))
+    scale = at_least.max(axis=1, keepdims=True)
+    if (scale == 0).any():  # an alternative with the very same rewards
+        return np.full(len(cost), inf)
+    unit = 1 / scale.min()
+    found = linprog(
+        cost,
+        A_ub=-at_least / scale,
+        b_ub=-1 / (scale[:, 0] * unit),
+        A_eq=equal,
+        b_eq=None if equal is None else np.zeros(len(equal)),
+        method="highs",
+    )
+    if found.status != 0:
+        raise MatchbanditError(f"the linear program was not solved: {found.message}")
+    return np.asarray(found.x * unit)
+
+
+def pair_alternatives(problem: Bipartite) -> list[Problem]:
+    """LP_α: each row below the best raised to the best (α → 0), and each column.
+
+    The print gives every i ∈ [N] a constraint; raising the best row changes nothing, so it has none.
+    """
+    u, v = problem.u, problem.v
+    rows = [_with(problem, u=_put(u, {i: u.max()})) for i in np.flatnonzero(u < u.max())]
+    columns = [_with(problem, v=_put(v, {j: v.max()})) for j in np.flatnonzero(v < v.max())]
+    return [*rows, *columns]
+
+
+def player_alternatives(problem: Monopartite) -> list[Problem]:
+    """LP_α for the best two players: each below the second raised to the second, and the second lowered to the third.
+
+    Theorem C.1 prints alternatives in which i ≥ 2 rises above the best by Δ_(1,i). For i = 2 that leaves the best pair
+    as it is, so that it is no alternative: with u_2 → u_1 its term alone would grow without limit, while the pair gets
+    no harder to find. And i ≥ 3 need only pass the second.
+    """
+    u = problem.u
+    order = np.argsort(-u, kind="stable")
+    second, third = order[1], order[2]
+    raised = [_with(problem, u=_put(u, {i: u[second]})) for i in order[2:] if u[i] < u[second]]
+    return [_with(problem, u=_put(u, {second: u[third]})), *raised] if u[third] < u[second] else raised
+
+
+def switch_alternatives(problem: Monopartite) -> list[Problem]:
+    """LP_switch: the best player changes places with each one below the second."""
+    u = problem.u
+    order = np.argsort(-u, kind="stable")
+    best, second = order[0], order[1]
+    return [_with(problem, u=_put(u, {best: u[i], i: u[best]})) for i in order[2:] if u[i] < u[second]]
+
+
+def order_alternatives(problem: Monopartite, *, first: int) -> list[Problem]:
+    """Each player from the `first` in order (from 1) moved across its border, u_i ± Δ_i with Δ_i > 0."""
+    u = problem.u
+    order = np.argsort(-u, kind="stable")
+    to = across(len(u))
+    return [
+        _with(problem, u=_put(u, {order[k]: u[order[to[k]]]}))
+        for k in range(first - 1, len(u))
+        if u[order[k]] != u[order[to[k]]]
+    ]
+
+
+def swap_alternative(problem: Monopartite) -> list[Problem]:
+    """The two players at border s exchanged: λ_(2s) = u_(2s+1), λ_(2s+1) = u_(2s).
+
+    The print has λ_(2s) = u_(2s) + Δ and λ_(2s+1) = u_(2s+1) − Δ, which leaves the order, and the answer, as they are.
+    """
+    u = problem.u
+    order = np.argsort(-u, kind="stable")
+    s, _ = hardest_borders(u)
+    if s is None:
+        return []
+    a, b = order[2 * s - 1], order[2 * s]
+    return [_with(problem, u=_put(u, {a: u[b], b: u[a]}))] if u[a] > u[b] else []
+
+
+def _put(strengths: Floats, changes: dict[Any, float]) -> Floats:
+    changed = strengths.copy()
+    for item, strength in changes.items():
+        changed[item] = strength
+    return changed
+
+
+def _with(problem: Problem, *, u: Floats | None = None, v: Floats | None = None) -> Problem:
+    if isinstance(problem, Bipartite):
+        return Bipartite(problem.u if u is None else u, problem.v if v is None else v, rewards=problem.rewards)
+    assert isinstance(problem, Monopartite)
+    assert u is not None
+    return Monopartite(u, rewards=problem.rewards)
