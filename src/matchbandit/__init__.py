@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matchbandit.errors import MatchbanditError
-    from matchbandit.experiments import reproduce
+    from matchbandit.experiments import draw_bounds, reproduce
     from matchbandit.graphs import bipartite, monopartite
     from matchbandit.policies import CATALOGUE, PlannedPolicy, Policy, RoundPolicy, check_policy, policy, restore
     from matchbandit.problems import Bipartite, Monopartite, family
-    from matchbandit.results import Found, Runs, load_runs
+    from matchbandit.results import Found, Runs, load_found, load_runs
     from matchbandit.rewards import Bernoulli, Binomial, Gaussian
     from matchbandit.simulation import identify, simulate
     from matchbandit.theory import bounds, quantities
@@ -34,8 +34,10 @@ _DOORS = {
     "bipartite": "graphs",
     "bounds": "theory",
     "check_policy": "policies",
+    "draw_bounds": "experiments",
     "family": "problems",
     "identify": "simulation",
+    "load_found": "results",
     "load_runs": "results",
     "monopartite": "graphs",
     "policy": "policies",
@@ -61,8 +63,10 @@ __all__ = [
     "bipartite",
     "bounds",
     "check_policy",
+    "draw_bounds",
     "family",
     "identify",
+    "load_found",
     "load_runs",
     "monopartite",
     "policy",

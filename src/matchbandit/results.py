@@ -75,7 +75,6 @@ class Runs:
 
         The file appears whole or not at all, in a folder that exists.
         """
-        about = json.dumps({"about": self.about, "rounds": self.rounds.tolist()})
         columns = {
             "run": pa.array(self.run_numbers),
             "regret": pa.array(list(self.regret), type=pa.list_(pa.float64())),
@@ -83,16 +82,21 @@ class Runs:
             "ended": pa.array(self.ended),
             "splits": pa.array([json.dumps(splits) for splits in self.splits]),
         }
-        table = pa.table(columns).replace_schema_metadata({_KEY: about.encode()})
-        target = writable_file(path)
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            pq.write_table(table, unfinished)
-            unfinished.replace(target)
-        except OSError as error:
-            raise MatchbanditError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}.") from None
-        finally:
-            unfinished.unlink(missing_ok=True)
+        _write(columns, {"about": self.about, "rounds": self.rounds.tolist()}, path)
+
+
+def _write(columns: dict[str, Any], kept: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """One Parquet file, whole or not at all; plain data goes into its metadata."""
+    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(kept).encode()})
+    target = writable_file(path)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        pq.write_table(table, unfinished)
+        unfinished.replace(target)
+    except OSError as error:
+        raise MatchbanditError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}.") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def writable_file(path: str | os.PathLike[str]) -> Path:
@@ -110,22 +114,59 @@ def writable_file(path: str | os.PathLike[str]) -> Path:
 
 def load_runs(path: str | os.PathLike[str]) -> Runs:
     """Read what `Runs.save` has written."""
+    read = _read(path, "Runs.save")
+    if not isinstance(read, Runs):
+        raise MatchbanditError(
+            f"{os.fspath(path)!r} holds an identification, not runs of a simulation. Use load_found."
+        )
+    return read
+
+
+def load_found(path: str | os.PathLike[str]) -> "Found":
+    """Read what `Found.save` has written."""
+    read = _read(path, "Found.save")
+    if not isinstance(read, Found):
+        raise MatchbanditError(f"{os.fspath(path)!r} holds runs of a simulation, not an identification. Use load_runs.")
+    return read
+
+
+def load(path: str | os.PathLike[str]) -> "Runs | Found":
+    """Read what `Runs.save` or `Found.save` has written."""
+    return _read(path, "Runs.save or Found.save")
+
+
+def _read(path: str | os.PathLike[str], writer: str) -> "Runs | Found":
     try:
         table = pq.read_table(path)
         kept = json.loads(table.schema.metadata[_KEY])
-        return Runs(
-            about=kept["about"],
-            rounds=np.array(kept["rounds"], dtype=np.int64),
-            regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
-            plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
-            **_of_clusters(table),
-        )
+        return _found_in(table, kept) if "answers" in table.column_names else _runs_in(table, kept)
     except FileNotFoundError:
         raise MatchbanditError(f"there is no file {os.fspath(path)!r}.") from None
     except PermissionError:
         raise MatchbanditError(f"{os.fspath(path)!r} may not be read by you.") from None
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
-        raise MatchbanditError(f"{os.fspath(path)!r} was not written by Runs.save.") from None
+        raise MatchbanditError(f"{os.fspath(path)!r} was not written by {writer}.") from None
+
+
+def _runs_in(table: pa.Table, kept: dict[str, Any]) -> Runs:
+    return Runs(
+        about=kept["about"],
+        rounds=np.array(kept["rounds"], dtype=np.int64),
+        regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
+        plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
+        **_of_clusters(table),
+    )
+
+
+def _found_in(table: pa.Table, kept: dict[str, Any]) -> "Found":
+    return Found(
+        about=kept["about"],
+        rounds=np.array(table["rounds"].to_pylist(), dtype=np.int64),
+        pairs=np.array(table["pairs"].to_pylist(), dtype=np.int64),
+        identified=np.array(table["identified"].to_pylist(), dtype=np.bool_),
+        correct=np.array(table["correct"].to_pylist(), dtype=np.bool_),
+        answers=np.array(table["answers"].to_pylist(), dtype=np.int64),
+    )
 
 
 def _of_clusters(table: pa.Table) -> dict[str, Any]:
@@ -164,6 +205,17 @@ class Found:
             "correct": int(self.correct.sum()),
             "wrong": wrong,
         }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one Parquet file, a row for each run, as `Runs.save` does; `load_found` reads it back."""
+        columns = {
+            "rounds": pa.array(self.rounds),
+            "pairs": pa.array(self.pairs),
+            "identified": pa.array(self.identified),
+            "correct": pa.array(self.correct),
+            "answers": pa.array(self.answers.tolist(), type=pa.list_(pa.list_(pa.int64()))),
+        }
+        _write(columns, {"about": self.about}, path)
 
 
 class Row(NamedTuple):

@@ -1,4 +1,4 @@
-"""Type it: `matchbandit policies`, `simulate`, `identify`, `reproduce`; a file for each verb.
+"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`; a file for each verb.
 
 Verbs import what they need when they are called, so that --help stays quick.
 """
@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from matchbandit.cli.bounds import bounds
 from matchbandit.cli.identify import identify
 from matchbandit.cli.policies import policies
 from matchbandit.cli.reading import gathered
@@ -23,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (policies, simulate, identify, reproduce):
+for verb in (policies, simulate, identify, bounds, reproduce):
     app.command()(verb)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -45,6 +46,7 @@ def identify(
     ] = None,
     engine: Engine = "auto",
     workers: Workers = None,
+    save: Annotated[Path | None, typer.Option(help="Keep all runs in this Parquet file.")] = None,
     as_json: Json = False,
 ) -> None:
     """Let a policy seek the best pair or matching, and report how long it takes and how often it errs."""
@@ -55,6 +57,10 @@ def identify(
     options = settings("--option", [*(option or []), *([] if delta is None else [f"delta={delta}"])])
     spec = named(policy, **options)
     problem = problem_of(u, v, family, settings("--param", param), law_of(rewards))
+    if save is not None:
+        from matchbandit.results import writable_file
+
+        writable_file(save)
     stopped = False
     try:
         with progress_bar(f"identifying with {policy}") as advance:
@@ -73,10 +79,14 @@ def identify(
             typer.echo("stopped before a run was finished.", err=True)
             raise typer.Exit(130) from None
         found, stopped = stop.finished, True
+    if save is not None:
+        found.save(save)
     if as_json:
         typer.echo(json.dumps(_as_data(found)))
     else:
         _report(found)
+        if save is not None:
+            typer.echo(f"these runs are kept in {save}")
     if stopped:
         typer.echo(f"stopped after {found.about['runs']} of {found.about['interrupted_of']} runs.", err=True)
         raise typer.Exit(130)

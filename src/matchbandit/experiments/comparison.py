@@ -11,6 +11,7 @@ from matchbandit.policies import policy
 from matchbandit.problems import Monopartite
 from matchbandit.rewards import Floats
 from matchbandit.simulation import identify, simulate
+from matchbandit.theory.quantities import least_comparison_bounds
 
 Tell = Callable[[int], None]
 
@@ -52,25 +53,9 @@ def strengths(ratio: float, third: float) -> list[float]:
 
 
 def bound_ratio(u: Floats) -> float:
-    """U_D/U_I of the comparison lemma, each with the m that minimises it.
-
-    With S = Σ u, r_ij the regret of two pairs that are mixed, both times 1/Δ²_(m,m+1):
-    U_D = (2N − 3) Σ_(2≤i<j) r_ij / (Σ_(i≥3) u_i − u_m − u_(m+1))²,
-    U_I = (2N − 1) Σ_(1≤i<j) r_ij / (S − u_m − u_(m+1))² (the print of its definition has 2N − 2).
-    """
-    n = len(u) // 2
-    mixed = {(i, j): mixing_loss(u, i, j) for i in range(n) for j in range(i + 1, n)}
-    apart = {m: u[m] - u[m + 1] for m in range(2, 2 * n - 1) if u[m] > u[m + 1]}
-    lost, lost_by_all = sum(loss for (i, _), loss in mixed.items() if i > 0), sum(mixed.values())
-    together = min((2 * n - 3) * lost / (gap * (u[2:].sum() - u[m] - u[m + 1])) ** 2 for m, gap in apart.items())
-    explored = min((2 * n - 1) * lost_by_all / (gap * (u.sum() - u[m] - u[m + 1])) ** 2 for m, gap in apart.items())
-    return float(together / explored)
-
-
-def mixing_loss(u: Floats, i: int, j: int) -> float:
-    """r_ij: what both ways of mixing the i-th and the j-th pair of players lose together, pairs from 0."""
-    (a, b), (c, d) = u[2 * i : 2 * i + 2], u[2 * j : 2 * j + 2]
-    return float((b - c) * (a - d) + (a - c) * (b - d))
+    """U_D/U_I of the comparison lemma, each with the m that minimises it."""
+    together, explored = least_comparison_bounds(u)
+    return together / explored
 
 
 def comparison_rows(runs: int, seed: int, workers: int, tell: Tell) -> list[ComparisonRow]:

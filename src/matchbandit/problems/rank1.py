@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Graph, Pairs, Selection, bipartite, monopartite
-from matchbandit.rewards import Bernoulli, Floats, RewardLaw, checked_law
+from matchbandit.rewards import Bernoulli, Floats, RewardLaw, checked_law, law_from
 from matchbandit.solvers import sorted_across, sorted_pairing
 
 
@@ -255,6 +255,21 @@ class Monopartite(Problem):
     def describe(self) -> dict[str, Any]:
         """Kind, strengths and law."""
         return {"kind": "monopartite", "u": self.u.tolist(), "rewards": self.rewards.describe()}
+
+
+def problem_from(description: dict[str, Any]) -> Problem:
+    """The problem that `describe` described.
+
+    >>> problem_from(Monopartite([0.9, 0.3]).describe()).means.round(2).tolist()
+    [0.27]
+    """
+    kind = description.get("kind")
+    if kind not in ("bipartite", "monopartite"):
+        raise MatchbanditError("these results are each on an instance of its own; name one problem with u, and v.")
+    law = law_from(description["rewards"])
+    if kind == "monopartite":
+        return Monopartite(description["u"], rewards=law)
+    return Bipartite(description["u"], description["v"], rewards=law)
 
 
 def _tie(side: str, strengths: Floats, borders: range) -> tuple[str, int, int, float] | None:

@@ -61,6 +61,7 @@ def identify(
     job = Job(problem, spec, np.array([limit]), seed, engine, None)
     job, about = prepared(job, first, runs)
     about["max_rounds"] = limit
+    about["answers"] = first.answer_selection
     if max_rounds is None:
         for run in range(runs if isinstance(problem, Family) else 1):
             _refuse_tie(job.start(run)[0], first.answer_selection)

@@ -16,7 +16,7 @@ The program is solved by cuts: HiGHS on the λ found so far, then the worst λ f
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,7 @@ class Limit:
     """By edge."""
 
 
+@lru_cache(maxsize=256)
 def graves_lai(problem: Problem, selection: Selection) -> Limit:
     """C with R(T) ≥ C log T: what must be lost to keep telling the best pair or matching from all others.
 
@@ -68,6 +69,7 @@ def graves_lai(problem: Problem, selection: Selection) -> Limit:
     return _limit(problem, arms[suboptimal], losses[suboptimal], selection, fixed)
 
 
+@lru_cache(maxsize=256)
 def characteristic_time(problem: Problem, *, plays: Selection, seeks: Selection) -> Limit:
     """T* with E[τ] ≥ T* d(δ, 1 − δ): the rounds, of single pairs or of matchings, that certainty takes at least.
 

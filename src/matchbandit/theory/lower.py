@@ -28,8 +28,10 @@ from matchbandit.theory.programs import (
 )
 from matchbandit.theory.quantities import across, falling, hardest_borders, slot_complexity
 
-CERTAIN = "every policy wrong with probability ≤ δ on every instance"
-CONSISTENT = "every policy with regret o(T^a), a > 0, on every instance"
+CERTAIN = "every δ-correct policy"
+"""Wrong with probability at most δ on every instance of the model."""
+CONSISTENT = "every consistent policy"
+"""Its regret is o(T^a) for every a > 0 on every instance of the model."""
 
 
 def slots_certain(problem: Bipartite, delta: float) -> list[Bound]:

@@ -1,0 +1,143 @@
+"""Measured results laid over the bounds of their problem."""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.figures import bounds as pictures
+from matchbandit.figures import draw
+from matchbandit.figures.bounds import Line, Overlay
+from matchbandit.figures.curves import Curve
+from matchbandit.graphs import Selection
+from matchbandit.problems import Bipartite, Problem
+from matchbandit.results import Found, Runs, writable_file
+from matchbandit.rewards import Floats
+from matchbandit.theory import Bound, bounds
+
+Goal = tuple[Selection, Selection]
+"""What a round plays, and what is sought."""
+POINTS = 40
+
+
+def draw_bounds(
+    problem: Problem,
+    results: Sequence[Runs | Found] = (),
+    *,
+    path: str | os.PathLike[str] = "bounds.png",
+    horizon: int | None = None,
+    delta: float | None = None,
+) -> Path:
+    """Draw the bounds of a problem with results of `simulate` or of `identify` laid over, as PNG and PDF.
+
+    Regret is drawn over horizons, rounds until an answer over risks; not both in one picture. Up to the largest horizon
+    or the smallest risk of the results, or those given. Of the lower bounds at fixed horizon or risk the highest of the
+    paper is drawn, and that of the product model; of the upper ones those of the policies laid over, or all.
+    """
+    results = list(results)
+    place = writable_file(path)
+    if place.suffix not in (".png", ".pdf"):
+        raise MatchbanditError(f"the figure is written as .png and .pdf; got {os.fspath(path)!r}.")
+    for result in results:
+        if result.about["problem"] != problem.describe():
+            raise MatchbanditError(f"the results of {result.about['policy']} are those of another problem.")
+    regret, found = [r for r in results if isinstance(r, Runs)], [r for r in results if isinstance(r, Found)]
+    if (regret and found) or (regret and delta is not None) or (found and horizon is not None):
+        raise MatchbanditError("regret and rounds until an answer do not share a picture. Draw two.")
+    policies = [result.about["policy"] for result in results]
+    if found or (delta is not None and horizon is None):
+        risks = [_risk(result) for result in found] + ([] if delta is None else [delta])
+        places = np.geomspace(0.3, min([0.1, *risks]), POINTS)
+        goals = {(r.about["selection"], r.about["answers"]) for r in found} or {_usual(problem)}
+        lines = lines_of(problem, goals, policies, risks=places)
+        drawing = partial(pictures.over_risk, lines=lines, overlays=_answered(found))
+    elif regret or horizon is not None:
+        first = min([10, *(int(r.rounds[0]) for r in regret)])
+        last = max([*(int(r.rounds[-1]) for r in regret), *([] if horizon is None else [horizon])])
+        places = np.unique(np.geomspace(max(first, 2), max(last, 20), POINTS).astype(np.int64)).astype(np.float64)
+        goals = {(r.about["selection"], r.about["selection"]) for r in regret} or {(_usual(problem)[1],) * 2}
+        lines = lines_of(problem, goals, policies, horizons=places)
+        drawing = partial(pictures.over_horizon, lines=lines, overlays=[_regret(r) for r in regret])
+    else:
+        raise MatchbanditError("give results to lay over, or a horizon or a delta to draw the bounds at.")
+    return draw(place.stem, drawing, place.parent)
+
+
+def lines_of(
+    problem: Problem,
+    goals: set[Goal],
+    policies: Sequence[str] = (),
+    *,
+    horizons: Floats | None = None,
+    risks: Floats | None = None,
+) -> list[Line]:
+    """The bounds to draw, along horizons or along risks."""
+    along: dict[str, list[Bound]] = {}
+    for place in horizons if horizons is not None else risks if risks is not None else ():
+        at = bounds(problem, horizon=int(place)) if horizons is not None else bounds(problem, delta=float(place))
+        for bound in at:
+            along.setdefault(bound.name, []).append(bound)
+    x = horizons if horizons is not None else 1 / np.asarray(risks)
+    chosen = [found for found in along.values() if _spoken_of(found[-1], goals, policies)]
+    lines = [
+        Line(_label(found[-1]), found[-1].kind, found[-1].constants == "explicit", x.tolist(), [b.value for b in found])
+        for found in _strongest(chosen)
+    ]
+    return [line for line in lines if np.isfinite(line.y).all()]
+
+
+def _spoken_of(bound: Bound, goals: set[Goal], policies: Sequence[str]) -> bool:
+    """Is it met, does it speak of what was played and sought, and of a policy that is laid over?"""
+    if not bound.met or (bound.plays, bound.seeks) not in goals or bound.of == "regret until the first split":
+        return False
+    return bound.kind == "lower" or not policies or bound.about in (*policies, "every policy")
+
+
+def _strongest(chosen: list[list[Bound]]) -> list[list[Bound]]:
+    """All upper bounds and those of the model; of the paper's lower bounds for each goal the highest."""
+    kept = [found for found in chosen if found[-1].kind == "upper" or found[-1].name.startswith("model-")]
+    best: dict[Goal, list[Bound]] = {}
+    for found in chosen:
+        goal = found[-1].plays, found[-1].seeks
+        if found not in kept and (goal not in best or found[-1].value > best[goal][-1].value):
+            best[goal] = found
+    return [*kept, *best.values()]
+
+
+def _label(bound: Bound) -> str:
+    who = "" if bound.kind == "lower" or bound.about == "every policy" else f"{bound.about}, "
+    return (
+        who
+        + bound.source.split(",")[0].split(" (")[0]
+        + ("" if bound.constants == "explicit" else f" ({bound.constants})")
+    )
+
+
+def _usual(problem: Problem) -> Goal:
+    selection: Selection = "pair" if isinstance(problem, Bipartite) or problem.graph.shape[0] % 2 else "matching"
+    return selection, selection
+
+
+def _risk(found: Found) -> float:
+    return float(found.about["options"]["delta"])
+
+
+def _regret(runs: Runs) -> Overlay:
+    summary = runs.summary()
+    kept = np.array(summary["mean"]) > 0  # nothing lost yet has no place on a logarithmic axis
+    mean, p5, p95 = (np.array(summary[key])[kept] for key in ("mean", "p5", "p95"))
+    return Overlay(runs.about["policy"], Curve(runs.rounds[kept].astype(np.float64), mean, p5, p95))
+
+
+def _answered(found: Sequence[Found]) -> list[Overlay]:
+    """The rounds of each policy, at every risk that it was run at."""
+    overlays = []
+    for name in dict.fromkeys(f.about["policy"] for f in found):
+        chosen = sorted((f for f in found if f.about["policy"] == name), key=_risk, reverse=True)
+        told = [f.summary()["rounds"] for f in chosen]
+        mean, p5, p95 = (np.array([t[key] for t in told]) for key in ("mean", "p5", "p95"))
+        overlays.append(Overlay(name, Curve(1 / np.array([_risk(f) for f in chosen]), mean, p5, p95)))
+    return overlays
