@@ -124,11 +124,11 @@ def _report(quantities: "list[Quantity]", found: "list[Bound]") -> None:
     for words, meaning in (
         (
             CERTAIN,
-            "wrong with probability at most δ on every instance. Policies without a proof of that are not bound.",
+            "wrong with probability at most δ on every instance; policies without a proof are not bound.",
         ),
         (
             CONSISTENT,
-            "with regret o(T^a) for every a > 0 on every instance. A limit as T → ∞, not a bound at one horizon.",
+            "with regret o(T^a), a > 0, on every instance; a limit as T → ∞, not a bound now.",
         ),
     ):
         if any(bound.about == words for bound in found):

@@ -62,24 +62,24 @@ def least_matchings(graph: Graph, kl: Floats) -> float:
 
 
 def solved(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Floats:
-    """min cost·x, x ≥ 0, at_least x ≥ 1, equal x = 0; each row is scaled, for divergences differ by powers of ten."""
+    """min cost·x, x ≥ 0, at_least x ≥ 1, equal x = 0; infinite if a row has nothing to go by."""
     if not len(at_least):
         return np.zeros(len(cost))
-    scale = at_least.max(axis=1, keepdims=True)
-    if (scale == 0).any():  # an alternative with the very same rewards
+    hardest = float(at_least.max(axis=1).min())
+    if hardest == 0:  # an alternative with the very same rewards
         return np.full(len(cost), inf)
-    unit = 1 / scale.min()
     found = linprog(
         cost,
-        A_ub=-at_least / scale,
-        b_ub=-1 / (scale[:, 0] * unit),
+        A_ub=-at_least / hardest,  # the unit of x is the hardest alternative's
+        b_ub=-np.ones(len(at_least)),
         A_eq=equal,
         b_eq=None if equal is None else np.zeros(len(equal)),
         method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if found.status != 0:
         raise MatchbanditError(f"the linear program was not solved: {found.message}")
-    return np.asarray(found.x * unit)
+    return np.asarray(found.x / hardest)
 
 
 def pair_alternatives(problem: Bipartite) -> list[Problem]:

@@ -99,6 +99,15 @@ def partner_gaps(u: Floats) -> Floats:
     return np.abs(u[across(len(u))] - u)
 
 
+def cluster_means(u: Floats) -> Floats:
+    """μ̃_(−{k,k+1}) = (1/(2K − 1)) Σ of a cluster's strengths but the k-th and the next, k = 1 … 2K − 1 (Lemma E.2).
+
+    In a round-robin the averages of the two differ by this times their gap.
+    """
+    u = falling(u)
+    return np.asarray((u.sum() - u[:-1] - u[1:]) / (len(u) - 1))
+
+
 def mixing_losses(u: Floats) -> Floats:
     """r_ij for every two pairs i < j: what the two ways of mixing them lose together, as an N × N table (Lemma E.1).
 
@@ -158,13 +167,13 @@ def smallest_weighted_gap(u: Floats) -> float:
 def hardest_borders(u: Floats) -> tuple[int | None, int | None]:
     """s, the border with the smallest gap, and h, that with the smallest weighted gap among the others, from 1.
 
-    Both range over 1 … N − 1: the print has s ∈ [2, N − 1] in two places, where the proof treats s = 1 too. None if
-    there is no such border.
+    Both range over 1 … N − 1: the print has s ∈ [2, N − 1] in two places, where the proof treats s = 1 too. Of gaps
+    equal to twelve digits the first counts. None if there is no such border.
     """
-    weighted = weighted_gaps(u)
+    weighted = weighted_gaps(u).round(12)
     if not len(weighted):
         return None, None
-    s = int(np.argmin(border_gaps(u)))
+    s = int(np.argmin(border_gaps(u).round(12)))
     weighted[s] = inf
     return s + 1, int(np.argmin(weighted)) + 1 if len(weighted) > 1 else None
 
@@ -243,6 +252,8 @@ def _of_slots(problem: Bipartite) -> list[Quantity]:
 def _of_players(problem: Monopartite) -> list[Quantity]:
     u = falling(problem.u)
     found = [
+        Quantity("neighbour_gaps", "Δ_(k,k+1)", (u[:-1] - u[1:]).tolist(), "Section 3.2"),
+        Quantity("gaps_to_first", "Δ_(1,i)", (u[0] - u[1:]).tolist(), "Section 3.2"),
         Quantity("gaps_to_second", "Δ_(2,i)", gaps_to_second(u).tolist(), "Theorem 3.3"),
         Quantity("complexity_regret", "A(u)", player_complexity(u, power=1), "Theorem 3.3"),
         Quantity("complexity_certainty", "A(u)", player_complexity(u, power=2), "Theorem 3.4"),
@@ -256,6 +267,7 @@ def _of_players(problem: Monopartite) -> list[Quantity]:
         Quantity("complexity_order", "A(u)", order_complexity(u), "Theorem 3.5"),
         Quantity("border_gaps", "Δ_(2k,2k+1)", border_gaps(u).tolist(), "Section 4.1"),
         Quantity("others_means", "μ_(−2k,2k+1)", others_means(u).tolist(), "Section 4.1"),
+        Quantity("cluster_means", "μ̃_(−k,k+1)", cluster_means(u).tolist(), "Lemma E.2"),
         Quantity("smallest_weighted_gap", "γ_min", smallest_weighted_gap(u), "Section 4.1"),
         Quantity("border_s", "s", s, "Theorem H.1"),
         Quantity("border_h", "h", h, "Theorem H.1"),

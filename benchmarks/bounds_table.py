@@ -1,0 +1,40 @@
+"""Every policy between what is possible and what is promised: the tables in docs/theory.md. Takes some minutes.
+
+Usage: python benchmarks/bounds_table.py [RUNS]
+"""
+
+import os
+import sys
+from itertools import groupby
+
+from matchbandit.experiments.standing import HORIZON, RISK, standing_claims, standing_rows
+
+
+def spaced(value: float) -> str:
+    return f"{value:,.0f}".replace(",", " ") if value >= 100 else f"{value:.3g}"
+
+
+def main(runs: int) -> None:
+    print(f"T = {HORIZON:,}, δ = {RISK}, {runs} runs\n".replace(",", " ", 1))
+    every = []
+    rows = standing_rows(runs, 1, os.cpu_count() or 1, lambda _: None)
+    for instance, of_instance in groupby(rows, key=lambda row: row.instance):
+        print(f"**{instance}**\n")
+        print("| of | plays → seeks | lower bound | policy | measured | ratio | upper bound |")
+        print("|---|---|---|---|---|---|---|")
+        for row in of_instance:
+            every.append(row)
+            lower = spaced(row.lower) + ("" if row.of == "rounds" else " (T → ∞)")
+            free = "" if row.of == "regret" or row.binding else " †"
+            measured = f"{spaced(row.mean)} ± {spaced(row.error)}" if row.measured else "no answer in 10⁷ rounds"
+            ratio = f"{row.mean / row.lower:.3g}" if row.measured else ""
+            upper = "" if row.upper is None else spaced(row.upper) + ("" if row.explicit else " (c = 1)")
+            cells = (row.of, f"{row.plays} → {row.seeks}", lower, f"`{row.policy}`{free}", measured, ratio, upper)
+            print(f"| {' | '.join(cells)} |", flush=True)
+        print()
+    for claim in standing_claims(every):
+        print(f"- {claim.claim}: {claim.measured}: {claim.verdict}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
