@@ -68,18 +68,19 @@ def solved(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Float
     hardest = float(at_least.max(axis=1).min())
     if hardest == 0:  # an alternative with the very same rewards
         return np.full(len(cost), inf)
-    found = linprog(
-        cost,
-        A_ub=-at_least / hardest,  # the unit of x is the hardest alternative's
-        b_ub=-np.ones(len(at_least)),
-        A_eq=equal,
-        b_eq=None if equal is None else np.zeros(len(equal)),
-        method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if found.status != 0:
-        raise MatchbanditError(f"the linear program was not solved: {found.message}")
-    return np.asarray(found.x / hardest)
+    for tolerance in (1e-10, 1e-7):  # HiGHS does not always reach the first
+        found = linprog(
+            cost,
+            A_ub=-at_least / hardest,  # the unit of x is the hardest alternative's
+            b_ub=-np.ones(len(at_least)),
+            A_eq=equal,
+            b_eq=None if equal is None else np.zeros(len(equal)),
+            method="highs",
+            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+        )
+        if found.status == 0:
+            return np.asarray(found.x / hardest)
+    raise MatchbanditError(f"the linear program was not solved: {found.message}")
 
 
 def pair_alternatives(problem: Bipartite) -> list[Problem]:
