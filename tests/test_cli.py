@@ -459,3 +459,102 @@ def test_a_whole_process_starts_quickly():
     helped = min(seconds("-m", "matchbandit", "--help") for _ in range(3))
     heavy = min(seconds("-c", "import numpy, numba") for _ in range(3))
     assert helped - bare < 0.8 * (heavy - bare)
+
+
+BOUNDS = ["bounds", "--u", "0.9,0.8,0.5,0.4"]
+
+
+def test_bounds_prints_quantities_and_bounds_with_their_sources(run):
+    code, out, err = run(*BOUNDS, "--horizon", "1e6", "--delta", "0.05")
+    assert (code, err) == (0, "")
+    for words in ("Δ_min", "γ_min", "Theorem 3.3", "Theorem 4.4", "Theorem 4.1", "LP_m", "asymptotic", "explicit"):
+        assert words in out
+    assert "not met by simple-adaptive-matching-regret: partners are equal" in out
+    assert "every δ-correct policy: wrong with probability at most δ" in out
+
+
+def test_bounds_speaks_of_regret_or_of_rounds_as_asked(run):
+    _, regret, _ = run(*BOUNDS, "--horizon", "1e6")
+    _, rounds, _ = run(*BOUNDS, "--delta", "0.05")
+    assert "Theorem 4.1" not in regret
+    assert "Theorem 3.3" in regret
+    assert "δ-correct" not in regret
+    assert "Theorem 4.1" in rounds
+    assert "consistent" not in rounds
+
+
+def test_bounds_json_is_what_the_functions_give(run):
+    code, out, err = run(*BOUNDS, "--delta", "0.05", "--rewards", "gaussian:0.5", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    players = mb.Monopartite([0.9, 0.8, 0.5, 0.4], rewards=mb.Gaussian(sd=0.5))
+    known = mb.bounds(players, delta=0.05)
+    assert told["problem"] == players.describe()
+    assert (told["horizon"], told["delta"]) == (None, 0.05)
+    assert [bound["name"] for bound in told["bounds"]] == [bound.name for bound in known]
+    for bound, expected in zip(told["bounds"], known, strict=True):
+        assert bound["value"] == (expected.value if expected.value < float("inf") else None)
+        assert bound["met"] == expected.met
+        assert [a["met"] for a in bound["assumptions"]] == [a.met for a in expected.assumptions]
+    assert {q["name"]: q["value"] for q in told["quantities"]}["smallest_loss"] == pytest.approx(0.15)
+
+
+def test_bounds_of_slots_and_of_a_family(run):
+    code, out, _ = run("bounds", "--u", "0.9", "0.3", "--v", "0.8", "0.4", "--horizon", "1e4", "--json")
+    assert code == 0
+    assert json.loads(out)["problem"]["kind"] == "bipartite"
+    family = ["--family", "spiked", "--param", "n=3", "--param", "u1=0.9", "--param", "gap=0.75", "--seed", "5"]
+    code, out, _ = run("bounds", *family, "--horizon", "1e4", "--json")
+    assert code == 0
+    assert json.loads(out)["problem"] == mb.family("spiked", n=3, u1=0.9, gap=0.75).draw(seed=5).describe()
+
+
+def test_kept_runs_say_problem_and_horizon_and_are_drawn(run, tmp_path):
+    runs, found = str(tmp_path / "runs.parquet"), str(tmp_path / "found.parquet")
+    run(*SIMULATE, "--runs", "2", "--workers", "1", "--save", runs)
+    code, out, err = run("bounds", "--over", runs, "--figure", str(tmp_path / "regret.png"), "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert told["horizon"] == 20_000
+    assert told["problem"]["v"] == [0.9, 0.5, 0.1]
+    assert told["figure"] == str(tmp_path / "regret.png")
+    assert (tmp_path / "regret.png").exists()
+    identify = ["identify", "--policy", "matching-id", "--delta", "0.2", "--u", "0.9,0.8,0.4,0.3", "--runs", "2"]
+    code, out, _ = run(*identify, "--workers", "1", "--save", found)
+    assert code == 0
+    assert f"these runs are kept in {found}" in out
+    code, out, err = run("bounds", "--over", found, "--figure", str(tmp_path / "rounds.png"))
+    assert (code, err) == (0, "")
+    assert (tmp_path / "rounds.png").exists()
+    assert str(tmp_path / "rounds.png") in out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["bounds"], "give either --u"),
+        (BOUNDS, "give a horizon, for bounds on the regret, or a delta"),
+        ([*BOUNDS, "--delta", "2"], "delta must lie between 0 and 1"),
+        ([*BOUNDS, "--delta", "small"], "--delta takes numbers such as 0.05; got 'small'"),
+        ([*BOUNDS, "--horizon", "0"], "horizon must be a whole number, at least 1; got 0"),
+        ([*BOUNDS, "--horizon", "10", "--over", "nowhere.parquet"], "there is no file 'nowhere.parquet'"),
+        ([*BOUNDS, "--horizon", "10", "--figure", "x.svg"], "written as .png and .pdf"),
+    ],
+)
+def test_mistakes_in_bounds_end_in_one_line(run, words, told):
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_results_of_fresh_instances_cannot_say_their_problem(run, tmp_path):
+    family = ["--family", "spiked", "--param", "n=2", "--param", "u1=0.9", "--param", "gap=0.75"]
+    run("simulate", "--policy", "uts", *family, "--horizon", "10", "--save", str(tmp_path / "runs.parquet"))
+    code, _, err = run("bounds", "--over", str(tmp_path / "runs.parquet"), "--figure", str(tmp_path / "x.png"))
+    assert code == 2
+    assert "each on an instance of its own" in err
+    code, _, err = run(*BOUNDS, "--horizon", "10", "--over", str(tmp_path / "runs.parquet"))
+    assert code == 2
+    assert "--over goes with --figure" in err

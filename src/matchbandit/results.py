@@ -116,9 +116,7 @@ def load_runs(path: str | os.PathLike[str]) -> Runs:
     """Read what `Runs.save` has written."""
     read = _read(path, "Runs.save")
     if not isinstance(read, Runs):
-        raise MatchbanditError(
-            f"{os.fspath(path)!r} holds an identification, not runs of a simulation. Use load_found."
-        )
+        raise MatchbanditError(f"{os.fspath(path)!r} holds an identification, not simulated runs. Use load_found.")
     return read
 
 
@@ -126,7 +124,7 @@ def load_found(path: str | os.PathLike[str]) -> "Found":
     """Read what `Found.save` has written."""
     read = _read(path, "Found.save")
     if not isinstance(read, Found):
-        raise MatchbanditError(f"{os.fspath(path)!r} holds runs of a simulation, not an identification. Use load_runs.")
+        raise MatchbanditError(f"{os.fspath(path)!r} holds simulated runs, not an identification. Use load_runs.")
     return read
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
-from matchbandit.problems import Bipartite, Monopartite
+from matchbandit.problems import Bipartite, Monopartite, problem_from
 from matchbandit.rewards import Bernoulli, Binomial, Gaussian, law_from
 
 # A few round values besides the arbitrary ones, so that ties are common.
@@ -321,3 +321,17 @@ def test_the_regret_of_pairs_is_never_negative():
         problem = Bipartite(rng.choice([0.3, 0.7], 4), rng.choice([0.3, 0.7], 3))
         plays = rng.integers(0, 10**17, problem.graph.n_pairs)
         assert problem.regret_of_plays(plays, int(plays.sum()), selection="pair") >= 0
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Bipartite([0.9, 0.3], [0.5], rewards=Gaussian(sd=0.2)),
+        Monopartite([0.3, 0.9, 0.1], rewards=Binomial(trials=3)),
+    ],
+)
+def test_a_problem_is_read_back_from_its_description(problem):
+    again = problem_from(problem.describe())
+    assert type(again) is type(problem)
+    assert again.describe() == problem.describe()
+    assert (again.means == problem.means).all()

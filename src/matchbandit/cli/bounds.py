@@ -108,19 +108,24 @@ def _report(quantities: "list[Quantity]", found: "list[Bound]") -> None:
     from matchbandit.theory.lower import CERTAIN, CONSISTENT
 
     table(("quantity", "", "value", "where"), [(q.name, q.symbol, _shown(q.value), q.source) for q in quantities])
-    lines = [
-        (
-            f"{bound.of}, {bound.seeks}" + (" from pairs" if bound.plays != bound.seeks else ""),
-            bound.kind,
-            _shown(bound.value),
-            bound.about,
-            bound.source,
-            bound.constants,
-            "yes" if bound.met else "no: " + "; ".join(a.text for a in bound.assumptions if not a.met),
-        )
-        for bound in found
-    ]
-    table(("of", "bound", "value", "whom it binds", "where", "constants", "assumptions met"), lines)
+    for heading, group in _grouped(found).items():
+        typer.echo(heading)
+        lines = [
+            (
+                bound.kind,
+                _shown(bound.value),
+                bound.source.split(",")[0].split(" (")[0],
+                bound.about,
+                bound.constants,
+                "yes" if bound.met else "no",
+            )
+            for bound in group
+        ]
+        table(("bound", "value", "where", "binds", "constants", "assumptions met"), lines)
+    for bound in found:
+        if not bound.met:
+            missing = "; ".join(assumption.text for assumption in bound.assumptions if not assumption.met)
+            typer.echo(f"not met by {bound.name}: {missing}")
     for words, meaning in (
         (
             CERTAIN,
@@ -133,6 +138,15 @@ def _report(quantities: "list[Quantity]", found: "list[Bound]") -> None:
     ):
         if any(bound.about == words for bound in found):
             typer.echo(f"{words}: {meaning}")
+
+
+def _grouped(found: "list[Bound]") -> "dict[str, list[Bound]]":
+    """The bounds by what they are on, in the words of a heading."""
+    groups: dict[str, list[Bound]] = {}
+    for bound in found:
+        what = {"regret": "regret", "rounds": f"rounds until the best {bound.seeks} is known"}.get(bound.of, bound.of)
+        groups.setdefault(f"{what}, playing {bound.plays}s", []).append(bound)
+    return groups
 
 
 def _shown(value: Any) -> str:

@@ -1,6 +1,8 @@
 """All bounds that speak of an instance, at a horizon or at a risk."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from matchbandit.confidence import checked_delta
 from matchbandit.errors import MatchbanditError, whole_number
@@ -64,11 +66,10 @@ def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None 
 
 def _regret(problem: Bipartite | Monopartite, horizon: int) -> list[Bound]:
     even = _even(problem)
-    found = [
-        model_regret(problem, horizon, selection)
-        for selection in _SELECTIONS
-        if _limited(problem, selection, selection) and (selection == "pair" or even)
-    ]
+    found: list[Bound] = []
+    for selection in _SELECTIONS:
+        if _limited(problem, selection, selection) and (selection == "pair" or even):
+            found += _or_warn(partial(model_regret, problem, horizon, selection))
     if isinstance(problem, Bipartite):
         found.append(pair_elim_regret(problem, horizon))
     else:
@@ -89,12 +90,19 @@ def _certain(problem: Bipartite | Monopartite, delta: float) -> list[Bound]:
             found += [*order_certain(problem, delta), pair_select_certain(problem, delta)]
             found += [*matchings_certain(problem, delta), *matching_id_certain(problem, delta)]
     goals: Sequence[tuple[Selection, Selection]] = [("pair", "pair"), ("pair", "matching"), ("matching", "matching")]
-    found += [
-        model_certain(problem, delta, plays=plays, seeks=seeks)
-        for plays, seeks in goals
-        if _limited(problem, plays, seeks) and (seeks == "pair" or _even(problem))
-    ]
+    for plays, seeks in goals:
+        if _limited(problem, plays, seeks) and (seeks == "pair" or _even(problem)):
+            found += _or_warn(partial(model_certain, problem, delta, plays=plays, seeks=seeks))
     return found
+
+
+def _or_warn(limit: Callable[[], Bound]) -> list[Bound]:
+    """A limit that is not found is left out, with a word; the closed forms stand without it."""
+    try:
+        return [limit()]
+    except MatchbanditError as error:
+        warnings.warn(f"a limit of the model is left out: {error}", stacklevel=4)
+        return []
 
 
 def _even(problem: Problem) -> bool:
