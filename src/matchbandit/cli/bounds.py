@@ -125,7 +125,7 @@ def _report(quantities: "list[Quantity]", found: "list[Bound]") -> None:
     for bound in found:
         if not bound.met:
             missing = "; ".join(assumption.text for assumption in bound.assumptions if not assumption.met)
-            typer.echo(f"not met by {bound.name}: {missing}")
+            typer.echo(f"{bound.name} does not hold here, it assumes: {missing}")
     for words, meaning in (
         (
             CERTAIN,
