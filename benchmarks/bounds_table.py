@@ -7,7 +7,7 @@ import os
 import sys
 from itertools import groupby
 
-from matchbandit.experiments.standing import HORIZON, RISK, standing_claims, standing_rows
+from matchbandit.experiments.standing import HORIZON, MOST_ROUNDS, RISK, StandingRow, standing_claims, standing_rows
 
 
 def spaced(value: float) -> str:
@@ -16,17 +16,22 @@ def spaced(value: float) -> str:
 
 def main(runs: int) -> None:
     print(f"T = {HORIZON:,}, δ = {RISK}, {runs} runs\n".replace(",", " ", 1))
-    every = []
+    every: list[StandingRow] = []
     rows = standing_rows(runs, 1, os.cpu_count() or 1, lambda _: None)
     for instance, of_instance in groupby(rows, key=lambda row: row.instance):
         print(f"**{instance}**\n")
         print("| of | plays → seeks | lower bound | policy | measured | ratio | upper bound |")
         print("|---|---|---|---|---|---|---|")
-        for row in of_instance:
-            every.append(row)
+        chosen = sorted(of_instance, key=lambda row: (row.of, row.plays + row.seeks, not row.measured, row.mean))
+        every += chosen
+        for row in chosen:
             lower = spaced(row.lower) + ("" if row.of == "rounds" else " (T → ∞)")
             free = "" if row.of == "regret" or row.binding else " †"
-            measured = f"{spaced(row.mean)} ± {spaced(row.error)}" if row.measured else "no answer in 10⁷ rounds"
+            measured = (
+                f"{spaced(row.mean)} ± {spaced(row.error)}"
+                if row.measured
+                else f"no answer in {spaced(MOST_ROUNDS)} rounds"
+            )
             ratio = f"{row.mean / row.lower:.3g}" if row.measured else ""
             upper = "" if row.upper is None else spaced(row.upper) + ("" if row.explicit else " (c = 1)")
             cells = (row.of, f"{row.plays} → {row.seeks}", lower, f"`{row.policy}`{free}", measured, ratio, upper)

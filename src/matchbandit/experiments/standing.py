@@ -16,7 +16,7 @@ from matchbandit.theory import Bound, bounds
 
 Tell = Callable[[int], None]
 HORIZON, RISK = 100_000, 0.05
-MOST_ROUNDS = 10**7
+MOST_ROUNDS = 3_000_000
 PROVED = ("pair-elim", "pair-elim-mono", "pair-select", "matching-id", "clucb")
 """Policies with a proof that they err with probability at most δ: only these are bound by lower bounds on rounds."""
 TOLD_MORE = ("exploration-first",)
