@@ -186,6 +186,7 @@ def model_certain(problem: Problem, delta: float, *, plays: Selection, seeks: Se
         f"model-{plays}-{answer}-certain",
         characteristic_time(problem, plays=plays, seeks=seeks).value * risk_divergence(delta),
         "T* of the product model (Garivier & Kaufmann 2016, Theorem 1)",
+        assumptions=(_one(problem, seeks),),
         plays=plays,
         seeks=seeks,
         note="computed to 0.1 %." + ("" if problem.rewards.coins[0] else " By descents from three starts."),
@@ -204,8 +205,13 @@ def model_regret(problem: Problem, horizon: int, selection: Selection) -> Bound:
         about=CONSISTENT,
         source="C log T of the product model (Graves & Lai 1997)",
         constants="asymptotic",
+        assumptions=(_one(problem, selection),),
         note="as T → ∞; at any one horizon a policy may lose less.",
     )
+
+
+def _one(problem: Problem, seeks: Selection) -> Assumption:
+    return Assumption(f"one best {seeks}", problem.tie(seeks) is None)
 
 
 def _lower(

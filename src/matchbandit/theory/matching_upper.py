@@ -109,7 +109,7 @@ def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
                 plays="matching",
                 seeks="matching",
                 about=about,
-                source="Lemma 4.5, eq:RD and eq:RI in Appendix G",
+                source="Lemma 4.5, equ:RD and equ:RI in Appendix G",
                 constants="explicit",
                 assumptions=(Assumption("some of the others differ", bound < inf),),
                 note="while no interval fails; U_I has 2N − 1 where its definition prints 2N − 2.",

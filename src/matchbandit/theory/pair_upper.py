@@ -188,10 +188,11 @@ def pair_select_certain(problem: Monopartite, delta: float) -> Bound:
     τ_m = Σ_(i≥3) of `certain_after` at ((u_1 + u_2)/2) Δ_i with δ/2 and K = 2N averages, Δ_i the distance to the
     nearest player of another pair.
 
-    Corrected: the print has 64/(u_1 Δ_i)² for 32/((u_1 + u_2) Δ_i/2)². Samples against 1 and 2 are pooled, half each,
-    so that the means differ by (u_1 + u_2) Δ_i/2: as u_2 → 0 by half of u_1 Δ_i, and 128/(u_1 Δ_i)² are needed. And i
-    has to be told from both neighbouring pairs, not only across the border of `partner_gaps`: with u = (0.9, 0.8, 0.79,
-    0.78, 0.1, 0.05) player 4 has Δ_4 = 0.68, but is 0.02 from player 2.
+    Corrected: the print has 64/(u_1 Δ_i)² for 32/((u_1 + u_2) Δ_i/2)², as if averages against player 1 alone were
+    compared. They are pooled over 1 and 2, half each, so that the means differ by (u_1 + u_2) Δ_i/2: if u_2 is small,
+    by half of u_1 Δ_i, and it takes 128/(u_1 Δ_i)². And i has to be told from both neighbouring pairs, not only across
+    the border of `partner_gaps`: with u = (0.9, 0.8, 0.79, 0.78, 0.1, 0.05) player 4 has Δ_4 = 0.68, but is 0.02 from
+    player 2.
     """
     u, sigma = falling(problem.u), problem.rewards.sigma
     pairs = np.arange(len(u)) // 2

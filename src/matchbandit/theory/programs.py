@@ -34,9 +34,11 @@ def risk_divergence(delta: float) -> float:
 
 def divergences(problem: Problem, alternatives: Sequence[Problem]) -> Floats:
     """kl of each pair's law from that in each alternative, shape (alternatives, pairs)."""
-    kl = problem.rewards.kl
-    rows = [[kl(p, q) for p, q in zip(problem.means, other.means, strict=True)] for other in alternatives]
-    return np.asarray(np.minimum(np.array(rows).reshape(len(rows), problem.graph.n_pairs), UNCOUNTABLE))
+    found = np.zeros((len(alternatives), problem.graph.n_pairs))
+    for row, other in zip(found, alternatives, strict=True):
+        for edge in np.flatnonzero(other.means != problem.means):
+            row[edge] = problem.rewards.kl(float(problem.means[edge]), float(other.means[edge]))
+    return np.asarray(np.minimum(found, UNCOUNTABLE))
 
 
 def least_plays(kl: Floats) -> float:
