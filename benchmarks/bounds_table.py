@@ -11,6 +11,8 @@ from matchbandit.experiments.standing import HORIZON, MOST_ROUNDS, RISK, Standin
 
 
 def spaced(value: float) -> str:
+    if value < 1e-6:  # nothing but rounding
+        return "0"
     return f"{value:,.0f}".replace(",", " ") if value >= 100 else f"{value:.3g}"
 
 
