@@ -34,8 +34,8 @@ def draw_bounds(
     """Draw the bounds of a problem with results of `simulate` or of `identify` laid over, as PNG and PDF.
 
     Regret is drawn over horizons, rounds until an answer over risks; not both in one picture. Up to the largest horizon
-    or the smallest risk of the results, or those given. Of the lower bounds at fixed horizon or risk the highest of the
-    paper is drawn, and that of the product model; of the upper ones those of the policies laid over, or all.
+    or the smallest risk of the results, or those given. Of the paper's lower bounds the highest is drawn, and that of
+    the product model; of the upper ones the lowest for each policy laid over, or for all.
     """
     results = list(results)
     place = writable_file(path)
@@ -63,7 +63,7 @@ def draw_bounds(
         drawing = partial(pictures.over_horizon, lines=lines, overlays=[_regret(r) for r in regret])
     else:
         raise MatchbanditError("give results to lay over, or a horizon or a delta to draw the bounds at.")
-    return draw(place.stem, drawing, place.parent)
+    return draw(place.stem, drawing, place.parent, beside=True)
 
 
 def lines_of(
@@ -97,14 +97,16 @@ def _spoken_of(bound: Bound, goals: set[Goal], policies: Sequence[str]) -> bool:
 
 
 def _strongest(chosen: list[list[Bound]]) -> list[list[Bound]]:
-    """All upper bounds and those of the model; of the paper's lower bounds for each goal the highest."""
-    kept = [found for found in chosen if found[-1].kind == "upper" or found[-1].name.startswith("model-")]
-    best: dict[Goal, list[Bound]] = {}
+    """For each goal the highest lower bound of the paper and that of the model, and each policy's lowest upper bound."""
+    best: dict[tuple[str, ...], list[Bound]] = {}
     for found in chosen:
-        goal = found[-1].plays, found[-1].seeks
-        if found not in kept and (goal not in best or found[-1].value > best[goal][-1].value):
-            best[goal] = found
-    return [*kept, *best.values()]
+        last = found[-1]
+        whose = last.about if last.kind == "upper" else "model" if last.name.startswith("model-") else "paper"
+        key = last.plays, last.seeks, last.kind, whose
+        held = best.setdefault(key, found)[-1]
+        if last.value < held.value if last.kind == "upper" else last.value > held.value:
+            best[key] = found
+    return list(best.values())
 
 
 def _label(bound: Bound) -> str:

@@ -8,15 +8,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 
-def draw(name: str, drawing: Callable[[Axes], None], folder: Path) -> Path:
-    """Draw one figure as PNG and PDF, and give the path of the PNG."""
-    figure = Figure(figsize=(6.4, 4.2), dpi=160, layout="constrained")
+def draw(name: str, drawing: Callable[[Axes], None], folder: Path, *, beside: bool = False) -> Path:
+    """Draw one figure as PNG and PDF, its legend inside or beside, and give the path of the PNG."""
+    figure = Figure(figsize=(9.2 if beside else 6.4, 4.2), dpi=160, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     drawing(axes)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
-    axes.legend(frameon=False, fontsize=8 if len(axes.get_legend_handles_labels()[0]) < 8 else 6)
+    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if beside else {}
+    axes.legend(frameon=False, fontsize=8 if beside or len(axes.get_legend_handles_labels()[0]) < 8 else 6, **place)
     path = folder / f"{name}.png"
     figure.savefig(path)
     figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None})
