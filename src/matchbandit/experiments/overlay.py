@@ -97,7 +97,7 @@ def _spoken_of(bound: Bound, goals: set[Goal], policies: Sequence[str]) -> bool:
 
 
 def _strongest(chosen: list[list[Bound]]) -> list[list[Bound]]:
-    """For each goal the highest lower bound of the paper and that of the model, and each policy's lowest upper bound."""
+    """For each goal the highest lower bound of the paper, that of the model, and each policy's lowest upper bound."""
     best: dict[tuple[str, ...], list[Bound]] = {}
     for found in chosen:
         last = found[-1]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -16,7 +17,7 @@ def draw(name: str, drawing: Callable[[Axes], None], folder: Path, *, beside: bo
     drawing(axes)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
-    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if beside else {}
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if beside else {}
     axes.legend(frameon=False, fontsize=8 if beside or len(axes.get_legend_handles_labels()[0]) < 8 else 6, **place)
     path = folder / f"{name}.png"
     figure.savefig(path)
