@@ -1,7 +1,6 @@
 """`matchbandit bounds`: what anyone can hope for on a problem."""
 
 import json
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,16 +91,7 @@ def _as_data(
     }
     if picture is not None:
         data["figure"] = str(picture)
-    return {key: _plain(value) for key, value in data.items()}
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no infinity: null."""
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    return data
 
 
 def _report(quantities: "list[Quantity]", found: "list[Bound]") -> None:

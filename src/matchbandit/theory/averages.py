@@ -29,9 +29,7 @@ def trivial_chain_regret(u: Floats) -> float:
     The first and the last each meet every one of the cluster S between them in 1/|S| of the rounds; two of S meet in
     (|S| − 2)/(|S| (|S| − 1)) of them.
     """
-    u = falling(u)
-    if len(u) % 2 or len(u) < 4:
-        raise MatchbanditError(f"a chain of one, an even cluster, and one needs 4, 6, … players; got {len(u)}.")
+    u = _of_trivial_chain(u)
     inner = u[1:-1]
     size = len(inner)
     met = (inner.sum() ** 2 - (inner**2).sum()) / 2 * (size - 2) / (size * (size - 1))
@@ -44,10 +42,16 @@ def trivial_chain_bound(u: Floats) -> float:
     With 2K players between the ends, 1/(2K + 1) times (Σ r_ij over all pairs but the first with the last, plus
     2 (u_1 − u_last) (u_2 − u_(last−1))).
     """
-    u = falling(u)
+    u = _of_trivial_chain(u)
     r = mixing_losses(u)
     ends = 2 * (u[0] - u[-1]) * (u[1] - u[-2])
     return float(ends + r.sum() - r[0, -1]) / (len(u) - 1)
+
+
+def _of_trivial_chain(u: Floats) -> Floats:
+    if len(u) % 2 or len(u) < 4:
+        raise MatchbanditError(f"a chain of one, an even cluster, and one needs 4, 6, … players; got {len(u)}.")
+    return falling(u)
 
 
 def chain_regret(u: Floats, sizes: tuple[int, ...]) -> float:

@@ -1,11 +1,21 @@
 """What a bound carries besides its value: where it comes from, what it assumes, and whether that is so."""
 
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from typing import Any, Literal
 
 from matchbandit.graphs import Selection
 
 Constants = Literal["explicit", "universal constant set to 1", "asymptotic"]
+
+
+def plain(value: Any) -> Any:
+    """The same as JSON can hold it: infinity is None."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 @dataclass(frozen=True)
@@ -51,5 +61,5 @@ class Bound:
         return self.constants == "explicit" and self.met
 
     def describe(self) -> dict[str, Any]:
-        """The bound as plain data."""
-        return {**asdict(self), "assumptions": [asdict(a) for a in self.assumptions], "met": self.met}
+        """The bound as plain data; an infinite value is None."""
+        return {**plain(asdict(self)), "met": self.met}

@@ -16,7 +16,7 @@ def ranked_after(gap: float, log_beta: float) -> float:
     """64 log β / gap², the samples after which two averages this far apart are ranked if no interval fails.
 
     The first check l with 2^−l < gap/2 ranks them (Lemma B.2); then 4^l ≤ 16/gap², and k_l = ⌈4 · 4^l log β⌉. With a
-    growth g below 4 the same steps give 16 g log β / gap², so the bounds hold for every growth up to 4.
+    growth g below 4 the same steps give 16 g log β / gap², so that bounds on regret hold for every growth to 4.
     """
     return 64 * log_beta / gap**2 if gap > 0 else inf
 

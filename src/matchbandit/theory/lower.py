@@ -149,10 +149,10 @@ def matchings_certain(problem: Monopartite, delta: float) -> list[Bound]:
     apart = gaps > 0
     most = float(u[0])
     if isinstance(law, Gaussian):
-        moved = 2 * law.sigma**2 * float((1 / gaps[apart] ** 2).sum()) / float((u**2).sum())
+        told = 2 * law.sigma**2 / gaps[apart] ** 2, u**2
     else:
-        terms = to[apart] * (1 - to[apart] * most) / gaps[apart] ** 2
-        moved = float(terms.sum()) / (law.coins[0] * float(u.sum()))
+        told = to[apart] * (1 - to[apart] * most) / gaps[apart] ** 2, law.coins[0] * u
+    moved = float(told[0].sum() / told[1].sum()) if apart.any() else 0.0
     alternatives = order_alternatives(problem, first=1) + swap_alternative(problem)
     program = least_matchings(problem.graph, divergences(problem, alternatives)) if alternatives else 0.0
     grows, room = _grows(problem), _room(u)

@@ -14,8 +14,8 @@ from matchbandit.theory.quantities import (
     least_comparison_bounds,
     mixing_losses,
     smallest_loss,
-    smallest_weighted_gap,
     top_mean,
+    weighted_gaps,
 )
 
 
@@ -32,7 +32,7 @@ def simple_adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
     u = falling(problem.u)
     n = len(u) // 2
     parts = {
-        "Lemma E.3, summed": 640 * _spread(problem) * _over(n * (log(n) + 2), smallest_loss(u)) * log(horizon),
+        "Lemma E.3, summed": _rate(640 * _spread(problem) * n * (log(n) + 2), smallest_loss(u), horizon),
         "roundings": float(n**2),
         "failing intervals": 4.0 * n**2,
     }
@@ -67,7 +67,7 @@ def adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
     u = falling(problem.u)
     n = len(u) // 2
     parts = {
-        "c N (log N + 2)/Δ_min log T": _spread(problem) * _over(n * (log(n) + 2), smallest_loss(u)) * log(horizon),
+        "c N (log N + 2)/Δ_min log T": _rate(_spread(problem) * n * (log(n) + 2), smallest_loss(u), horizon),
         "dropped samples, whole periods, failing intervals": 34.0 * n**6,
     }
     return Bound(
@@ -99,7 +99,10 @@ def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
         ("split-together", "adaptive-matching, with the best two known", together, r[1:].sum()),
         ("split-explored", "exploration-first, with the best two known", explored, r.sum()),
     ):
-        parts = {"64 log T U": 64 * _spread(problem) * log(horizon) * bound, "a tournament": float(tournament)}
+        parts = {
+            "64 log T U": _rate(64 * _spread(problem), 1 / bound if bound > 0 else inf, horizon),
+            "a tournament": float(tournament),
+        }
         found.append(
             Bound(
                 name=name,
@@ -122,29 +125,41 @@ def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
 def matching_id_certain(problem: Monopartite, delta: float) -> list[Bound]:
     """Theorem 4.1: rounds until Matching-Id is certain, by two bounds.
 
-    (72/γ_min²) (log(1/δ) + f(γ_min)) with f(x) = log (2 − log2 x)² + log(2N π²/3) (eqn:kl and eqn:util); and with
-    x = (1 − α) Δ_s times `top_mean`, (72/x²) (log(1/δ) + f(x)), if α < 1 (Theorem H.1). Each plus 9/4 for rounding up.
+    The largest over all borders of (c/gap²) (log(1/δ) + f(gap)) with gap = μ_([2N]∖{2k,2k+1}) Δ_(2k,2k+1),
+    f(x) = log (2 − log2 x)² + log(2N π²/3) and c = 72 (eqn:kl and eqn:util), but c = 192 at border 1 of three pairs or
+    more; and with x = (1 − α) Δ_s times `top_mean`, (72/x²) (log(1/δ) + f(x)), if α < 1 (Theorem H.1). Each plus 9/4
+    for rounding up.
 
-    Corrected in the second: α and s as in `alpha` and `hardest_borders`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
+    Corrected in the first: the print has 72/γ_min². That the mean of B grows (Proposition H.2) does not say that it
+    grows without the two players at the border. When all others are ranked and B = {1, 2, 3}, players 2 and 3 are
+    measured against u_1/2 in two rounds of three: 32/(u_1 Δ/2)² · 3/2 = 192/(u_1 Δ)². With 26 players in equal pairs
+    below (1, 0.95, 0.9499, 0.9), rewards without noise can exceed the print by a third while no interval fails.
+    In the second: α and s as in `alpha` and `hardest_borders`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
     """
     u, sigma = falling(problem.u), problem.rewards.sigma
+    gaps = weighted_gaps(u)
     s, _ = hardest_borders(u)
     share = alpha(u)
+    first = [
+        _matching_id(float(gap), len(u), delta, sigma, constant=192 if k == 0 and len(gaps) > 1 else 72)
+        for k, gap in enumerate(gaps)
+    ]
     second = (1 - share) * top_mean(u) * float(border_gaps(u)[s - 1]) if s is not None else inf
     unique = _unique(problem)
     whom = {"kind": "upper", "of": "rounds", "plays": "matching", "seeks": "matching", "about": "matching-id"}
     return [
         Bound(
             name="matching-id-certain",
-            value=_matching_id(smallest_weighted_gap(u), len(u), delta, sigma),
+            value=max(first, default=9 / 4),
             source="Theorem 4.1, first bound; eqn:kl and eqn:util in Appendix H",
             constants="explicit",
             assumptions=(unique,),
+            note="192 for 72 at border 1 of three pairs or more, where B without the two has a smaller mean.",
             **whom,  # type: ignore[arg-type]
         ),
         Bound(
             name="matching-id-certain-one-gap",
-            value=_matching_id(second, len(u), delta, sigma),
+            value=_matching_id(second, len(u), delta, sigma, constant=72),
             source="Theorem 4.1, second bound; Theorem H.1",
             constants="explicit",
             assumptions=(unique, Assumption("one gap is much smaller than the others: α < 1", share < 1)),
@@ -178,12 +193,12 @@ def trivial_regret(problem: Problem, horizon: int, selection: Selection) -> Boun
     )
 
 
-def _matching_id(gap: float, n_players: int, delta: float, sigma: float) -> float:
+def _matching_id(gap: float, n_players: int, delta: float, sigma: float, *, constant: float) -> float:
     seen = seen_gap(gap, sigma)
     if seen <= 0:
         return inf
     f = 2 * log(2 - log2(seen)) + log(n_players * pi**2 / 3)
-    return 72 / seen**2 * (log(1 / delta) + f) + 9 / 4
+    return constant / seen**2 * (log(1 / delta) + f) + 9 / 4
 
 
 def _spread(problem: Problem) -> float:
@@ -191,8 +206,11 @@ def _spread(problem: Problem) -> float:
     return max(1.0, 4 * problem.rewards.sigma**2)
 
 
-def _over(value: float, gap: float) -> float:
-    return value / gap if gap > 0 else inf
+def _rate(constant: float, gap: float, horizon: int) -> float:
+    """(constant/gap) log T; nothing in the first round, whatever the gap."""
+    if horizon == 1:
+        return 0.0
+    return constant / gap * log(horizon) if gap > 0 else inf
 
 
 def _unique(problem: Problem) -> Assumption:

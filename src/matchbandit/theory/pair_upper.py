@@ -91,7 +91,7 @@ def pair_elim_certain(problem: Bipartite, delta: float) -> Bound:
     samples = (n + m) * first_phase
     rows = [certain(v[0] * gap) for gap in row_gaps]
     columns = [certain(u[0] * gap) for gap in column_gaps]
-    bad = sum(256 * log(samples) / seen_gap(u.mean() * gap, sigma) ** 2 + log_log2(samples) + 2 for gap in column_gaps)
+    bad = sum(_in_windows(seen_gap(u.mean() * gap, sigma), samples) for gap in column_gaps)
     parts = {
         "eqn:badsampleconffail": 2 * (n + 1) * m * (log_log2(samples) + 2),
         "eqn:badsample": (n + 1) * bad,
@@ -119,7 +119,7 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
 
     Corrected: K averages of either side as in the algorithm's β_l, where the print counts 2N(N − 1). + 2 as in Theorem
     3.1. In eqn:doublysuboptMono a play of (i, j) loses u_1 u_2 − u_i u_j, which Δ_(2,i) + Δ_(2,j) does not bound: with
-    u = (1, 0.5, 0.49, 0.49) it is 0.26 against 0.02. Its second line prints u_1 Δ² for (u_1 Δ)², and its first log2
+    u = (1, 0.5, 0.49, 0.49) it is 0.26 against 0.02. Its third line prints u_1 Δ² for (u_1 Δ)², and its first log2
     lacks the 4 of the same term in Theorem 3.1.
     """
     u, sigma = falling(problem.u), problem.rewards.sigma
@@ -186,21 +186,23 @@ def pair_select_certain(problem: Monopartite, delta: float) -> Bound:
     """Theorem 3.5: rounds until Pair-Select is certain of the best matching: Pair-Elim-Mono with δ/2, then τ_m.
 
     τ_m = Σ_(i≥3) of `certain_after` at ((u_1 + u_2)/2) Δ_i with δ/2 and K = 2N averages, Δ_i the distance to the
-    nearest player of another pair.
+    nearest player of another pair but the first, which is known by then.
 
     Corrected: the print has 64/(u_1 Δ_i)² for 32/((u_1 + u_2) Δ_i/2)², as if averages against player 1 alone were
     compared. They are pooled over 1 and 2, half each, so that the means differ by (u_1 + u_2) Δ_i/2: if u_2 is small,
-    by half of u_1 Δ_i, and it takes 128/(u_1 Δ_i)². And i has to be told from both neighbouring pairs, not only across
-    the border of `partner_gaps`: with u = (0.9, 0.8, 0.79, 0.78, 0.1, 0.05) player 4 has Δ_4 = 0.68, but is 0.02 from
-    player 2.
+    by half of u_1 Δ_i, and it takes 128/(u_1 Δ_i)². And i has to be told from the pairs on both sides, not only across
+    the border of `partner_gaps`: with u = (0.9, 0.8, 0.65, 0.62, 0.61, 0.6, 0.2, 0.1) player 6 is 0.4 above player 7,
+    but only 0.02 below player 4.
     """
     u, sigma = falling(problem.u), problem.rewards.sigma
     pairs = np.arange(len(u)) // 2
     against = (u[0] + u[1]) / 2
     second = 0.0
     for i in range(2, len(u)):
-        nearest = float(np.abs(u[pairs != pairs[i]] - u[i]).min())
-        second += certain_after(seen_gap(against * nearest, sigma), delta / 2, len(u))
+        others = u[(pairs != pairs[i]) & (pairs > 0)]
+        if len(others):
+            nearest = float(np.abs(others - u[i]).min())
+            second += certain_after(seen_gap(against * nearest, sigma), delta / 2, len(u))
     parts = {**_mono_parts(problem, delta / 2), "τ_m": second}
     unique = Assumption("no two equal players of different pairs", problem.tie("matching") is None)
     return _upper(
@@ -227,12 +229,17 @@ def _mono_parts(problem: Monopartite, delta: float) -> dict[str, float]:
 
     first_phase = max((certain(weakest * gap) for gap in gaps), default=1.0)
     samples = averages * first_phase
-    bad = sum(256 * log(samples) / seen_gap(u[0] * gap, sigma) ** 2 + log_log2(samples) + 2 for gap in gaps)
+    bad = sum(_in_windows(seen_gap(u[0] * gap, sigma), samples) for gap in gaps)
     return {
         "4 τ_1": 4 * sum(certain(u[0] * gap) for gap in gaps),
         "2(n − 1) Σ τ_j": 2 * (n - 1) * bad,
         "failing windows": 2 * averages * (log_log2(samples) + 2),
     }
+
+
+def _in_windows(gap: float, samples: float) -> float:
+    """Steps until a column this far below is eliminated, in all windows that so many samples fill."""
+    return 4 * ranked_after(gap, log(samples)) + log_log2(samples) + 2
 
 
 def _slots(problem: Bipartite) -> tuple[Assumption, ...]:

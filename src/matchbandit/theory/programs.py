@@ -105,9 +105,10 @@ def player_alternatives(problem: Monopartite) -> list[Problem]:
     """
     u = problem.u
     order = np.argsort(-u, kind="stable")
-    second, third = order[1], order[2]
+    second = order[1]
     raised = [_with(problem, u=_put(u, {i: u[second]})) for i in order[2:] if u[i] < u[second]]
-    return [_with(problem, u=_put(u, {second: u[third]})), *raised] if u[third] < u[second] else raised
+    lowered = [_with(problem, u=_put(u, {second: u[third]})) for third in order[2:3] if u[third] < u[second]]
+    return [*lowered, *raised]
 
 
 def switch_alternatives(problem: Monopartite) -> list[Problem]:

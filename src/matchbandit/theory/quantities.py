@@ -17,6 +17,7 @@ from matchbandit.graphs import monopartite
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, count_matchings
+from matchbandit.theory.bound import plain
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class Quantity:
     source: str
 
     def describe(self) -> dict[str, Any]:
-        """The quantity as plain data."""
-        return asdict(self)
+        """The quantity as plain data; infinity is None."""
+        return dict(plain(asdict(self)))
 
 
 def falling(strengths: Floats) -> Floats:
@@ -181,8 +182,8 @@ def hardest_borders(u: Floats) -> tuple[int | None, int | None]:
 def top_mean(u: Floats) -> float:
     """What players at border s are measured against once all others are ranked: (u_1 + u_2)/4, or u_1/4 if s = 1.
 
-    The mean of the best four but those at the border is at least this: Theorem H.1 has these two, its proof at s ≥ 2
-    the mean (u_1 + … + u_4)/4, which at s = 2 counts player 4, one of the two at the border.
+    Theorem H.1 has these two; its proof at s ≥ 2 has the mean (u_1 + … + u_4)/4, which at s = 2 counts player 4, one of
+    the two at the border. (There B may have six players and a smaller mean, but then every round counts.)
     """
     u = falling(u)
     return float((u[0] + u[1]) / 4 if hardest_borders(u)[0] != 1 else u[0] / 4)
@@ -223,7 +224,11 @@ def comparison_bounds(u: Floats, m: int) -> tuple[float, float]:
 
 
 def least_comparison_bounds(u: Floats) -> tuple[float, float]:
-    """U_D and U_I, each with the m that makes it least."""
+    """U_D and U_I, each with the m that makes it least.
+
+    So taken, the ratio is not bounded as Lemma 4.5 says: with u = (1, 1, 1, x, 0, 0) U_D = 6/x and U_I stays near 2.5,
+    though u_2/u_1 = u_3/u_2 = 1. The proof takes one m for both, larger than 3, and that ratio is bounded.
+    """
     found = [comparison_bounds(u, m) for m in range(3, len(u))]
     return min((d for d, _ in found), default=inf), min((i for _, i in found), default=inf)
 
