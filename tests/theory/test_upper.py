@@ -625,8 +625,8 @@ def test_others_who_do_not_differ_never_split():
     ],
 )
 def test_matching_id_takes_nine_fourths_of_the_samples(u, gamma, at_border_1):
-    # At least 4/9 of the rounds are counted (eqn:util). At border 1 of more than one, 2 and 3 may be measured against half
-    # of u_1 in two rounds of three: 4 · 3/2 for 9/4.
+    # At least 4/9 of the rounds are counted (eqn:util). At border 1 of more than one, 2 and 3 may be measured against
+    # half of u_1 in two rounds of three: 4 · 3/2 for 9/4.
     times = 6 if at_border_1 else 9 / 4
     for delta in (0.3, 0.05, 1e-100):
         first, _ = matching_id_certain(mb.Monopartite(u), delta)
