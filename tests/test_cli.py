@@ -539,6 +539,8 @@ def test_kept_runs_say_problem_and_horizon_and_are_drawn(run, tmp_path):
         ([*BOUNDS, "--horizon", "0"], "horizon must be a whole number, at least 1; got 0"),
         ([*BOUNDS, "--horizon", "10", "--over", "nowhere.parquet"], "there is no file 'nowhere.parquet'"),
         ([*BOUNDS, "--horizon", "10", "--figure", "x.svg"], "written as .png and .pdf"),
+        ([*BOUNDS, "--horizon", "10", "--delta", "0.1", "--figure", "x.png"], "do not share a picture"),
+        ([*BOUNDS, "--horizon", "1e301"], "horizon must be at most 10^300; got a number of 302 digits"),
     ],
 )
 def test_mistakes_in_bounds_end_in_one_line(run, words, told):
@@ -557,4 +559,45 @@ def test_results_of_fresh_instances_cannot_say_their_problem(run, tmp_path):
     assert "each on an instance of its own" in err
     code, _, err = run(*BOUNDS, "--horizon", "10", "--over", str(tmp_path / "runs.parquet"))
     assert code == 2
-    assert "--over goes with --figure" in err
+    assert "the results of uts are those of another problem" in err
+
+
+def test_what_goes_with_a_named_problem_is_refused_beside_kept_runs(run, tmp_path):
+    runs = str(tmp_path / "runs.parquet")
+    run(*SIMULATE, "--runs", "1", "--workers", "1", "--save", runs)
+    for name, value in (("--v", "0.9,0.5"), ("--rewards", "gaussian:1"), ("--param", "n=3"), ("--seed", "4")):
+        code, out, err = run("bounds", "--over", runs, name, value)
+        assert (code, out) == (2, "")
+        assert f"{name} goes with --u or --family" in err
+    code, _, err = run(*BOUNDS, "--horizon", "10", "--seed", "3")
+    assert code == 2
+    assert "--seed goes with --family" in err
+
+
+def test_kept_results_are_placed_among_the_bounds(run, tmp_path):
+    runs, found = str(tmp_path / "runs.parquet"), str(tmp_path / "found.parquet")
+    slots = ["--u", "0.9,0.3,0.2", "--v", "0.9,0.5,0.1"]
+    run(*SIMULATE, "--runs", "3", "--workers", "1", "--save", runs)
+    run("identify", "--policy", "track-and-stop", "--delta", "0.1", *slots, "--runs", "2", "--save", found)
+    _, out, _ = run("bounds", "--over", runs, "--over", found, "--json")
+    told = json.loads(out)
+    first, second = told["results"]
+    kept = mb.load_runs(runs)
+    known = {bound["name"]: bound["value"] for bound in told["bounds"]}
+    assert (told["horizon"], told["delta"], told["figure"]) == (20_000, 0.1, None)
+    assert (first["policy"], first["of"], first["mean"]) == ("pair-elim", "regret", kept.final.mean())
+    assert first["times_lower"] == pytest.approx(kept.final.mean() / known["model-pair-regret"])
+    assert first["upper"] == known["pair-elim-regret"]
+    assert (second["policy"], second["of"], second["binds"]) == ("track-and-stop", "rounds", False)
+    assert second["times_lower"] == pytest.approx(mb.load_found(found).rounds.mean() / known["model-pair-pair-certain"])
+    _, out, _ = run("bounds", "--over", runs, "--over", found)
+    assert "times that" in out
+    assert "(does not bind)" in out
+
+
+def test_bounds_says_which_limits_are_left_out_and_why(run):
+    _, out, _ = run("bounds", "--u", "0.9,0.5,0.5,0.3", "--delta", "0.05")
+    assert "limits of the product model left out: there is more than one best pair." in out
+    _, out, _ = run("bounds", "--u", ",".join(f"{0.9 - k / 20:.2f}" for k in range(12)), "--horizon", "1e4")
+    assert "left out: the problem is too large for limits when playing matchings." in out
+    assert "playing pairs." not in out

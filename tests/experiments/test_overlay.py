@@ -58,6 +58,7 @@ def test_results_are_laid_over(tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, "over_horizon", keep)
     runs = [mb.simulate(SLOTS, name, horizon=5000, runs=4, seed=2) for name in ("pair-elim", "uts")]
     path = mb.draw_bounds(SLOTS, runs, path=tmp_path / "regret.png")
+    assert path == tmp_path / "regret.png"
     assert path.stat().st_size > 10_000
     assert path.with_suffix(".pdf").exists()
     assert [overlay.label for overlay in drawn["overlays"]] == ["pair-elim", "uts"]
@@ -84,7 +85,7 @@ def test_answers_of_a_policy_at_several_risks_make_one_curve(tmp_path, monkeypat
     path = mb.draw_bounds(PLAYERS, found, path=tmp_path / "rounds.png")
     assert path.exists()
     first, second = drawn["overlays"]
-    assert (first.label, second.label) == ("matching-id", "rank1-identify")
+    assert (first.label, second.label) == ("matching-id", "rank1-identify (no proof)")
     assert np.allclose(first.curve.x, [10, 1000])
     assert first.curve.mean.tolist() == [found[1].rounds.mean(), found[0].rounds.mean()]
     assert np.isclose(max(drawn["lines"][0].x), 1000)
@@ -99,6 +100,7 @@ def test_bounds_are_drawn_without_results_too(tmp_path):
 def test_what_cannot_be_drawn_is_refused(tmp_path):
     runs = mb.simulate(SLOTS, "uts", horizon=100)
     found = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.2), seed=1)
+    unfinished = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.2), max_rounds=10)
     fresh = mb.simulate(mb.family("spiked", n=2, u1=0.9, gap=0.75), "uts", horizon=100)
     for problem, results, given, words in (
         (PLAYERS, [runs], {}, "the results of uts are those of another problem"),
@@ -107,8 +109,58 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
         (SLOTS, [runs], {"delta": 0.05}, "do not share a picture"),
         (SLOTS, [found], {"horizon": 100}, "do not share a picture"),
         (SLOTS, [], {}, "give results to lay over, or a horizon or a delta"),
+        (SLOTS, [], {"horizon": 100, "delta": 0.1}, "do not share a picture"),
+        (SLOTS, [], {"horizon": 1.5}, "horizon must be a whole number"),
+        (SLOTS, [], {"delta": 2}, "delta must lie between 0 and 1"),
+        (SLOTS, [1], {}, "results are what simulate or identify gave; got 1"),
+        (SLOTS, [unfinished], {}, "some runs of pair-elim ended without an answer"),
+        (mb.Monopartite([0.5, 0.3]), [], {"delta": 0.1}, "there is nothing to draw"),
         (SLOTS, [runs], {"path": tmp_path / "x.svg"}, "written as .png and .pdf"),
         (SLOTS, [runs], {"path": tmp_path / "no" / "x.png"}, "there is no folder"),
     ):
         with pytest.raises(mb.MatchbanditError, match=re.escape(words)):
             mb.draw_bounds(problem, results, **{"path": tmp_path / "x.png", **given})
+
+
+def kept(monkeypatch, name):
+    """What a picture is made of."""
+    drawn = {}
+
+    def made(stem, drawing, folder, *, beside):
+        drawing(None)
+        return folder / f"{stem}.png"
+
+    monkeypatch.setattr(pictures, name, lambda axes, lines, overlays: drawn.update(lines=lines, overlays=overlays))
+    monkeypatch.setattr("matchbandit.experiments.overlay.draw", made)
+    return drawn
+
+
+def test_the_same_policy_with_other_options_is_another_curve(tmp_path, monkeypatch):
+    drawn = kept(monkeypatch, "over_horizon")
+    runs = [mb.simulate(SLOTS, mb.policy("pair-elim", growth=g), horizon=500) for g in (4, 1.5)]
+    mb.draw_bounds(SLOTS, runs, path=tmp_path / "x.png")
+    assert [overlay.label for overlay in drawn["overlays"]] == ["pair-elim", "pair-elim (growth=1.5)"]
+    assert any("Theorem 3.1" in line.label for line in drawn["lines"])
+
+
+def test_a_theorem_is_not_drawn_for_options_that_it_does_not_speak_of(tmp_path, monkeypatch):
+    drawn = kept(monkeypatch, "over_horizon")
+    mb.draw_bounds(SLOTS, [mb.simulate(SLOTS, mb.policy("pair-elim", growth=16), horizon=500)], path=tmp_path / "x.png")
+    assert not any("Theorem 3.1" in line.label for line in drawn["lines"])
+    drawn = kept(monkeypatch, "over_risk")
+    found = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
+    mb.draw_bounds(SLOTS, [found], path=tmp_path / "x.png")
+    assert not any("Theorem 3.2" in line.label for line in drawn["lines"])
+
+
+def test_rounds_of_pairs_and_of_matchings_are_told_apart(tmp_path, monkeypatch):
+    drawn = kept(monkeypatch, "over_risk")
+    found = [
+        mb.identify(PLAYERS, mb.policy("clucb", delta=0.1, selection=selection), seed=1)
+        for selection in ("pair", "matching")
+    ]
+    mb.draw_bounds(PLAYERS, found, path=tmp_path / "x.png")
+    assert [overlay.label for overlay in drawn["overlays"]] == ["clucb, playing pairs", "clucb, playing matchings"]
+    labels = [line.label for line in drawn["lines"]]
+    assert len(set(labels)) == len(labels)
+    assert "T* of the product model, playing pairs" in labels

@@ -12,6 +12,7 @@ from matchbandit.simulation.score import Score
 from matchbandit.theory.averages import trivial_chain_bound
 from matchbandit.theory.matching_upper import matching_id_certain
 from matchbandit.theory.pair_upper import pair_elim_certain
+from matchbandit.theory.quantities import partner_gaps, smallest_loss
 
 
 def test_two_players_have_bounds_on_the_rounds():
@@ -66,3 +67,70 @@ def test_matching_ids_first_bound_holds_while_no_interval_fails():
     jump(policy, Delayed(problem), Score(problem, "matching", np.array([10**13])))
     assert policy.done
     assert policy.rounds <= matching_id_certain(problem, 0.05)[0].value
+
+
+def test_items_a_millionth_apart_have_a_limit():
+    # The losses of the other matching, 10^-12, are no rounding errors.
+    slots = mb.Bipartite([0.500001, 0.5], [0.500001, 0.5], rewards=mb.Gaussian(sd=1.0))
+    known = {bound.name: bound.value for bound in mb.bounds(slots, horizon=100)}
+    assert 0 < known["model-matching-regret"] < np.inf
+
+
+@pytest.mark.parametrize("u", [[0.9, 0.5, 0.5, 0.3], [0.5] * 4])
+def test_a_tie_at_the_border_is_no_exchange(u):
+    bound = next(b for b in mb.bounds(mb.Monopartite(u), delta=0.05) if b.name == "matchings-certain-one-gap")
+    assert bound.value == 0
+    assert not bound.met
+
+
+@pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Gaussian(sd=0.5)])
+def test_an_optimum_that_pays_1_cannot_be_passed(law):
+    problem = mb.Bipartite([1.0, 0.5], [1.0, 0.5], rewards=law)
+    bound = next(b for b in mb.bounds(problem, horizon=100) if b.name == "model-pair-regret")
+    assert not bound.met
+    assert next(b for b in mb.bounds(mb.Bipartite([1.0, 0.5], [0.9, 0.5]), horizon=100)).met
+
+
+def test_a_program_that_is_not_solved_bounds_by_nothing_and_says_so(monkeypatch):
+    class Unsolved:
+        status, message = 4, "no luck"
+
+    monkeypatch.setattr("matchbandit.theory.programs.linprog", lambda *_, **__: Unsolved)
+    slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
+    with pytest.warns(UserWarning, match="no luck") as told:
+        known = {bound.name: bound.value for bound in mb.bounds(slots, delta=0.05)}
+    assert known["pairs-certain-program"] == 0
+    assert known["pairs-certain"] > 0
+    assert not any(name.startswith("model") for name in known)
+    assert any("a limit of the model is left out" in str(warning.message) for warning in told)
+
+
+def test_divergences_that_differ_by_twenty_powers_of_ten_are_solved():
+    slots = mb.Bipartite([0.9999999, 1], [1, 0.99, 0.999, 1], rewards=mb.Gaussian(sd=0.01))
+    known = {bound.name: bound.value for bound in mb.bounds(slots, delta=0.4)}
+    closed, program = known["pairs-certain"], known["pairs-certain-program"]
+    assert closed * (1 - 1e-6) <= program <= 2 * closed * (1 + 1e-6)
+
+
+def test_a_limits_plays_cannot_be_overwritten():
+    limit = mb.theory.graves_lai(mb.Bipartite([0.9, 0.3], [0.8, 0.4]), "pair")
+    with pytest.raises(ValueError, match="read-only"):
+        limit.plays[:] = 0
+
+
+def test_limits_that_make_no_sense_are_refused():
+    slots, three = mb.Bipartite([0.9, 0.3], [0.8, 0.4]), mb.Monopartite([0.9, 0.5, 0.2])
+    with pytest.raises(MatchbanditError, match="unknown selection 'x'"):
+        mb.theory.characteristic_time(slots, plays="x", seeks="pair")
+    for ask in (
+        lambda: mb.theory.graves_lai(three, "matching"),
+        lambda: mb.theory.characteristic_time(three, plays="pair", seeks="matching"),
+    ):
+        with pytest.raises(MatchbanditError, match="an even number of players; got 3"):
+            ask()
+
+
+def test_quantities_of_pairs_need_pairs():
+    for function, u in ((smallest_loss, [0.9, 0.5, 0.2]), (partner_gaps, [0.9, 0.5]), (partner_gaps, [0.9])):
+        with pytest.raises(MatchbanditError, match=f"got {len(u)}"):
+            function(np.array(u))

@@ -3,6 +3,7 @@
 Verbs import what they need when they are called, so that --help stays quick.
 """
 
+import io
 import os
 import sys
 import warnings
@@ -44,6 +45,9 @@ def matchbandit(
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without Δ shows ? instead
+            stream.reconfigure(errors="replace")
     warnings.showwarning = lambda message, *_: typer.echo(f"warning: {message}", err=True)
     try:
         sys.exit(app(gathered(sys.argv[1:]), standalone_mode=False) or 0)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchbandit.cli.reading import law_of, number, problem_of, settings, whole
-from matchbandit.cli.words import FamilyName, Json, Param, Rewards, Seed, U, V, table
+from matchbandit.cli.words import FamilyName, Json, Param, U, V, table
+from matchbandit.errors import MatchbanditError
 
 if TYPE_CHECKING:
+    from matchbandit.experiments.standing import StandingRow
     from matchbandit.problems import Problem
     from matchbandit.results import Found, Runs
     from matchbandit.theory import Bound, Quantity
@@ -20,45 +22,77 @@ def bounds(
     v: V = None,
     family: FamilyName = None,
     param: Param = None,
-    rewards: Rewards = "bernoulli",
+    rewards: Annotated[
+        str | None, typer.Option(help="bernoulli (default), gaussian:SD or binomial:TRIALS.", show_default=False)
+    ] = None,
+    seed: Annotated[str | None, typer.Option(help="Which instance of the family.", show_default=False)] = None,
     horizon: Annotated[str | None, typer.Option(help="Bound the regret after so many rounds, for example 2e6.")] = None,
     delta: Annotated[str | None, typer.Option(help="Bound the rounds until an answer with this risk.")] = None,
     over: Annotated[
         list[Path] | None,
-        typer.Option(help="Lay over runs kept by simulate or identify --save; they also say problem, horizon, delta."),
+        typer.Option(help="Results kept by simulate or identify --save; without --u they also say problem and goal."),
     ] = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw the bounds, and what is laid over, into this .png.")] = None,
-    seed: Seed = "0",
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw the bounds, and the results over them, into this .png (and a .pdf).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Bounds of the paper and limits of the model on a problem, each with its source and its assumptions."""
-    from matchbandit.errors import MatchbanditError
     from matchbandit.experiments import draw_bounds
-    from matchbandit.problems import Family
+    from matchbandit.experiments.standing import standing_of
     from matchbandit.results import load
     from matchbandit.theory import bounds as all_bounds
     from matchbandit.theory import quantities
 
     results = [load(path) for path in over or []]
-    if results and figure is None:
-        raise MatchbanditError("--over goes with --figure, for example --figure bounds.png.")
     rounds = None if horizon is None else whole("--horizon", horizon)
     risk = None if delta is None else number("--delta", delta, example="0.05")
     if results and u is None and family is None:
-        problem: Problem | Family = _problem_of(results[0])
+        given = {"--v": v, "--param": param, "--rewards": rewards, "--seed": seed}
+        for name, value in given.items():
+            if value is not None:
+                raise MatchbanditError(f"{name} goes with --u or --family; --over says the problem by itself.")
+        problem = _problem_of(results[0])
     else:
-        problem = problem_of(u, v, family, settings("--param", param), law_of(rewards))
-    instance = problem.draw(whole("--seed", seed)) if isinstance(problem, Family) else problem
+        problem = _instance(u, v, family, param, rewards, seed)
     if results and rounds is None and risk is None:
         rounds, risk = _asked_of(results)
-    found = all_bounds(instance, horizon=rounds, delta=risk)
-    picture = None if figure is None else draw_bounds(instance, results, path=figure, horizon=rounds, delta=risk)
+    for result in results:
+        if result.about["problem"] != problem.describe():
+            raise MatchbanditError(f"the results of {result.about['policy']} are those of another problem.")
+    found = all_bounds(problem, horizon=rounds, delta=risk)
+    rows = [standing_of(result, _known(problem, result)) for result in results]
+    picture = None if figure is None else draw_bounds(problem, results, path=figure, horizon=rounds, delta=risk)
     if as_json:
-        typer.echo(json.dumps(_as_data(instance, rounds, risk, quantities(instance), found, picture)))
+        data: dict[str, Any] = {
+            "problem": problem.describe(),
+            "horizon": rounds,
+            "delta": risk,
+            "quantities": [quantity.describe() for quantity in quantities(problem)],
+            "bounds": [bound.describe() for bound in found],
+            "results": [_standing(row) for row in rows],
+            "figure": None if picture is None else str(picture),
+        }
+        typer.echo(json.dumps(data))
         return
-    _report(quantities(instance), found)
+    _report(problem, quantities(problem), found)
+    if rows:
+        _place(rows)
     if picture is not None:
-        typer.echo(f"\nfigure:\n  {picture}")
+        typer.echo(f"figure:\n  {picture}")
+
+
+def _instance(
+    u: str | None, v: str | None, family: str | None, param: list[str] | None, rewards: str | None, seed: str | None
+) -> "Problem":
+    from matchbandit.problems import Family
+
+    problem = problem_of(u, v, family, settings("--param", param), law_of(rewards or "bernoulli"))
+    if isinstance(problem, Family):
+        return problem.draw(whole("--seed", seed or "0"))
+    if seed is not None:
+        raise MatchbanditError("--seed goes with --family, whose instances it numbers; --u is an instance already.")
+    return problem
 
 
 def _problem_of(result: "Runs | Found") -> "Problem":
@@ -68,66 +102,86 @@ def _problem_of(result: "Runs | Found") -> "Problem":
 
 
 def _asked_of(results: "list[Runs | Found]") -> tuple[int | None, float | None]:
-    """The horizon or the risk that results were made for."""
+    """The largest horizon and the smallest risk that results were made for."""
     horizons = [result.about["horizon"] for result in results if "horizon" in result.about]
     risks = [result.about["options"]["delta"] for result in results if "horizon" not in result.about]
     return max(horizons, default=None), min(risks, default=None)
 
 
-def _as_data(
-    problem: "Problem",
-    horizon: int | None,
-    delta: float | None,
-    quantities: "list[Quantity]",
-    found: "list[Bound]",
-    picture: Path | None,
-) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "problem": problem.describe(),
-        "horizon": horizon,
-        "delta": delta,
-        "quantities": [quantity.describe() for quantity in quantities],
-        "bounds": [bound.describe() for bound in found],
+def _known(problem: "Problem", result: "Runs | Found") -> "list[Bound]":
+    """The bounds at the horizon or the risk of one result."""
+    from matchbandit.theory import bounds as all_bounds
+
+    horizon, delta = _asked_of([result])
+    return all_bounds(problem, horizon=horizon, delta=delta)
+
+
+def _standing(row: "StandingRow") -> dict[str, Any]:
+    mean = row.mean if row.measured else None
+    return {
+        "policy": row.policy,
+        "of": row.of,
+        "mean": mean,
+        "standard_error": row.error if row.measured else None,
+        "lower": row.lower,
+        "lower_source": row.lower_source,
+        "times_lower": mean / row.lower if mean is not None and row.lower > 0 else None,
+        "binds": row.binding,
+        "upper": row.upper,
+        "upper_source": row.upper_source,
     }
-    if picture is not None:
-        data["figure"] = str(picture)
-    return data
 
 
-def _report(quantities: "list[Quantity]", found: "list[Bound]") -> None:
+def _report(problem: "Problem", quantities: "list[Quantity]", found: "list[Bound]") -> None:
     from matchbandit.theory.lower import CERTAIN, CONSISTENT
 
     table(("quantity", "", "value", "where"), [(q.name, q.symbol, _shown(q.value), q.source) for q in quantities])
     for heading, group in _grouped(found).items():
         typer.echo(heading)
-        lines = [
-            (
-                bound.kind,
-                _shown(bound.value),
-                bound.source.split(",")[0].split(" (")[0],
-                bound.about,
-                bound.constants,
-                "yes" if bound.met else "no",
-            )
-            for bound in group
-        ]
-        table(("bound", "value", "where", "binds", "constants", "assumptions met"), lines)
+        lines = [(b.name, b.kind, _shown(b.value), b.source, b.constants, "yes" if b.met else "no") for b in group]
+        table(("bound", "", "value", "where", "constants", "assumptions met"), lines)
     for bound in found:
         if not bound.met:
             missing = "; ".join(assumption.text for assumption in bound.assumptions if not assumption.met)
             typer.echo(f"{bound.name} does not hold here, it assumes: {missing}")
+    for bound in found:
+        if bound.note:
+            typer.echo(f"{bound.name}: {bound.note}")
     for words, meaning in (
-        (
-            CERTAIN,
-            "wrong with probability at most δ on every instance; policies without a proof are not bound.",
-        ),
-        (
-            CONSISTENT,
-            "with regret o(T^a), a > 0, on every instance; a limit as T → ∞, not a bound now.",
-        ),
+        (CERTAIN, "wrong with probability at most δ on every instance; policies without a proof are not bound"),
+        (CONSISTENT, "with regret o(T^a), a > 0, on every instance; a limit as T → ∞, not a bound now"),
     ):
         if any(bound.about == words for bound in found):
-            typer.echo(f"{words}: {meaning}")
+            what = "rounds" if words == CERTAIN else "regret"
+            typer.echo(f"lower bounds on {what} bind {words}: {meaning}.")
+    for reason in _left_out(problem, found):
+        typer.echo(f"limits of the product model left out: {reason}.")
+
+
+def _left_out(problem: "Problem", found: "list[Bound]") -> list[str]:
+    from matchbandit.theory.table import why_no_limit
+
+    goals = {(bound.plays, bound.seeks) for bound in found if bound.of != "regret until the first split"}
+    reasons = [why_no_limit(problem, plays, seeks) for plays, seeks in sorted(goals)]
+    return list(dict.fromkeys(reason for reason in reasons if reason is not None))
+
+
+def _place(rows: "list[StandingRow]") -> None:
+    """What was measured, beside the bounds at the horizon or the risk of each result."""
+    lines = []
+    for row in rows:
+        told = _standing(row)
+        lines.append(
+            (
+                row.policy,
+                row.of,
+                "no answer" if told["mean"] is None else f"{_shown(told['mean'])} ± {_shown(told['standard_error'])}",
+                _shown(row.lower) + ("" if row.binding else " (does not bind)"),
+                "" if told["times_lower"] is None else _shown(told["times_lower"]),
+                "" if row.upper is None else _shown(row.upper) + ("" if row.explicit else " (c = 1)"),
+            )
+        )
+    table(("policy", "of", "measured", "highest lower bound", "times that", "its upper bound"), lines)
 
 
 def _grouped(found: "list[Bound]") -> "dict[str, list[Bound]]":
@@ -141,9 +195,10 @@ def _grouped(found: "list[Bound]") -> "dict[str, list[Bound]]":
 
 def _shown(value: Any) -> str:
     if isinstance(value, list):
-        return " · ".join(_shown(part) for part in value)
+        between = " / " if value and isinstance(value[0], list) else " · "
+        return between.join(_shown(part) for part in value)
     if value is None:
         return "none"
     if isinstance(value, int):
         return str(value)
-    return f"{value:,.0f}".replace(",", " ") if abs(value) >= 1e4 else f"{value:.4g}"
+    return f"{value:,.0f}".replace(",", " ") if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"

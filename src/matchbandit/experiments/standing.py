@@ -10,6 +10,7 @@ from matchbandit.experiments.claims import FAILS, HOLDS, Claim
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE, PolicySpec, policy
 from matchbandit.problems import Bipartite, Monopartite, Problem, family
+from matchbandit.results import Found, Runs
 from matchbandit.rewards import Gaussian
 from matchbandit.simulation import identify, simulate
 from matchbandit.theory import Bound, bounds
@@ -116,7 +117,7 @@ def _row(
     instance: str, of: str, name: str, plays: Selection, seeks: Selection, measured: list[float], known: list[Bound]
 ) -> StandingRow:
     near = [b for b in known if (b.of, b.plays, b.seeks) == (of, plays, seeks) and b.met]
-    lower = max((b for b in near if b.kind == "lower"), key=lambda b: b.value)
+    lower = max((b for b in near if b.kind == "lower"), key=lambda b: b.value, default=None)
     own = [b for b in near if b.kind == "upper" and b.about == name]
     upper = min(own, key=lambda b: b.value, default=None)
     return StandingRow(
@@ -126,13 +127,22 @@ def _row(
         seeks=seeks,
         policy=name,
         measured=measured,
-        lower=lower.value,
-        lower_source=lower.source,
-        binding=lower.constants == "explicit" and name in PROVED,
+        lower=0.0 if lower is None else lower.value,
+        lower_source="" if lower is None else lower.source,
+        binding=lower is not None and lower.constants == "explicit" and name in PROVED,
         upper=None if upper is None else upper.value,
         upper_source="" if upper is None else upper.source,
         explicit=upper is not None and upper.constants == "explicit",
     )
+
+
+def standing_of(result: Runs | Found, known: list[Bound]) -> StandingRow:
+    """Where kept results stand among these bounds of their problem."""
+    about = result.about
+    if isinstance(result, Found):
+        measured = result.rounds.astype(float).tolist() if result.identified.all() else []
+        return _row("", "rounds", about["policy"], about["selection"], about["answers"], measured, known)
+    return _row("", "regret", about["policy"], about["selection"], about["selection"], result.final.tolist(), known)
 
 
 def standing_claims(rows: list[StandingRow]) -> list[Claim]:

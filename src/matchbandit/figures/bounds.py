@@ -39,6 +39,9 @@ def over_horizon(axes: Axes, lines: Sequence[Line], overlays: Sequence[Overlay])
         axes.plot(x, mean, color=colour, linewidth=1.6, label=f"{overlay.label}: mean, 5–95 %")
         axes.fill_between(x, p5, p95, color=colour, alpha=0.15, linewidth=0)
         axes.plot(x[-1:], mean[-1:], "o", color=colour, markersize=4)
+    least = [float(overlay.curve.mean.min()) for overlay in overlays if len(overlay.curve.mean)]
+    if least:
+        axes.set_ylim(bottom=min(least) / 2)  # a range may reach down to 0
     axes.set_title("Regret, and what the theory says of it", fontsize=10, loc="left")
     _scales(axes, "round, or horizon T", "regret")
 

@@ -265,7 +265,7 @@ def problem_from(description: dict[str, Any]) -> Problem:
     """
     kind = description.get("kind")
     if kind not in ("bipartite", "monopartite"):
-        raise MatchbanditError("these results are each on an instance of its own; name one problem with u, and v.")
+        raise MatchbanditError("these runs are each on an instance of its own: there is no one problem to speak of.")
     law = law_from(description["rewards"])
     if kind == "monopartite":
         return Monopartite(description["u"], rewards=law)

@@ -24,18 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Problem
 from matchbandit.rewards import Floats
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, count_matchings
-from matchbandit.theory.programs import solved
+from matchbandit.theory.programs import UNCOUNTABLE, solved
 
 LEAST = 1e-9
-"""Strengths below this are taken as this."""
+"""Strengths below this are taken as this, and strengths above 1 − 10^−9 as that."""
 PRECISION = 1e-3
 """The value found is at most this part below the true one, as far as descents find the worst λ."""
-MOST_ITEMS, MOST_STEPS = 24, 200
+MOST_ITEMS, MOST_STEPS = 16, 200
 _LOWEST, _HIGHEST = -60.0, -1e-9
 
 
@@ -64,10 +64,11 @@ def graves_lai(problem: Problem, selection: Selection) -> Limit:
     10.0
     """
     arms = _arms(problem, selection)
-    losses = problem.optimum(selection) - (arms * problem.means).sum(axis=1)
-    fixed = [tuple(pair) for pair in _items(problem)[problem.graph.edges(problem.best(selection))].tolist()]
-    suboptimal = losses > 1e-12
-    return _limit(problem, arms[suboptimal], losses[suboptimal], selection, fixed)
+    best = problem.graph.edges(problem.best(selection))
+    others = arms[:, best].sum(axis=1) < len(best)
+    losses = problem.optimum(selection) - arms[others] @ problem.means
+    fixed = [tuple(pair) for pair in _items(problem)[best].tolist()]
+    return _limit(problem, arms[others], np.maximum(losses, 0.0), selection, fixed)
 
 
 @lru_cache(maxsize=256)
@@ -85,7 +86,7 @@ def characteristic_time(problem: Problem, *, plays: Selection, seeks: Selection)
 
 
 def computable(problem: Problem, plays: Selection) -> bool:
-    """Is the problem small enough: up to 24 items, or 1000 matchings?"""
+    """Is the problem small enough: up to 16 items, or 1000 matchings?"""
     if plays == "pair":
         return sum(_shape(problem)) <= MOST_ITEMS
     return count_matchings(problem.graph) <= MOST_MATCHINGS
@@ -93,6 +94,8 @@ def computable(problem: Problem, plays: Selection) -> bool:
 
 def _arms(problem: Problem, plays: Selection) -> Floats:
     """The rounds that can be played, a row each, with 1 for the pairs of the round."""
+    if plays not in ("pair", "matching"):
+        raise unknown("selection", plays, ["pair", "matching"])
     if not computable(problem, plays):
         raise MatchbanditError(
             f"this limit is computed for up to {MOST_ITEMS} items playing pairs, or {MOST_MATCHINGS} matchings; "
@@ -143,6 +146,8 @@ def _limit(problem: Problem, arms: Floats, costs: Floats, seeks: Selection, fixe
         raise MatchbanditError(
             f"{side} {i} and {j} are equal ({strength:g}), so that there is more than one answer, and no limit."
         )
+    if seeks == "matching" and not isinstance(problem, Bipartite) and problem.graph.shape[0] % 2:
+        raise MatchbanditError(f"a matching of all needs an even number of players; got {problem.graph.shape[0]}.")
     instance = _Instance(problem)
     descents = [_Descent(instance, a, b, fixed) for a, b in level_items(problem, seeks)]
     n_pairs = problem.graph.n_pairs
@@ -161,6 +166,7 @@ def _limit(problem: Problem, arms: Floats, costs: Floats, seeks: Selection, fixe
                 above, best = cost / least, tried / least
             cuts += [kl for kl, information in zip(found, told, strict=True) if information < 1]
         if value >= (1 - PRECISION) * above:
+            best.setflags(write=False)
             return Limit(value, above, best)
     raise MatchbanditError(f"the limit was not found in {MOST_STEPS} steps: it lies between {value:g} and {above:g}.")
 
@@ -228,7 +234,7 @@ class _Descent:
     def worst(self, plays: Floats) -> Floats:
         """The divergences of the instance for which these plays say least."""
         found = [self._divergence(self._descended(plays, np.clip(z, self.low, self.high))) for z in self.starts]
-        return min(found, key=lambda kl: float(plays @ kl))
+        return np.minimum(min(found, key=lambda kl: float(plays @ kl)), UNCOUNTABLE)
 
     def _divergence(self, z: Floats) -> Floats:
         return self.instance.divergence(self.constant + self.by_pair @ z)

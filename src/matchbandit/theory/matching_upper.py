@@ -154,7 +154,7 @@ def matching_id_certain(problem: Monopartite, delta: float) -> list[Bound]:
             source="Theorem 4.1, first bound; eqn:kl and eqn:util in Appendix H",
             constants="explicit",
             assumptions=(unique,),
-            note="192 for 72 at border 1 of three pairs or more, where B without the two has a smaller mean.",
+            note="with probability ≥ 1 − δ; 192 for 72 at border 1 of three pairs or more.",
             **whom,  # type: ignore[arg-type]
         ),
         Bound(
@@ -163,7 +163,7 @@ def matching_id_certain(problem: Monopartite, delta: float) -> list[Bound]:
             source="Theorem 4.1, second bound; Theorem H.1",
             constants="explicit",
             assumptions=(unique, Assumption("one gap is much smaller than the others: α < 1", share < 1)),
-            note="α and the mean of the best in the appendix's version.",
+            note="with probability ≥ 1 − δ; α and the mean of the best in the appendix's version.",
             **whom,  # type: ignore[arg-type]
         ),
     ]
@@ -188,7 +188,7 @@ def trivial_regret(problem: Problem, horizon: int, selection: Selection) -> Boun
         plays=selection,
         seeks=selection,
         about="every policy",
-        source="the worst round, T times",
+        source="T times the worst round",
         constants="explicit",
     )
 

@@ -106,7 +106,7 @@ def pair_elim_certain(problem: Bipartite, delta: float) -> Bound:
         about="pair-elim",
         source="Theorem 3.2, proof in Appendix B",
         assumptions=_slots(problem),
-        note="log log terms keep their 1/gap²; K = (N + 1)(M + 1) throughout.",
+        note="while no interval fails, with probability ≥ 1 − δ; log log terms keep their 1/gap²; K = (N + 1)(M + 1).",
     )
 
 
@@ -178,7 +178,7 @@ def pair_elim_mono_certain(problem: Monopartite, delta: float) -> Bound:
         about="pair-elim-mono",
         source="Theorem 3.4, proof in Appendix C",
         assumptions=_players(problem),
-        note="sums end at 2N and run over every j; K = 2n(n − 1) throughout.",
+        note="with probability ≥ 1 − δ; sums end at 2N and run over every j; K = 2n(n − 1) throughout.",
     )
 
 
@@ -212,7 +212,7 @@ def pair_select_certain(problem: Monopartite, delta: float) -> Bound:
         about="pair-select",
         source="Theorem 3.5, proof in Appendix D",
         assumptions=(*_players(problem), unique),
-        note="opponents 1 and 2 are pooled: (u_1 + u_2)/2 for u_1; gaps to both neighbouring pairs.",
+        note="with probability ≥ 1 − δ; opponents 1 and 2 are pooled, (u_1 + u_2)/2 for u_1; gaps to both sides.",
         seeks="matching",
     )
 

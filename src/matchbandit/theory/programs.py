@@ -6,7 +6,8 @@ plays of pair e and kl_e the divergence of its law from the alternative's. The l
 all alternatives is a linear program. Values here are for d(δ, 1 − δ) = 1; the bounds multiply.
 """
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from math import inf, log
 from typing import Any
 
@@ -43,7 +44,7 @@ def divergences(problem: Problem, alternatives: Sequence[Problem]) -> Floats:
 
 def least_plays(kl: Floats) -> float:
     """min Σ x_e with kl x ≥ 1: the plays of single pairs that tell all alternatives."""
-    return float(solved(np.ones(kl.shape[1]), kl).sum())
+    return _or_nothing(lambda: float(solved(np.ones(kl.shape[1]), kl).sum()))
 
 
 def least_matchings(graph: Graph, kl: Floats) -> float:
@@ -60,12 +61,21 @@ def least_matchings(graph: Graph, kl: Floats) -> float:
     for side in (0, 1):
         rows[pairs[:, side], np.arange(graph.n_pairs)] += 1
     cost = np.append(np.zeros(graph.n_pairs), 1.0)
-    return float(solved(cost, np.pad(kl, ((0, 0), (0, 1))), equal=rows)[-1])
+    return _or_nothing(lambda: float(solved(cost, np.pad(kl, ((0, 0), (0, 1))), equal=rows)[-1]))
+
+
+def _or_nothing(program: Callable[[], float]) -> float:
+    """The value of a program; 0, which bounds everything from below, with a word, if it cannot be solved."""
+    try:
+        return program()
+    except MatchbanditError as error:
+        warnings.warn(f"{error} Its lower bound is left at 0.", stacklevel=4)
+        return 0.0
 
 
 def solved(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Floats:
     """min cost·x, x ≥ 0, at_least x ≥ 1, equal x = 0; infinite if a row has nothing to go by."""
-    if not len(at_least):
+    if not at_least.size:
         return np.zeros(len(cost))
     hardest = float(at_least.max(axis=1).min())
     if hardest == 0:  # an alternative with the very same rewards
@@ -73,7 +83,7 @@ def solved(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Float
     for tolerance in (1e-10, 1e-7):  # HiGHS does not always reach the first
         found = linprog(
             cost,
-            A_ub=-at_least / hardest,  # the unit of x is the hardest alternative's
+            A_ub=-np.minimum(at_least / hardest, 1e9),  # the unit of x is the hardest alternative's
             b_ub=-np.ones(len(at_least)),
             A_eq=equal,
             b_eq=None if equal is None else np.zeros(len(equal)),
@@ -82,7 +92,7 @@ def solved(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Float
         )
         if found.status == 0:
             return np.asarray(found.x / hardest)
-    raise MatchbanditError(f"the linear program was not solved: {found.message}")
+    raise MatchbanditError(f"a linear program was not solved ({found.message}).")
 
 
 def pair_alternatives(problem: Bipartite) -> list[Problem]:

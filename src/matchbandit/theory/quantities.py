@@ -39,6 +39,13 @@ def falling(strengths: Floats) -> Floats:
     return -np.sort(-np.asarray(strengths, dtype=np.float64))
 
 
+def _in_pairs(u: Floats) -> Floats:
+    """The strengths of an even number of players from the best down, two by two."""
+    if len(u) % 2 or not len(u):
+        raise MatchbanditError(f"pairs of players need an even number of them; got {len(u)}.")
+    return falling(u).reshape(-1, 2)
+
+
 def slot_complexity(u: Floats, v: Floats, *, power: int) -> float:
     """A(u, v) = Σ 1/(v_1 Δ_i^U)^p + Σ 1/(u_1 Δ_j^V)^p: p = 1 for regret (Theorem 3.1), p = 2 for certainty (3.2).
 
@@ -81,6 +88,8 @@ def across(n_players: int) -> NDArray[np.int64]:
     >>> across(6).tolist()
     [2, 2, 1, 4, 3, 3]
     """
+    if n_players % 2 or n_players < 4:
+        raise MatchbanditError(f"borders between pairs need 4, 6, … players; got {n_players}.")
     places = np.arange(n_players)
     to = places + np.where(places % 2, 1, -1)
     to[0], to[-1] = 2, n_players - 3
@@ -114,7 +123,7 @@ def mixing_losses(u: Floats) -> Floats:
 
     r_ij = (u_(2i) − u_(2j−1)) (u_(2i−1) − u_(2j)) + (u_(2i−1) − u_(2j−1)) (u_(2i) − u_(2j)).
     """
-    better, worse = falling(u).reshape(-1, 2).T
+    better, worse = _in_pairs(u).T
     r = (worse[:, None] - better[None, :]) * (better[:, None] - worse[None, :])
     r += (better[:, None] - better[None, :]) * (worse[:, None] - worse[None, :])
     return np.triu(r, k=1)
@@ -128,7 +137,7 @@ def smallest_loss(u: Floats) -> float:
     >>> round(smallest_loss([0.9, 0.8, 0.5, 0.3]), 3)
     0.18
     """
-    pairs = falling(u).reshape(-1, 2)
+    pairs = _in_pairs(u)
     return float(min(((b - c) * (a - d) for (a, b), (c, d) in pairwise(pairs)), default=inf))
 
 

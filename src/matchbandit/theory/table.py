@@ -49,8 +49,8 @@ def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None 
     lower 26 C log T of the product model (Graves & Lai 1997)
     lower 9 C log T of the product model (Graves & Lai 1997)
     upper 211134 Theorem 3.1, proof in Appendix B
-    upper 660000 the worst round, T times
-    upper 240000 the worst round, T times
+    upper 660000 T times the worst round
+    upper 240000 T times the worst round
     """
     if not isinstance(problem, Bipartite | Monopartite):
         raise MatchbanditError(f"bounds are for Bipartite and Monopartite problems; got {problem!r}.")
@@ -58,10 +58,18 @@ def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None 
         raise MatchbanditError("give a horizon, for bounds on the regret, or a delta, for bounds on the rounds.")
     found: list[Bound] = []
     if horizon is not None:
-        found += _regret(problem, whole_number("horizon", horizon, least=1))
+        found += _regret(problem, checked_horizon(horizon))
     if delta is not None:
         found += _certain(problem, checked_delta(delta))
     return sorted(found, key=lambda bound: (bound.of == "rounds", bound.kind == "upper"))
+
+
+def checked_horizon(horizon: int) -> int:
+    """The horizon as an int whose logarithm floats can take."""
+    horizon = whole_number("horizon", horizon, least=1)
+    if horizon > 10**300:
+        raise MatchbanditError(f"horizon must be at most 10^300; got a number of {len(str(horizon))} digits.")
+    return horizon
 
 
 def _regret(problem: Bipartite | Monopartite, horizon: int) -> list[Bound]:
@@ -116,4 +124,13 @@ def _ordered(problem: Monopartite) -> bool:
 
 
 def _limited(problem: Problem, plays: Selection, seeks: Selection) -> bool:
-    return computable(problem, plays) and problem.tie(seeks) is None
+    return why_no_limit(problem, plays, seeks) is None
+
+
+def why_no_limit(problem: Problem, plays: Selection, seeks: Selection) -> str | None:
+    """Why the model's limit is left out for this goal, or None if it is not."""
+    if problem.tie(seeks) is not None:
+        return f"there is more than one best {seeks}"
+    if not computable(problem, plays):
+        return f"the problem is too large for limits when playing {plays}s"
+    return None
