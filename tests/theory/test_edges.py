@@ -85,10 +85,15 @@ def test_a_tie_at_the_border_is_no_exchange(u):
 
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Gaussian(sd=0.5)])
 def test_an_optimum_that_pays_1_cannot_be_passed(law):
-    problem = mb.Bipartite([1.0, 0.5], [1.0, 0.5], rewards=law)
-    bound = next(b for b in mb.bounds(problem, horizon=100) if b.name == "model-pair-regret")
-    assert not bound.met
-    assert next(b for b in mb.bounds(mb.Bipartite([1.0, 0.5], [0.9, 0.5]), horizon=100)).met
+    # What it pays holds both of its items at 1, the most there is: nothing is left to tell.
+    for problem in (
+        mb.Bipartite([1.0, 0.5], [1.0, 0.5], rewards=law),
+        mb.Monopartite([1.0, 1.0, 0.5], rewards=law),
+    ):
+        assert mb.theory.graves_lai(problem, "pair").value == 0
+    assert mb.theory.graves_lai(mb.Bipartite([1.0, 0.5], [0.9, 0.5], rewards=law), "pair").value > 0
+    # In a matching only that pair is safe.
+    assert mb.theory.graves_lai(mb.Monopartite([1.0, 1.0, 0.5, 0.5, 0.2, 0.2], rewards=law), "matching").value > 0
 
 
 def test_a_program_that_is_not_solved_bounds_by_nothing_and_says_so(monkeypatch):

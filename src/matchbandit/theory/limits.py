@@ -92,6 +92,18 @@ def computable(problem: Problem, plays: Selection) -> bool:
     return count_matchings(problem.graph) <= MOST_MATCHINGS
 
 
+def has_many_answers(problem: Problem, seeks: Selection) -> bool:
+    """Are several answers worth the optimum: by equal items, or as strength 0 pays nothing with whomever it meets?"""
+    if problem.tie(seeks) is not None:
+        return True
+    if not isinstance(problem, Bipartite):
+        return False
+    if seeks == "pair":
+        return problem.graph.n_pairs > 1 and float(problem.means.max()) == 0
+    fewer, more = sorted((problem.u, problem.v), key=len)
+    return len(fewer) < len(more) and float(fewer.min()) == 0
+
+
 def _arms(problem: Problem, plays: Selection) -> Floats:
     """The rounds that can be played, a row each, with 1 for the pairs of the round."""
     if plays not in ("pair", "matching"):
@@ -140,16 +152,15 @@ def level_items(problem: Problem, seeks: Selection) -> Iterator[tuple[int, int]]
 
 
 def _limit(problem: Problem, arms: Floats, costs: Floats, seeks: Selection, fixed: list[tuple[int, ...]]) -> Limit:
-    tie = problem.tie(seeks)
-    if tie is not None:
-        side, i, j, strength = tie
-        raise MatchbanditError(
-            f"{side} {i} and {j} are equal ({strength:g}), so that there is more than one answer, and no limit."
-        )
+    if has_many_answers(problem, seeks):
+        raise MatchbanditError(f"there is more than one best {seeks}, and no limit. Tell equal items apart first.")
     if seeks == "matching" and not isinstance(problem, Bipartite) and problem.graph.shape[0] % 2:
         raise MatchbanditError(f"a matching of all needs an even number of players; got {problem.graph.shape[0]}.")
     instance = _Instance(problem)
-    descents = [_Descent(instance, a, b, fixed) for a, b in level_items(problem, seeks)]
+    held = {
+        item for pair in fixed if instance.logs[list(pair)].min() >= _HIGHEST for item in pair
+    }  # at 1: none can pass
+    descents = [_Descent(instance, a, b, fixed) for a, b in level_items(problem, seeks) if a not in held]
     n_pairs = problem.graph.n_pairs
     if not descents:
         return Limit(0.0, 0.0, np.zeros(n_pairs))

@@ -39,6 +39,7 @@ def divergences(problem: Problem, alternatives: Sequence[Problem]) -> Floats:
     for row, other in zip(found, alternatives, strict=True):
         for edge in np.flatnonzero(other.means != problem.means):
             row[edge] = problem.rewards.kl(float(problem.means[edge]), float(other.means[edge]))
+    found = found[found.max(axis=1, initial=0.0) > 0]  # the very same rewards are no alternative
     return np.asarray(np.minimum(found, UNCOUNTABLE))
 
 

@@ -9,7 +9,7 @@ from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.theory.bound import Bound
-from matchbandit.theory.limits import computable
+from matchbandit.theory.limits import computable, has_many_answers
 from matchbandit.theory.lower import (
     matchings_certain,
     model_certain,
@@ -129,7 +129,7 @@ def _limited(problem: Problem, plays: Selection, seeks: Selection) -> bool:
 
 def why_no_limit(problem: Problem, plays: Selection, seeks: Selection) -> str | None:
     """Why the model's limit is left out for this goal, or None if it is not."""
-    if problem.tie(seeks) is not None:
+    if has_many_answers(problem, seeks):
         return f"there is more than one best {seeks}"
     if not computable(problem, plays):
         return f"the problem is too large for limits when playing {plays}s"
