@@ -4,9 +4,9 @@ A finite set of alternatives in one linear program gives at most the true value.
 Σ η kl that any alternative leaves, are feasible and cost at least the true value. Both come back: (below, above).
 
 The alternatives that matter lie on faces: two items as strong as each other, whose exchange changes the answer. Proof:
-take an alternative λ and go to the truth μ along λ^(1−t) μ^t, item by item. It stays in [0, 1], each mean moves straight
-towards its true value, so every kl falls, whatever the law; and on the way the true answer must come level with another,
-which takes such a tie (rearrangement inequality). Pairs that pay alike under λ and μ pay the same all the way.
+take an alternative λ and go to the truth μ along λ^(1−t) μ^t, item by item. It stays in [0, 1], each mean moves
+straight towards its true value, so every kl falls, whatever the law; and on the way the true answer must come level
+with another, which takes such a tie (rearrangement inequality). Pairs that pay alike under λ and μ pay so all the way.
 """
 
 from itertools import combinations, product
@@ -174,7 +174,7 @@ def _zoom(face, weights, looked):
 
 
 def least_evidence(faces, weights, *, seed=0):
-    """min over the faces of Σ weights × kl by differential evolution: a global search that knows nothing of the rest."""
+    """min over the faces of Σ weights × kl by differential evolution: a global search, knowing nothing of the rest."""
     least = np.inf
     for face in faces:
 
@@ -206,13 +206,14 @@ def _sandwich(faces, table_of_rounds, costs, *, tolerance=5e-4, most=60):
             raise RuntimeError(solved.message)
         below = max(below, solved.fun * (1 - 1e-9))
         weights = table_of_rounds.T @ solved.x
-        worst = [(value, at, face) for face, look in zip(faces, looks, strict=True) for value, at in _zoom(face, weights, look)]  # fmt: skip
+        worst = []
+        for face, look in zip(faces, looks, strict=True):
+            worst += [(value, at, face) for value, at in _zoom(face, weights, look)]
         least = min(value for value, _, _ in worst)
-        if least > 0 and solved.fun / least < above:
-            checked = min(least, least_evidence(faces, weights))
-            above = min(above, solved.fun / checked)
-        if above <= below * (1 + tolerance):
-            break
+        if least > 0 and solved.fun / least <= below * (1 + tolerance):
+            above = solved.fun / min(least, least_evidence(faces, weights))
+            if above <= below * (1 + tolerance):
+                break
         new = [face.divergences(at[None]) for value, at, face in worst if value < 1]
         known = np.vstack([known, *new]) if new else known
     return below, above
