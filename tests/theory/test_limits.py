@@ -205,7 +205,7 @@ def test_brute_force_knows_which_ties_matter():
 # Both ends, and the plays between them
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_value_is_at_most_a_thousandth_below_the_cost_of_plays_that_suffice(seed):
     rng = np.random.default_rng(seed)
     problem = (
@@ -226,7 +226,7 @@ def test_the_value_is_at_most_a_thousandth_below_the_cost_of_plays_that_suffice(
         assert lost == pytest.approx(found.above, rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_plays_tell_every_alternative_that_is_drawn(seed):
     # Thousands of instances on the faces where another answer comes level: near the truth, far from it, near the worst
     # that was seen.
@@ -286,7 +286,7 @@ def four(law):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_items_does_not_matter(seed):
     rng = np.random.default_rng(seed)
-    problem = rows_and_columns(rng) if seed % 2 else players(rng, 4 + seed)
+    problem = rows_and_columns(rng) if seed % 2 else players(rng, 4)
     if seed % 2:
         shuffled = mb.Bipartite(rng.permutation(problem.u), rng.permutation(problem.v), rewards=problem.rewards)
     else:
@@ -308,7 +308,7 @@ def test_rows_stronger_and_columns_weaker_by_the_same_factor_pay_the_same():
     assert everything(other) == pytest.approx(everything(problem), rel=WITHIN)
 
 
-@pytest.mark.parametrize("sd", [0.01, 0.3, 10.0])
+@pytest.mark.parametrize("sd", [0.01, 10.0])
 def test_gaussian_limits_grow_with_the_variance(sd):
     for make in (slots, four):
         one, other = (everything(make(mb.Gaussian(sd=s))) for s in (1.0, sd))

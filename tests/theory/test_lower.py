@@ -14,7 +14,7 @@ from reference.limits import divergence, incidence
 import matchbandit as mb
 from matchbandit.theory import characteristic_time
 from matchbandit.theory.lower import CERTAIN, matchings_certain, order_certain, players_certain, slots_certain
-from matchbandit.theory.programs import risk_divergence
+from matchbandit.theory.programs import divergences, least_plays, risk_divergence
 
 NOISE = mb.Gaussian(sd=1.0)
 laws = pytest.mark.parametrize("law", LAWS)
@@ -140,6 +140,29 @@ def test_coins_in_matchings_by_hand():
     assert value(problem, "matchings-certain") == pytest.approx(27.5823 * (log(20) - 1), rel=1e-4)
 
 
+def test_programs_of_order_and_of_matchings_by_hand():
+    # Six players, all but the best weak: 2 to 6 move by .05 .05 .05 .05 .09, each told by the best alone, and the best
+    # itself has no constraint: 4 · 2/.05² + 2/.09².
+    six = mb.Monopartite([1.0, 0.2, 0.15, 0.1, 0.05, 0.01], rewards=NOISE)
+    expected = 4 * 2 / 0.05**2 + 2 / 0.09**2
+    assert value(six, "order-certain-program") == pytest.approx(expected * risk_divergence(0.05))
+    # .9 .89 .87 .1: {(1, 4), (2, 3)} tells the moves of 2 and of 3 at once but nothing of their exchange, of which the
+    # two other matchings tell (u_1² + u_4²) Δ²/2 each. So 1/(.81 + .01) of those, which tell half of both moves, and
+    # 1/(.89² + .87²) of the first for the other half, in units of 2/Δ². Duals 1/1.549 and 1/.82 − 1/1.549 prove it.
+    four = mb.Monopartite([0.9, 0.89, 0.87, 0.1], rewards=NOISE)
+    expected = 2 / 0.02**2 * (1 / 0.82 + 1 / 1.549)
+    assert value(four, "matchings-certain-program") == pytest.approx(expected * risk_divergence(0.05))
+
+
+def test_the_program_of_order_moves_all_but_the_best():
+    # .9 .89 .87 .1: here the best player's own move, to .87, would raise the program, and the theorem leaves it out.
+    four, others = mb.Monopartite([0.9, 0.89, 0.87, 0.1]), ([0.9, 0.87, 0.87, 0.1], [0.9, 0.89, 0.89, 0.1])
+    moves = [mb.Monopartite(u) for u in (*others, [0.9, 0.89, 0.87, 0.89])]
+    found = value(four, "order-certain-program") / risk_divergence(0.05)
+    assert found == pytest.approx(least_plays(divergences(four, moves)))
+    assert found < 0.9 * least_plays(divergences(four, [*moves, mb.Monopartite([0.87, 0.89, 0.87, 0.1])]))
+
+
 @laws
 def test_the_exchange_is_told_best_beside_the_two_best_others(law):
     # The most that one of all matchings tells, found by looking at each: the bound is its inverse.
@@ -240,13 +263,13 @@ def above_the_model(problem, delta=0.05):
     return too_high
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(12))
 def test_no_bound_exceeds_the_limit_of_the_model(seed):
     assert above_the_model(drawn(seed, LAWS[seed // 2 % 4])) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(16, 200))
+@pytest.mark.parametrize("seed", range(12, 200))
 def test_no_bound_exceeds_the_limit_of_the_model_on_many(seed):
     assert above_the_model(drawn(seed, LAWS[seed // 2 % 4])) == []
 

@@ -249,6 +249,24 @@ def test_switching_the_best_is_told_by_the_best_pair_alone():
         assert found == pytest.approx(2 * 0.5**2 / (second * (best - third)) ** 2)
 
 
+def test_coins_tell_the_switch_by_the_better_of_two_pairs():
+    # Three players, one exchange: (1, 2) falls from .72 to .24, (2, 3) rises from .24 to .72, (1, 3) pays as before. A
+    # rise to .72 tells .24 log(1/3) + .76 log(.76/.28) = .4952, a fall to .24 .72 log 3 + .28 log(.28/.76) = .5114.
+    problem = mb.Monopartite([0.3, 0.9, 0.8])
+    assert least_plays(divergences(problem, switch_alternatives(problem))) == pytest.approx(1 / 0.51141, rel=1e-4)
+    # Coins that hardly fail the other way round, .9702 and .882: the rise of (2, 3) tells more.
+    problem = mb.Monopartite([0.9, 0.99, 0.98])
+    rise = 0.882 * log(0.882 / 0.9702) + 0.118 * log(0.118 / 0.0298)
+    assert least_plays(divergences(problem, switch_alternatives(problem))) == pytest.approx(1 / rise, rel=1e-6)
+
+
+def test_an_exchange_keeps_the_strengths():
+    six = players(np.random.default_rng(2), 6)
+    for other in switch_alternatives(six) + swap_alternative(six):
+        assert sorted(other.u) == sorted(six.u)
+        assert (other.u != six.u).sum() == 2
+
+
 # Matchings
 
 
