@@ -1,5 +1,6 @@
 """T* and Graves–Lai: closed forms, brute force on both sides, invariances, and plays that tell every alternative."""
 
+from contextlib import suppress
 from itertools import pairwise
 from math import sqrt
 
@@ -100,6 +101,23 @@ def test_the_regret_of_two_by_two_matchings_by_hand(law):
     rows = law.kl(p21, p11) + law.kl(p12, p22)
     columns = law.kl(p12, p11) + law.kl(p21, p22)
     assert constant(problem, "matching") == pytest.approx((p11 + p22 - p12 - p21) / min(rows, columns), rel=WITHIN)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-6])
+def test_the_regret_of_two_by_two_matchings_that_are_nearly_equal(gap):
+    # The other matching loses gap² and tells 2 (gap/2)²/(2 · ¼ · ¾) of rows or columns that come level: C → ¾, however
+    # small the loss.
+    problem = mb.Bipartite([0.5, 0.5 - gap], [0.5, 0.5 - gap])
+    assert constant(problem, "matching") == pytest.approx(0.75, rel=0.01)
+
+
+def test_a_limit_once_given_stays_as_it_is():
+    # Limits are remembered: what a caller does with the plays must not change what the next one gets.
+    problem = mb.Bipartite([0.9], [0.5, 0.3])
+    first = graves_lai(problem, "pair").plays.tolist()
+    with suppress(ValueError):  # read-only would do
+        graves_lai(problem, "pair").plays[:] = 0
+    assert graves_lai(problem, "pair").plays.tolist() == first
 
 
 def test_nothing_to_tell():
