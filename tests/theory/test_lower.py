@@ -4,7 +4,7 @@ T* leaves no alternative out, so every bound that is proved with some of the alt
 does not is false, and two printed ones are.
 """
 
-from math import inf, log, sqrt
+from math import log, sqrt
 
 import numpy as np
 import pytest
@@ -406,8 +406,8 @@ def test_equal_items_have_finite_bounds_or_none():
     # Equal best rows: each is an answer, and the others must still be told.
     assert value(mb.Bipartite([0.8, 0.8, 0.3], [0.7]), "pairs-certain") > 0
     assert value(mb.Bipartite([0.8], [0.7]), "pairs-certain-program") == 0
-    # Equal players at the only border of a matching can never be told.
-    assert value(mb.Monopartite([0.8, 0.5, 0.5, 0.3]), "matchings-certain-one-gap") == inf
+    # Equal players at the only border: both matchings are right, and there is nothing to exchange.
+    assert value(mb.Monopartite([0.8, 0.5, 0.5, 0.3]), "matchings-certain-one-gap") == 0
 
 
 def test_pairs_that_never_pay_are_no_harder_than_nothing():
