@@ -4,7 +4,14 @@ import pytest
 import matchbandit as mb
 from matchbandit.experiments import standing
 from matchbandit.experiments.claims import FAILS, HOLDS
-from matchbandit.experiments.standing import StandingRow, fitting, instances, standing_claims, standing_rows
+from matchbandit.experiments.standing import (
+    StandingRow,
+    fitting,
+    instances,
+    standing_claims,
+    standing_of,
+    standing_rows,
+)
 
 
 def test_there_are_five_instances_of_both_kinds():
@@ -94,3 +101,25 @@ def test_no_measured_value_breaks_a_bound_on_the_five_instances():
     made = list(standing_rows(20, 1, 2, lambda _: None))
     assert [claim.verdict for claim in standing_claims(made)] == [HOLDS, HOLDS]
     assert np.isfinite([row.lower for row in made]).all()
+
+
+def test_a_theorem_is_not_held_against_options_that_it_does_not_speak_of():
+    slots = mb.Bipartite([0.9, 0.3], [0.9, 0.5])
+    known = mb.bounds(slots, horizon=500)
+    usual, coarse = (mb.simulate(slots, mb.policy("pair-elim", growth=g), horizon=500) for g in (1.5, 16))
+    assert standing_of(usual, known).upper == next(b.value for b in known if b.name == "pair-elim-regret")
+    assert standing_of(coarse, known).upper is None
+    known = mb.bounds(slots, delta=0.1)
+    found = mb.identify(slots, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
+    assert standing_of(found, known).upper is None
+    assert standing_of(found, known).binding
+
+
+def test_what_was_known_before_the_start_is_not_bound():
+    players = mb.Monopartite([0.9, 0.8, 0.4, 0.3])
+    known, cold = mb.bounds(players, delta=0.1), mb.policy("clucb", delta=0.1)
+    warm = cold.warm_start(players.graph.pairs, [10**6] * 6, (10**6 * players.means).tolist())
+    assert standing_of(mb.identify(players, cold, seed=1), known).binding
+    row = standing_of(mb.identify(players, warm, seed=1), known)
+    assert row.mean < row.lower
+    assert not row.binding

@@ -9,7 +9,7 @@ import numpy as np
 
 from matchbandit.confidence import checked_delta
 from matchbandit.errors import MatchbanditError
-from matchbandit.experiments.standing import PROVED
+from matchbandit.experiments.standing import PROVED, is_promised
 from matchbandit.figures import bounds as pictures
 from matchbandit.figures import draw
 from matchbandit.figures.bounds import Line, Overlay
@@ -52,7 +52,7 @@ def draw_bounds(
     regret, found = [r for r in results if isinstance(r, Runs)], [r for r in results if isinstance(r, Found)]
     if (regret or horizon is not None) and (found or delta is not None):
         raise MatchbanditError("regret and rounds until an answer do not share a picture. Draw two.")
-    policies = [result.about["policy"] for result in results if _promised(result)] if results else None
+    policies = [result.about["policy"] for result in results if is_promised(result)] if results else None
     if found or delta is not None:
         risks = [_risk(result) for result in found] + ([] if delta is None else [delta])
         goals = {(r.about["selection"], r.about["answers"]) for r in found} or {_usual(problem)}
@@ -82,12 +82,6 @@ def _refuse_misfit(result: Runs | Found, problem: Problem) -> None:
         raise MatchbanditError(f"the results of {name} are those of another problem.")
     if isinstance(result, Found) and not result.identified.all():
         raise MatchbanditError(f"some runs of {name} ended without an answer. Give identify more max_rounds.")
-
-
-def _promised(result: Runs | Found) -> bool:
-    """Is its theorem about these options? Growth 4 is the paper's; for regret a smaller one only helps."""
-    growth = result.about["options"].get("growth", 4)
-    return bool(growth == 4 or (isinstance(result, Runs) and growth < 4))
 
 
 def lines_of(

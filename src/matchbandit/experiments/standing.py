@@ -137,12 +137,21 @@ def _row(
 
 
 def standing_of(result: Runs | Found, known: list[Bound]) -> StandingRow:
-    """Where kept results stand among these bounds of their problem."""
+    """Where kept results stand among these bounds of their problem; what was known before the start is not bound."""
     about = result.about
+    known = [b for b in known if b.kind == "lower" or is_promised(result)]
     if isinstance(result, Found):
         measured = result.rounds.astype(float).tolist() if result.identified.all() else []
-        return _row("", "rounds", about["policy"], about["selection"], about["answers"], measured, known)
-    return _row("", "regret", about["policy"], about["selection"], about["selection"], result.final.tolist(), known)
+        row = _row("", "rounds", about["policy"], about["selection"], about["answers"], measured, known)
+    else:
+        row = _row("", "regret", about["policy"], about["selection"], about["selection"], result.final.tolist(), known)
+    return row._replace(binding=row.binding and "warm_start" not in about)
+
+
+def is_promised(result: Runs | Found) -> bool:
+    """Is its theorem about these options? Growth 4 is the paper's; for regret a smaller one only helps."""
+    growth = result.about["options"].get("growth", 4)
+    return bool(growth == 4 or (isinstance(result, Runs) and growth < 4))
 
 
 def standing_claims(rows: list[StandingRow]) -> list[Claim]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from matchbandit.graphs import Selection
 
 Constants = Literal["explicit", "universal constant set to 1", "asymptotic"]
+Of = Literal["regret", "regret until the first split", "rounds"]
 
 
 def plain(value: Any) -> Any:
@@ -33,7 +34,7 @@ class Bound:
     name: str
     value: float
     kind: Literal["upper", "lower"]
-    of: Literal["regret", "regret until the first split", "rounds"]
+    of: Of
     plays: Selection
     """What a round plays."""
     seeks: Selection
@@ -63,3 +64,33 @@ class Bound:
     def describe(self) -> dict[str, Any]:
         """The bound as plain data; an infinite value is None."""
         return {**plain(asdict(self)), "met": self.met}
+
+
+def upper_bound(
+    name: str,
+    of: Of,
+    parts: dict[str, float],
+    *,
+    about: str,
+    source: str,
+    assumptions: tuple[Assumption, ...],
+    note: str,
+    plays: Selection = "pair",
+    seeks: Selection = "pair",
+    constants: Constants = "explicit",
+) -> Bound:
+    """An upper bound that is the sum of its parts."""
+    return Bound(
+        name=name,
+        value=float(sum(parts.values())),
+        kind="upper",
+        of=of,
+        plays=plays,
+        seeks=seeks,
+        about=about,
+        source=source,
+        constants=constants,
+        assumptions=assumptions,
+        note=note,
+        parts={key: float(part) for key, part in parts.items()},
+    )

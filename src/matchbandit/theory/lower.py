@@ -5,6 +5,7 @@ the latter, as here. They bind policies with a proof; a policy without one may b
 somewhere else.
 """
 
+from functools import partial
 from itertools import pairwise
 from math import log
 
@@ -147,43 +148,39 @@ def matchings_certain(problem: Monopartite, delta: float) -> list[Bound]:
     to = u[across(len(u))]
     gaps = np.abs(to - u)
     apart = gaps > 0
-    most = float(u[0])
     if isinstance(law, Gaussian):
         told = 2 * law.sigma**2 / gaps[apart] ** 2, u**2
     else:
-        told = to[apart] * (1 - to[apart] * most) / gaps[apart] ** 2, law.coins[0] * u
+        told = to[apart] * (1 - to[apart] * u[0]) / gaps[apart] ** 2, law.coins[0] * u
     moved = float(told[0].sum() / told[1].sum()) if apart.any() else 0.0
     alternatives = order_alternatives(problem, first=1) + swap_alternative(problem)
-    program = least_matchings(problem.graph, divergences(problem, alternatives)) if alternatives else 0.0
+    program = least_matchings(problem.graph, divergences(problem, alternatives))
     grows, room = _grows(problem), _room(u)
     d = risk_divergence(delta)
-    whom = {"plays": "matching", "seeks": "matching"}
+    lower = partial(_lower, plays="matching", seeks="matching")
     return [
-        _lower(
+        lower(
             "matchings-certain",
             moved * max(0.0, log(1 / delta) - 1),
             "Theorem 4.2, first bound" + ("" if isinstance(law, Gaussian) else ", for coins"),
             assumptions=(room,),
             note="twice the print: the Gaussian divergence has a 1/2." if isinstance(law, Gaussian) else "",
-            **whom,
         ),
-        _lower(
+        lower(
             "matchings-certain-one-gap",
             _exchanged(u, law) * d,
             "Theorem 4.2, second bound",
             assumptions=(grows, _one(problem, "matching")),
             note="four times the print: the divergence has a 1/2, and LP_m counts matchings twice.",
-            **whom,
         ),
-        _lower("matchings-certain-program", program * d, "LP_m, Appendix H", assumptions=(room,), **whom),
+        lower("matchings-certain-program", program * d, "LP_m, Appendix H", assumptions=(room,)),
     ]
 
 
 def model_certain(problem: Problem, delta: float, *, plays: Selection, seeks: Selection) -> Bound:
     """T* d(δ, 1 − δ) with the characteristic time of the product model: no alternative is left out."""
-    answer = "pair" if seeks == "pair" else "matching"
     return _lower(
-        f"model-{plays}-{answer}-certain",
+        f"model-{plays}-{seeks}-certain",
         characteristic_time(problem, plays=plays, seeks=seeks).value * risk_divergence(delta),
         "T* of the product model (Garivier & Kaufmann 2016, Theorem 1)",
         assumptions=(_one(problem, seeks),),
@@ -220,8 +217,8 @@ def _lower(
     source: str,
     *,
     assumptions: tuple[Assumption, ...] = (),
-    plays: str = "pair",
-    seeks: str = "pair",
+    plays: Selection = "pair",
+    seeks: Selection = "pair",
     note: str = "",
 ) -> Bound:
     return Bound(
@@ -229,8 +226,8 @@ def _lower(
         value=float(value),
         kind="lower",
         of="rounds",
-        plays=plays,  # type: ignore[arg-type]
-        seeks=seeks,  # type: ignore[arg-type]
+        plays=plays,
+        seeks=seeks,
         about=CERTAIN,
         source=source,
         constants="explicit",

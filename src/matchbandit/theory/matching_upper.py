@@ -1,10 +1,11 @@
 """Upper bounds for matchings of players: the Adaptive-Matching family and Matching-Id."""
 
+from functools import partial
 from math import inf, log, log2, pi
 
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
-from matchbandit.theory.bound import Assumption, Bound
+from matchbandit.theory.bound import Assumption, Bound, upper_bound
 from matchbandit.theory.counting import seen_gap
 from matchbandit.theory.quantities import (
     alpha,
@@ -17,6 +18,8 @@ from matchbandit.theory.quantities import (
     top_mean,
     weighted_gaps,
 )
+
+_upper = partial(upper_bound, plays="matching", seeks="matching")
 
 
 def simple_adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
@@ -36,23 +39,18 @@ def simple_adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
         "roundings": float(n**2),
         "failing intervals": 4.0 * n**2,
     }
-    return Bound(
-        name="simple-adaptive-matching-regret",
-        value=sum(parts.values()),
-        kind="upper",
-        of="regret",
-        plays="matching",
-        seeks="matching",
+    return _upper(
+        "simple-adaptive-matching-regret",
+        "regret",
+        parts,
         about="simple-adaptive-matching",
         source="Theorem 4.3, proof in Appendix E",
-        constants="explicit",
         assumptions=(
             Assumption("partners are equal: u_(2i−1) = u_(2i) (Assumption 1)", bool((u[::2] == u[1::2]).all())),
             _unique(problem),
         ),
         note="plus 4N² for failing intervals, lost in the last line. The union bound passes over the fact that the "
         "opponents pooled after a split were chosen by the same samples.",
-        parts=parts,
     )
 
 
@@ -70,19 +68,15 @@ def adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
         "c N (log N + 2)/Δ_min log T": _rate(_spread(problem) * n * (log(n) + 2), smallest_loss(u), horizon),
         "dropped samples, whole periods, failing intervals": 34.0 * n**6,
     }
-    return Bound(
-        name="adaptive-matching-regret",
-        value=sum(parts.values()),
-        kind="upper",
-        of="regret",
-        plays="matching",
-        seeks="matching",
+    return _upper(
+        "adaptive-matching-regret",
+        "regret",
+        parts,
         about="adaptive-matching",
         source="Theorem 4.4, proof in Appendix F",
         constants="universal constant set to 1",
         assumptions=(_unique(problem),),
         note="the proof gives no number for c: its inequality gapupperbound drops a factor.",
-        parts=parts,
     )
 
 
@@ -101,22 +95,17 @@ def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
     ):
         parts = {
             "64 log T U": _rate(64 * _spread(problem), 1 / bound if bound > 0 else inf, horizon),
-            "a tournament": float(tournament),
+            "a tournament": tournament,
         }
         found.append(
-            Bound(
-                name=name,
-                value=sum(parts.values()),
-                kind="upper",
-                of="regret until the first split",
-                plays="matching",
-                seeks="matching",
+            _upper(
+                name,
+                "regret until the first split",
+                parts,
                 about=about,
                 source="Lemma 4.5, equ:RD and equ:RI in Appendix G",
-                constants="explicit",
                 assumptions=(Assumption("some of the others differ", bound < inf),),
                 note="while no interval fails; U_I has 2N − 1 where its definition prints 2N − 2.",
-                parts=parts,
             )
         )
     return found
@@ -140,31 +129,33 @@ def matching_id_certain(problem: Monopartite, delta: float) -> list[Bound]:
     gaps = weighted_gaps(u)
     s, _ = hardest_borders(u)
     share = alpha(u)
-    first = [
-        _matching_id(float(gap), len(u), delta, sigma, constant=192 if k == 0 and len(gaps) > 1 else 72)
-        for k, gap in enumerate(gaps)
-    ]
-    second = (1 - share) * top_mean(u) * float(border_gaps(u)[s - 1]) if s is not None else inf
+    largest = max(
+        (
+            _matching_id(float(gap), len(u), delta, sigma, constant=192 if k == 0 and len(gaps) > 1 else 72)
+            for k, gap in enumerate(gaps)
+        ),
+        default=0.0,
+    )
+    last = (1 - share) * top_mean(u) * float(border_gaps(u)[s - 1]) if s is not None else inf
     unique = _unique(problem)
-    whom = {"kind": "upper", "of": "rounds", "plays": "matching", "seeks": "matching", "about": "matching-id"}
     return [
-        Bound(
-            name="matching-id-certain",
-            value=max(first, default=9 / 4),
+        _upper(
+            "matching-id-certain",
+            "rounds",
+            {"the border that takes longest": largest, "rounding up": 9 / 4},
+            about="matching-id",
             source="Theorem 4.1, first bound; eqn:kl and eqn:util in Appendix H",
-            constants="explicit",
             assumptions=(unique,),
             note="with probability ≥ 1 − δ; 192 for 72 at border 1 of three pairs or more.",
-            **whom,  # type: ignore[arg-type]
         ),
-        Bound(
-            name="matching-id-certain-one-gap",
-            value=_matching_id(second, len(u), delta, sigma, constant=72),
+        _upper(
+            "matching-id-certain-one-gap",
+            "rounds",
+            {"border s": _matching_id(last, len(u), delta, sigma, constant=72), "rounding up": 9 / 4},
+            about="matching-id",
             source="Theorem 4.1, second bound; Theorem H.1",
-            constants="explicit",
             assumptions=(unique, Assumption("one gap is much smaller than the others: α < 1", share < 1)),
             note="with probability ≥ 1 − δ; α and the mean of the best in the appendix's version.",
-            **whom,  # type: ignore[arg-type]
         ),
     ]
 
@@ -198,7 +189,7 @@ def _matching_id(gap: float, n_players: int, delta: float, sigma: float, *, cons
     if seen <= 0:
         return inf
     f = 2 * log(2 - log2(seen)) + log(n_players * pi**2 / 3)
-    return constant / seen**2 * (log(1 / delta) + f) + 9 / 4
+    return constant / seen**2 * (log(1 / delta) + f)
 
 
 def _spread(problem: Problem) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from matchbandit.problems import Bipartite, Monopartite
 from matchbandit.rewards import Floats
-from matchbandit.theory.bound import Assumption, Bound
+from matchbandit.theory.bound import Assumption, Bound, upper_bound
 from matchbandit.theory.counting import certain_after, log_log2, ranked_after, seen_gap
 from matchbandit.theory.quantities import falling
 
@@ -43,8 +43,7 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
         for j in columns:
             gap = seen_gap(against_rows * (v[0] - v[j]), sigma)
             loss = (u[0] - u[i]) + (v[0] - v[j])
-            doubly += 1024 * loss / gap**2 * (log(n_i) + log(n + m)) if n_i < inf else inf
-            doubly += 4 * log2(4 * log(n_i) + 1) + 4 * log2(4 * log2(n + m)) + 4 if n_i < inf else inf
+            doubly += _while_both_last(1024 * loss / gap**2, n_i, n + m)
     parts = {
         "eqn:rowprobafail": 2.0 * n * (m + 1),
         "eqn:columnprobafail": 2 * (n + 1) * m * (log_log2(horizon) + 2),
@@ -56,7 +55,7 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
         ),
         "eqn:doublysuboptimal": doubly,
     }
-    return _upper(
+    return upper_bound(
         "pair-elim-regret",
         "regret",
         parts,
@@ -99,7 +98,7 @@ def pair_elim_certain(problem: Bipartite, delta: float) -> Bound:
         "eqn:phase2": sum(columns),
         "eqn:phase21": max(columns, default=0.0),
     }
-    return _upper(
+    return upper_bound(
         "pair-elim-certain",
         "rounds",
         parts,
@@ -136,8 +135,7 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
                 continue
             n_ij = 2 * ranked_after(seen_gap(weakest * float(u[1] - max(u[i], u[j])), sigma), log_t) + 1
             loss = u[0] * u[1] - u[i] * u[j]
-            doubly += 512 * loss / seen_gap(losses[j], sigma) ** 2 * (log(n_ij) + log(averages)) if n_ij < inf else inf
-            doubly += 4 * log2(4 * log(n_ij) + 1) + 4 * log2(4 * log2(averages)) + 4 if n_ij < inf else inf
+            doubly += _while_both_last(512 * loss / seen_gap(losses[j], sigma) ** 2, n_ij, averages)
     parts = {
         "eqn:rowprobafailMono": 2.0 * averages,
         "eqn:columnprobafailMono": 2 * averages * (log_log2(horizon) + 2),
@@ -149,7 +147,7 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
         ),
         "eqn:doublysuboptMono": doubly,
     }
-    return _upper(
+    return upper_bound(
         "pair-elim-mono-regret",
         "regret",
         parts,
@@ -171,7 +169,7 @@ def pair_elim_mono_certain(problem: Monopartite, delta: float) -> Bound:
     log terms as in Theorem 3.2.
     """
     parts = _mono_parts(problem, delta)
-    return _upper(
+    return upper_bound(
         "pair-elim-mono-certain",
         "rounds",
         parts,
@@ -205,7 +203,7 @@ def pair_select_certain(problem: Monopartite, delta: float) -> Bound:
             second += certain_after(seen_gap(against * nearest, sigma), delta / 2, len(u))
     parts = {**_mono_parts(problem, delta / 2), "τ_m": second}
     unique = Assumption("no two equal players of different pairs", problem.tie("matching") is None)
-    return _upper(
+    return upper_bound(
         "pair-select-certain",
         "rounds",
         parts,
@@ -237,6 +235,14 @@ def _mono_parts(problem: Monopartite, delta: float) -> dict[str, float]:
     }
 
 
+def _while_both_last(weight: float, steps: float, sweep: int) -> float:
+    """What a pair loses of which both items are sub-optimal, in the windows of so many steps of up to `sweep` plays."""
+    if steps == inf:
+        return inf
+    windows = 4 * log2(4 * log(steps) + 1) + 4 * log2(4 * log2(sweep)) + 4
+    return weight * (log(steps) + log(sweep)) + windows
+
+
 def _in_windows(gap: float, samples: float) -> float:
     """Steps until a column this far below is eliminated, in all windows that so many samples fill."""
     return 4 * ranked_after(gap, log(samples)) + log_log2(samples) + 2
@@ -260,30 +266,3 @@ def _players(problem: Monopartite) -> tuple[Assumption, ...]:
 def _drawn(side: str, strengths: Floats, *, coins: bool) -> Assumption:
     """Opponents of strength 0 say nothing; of coins they pay nothing and are the first to go."""
     return Assumption(f"{side} of strength 0 only where rewards are coins", coins or bool(strengths.min() > 0))
-
-
-def _upper(
-    name: str,
-    of: str,
-    parts: dict[str, float],
-    *,
-    about: str,
-    source: str,
-    assumptions: tuple[Assumption, ...],
-    note: str,
-    seeks: str = "pair",
-) -> Bound:
-    return Bound(
-        name=name,
-        value=float(sum(parts.values())),
-        kind="upper",
-        of=of,  # type: ignore[arg-type]
-        plays="pair",
-        seeks=seeks,  # type: ignore[arg-type]
-        about=about,
-        source=source,
-        constants="explicit",
-        assumptions=assumptions,
-        note=note,
-        parts={key: float(part) for key, part in parts.items()},
-    )
