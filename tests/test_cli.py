@@ -601,3 +601,12 @@ def test_bounds_says_which_limits_are_left_out_and_why(run):
     _, out, _ = run("bounds", "--u", ",".join(f"{0.9 - k / 20:.2f}" for k in range(12)), "--horizon", "1e4")
     assert "left out: the problem is too large for limits when playing matchings." in out
     assert "playing pairs." not in out
+
+
+def test_ctrl_c_while_bounds_are_computed_says_so(run, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("matchbandit.theory.bounds", interrupted)
+    code, out, err = run(*BOUNDS, "--delta", "0.05")
+    assert (code, out, err) == (130, "", "stopped.\n")

@@ -60,9 +60,13 @@ def bounds(
     for result in results:
         if result.about["problem"] != problem.describe():
             raise MatchbanditError(f"the results of {result.about['policy']} are those of another problem.")
-    found = all_bounds(problem, horizon=rounds, delta=risk)
-    rows = [standing_of(result, _known(problem, result)) for result in results]
-    picture = None if figure is None else draw_bounds(problem, results, path=figure, horizon=rounds, delta=risk)
+    try:
+        found = all_bounds(problem, horizon=rounds, delta=risk)
+        rows = [standing_of(result, _known(problem, result)) for result in results]
+        picture = None if figure is None else draw_bounds(problem, results, path=figure, horizon=rounds, delta=risk)
+    except KeyboardInterrupt:
+        typer.echo("stopped.", err=True)
+        raise typer.Exit(130) from None
     if as_json:
         data: dict[str, Any] = {
             "problem": problem.describe(),
