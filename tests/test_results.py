@@ -299,7 +299,7 @@ def test_a_file_of_version_0_1_has_no_ends_and_no_splits(runs, tmp_path):
 def test_an_identification_is_kept_and_read_back(tmp_path):
     found = mb.identify(mb.Monopartite([0.9, 0.8, 0.4, 0.3]), mb.policy("matching-id", delta=0.2), runs=3, seed=2)
     found.save(tmp_path / "found.parquet")
-    again = mb.load_found(tmp_path / "found.parquet")
+    again = mb.load_identification(tmp_path / "found.parquet")
     assert again.about == found.about
     assert again.about["answers"] == "matching"
     for part in ("rounds", "pairs", "identified", "correct", "answers"):
@@ -314,11 +314,13 @@ def test_runs_and_identifications_are_not_taken_for_each_other(tmp_path):
     mb.simulate(slots, "uts", horizon=10).save(tmp_path / "runs.parquet")
     mb.identify(slots, mb.policy("pair-elim", delta=0.2)).save(tmp_path / "found.parquet")
     with pytest.raises(mb.MatchbanditError, match=r"holds simulated runs, not an identification\. Use load_runs"):
-        mb.load_found(tmp_path / "runs.parquet")
-    with pytest.raises(mb.MatchbanditError, match=r"holds an identification, not simulated runs\. Use load_found"):
+        mb.load_identification(tmp_path / "runs.parquet")
+    with pytest.raises(
+        mb.MatchbanditError, match=r"holds an identification, not simulated runs\. Use load_identification"
+    ):
         mb.load_runs(tmp_path / "found.parquet")
     with pytest.raises(mb.MatchbanditError, match="there is no file"):
-        mb.load_found(tmp_path / "none.parquet")
+        mb.load_identification(tmp_path / "none.parquet")
     (tmp_path / "x.parquet").write_text("x")
-    with pytest.raises(mb.MatchbanditError, match=r"was not written by Found\.save"):
-        mb.load_found(tmp_path / "x.parquet")
+    with pytest.raises(mb.MatchbanditError, match=r"was not written by Identification\.save"):
+        mb.load_identification(tmp_path / "x.parquet")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.rewards import Bernoulli, Binomial, Gaussian, bernoulli_kl, draw_reward, law_from
+from matchbandit.rewards import Bernoulli, Binomial, Gaussian, bernoulli_kl, draw_reward, rewards_from
 
 LAWS = [Bernoulli(), Binomial(1), Binomial(4), Binomial(1000), Gaussian(0.5), Gaussian(3)]
 every_law = pytest.mark.parametrize("law", LAWS, ids=str)
@@ -235,7 +235,7 @@ def test_a_bad_standard_deviation_is_refused_with_its_value(sd):
 
 @every_law
 def test_a_law_survives_a_trip_through_json(law):
-    again = law_from(json.loads(json.dumps(law.describe())))
+    again = rewards_from(json.loads(json.dumps(law.describe())))
     assert again == law
     assert type(again) is type(law)
 
@@ -265,7 +265,7 @@ def test_laws_differ_by_their_parameters():
 def test_a_bad_description_of_a_law_is_refused(description, words):
     before = dict(description)
     with pytest.raises(MatchbanditError) as refusal:
-        law_from(description)
+        rewards_from(description)
     assert str(refusal.value).startswith(words)
     assert description == before
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matchbandit.graphs import bipartite, monopartite
     from matchbandit.policies import CATALOGUE, PlannedPolicy, Policy, RoundPolicy, check_policy, policy, restore
     from matchbandit.problems import Bipartite, Monopartite, family
-    from matchbandit.results import Found, Runs, load_found, load_runs
+    from matchbandit.results import Found, Identification, Runs, load_found, load_identification, load_runs
     from matchbandit.rewards import Bernoulli, Binomial, Gaussian
     from matchbandit.simulation import identify, simulate
     from matchbandit.theory import bounds, quantities
@@ -24,6 +24,7 @@ _DOORS = {
     "Binomial": "rewards",
     "Bipartite": "problems",
     "Found": "results",
+    "Identification": "results",
     "Gaussian": "rewards",
     "MatchbanditError": "errors",
     "Monopartite": "problems",
@@ -38,6 +39,7 @@ _DOORS = {
     "family": "problems",
     "identify": "simulation",
     "load_found": "results",
+    "load_identification": "results",
     "load_runs": "results",
     "monopartite": "graphs",
     "policy": "policies",
@@ -54,6 +56,7 @@ __all__ = [
     "Bipartite",
     "Found",
     "Gaussian",
+    "Identification",
     "MatchbanditError",
     "Monopartite",
     "PlannedPolicy",
@@ -67,6 +70,7 @@ __all__ = [
     "family",
     "identify",
     "load_found",
+    "load_identification",
     "load_runs",
     "monopartite",
     "policy",

@@ -11,7 +11,7 @@ from matchbandit.errors import MatchbanditError, real_number
 
 NEVER = 2**62
 """A count that no average reaches."""
-SMALLEST_RISK = 1e-300
+SMALLEST_DELTA = 1e-300
 """The least δ whose inverse floats still hold, with some room."""
 
 
@@ -88,8 +88,8 @@ def checked_delta(delta: float) -> float:
     """The allowed probability of a wrong answer, checked."""
     if not 0 < real_number("delta", delta) < 1:
         raise MatchbanditError(f"delta must lie between 0 and 1; got {delta!r}. It is the risk of a wrong answer.")
-    if delta < SMALLEST_RISK:
-        raise MatchbanditError(f"delta must be at least {SMALLEST_RISK:g}, or floats cannot tell; got {delta!r}.")
+    if delta < SMALLEST_DELTA:
+        raise MatchbanditError(f"delta must be at least {SMALLEST_DELTA:g}, or floats cannot tell; got {delta!r}.")
     return float(delta)
 
 

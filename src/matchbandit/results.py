@@ -116,24 +116,26 @@ def load_runs(path: str | os.PathLike[str]) -> Runs:
     """Read what `Runs.save` has written."""
     read = _read(path, "Runs.save")
     if not isinstance(read, Runs):
-        raise MatchbanditError(f"{os.fspath(path)!r} holds an identification, not simulated runs. Use load_found.")
+        raise MatchbanditError(
+            f"{os.fspath(path)!r} holds an identification, not simulated runs. Use load_identification."
+        )
     return read
 
 
-def load_found(path: str | os.PathLike[str]) -> "Found":
-    """Read what `Found.save` has written."""
-    read = _read(path, "Found.save")
-    if not isinstance(read, Found):
+def load_identification(path: str | os.PathLike[str]) -> "Identification":
+    """Read what `Identification.save` has written."""
+    read = _read(path, "Identification.save")
+    if not isinstance(read, Identification):
         raise MatchbanditError(f"{os.fspath(path)!r} holds simulated runs, not an identification. Use load_runs.")
     return read
 
 
-def load(path: str | os.PathLike[str]) -> "Runs | Found":
-    """Read what `Runs.save` or `Found.save` has written."""
-    return _read(path, "Runs.save or Found.save")
+def load(path: str | os.PathLike[str]) -> "Runs | Identification":
+    """Read what `Runs.save` or `Identification.save` has written."""
+    return _read(path, "Runs.save or Identification.save")
 
 
-def _read(path: str | os.PathLike[str], writer: str) -> "Runs | Found":
+def _read(path: str | os.PathLike[str], writer: str) -> "Runs | Identification":
     try:
         table = pq.read_table(path)
         kept = json.loads(table.schema.metadata[_KEY])
@@ -156,8 +158,8 @@ def _runs_in(table: pa.Table, kept: dict[str, Any]) -> Runs:
     )
 
 
-def _found_in(table: pa.Table, kept: dict[str, Any]) -> "Found":
-    return Found(
+def _found_in(table: pa.Table, kept: dict[str, Any]) -> "Identification":
+    return Identification(
         about=kept["about"],
         rounds=np.array(table["rounds"].to_pylist(), dtype=np.int64),
         pairs=np.array(table["pairs"].to_pylist(), dtype=np.int64),
@@ -176,7 +178,7 @@ def _of_clusters(table: pa.Table) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Identification:
     """What came of an identification: how long each run took, what it answered, whether that was right."""
 
     about: dict[str, Any]
@@ -205,7 +207,7 @@ class Found:
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one Parquet file, a row for each run, as `Runs.save` does; `load_found` reads it back."""
+        """Write one Parquet file, a row for each run, as `Runs.save` does; `load_identification` reads it back."""
         columns = {
             "rounds": pa.array(self.rounds),
             "pairs": pa.array(self.pairs),
@@ -235,3 +237,8 @@ def rows_of(runs: Runs, study: str, x: float) -> list[Row]:
         for run, regrets in zip(runs.run_numbers, runs.regret.tolist(), strict=True)
         for at, regret in zip(runs.rounds.tolist(), regrets, strict=True)
     ]
+
+
+Found = Identification
+"""The name until version 0.3; it goes with the next one."""
+load_found = load_identification

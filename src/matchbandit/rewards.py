@@ -18,7 +18,7 @@ LARGEST_COUNT = 2**62
 
 
 @dataclass(frozen=True)
-class RewardLaw(ABC):
+class RewardDistribution(ABC):
     """Rewards around a mean W.
 
     A policy may know `low`, `high` (the range of a reward), `sigma` (sub-Gaussian) and `kl`.
@@ -56,12 +56,12 @@ class RewardLaw(ABC):
         return self.sums(means, np.ones(len(means), dtype=np.int64), rng)
 
     def describe(self) -> dict[str, Any]:
-        """The law as plain data; `law_from` reads it back."""
+        """The law as plain data; `rewards_from` reads it back."""
         return {"name": self.name, **asdict(self)}
 
 
 @dataclass(frozen=True)
-class Binomial(RewardLaw):
+class Binomial(RewardDistribution):
     """The share of successes in a fixed number of trials: Binomial(trials, W) / trials."""
 
     trials: int
@@ -91,7 +91,7 @@ class Binomial(RewardLaw):
 
 
 @dataclass(frozen=True)
-class Bernoulli(RewardLaw):
+class Bernoulli(RewardDistribution):
     """One with probability W, else zero."""
 
     name: ClassVar[str] = "bernoulli"
@@ -116,7 +116,7 @@ class Bernoulli(RewardLaw):
 
 
 @dataclass(frozen=True)
-class Gaussian(RewardLaw):
+class Gaussian(RewardDistribution):
     """Normal around W with standard deviation sd."""
 
     sd: float
@@ -153,7 +153,7 @@ class Gaussian(RewardLaw):
 
 @njit(cache=True)
 def draw_reward(coins: int, noise: float, mean: float, rng: np.random.Generator) -> float:
-    """One reward in compiled code: the same number that `RewardLaw.draw` takes from the same stream."""
+    """One reward in compiled code: the same number that `RewardDistribution.draw` takes from the same stream."""
     if coins > 0:
         return float(rng.binomial(coins, mean)) / coins
     return float(mean + noise * rng.standard_normal())
@@ -176,17 +176,17 @@ def bernoulli_kl(p: float, q: float) -> float:
     return (p * log(p / q) if p > 0 else 0.0) + ((1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
 
-def checked_law(rewards: RewardLaw | None) -> RewardLaw:
+def checked_rewards(rewards: RewardDistribution | None) -> RewardDistribution:
     """The law of the rewards, Bernoulli unless told otherwise."""
-    if rewards is not None and not isinstance(rewards, RewardLaw):
+    if rewards is not None and not isinstance(rewards, RewardDistribution):
         raise MatchbanditError(f"rewards must be a law such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}.")
     return rewards or Bernoulli()
 
 
-def law_from(description: dict[str, Any]) -> RewardLaw:
+def rewards_from(description: dict[str, Any]) -> RewardDistribution:
     """The law that `describe` described, or that a command line named.
 
-    >>> law_from({"name": "gaussian", "sd": 0.5})
+    >>> rewards_from({"name": "gaussian", "sd": 0.5})
     Gaussian(sd=0.5)
     """
     laws = {law.name: law for law in (Bernoulli, Gaussian, Binomial)}

@@ -5,7 +5,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.policies.packing import checksum
+from matchbandit.policies.serialization import checksum
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_what_is_not_a_state_is_refused(slots, broken):
 def test_a_damaged_state_is_refused_and_changes_nothing(slots):
     slots.tell(slots.ask(), [1])
     state = json.loads(json.dumps(slots.state()))
-    state["memory"]["rows"]["heirs"]["array"] = state["memory"]["columns"]["heirs"]["array"]
+    state["memory"]["rows"]["dominators"]["array"] = state["memory"]["columns"]["dominators"]["array"]
     fresh = mb.policy("pair-elim").build(mb.bipartite(3, 4), horizon=1000, seed=2)
     before = fresh.state()
     with pytest.raises(MatchbanditError, match="damaged"):

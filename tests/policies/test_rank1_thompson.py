@@ -20,7 +20,7 @@ from matchbandit.policies.rank1_thompson import (
     sits_out,
     strongest_first,
 )
-from matchbandit.simulation.job import Job
+from matchbandit.simulation.play import Job
 from matchbandit.solvers import sorted_across, sorted_pairing
 
 COIN = (1.0, 0.0)

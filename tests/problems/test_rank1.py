@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
 from matchbandit.problems import Bipartite, Monopartite, problem_from
-from matchbandit.rewards import Bernoulli, Binomial, Gaussian, law_from
+from matchbandit.rewards import Bernoulli, Binomial, Gaussian, rewards_from
 
 # A few round values besides the arbitrary ones, so that ties are common.
 strength = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(0, 1)
@@ -218,7 +218,7 @@ def test_a_problem_survives_a_trip_through_json(problem, law):
     strengths = [problem.u, problem.v] if isinstance(problem, Bipartite) else [problem.u]
     told = type(problem)(*strengths, rewards=law)
     said = json.loads(json.dumps(told.describe()))
-    assert law_from(said.pop("rewards")) == law
+    assert rewards_from(said.pop("rewards")) == law
     assert said.pop("kind") == told.graph.kind
     assert type(problem)(**said).means.tolist() == problem.means.tolist()
 

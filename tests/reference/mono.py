@@ -337,7 +337,7 @@ def _contenders(above: np.ndarray) -> list[int]:
     return [i for i in range(len(above)) if len(_beaters(above, i)) < 2]
 
 
-def _keeps(above: np.ndarray, i: int, partner: int) -> bool:
+def _may_meet(above: np.ndarray, i: int, partner: int) -> bool:
     """Whether item i's own beaters let it meet `partner`: none, or this one alone."""
     beaters = _beaters(above, i)
     return beaters == [] or beaters == [partner]
@@ -354,8 +354,8 @@ def _active_pairs(permanent: np.ndarray, temporary: np.ndarray) -> list[Pair]:
         for j in range(n):
             if i == j:
                 continue
-            in_graph = _keeps(permanent, i, j) and _keeps(permanent, j, i)
-            if in_graph and _keeps(temporary, j, i):
+            in_graph = _may_meet(permanent, i, j) and _may_meet(permanent, j, i)
+            if in_graph and _may_meet(temporary, j, i):
                 pairs.append((i, j))
     return pairs
 

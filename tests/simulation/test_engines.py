@@ -10,10 +10,10 @@ from reference.tape import Tape
 from scipy.stats import ks_2samp
 
 import matchbandit as mb
-from matchbandit.simulation.job import Job
-from matchbandit.simulation.jump import jump
+from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines.step import step
+from matchbandit.simulation.play import Job
 from matchbandit.simulation.score import Score
-from matchbandit.simulation.step import step
 
 SLOTS = mb.Bipartite([0.9, 0.3, 0.2], [0.4, 0.8, 0.1, 0.1])
 CONFIGURATIONS = [

@@ -10,10 +10,10 @@ from scipy.stats import ks_2samp
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono
-from matchbandit.results import Found
-from matchbandit.simulation.jump import jump
+from matchbandit.results import Identification
+from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines.step import step
 from matchbandit.simulation.score import Score
-from matchbandit.simulation.step import step
 
 SLOTS = mb.Bipartite([0.9, 0.2, 0.1], [0.1, 0.8])
 PLAYERS = mb.Monopartite([0.2, 0.95, 0.1, 0.9])
@@ -231,7 +231,7 @@ def test_progress_counts_the_runs():
 
 
 def test_by_hand_the_summary_counts_identified_right_and_wrong():
-    found = Found(
+    found = Identification(
         about={},
         rounds=np.array([10, 20, 30, 40]),
         pairs=np.array([10, 20, 30, 40]),

@@ -6,8 +6,8 @@ from numba import njit
 
 import matchbandit as mb
 from matchbandit.policies.pair.uts import Uts
-from matchbandit.policies.rounds import compiled_loop
-from matchbandit.simulation.job import Job
+from matchbandit.policies.round_policy import compiled_loop
+from matchbandit.simulation.play import Job
 
 
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Binomial(3)])
@@ -79,7 +79,7 @@ def test_policies_that_share_functions_or_files_do_not_share_a_loop(kind):
 
 
 def test_the_name_of_a_loop_changes_with_the_source_of_its_functions(tmp_path):
-    from matchbandit.policies.rounds import _fingerprint
+    from matchbandit.policies.round_policy import _fingerprint
 
     (tmp_path / "a.py").write_text("x = 1")
     before = _fingerprint({str(tmp_path / "a.py")})

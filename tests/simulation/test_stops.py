@@ -8,9 +8,9 @@ from reference.tape import Tape
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.simulation.jump import jump
+from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines.step import step
 from matchbandit.simulation.score import Score
-from matchbandit.simulation.step import step
 from matchbandit.simulation.stops import done, first_split, stopping
 
 SIX = mb.Monopartite([1.0, 1.0, 0.5, 0.5, 0.0, 0.0])

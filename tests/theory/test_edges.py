@@ -7,7 +7,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.simulation.jump import jump
+from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.score import Score
 from matchbandit.theory.averages import trivial_chain_bound
 from matchbandit.theory.matching_upper import matching_id_certain

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import matchbandit as mb
 from matchbandit.confidence import Checks
 from matchbandit.errors import MatchbanditError
-from matchbandit.simulation.jump import jump
+from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.stops import first_split
 from matchbandit.solvers import all_matchings

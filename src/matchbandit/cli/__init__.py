@@ -13,8 +13,8 @@ import typer
 
 from matchbandit.cli.bounds import bounds
 from matchbandit.cli.identify import identify
+from matchbandit.cli.parsing import gathered
 from matchbandit.cli.policies import policies
-from matchbandit.cli.reading import gathered
 from matchbandit.cli.reproduce import reproduce
 from matchbandit.cli.simulate import simulate
 from matchbandit.errors import MatchbanditError

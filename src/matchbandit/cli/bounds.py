@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.reading import law_of, number, problem_of, settings, whole
-from matchbandit.cli.words import FamilyName, Json, Param, U, V, table
+from matchbandit.cli.options import FamilyName, Json, Param, U, V, table
+from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole
 from matchbandit.errors import MatchbanditError
 
 if TYPE_CHECKING:
     from matchbandit.experiments.standing import StandingRow
     from matchbandit.problems import Problem
-    from matchbandit.results import Found, Runs
+    from matchbandit.results import Identification, Runs
     from matchbandit.theory import Bound, Quantity
 
 
@@ -91,7 +91,7 @@ def _instance(
 ) -> "Problem":
     from matchbandit.problems import Family
 
-    problem = problem_of(u, v, family, settings("--param", param), law_of(rewards or "bernoulli"))
+    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards or "bernoulli"))
     if isinstance(problem, Family):
         return problem.draw(whole("--seed", seed or "0"))
     if seed is not None:
@@ -99,20 +99,20 @@ def _instance(
     return problem
 
 
-def _problem_of(result: "Runs | Found") -> "Problem":
+def _problem_of(result: "Runs | Identification") -> "Problem":
     from matchbandit.problems import problem_from
 
     return problem_from(result.about["problem"])
 
 
-def _asked_of(results: "list[Runs | Found]") -> tuple[int | None, float | None]:
+def _asked_of(results: "list[Runs | Identification]") -> tuple[int | None, float | None]:
     """The largest horizon and the smallest risk that results were made for."""
     horizons = [result.about["horizon"] for result in results if "horizon" in result.about]
     risks = [result.about["options"]["delta"] for result in results if "horizon" not in result.about]
     return max(horizons, default=None), min(risks, default=None)
 
 
-def _known(problem: "Problem", result: "Runs | Found") -> "list[Bound]":
+def _known(problem: "Problem", result: "Runs | Identification") -> "list[Bound]":
     """The bounds at the horizon or the risk of one result."""
     from matchbandit.theory import bounds as all_bounds
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.reading import law_of, problem_of, settings, whole
-from matchbandit.cli.words import (
+from matchbandit.cli.options import (
     Engine,
     FamilyName,
     Json,
@@ -25,9 +24,10 @@ from matchbandit.cli.words import (
     progress_bar,
     table,
 )
+from matchbandit.cli.parsing import problem_of, rewards_of, settings, whole
 
 if TYPE_CHECKING:
-    from matchbandit.results import Found
+    from matchbandit.results import Identification
 
 
 def identify(
@@ -56,7 +56,7 @@ def identify(
 
     options = settings("--option", [*(option or []), *([] if delta is None else [f"delta={delta}"])])
     spec = named(policy, **options)
-    problem = problem_of(u, v, family, settings("--param", param), law_of(rewards))
+    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
     if save is not None:
         from matchbandit.results import writable_file
 
@@ -92,7 +92,7 @@ def identify(
         raise typer.Exit(130)
 
 
-def _as_data(found: "Found") -> dict[str, Any]:
+def _as_data(found: "Identification") -> dict[str, Any]:
     return {
         **found.about,
         "summary": found.summary(),
@@ -104,7 +104,7 @@ def _as_data(found: "Found") -> dict[str, Any]:
     }
 
 
-def _report(found: "Found") -> None:
+def _report(found: "Identification") -> None:
     about, summary = found.about, found.summary()
     options = ", ".join(f"{key}={as_typed(value)}" for key, value in about["options"].items())
     typer.echo(f"{about['policy']} ({options}), {counted(about['runs'], 'run')}, engine {about['engine']}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from matchbandit.cli.words import Json, as_typed
+from matchbandit.cli.options import Json, as_typed
 
 
 def policies(as_json: Json = False) -> None:

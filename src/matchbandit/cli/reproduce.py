@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from matchbandit.cli.reading import whole
-from matchbandit.cli.words import Json, Seed, Workers, progress_bar, table
+from matchbandit.cli.options import Json, Seed, Workers, progress_bar, table
+from matchbandit.cli.parsing import whole
 
 
 def reproduce(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.reading import law_of, listed, problem_of, settings, whole
-from matchbandit.cli.words import (
+from matchbandit.cli.options import (
     Engine,
     FamilyName,
     Json,
@@ -25,6 +24,7 @@ from matchbandit.cli.words import (
     progress_bar,
     table,
 )
+from matchbandit.cli.parsing import listed, problem_of, rewards_of, settings, whole
 
 if TYPE_CHECKING:
     from matchbandit.results import Runs
@@ -58,7 +58,7 @@ def simulate(
     from matchbandit.simulation import simulate as play
 
     spec = named(policy, **settings("--option", option))
-    problem = problem_of(u, v, family, settings("--param", param), law_of(rewards))
+    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
     if save is not None:
         from matchbandit.results import writable_file
 

@@ -17,7 +17,7 @@ from matchbandit.figures.curves import Curve
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE
 from matchbandit.problems import Bipartite, Problem
-from matchbandit.results import Found, Runs, writable_file
+from matchbandit.results import Identification, Runs, writable_file
 from matchbandit.rewards import Floats
 from matchbandit.theory import Bound, bounds
 from matchbandit.theory.table import checked_horizon
@@ -29,7 +29,7 @@ POINTS = 40
 
 def draw_bounds(
     problem: Problem,
-    results: Sequence[Runs | Found] = (),
+    results: Sequence[Runs | Identification] = (),
     *,
     path: str | os.PathLike[str] = "bounds.png",
     horizon: int | None = None,
@@ -49,7 +49,7 @@ def draw_bounds(
     delta = None if delta is None else checked_delta(delta)
     for result in results:
         _refuse_misfit(result, problem)
-    regret, found = [r for r in results if isinstance(r, Runs)], [r for r in results if isinstance(r, Found)]
+    regret, found = [r for r in results if isinstance(r, Runs)], [r for r in results if isinstance(r, Identification)]
     if (regret or horizon is not None) and (found or delta is not None):
         raise MatchbanditError("regret and rounds until an answer do not share a picture. Draw two.")
     policies = [result.about["policy"] for result in results if is_promised(result)] if results else None
@@ -74,13 +74,13 @@ def draw_bounds(
     return Path(path).with_name(drawn.name)
 
 
-def _refuse_misfit(result: Runs | Found, problem: Problem) -> None:
-    if not isinstance(result, Runs | Found):
+def _refuse_misfit(result: Runs | Identification, problem: Problem) -> None:
+    if not isinstance(result, Runs | Identification):
         raise MatchbanditError(f"results are what simulate or identify gave; got {result!r}.")
     name = result.about["policy"]
     if result.about["problem"] != problem.describe():
         raise MatchbanditError(f"the results of {name} are those of another problem.")
-    if isinstance(result, Found) and not result.identified.all():
+    if isinstance(result, Identification) and not result.identified.all():
         raise MatchbanditError(f"some runs of {name} ended without an answer. Give identify more max_rounds.")
 
 
@@ -143,7 +143,7 @@ def _label(bound: Bound, goals: set[Goal]) -> str:
     return who + where + playing + told
 
 
-def _named(result: Runs | Found) -> str:
+def _named(result: Runs | Identification) -> str:
     """The policy with the options in which it differs from the usual; without a proof, that is said."""
     name = str(result.about["policy"])
     kind = CATALOGUE.get(name)
@@ -154,7 +154,7 @@ def _named(result: Runs | Found) -> str:
         if key not in ("delta", "selection") and value != usual.get(key)
     }
     options = ", ".join(f"{key}={value}" for key, value in changed.items())
-    unproved = isinstance(result, Found) and name not in PROVED
+    unproved = isinstance(result, Identification) and name not in PROVED
     return name + (f" ({options})" if options else "") + (" (no proof)" if unproved else "")
 
 
@@ -163,7 +163,7 @@ def _usual(problem: Problem) -> Goal:
     return selection, selection
 
 
-def _risk(found: Found) -> float:
+def _risk(found: Identification) -> float:
     return float(found.about["options"]["delta"])
 
 
@@ -174,9 +174,9 @@ def _regret(runs: Runs) -> Overlay:
     return Overlay(_named(runs), Curve(runs.rounds[kept].astype(np.float64), mean, p5, p95))
 
 
-def _answered(found: Sequence[Found]) -> list[Overlay]:
+def _answered(found: Sequence[Identification]) -> list[Overlay]:
     """The rounds of each policy, at every risk that it was run at."""
-    groups: dict[tuple[str, str], list[Found]] = {}
+    groups: dict[tuple[str, str], list[Identification]] = {}
     for result in sorted(found, key=_risk, reverse=True):
         groups.setdefault((_named(result), result.about["selection"]), []).append(result)
     several = len({selection for _, selection in groups}) > 1

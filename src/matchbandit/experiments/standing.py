@@ -10,7 +10,7 @@ from matchbandit.experiments.claims import FAILS, HOLDS, Claim
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE, PolicySpec, policy
 from matchbandit.problems import Bipartite, Monopartite, Problem, family
-from matchbandit.results import Found, Runs
+from matchbandit.results import Identification, Runs
 from matchbandit.rewards import Gaussian
 from matchbandit.simulation import identify, simulate
 from matchbandit.theory import Bound, bounds
@@ -136,11 +136,11 @@ def _row(
     )
 
 
-def standing_of(result: Runs | Found, known: list[Bound]) -> StandingRow:
+def standing_of(result: Runs | Identification, known: list[Bound]) -> StandingRow:
     """Where kept results stand among these bounds of their problem; what was known before the start is not bound."""
     about = result.about
     known = [b for b in known if b.kind == "lower" or is_promised(result)]
-    if isinstance(result, Found):
+    if isinstance(result, Identification):
         measured = result.rounds.astype(float).tolist() if result.identified.all() else []
         row = _row("", "rounds", about["policy"], about["selection"], about["answers"], measured, known)
     else:
@@ -148,7 +148,7 @@ def standing_of(result: Runs | Found, known: list[Bound]) -> StandingRow:
     return row._replace(binding=row.binding and "warm_start" not in about)
 
 
-def is_promised(result: Runs | Found) -> bool:
+def is_promised(result: Runs | Identification) -> bool:
     """Is its theorem about these options? Growth 4 is the paper's; for regret a smaller one only helps."""
     growth = result.about["options"].get("growth", 4)
     return bool(growth == 4 or (isinstance(result, Runs) and growth < 4))

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from matchbandit.figures import marks
+from matchbandit.figures import style
 from matchbandit.figures.curves import curve
-from matchbandit.figures.marks import STYLES, WHOLE, band, spread_of, words
+from matchbandit.figures.style import STYLES, WHOLE, band, spread_of, words
 from matchbandit.results import Row
 
 _SAM = "simple-adaptive-matching"
@@ -22,7 +22,7 @@ def _over_n(axes: Axes, rows: Rows, published: Published) -> None:
     known, (label, colour) = published["over-n"], STYLES[_SAM]
     ours = curve(rows, "over-n", _SAM)
     band(axes, ours, label, colour)
-    marks.published(axes, known["x"], *spread_of(known[_SAM]), label, colour)
+    style.published(axes, known["x"], *spread_of(known[_SAM]), label, colour)
     splits = ours.x >= 4
     scale = float(ours.mean[splits][-1] / (ours.x[-1] * np.log(ours.x[-1])))
     axes.plot(ours.x, scale * ours.x * np.log(ours.x), ":", color="grey", linewidth=1, label="c N log N through N = 11")
@@ -39,7 +39,7 @@ def _over_time(axes: Axes, rows: Rows, published: Published) -> None:
     for policy, mean in ends:
         label, colour = STYLES[policy]
         low, high = known[policy]["p5_last"], known[policy]["p95_last"]
-        marks.published(axes, [last], [mean], [low], [high], label, colour)
+        style.published(axes, [last], [mean], [low], [high], label, colour)
     axes.xaxis.set_major_formatter(WHOLE)
     words(axes, "Figure 3, top: regret over time, N = 4, μ = 0.5, gap 0.1", "round", "regret")
 
@@ -48,7 +48,7 @@ def _over_mu(axes: Axes, rows: Rows, published: Published) -> None:
     known = published["over-mu"]
     for policy, label, colour in _POLICIES:
         band(axes, curve(rows, "over-mu", policy), label, colour)
-        marks.published(axes, known["x"], *spread_of(known[policy]), label, colour)
+        style.published(axes, known["x"], *spread_of(known[policy]), label, colour)
     second = known[_SAM]["second_record_at_0.5"]
     axes.plot(
         [0.5], [second["mean"]], "s", color=STYLES[_SAM][1], fillstyle="none", markersize=5, label="second record"

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from matchbandit.figures import marks
+from matchbandit.figures import style
 from matchbandit.figures.curves import curve, ratio
-from matchbandit.figures.marks import STYLES, WHOLE, band, spread_of, words
+from matchbandit.figures.style import STYLES, WHOLE, band, spread_of, words
 from matchbandit.results import Row
 
 _POLICIES = [(policy, *STYLES[policy]) for policy in ("pair-elim", "rank1-elim")]
@@ -23,7 +23,7 @@ def _over_time(axes: Axes, rows: Rows, published: Published) -> None:
         band(axes, curve(rows, "over-time", policy, along="round"), label, colour)
         axes.plot(known["x"], known[policy]["mean"], "o", color=colour, fillstyle="none", markersize=5)
         last, low, high = known["x"][-1], known[policy]["p5_last"], known[policy]["p95_last"]
-        marks.published(axes, [last], [known[policy]["mean"][-1]], [low], [high], label, colour)
+        style.published(axes, [last], [known[policy]["mean"][-1]], [low], [high], label, colour)
     axes.xaxis.set_major_formatter(WHOLE)
     words(axes, "Figure 1, top: regret over time, Δ = 0.75, T = 2·10⁵", "round", "regret")
 
@@ -34,7 +34,7 @@ def _over_gap(axes: Axes, rows: Rows, published: Published) -> None:
         band(axes, curve(rows, "over-gap", policy), f"{label}, T = 3·10⁵", colour)
         printed = curve(rows, "over-gap-as-printed", policy)
         axes.plot(printed.x, printed.mean, ":", color=colour, linewidth=1, label=f"{label}, T = 2·10⁶ (as printed)")
-        marks.published(axes, known["x"], *spread_of(known[policy]), f"{label}", colour)
+        style.published(axes, known["x"], *spread_of(known[policy]), f"{label}", colour)
     words(axes, "Figure 1, bottom: regret over the gap, u₁ = 0.9", "gap parameter Δ", "regret")
 
 
@@ -42,7 +42,7 @@ def _over_u1(axes: Axes, rows: Rows, published: Published) -> None:
     known = published["over-u1"]
     for policy, label, colour in _POLICIES:
         band(axes, curve(rows, "over-u1", policy), label, colour)
-        marks.published(axes, known["x"], *spread_of(known[policy]), label, colour)
+        style.published(axes, known["x"], *spread_of(known[policy]), label, colour)
     words(axes, "Appendix: regret over u₁, $\\mu_U$ = 0.2, T = 10⁶", "u₁", "regret")
 
 

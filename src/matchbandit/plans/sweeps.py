@@ -17,7 +17,7 @@ Items = NDArray[np.int64]
 class Side:
     """One side's items as the opponents of the other side's."""
 
-    heirs: Items
+    dominators: Items
     """The active item that stands in for each item; an active item stands for itself."""
     needs: Counts | None
     """How often each active item must still come up as an opponent until that asks for a decision (None: never)."""
@@ -25,16 +25,16 @@ class Side:
     @cached_property
     def active(self) -> Items:
         """The items that play, in index order."""
-        return np.unique(self.heirs)
+        return np.unique(self.dominators)
 
     @cached_property
     def chances(self) -> Floats:
-        """How likely each active item is to be drawn: eliminated items leave their weight to their heirs."""
-        return np.bincount(self.heirs)[self.active] / len(self.heirs)
+        """How likely each active item is to be drawn: eliminated items leave their weight to their dominators."""
+        return np.bincount(self.dominators)[self.active] / len(self.dominators)
 
     def draw(self, rng: np.random.Generator) -> int:
         """The opponent of one sweep."""
-        return int(self.heirs[rng.integers(len(self.heirs))])
+        return int(self.dominators[rng.integers(len(self.dominators))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Sweeps(Plan):
     @property
     def shape(self) -> tuple[int, int, int]:
         """The shape of the cells."""
-        return 2, len(self.rows.heirs), len(self.columns.heirs)
+        return 2, len(self.rows.dominators), len(self.columns.dominators)
 
     def sweep(self, number: int, rng: np.random.Generator) -> Cells:
         """Draw the two opponents and list who meets them."""

@@ -2,9 +2,9 @@
 
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, policy, restore
-from matchbandit.policies.contract import check_policy
-from matchbandit.policies.planned import PlannedPolicy
-from matchbandit.policies.rounds import RoundPolicy
+from matchbandit.policies.check import check_policy
+from matchbandit.policies.planned_policy import PlannedPolicy
+from matchbandit.policies.round_policy import RoundPolicy
 
 __all__ = [
     "CATALOGUE",

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
-from matchbandit.policies.logs import by_edge, cannot_start_warm
-from matchbandit.policies.packing import checksum, pack, unpack
-from matchbandit.rewards import Counts, Floats, RewardLaw
+from matchbandit.policies.serialization import checksum, pack, unpack
+from matchbandit.policies.warm_start import by_edge, cannot_start_warm
+from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 1
 Goal = Literal["regret", "identification"]
@@ -23,7 +23,7 @@ class Setting:
     """All that a policy may know: who can meet whom, the law's public face, the horizon if there is one."""
 
     graph: Graph
-    rewards: RewardLaw
+    rewards: RewardDistribution
     horizon: int | None
 
     def describe(self) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.policies.base import Policy, Setting, refuse_damage
-from matchbandit.policies.logs import cannot_start_warm
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.aescb import Aescb
 from matchbandit.policies.matching.clucb import Clucb
@@ -24,7 +23,6 @@ from matchbandit.policies.matching.random_adaptive_matching import RandomAdaptiv
 from matchbandit.policies.matching.rank1_identify import Rank1Identify
 from matchbandit.policies.matching.simple_adaptive_matching import SimpleAdaptiveMatching
 from matchbandit.policies.matching.unimodal_matching import UnimodalMatching
-from matchbandit.policies.packing import unpack
 from matchbandit.policies.pair.kl_ucb import KlUcb
 from matchbandit.policies.pair.pair_elim import PairElim
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono
@@ -34,8 +32,10 @@ from matchbandit.policies.pair.rank1_elim_kl import Rank1ElimKL
 from matchbandit.policies.pair.track_and_stop import TrackAndStop
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.rank1_thompson import Rank1Thompson
+from matchbandit.policies.serialization import unpack
 from matchbandit.policies.uniform import Uniform
-from matchbandit.rewards import RewardLaw, checked_law, law_from
+from matchbandit.policies.warm_start import cannot_start_warm
+from matchbandit.rewards import RewardDistribution, checked_rewards, rewards_from
 from matchbandit.seeding import stream
 
 CATALOGUE: dict[str, type[Policy]] = {
@@ -92,7 +92,7 @@ class PolicySpec:
         self,
         graph: Graph,
         *,
-        rewards: RewardLaw | None = None,
+        rewards: RewardDistribution | None = None,
         horizon: int | None = None,
         seed: int = 0,
         run: int = 0,
@@ -100,7 +100,7 @@ class PolicySpec:
         """A policy ready to be asked, with the random stream of this seed and run."""
         if not isinstance(graph, Graph):
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
-        setting = Setting(graph, checked_law(rewards), None if horizon is None else checked_horizon(horizon))
+        setting = Setting(graph, checked_rewards(rewards), None if horizon is None else checked_horizon(horizon))
         built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
         for log in self.logged:
             built.warm_start(*log)
@@ -159,7 +159,7 @@ def restore(state: dict[str, Any]) -> Policy:
         )
     setting = state["setting"]
     fresh = policy(state["policy"], **unpack(state["options"])).build(
-        graph_from(setting["graph"]), rewards=law_from(setting["rewards"]), horizon=setting["horizon"]
+        graph_from(setting["graph"]), rewards=rewards_from(setting["rewards"]), horizon=setting["horizon"]
     )
     fresh.load(state)
     return fresh

@@ -9,12 +9,12 @@ from numba import njit
 from matchbandit.rewards import Floats
 
 PRIOR_MEAN, PRIOR_PRECISION = 0.6, 4.0
-PASSES, CLOSE_ENOUGH = 20, 1e-5
+PASSES, TOLERANCE = 20, 1e-5
 """Passes over the items in one fit, at most, and the largest move after which there is no other."""
 HALVINGS = 6
 FITS, SETTLED = 200, 1e-10
 """Fits from scratch, at most, and the largest move after which there is no other."""
-FLOATS_SEE = 1e-12
+JITTER = 1e-12
 """The share of F's diagonal that is added before it is factorised: next to 10^16 plays the prior is rounded off."""
 
 
@@ -78,7 +78,7 @@ def pull(model: Model) -> Floats:
 def factor(F: Floats) -> Floats:
     """L with L Lᵀ = F, lower triangular; F is changed."""
     for i in range(len(F)):
-        F[i, i] *= 1.0 + FLOATS_SEE
+        F[i, i] *= 1.0 + JITTER
     return np.asarray(np.linalg.cholesky(F), dtype=np.float64)
 
 
@@ -122,7 +122,7 @@ def fit_each(model: Model) -> float:
             fitted = min(max(weighted / weight, 0.0), 1.0)
             moved = max(moved, abs(fitted - u[i]))
             u[i] = fitted
-        if moved < CLOSE_ENOUGH:
+        if moved < TOLERANCE:
             break
     return moved
 
@@ -197,8 +197,8 @@ def fitted(
 ) -> tuple[Floats, Floats]:
     """The most probable strengths and their covariance, the full inverse of the information.
 
-    `plays` and `sums` are symmetric tables, items × items, rows before columns; `law` is `RewardLaw.coins`; `n_rows` is
-    0 for players; `start` is where the fit begins, for example where the last one ended. Between rows and columns the
+    `plays` and `sums` are symmetric tables, items × items, rows before columns; `law` is
+    `RewardDistribution.coins`; `n_rows` is 0 for players; `start` is where the fit begins, for example where the last one ended. Between rows and columns the
     direction (û, −v̂) is taken out of the covariance: their common scale is known from the prior only.
 
     >>> plays, sums = np.array([[0., 400.], [400., 0.]]), np.array([[0., 144.], [144., 0.]])

@@ -20,12 +20,12 @@ from matchbandit.policies.rank1_model import (
     settle,
     without_scale,
 )
-from matchbandit.policies.rounds import RoundPolicy
+from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 
 REFRESH = 0.02
 """The posterior is renewed when a pair's plays have grown by this share since the last time,"""
-ITEMS_A_ROUND = 50
+MIN_ROUNDS_BETWEEN_FITS = 50
 """but not before a round has passed for each so many items: renewing takes O(n³), a round O(n²)."""
 OUT_OF_DATE, N_ROWS, SINCE = 0, 1, 2
 
@@ -149,7 +149,7 @@ def best_round(strengths: Floats, n_rows: int, absent: int, edges: Edges) -> Non
 @njit(cache=True)
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """The best pair or matching of drawn strengths, of those whose turn it is not to sit out."""
-    if arrays.flags[OUT_OF_DATE] and arrays.flags[SINCE] >= len(arrays.strengths) // ITEMS_A_ROUND:
+    if arrays.flags[OUT_OF_DATE] and arrays.flags[SINCE] >= len(arrays.strengths) // MIN_ROUNDS_BETWEEN_FITS:
         renew(arrays)
     absent = sits_out(arrays.byes) if arrays.byes.size > 0 else -1
     best_round(draw_strengths(arrays, rng), arrays.flags[N_ROWS], absent, edges)

@@ -7,7 +7,7 @@ import numpy as np
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import Cycle, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Floats
 from matchbandit.schedules import all_meet
 from matchbandit.solvers import sorted_across, sorted_pairing

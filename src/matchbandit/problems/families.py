@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
 from matchbandit.graphs import Graph
 from matchbandit.problems.rank1 import Bipartite, Monopartite, Problem
-from matchbandit.rewards import Floats, RewardLaw, checked_law
+from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
 from matchbandit.seeding import stream
 
 Draw = Callable[..., Problem]
 
 
-def spiked(n: int, u1: float, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
+def spiked(n: int, u1: float, gap: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
     """N×N, u_1 = v_1 = u1; the others uniform on [0, 2(u1 − gap)], sorted (Figure 1)."""
-    top = _forgiven(2 * (_share("u1", u1) - _share("gap", gap)))
+    top = _round_off(2 * (_share("u1", u1) - _share("gap", gap)))
     if not 0 <= top <= 1:
         raise MatchbanditError(
             f"gap must lie between u1 − 1/2 and u1, so that the others stay in [0, 1]; got {gap:g} with u1 = {u1:g}."
@@ -28,10 +28,10 @@ def spiked(n: int, u1: float, gap: float, *, rewards: RewardLaw, rng: np.random.
     return Bipartite(_below(n, u1, top, rng), _below(n, u1, top, rng), rewards=rewards)
 
 
-def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
+def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
     """N×N, u_1 = v_1 = u1; the others uniform on [0, 2(N mean − u1)/(N − 1)], sorted (appendix)."""
     n = whole_number("n", n, least=2, way_out="The mean is fixed by the items besides the first.")
-    top = _forgiven(2 * (n * _share("mean", mean) - _share("u1", u1)) / (n - 1))
+    top = _round_off(2 * (n * _share("mean", mean) - _share("u1", u1)) / (n - 1))
     if not 0 <= top <= 1:
         raise MatchbanditError(
             f"mean must lie between u1/n and (u1 + (n − 1)/2)/n, so that the others stay in [0, 1]; "
@@ -40,7 +40,7 @@ def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardLaw, rng: np.ra
     return Bipartite(_below(n, u1, top, rng), _below(n, u1, top, rng), rewards=rewards)
 
 
-def staircase(n: int, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
+def staircase(n: int, gap: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
     """2N players, u_(2i−1) = u_(2i) = (N − i)·gap for i = 1 … N (Figure 2); nothing random."""
     steps = np.arange(whole_number("n", n, least=1), 0, -1) - 1
     return _in_twos(
@@ -48,7 +48,7 @@ def staircase(n: int, gap: float, *, rewards: RewardLaw, rng: np.random.Generato
     )
 
 
-def centred(n: int, mean: float, gap: float, *, rewards: RewardLaw, rng: np.random.Generator) -> Problem:
+def centred(n: int, mean: float, gap: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
     """2N players, u_(2i−1) = u_(2i) = mean + (N + 1 − 2i)·gap/2 for i = 1 … N (Figure 3); nothing random."""
     n = whole_number("n", n, least=1)
     steps = n + 1 - 2 * np.arange(1, n + 1)
@@ -76,7 +76,7 @@ class Family:
 
     name: str
     parameters: dict[str, Any]
-    rewards: RewardLaw
+    rewards: RewardDistribution
 
     def draw(self, seed: int = 0, run: int = 0) -> Problem:
         """The instance of this run under this seed.
@@ -98,7 +98,7 @@ class Family:
         return {"family": self.name, "parameters": dict(self.parameters), "rewards": self.rewards.describe()}
 
 
-def family(name: str, /, *, rewards: RewardLaw | None = None, **parameters: Any) -> Family:
+def family(name: str, /, *, rewards: RewardDistribution | None = None, **parameters: Any) -> Family:
     """The family of this name with these parameters, checked.
 
     >>> family("spiked", n=8, u1=0.9, gap=0.75).draw(seed=7).best_pair.tolist()
@@ -114,7 +114,7 @@ def family(name: str, /, *, rewards: RewardLaw | None = None, **parameters: Any)
     if missing:
         raise MatchbanditError(f"the family {name} needs {', '.join(takes)}; missing: {', '.join(missing)}.")
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in parameters.items()}
-    made = Family(name, plain, checked_law(rewards))
+    made = Family(name, plain, checked_rewards(rewards))
     made.draw()  # a bad value is reported here rather than in the middle of a simulation
     return made
 
@@ -131,13 +131,13 @@ def _below(n: int, u1: float, top: float, rng: np.random.Generator) -> Floats:
     return np.concatenate([[u1], -np.sort(-others)])
 
 
-def _in_twos(strengths: NDArray[np.floating[Any]], rewards: RewardLaw, otherwise: str) -> Problem:
-    kept = _forgiven(strengths)
+def _in_twos(strengths: NDArray[np.floating[Any]], rewards: RewardDistribution, otherwise: str) -> Problem:
+    kept = _round_off(strengths)
     if not ((kept >= 0) & (kept <= 1)).all():
         raise MatchbanditError(otherwise)
     return Monopartite(np.repeat(kept, 2), rewards=rewards)
 
 
-def _forgiven(value: Any) -> Any:
+def _round_off(value: Any) -> Any:
     """Sums of steps such as 3 · 0.1 can leave [0, 1] by a rounding error, which is not the user's mistake."""
     return np.round(value, 12) + 0.0  # −0.0 becomes 0.0

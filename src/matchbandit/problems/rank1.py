@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Graph, Pairs, Selection, bipartite, monopartite
-from matchbandit.rewards import Bernoulli, Floats, RewardLaw, checked_law, law_from
+from matchbandit.rewards import Bernoulli, Floats, RewardDistribution, checked_rewards, rewards_from
 from matchbandit.solvers import sorted_across, sorted_pairing
 
 
@@ -41,7 +41,7 @@ def _strengths(name: str, values: ArrayLike, *, least: int) -> Floats:
 class Problem(ABC):
     """What is true. No policy ever sees it: only the simulator, which pays and keeps the score."""
 
-    rewards: RewardLaw = field(default_factory=Bernoulli, kw_only=True)
+    rewards: RewardDistribution = field(default_factory=Bernoulli, kw_only=True)
 
     @property
     @abstractmethod
@@ -133,11 +133,11 @@ class Bipartite(Problem):
     u: Floats
     v: Floats
 
-    def __init__(self, u: ArrayLike, v: ArrayLike, *, rewards: RewardLaw | None = None) -> None:
+    def __init__(self, u: ArrayLike, v: ArrayLike, *, rewards: RewardDistribution | None = None) -> None:
         """Check u and v, once and for all."""
         object.__setattr__(self, "u", _strengths("u", u, least=1))
         object.__setattr__(self, "v", _strengths("v", v, least=1))
-        object.__setattr__(self, "rewards", checked_law(rewards))
+        object.__setattr__(self, "rewards", checked_rewards(rewards))
 
     @cached_property
     def graph(self) -> Graph:
@@ -191,10 +191,10 @@ class Monopartite(Problem):
 
     u: Floats
 
-    def __init__(self, u: ArrayLike, *, rewards: RewardLaw | None = None) -> None:
+    def __init__(self, u: ArrayLike, *, rewards: RewardDistribution | None = None) -> None:
         """Check u, once and for all."""
         object.__setattr__(self, "u", _strengths("u", u, least=2))
-        object.__setattr__(self, "rewards", checked_law(rewards))
+        object.__setattr__(self, "rewards", checked_rewards(rewards))
 
     @cached_property
     def graph(self) -> Graph:
@@ -266,7 +266,7 @@ def problem_from(description: dict[str, Any]) -> Problem:
     kind = description.get("kind")
     if kind not in ("bipartite", "monopartite"):
         raise MatchbanditError("these runs are each on an instance of its own: there is no one problem to speak of.")
-    law = law_from(description["rewards"])
+    law = rewards_from(description["rewards"])
     if kind == "monopartite":
         return Monopartite(description["u"], rewards=law)
     return Bipartite(description["u"], description["v"], rewards=law)

@@ -13,9 +13,9 @@ import numpy as np
 
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
-from matchbandit.rewards import Floats, Gaussian, RewardLaw
+from matchbandit.rewards import Floats, Gaussian, RewardDistribution
+from matchbandit.theory.asymptotic import characteristic_time, graves_lai, has_many_answers
 from matchbandit.theory.bound import Assumption, Bound
-from matchbandit.theory.limits import characteristic_time, graves_lai, has_many_answers
 from matchbandit.theory.programs import (
     divergences,
     least_matchings,
@@ -236,7 +236,7 @@ def _lower(
     )
 
 
-def _half_sum(moves: list[tuple[float, float]], law: RewardLaw) -> float:
+def _half_sum(moves: list[tuple[float, float]], law: RewardDistribution) -> float:
     """½ Σ 1/kl(p, q) over moves from p to q."""
     return sum(_inverse(law.kl(float(p), float(q))) for p, q in moves) / 2
 
@@ -246,14 +246,14 @@ def _inverse(kl: float) -> float:
     return 1 / kl if kl > 0 else 0.0
 
 
-def _closed(complexity: float, best: float, law: RewardLaw, delta: float) -> tuple[float, str]:
+def _closed(complexity: float, best: float, law: RewardDistribution, delta: float) -> tuple[float, str]:
     rest = max(0.0, log(1 / delta) - 1)
     if isinstance(law, Gaussian):
         return law.sigma**2 * complexity * rest, "B.5"
     return min(best, 1 - best) / (4 * law.coins[0]) * complexity * rest, "B.6"
 
 
-def _exchanged(u: Floats, law: RewardLaw) -> float:
+def _exchanged(u: Floats, law: RewardDistribution) -> float:
     """1/the most that one matching tells of the exchange of the players at border s."""
     s, _ = hardest_borders(u)
     if s is None:

@@ -8,8 +8,8 @@ from matchbandit.confidence import checked_delta
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
+from matchbandit.theory.asymptotic import computable, has_many_answers
 from matchbandit.theory.bound import Bound
-from matchbandit.theory.limits import computable, has_many_answers
 from matchbandit.theory.lower import (
     matchings_certain,
     model_certain,

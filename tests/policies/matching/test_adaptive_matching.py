@@ -14,8 +14,8 @@ import matchbandit as mb
 from matchbandit.confidence import NEVER
 from matchbandit.errors import MatchbanditError
 from matchbandit.plans import Tally
-from matchbandit.simulation.job import Job
-from matchbandit.simulation.jump import jump
+from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.play import Job
 from matchbandit.simulation.score import Score
 
 ALL = ["adaptive-matching", "simple-adaptive-matching", "exploration-first", "random-adaptive-matching"]

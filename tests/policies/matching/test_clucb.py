@@ -6,7 +6,7 @@ from reference.combinatorial import NaiveClucb, total
 
 import matchbandit as mb
 from matchbandit.policies.matching import clucb, index
-from matchbandit.simulation.job import Job
+from matchbandit.simulation.play import Job
 from matchbandit.solvers import weighted
 
 selections = pytest.mark.parametrize("selection", ["pair", "matching"])

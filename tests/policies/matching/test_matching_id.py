@@ -8,8 +8,8 @@ import pytest
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.plans import Tally
-from matchbandit.policies.orders import closed, unranked
-from matchbandit.simulation.jump import jump
+from matchbandit.policies.ranking import closed, unranked
+from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.score import Score
 
 INSTANCES = {

@@ -13,7 +13,7 @@ from matchbandit.plans import Tally
 from matchbandit.policies import check_policy
 from matchbandit.policies.matching.rank1_identify import Rank1Identify
 from matchbandit.schedules import round_robin
-from matchbandit.simulation.jump import jump
+from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
 

@@ -6,7 +6,7 @@ import pytest
 import matchbandit as mb
 from matchbandit.policies.pair.ledger import POOLED, Ledger, within
 from matchbandit.problems import Bipartite
-from matchbandit.simulation.job import Job
+from matchbandit.simulation.play import Job
 
 
 def play(policy, rounds, reward):
@@ -28,7 +28,7 @@ def test_by_hand_a_row_leaves_at_the_ninth_sweep():
     play(policy, 1, lambda i, j: float(i == 0))
     assert policy.rows.active.tolist() == [0]
     assert policy.rows.out_at.tolist() == [-1, 27]
-    assert policy.rows.heirs.tolist() == [0, 0]
+    assert policy.rows.dominators.tolist() == [0, 0]
     assert play(policy, 4, lambda i, j: 1.0) == [(0, 0)] * 4
 
 
@@ -105,20 +105,20 @@ def test_heirs_are_followed_to_an_active_item_and_keep_their_weight():
     ledger.counts[:] = 100
     ledger.sums[:, 0] = [10, 40, 60, 90]
     ledger.check(POOLED, within(0.12), now=5)  # 60 + 12 < 90 − 12: all but item 3 are beaten by item 3
-    assert ledger.heirs.tolist() == [3, 3, 3, 3]
+    assert ledger.dominators.tolist() == [3, 3, 3, 3]
     ledger = Ledger.empty(4, 2)
     ledger.counts[:] = 100
     ledger.sums[:] = [[0, 50], [90, 50], [50, 90], [60, 0]]
     ledger.check(0, within(0.14), now=1)  # against opponent 0: 0, 2 and 3 fall to 1
-    assert ledger.heirs.tolist() == [1, 1, 1, 1]
+    assert ledger.dominators.tolist() == [1, 1, 1, 1]
     assert ledger.out_on.tolist() == [0, POOLED, 0, 0]
     ledger = Ledger.empty(4, 2)
     ledger.counts[:] = 100
     ledger.sums[:] = [[0, 50], [70, 10], [60, 90], [60, 85]]
     ledger.check(0, within(0.29), now=1)  # 0 falls to 1
-    assert ledger.heirs.tolist() == [1, 1, 2, 3]
+    assert ledger.dominators.tolist() == [1, 1, 2, 3]
     ledger.check(1, within(0.29), now=2)  # 1 falls to 2, and 0 with it
-    assert ledger.heirs.tolist() == [2, 2, 2, 3]
+    assert ledger.dominators.tolist() == [2, 2, 2, 3]
     assert ledger.out_at.tolist() == [1, 2, -1, -1]
 
 
@@ -136,7 +136,7 @@ def test_equal_best_values_have_the_lowest_index_as_heir():
     ledger.counts[:] = 10
     ledger.sums[:, 0] = [0, 9, 9]
     ledger.check(POOLED, within(0.1), now=1)
-    assert ledger.heirs.tolist() == [1, 1, 2]
+    assert ledger.dominators.tolist() == [1, 1, 2]
 
 
 @pytest.mark.parametrize(("growth", "cap"), [(4.0, False), (1.05, False), (1.05, True)])
@@ -172,7 +172,7 @@ def test_explain_names_who_is_out_and_why():
             "item": 1,
             "round": 27,
             "beaten_against": 0,
-            "heir": 0,
+            "dominator": 0,
             "last_checked_interval": said["rows"]["eliminated"][0]["last_checked_interval"],
         }
     ]

@@ -36,8 +36,8 @@ def test_both_sides_are_eliminated_for_good():
     play(policy, 2000, lambda i, j: float(i == 1 and j == 2))
     assert policy.rows.active.tolist() == [1]
     assert policy.columns.active.tolist() == [2]
-    assert policy.rows.heirs.tolist() == [1, 1]
-    assert policy.columns.heirs.tolist() == [2, 2, 2]
+    assert policy.rows.dominators.tolist() == [1, 1]
+    assert policy.columns.dominators.tolist() == [2, 2, 2]
     play(policy, 100, lambda i, j: 0.0)
     assert policy.recommend().tolist() == [[1, 2]]
 

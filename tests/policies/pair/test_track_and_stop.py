@@ -8,7 +8,7 @@ from reference import kl
 
 import matchbandit as mb
 from matchbandit.policies.pair.track_and_stop import Arrays, choose, evidence, finished, optimal_proportions
-from matchbandit.simulation.job import Job
+from matchbandit.simulation.play import Job
 
 COIN, NOISE = np.array([1.0, 0.0, 0.1]), np.array([0.0, 0.5, 0.1])
 laws = pytest.mark.parametrize(("law", "named"), [(COIN, "bernoulli"), (NOISE, ("gaussian", 0.5))])

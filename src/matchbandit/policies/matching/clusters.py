@@ -14,7 +14,7 @@ from matchbandit.confidence import Checks
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
 from matchbandit.policies.base import Setting
-from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Floats
 from matchbandit.schedules.chains import Chain, chain, chain_ends
 

@@ -8,7 +8,7 @@ from numba import njit
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Pairs, Selection
-from matchbandit.policies.rounds import RoundPolicy
+from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import all_meet
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, count_matchings

@@ -9,8 +9,8 @@ from matchbandit.confidence import Checks, checked_delta
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Goal, Setting
-from matchbandit.policies.orders import Averages, Relation, closed, unranked
-from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.policies.planned_policy import PlannedPolicy
+from matchbandit.policies.ranking import Averages, Relation, closed, unranked
 from matchbandit.rewards import Floats
 from matchbandit.schedules import round_robin
 

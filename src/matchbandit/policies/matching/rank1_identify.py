@@ -13,7 +13,7 @@ from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Goal, Setting
-from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.rank1_model import PRIOR_MEAN, Model, fisher, fitted
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import latin_design, round_robin

@@ -8,7 +8,7 @@ from numba import njit
 
 from matchbandit.confidence import kl_upper
 from matchbandit.graphs import Pairs, Selection
-from matchbandit.policies.rounds import RoundPolicy
+from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 
 

@@ -28,7 +28,7 @@ class Ledger:
     """Samples of each active item against each opponent."""
     sums: Floats
     """Their sums, shape (items, opponents)."""
-    heirs: NDArray[np.int64]
+    dominators: NDArray[np.int64]
     """The active item that stands in for each item; an active item stands for itself."""
     out_at: NDArray[np.int64]
     """The round at which each item was eliminated, −1 while it is active."""
@@ -44,7 +44,7 @@ class Ledger:
         return cls(
             counts=np.zeros(n_opponents, dtype=np.int64),
             sums=np.zeros((n_items, n_opponents)),
-            heirs=np.arange(n_items),
+            dominators=np.arange(n_items),
             out_at=np.full(n_items, -1),
             out_on=np.full(n_items, POOLED),
             intervals=np.full((n_items, 2), np.nan),
@@ -73,7 +73,7 @@ class Ledger:
     def check(self, opponent: int, interval: Interval, *, now: int, ties_lose: bool = False) -> None:
         """Eliminate whoever is separated from the best on the average against this opponent, or POOLED.
 
-        The best on that average becomes the heir of those that it beats (ties: the lowest index).
+        The best on that average becomes the dominator of those that it beats (ties: the lowest index).
         """
         active, means = self.active, self._means(opponent)
         lower, upper = interval(means)
@@ -84,7 +84,7 @@ class Ledger:
         losers = active[beaten]
         if len(losers):
             self.out_at[losers], self.out_on[losers] = now, opponent
-            self.heirs[np.isin(self.heirs, losers)] = active[np.argmax(means)]
+            self.dominators[np.isin(self.dominators, losers)] = active[np.argmax(means)]
 
     def _means(self, opponent: int) -> Floats:
         """The average of each active item; 0 before the first sample."""
@@ -107,7 +107,7 @@ class Ledger:
                     "item": int(i),
                     "round": int(self.out_at[i]),
                     "beaten_against": "all together" if self.out_on[i] == POOLED else int(self.out_on[i]),
-                    "heir": int(self.heirs[i]),
+                    "dominator": int(self.dominators[i]),
                     "last_checked_interval": intervals[i],
                 }
                 for i in np.flatnonzero(self.out_at >= 0)

@@ -20,7 +20,7 @@ class PairElim(TwoSidedElimination):
     random row, for the column ledger; the ledgers never share samples. An average is checked when its count reaches
     k_l = ceil(4 g^l log β); its interval is then mean ± 2σ sqrt(log β / k_l). An item whose interval lies below the
     best one's, against any single opponent or over all opponents pooled, is eliminated. A drawn opponent that is
-    eliminated is replaced by its heir, the item that beat it, so that draws keep their weight.
+    eliminated is replaced by its dominator, the item that beat it, so that draws keep their weight.
 
     Rows: β = T, for the whole run. Columns: window w = 0, 1, 2, … lasts until its own samples exceed 2^(2^w), with
     β = 2^(2^w); then all that is known of columns is thrown away. So doubly sub-optimal pairs, which only columns'
@@ -28,8 +28,8 @@ class PairElim(TwoSidedElimination):
 
     Deviations from the printed text: w advances and the columns' intervals are reset at the end of a window (the
     print forgets both); windows from w = 6 on never end; checks are made at the end of a sweep only, rows against each
-    opponent, rows pooled, columns against each opponent, columns pooled, then the window test; heirs are chosen by the
-    best average (the print takes the largest index).
+    opponent, rows pooled, columns against each opponent, columns pooled, then the window test; dominators are
+    chosen by the best average (the print takes the largest index).
 
     Certainty (`delta`; Theorem 3.2): T becomes 1/δ and the rows' β_l = c l, see `Checks.certain`, with K = (N+1)(M+1).
     Columns live in windows until one row is left. Then only the column half is played, from an empty ledger with all

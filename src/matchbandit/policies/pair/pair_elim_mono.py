@@ -8,9 +8,9 @@ from matchbandit.confidence import Checks
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Goal, Setting
-from matchbandit.policies.orders import Averages, Relation, closed
 from matchbandit.policies.pair.window import TimeScales, Window
-from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.policies.planned_policy import PlannedPolicy
+from matchbandit.policies.ranking import Averages, Relation, closed
 
 
 class PairElimMono(PlannedPolicy):
@@ -108,12 +108,12 @@ class PairElimMono(PlannedPolicy):
     @property
     def active(self) -> Relation:
         """active[i, j]: row i is played against column j."""
-        keeps = _keeps(self.above)
+        keeps = _may_meet(self.above)
         graph = keeps & keeps.T & ~np.eye(self.n, dtype=bool)
         if not graph.any():  # only after intervals that have failed, and then contradict each other
             i, j = self._best_two
             graph[i, j] = graph[j, i] = True
-        return np.asarray(graph & _keeps(self.window_above))
+        return np.asarray(graph & _may_meet(self.window_above))
 
     def plan(self) -> FixedSweeps:
         """Every active pair, twice, until some average is to be checked or the window ends."""
@@ -137,10 +137,10 @@ class PairElimMono(PlannedPolicy):
         """Check rows, then columns, then the window."""
         sums = tally.sums.reshape(self.n, self.n, 2)
         met = self.active.astype(np.int64)
-        self.above = _learnt(
+        self.above = _update_order(
             self.above, self.row_single, self.row_pooled, met, sums[..., 0], tally.sweeps, self.row_checks
         )
-        self.window_above = _learnt(
+        self.window_above = _update_order(
             self.window_above, self.column_single, self.column_pooled, met.T, sums[..., 1].T, tally.sweeps,
             self.column_checks,
         )  # fmt: skip
@@ -173,7 +173,7 @@ class PairElimMono(PlannedPolicy):
         }  # fmt: skip
 
 
-def _keeps(above: Relation) -> Relation:
+def _may_meet(above: Relation) -> Relation:
     """keeps[i, j]: j, as a column, may still meet i: j has no beater, or i is the only one."""
     beaters = above.sum(axis=0)
     return np.asarray((beaters == 0) | ((beaters == 1) & above))
@@ -186,7 +186,7 @@ def _common(met: Any) -> Any:
     return common
 
 
-def _learnt(
+def _update_order(
     above: Relation, single: Averages, pooled: Averages, met: Any, sums: Any, sweeps: int, checks: Checks
 ) -> Relation:
     """Book the sweeps' samples of items against opponents; who is now separated is below, and so is all below it."""

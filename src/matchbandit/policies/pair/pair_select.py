@@ -8,8 +8,8 @@ from matchbandit.confidence import Checks, checked_delta
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Goal, Setting
-from matchbandit.policies.orders import Averages, Relation, closed, unranked
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono
+from matchbandit.policies.ranking import Averages, Relation, closed, unranked
 
 
 class PairSelect(PairElimMono):

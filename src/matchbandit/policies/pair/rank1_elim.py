@@ -17,7 +17,7 @@ class Rank1Elim(TwoSidedElimination):
 
     Sweeps as in Pair-Elim. Stage l = 0, 1, … ends when every active item has n_l = ceil(4^(l+1) log T) samples since
     the start. Then items of either side whose pooled upper bound, mean + r, is at most the best lower bound, mean − r,
-    with r = 2σ sqrt(log T / n_l), are eliminated for good, and that best item is their heir.
+    with r = 2σ sqrt(log T / n_l), are eliminated for good, and that best item is their dominator.
     """
 
     name: ClassVar[str] = "rank1-elim"

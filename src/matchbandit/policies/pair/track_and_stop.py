@@ -9,7 +9,7 @@ from numba import njit
 from matchbandit.confidence import checked_delta
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.policies.base import Goal, Setting
-from matchbandit.policies.rounds import RoundPolicy
+from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 
 TIE = 1e-9

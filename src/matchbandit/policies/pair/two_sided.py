@@ -11,7 +11,7 @@ from matchbandit.plans import Sweeps, Tally
 from matchbandit.plans.sweeps import Side
 from matchbandit.policies.base import Setting
 from matchbandit.policies.pair.ledger import Ledger
-from matchbandit.policies.planned import PlannedPolicy
+from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Counts, Floats
 
 Samples = tuple[Counts, Floats]
@@ -49,8 +49,8 @@ class TwoSidedElimination(PlannedPolicy):
         """Sweeps of the active items until an opponent has met its need, `limit` at the most."""
         return Sweeps(
             edges=self._edges,
-            rows=Side(self.rows.heirs, row_needs),
-            columns=Side(self.columns.heirs, column_needs),
+            rows=Side(self.rows.dominators, row_needs),
+            columns=Side(self.columns.dominators, column_needs),
             limit=limit,
         )
 

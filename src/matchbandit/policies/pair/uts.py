@@ -8,7 +8,7 @@ from numba import njit
 from matchbandit.errors import whole_number
 from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.policies.base import Setting
-from matchbandit.policies.rounds import RoundPolicy
+from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats, succeeds
 
 

@@ -51,12 +51,12 @@ class Averages:
         self.counts += counts
         self.sums += sums
         grown = np.flatnonzero(counts)
-        following = _mapped(checks.following, before.ravel()[grown])
+        following = _per_count(checks.following, before.ravel()[grown])
         checked = grown[self.counts.ravel()[grown] >= following]
         if len(checked):
             reached = self.counts.ravel()[checked]
             means = self.sums.ravel()[checked] / reached
-            radii = _mapped(checks.radius, reached)
+            radii = _per_count(checks.radius, reached)
             self.lower.ravel()[checked], self.upper.ravel()[checked] = means - radii, means + radii
 
     def sweeps_to_check(self, gains: Counts, checks: Checks) -> int:
@@ -65,11 +65,11 @@ class Averages:
         if not len(grows):
             return NEVER
         had = self.counts.ravel()[grows]
-        missing = _mapped(checks.following, had).astype(np.int64) - had
+        missing = _per_count(checks.following, had).astype(np.int64) - had
         return int((-(-missing // gains.ravel()[grows])).min())
 
 
-def _mapped(function: object, counts: Counts) -> NDArray[np.float64]:
+def _per_count(function: object, counts: Counts) -> NDArray[np.float64]:
     """The function of each count; equal counts, which are most, are worked out once."""
     values, places = np.unique(counts, return_inverse=True)
     return np.array([function(int(count)) for count in values])[places]  # type: ignore[operator]

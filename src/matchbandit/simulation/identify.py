@@ -11,8 +11,8 @@ from matchbandit.graphs import Pairs, Selection
 from matchbandit.policies import PolicySpec, RoundPolicy
 from matchbandit.policies.catalogue import checked_horizon
 from matchbandit.problems import Family, Problem
-from matchbandit.results import Found
-from matchbandit.simulation.job import (
+from matchbandit.results import Identification
+from matchbandit.simulation.play import (
     Engine,
     Job,
     Progress,
@@ -38,7 +38,7 @@ def identify(
     engine: Engine = "auto",
     workers: int = 1,
     progress: Progress | None = None,
-) -> Found:
+) -> Identification:
     """Let a policy seek the best pair or matching, `runs` times, until it has an answer or `max_rounds` is reached.
 
     `correct` means that the answer is worth the optimum. By default `max_rounds` is 10^12 for policies that plan and
@@ -90,11 +90,11 @@ class _Answered:
         return _Answer(score.round, score.round * policy.round_size, policy.done, policy.done and right, answer)
 
 
-def _collected(about: dict[str, Any], finished: dict[int, _Answer]) -> Found:
+def _collected(about: dict[str, Any], finished: dict[int, _Answer]) -> Identification:
     """The finished runs in the order of their numbers."""
     numbers = sorted(finished)
     rounds, pairs, identified, correct, answers = zip(*(finished[run] for run in numbers), strict=True)
-    return Found(
+    return Identification(
         part_of(about, numbers),
         np.array(rounds),
         np.array(pairs),

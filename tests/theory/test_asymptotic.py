@@ -474,7 +474,7 @@ def test_what_is_too_large_says_so_in_one_line():
 
 
 HARD = [
-    # Found by drawing hundreds of extreme instances: gaps of 1e-3 and less beside strengths of 1e-3 and 0.99.
+    # Identification by drawing hundreds of extreme instances: gaps of 1e-3 and less beside strengths of 1e-3 and 0.99.
     mb.Bipartite([0.0027, 0.7014, 0.0086], [0.01055, 0.99003, 0.01075, 0.50054]),
     mb.Bipartite([0.5000046, 0.99959, 0.50015], [0.58885, 0.58785], rewards=mb.Gaussian(sd=0.5)),
     mb.Bipartite([0.5159, 0.5149], [0.97015, 0.02639, 0.4419], rewards=mb.Gaussian(sd=0.5)),

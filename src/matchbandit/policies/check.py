@@ -12,8 +12,8 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Graph, Pairs, bipartite, monopartite
 from matchbandit.policies.base import Policy
 from matchbandit.policies.catalogue import PolicySpec, policy
-from matchbandit.policies.planned import PlannedPolicy
-from matchbandit.rewards import Bernoulli, Binomial, Gaussian, RewardLaw
+from matchbandit.policies.planned_policy import PlannedPolicy
+from matchbandit.rewards import Bernoulli, Binomial, Gaussian, RewardDistribution
 
 _GRAPHS = (bipartite(1, 1), bipartite(1, 4), bipartite(3, 2), bipartite(2, 5), *map(monopartite, (2, 4, 5, 6)))
 _LAWS = (Bernoulli(), Binomial(3), Gaussian(0.5))
@@ -54,7 +54,7 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
     _check_misfits(chosen)
 
 
-def _settings(spec: PolicySpec) -> Iterator[tuple[Graph, RewardLaw, dict[str, Any]]]:
+def _settings(spec: PolicySpec) -> Iterator[tuple[Graph, RewardDistribution, dict[str, Any]]]:
     """Every graph, law and selection that the policy claims to fit."""
     kind = spec.kind
     both = len(kind.selections) > 1 and "selection" not in spec.options

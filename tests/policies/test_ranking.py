@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchbandit.confidence import NEVER, Checks
-from matchbandit.policies.orders import Averages, closed, unranked
+from matchbandit.policies.ranking import Averages, closed, unranked
 
 examples = settings(max_examples=150, deadline=None, derandomize=True)
 

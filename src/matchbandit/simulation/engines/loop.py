@@ -3,7 +3,7 @@
 import numpy as np
 
 from matchbandit.policies import RoundPolicy
-from matchbandit.policies.rounds import compiled_loop
+from matchbandit.policies.round_policy import compiled_loop
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
 

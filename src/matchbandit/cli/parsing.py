@@ -7,7 +7,7 @@ from matchbandit.errors import MatchbanditError, whole_number
 
 if TYPE_CHECKING:
     from matchbandit.problems import Family, Problem
-    from matchbandit.rewards import RewardLaw
+    from matchbandit.rewards import RewardDistribution
 
 _LISTS = ("--u", "--v", "--checkpoints")
 _LISTS_EQUAL = tuple(f"{name}=" for name in _LISTS)
@@ -31,7 +31,7 @@ def gathered(words: list[str]) -> list[str]:
 
 
 def problem_of(
-    u: str | None, v: str | None, family: str | None, parameters: dict[str, Any], law: "RewardLaw"
+    u: str | None, v: str | None, family: str | None, parameters: dict[str, Any], law: "RewardDistribution"
 ) -> "Problem | Family":
     """The problem that --u and --v, or --family and --param, describe."""
     from matchbandit.problems import Bipartite, Monopartite
@@ -53,20 +53,20 @@ def problem_of(
     return Bipartite(strengths, [number("--v", part) for part in listed(v)], rewards=law)
 
 
-def law_of(text: str) -> "RewardLaw":
+def rewards_of(text: str) -> "RewardDistribution":
     """The law that `bernoulli`, `gaussian:SD` or `binomial:TRIALS` names."""
-    from matchbandit.rewards import law_from
+    from matchbandit.rewards import rewards_from
 
     name, _, given = text.partition(":")
     parameter, example = _LAW_PARAMETERS.get(name, (None, None))
     if parameter is None:
-        law = law_from({"name": name})
+        law = rewards_from({"name": name})
         if given:
             raise MatchbanditError(f"the law {name} takes no parameter; got {text!r}.")
         return law
     if not given:
         raise MatchbanditError(f"the law {name} needs its {parameter}, for example {name}:{example}.")
-    return law_from({"name": name, parameter: _value(given)})
+    return rewards_from({"name": name, parameter: _value(given)})
 
 
 def listed(text: str) -> list[str]:

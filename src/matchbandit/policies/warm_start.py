@@ -5,11 +5,11 @@ from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, real_number, whole_number
 from matchbandit.graphs import Edges, Graph
-from matchbandit.rewards import Counts, Floats, RewardLaw
+from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 
 def by_edge(
-    graph: Graph, law: RewardLaw, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike
+    graph: Graph, law: RewardDistribution, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike
 ) -> tuple[Edges, Counts, Floats]:
     """The edges that were played, each once, how often and what they paid; a pair that comes twice is added up."""
     edges = graph.edges(pairs) if np.size(pairs) else np.zeros(0, dtype=np.int64)

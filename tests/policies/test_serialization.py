@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from matchbandit.policies.packing import checksum, pack, unpack
+from matchbandit.policies.serialization import checksum, pack, unpack
 
 dtypes = st.sampled_from(["int8", "uint8", "int64", "uint64", "float32", "float64", "bool", ">i4", ">f8", "complex128"])
 arrays = hnp.arrays(dtypes, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))

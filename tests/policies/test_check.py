@@ -3,7 +3,7 @@ import pytest
 
 from matchbandit.graphs import bipartite
 from matchbandit.policies import CATALOGUE, check_policy, policy
-from matchbandit.policies.contract import ContractError
+from matchbandit.policies.check import ContractError
 from matchbandit.policies.pair.pair_elim import PairElim
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.uniform import Uniform

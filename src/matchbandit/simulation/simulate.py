@@ -13,7 +13,7 @@ from matchbandit.policies.catalogue import checked_horizon
 from matchbandit.problems import Family, Problem
 from matchbandit.results import Runs, Split
 from matchbandit.rewards import Counts, Floats
-from matchbandit.simulation.job import (
+from matchbandit.simulation.play import (
     Engine,
     Job,
     Progress,

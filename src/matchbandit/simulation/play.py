@@ -15,12 +15,12 @@ from matchbandit.policies.catalogue import policy as policy_named
 from matchbandit.problems import Family, Problem
 from matchbandit.rewards import Counts
 from matchbandit.seeding import stream
-from matchbandit.simulation.jump import jump
-from matchbandit.simulation.loop import loop
+from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines.loop import loop
+from matchbandit.simulation.engines.step import step
 from matchbandit.simulation.parallel import each_run
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
-from matchbandit.simulation.step import step
 from matchbandit.simulation.stops import Stop, stopping
 
 Engine = Literal["auto", "step", "jump", "loop"]
