@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, expm1, log, pi, sqrt
 
-from numba import njit
-
+from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number
 
 NEVER = 2**62
@@ -93,7 +92,7 @@ def checked_delta(delta: float) -> float:
     return float(delta)
 
 
-@njit(cache=True)
+@compiled
 def kl_upper(mean: float, budget: float) -> float:
     """The largest q with kl(mean, q) ≤ budget, for Bernoulli laws.
 
@@ -122,7 +121,7 @@ def kl_upper(mean: float, budget: float) -> float:
     return max(q, mean)
 
 
-@njit(cache=True)
+@compiled
 def kl_lower(mean: float, budget: float) -> float:
     """The smallest q with kl(mean, q) ≤ budget, for Bernoulli laws."""
     return 1.0 - kl_upper(1.0 - mean, budget)

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 
 Pairs = NDArray[np.int64]
@@ -147,7 +147,7 @@ class MonopartiteGraph(Graph):
         return f"monopartite with {self.n_items} players"
 
 
-@njit(cache=True)
+@compiled
 def player_edge(i: int, j: int, n_items: int) -> int:
     """The edge of two of n players, in either order: `MonopartiteGraph.edges` for compiled code."""
     low, high = min(i, j), max(i, j)

@@ -6,9 +6,9 @@ from math import inf, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
 
 Floats = NDArray[np.float64]
@@ -151,7 +151,7 @@ class Gaussian(RewardDistribution):
         return counts * means + self.sd * np.sqrt(counts) * rng.standard_normal(len(means))
 
 
-@njit(cache=True)
+@compiled
 def draw_reward(coins: int, noise: float, mean: float, rng: np.random.Generator) -> float:
     """One reward in compiled code: the same number that `RewardDistribution.draw` takes from the same stream."""
     if coins > 0:
@@ -159,7 +159,7 @@ def draw_reward(coins: int, noise: float, mean: float, rng: np.random.Generator)
     return float(mean + noise * rng.standard_normal())
 
 
-@njit(cache=True)
+@compiled
 def succeeds(reward: float, rng: np.random.Generator) -> bool:
     """Is this reward in [0, 1] a success? Strictly between 0 and 1, with that probability."""
     return bool(reward >= 1.0 or (reward > 0.0 and rng.random() < reward))

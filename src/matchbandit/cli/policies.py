@@ -15,19 +15,19 @@ def policies(as_json: Json = False) -> None:
     entries: list[dict[str, Any]] = [
         {
             "name": name,
-            "selection": list(kind.selections),
-            "graphs": list(kind.graphs),
-            "goals": list(kind.goals),
-            "rewards": "in [0, 1]" if kind.unit_rewards else "any",
-            "needs_horizon": kind.needs_horizon,
+            "selection": list(kind.fits.selections),
+            "graphs": list(kind.fits.graphs),
+            "goals": list(kind.fits.goals),
+            "rewards": "in [0, 1]" if kind.fits.unit_rewards else "any",
+            "needs_horizon": kind.fits.horizon,
             "engine": "loop" if issubclass(kind, RoundPolicy) else "jump",
-            "fits_up_to": kind.fits_up_to,
-            "loops_up_to": kind.loops_up_to if issubclass(kind, RoundPolicy) else None,
-            "warm_start": kind.warm_starts,
-            "byes": kind.gives_byes,
-            "even": "monopartite" in kind.graphs
-            and "matching" in (kind.answers, *kind.selections)
-            and not kind.gives_byes,
+            "fits_up_to": kind.fits.up_to,
+            "loops_up_to": kind.fits.compiled_up_to,
+            "warm_start": kind.fits.warm_start,
+            "byes": kind.fits.byes,
+            "even": "monopartite" in kind.fits.graphs
+            and "matching" in (kind.fits.answers, *kind.fits.selections)
+            and not kind.fits.byes,
             "options": kind.option_defaults(),
             "summary": kind.summary,
             "reference": kind.reference,

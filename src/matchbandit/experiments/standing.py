@@ -91,11 +91,11 @@ def fitting(problem: Problem) -> Iterator[tuple[str, PolicySpec, Selection, Sele
     """Every policy that can be built for this problem, for both goals: what of, which, what it plays and seeks."""
     for of, goal, extra in (("regret", "regret", {}), ("rounds", "identification", {"delta": RISK})):
         for name, kind in CATALOGUE.items():
-            if goal not in kind.goals or name in TOLD_MORE or _assumes_more(name, problem):
+            if goal not in kind.fits.goals or name in TOLD_MORE or _assumes_more(name, problem):
                 continue
-            for selection in kind.selections:
+            for selection in kind.fits.selections:
                 options: dict[str, Any] = dict(extra)
-                if len(kind.selections) > 1:
+                if len(kind.fits.selections) > 1:
                     options["selection"] = selection
                 try:
                     spec = policy(name, **options)

@@ -3,19 +3,20 @@
 import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
 from matchbandit.policies.warm_start import by_edge, cannot_start_warm
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
-STATE_VERSION = 1
-Goal = Literal["regret", "identification"]
+STATE_VERSION = 2
+"""Of what `state` gives; version 0.3 gave 1."""
 
 
 @dataclass(frozen=True)
@@ -45,22 +46,8 @@ class Policy(ABC):
     summary: ClassVar[str]
     reference: ClassVar[str]
     """Where the algorithm comes from."""
-    graphs: ClassVar[tuple[str, ...]] = ("bipartite", "monopartite")
-    selections: ClassVar[tuple[Selection, ...]]
-    answers: ClassVar[Selection | None] = None
-    """What it recommends, if that is not what it plays."""
-    goals: ClassVar[tuple[Goal, ...]] = ("regret",)
-    unit_rewards: ClassVar[bool] = False
-    """It needs rewards in [0, 1]."""
-    needs_horizon: ClassVar[bool] = False
-    gives_byes: ClassVar[bool] = False
-    """It plays matchings of an odd number of players."""
-    warm_starts: ClassVar[bool] = False
-    """It can begin with results from before, however they were sampled."""
-    has_clusters: ClassVar[bool] = False
-    """It keeps clusters of players, which split."""
-    fits_up_to: ClassVar[str | None] = None
-    """The largest graph that it takes, in words; None: any."""
+    fits: ClassVar[Fits]
+    """What it needs, and what it is for."""
 
     def __init__(
         self,
@@ -74,7 +61,7 @@ class Policy(ABC):
         self.setting = setting
         self.rng = rng
         self.selection: Selection = self._selection(selection)
-        self.options = options if len(self.selections) == 1 else {"selection": self.selection, **options}
+        self.options = options if len(self.fits.selections) == 1 else {"selection": self.selection, **options}
         self.rounds = 0
         """Rounds told so far."""
         self._asked: Edges | None = None
@@ -92,20 +79,20 @@ class Policy(ABC):
 
     @property
     def goal(self) -> Goal:
-        """What it is after."""
+        """What it is for."""
         return self.goal_with(self.options)
 
     @classmethod
     def goal_with(cls, options: dict[str, Any]) -> Goal:
-        """What it is after with these options: a policy with both goals identifies when it is given a `delta`."""
-        if len(cls.goals) == 1:
-            return cls.goals[0]
+        """What it is for with these options: a policy with both goals identifies when it is given a `delta`."""
+        if len(cls.fits.goals) == 1:
+            return cls.fits.goals[0]
         return "regret" if options.get("delta") is None else "identification"
 
     @property
     def answer_selection(self) -> Selection:
         """What `recommend` names: a pair or a matching."""
-        return self.answers or self.selection
+        return self.fits.answers or self.selection
 
     @property
     def splits(self) -> list[tuple[int, list[list[int]]]]:
@@ -147,7 +134,7 @@ class Policy(ABC):
             "rounds": self.rounds,
             "asked": None if self._asked is None else self.graph.pairs[self._asked].tolist(),
             "recommendation": self.recommend().tolist(),
-            **self._reasons(),
+            **self.reasons(),
         }
 
     def state(self) -> dict[str, Any]:
@@ -196,18 +183,18 @@ class Policy(ABC):
         """Restore what `_memory` gave."""
 
     @abstractmethod
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         """What `explain` says beyond the common part."""
 
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
         """Begin with results from before: how often each of these pairs was played, and what it paid in total."""
-        if not self.warm_starts:
+        if not self.fits.warm_start:
             raise cannot_start_warm(self.name)
         if self.rounds or self._asked is not None:
             raise MatchbanditError("a warm start comes before the first round; build a fresh policy for it.")
-        self._take(*by_edge(self.graph, self.setting.rewards, pairs, counts, sums))
+        self.take(*by_edge(self.graph, self.setting.rewards, pairs, counts, sums))
 
-    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results; each edge comes once."""
         raise cannot_start_warm(self.name)
 
@@ -247,39 +234,18 @@ class Policy(ABC):
     def _selection(self, given: Selection | None) -> Selection:
         if given is None:
             usual: Selection = "pair" if self.graph.kind == "bipartite" else "matching"
-            return usual if usual in self.selections else self.selections[0]
-        if not isinstance(given, str) or given not in self.selections:
-            raise unknown(f"selection of {self.name}", given, self.selections)
+            return usual if usual in self.fits.selections else self.fits.selections[0]
+        if not isinstance(given, str) or given not in self.fits.selections:
+            raise unknown(f"selection of {self.name}", given, self.fits.selections)
         return given
 
     def _refuse_misfit(self) -> None:
-        graph, law = self.graph, self.setting.rewards
-        if graph.kind not in self.graphs:
-            raise MatchbanditError(
-                f"{self.name} plays on {' and '.join(self.graphs)} graphs; got {graph}. "
-                f"`matchbandit policies` lists what fits."
-            )
-        if (
-            self.answer_selection == "matching"
-            and graph.kind == "monopartite"
-            and graph.shape[0] % 2
-            and not self.gives_byes
-        ):
-            ways = "Leave one out, or add one."
-            if self.goal == "regret":
-                ways = "Leave one out, add one, or take rank1-thompson, which lets one sit out in turn."
-            if "pair" in self.selections and not self.answers:
-                ways = f"{ways[:-1]}; or take selection='pair'."
-            raise MatchbanditError(f"{self.name} needs an even number of players; got {graph.shape[0]}. {ways}")
-        if self.unit_rewards and (law.low < 0 or law.high > 1):
-            raise MatchbanditError(
-                f"{self.name} needs rewards in [0, 1]; the law {law.name} leaves them. "
-                f"Take the law bernoulli or binomial."
-            )
-        if self.needs_horizon and self.goal == "regret" and self.setting.horizon is None:
-            raise MatchbanditError(
-                f"{self.name} needs to know its horizon. Build it with horizon=, the number of rounds to come."
-            )
+        setting = self.setting
+        why = self.fits.misfit(
+            self.name, setting.graph, setting.rewards, setting.horizon, selection=self.selection, goal=self.goal
+        )
+        if why is not None:
+            raise MatchbanditError(why)
 
     @classmethod
     def option_defaults(cls) -> dict[str, Any]:

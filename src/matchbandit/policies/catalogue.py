@@ -114,7 +114,7 @@ class PolicySpec:
         >>> seen.build(bipartite(1, 2)).recommend().tolist()
         [[0, 0]]
         """
-        if not self.kind.warm_starts:
+        if not self.kind.fits.warm_start:
             raise cannot_start_warm(self.name)
         return replace(self, logged=(*self.logged, (pairs, counts, sums)))
 
@@ -132,7 +132,7 @@ def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:
         raise unknown("policy", name, CATALOGUE)
     if not issubclass(kind, Policy):
         raise MatchbanditError(f"{kind.__name__} is not a policy. Subclass PlannedPolicy or RoundPolicy.")
-    nameless = [part for part in ("name", "selections") if not hasattr(kind, part)]
+    nameless = [part for part in ("name", "fits") if not hasattr(kind, part)]
     if nameless:
         raise MatchbanditError(f"the policy {kind.__name__} does not say its {nameless[0]}. Give the class one.")
     takes = kind.option_defaults()

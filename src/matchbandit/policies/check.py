@@ -57,32 +57,32 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
 def _settings(spec: PolicySpec) -> Iterator[tuple[Graph, RewardDistribution, dict[str, Any]]]:
     """Every graph, law and selection that the policy claims to fit."""
     kind = spec.kind
-    both = len(kind.selections) > 1 and "selection" not in spec.options
+    both = len(kind.fits.selections) > 1 and "selection" not in spec.options
     for graph in _GRAPHS:
-        for selection in kind.selections if both else (spec.options.get("selection", kind.selections[0]),):
-            odd = (kind.answers or selection) == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2
-            if graph.kind in kind.graphs and (kind.gives_byes or not odd):
+        for selection in kind.fits.selections if both else (spec.options.get("selection", kind.fits.selections[0]),):
+            odd = (kind.fits.answers or selection) == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2
+            if graph.kind in kind.fits.graphs and (kind.fits.byes or not odd):
                 for law in _LAWS:
-                    if not kind.unit_rewards or (law.low >= 0 and law.high <= 1):
+                    if not kind.fits.unit_rewards or (law.low >= 0 and law.high <= 1):
                         yield graph, law, {"selection": selection} if both else {}
 
 
 def _check_misfits(spec: PolicySpec) -> None:
     """What the policy does not claim to fit, it refuses."""
     kind = spec.kind
-    fits = next(graph for graph in _GRAPHS if graph.kind in kind.graphs and graph.matching_size * 2 in (2, 4))
+    fits = next(graph for graph in _GRAPHS if graph.kind in kind.fits.graphs and graph.matching_size * 2 in (2, 4))
     for graph in _GRAPHS:
-        if graph.kind not in kind.graphs:
+        if graph.kind not in kind.fits.graphs:
             _refuses(partial(spec.build, graph, horizon=_HORIZON), f"{graph}")
-        elif graph.shape == (5, 5) and not kind.gives_byes:
-            only = [kind.answers] if kind.answers else [s for s in kind.selections if s == "matching"]
+        elif graph.shape == (5, 5) and not kind.fits.byes:
+            only = [kind.fits.answers] if kind.fits.answers else [s for s in kind.fits.selections if s == "matching"]
             for selection in only:
-                chosen = {"selection": selection} if len(kind.selections) > 1 and not kind.answers else {}
+                chosen = {"selection": selection} if len(kind.fits.selections) > 1 and not kind.fits.answers else {}
                 odd = PolicySpec(kind, {**spec.options, **chosen})
                 _refuses(partial(odd.build, graph, horizon=_HORIZON), "an odd number of players")
-    if kind.unit_rewards:
+    if kind.fits.unit_rewards:
         _refuses(lambda: spec.build(fits, rewards=Gaussian(1.0), horizon=_HORIZON), "rewards outside [0, 1]")
-    if kind.needs_horizon and spec.options.get("delta") is None:
+    if kind.fits.horizon and spec.options.get("delta") is None:
         _refuses(lambda: spec.build(fits), "a missing horizon")
 
 

@@ -99,7 +99,7 @@ class PlannedPolicy(Policy):
         round_now = self._next() if missing else np.zeros(0, dtype=np.int64)
         return {**super().explain(), "waiting_for": self.graph.pairs[round_now[missing]].tolist() if missing else []}
 
-    def _next_check(self) -> dict[str, Any]:
+    def next_check(self) -> dict[str, Any]:
         """When the policy decides again, for `explain`."""
         plan = self.current
         left = plan.limit - self.pending.sweeps if plan.limit < NEVER // 2 else None

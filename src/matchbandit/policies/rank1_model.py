@@ -4,8 +4,8 @@ from math import exp
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.rewards import Floats
 
 PRIOR_MEAN, PRIOR_PRECISION = 0.6, 4.0
@@ -29,7 +29,7 @@ class Model(NamedTuple):
     """Coins and noise of the rewards' law."""
 
 
-@njit(cache=True)
+@compiled
 def information(law: Floats, n: float, p: float) -> float:
     """What one reward of a pair tells about its mean p after n plays: 1/variance.
 
@@ -43,7 +43,7 @@ def information(law: Floats, n: float, p: float) -> float:
     return float(coins / (careful * other))
 
 
-@njit(cache=True)
+@compiled
 def fisher(model: Model) -> Floats:
     """F_ii = Σ_j w_ij n_ij u_j², F_ij = w_ij n_ij u_i u_j, and the prior on the diagonal."""
     plays, u = model.plays, model.strengths
@@ -58,7 +58,7 @@ def fisher(model: Model) -> Floats:
     return F
 
 
-@njit(cache=True)
+@compiled
 def pull(model: Model) -> Floats:
     """g_i = Σ_j w_ij u_j (X_ij − n_ij u_i u_j) + 4 (0.6 − u_i); 0 for an item at 0 or 1 that is pulled outwards."""
     plays, sums, u = model.plays, model.sums, model.strengths
@@ -74,7 +74,7 @@ def pull(model: Model) -> Floats:
     return g
 
 
-@njit(cache=True)
+@compiled
 def factor(F: Floats) -> Floats:
     """L with L Lᵀ = F, lower triangular; F is changed."""
     for i in range(len(F)):
@@ -82,7 +82,7 @@ def factor(F: Floats) -> Floats:
     return np.asarray(np.linalg.cholesky(F), dtype=np.float64)
 
 
-@njit(cache=True)
+@compiled
 def forward(L: Floats, b: Floats) -> Floats:
     """L⁻¹ b."""
     x = b.copy()
@@ -93,7 +93,7 @@ def forward(L: Floats, b: Floats) -> Floats:
     return x
 
 
-@njit(cache=True)
+@compiled
 def backward(L: Floats, b: Floats) -> Floats:
     """L⁻ᵀ b; along the rows of L, as they lie in memory."""
     x = b.copy()
@@ -104,7 +104,7 @@ def backward(L: Floats, b: Floats) -> Floats:
     return x
 
 
-@njit(cache=True)
+@compiled
 def fit_each(model: Model) -> float:
     """Newton steps on each item in turn, each kept in [0, 1], until they are small; how far the last pass went."""
     plays, sums, u = model.plays, model.sums, model.strengths
@@ -127,7 +127,7 @@ def fit_each(model: Model) -> float:
     return moved
 
 
-@njit(cache=True)
+@compiled
 def fit_all(model: Model) -> float:
     """One Newton step δ = F⁻¹ g on all items together, u_i exp(δ_i/u_i); how far it moved the strengths.
 
@@ -157,13 +157,13 @@ def fit_all(model: Model) -> float:
     return 0.0
 
 
-@njit(cache=True)
+@compiled
 def fit(model: Model) -> float:
     """Move the strengths towards the most probable ones, in turn and then all together; how far the last steps went."""
     return max(fit_each(model), fit_all(model))
 
 
-@njit(cache=True)
+@compiled
 def settle(model: Model) -> None:
     """Fit until nothing moves."""
     for _ in range(FITS):
@@ -171,7 +171,7 @@ def settle(model: Model) -> None:
             break
 
 
-@njit(cache=True)
+@compiled
 def without_scale(strengths: Floats, n_rows: int, shift: Floats) -> Floats:
     """The shift without its part along (û, −v̂), in which rows grow as columns shrink: products do not show it."""
     if n_rows == 0:

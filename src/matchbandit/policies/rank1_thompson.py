@@ -4,10 +4,11 @@ from math import exp
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges, Pairs, Selection, player_edge
 from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.rank1_model import (
     PRIOR_MEAN,
     PRIOR_PRECISION,
@@ -51,13 +52,13 @@ class Arrays(NamedTuple):
     """Coins and noise of the rewards' law."""
 
 
-@njit(cache=True)
+@compiled
 def model_of(arrays: Arrays) -> Model:
     """The part that is fitted."""
     return Model(arrays.plays, arrays.sums, arrays.strengths, arrays.law)
 
 
-@njit(cache=True)
+@compiled
 def renew(arrays: Arrays) -> None:
     """Fit the strengths and factorise their information."""
     model = model_of(arrays)
@@ -68,7 +69,7 @@ def renew(arrays: Arrays) -> None:
     arrays.flags[SINCE] = 0
 
 
-@njit(cache=True)
+@compiled
 def draw_shift(arrays: Arrays, rng: np.random.Generator) -> Floats:
     """N(0, F⁻¹), between rows and columns without their common scale."""
     noise = np.empty(len(arrays.strengths))
@@ -77,7 +78,7 @@ def draw_shift(arrays: Arrays, rng: np.random.Generator) -> Floats:
     return without_scale(arrays.strengths, arrays.flags[N_ROWS], backward(arrays.factor, noise))
 
 
-@njit(cache=True)
+@compiled
 def draw_strengths(arrays: Arrays, rng: np.random.Generator) -> Floats:
     """ũ = û + shift where that rises, û exp(shift/û) where it falls: a known product keeps both its items above 0."""
     u, shift = arrays.strengths, draw_shift(arrays, rng)
@@ -88,7 +89,7 @@ def draw_strengths(arrays: Arrays, rng: np.random.Generator) -> Floats:
     return drawn
 
 
-@njit(cache=True)
+@compiled
 def sits_out(byes: Counts) -> int:
     """The player with the fewest byes (ties: the longest since the last one, then the lowest index)."""
     first = 0
@@ -98,13 +99,13 @@ def sits_out(byes: Counts) -> int:
     return first
 
 
-@njit(cache=True)
+@compiled
 def strongest_first(strengths: Floats) -> Counts:
     """The items by falling strength (ties: the lower index first)."""
     return np.argsort(-strengths, kind="mergesort")
 
 
-@njit(cache=True)
+@compiled
 def best_pair(strengths: Floats, n_rows: int) -> tuple[int, int]:
     """The strongest row and the strongest column, or the two strongest players (ties: the lowest index)."""
     if n_rows > 0:
@@ -116,13 +117,13 @@ def best_pair(strengths: Floats, n_rows: int) -> tuple[int, int]:
     return min(first, second), max(first, second)
 
 
-@njit(cache=True)
+@compiled
 def edge_of(i: int, j: int, n: int, n_rows: int) -> int:
     """The edge of two of n items, players or a row and a column."""
     return i * (n - n_rows) + j - n_rows if n_rows > 0 else player_edge(i, j, n)
 
 
-@njit(cache=True)
+@compiled
 def best_round(strengths: Floats, n_rows: int, absent: int, edges: Edges) -> None:
     """Write down the edges of the sorted pairing, as many as there is room for: one is the best pair.
 
@@ -146,7 +147,7 @@ def best_round(strengths: Floats, n_rows: int, absent: int, edges: Edges) -> Non
             edges[k] = edge_of(i, j, n, n_rows)
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """The best pair or matching of drawn strengths, of those whose turn it is not to sit out."""
     if arrays.flags[OUT_OF_DATE] and arrays.flags[SINCE] >= len(arrays.strengths) // MIN_ROUNDS_BETWEEN_FITS:
@@ -155,7 +156,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     best_round(draw_strengths(arrays, rng), arrays.flags[N_ROWS], absent, edges)
 
 
-@njit(cache=True)
+@compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays, rewards and the bye; is the posterior out of date?"""
     for k in range(len(edges)):
@@ -199,9 +200,7 @@ class Rank1Thompson(RoundPolicy):
     name: ClassVar[str] = "rank1-thompson"
     summary: ClassVar[str] = "Thompson sampling with one posterior for all strengths: the practical choice"
     reference: ClassVar[str] = "this library"
-    selections: ClassVar[tuple[Selection, ...]] = ("pair", "matching")
-    gives_byes: ClassVar[bool] = True
-    warm_starts: ClassVar[bool] = True
+    fits: ClassVar[Fits] = Fits(selections=("pair", "matching"), byes=True, warm_start=True, counts_alone=True)
     arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -244,7 +243,7 @@ class Rank1Thompson(RoundPolicy):
         took_place = ~np.isnan(rewards)
         update(self.arrays, self.rng, edges[took_place], rewards[took_place])  # also when none did: someone sat out
 
-    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         for i, j in (self.arrays.ends[edges].T, self.arrays.ends[edges, ::-1].T):
             self.arrays.plays[i, j] += counts
             self.arrays.sums[i, j] += sums
@@ -257,7 +256,7 @@ class Rank1Thompson(RoundPolicy):
     def _remember(self, memory: dict[str, Any]) -> None:
         self.arrays = self.arrays._replace(**memory)
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         model, n_rows = self._fitted(), int(self.arrays.flags[N_ROWS])
         deviations = np.sqrt(covariance(factor(fisher(model)), model.strengths, n_rows).diagonal())
         items: list[dict[str, Any]] = [

@@ -8,15 +8,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.rewards import Counts, Floats, draw_reward
 
 
-@njit(cache=True)
+@compiled
 def never(arrays: Any) -> bool:
     """The `finished` of a policy that only minimises regret."""
     return False
@@ -36,8 +37,6 @@ class RoundPolicy(Policy):
     choose: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
     finished: ClassVar[Callable[..., bool]] = staticmethod(never)
-    loops_up_to: ClassVar[str | None] = None
-    """Beyond which size `choose` cannot be compiled, in words; None: it always can."""
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Start from fresh arrays."""
@@ -68,7 +67,7 @@ class RoundPolicy(Policy):
         if took_place.any():
             type(self).update(self.arrays, self.rng, edges[took_place], rewards[took_place])
 
-    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         self.arrays.plays[edges] += counts
         self.arrays.sums[edges] += sums
 
@@ -113,9 +112,9 @@ def compiled_loop(kind: type[RoundPolicy]) -> Callable[..., int]:
     play.__module__ = home.__module__
     play.__qualname__ = f"{kind.__module__}.{kind.__qualname__}.{_fingerprint(sources)}"
     try:
-        compiled: Callable[..., int] = njit(cache=True)(play)
+        compiled: Callable[..., int] = numba.njit(cache=True)(play)
     except RuntimeError:  # written at a prompt, so there is no file to keep a cache beside
-        compiled = njit()(play)
+        compiled = numba.njit()(play)
     return compiled
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import Cycle, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Floats
 from matchbandit.schedules import all_meet
@@ -27,7 +28,7 @@ class Uniform(PlannedPolicy):
     name: ClassVar[str] = "uniform"
     summary: ClassVar[str] = "every pair equally often, whatever comes back"
     reference: ClassVar[str] = "yardstick"
-    selections: ClassVar[tuple[Selection, ...]] = ("pair", "matching")
+    fits: ClassVar[Fits] = Fits(selections=("pair", "matching"))
     remembered: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, selection: Selection | None = None) -> None:
@@ -59,7 +60,7 @@ class Uniform(PlannedPolicy):
         """The average of each pair; 0 before its first play."""
         return np.asarray(self.pending.sums / np.maximum(1, self.pending.counts))
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         played = self.pending.counts.tolist()
         means = self._means().tolist()
         return {

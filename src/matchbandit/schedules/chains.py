@@ -11,9 +11,9 @@ from itertools import accumulate
 from math import lcm
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Pairs
 from matchbandit.schedules.round_robin import round_robin
@@ -184,14 +184,14 @@ def chain(sizes: tuple[int, ...]) -> Chain:
     return Chain(sizes, parts, holds, tuple(accumulate(sizes, initial=0)), tuple(accumulate(used, initial=0)))
 
 
-@njit(cache=True)
+@compiled
 def _uses(rounds: int, scheme: int, hold: int, length: int) -> int:
     """In how many of the first rounds a scheme is in force."""
     whole, rest = divmod(rounds, hold * length)
     return int(whole * hold + min(max(rest - scheme * hold, 0), hold))
 
 
-@njit(cache=True)
+@compiled
 def _inside(rounds: Numbers, places: Numbers, hold: int, met: Numbers) -> None:
     """Meetings within an isolated cluster or one at an end: each pair is in one scheme."""
     for k in range(len(rounds)):
@@ -202,7 +202,7 @@ def _inside(rounds: Numbers, places: Numbers, hold: int, met: Numbers) -> None:
                     met[k, place] += uses
 
 
-@njit(cache=True)
+@compiled
 def _inside_between(rounds: Numbers, places: Numbers, hold: int, met: Numbers) -> None:
     """Meetings within a cluster between two others: a pair is in all schemes of its round but the two it makes."""
     n_rounds, n_pairs = places.shape
@@ -218,7 +218,7 @@ def _inside_between(rounds: Numbers, places: Numbers, hold: int, met: Numbers) -
                 met[k, places[r, q]] += total - own
 
 
-@njit(cache=True)
+@compiled
 def _across(rounds: Numbers, slow: Numbers, hold: int, fast: Numbers, n_fast: int, met: Numbers) -> None:
     """Meetings of the seats that two neighbours lend each other, met[k, slow seat, fast seat].
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.policies import PlannedPolicy, Policy, PolicySpec, RoundPolicy
-from matchbandit.policies.base import Goal
 from matchbandit.policies.catalogue import policy as policy_named
+from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
 from matchbandit.rewards import Counts
 from matchbandit.seeding import stream
@@ -83,7 +83,7 @@ def refuse_other_goal(spec: PolicySpec, *, goal: Goal, other_verb: str) -> None:
     """Refuse a policy that is after something else than the verb."""
     is_after = spec.kind.goal_with(spec.options)
     if is_after != goal:
-        both = goal in spec.kind.goals
+        both = goal in spec.kind.fits.goals
         way = f"use {other_verb}() (matchbandit {other_verb})"
         if both:
             way = "give it delta=, or " + way if goal == "identification" else "leave delta out, or " + way

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from matchbandit.confidence import NEVER
 from matchbandit.plans import ChainRounds, Plan, Tally
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.clusters import ClusterPolicy, Group
 from matchbandit.rewards import Floats
 
@@ -39,6 +40,9 @@ class AdaptiveMatching(ClusterPolicy):
     name: ClassVar[str] = "adaptive-matching"
     summary: ClassVar[str] = "matchings within ordered clusters, which split when players can be told apart"
     reference: ClassVar[str] = "Sentenac et al. 2021, Adaptive-Matching"
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
+    )
     remembered: ClassVar[tuple[str, ...]] = (
         *ClusterPolicy.remembered,
         "ages",

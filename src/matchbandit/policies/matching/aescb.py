@@ -5,11 +5,12 @@ from math import ceil, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.index import IndexPolicy, clock, open_round
 from matchbandit.policies.matching.joint import TIE, growth, log_log_weight
 from matchbandit.rewards import Counts, Floats
@@ -40,7 +41,7 @@ class Arrays(NamedTuple):
     """And which pair of the first player is in that matching."""
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once; then the best of the matchings that solve the budgets (ties: the largest budget)."""
     if open_round(arrays, edges):
@@ -65,7 +66,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
                 edges[:] = matching
 
 
-@njit(cache=True)
+@compiled
 def solve(arrays: Arrays, rounded: Counts) -> Floats:
     """The greatest Σ 1/n_e among all matchings with rounded sum s, for every s; −∞ where there is none.
 
@@ -89,7 +90,7 @@ def solve(arrays: Arrays, rounded: Counts) -> Floats:
     return spreads[-1, : largest + 1]
 
 
-@njit(cache=True)
+@compiled
 def trace(arrays: Arrays, rounded: Counts, s: int, matching: Edges) -> None:
     """Write down the matching that `solve` found for this sum."""
     players = len(arrays.spreads) - 1
@@ -139,10 +140,16 @@ class Aescb(IndexPolicy):
     name: ClassVar[str] = "aescb"
     summary: ClassVar[str] = "nearly the greatest upper bound of a matching, without looking at each"
     reference: ClassVar[str] = "Cuvelier et al. 2021"
-    graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
-    unit_rewards: ClassVar[bool] = True
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",),
+        graphs=("monopartite",),
+        proved=("regret",),
+        unit_rewards=True,
+        warm_start=True,
+        counts_alone=True,
+        up_to=f"{MOST_PLAYERS} players",
+    )
     looks_at_each: ClassVar[bool] = False
-    fits_up_to: ClassVar[str | None] = f"{MOST_PLAYERS} players"
     arrays_type = Arrays
     choose = staticmethod(choose)
 

@@ -4,15 +4,16 @@ from math import log
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.confidence import checked_delta
 from matchbandit.graphs import Edges, Selection
-from matchbandit.policies.base import Goal, Setting
+from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.index import SolverPolicy, heaviest, open_round
 from matchbandit.policies.matching.index import update as count
 from matchbandit.rewards import Counts, Floats
-from matchbandit.solvers import best_matching
+from matchbandit.solvers import MOST_MATCHINGS, best_matching
 
 TIE = 1e-12
 """A rival must be better by more than this: sums of floats are not exact."""
@@ -39,7 +40,7 @@ class Arrays(NamedTuple):
     """The t at which M was looked for, −1 for never; whether a rival is left; and the pair to play."""
 
 
-@njit(cache=True)
+@compiled
 def radii(arrays: Arrays) -> Floats:
     """rad_e = σ sqrt(2 log(4 d t³/δ) / n_e)."""
     sigma, cover = arrays.constants
@@ -47,7 +48,7 @@ def radii(arrays: Arrays) -> Floats:
     return np.asarray(sigma * np.sqrt(level / arrays.plays))
 
 
-@njit(cache=True)
+@compiled
 def against(arrays: Arrays, radius: Floats) -> Floats:
     """The weights that favour the rivals of M the most: μ − rad on M, μ + rad off M."""
     weights = arrays.sums / arrays.plays + radius
@@ -56,7 +57,7 @@ def against(arrays: Arrays, radius: Floats) -> Floats:
     return np.asarray(weights)
 
 
-@njit(cache=True)
+@compiled
 def judge(arrays: Arrays, radius: Floats, weights: Floats, rival: Edges) -> None:
     """Is the rival M̃ better? The pair to play is that of M △ M̃, or of M, with the largest rad (ties: the first)."""
     lead = 0.0
@@ -77,7 +78,7 @@ def judge(arrays: Arrays, radius: Floats, weights: Floats, rival: Edges) -> None
     arrays.decision[0], arrays.decision[1], arrays.decision[2] = arrays.rounds[0], left, pair
 
 
-@njit(cache=True)
+@compiled
 def decide(arrays: Arrays) -> None:
     """Find M, its strongest rival and the pair to play, unless that is done for this t."""
     if arrays.decision[0] != arrays.rounds[0]:
@@ -88,7 +89,7 @@ def decide(arrays: Arrays) -> None:
         judge(arrays, radius, weights, rival)
 
 
-@njit(cache=True)
+@compiled
 def around(arrays: Arrays) -> Floats:
     """Weights for which the best matching contains the pair to play, and of those has the greatest sum of rad."""
     radius = radii(arrays)
@@ -96,7 +97,7 @@ def around(arrays: Arrays) -> Floats:
     return radius
 
 
-@njit(cache=True)
+@compiled
 def finished(arrays: Arrays) -> bool:
     """Is no matching better than M, however much the intervals favour it?"""
     if arrays.plays.min() == 0:
@@ -105,7 +106,7 @@ def finished(arrays: Arrays) -> bool:
     return bool(arrays.decision[1] == 0)
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once; then the pair that was decided on, or a matching around it; M when no rival is left."""
     if open_round(arrays, edges):
@@ -119,7 +120,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
         heaviest(arrays.matchings, around(arrays), edges)
 
 
-@njit(cache=True)
+@compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays, rewards and the round."""
     count(arrays, rng, edges, rewards)
@@ -152,9 +153,14 @@ class Clucb(SolverPolicy):
     name: ClassVar[str] = "clucb"
     summary: ClassVar[str] = "the best matching with certainty, blind to the structure"
     reference: ClassVar[str] = "Chen et al. 2014"
-    selections: ClassVar[tuple[Selection, ...]] = ("pair", "matching")
-    answers: ClassVar[Selection | None] = "matching"
-    goals: ClassVar[tuple[Goal, ...]] = ("identification",)
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair", "matching"),
+        answers="matching",
+        goals=("identification",),
+        proved=("identification",),
+        warm_start=True,
+        compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+    )
     arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -209,8 +215,8 @@ class Clucb(SolverPolicy):
             return super()._next()
         return best_matching(self.graph, around(self.arrays))
 
-    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        super()._take(edges, counts, sums)
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        super().take(edges, counts, sums)
         plays = self.arrays.plays
         self.arrays.rounds[0] = max(plays.max(), -(-plays.sum() // self.round_size))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from matchbandit.confidence import Checks
 from matchbandit.errors import MatchbanditError, whole_number
-from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.graphs import Edges, Graph, Pairs
 from matchbandit.policies.base import Setting
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Floats
@@ -71,10 +71,6 @@ class Layout:
 class ClusterPolicy(PlannedPolicy):
     """Keeps an order of clusters: every player of a cluster is better than all of the next, with high probability."""
 
-    graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
-    selections: ClassVar[tuple[Selection, ...]] = ("matching",)
-    needs_horizon: ClassVar[bool] = True
-    has_clusters: ClassVar[bool] = True
     remembered: ClassVar[tuple[str, ...]] = ("order", "sizes", "history")
 
     def __init__(
@@ -168,7 +164,7 @@ class ClusterPolicy(PlannedPolicy):
         self.__dict__.pop("layout", None)
         super()._remember(memory)
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         averages = self.averages()
         return {
             "clusters": [
@@ -183,7 +179,7 @@ class ClusterPolicy(PlannedPolicy):
             ],
             "chains": self.chains,
             "splits": [{"round": at, "clusters": clusters} for at, clusters in self.splits],
-            "next_check": self._next_check(),
+            "next_check": self.next_check(),
         }
 
     @abstractmethod

@@ -3,14 +3,16 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.index import AdditivePolicy, Arrays, heaviest
 from matchbandit.rewards import Counts, Floats, succeeds
+from matchbandit.solvers import MOST_MATCHINGS
 
 
-@njit(cache=True)
+@compiled
 def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
     """Draws from Beta(1 + S_e, 1 + F_e), edge by edge."""
     for edge in range(len(weights)):
@@ -18,7 +20,7 @@ def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
         weights[edge] = rng.beta(1.0 + wins, 1.0 + arrays.plays[edge] - wins)
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """The matching with the greatest sum of draws (ties: the first)."""
     weights = np.empty(len(arrays.plays))
@@ -26,7 +28,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     heaviest(arrays.matchings, weights, edges)
 
 
-@njit(cache=True)
+@compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays and, by a coin flip unless the reward is 0 or 1, successes."""
     for k in range(len(edges)):
@@ -53,7 +55,14 @@ class CtsBeta(AdditivePolicy):
     name: ClassVar[str] = "cts-beta"
     summary: ClassVar[str] = "the best matching for draws from every pair's Beta posterior"
     reference: ClassVar[str] = "Wang & Chen 2018; Perrault et al. 2020"
-    unit_rewards: ClassVar[bool] = True
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",),
+        proved=("regret",),
+        unit_rewards=True,
+        warm_start=True,
+        counts_alone=True,
+        compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+    )
     choose = staticmethod(choose)
     update = staticmethod(update)
     weigh = staticmethod(weigh)
@@ -62,8 +71,8 @@ class CtsBeta(AdditivePolicy):
         """No plays, and no opening."""
         return super().start()._replace(opening=np.zeros((0, self.round_size), dtype=np.int64))
 
-    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        super()._take(edges, counts, np.rint(sums))
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        super().take(edges, counts, np.rint(sums))
 
     def _of_pairs(self) -> list[dict[str, Any]]:
         wins, plays = self.arrays.sums, self.arrays.plays

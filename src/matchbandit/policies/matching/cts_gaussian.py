@@ -4,14 +4,16 @@ from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.index import AdditivePolicy, Arrays, heaviest, open_round
 from matchbandit.rewards import Floats
+from matchbandit.solvers import MOST_MATCHINGS
 
 
-@njit(cache=True)
+@compiled
 def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
     """Draws from N(μ_e, σ²/n_e), edge by edge."""
     for edge in range(len(weights)):
@@ -19,7 +21,7 @@ def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
         weights[edge] = arrays.sums[edge] / n + arrays.constants[0] / sqrt(n) * rng.standard_normal()
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once, then the matching with the greatest sum of draws (ties: the first)."""
     if not open_round(arrays, edges):
@@ -42,6 +44,13 @@ class CtsGaussian(AdditivePolicy):
     name: ClassVar[str] = "cts-gaussian"
     summary: ClassVar[str] = "the best matching for normal draws around every pair's mean"
     reference: ClassVar[str] = "Perrault et al. 2020; Wang & Chen 2018"
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",),
+        proved=("regret",),
+        warm_start=True,
+        counts_alone=True,
+        compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+    )
     choose = staticmethod(choose)
     weigh = staticmethod(weigh)
 

@@ -4,14 +4,16 @@ from math import log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.index import AdditivePolicy, Arrays, clock, heaviest, open_round
 from matchbandit.rewards import Floats
+from matchbandit.solvers import MOST_MATCHINGS
 
 
-@njit(cache=True)
+@compiled
 def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
     """μ_e + 2σ sqrt(1.5 log t / n_e)."""
     level = 1.5 * log(clock(arrays))
@@ -20,7 +22,7 @@ def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
         weights[edge] = arrays.sums[edge] / n + arrays.constants[0] * sqrt(level / n)
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once, then the matching with the greatest sum of upper bounds (ties: the first)."""
     if not open_round(arrays, edges):
@@ -42,6 +44,13 @@ class Cucb(AdditivePolicy):
     name: ClassVar[str] = "cucb"
     summary: ClassVar[str] = "the matching with the greatest sum of upper bounds"
     reference: ClassVar[str] = "Chen et al. 2013; Kveton et al. 2015"
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",),
+        proved=("regret",),
+        warm_start=True,
+        counts_alone=True,
+        compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+    )
     choose = staticmethod(choose)
     weigh = staticmethod(weigh)
 

@@ -4,17 +4,19 @@ from math import exp, log, sqrt
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.index import Arrays, EnumeratingPolicy, clock, open_round
 from matchbandit.policies.matching.joint import TIE, first_greatest, growth, joint_bounds, log_log_weight, widest
 from matchbandit.rewards import Floats
+from matchbandit.solvers import MOST_MATCHINGS
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once, then the matching with the greatest index (ties: the first)."""
     if open_round(arrays, edges):
@@ -29,7 +31,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
         widest(arrays, 2.0 * variance * f, edges)
 
 
-@njit(cache=True)
+@compiled
 def kl_values(arrays: Arrays, f: float, values: Floats) -> None:
     """The ESCB-1 index of every matching that may be the best; of the others an upper bound that rules them out.
 
@@ -45,7 +47,7 @@ def kl_values(arrays: Arrays, f: float, values: Floats) -> None:
             best = max(best, values[k])
 
 
-@njit(cache=True)
+@compiled
 def kl_index(arrays: Arrays, matching: Edges, f: float, floor: float) -> float:
     """max{Σ q_e : Σ n_e kl(μ_e, q_e) ≤ f} over a matching; any upper bound of it, once one is below `floor`.
 
@@ -114,6 +116,13 @@ class Escb(EnumeratingPolicy):
     name: ClassVar[str] = "escb"
     summary: ClassVar[str] = "the matching with the greatest upper bound of its own"
     reference: ClassVar[str] = "Combes et al. 2015"
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",),
+        proved=("regret",),
+        warm_start=True,
+        counts_alone=True,
+        up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+    )
     choose = staticmethod(choose)
 
     def __init__(

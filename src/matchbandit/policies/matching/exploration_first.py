@@ -8,6 +8,7 @@ import numpy as np
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.clusters import Clusters
 from matchbandit.schedules import all_meet
@@ -28,6 +29,9 @@ class ExplorationFirst(AdaptiveMatching):
     name: ClassVar[str] = "exploration-first"
     summary: ClassVar[str] = "all meet all until the others split, the two best being known; then Adaptive-Matching"
     reference: ClassVar[str] = "Sentenac et al. 2021, Section 4.2.3"
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
+    )
 
     def __init__(
         self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, best: Sequence[int] = (0, 1)
@@ -78,8 +82,8 @@ class ExplorationFirst(AdaptiveMatching):
             if len(parts) > 1:
                 self._split({1: parts})
 
-    def _reasons(self) -> dict[str, Any]:
-        reasons = super()._reasons()
+    def reasons(self) -> dict[str, Any]:
+        reasons = super().reasons()
         if not self.exploring:
             return {"phase": "clusters", **reasons}
         kept = [{key: value for key, value in part.items() if key != "period"} for part in reasons["clusters"]]

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import Edges, Pairs, Selection
+from matchbandit.graphs import Edges, Pairs
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import all_meet
@@ -32,7 +32,7 @@ class Arrays(NamedTuple):
     """The policy's own."""
 
 
-@njit(cache=True)
+@compiled
 def open_round(arrays: Any, edges: Edges) -> bool:
     """Write down the first opening round that has an unplayed pair; False if every pair has been played."""
     if arrays.plays.min() > 0:
@@ -45,13 +45,13 @@ def open_round(arrays: Any, edges: Edges) -> bool:
     return False
 
 
-@njit(cache=True)
+@compiled
 def clock(arrays: Any) -> int:
     """t, the number of this round: from 1, and by plays, so that it goes on after a warm start."""
     return int(arrays.total[0] // arrays.opening.shape[1] + 1)
 
 
-@njit(cache=True)
+@compiled
 def heaviest(matchings: Edges, weights: Floats, edges: Edges) -> None:
     """Write down the matching with the greatest sum of weights (ties: the first)."""
     best, highest = 0, -np.inf
@@ -64,7 +64,7 @@ def heaviest(matchings: Edges, weights: Floats, edges: Edges) -> None:
     edges[:] = matchings[best]
 
 
-@njit(cache=True)
+@compiled
 def update(arrays: Any, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays and rewards."""
     for k in range(len(edges)):
@@ -76,8 +76,6 @@ def update(arrays: Any, rng: np.random.Generator, edges: Edges, rewards: Floats)
 class IndexPolicy(RoundPolicy):
     """Keeps plays and rewards of every pair; every pair is played once before anything else, in rounds of a tour."""
 
-    selections: ClassVar[tuple[Selection, ...]] = ("matching",)
-    warm_starts: ClassVar[bool] = True
     arrays_type: ClassVar[type[tuple[Any, ...]]] = Arrays
     update: ClassVar[Callable[..., None]] = staticmethod(update)
 
@@ -113,8 +111,8 @@ class IndexPolicy(RoundPolicy):
         """The empirical means; 0 before the first play."""
         return np.asarray(self.arrays.sums / np.maximum(1, self.arrays.plays))
 
-    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        super()._take(edges, counts, sums)
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        super().take(edges, counts, sums)
         self.arrays.total[0] += counts.sum()
 
     def _memory(self) -> dict[str, Any]:
@@ -124,7 +122,7 @@ class IndexPolicy(RoundPolicy):
     def _remember(self, memory: dict[str, Any]) -> None:
         self.arrays = self.arrays._replace(**memory)
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         return {
             "pairs": [
                 {"pair": pair, "plays": int(n), "estimate": float(mean) if n else None, **more}
@@ -144,8 +142,6 @@ class SolverPolicy(IndexPolicy):
 
     Compiled code cannot call a blossom or an assignment solver, so rounds are then played through ask and tell.
     """
-
-    loops_up_to: ClassVar[str | None] = f"{MOST_MATCHINGS} matchings (10 players)"
 
     @property
     def compiled(self) -> bool:
@@ -175,8 +171,6 @@ class AdditivePolicy(SolverPolicy):
 
 class EnumeratingPolicy(IndexPolicy):
     """The index of a matching is no sum over its pairs: every matching has to be looked at."""
-
-    fits_up_to: ClassVar[str | None] = f"{MOST_MATCHINGS} matchings (10 players)"
 
     def start(self) -> Any:
         """No plays; graphs with too many matchings are refused."""

@@ -3,8 +3,8 @@
 from math import log, sqrt
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import unknown
 from matchbandit.graphs import Edges
 from matchbandit.policies.matching.index import Arrays
@@ -23,14 +23,14 @@ def log_log_weight(exploration: str, size: int) -> float:
     return 4.0 * size if exploration == "full" else 0.0
 
 
-@njit(cache=True)
+@compiled
 def growth(t: int, weight: float) -> float:
     """log t + weight · log log t, with log log t at least 0."""
     log_t = log(t)
     return float(log_t + weight * log(log_t)) if log_t > 1.0 else float(log_t)
 
 
-@njit(cache=True)
+@compiled
 def joint_bounds(arrays: Arrays, level: float, bounds: Floats) -> None:
     """Σ μ_e + sqrt(level · Σ 1/n_e) for every matching."""
     means, inverses = arrays.sums / arrays.plays, 1.0 / arrays.plays
@@ -44,7 +44,7 @@ def joint_bounds(arrays: Arrays, level: float, bounds: Floats) -> None:
         bounds[k] = value + sqrt(level * spread)
 
 
-@njit(cache=True)
+@compiled
 def first_greatest(values: Floats) -> int:
     """The place of the greatest value (ties: the first)."""
     best = 0
@@ -54,7 +54,7 @@ def first_greatest(values: Floats) -> int:
     return best
 
 
-@njit(cache=True)
+@compiled
 def widest(arrays: Arrays, level: float, edges: Edges) -> None:
     """Write down the matching with the greatest Σ μ_e + sqrt(level · Σ 1/n_e) (ties: the first)."""
     bounds = np.empty(len(arrays.matchings))

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.confidence import Checks, checked_delta
-from matchbandit.graphs import Pairs, Selection
+from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Tally
-from matchbandit.policies.base import Goal, Setting
+from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, unranked
 from matchbandit.rewards import Floats
@@ -37,9 +38,9 @@ class MatchingId(PlannedPolicy):
     name: ClassVar[str] = "matching-id"
     summary: ClassVar[str] = "the best matching from whole matchings: unranked players against the candidates for best"
     reference: ClassVar[str] = "Sentenac et al. 2021, Matching-Id"
-    graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
-    selections: ClassVar[tuple[Selection, ...]] = ("matching",)
-    goals: ClassVar[tuple[Goal, ...]] = ("identification",)
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",), graphs=("monopartite",), goals=("identification",), proved=("identification",)
+    )
     remembered: ClassVar[tuple[str, ...]] = ("above", "unranked", "averages")
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, growth: float = 4.0, delta: float = 0.05) -> None:
@@ -117,7 +118,7 @@ class MatchingId(PlannedPolicy):
     def _means(self) -> Floats:
         return np.asarray(self.averages.sums / np.maximum(1, self.averages.counts))
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         known, means = self.averages, self._means()
         return {
             "unranked": np.flatnonzero(self.unranked).tolist(),
@@ -134,5 +135,5 @@ class MatchingId(PlannedPolicy):
                 }
                 for j in range(self.n)
             ],
-            "next_check": self._next_check(),
+            "next_check": self.next_check(),
         }

@@ -4,16 +4,18 @@ from math import e, log
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.index import Arrays, EnumeratingPolicy, clock, open_round
 from matchbandit.policies.matching.joint import growth, widest
+from matchbandit.solvers import MOST_MATCHINGS
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once, then the matching with the greatest index (ties: the first)."""
     if not open_round(arrays, edges):
@@ -35,6 +37,13 @@ class OlsUcb(EnumeratingPolicy):
     name: ClassVar[str] = "ols-ucb"
     summary: ClassVar[str] = "one radius for a whole matching, for independent rewards"
     reference: ClassVar[str] = "Degenne & Perchet 2016"
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",),
+        proved=("regret",),
+        warm_start=True,
+        counts_alone=True,
+        up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+    )
     choose = staticmethod(choose)
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, lam: float = 1.0) -> None:

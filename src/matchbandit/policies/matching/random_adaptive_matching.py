@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from matchbandit.confidence import NEVER
 from matchbandit.plans import Plan, ShuffledRounds, Tally
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.clusters import ClusterPolicy, Group
 from matchbandit.rewards import Floats
 
@@ -38,6 +39,9 @@ class RandomAdaptiveMatching(ClusterPolicy):
     name: ClassVar[str] = "random-adaptive-matching"
     summary: ClassVar[str] = "Adaptive-Matching for many players: balanced in expectation, no period to wait for"
     reference: ClassVar[str] = "this library, after Sentenac et al. 2021"
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
+    )
     remembered: ClassVar[tuple[str, ...]] = (*ClusterPolicy.remembered, "count", "sums")
 
     def empty_ledgers(self) -> None:

@@ -4,15 +4,16 @@ from math import ceil, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from matchbandit.compiled import compiled
 from matchbandit.confidence import checked_delta
 from matchbandit.errors import MatchbanditError, real_number
-from matchbandit.graphs import Edges, Pairs, Selection
+from matchbandit.graphs import Edges, Pairs
 from matchbandit.plans import FixedSweeps, Tally
-from matchbandit.policies.base import Goal, Setting
+from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.rank1_model import PRIOR_MEAN, Model, fisher, fitted
 from matchbandit.rewards import Counts, Floats
@@ -28,7 +29,7 @@ _STEPS = 60
 """Steps of a golden-section search: enough for every digit."""
 
 
-@njit(cache=True)
+@compiled
 def apart(a: float, b: float, var_a: float, var_b: float, both: float) -> float:
     """How certain it is that strength a is above b: the least that it costs to make them equal.
 
@@ -59,13 +60,13 @@ def apart(a: float, b: float, var_a: float, var_b: float, both: float) -> float:
     return least
 
 
-@njit(cache=True)
+@compiled
 def _cost(x: float, a: float, b: float, v: float, var_b: float, c: float, det: float) -> float:
     s, e = log(x / a), x - b
     return float((var_b * s * s - 2.0 * c * s * e + v * e * e) / (2.0 * det))
 
 
-@njit(cache=True)
+@compiled
 def border_certainty(strengths: Floats, covariance: Floats, ranked: Counts) -> Floats:
     """The least certain of the four cross pairs, for every border between neighbouring pairs."""
     certain = np.full(len(ranked) // 2 - 1, np.inf)
@@ -102,10 +103,9 @@ class Rank1Identify(PlannedPolicy):
     name: ClassVar[str] = "rank1-identify"
     summary: ClassVar[str] = "the best matching from one fit of all strengths: the practical choice"
     reference: ClassVar[str] = "this library"
-    graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
-    selections: ClassVar[tuple[Selection, ...]] = ("matching",)
-    goals: ClassVar[tuple[Goal, ...]] = ("identification",)
-    warm_starts: ClassVar[bool] = True
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",), graphs=("monopartite",), goals=("identification",), warm_start=True
+    )
     remembered: ClassVar[tuple[str, ...]] = ("plays", "sums", "strengths", "certainty", "sampled")
 
     def __init__(
@@ -145,7 +145,7 @@ class Rank1Identify(PlannedPolicy):
         """The sorted pairing of the fitted strengths."""
         return sorted_pairing(self.strengths)
 
-    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         self._book(edges, counts, sums)
         self.sampled += ceil(counts.sum() / self.round_size)
         self._fit()
@@ -207,7 +207,7 @@ class Rank1Identify(PlannedPolicy):
                 tours.append(_with_rest(np.stack([players[i], others[j]], axis=2), others[size:]))
         return tours
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         pairs = self.recommend().tolist()
         return {
             "threshold": self._threshold(),
@@ -219,7 +219,7 @@ class Rank1Identify(PlannedPolicy):
                 {"player": i, "strength": float(u), "plays": int(self.plays[i].sum())}
                 for i, u in enumerate(self.strengths)
             ],
-            "next_check": self._next_check(),
+            "next_check": self.next_check(),
         }
 
 

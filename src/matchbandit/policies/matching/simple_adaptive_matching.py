@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.clusters import Clusters
 
@@ -29,6 +30,9 @@ class SimpleAdaptiveMatching(AdaptiveMatching):
     name: ClassVar[str] = "simple-adaptive-matching"
     summary: ClassVar[str] = "Adaptive-Matching for players that come in equal pairs: clusters stay even"
     reference: ClassVar[str] = "Sentenac et al. 2021, simple-Adaptive-Matching"
+    fits: ClassVar[Fits] = Fits(
+        selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
+    )
     remembered: ClassVar[tuple[str, ...]] = (*AdaptiveMatching.remembered, "warned")
     warned = False
 

@@ -3,11 +3,12 @@
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import whole_number
 from matchbandit.graphs import Edges, Pairs, player_edge
 from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.index import IndexPolicy, open_round
 from matchbandit.policies.matching.index import update as count
 from matchbandit.rewards import Counts, Floats, succeeds
@@ -32,7 +33,7 @@ class Arrays(NamedTuple):
     """The leader's pairs, best mean first; −1 before the first one."""
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once; then the leader at every γ-th time that it leads, else the best draw among its neighbours."""
     if open_round(arrays, edges):
@@ -47,14 +48,14 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
         best_draw(arrays, rng, edges)
 
 
-@njit(cache=True)
+@compiled
 def mean_of(arrays: Arrays, i: int, j: int) -> float:
     """The empirical mean of two players."""
     edge = player_edge(i, j, 2 * len(arrays.leader))
     return float(arrays.sums[edge] / arrays.plays[edge])
 
 
-@njit(cache=True)
+@compiled
 def elect(arrays: Arrays, rng: np.random.Generator) -> None:
     """Make the leader the best of itself and its neighbours, by means, at each two consecutive pairs in turn."""
     leader = arrays.leader
@@ -74,7 +75,7 @@ def elect(arrays: Arrays, rng: np.random.Generator) -> None:
         put_in_order(arrays, rng)
 
 
-@njit(cache=True)
+@compiled
 def by_averages(arrays: Arrays) -> None:
     """The first leader: players in the order of their averages over all opponents (ties: the lower index)."""
     n = 2 * len(arrays.leader)
@@ -87,7 +88,7 @@ def by_averages(arrays: Arrays) -> None:
     arrays.leader[:] = order.reshape(-1, 2)
 
 
-@njit(cache=True)
+@compiled
 def put_in_order(arrays: Arrays, rng: np.random.Generator) -> None:
     """Sort the leader's pairs by their means, best first, ties at random."""
     leader, means = arrays.leader, np.empty(len(arrays.leader))
@@ -102,13 +103,13 @@ def put_in_order(arrays: Arrays, rng: np.random.Generator) -> None:
         leader[place, 0], leader[place, 1] = i, j
 
 
-@njit(cache=True)
+@compiled
 def draw_of(arrays: Arrays, rng: np.random.Generator, edge: int) -> float:
     """A draw from the pair's Beta posterior."""
     return float(rng.beta(1.0 + arrays.wins[edge], 1.0 + arrays.plays[edge] - arrays.wins[edge]))
 
 
-@njit(cache=True)
+@compiled
 def best_draw(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Given the leader's edges, write down those of the best draw among the leader and its neighbours.
 
@@ -130,7 +131,7 @@ def best_draw(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
         edges[site], edges[site + 1] = one, two
 
 
-@njit(cache=True)
+@compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays, rewards and, by a coin flip unless they are 0 or 1, successes."""
     count(arrays, rng, edges, rewards)
@@ -170,8 +171,7 @@ class UnimodalMatching(IndexPolicy):
     name: ClassVar[str] = "unimodal-matching"
     summary: ClassVar[str] = "Thompson sampling among the matchings one swap away from the leader"
     reference: ClassVar[str] = "after Rodet & Gaudel 2022"
-    graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
-    unit_rewards: ClassVar[bool] = True
+    fits: ClassVar[Fits] = Fits(selections=("matching",), graphs=("monopartite",), unit_rewards=True, warm_start=True)
     looks_at_each: ClassVar[bool] = False
     arrays_type = Arrays
     choose = staticmethod(choose)
@@ -198,8 +198,8 @@ class UnimodalMatching(IndexPolicy):
         table = self.graph.matrix(self.means())
         return sorted_pairing((table + table.T).sum(axis=1))
 
-    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        super()._take(edges, counts, sums)
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        super().take(edges, counts, sums)
         self.arrays.wins[edges] += np.rint(sums).astype(np.int64)  # the nearest number of successes
 
     def _of_pairs(self) -> list[dict[str, Any]]:

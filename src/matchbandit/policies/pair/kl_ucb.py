@@ -4,10 +4,11 @@ from math import log
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.confidence import kl_upper
-from matchbandit.graphs import Pairs, Selection
+from matchbandit.graphs import Pairs
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 
@@ -19,7 +20,7 @@ class Arrays(NamedTuple):
     sums: Floats
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
     """Each pair once, then the largest upper bound (ties: the lowest index)."""
     for edge in range(len(arrays.plays)):
@@ -36,13 +37,13 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
             edges[0] = edge
 
 
-@njit(cache=True)
+@compiled
 def exploration(t: int) -> float:
     """log t + 3 log log t, with log log t at least 0."""
     return float(log(t) + 3 * log(max(log(t), 1.0)))
 
 
-@njit(cache=True)
+@compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Floats) -> None:
     """Count the play and its reward."""
     arrays.plays[edges[0]] += 1
@@ -59,9 +60,9 @@ class KlUcb(RoundPolicy):
     name: ClassVar[str] = "kl-ucb"
     summary: ClassVar[str] = "optimism on every pair for itself, blind to the structure"
     reference: ClassVar[str] = "Garivier & Cappé 2011"
-    selections: ClassVar[tuple[Selection, ...]] = ("pair",)
-    unit_rewards: ClassVar[bool] = True
-    warm_starts: ClassVar[bool] = True
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair",), proved=("regret",), unit_rewards=True, warm_start=True, counts_alone=True
+    )
     arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -74,7 +75,7 @@ class KlUcb(RoundPolicy):
         """The pair with the best empirical mean (ties: the lowest index)."""
         return self.graph.pairs[[int(np.argmax(self.arrays.sums / np.maximum(1, self.arrays.plays)))]]
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         plays, sums = self.arrays
         level = exploration(int(plays.sum()) + 1)
         return {

@@ -6,7 +6,8 @@ import numpy as np
 
 from matchbandit.confidence import NEVER, Checks
 from matchbandit.plans import FixedSweeps, Plan, Tally
-from matchbandit.policies.base import Goal, Setting
+from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.ledger import POOLED, Ledger, within
 from matchbandit.policies.pair.two_sided import TwoSidedElimination
 from matchbandit.policies.pair.window import TimeScales, Window
@@ -45,7 +46,14 @@ class PairElim(TwoSidedElimination):
     name: ClassVar[str] = "pair-elim"
     summary: ClassVar[str] = "eliminate rows for good, columns for windows of length 2^(2^w)"
     reference: ClassVar[str] = "Sentenac et al. 2021, Algorithm 1"
-    goals: ClassVar[tuple[Goal, ...]] = ("regret", "identification")
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair",),
+        graphs=("bipartite",),
+        goals=("regret", "identification"),
+        proved=("regret", "identification"),
+        horizon=True,
+        eliminates=True,
+    )
     remembered: ClassVar[tuple[str, ...]] = ("rows", "columns", "window", "certifying")
 
     def __init__(
@@ -117,9 +125,9 @@ class PairElim(TwoSidedElimination):
         if ledger.samples >= checks.following(pooled_before):
             ledger.check(POOLED, within(checks.radius(ledger.samples)), now=self.rounds)
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         window = None if self.certifying else self.window.reasons(int(self.pending.counts.sum()))
-        return {**super()._reasons(), "window": window}
+        return {**super().reasons(), "window": window}
 
 
 def _needs(ledger: Ledger, checks: Checks, opponents: Counts) -> tuple[Counts | None, int]:

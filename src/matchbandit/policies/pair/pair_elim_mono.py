@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from matchbandit.confidence import Checks
-from matchbandit.graphs import Pairs, Selection
+from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Tally
-from matchbandit.policies.base import Goal, Setting
+from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.window import TimeScales, Window
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed
@@ -40,10 +41,14 @@ class PairElimMono(PlannedPolicy):
     name: ClassVar[str] = "pair-elim-mono"
     summary: ClassVar[str] = "Pair-Elim for players: pairs leave for good, columns for a window"
     reference: ClassVar[str] = "Sentenac et al. 2021, Pair-Elim-Mono"
-    graphs: ClassVar[tuple[str, ...]] = ("monopartite",)
-    selections: ClassVar[tuple[Selection, ...]] = ("pair",)
-    goals: ClassVar[tuple[Goal, ...]] = ("regret", "identification")
-    needs_horizon: ClassVar[bool] = True
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair",),
+        graphs=("monopartite",),
+        goals=("regret", "identification"),
+        proved=("regret", "identification"),
+        horizon=True,
+        eliminates=True,
+    )
     remembered: ClassVar[tuple[str, ...]] = (
         "window",
         "above",
@@ -159,7 +164,7 @@ class PairElimMono(PlannedPolicy):
         counts = self.row_single.counts + self.pending.counts.reshape(self.n, self.n, 2)[..., 0]
         return sums.sum(axis=1) / np.maximum(1, counts.sum(axis=1))
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         beaters = {int(j): np.flatnonzero(self.above[:, j]).tolist() for j in range(self.n)}
         return {
             "players": [
@@ -169,7 +174,7 @@ class PairElimMono(PlannedPolicy):
             ],
             "active_pairs": np.argwhere(self.active).tolist(),
             "window": self.window.reasons(int(self.pending.counts.sum())),
-            "next_check": self._next_check(),
+            "next_check": self.next_check(),
         }  # fmt: skip
 
 

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from matchbandit.confidence import Checks, checked_delta
-from matchbandit.graphs import Pairs, Selection
+from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Tally
-from matchbandit.policies.base import Goal, Setting
+from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono
 from matchbandit.policies.ranking import Averages, Relation, closed, unranked
 
@@ -28,9 +29,14 @@ class PairSelect(PairElimMono):
     name: ClassVar[str] = "pair-select"
     summary: ClassVar[str] = "the best matching from single pairs: the two best first, then all others against them"
     reference: ClassVar[str] = "Sentenac et al. 2021, Pair-Select"
-    answers: ClassVar[Selection | None] = "matching"
-    needs_horizon: ClassVar[bool] = False
-    goals: ClassVar[tuple[Goal, ...]] = ("identification",)
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair",),
+        graphs=("monopartite",),
+        answers="matching",
+        goals=("identification",),
+        proved=("identification",),
+        eliminates=True,
+    )
     remembered: ClassVar[tuple[str, ...]] = (*PairElimMono.remembered, "against_best", "unranked")
 
     def __init__(
@@ -101,14 +107,14 @@ class PairSelect(PairElimMono):
             return super()._means()
         return self.against_best.sums / np.maximum(1, self.against_best.counts)
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         if not self._best_known:
-            return {**super()._reasons(), "phase": "the two best"}
+            return {**super().reasons(), "phase": "the two best"}
         beaters = [np.flatnonzero(self.above[:, j]).tolist() for j in range(self.n)]
         return {
             "phase": "ranking against the two best",
             "best": self._best_two.tolist(),
             "unranked": np.flatnonzero(self._to_rank).tolist(),
             "players": [{"player": j, "beaten_for_good_by": beaters[j]} for j in range(self.n)],
-            "next_check": self._next_check(),
+            "next_check": self.next_check(),
         }

@@ -8,6 +8,7 @@ import numpy as np
 from matchbandit.confidence import NEVER
 from matchbandit.plans import Sweeps, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.ledger import POOLED, Interval, within
 from matchbandit.policies.pair.two_sided import TwoSidedElimination
 
@@ -23,6 +24,9 @@ class Rank1Elim(TwoSidedElimination):
     name: ClassVar[str] = "rank1-elim"
     summary: ClassVar[str] = "eliminate rows and columns for good, in stages, on pooled averages"
     reference: ClassVar[str] = "Katariya et al. 2017"
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair",), graphs=("bipartite",), proved=("regret",), horizon=True, eliminates=True
+    )
     remembered: ClassVar[tuple[str, ...]] = ("rows", "columns", "stage")
     first_stage: ClassVar[int] = 4
     """n_0 / log T."""
@@ -55,5 +59,5 @@ class Rank1Elim(TwoSidedElimination):
         """Mean ± 2σ sqrt(log T / n)."""
         return within(2 * self.setting.rewards.sigma * sqrt(self.log_horizon / samples))
 
-    def _reasons(self) -> dict[str, Any]:
-        return {**super()._reasons(), "stage": self.stage}
+    def reasons(self) -> dict[str, Any]:
+        return {**super().reasons(), "stage": self.stage}

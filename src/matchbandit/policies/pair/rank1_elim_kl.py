@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from matchbandit.confidence import kl_lower, kl_upper
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.ledger import Interval
 from matchbandit.policies.pair.rank1_elim import Rank1Elim
 from matchbandit.rewards import Floats
@@ -22,7 +23,14 @@ class Rank1ElimKL(Rank1Elim):
     name: ClassVar[str] = "rank1-elim-kl"
     summary: ClassVar[str] = "Rank1Elim with Kullback–Leibler intervals"
     reference: ClassVar[str] = "Katariya et al. 2017b"
-    unit_rewards: ClassVar[bool] = True
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair",),
+        graphs=("bipartite",),
+        proved=("regret",),
+        unit_rewards=True,
+        horizon=True,
+        eliminates=True,
+    )
     first_stage: ClassVar[int] = 16
 
     def _interval(self, samples: int) -> Interval:

@@ -4,11 +4,12 @@ from math import inf, log, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.confidence import checked_delta
-from matchbandit.graphs import Pairs, Selection
-from matchbandit.policies.base import Goal, Setting
+from matchbandit.graphs import Pairs
+from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 
@@ -29,7 +30,7 @@ class Arrays(NamedTuple):
     """Coins and noise of the rewards' law, and δ."""
 
 
-@njit(cache=True)
+@compiled
 def divergence(law: Floats, p: float, q: float) -> float:
     """The Kullback–Leibler divergence of the reward law with mean p from that with mean q."""
     if law[0] == 0.0:
@@ -43,7 +44,7 @@ def divergence(law: Floats, p: float, q: float) -> float:
     return float(law[0] * (first + second))
 
 
-@njit(cache=True)
+@compiled
 def rival_share(law: Floats, best: float, other: float, target: float, start: float) -> float:
     """The x at which d(best, m) + x d(other, m) reaches the target, m = (best + x other)/(1 + x).
 
@@ -67,7 +68,7 @@ def rival_share(law: Floats, best: float, other: float, target: float, start: fl
     return x
 
 
-@njit(cache=True)
+@compiled
 def shares_at(law: Floats, means: Floats, best: int, y: float, shares: Floats) -> float:
     """Set each rival's share so that the evidence against it is y; gives Σ_b d(best, m_b) / d(b, m_b)."""
     total = 0.0
@@ -80,7 +81,7 @@ def shares_at(law: Floats, means: Floats, best: int, y: float, shares: Floats) -
     return total
 
 
-@njit(cache=True)
+@compiled
 def optimal_proportions(law: Floats, means: Floats) -> Floats:
     """w*: how often to sample each arm to tell the best soonest (Garivier & Kaufmann 2016, Theorem 5).
 
@@ -113,7 +114,7 @@ def optimal_proportions(law: Floats, means: Floats) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-@njit(cache=True)
+@compiled
 def evidence(arrays: Arrays, best: int, rival: int) -> float:
     """Z: how much better two means explain the rewards of the two pairs than one common mean does."""
     n, m = arrays.plays[best], arrays.plays[rival]
@@ -122,7 +123,7 @@ def evidence(arrays: Arrays, best: int, rival: int) -> float:
     return float(n * divergence(arrays.law, p, common) + m * divergence(arrays.law, q, common))
 
 
-@njit(cache=True)
+@compiled
 def finished(arrays: Arrays) -> bool:
     """Does the evidence against every rival of the best pair exceed log((1 + log t) / δ)?"""
     t = arrays.plays.sum()
@@ -140,7 +141,7 @@ def finished(arrays: Arrays) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
     """Each pair once; then whoever lags behind √t − d/2, else behind its proportion the most."""
     plays, d = arrays.plays, len(arrays.plays)
@@ -165,7 +166,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
             return
 
 
-@njit(cache=True)
+@compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Floats) -> None:
     """Count the play and its reward."""
     arrays.plays[edges[0]] += 1
@@ -187,9 +188,7 @@ class TrackAndStop(RoundPolicy):
     name: ClassVar[str] = "track-and-stop"
     summary: ClassVar[str] = "the best pair with certainty, in optimal proportions, blind to the structure"
     reference: ClassVar[str] = "Garivier & Kaufmann 2016"
-    selections: ClassVar[tuple[Selection, ...]] = ("pair",)
-    warm_starts: ClassVar[bool] = True
-    goals: ClassVar[tuple[Goal, ...]] = ("identification",)
+    fits: ClassVar[Fits] = Fits(selections=("pair",), goals=("identification",), warm_start=True, counts_alone=True)
     arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -213,7 +212,7 @@ class TrackAndStop(RoundPolicy):
         plays = self.arrays.plays
         return np.asarray(np.where(plays > 0, self.arrays.sums / np.maximum(1, plays), -inf))
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         plays, sums, proportions, _, _ = self.arrays
         best, t = int(np.argmax(self._means())), int(plays.sum())
         return {

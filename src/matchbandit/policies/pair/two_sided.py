@@ -2,11 +2,11 @@
 
 from copy import deepcopy
 from math import log
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from matchbandit.graphs import Pairs, Selection
+from matchbandit.graphs import Pairs
 from matchbandit.plans import Sweeps, Tally
 from matchbandit.plans.sweeps import Side
 from matchbandit.policies.base import Setting
@@ -19,10 +19,6 @@ Samples = tuple[Counts, Floats]
 
 class TwoSidedElimination(PlannedPolicy):
     """Rows and columns, each sampled against random opponents from the other side, each with a ledger of its own."""
-
-    graphs: ClassVar[tuple[str, ...]] = ("bipartite",)
-    selections: ClassVar[tuple[Selection, ...]] = ("pair",)
-    needs_horizon: ClassVar[bool] = True
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Everyone active."""
@@ -67,6 +63,6 @@ class TwoSidedElimination(PlannedPolicy):
             ledger.book(*samples)
         return ledgers
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         rows, columns = self._up_to_now()
-        return {"rows": rows.reasons(), "columns": columns.reasons(), "next_check": self._next_check()}
+        return {"rows": rows.reasons(), "columns": columns.reasons(), "next_check": self.next_check()}

@@ -3,11 +3,12 @@
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from matchbandit.compiled import compiled
 from matchbandit.errors import whole_number
-from matchbandit.graphs import Edges, Pairs, Selection
+from matchbandit.graphs import Edges, Pairs
 from matchbandit.policies.base import Setting
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats, succeeds
 
@@ -25,7 +26,7 @@ class Arrays(NamedTuple):
     """The number of columns, and γ."""
 
 
-@njit(cache=True)
+@compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
     """Each pair once; then the leader at every γ-th time that it leads, else the best Beta draw around it."""
     for edge in range(len(arrays.plays)):
@@ -38,7 +39,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
     edges[0] = leader if arrays.leads[leader] % gamma == 0 else best_draw(arrays, leader, n_columns, rng)
 
 
-@njit(cache=True)
+@compiled
 def find_leader(means: Floats, rng: np.random.Generator) -> int:
     """The pair with the best mean, ties at random."""
     best = means.max()
@@ -51,7 +52,7 @@ def find_leader(means: Floats, rng: np.random.Generator) -> int:
     return edge
 
 
-@njit(cache=True)
+@compiled
 def best_draw(arrays: Arrays, leader: int, n_columns: int, rng: np.random.Generator) -> int:
     """The pair with the largest draw from its Beta posterior, among the leader's row and column."""
     best, highest = leader, -1.0
@@ -65,7 +66,7 @@ def best_draw(arrays: Arrays, leader: int, n_columns: int, rng: np.random.Genera
     return best
 
 
-@njit(cache=True)
+@compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Floats) -> None:
     """Count the play, its reward and, by a coin flip unless it is 0 or 1, its success."""
     edge, reward = edges[0], rewards[0]
@@ -92,10 +93,9 @@ class Uts(RoundPolicy):
     name: ClassVar[str] = "uts"
     summary: ClassVar[str] = "Thompson sampling in the row and the column of the leader"
     reference: ClassVar[str] = "Trinh et al. 2020"
-    graphs: ClassVar[tuple[str, ...]] = ("bipartite",)
-    selections: ClassVar[tuple[Selection, ...]] = ("pair",)
-    unit_rewards: ClassVar[bool] = True
-    warm_starts: ClassVar[bool] = True
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair",), graphs=("bipartite",), proved=("regret",), unit_rewards=True, warm_start=True
+    )
     arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -110,8 +110,8 @@ class Uts(RoundPolicy):
         constants = np.array([self.graph.shape[1], self.options["gamma"]])
         return Arrays(counts[0].copy(), np.zeros(self.graph.n_pairs), counts[1].copy(), counts[2].copy(), constants)
 
-    def _take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        super()._take(edges, counts, sums)
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        super().take(edges, counts, sums)
         self.arrays.wins[edges] += np.rint(sums).astype(np.int64)  # the nearest number of successes
 
     def recommend(self) -> Pairs:
@@ -119,7 +119,7 @@ class Uts(RoundPolicy):
         plays, sums = self.arrays.plays, self.arrays.sums
         return self.graph.pairs[[int(np.argmax(sums / np.maximum(1, plays)))]]
 
-    def _reasons(self) -> dict[str, Any]:
+    def reasons(self) -> dict[str, Any]:
         plays, sums, wins, leads, _ = self.arrays
         return {
             "pairs": [

@@ -1,0 +1,74 @@
+"""What a policy needs: one record for each policy, and one question that it answers."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from matchbandit.graphs import Graph, Selection
+from matchbandit.rewards import RewardDistribution
+
+Goal = Literal["regret", "identification"]
+
+
+@dataclass(frozen=True)
+class Fits:
+    """On what a policy can be built, what it is for, and what it can do besides."""
+
+    selections: tuple[Selection, ...]
+    """What a round can play; with more than one, `selection` is an option of the policy."""
+    graphs: tuple[str, ...] = ("bipartite", "monopartite")
+    answers: Selection | None = None
+    """What it recommends, if that is not what it plays."""
+    goals: tuple[Goal, ...] = ("regret",)
+    proved: tuple[Goal, ...] = ()
+    """The goals for which it has a proof."""
+    unit_rewards: bool = False
+    """It needs rewards in [0, 1]."""
+    horizon: bool = False
+    """It needs to know its horizon when it is for regret."""
+    byes: bool = False
+    """It plays matchings of an odd number of players."""
+    warm_start: bool = False
+    """It can begin with results from before, however they were sampled."""
+    counts_alone: bool = False
+    """It decides from counts and sums of the pairs alone, whatever the order in which they came."""
+    clusters: bool = False
+    """It keeps clusters of players, which split."""
+    eliminates: bool = False
+    """It eliminates items."""
+    up_to: str | None = None
+    """The largest graph that it takes, in words; None: any."""
+    compiled_up_to: str | None = None
+    """Beyond which size a round cannot be compiled, in words; None: it always can."""
+
+    def misfit(
+        self,
+        name: str,
+        graph: Graph,
+        rewards: RewardDistribution,
+        horizon: int | None,
+        *,
+        selection: Selection,
+        goal: Goal,
+    ) -> str | None:
+        """Why the policy of this name cannot be built here, and the way out; None if it can."""
+        if graph.kind not in self.graphs:
+            return (
+                f"{name} plays on {' and '.join(self.graphs)} graphs; got {graph}. "
+                f"`matchbandit policies` lists what fits."
+            )
+        odd = graph.kind == "monopartite" and graph.shape[0] % 2
+        if odd and not self.byes and (self.answers or selection) == "matching":
+            ways = "Leave one out, or add one."
+            if goal == "regret":
+                ways = "Leave one out, add one, or take rank1-thompson, which lets one sit out in turn."
+            if "pair" in self.selections and not self.answers:
+                ways = f"{ways[:-1]}; or take selection='pair'."
+            return f"{name} needs an even number of players; got {graph.shape[0]}. {ways}"
+        if self.unit_rewards and (rewards.low < 0 or rewards.high > 1):
+            return (
+                f"{name} needs rewards in [0, 1]; {rewards.name} rewards leave it. "
+                f"Take rewards that are bernoulli or binomial."
+            )
+        if self.horizon and goal == "regret" and horizon is None:
+            return f"{name} needs to know its horizon. Build it with horizon=, the number of rounds to come."
+        return None
