@@ -44,7 +44,7 @@ def everything(problem):
 
 def named(law):
     """A law and its coins, in the words of the reference for ordinary bandits."""
-    return (("gaussian", law.sd), 1) if law.name == "gaussian" else ("bernoulli", law.coins[0])
+    return (("gaussian", law.sd), 1) if law.name == "gaussian" else ("bernoulli", law.noise.trials)
 
 
 def ordinary_time(means, law):

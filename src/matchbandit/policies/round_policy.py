@@ -14,7 +14,7 @@ import numpy as np
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Policy, Setting
-from matchbandit.rewards import Counts, Floats, draw_reward
+from matchbandit.rewards import Counts, Floats
 
 
 @compiled
@@ -37,6 +37,9 @@ class RoundPolicy(Policy):
     choose: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
     finished: ClassVar[Callable[..., bool]] = staticmethod(never)
+    derived: ClassVar[tuple[str, ...]] = ()
+    """Fields of the arrays, nested ones too, that follow from the setting or are made anew every round: no part of the
+    state. Scalars never are: they cannot change."""
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Start from fresh arrays."""
@@ -72,14 +75,24 @@ class RoundPolicy(Policy):
         self.arrays.sums[edges] += sums
 
     def _memory(self) -> dict[str, Any]:
-        return dict(self.arrays._asdict())
+        return self._changing(self.arrays)
 
-    def _remember(self, memory: dict[str, Any]) -> None:
-        self.arrays = self.arrays_type(**memory)
+    def _changing(self, arrays: Any) -> dict[str, Any]:
+        parts = {name: part for name, part in arrays._asdict().items() if name not in self.derived}
+        kept = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+        return kept | {name: self._changing(part) for name, part in parts.items() if hasattr(part, "_asdict")}
+
+    def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
+        for name, kept in memory.items():
+            part = getattr(self.arrays if arrays is None else arrays, name)
+            if isinstance(part, np.ndarray):
+                part[...] = kept
+            else:
+                self._remember(kept, part)
 
 
 def _play(
-    arrays: Any, rng: Any, reward_rng: Any, coins: int, noise: float, means: Any, plays: Any, edges: Any, most: int
+    arrays: Any, rng: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int
 ) -> int:
     """Play until it is finished, `most` rounds at most, count them in `plays`, and say how many they were.
 
@@ -91,26 +104,26 @@ def _play(
             return played
         choose(arrays, rng, edges)  # type: ignore[name-defined]  # noqa: F821
         for k in range(len(edges)):
-            rewards[k] = draw_reward(coins, noise, means[edges[k]], reward_rng)
+            rewards[k] = draw_one(noise, means[edges[k]], reward_rng)  # type: ignore[name-defined]  # noqa: F821
             plays[edges[k]] += 1
         update(arrays, rng, edges, rewards)  # type: ignore[name-defined]  # noqa: F821
     return most
 
 
 @cache
-def compiled_loop(kind: type[RoundPolicy]) -> Callable[..., int]:
-    """`_play` with this policy's functions, compiled as if it stood in the policy's own file.
+def compiled_loop(kind: type[RoundPolicy], draw_one: Callable[..., float]) -> Callable[..., int]:
+    """`_play` with this policy's functions and this way to draw a reward, compiled as if it stood in the policy's own file.
 
     numba keeps compiled code on disk by file and name, so the name says whose loop it is and from which source:
     policies do not take each other's, and a change in any of the functions' files makes a new one.
     """
-    functions = {"choose": kind.choose, "update": kind.update, "finished": kind.finished}
+    functions = {"choose": kind.choose, "update": kind.update, "finished": kind.finished, "draw_one": draw_one}
     sources = {function.py_func.__code__.co_filename for function in functions.values()}  # type: ignore[attr-defined]
     home = kind.choose.py_func  # type: ignore[attr-defined]
     code = _play.__code__.replace(co_filename=home.__code__.co_filename)
     play = types.FunctionType(code, {**_play.__globals__, "__name__": home.__module__, **functions})
     play.__module__ = home.__module__
-    play.__qualname__ = f"{kind.__module__}.{kind.__qualname__}.{_fingerprint(sources)}"
+    play.__qualname__ = f"{kind.__module__}.{kind.__qualname__}.{draw_one.__name__}.{_fingerprint(sources)}"
     try:
         compiled: Callable[..., int] = numba.njit(cache=True)(play)
     except RuntimeError:  # written at a prompt, so there is no file to keep a cache beside

@@ -192,7 +192,7 @@ class _Instance:
         self.logs = np.clip(np.log(np.maximum(strengths, LEAST)), _LOWEST, _HIGHEST)
         self.ends = _items(problem)
         self.means = problem.means
-        self.trials, noise = problem.rewards.coins
+        self.trials, noise = problem.rewards.noise
         self.variance = noise**2
 
     @property

@@ -151,7 +151,7 @@ def matchings_certain(problem: Monopartite, delta: float) -> list[Bound]:
     if isinstance(law, Gaussian):
         told = 2 * law.sigma**2 / gaps[apart] ** 2, u**2
     else:
-        told = to[apart] * (1 - to[apart] * u[0]) / gaps[apart] ** 2, law.coins[0] * u
+        told = to[apart] * (1 - to[apart] * u[0]) / gaps[apart] ** 2, law.noise.trials * u
     moved = float(told[0].sum() / told[1].sum()) if apart.any() else 0.0
     alternatives = order_alternatives(problem, first=1) + swap_alternative(problem)
     program = least_matchings(problem.graph, divergences(problem, alternatives))
@@ -186,7 +186,7 @@ def model_certain(problem: Problem, delta: float, *, plays: Selection, seeks: Se
         assumptions=(_one(problem, seeks),),
         plays=plays,
         seeks=seeks,
-        note="computed to 0.1 %." + ("" if problem.rewards.coins[0] else " By descents from three starts."),
+        note="computed to 0.1 %." + ("" if problem.rewards.noise.trials else " By descents from three starts."),
     )
 
 
@@ -250,7 +250,7 @@ def _closed(complexity: float, best: float, law: RewardDistribution, delta: floa
     rest = max(0.0, log(1 / delta) - 1)
     if isinstance(law, Gaussian):
         return law.sigma**2 * complexity * rest, "B.5"
-    return min(best, 1 - best) / (4 * law.coins[0]) * complexity * rest, "B.6"
+    return min(best, 1 - best) / (4 * law.noise.trials) * complexity * rest, "B.6"
 
 
 def _exchanged(u: Floats, law: RewardDistribution) -> float:

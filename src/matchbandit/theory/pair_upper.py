@@ -36,7 +36,7 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
     row_losses, column_losses = v[0] * (u[0] - u), u[0] * (v[0] - v)
     rows, columns = np.flatnonzero(row_losses > 0), np.flatnonzero(column_losses > 0)
     steps = 2 * log_log2(horizon) + 4
-    against_rows, against_columns = u.mean(), least_opponent(v, coins=problem.rewards.coins[0] > 0)
+    against_rows, against_columns = u.mean(), least_opponent(v, coins=problem.rewards.noise.trials > 0)
     doubly = 0.0
     for i in rows:
         n_i = ranked_after(seen_gap(against_columns * (u[0] - u[i]), sigma), log_t) + 1
@@ -81,7 +81,7 @@ def pair_elim_certain(problem: Bipartite, delta: float) -> Bound:
     n, m = len(u), len(v)
     averages = (n + 1) * (m + 1)
     row_gaps, column_gaps = (u[0] - u)[u < u[0]], (v[0] - v)[v < v[0]]
-    weakest = least_opponent(v, coins=problem.rewards.coins[0] > 0)
+    weakest = least_opponent(v, coins=problem.rewards.noise.trials > 0)
 
     def certain(gap: float) -> float:
         return certain_after(seen_gap(gap, sigma), delta, averages)
@@ -126,7 +126,7 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
     averages = 2 * n * (n - 1)
     others = [i for i in range(2, n) if u[i] < u[1]]
     losses = {i: u[0] * (u[1] - u[i]) for i in others}
-    weakest = least_opponent(u, coins=problem.rewards.coins[0] > 0)
+    weakest = least_opponent(u, coins=problem.rewards.noise.trials > 0)
     steps = 2 * log_log2(horizon) + 4
     doubly = 0.0
     for i in others:
@@ -220,7 +220,7 @@ def _mono_parts(problem: Monopartite, delta: float) -> dict[str, float]:
     n = len(u)
     averages = 2 * n * (n - 1)
     gaps = (u[1] - u[2:])[u[2:] < u[1]]
-    weakest = least_opponent(u, coins=problem.rewards.coins[0] > 0)
+    weakest = least_opponent(u, coins=problem.rewards.noise.trials > 0)
 
     def certain(gap: float) -> float:
         return 2 * certain_after(seen_gap(gap, sigma), delta, averages)
@@ -252,14 +252,14 @@ def _slots(problem: Bipartite) -> tuple[Assumption, ...]:
     return (
         Assumption("one best row and one best column", problem.tie("pair") is None),
         Assumption("some strength on either side is positive", bool(problem.u.max() > 0 and problem.v.max() > 0)),
-        _drawn("columns", problem.v, coins=problem.rewards.coins[0] > 0),
+        _drawn("columns", problem.v, coins=problem.rewards.noise.trials > 0),
     )
 
 
 def _players(problem: Monopartite) -> tuple[Assumption, ...]:
     return (
         Assumption("the second player is better than the third", problem.tie("pair") is None),
-        _drawn("players", problem.u, coins=problem.rewards.coins[0] > 0),
+        _drawn("players", problem.u, coins=problem.rewards.noise.trials > 0),
     )
 
 

@@ -13,13 +13,11 @@ _LONGEST_CALL = 1_000_000
 
 def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
     """Play until the horizon, one call for each stretch between checkpoints."""
-    play = compiled_loop(type(policy))
-    coins, noise = source.problem.rewards.coins
+    rewards = source.problem.rewards
+    play = compiled_loop(type(policy), type(rewards).draw_one)
     edges = np.zeros(policy.round_size, dtype=np.int64)
     while not (score.finished or policy.done):
         most = min(score.to_checkpoint, _LONGEST_CALL)
-        rounds = play(
-            policy.arrays, policy.rng, source.rng, coins, noise, source.problem.means, score.plays, edges, most
-        )
+        rounds = play(policy.arrays, policy.rng, source.rng, rewards.noise, source.problem.means, score.plays, edges, most)
         policy.rounds += rounds
         score.passed(rounds)
