@@ -64,6 +64,7 @@ class Policy(ABC):
         self.options = options if len(self.fits.selections) == 1 else {"selection": self.selection, **options}
         self.rounds = 0
         """Rounds told so far."""
+        self._answer: Edges | None = None
         self._asked: Edges | None = None
         self._refuse_misfit()
 
@@ -101,11 +102,22 @@ class Policy(ABC):
 
     @property
     def done(self) -> bool:
-        """Is identification finished?"""
+        """Is identification finished? Once it is, it stays so, and the answer is played."""
+        return self._answer is not None
+
+    def end_if_finished(self) -> None:
+        """Freeze the answer if the policy's own predicate says that it is found."""
+        if self._answer is None and self.goal == "identification" and self._is_finished():
+            self._answer = self.graph.edges(self.recommend())
+
+    def _is_finished(self) -> bool:
         return False
 
     def ask(self) -> Pairs:
         """The pairs of the next round, shape (k, 2); the same until they are told."""
+        if self._asked is None and self._answer is not None:
+            turn = self.rounds % len(self._answer)
+            self._asked = self._answer[turn : turn + 1] if self.round_size == 1 else self._answer
         if self._asked is None:
             self._asked = self._next()
         return self.graph.pairs[self._asked]
@@ -119,7 +131,9 @@ class Policy(ABC):
         received = self._in_order(self._asked, pairs, rewards)
         asked, self._asked = self._asked, None
         self.rounds += 1
-        self._receive(asked, received)
+        if self._answer is None:
+            self._receive(asked, received)
+            self.end_if_finished()
 
     @abstractmethod
     def recommend(self) -> Pairs:
@@ -146,6 +160,7 @@ class Policy(ABC):
             "setting": self.setting.describe(),
             "rounds": self.rounds,
             "asked": pack(self._asked),
+            "answer": pack(self._answer),
             "random": pack(self.rng.bit_generator.state),
             "memory": pack(self._memory()),
         }
@@ -164,6 +179,7 @@ class Policy(ABC):
         self.rounds = state["rounds"]
         self.rng.bit_generator.state = unpack(state["random"])
         self._asked = unpack(state["asked"])
+        self._answer = unpack(state["answer"])
         self._remember(unpack(state["memory"]))
 
     @abstractmethod
@@ -193,6 +209,7 @@ class Policy(ABC):
         if self.rounds or self._asked is not None:
             raise MatchbanditError("a warm start comes before the first round; build a fresh policy for it.")
         self.take(*by_edge(self.graph, self.setting.rewards, pairs, counts, sums))
+        self.end_if_finished()
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results; each edge comes once."""

@@ -35,6 +35,14 @@ class PlannedPolicy(Policy):
         self._received: list[Floats] = []
         self._partial: Floats | None = None
 
+    @property
+    def finished(self) -> bool:
+        """Is the answer found?"""
+        return False
+
+    def _is_finished(self) -> bool:
+        return self.finished
+
     @abstractmethod
     def plan(self) -> Plan:
         """What I shall play until my next decision."""
@@ -66,6 +74,7 @@ class PlannedPolicy(Policy):
         self.rounds += sweeps.sweeps * self.current.length
         self._pending.add(sweeps)
         self._decide_if_due()
+        self.end_if_finished()
 
     def _next(self) -> Edges:
         plan = self.current

@@ -51,9 +51,7 @@ class RoundPolicy(Policy):
         """Can `choose` be called from compiled code? If not, the rounds are played through ask and tell."""
         return True
 
-    @property
-    def done(self) -> bool:
-        """Does `finished` say so?"""
+    def _is_finished(self) -> bool:
         return bool(type(self).finished(self.arrays))
 
     @abstractmethod

@@ -21,3 +21,4 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
         rounds = play(policy.arrays, policy.rng, source.rng, rewards.noise, source.problem.means, score.plays, edges, most)
         policy.rounds += rounds
         score.passed(rounds)
+        policy.end_if_finished()
