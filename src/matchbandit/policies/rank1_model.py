@@ -183,16 +183,22 @@ def credible(noise: Noise, counts: Counts, sums: Floats) -> Floats:
 
 def product_warnings(setting: Setting, plays: Floats, sums: Floats) -> list[str]:
     """What `explain` warns of when plays and sums, by edge, do not fit a product of strengths."""
-    from matchbandit.product_fit import product_fit  # noqa: PLC0415  # it needs scipy, which playing does not
+    from matchbandit.product_model import product_fit  # noqa: PLC0415  # it needs scipy, which playing does not
 
     graph, played = setting.graph, plays > 0
-    n_strengths = sum(graph.shape) - 1 if graph.kind == "bipartite" else graph.shape[0]
-    if played.sum() <= n_strengths:
+    if not played.any():
         return []
-    fit = product_fit(graph, graph.pairs[played], counts=plays[played], sums=sums[played], rewards=setting.rewards)
-    if fit.p_value >= SUSPICIOUS:
-        return []
-    return [f"the results do not fit a product of strengths (p = {fit.p_value:.2g}); see product_fit."]
+    found = product_fit(
+        graph,
+        graph.pairs[played],
+        counts=plays[played].astype(np.int64),
+        sums=sums[played],
+        rewards=setting.rewards,
+        simulate_null=False,  # quick, and it can be small
+    )
+    if found.degrees_of_freedom > 0 and found.p_value < SUSPICIOUS:
+        return [f"the results do not fit a product of strengths (p = {found.p_value:.2g}); see product_fit."]
+    return []
 
 
 def covariance(F: Floats, strengths: Floats, n_rows: int) -> Floats:

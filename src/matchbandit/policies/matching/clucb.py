@@ -216,7 +216,7 @@ class Clucb(CombinatorialPolicy):
 
     def _receive(self, edges: Edges, rewards: Floats) -> None:
         super()._receive(edges, rewards)
-        if not self.enumerates:
+        if not (self.enumerates or np.isnan(rewards).all()):
             self._decide()
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:

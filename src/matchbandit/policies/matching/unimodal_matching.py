@@ -51,25 +51,32 @@ def mean_of(plays: Counts, sums: Floats, i: int, j: int, n: int) -> float:
 
 
 @compiled
+def by_averages(plays: Counts, sums: Floats, leader: Pairs) -> None:
+    """The first leader: players in the order of their averages over all opponents (ties: the lower index first)."""
+    n = 2 * len(leader)
+    totals = np.empty(n)
+    for i in range(n):
+        total, place = 0.0, i
+        for j in range(n):
+            total += mean_of(plays, sums, i, j, n) if i != j else 0.0
+        while place > 0 and totals[place - 1] < total:
+            totals[place] = totals[place - 1]
+            leader[place // 2, place % 2] = leader[(place - 1) // 2, (place - 1) % 2]
+            place -= 1
+        totals[place] = total
+        leader[place // 2, place % 2] = i
+
+
+@compiled
 def elect(plays: Counts, sums: Floats, leader: Pairs, rng: np.random.Generator) -> None:
     """Make the leader the best of itself and its neighbours, by means, at each two consecutive pairs in turn.
 
-    Its pairs stand in the order of their means, best first, ties at random. The first leader pairs players in the order
-    of their averages over all opponents (ties: the lower index first).
+    Its pairs stand in the order of their means, best first, ties at random.
     """
     n = 2 * len(leader)
-    values = np.empty(n)
+    values = np.empty(len(leader))
     if leader[0, 0] < 0:
-        for i in range(n):
-            total, place = 0.0, i
-            for j in range(n):
-                total += mean_of(plays, sums, i, j, n) if i != j else 0.0
-            while place > 0 and values[place - 1] < total:
-                values[place] = values[place - 1]
-                leader[place // 2, place % 2] = leader[(place - 1) // 2, (place - 1) % 2]
-                place -= 1
-            values[place] = total
-            leader[place // 2, place % 2] = i
+        by_averages(plays, sums, leader)
     swapped = True
     for turn in range(2):
         if not swapped:
