@@ -42,7 +42,9 @@ def test_who_sits_out_is_in_no_pair():
     assert [(column["side"], column["item"]) for column in items["items"][2:]] == [("column", j) for j in range(3)]
 
 
-@pytest.mark.parametrize(("name", "graph"), [("rank1-thompson", mb.bipartite(2, 2)), ("rank1-identify", mb.monopartite(4))])
+@pytest.mark.parametrize(
+    ("name", "graph"), [("rank1-thompson", mb.bipartite(2, 2)), ("rank1-identify", mb.monopartite(4))]
+)
 def test_the_rank1_policies_warn_when_the_results_do_not_fit_a_product(name, graph):
     n = np.full(graph.n_pairs, 1000)
     products = np.array([0.72, 0.36, 0.36, 0.18]) if name == "rank1-thompson" else np.full(6, 0.25)

@@ -103,7 +103,7 @@ def backward(L: Floats, x: Floats) -> None:
 
 
 @compiled
-def fit(model: Model, F: Floats) -> float:
+def fit(model: Model, F: Floats) -> float:  # noqa: PLR0912  # one function compiles quicker than four
     """Move the strengths towards the most probable ones; how far the last steps went. F is then their information.
 
     First Newton steps on each item in turn, each kept in [0, 1], until they are small. Then one step δ = F⁻¹ g on all

@@ -69,6 +69,7 @@ class RoundPolicy(Policy):
             type(self).update(self.arrays, self.rng, edges[took_place], rewards[took_place])
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results."""
         self.arrays.plays[edges] += counts
         self.arrays.sums[edges] += sums
 
@@ -90,9 +91,7 @@ class RoundPolicy(Policy):
                 self._remember(kept, part)
 
 
-def _play(
-    arrays: Any, rng: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int
-) -> int:
+def _play(arrays: Any, rng: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int) -> int:
     """Play until it is finished, `most` rounds at most, count them in `plays`, and say how many they were.
 
     `choose`, `update` and `finished` are put in by `compiled_loop`.
@@ -111,7 +110,7 @@ def _play(
 
 @cache
 def compiled_loop(kind: type[RoundPolicy], draw_one: Callable[..., float]) -> Callable[..., int]:
-    """`_play` with this policy's functions and this way to draw a reward, compiled as if it stood in the policy's own file.
+    """`_play` with this policy's functions and this way to draw a reward, compiled as if it stood in the policy's file.
 
     numba keeps compiled code on disk by file and name, so the name says whose loop it is and from which source:
     policies do not take each other's, and a change in any of the functions' files makes a new one.

@@ -9,8 +9,8 @@ from scipy.optimize import minimize_scalar
 
 import matchbandit as mb
 from matchbandit.confidence import kl_upper
-from matchbandit.policies.matching.escb import kl_index, kl_values
 from matchbandit.policies.matching.combinatorial import TIE, exploration, joint_bounds
+from matchbandit.policies.matching.escb import kl_index, kl_values
 from matchbandit.solvers import all_matchings
 
 GRAPHS = [mb.bipartite(1, 1), mb.bipartite(3, 3), mb.bipartite(2, 4), mb.bipartite(4, 2), mb.monopartite(2)]

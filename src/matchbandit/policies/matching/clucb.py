@@ -124,7 +124,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
 @compiled
 def finished(arrays: Arrays) -> bool:
     """Is no matching better than M, however much the intervals favour it?"""
-    return arrays.own.rival_left[0] == 0
+    return bool(arrays.own.rival_left[0] == 0)
 
 
 class Clucb(CombinatorialPolicy):
@@ -220,12 +220,14 @@ class Clucb(CombinatorialPolicy):
             self._decide()
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results, and the rounds that they count as."""
         super().take(edges, counts, sums)
         plays = self.arrays.plays
         self.arrays.own.rounds[0] = max(plays.max(), -(-plays.sum() // self.round_size))
         self._decide()
 
     def of_pairs(self) -> dict[str, list[Any]]:
+        """μ ± rad, once every pair was played."""
         if not self.arrays.plays.all():
             return {}
         radius, means = self._radii(), self.means()

@@ -47,7 +47,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 def mean_of(plays: Counts, sums: Floats, i: int, j: int, n: int) -> float:
     """The empirical mean of two of n players."""
     edge = player_edge(i, j, n)
-    return sums[edge] / plays[edge]
+    return float(sums[edge] / plays[edge])
 
 
 @compiled
@@ -109,8 +109,8 @@ def elect(plays: Counts, sums: Floats, leader: Pairs, rng: np.random.Generator) 
 def best_draw(plays: Counts, wins: Counts, leader: Pairs, rng: np.random.Generator, edges: Edges) -> None:
     """Given the leader's edges, write down those of the best draw among the leader and its neighbours.
 
-    A pair is drawn once: (c, d), below (a, b) in the leader, and then the pairs of the two neighbours, (a, c) and (b, d)
-    or (a, d) and (b, c). All other pairs of a neighbour are the leader's too, and do not matter.
+    A pair is drawn once: (c, d), below (a, b) in the leader, and then the pairs of the two neighbours, (a, c) and
+    (b, d) or (a, d) and (b, c). All other pairs of a neighbour are the leader's too, and do not matter.
     """
     site, most, one, two = -1, 0.0, 0, 0
     above, below, half, first = 0.0, 0.0, 0.0, 0
@@ -118,7 +118,7 @@ def best_draw(plays: Counts, wins: Counts, leader: Pairs, rng: np.random.Generat
         for turn in range(5 if k > 0 else 1):
             edge = edges[k]
             if turn > 0:
-                i, j = leader[k - 1, (turn + 1) % 2], leader[k, 0 if turn == 1 or turn == 4 else 1]  # noqa: PLR1714
+                i, j = leader[k - 1, (turn + 1) % 2], leader[k, turn // 2 % 2]
                 edge = player_edge(i, j, 2 * len(edges))
             draw = rng.beta(1.0 + wins[edge], 1.0 + plays[edge] - wins[edge])
             if turn == 0:
@@ -202,10 +202,12 @@ class UnimodalMatching(CombinatorialPolicy):
         return sorted_pairing((table + table.T).sum(axis=1))
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results, with the nearest numbers of successes."""
         super().take(edges, counts, sums)
-        self.arrays.own.wins[edges] += np.rint(sums).astype(np.int64)  # the nearest number of successes
+        self.arrays.own.wins[edges] += np.rint(sums).astype(np.int64)
 
     def of_pairs(self) -> dict[str, list[Any]]:
+        """The posterior, and how often the pair led."""
         own, plays = self.arrays.own, self.arrays.plays
         beta = [{"beta": [1 + int(won), 1 + int(n - won)]} for n, won in zip(plays, own.wins, strict=True)]
         return {"posterior": beta, "leads": own.leads.tolist()}

@@ -18,7 +18,9 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
     edges = np.zeros(policy.round_size, dtype=np.int64)
     while not (score.finished or policy.done):
         most = min(score.to_checkpoint, _LONGEST_CALL)
-        rounds = play(policy.arrays, policy.rng, source.rng, rewards.noise, source.problem.means, score.plays, edges, most)
+        rounds = play(
+            policy.arrays, policy.rng, source.rng, rewards.noise, source.problem.means, score.plays, edges, most
+        )
         policy.rounds += rounds
         score.passed(rounds)
         policy.end_if_finished()
