@@ -1,0 +1,25 @@
+"""`matchbandit warm-up`: compile everything now, so that nothing has to be compiled later."""
+
+import json
+
+import typer
+
+from matchbandit.cli.options import Json
+
+
+def warm_up(as_json: Json = False) -> None:
+    """Compile all policies and keep the machine code, for images and deployments; it is that of this processor."""
+    from matchbandit import compiled
+
+    seconds: dict[str, float] = {}
+
+    def report(name: str, took: float) -> None:
+        seconds[name] = took
+        if not as_json:
+            typer.echo(f"{name:<25} {took:6.1f} s")
+
+    compiled.warm_up(report)  # type: ignore[attr-defined]
+    if as_json:
+        typer.echo(json.dumps(seconds))
+    else:
+        typer.echo(f"{'in all':<25} {sum(seconds.values()):6.1f} s")
