@@ -10,6 +10,7 @@ import numpy as np
 from matchbandit.confidence import checked_delta
 from matchbandit.errors import MatchbanditError
 from matchbandit.experiments.standing import PROVED, is_promised
+from matchbandit.extras import need
 from matchbandit.figures import bounds as pictures
 from matchbandit.figures import draw
 from matchbandit.figures.bounds import Line, Overlay
@@ -42,6 +43,7 @@ def draw_bounds(
     the product model; of the upper ones the lowest for each policy laid over, or for all.
     """
     results = list(results)
+    need("matplotlib", "drawing")
     place = writable_file(path)
     if place.suffix.lower() not in (".png", ".pdf"):
         raise MatchbanditError(f"the figure is written as .png and .pdf; got {os.fspath(path)!r}.")

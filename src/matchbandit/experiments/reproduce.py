@@ -14,6 +14,7 @@ from matchbandit.experiments import beyond, comparison
 from matchbandit.experiments.claims import Claim, gap_claims, published_claim, u1_claims
 from matchbandit.experiments.matching_claims import agreement_claim, mean_claims, practical_claims, size_claims
 from matchbandit.experiments.studies import STUDIES, run_study
+from matchbandit.extras import need
 from matchbandit.figures import DRAWINGS, draw
 from matchbandit.figures import beyond as pictures_beyond
 from matchbandit.figures import comparison as pictures_of_comparison
@@ -115,6 +116,8 @@ def reproduce(
     workers = whole_number("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
     wanted = [name for name in from_studies if name in (figures or FIGURES)]
     needed = [study for study in STUDIES if any(study in from_studies[name] for name in wanted)]
+    need("matplotlib", "drawing")
+    need("pyarrow", "keeping results")
     folder = _folder(out)
     further = [name for name in BEYOND if name in figures]
     parts = sum(len(STUDIES[study].parts) for study in needed) + sum(BEYOND[name].parts for name in further)
@@ -175,6 +178,8 @@ def judge(rows: Sequence[Row], known: dict[str, Any], studies: Sequence[str]) ->
 
 
 def _folder(out: str | os.PathLike[str]) -> Path:
+    if not os.fspath(out):
+        raise MatchbanditError("the folder for what is made needs a name; got ''.")
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,14 @@
 """Pictures of bounds, with measured regret or rounds laid over."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from matchbandit.figures.curves import Curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Line(NamedTuple):
@@ -31,7 +33,7 @@ _UPPER, _LOWER = ("#b2182b", "#ef8a62", "#999999", "#fddbc7"), ("#1b7837", "#7fb
 _POLICIES = ("#0072b2", "#cc79a7", "#e69f00", "#000000", "#56b4e9", "#8c510a")
 
 
-def over_horizon(axes: Axes, lines: Sequence[Line], overlays: Sequence[Overlay]) -> None:
+def over_horizon(axes: "Axes", lines: Sequence[Line], overlays: Sequence[Overlay]) -> None:
     """Regret over the rounds, with the bounds at every horizon."""
     _lines(axes, lines)
     for overlay, colour in zip(overlays, _colours(len(overlays)), strict=True):
@@ -46,7 +48,7 @@ def over_horizon(axes: Axes, lines: Sequence[Line], overlays: Sequence[Overlay])
     _scales(axes, "round, or horizon T", "regret")
 
 
-def over_risk(axes: Axes, lines: Sequence[Line], overlays: Sequence[Overlay]) -> None:
+def over_risk(axes: "Axes", lines: Sequence[Line], overlays: Sequence[Overlay]) -> None:
     """Rounds until an answer over 1/δ, with the bounds at every risk."""
     _lines(axes, lines)
     for overlay, colour in zip(overlays, _colours(len(overlays)), strict=True):
@@ -60,7 +62,7 @@ def over_risk(axes: Axes, lines: Sequence[Line], overlays: Sequence[Overlay]) ->
     _scales(axes, "1/δ", "rounds")
 
 
-def _lines(axes: Axes, lines: Sequence[Line]) -> None:
+def _lines(axes: "Axes", lines: Sequence[Line]) -> None:
     for kind, colours in (("upper", _UPPER), ("lower", _LOWER)):
         chosen = [line for line in lines if line.kind == kind]
         for number, line in enumerate(chosen):
@@ -74,7 +76,7 @@ def _colours(n: int) -> list[str]:
     return [_POLICIES[k % len(_POLICIES)] for k in range(n)]
 
 
-def _scales(axes: Axes, x: str, y: str) -> None:
+def _scales(axes: "Axes", x: str, y: str) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel(x)

@@ -13,6 +13,7 @@ from matchbandit.policies import PlannedPolicy, Policy, PolicySpec, RoundPolicy
 from matchbandit.policies.catalogue import policy as policy_named
 from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
+from matchbandit.results import About
 from matchbandit.rewards import Counts
 from matchbandit.seeding import stream
 from matchbandit.simulation.engines.jump import jump
@@ -134,11 +135,11 @@ def gathered(
     return collect(finished)
 
 
-def part_of(about: dict[str, Any], numbers: list[int]) -> dict[str, Any]:
+def part_of(about: dict[str, Any], numbers: list[int]) -> About:
     """The description of the runs that were finished, if they are not all."""
     if len(numbers) == about["runs"]:
-        return about
-    return {**about, "runs": len(numbers), "interrupted_of": about["runs"], "run_numbers": numbers}
+        return About.now(**about)
+    return About.now(**{**about, "runs": len(numbers), "interrupted_of": about["runs"], "run_numbers": numbers})
 
 
 def checked_call(
