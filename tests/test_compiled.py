@@ -191,7 +191,7 @@ def test_two_named_tuples_that_are_called_alike_are_told_apart():
     def make(fields):
         from collections import namedtuple
 
-        return namedtuple("Arrays", fields)  # noqa: PYI024
+        return namedtuple("Arrays", fields)
 
     @compiled
     def first(arrays):

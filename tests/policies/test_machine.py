@@ -101,5 +101,5 @@ def test_a_policy_survives_anything(name):
             derandomize=True,
             database=None,
             suppress_health_check=list(HealthCheck),
-        ),  # fmt: skip
+        ),
     )
