@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matchbandit.experiments import draw_bounds, reproduce
     from matchbandit.graphs import bipartite, monopartite
     from matchbandit.policies import CATALOGUE, PlannedPolicy, Policy, RoundPolicy, check_policy, policy, restore
-    from matchbandit.problems import Bipartite, Monopartite, family
+    from matchbandit.problems import Bipartite, Means, Monopartite, family
     from matchbandit.results import Found, Identification, Runs, load_found, load_identification, load_runs
     from matchbandit.rewards import Bernoulli, Binomial, Gaussian
     from matchbandit.simulation import identify, simulate
@@ -27,6 +27,7 @@ _DOORS = {
     "Identification": "results",
     "Gaussian": "rewards",
     "MatchbanditError": "errors",
+    "Means": "problems",
     "Monopartite": "problems",
     "PlannedPolicy": "policies",
     "Policy": "policies",
@@ -58,6 +59,7 @@ __all__ = [
     "Gaussian",
     "Identification",
     "MatchbanditError",
+    "Means",
     "Monopartite",
     "PlannedPolicy",
     "Policy",

@@ -85,8 +85,7 @@ class _Answered:
     def __call__(self, run: int) -> _Answer:
         policy, score = self.job.play(run)
         answer = policy.recommend()
-        best = score.problem.optimum(policy.answer_selection)
-        right = score.problem.value(answer) >= best - 1e-12
+        right = score.problem.is_optimal(answer, policy.answer_selection)
         return _Answer(score.round, score.round * policy.round_size, policy.done, policy.done and right, answer)
 
 
@@ -105,12 +104,10 @@ def _collected(about: dict[str, Any], finished: dict[int, _Answer]) -> Identific
 
 
 def _refuse_tie(problem: Problem, selection: Selection) -> None:
-    """Refuse a problem whose answer hangs on items that are equal: no number of samples separates them."""
+    """Refuse a problem with two best answers: no number of samples separates them."""
     tie = problem.tie(selection)
     if tie is not None:
-        side, first, second, value = tie
         raise MatchbanditError(
-            f"{side} {first} and {second} both have strength {value:g}, and the answer hangs on them: no number of "
-            f"samples tells them apart, so the search cannot end. "
+            f"{tie}, and the answer hangs on them: no number of samples tells them apart, so the search cannot end. "
             f"Give max_rounds (--max-rounds) to stop it, or make them different."
         )
