@@ -91,12 +91,10 @@ def _collected(about: About, finished: dict[int, _Answer]) -> Identification:
 
 
 def _refuse_tie(problem: Problem, selection: Selection) -> None:
-    """Refuse a problem whose answer hangs on items that are equal: no number of samples separates them."""
+    """Refuse a problem with two best answers: no number of samples separates them."""
     tie = problem.tie(selection)
     if tie is not None:
-        side, first, second, value = tie
         raise MatchbanditError(
-            f"{side} {first} and {second} both have strength {value:g}, and the answer hangs on them: no number of "
-            f"samples tells them apart, so the search cannot end. "
+            f"{tie}, and the answer hangs on them: no number of samples tells them apart, so the search cannot end. "
             f"Give max_rounds (--max-rounds) to stop it, or make them different."
         )
