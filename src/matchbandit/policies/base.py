@@ -130,7 +130,7 @@ class Policy(ABC):
             self._shown = None
         if self._shown is None:
             self._shown = self.setting.graph.pairs.take(self._asked, axis=0)
-            self._shown.flags.writeable = False
+            self._shown.setflags(write=False)
         return self._shown
 
     def tell(self, pairs: ArrayLike, rewards: ArrayLike, *, round: int | None = None) -> None:

@@ -103,7 +103,7 @@ def checked_call(
     workers: int | None,
     seed: int,
     goal: Goal,
-) -> tuple[PolicySpec, int, int, int]:
+) -> tuple[PolicySpec, int, int | None, int]:
     """The policy, runs, workers and seed of a call, checked; a policy that is for something else is refused."""
     if not isinstance(problem, Problem | Family):
         raise MatchbanditError(f"{verb} needs a problem or a family of them; got {problem!r}.")
@@ -120,7 +120,7 @@ def checked_call(
     return (
         spec,
         whole_number("runs", runs, least=1),
-        os.cpu_count() or 1 if workers is None else whole_number("workers", workers, least=1),
+        None if workers is None else whole_number("workers", workers, least=1),
         whole_number("seed", seed, least=0),
     )
 
@@ -158,7 +158,7 @@ def engine_for(wanted: Engine, policy: Policy) -> Engine:
 def play_all(
     play: Callable[[int], Outcome],
     runs: int,
-    workers: int,
+    workers: int | None,
     progress: Progress,
     collect: Callable[[dict[int, Outcome]], Result],
 ) -> Result:
