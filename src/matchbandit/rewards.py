@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields
-from math import inf, log, sqrt
+from math import inf, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
+from matchbandit.kl import bernoulli_kl
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -163,17 +164,6 @@ def draw_reward(coins: int, noise: float, mean: float, rng: np.random.Generator)
 def succeeds(reward: float, rng: np.random.Generator) -> bool:
     """Is this reward in [0, 1] a success? Strictly between 0 and 1, with that probability."""
     return bool(reward >= 1.0 or (reward > 0.0 and rng.random() < reward))
-
-
-def bernoulli_kl(p: float, q: float) -> float:
-    """p log(p/q) + (1 − p) log((1 − p)/(1 − q)), with its limits at 0 and 1.
-
-    >>> bernoulli_kl(0.0, 0.5) == log(2), bernoulli_kl(0.3, 0.3), bernoulli_kl(0.5, 0.0)
-    (True, 0.0, inf)
-    """
-    if (p > 0 and q <= 0) or (p < 1 and q >= 1):
-        return inf
-    return (p * log(p / q) if p > 0 else 0.0) + ((1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
 
 def checked_rewards(rewards: RewardDistribution | None) -> RewardDistribution:

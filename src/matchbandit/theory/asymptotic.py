@@ -22,10 +22,10 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Selection
+from matchbandit.kl import bernoulli_kl_at_logs
 from matchbandit.problems import Bipartite, Problem
 from matchbandit.rewards import Floats
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, count_matchings
@@ -202,10 +202,9 @@ class _Instance:
 
     def divergence(self, s: Floats) -> Floats:
         """kl(mean, exp s) of each pair."""
-        p, q = self.means, np.exp(s)
         if not self.trials:
-            return np.asarray((p - q) ** 2 / (2 * self.variance))
-        return np.asarray(self.trials * (xlogy(p, p) - p * s + xlogy(1 - p, 1 - p) - (1 - p) * np.log1p(-q)))
+            return np.asarray((self.means - np.exp(s)) ** 2 / (2 * self.variance))
+        return self.trials * bernoulli_kl_at_logs(self.means, s)
 
     def slopes(self, s: Floats) -> tuple[Floats, Floats]:
         """The first derivative of the divergence in s, and the second; of Gaussian rewards one that is not negative."""

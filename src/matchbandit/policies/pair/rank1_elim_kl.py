@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from matchbandit.confidence import kl_lower, kl_upper
+from matchbandit.kl import kl_lower, kl_upper
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.ledger import Interval
 from matchbandit.policies.pair.rank1_elim import Rank1Elim
