@@ -184,7 +184,7 @@ def test_a_state_of_another_version_is_refused(slots):
     state = slots.state()
     state["matchbandit"] = 999
     state["checksum"] = checksum({key: value for key, value in state.items() if key != "checksum"})
-    with pytest.raises(MatchbanditError, match="the state has matchbandit 999"):
+    with pytest.raises(MatchbanditError, match="the state has format 999"):
         slots.load(state)
 
 
