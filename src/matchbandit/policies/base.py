@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
 from matchbandit.policies.warm_start import by_edge, cannot_start_warm
@@ -100,6 +101,11 @@ class Policy(ABC):
         return []
 
     @property
+    def eliminations(self) -> list[Elimination]:
+        """Who left when, on which average and by whom; none if it eliminates nobody."""
+        return []
+
+    @property
     def done(self) -> bool:
         """Is identification finished?"""
         return False
@@ -134,6 +140,7 @@ class Policy(ABC):
             "rounds": self.rounds,
             "asked": None if self._asked is None else self.graph.pairs[self._asked].tolist(),
             "recommendation": self.recommend().tolist(),
+            "eliminations": [elimination.describe() for elimination in self.eliminations],
             **self.reasons(),
         }
 

@@ -24,7 +24,8 @@ class PlannedPolicy(Policy):
     """
 
     remembered: ClassVar[tuple[str, ...]]
-    """The attributes that change while learning: numbers, arrays, or dataclasses of them."""
+    """The attributes that change while learning: numbers, arrays, lists or dataclasses of them, or another planned
+    policy that this one holds."""
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Start without a plan: it is made when it is first needed."""
@@ -49,6 +50,22 @@ class PlannedPolicy(Policy):
         self._plan = None
 
     @property
+    def finished(self) -> bool:
+        """Is identification finished? Nothing is planned or learnt from then on."""
+        return False
+
+    @property
+    def done(self) -> bool:
+        """Is identification finished?"""
+        return self.finished
+
+    def follow(self, tally: Tally, rounds: int) -> None:
+        """Learn from the plan in force, which a policy that holds this one has played; so many rounds are told."""
+        self.rounds = rounds
+        self.learn(tally)
+        self._plan = None
+
+    @property
     def current(self) -> Plan:
         """The plan in force."""
         if self._plan is None:
@@ -68,12 +85,17 @@ class PlannedPolicy(Policy):
         self._decide_if_due()
 
     def _next(self) -> Edges:
+        if self.done:
+            answer = self.graph.edges(self.recommend())
+            return answer if len(answer) == self.round_size else answer[[self.rounds % len(answer)]]
         plan = self.current
         if self._sweep is None:
             self._sweep = plan.sweep(self._pending.sweeps, self.rng)
         return np.asarray(plan.edges[self._sweep[len(self._received)]])
 
     def _receive(self, edges: Edges, rewards: Floats) -> None:
+        if self.done:
+            return
         if self._partial is not None:
             rewards = np.where(np.isnan(self._partial), rewards, self._partial)
         if np.isnan(rewards).any():
@@ -99,8 +121,10 @@ class PlannedPolicy(Policy):
         round_now = self._next() if missing else np.zeros(0, dtype=np.int64)
         return {**super().explain(), "waiting_for": self.graph.pairs[round_now[missing]].tolist() if missing else []}
 
-    def next_check(self) -> dict[str, Any]:
-        """When the policy decides again, for `explain`."""
+    def next_check(self) -> dict[str, Any] | None:
+        """When the policy decides again, for `explain`; None once it is done."""
+        if self.done:
+            return None
         plan = self.current
         left = plan.limit - self.pending.sweeps if plan.limit < NEVER // 2 else None
         return {"after_sweeps_at_most": left, "rounds_a_sweep": plan.length}
@@ -115,15 +139,26 @@ class PlannedPolicy(Policy):
         }
 
     def _remember(self, memory: dict[str, Any]) -> None:
-        for name in self.remembered:
-            kind = type(getattr(self, name))
-            setattr(self, name, kind(**memory[name]) if is_dataclass(kind) else memory[name])
+        self._restore(memory)
         self._plan = self.plan()
         self._pending = Tally(**memory["pending"])
         self._sweep = memory["sweep"]
         self._received = memory["received"]
         self._partial = memory["partial"]
 
+    def _restore(self, memory: dict[str, Any]) -> None:
+        """Set what is remembered."""
+        self._plan = None
+        for name in self.remembered:
+            now = getattr(self, name)
+            if isinstance(now, PlannedPolicy):
+                now._restore(memory[name])
+            else:
+                kind = type(now)
+                setattr(self, name, kind(**memory[name]) if is_dataclass(kind) else memory[name])
+
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, PlannedPolicy):
+        return {name: _plain(getattr(value, name)) for name in value.remembered}
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
