@@ -589,9 +589,7 @@ def test_kept_results_are_placed_among_the_bounds(run, tmp_path):
     assert first["times_lower"] == pytest.approx(kept.final.mean() / known["model-pair-regret"])
     assert first["upper"] == known["pair-elim-regret"]
     assert (second["policy"], second["of"], second["binds"]) == ("track-and-stop", "rounds", False)
-    assert second["times_lower"] == pytest.approx(
-        mb.load_identification(found).rounds.mean() / known["model-pair-pair-certain"]
-    )
+    assert second["times_lower"] == pytest.approx(mb.load_identification(found).rounds.mean() / known["model-pair"])
     _, out, _ = run("bounds", "--over", runs, "--over", found)
     assert "times that" in out
     assert "(does not bind)" in out

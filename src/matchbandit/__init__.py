@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matchbandit.errors import MatchbanditError
-    from matchbandit.experiments import draw_bounds, reproduce
+    from matchbandit.experiments import reproduce
+    from matchbandit.figures import draw_bounds
     from matchbandit.graphs import bipartite, monopartite
     from matchbandit.policies import CATALOGUE, PlannedPolicy, Policy, RoundPolicy, check_policy, policy, restore
     from matchbandit.problems import Bipartite, Monopartite, family
@@ -35,7 +36,7 @@ _DOORS = {
     "bipartite": "graphs",
     "bounds": "theory",
     "check_policy": "policies",
-    "draw_bounds": "experiments",
+    "draw_bounds": "figures",
     "family": "problems",
     "identify": "simulation",
     "load_found": "results",

@@ -14,6 +14,7 @@ from matchbandit.experiments import beyond, comparison
 from matchbandit.experiments.claims import Claim, gap_claims, published_claim, u1_claims
 from matchbandit.experiments.matching_claims import agreement_claim, mean_claims, practical_claims, size_claims
 from matchbandit.experiments.studies import STUDIES, run_study
+from matchbandit.extras import need
 from matchbandit.figures import DRAWINGS, draw
 from matchbandit.figures import beyond as pictures_beyond
 from matchbandit.figures import comparison as pictures_of_comparison
@@ -105,6 +106,7 @@ def reproduce(
     kept in `out`, so that an interrupted call is continued by the next. `progress` is called with the name of the
     study at work, the runs done and their total.
     """
+    need("matplotlib", "drawing")  # before any work is done
     figures = [figures] if isinstance(figures, str) else figures
     from_studies = {**FIGURES, **BY_NAME}
     for name in figures:

@@ -1,15 +1,17 @@
 """Pictures of the comparison lemma, and of pair evaluations."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _BLUE, _RED = "#0072b2", "#d55e00"
 
 
-def comparison(axes: Axes, rows: Sequence[Any]) -> None:
+def comparison(axes: "Axes", rows: Sequence[Any]) -> None:
     """U_D/U_I and the measured R_D/R_I over u_2/u_1."""
     for family, colour in zip(dict.fromkeys(row.family for row in rows), (_BLUE, _RED), strict=True):
         chosen = [row for row in rows if row.family == family]
@@ -25,7 +27,7 @@ def comparison(axes: Axes, rows: Sequence[Any]) -> None:
     axes.set_ylabel("ratio of regrets")
 
 
-def evaluations(axes: Axes, rows: Sequence[Any]) -> None:
+def evaluations(axes: "Axes", rows: Sequence[Any]) -> None:
     """Pair evaluations of Matching-Id and Pair-Select over N."""
     for kind, label, colour in (("matching-id", "Matching-Id", _BLUE), ("pair-select", "Pair-Select", _RED)):
         chosen = [row for row in rows if row.policy == kind]

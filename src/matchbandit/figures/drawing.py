@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matchbandit.extras import need
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
-def draw(name: str, drawing: Callable[[Axes], None], folder: Path, *, beside: bool = False) -> Path:
+def draw(name: str, drawing: Callable[["Axes"], None], folder: Path, *, beside: bool = False) -> Path:
     """Draw one figure as PNG and PDF, its legend inside or beside, and give the path of the PNG."""
-    figure = Figure(figsize=(9.2 if beside else 6.4, 4.2), dpi=160, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = need("matplotlib.figure", "drawing").Figure(
+        figsize=(9.2 if beside else 6.4, 4.2), dpi=160, layout="constrained"
+    )
+    need("matplotlib.backends.backend_agg", "drawing").FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     drawing(axes)
     axes.spines[["top", "right"]].set_visible(False)
