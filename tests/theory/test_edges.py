@@ -69,7 +69,7 @@ def test_matching_ids_first_bound_holds_while_no_interval_fails():
     assert policy.rounds <= matching_id_rounds(problem, 0.05)[0].value
 
 
-def test_items_a_millionth_apart_have_a_limit():
+def test_items_a_millionth_apart_have_a_bound_of_the_model():
     # The losses of the other matching, 10^-12, are no rounding errors.
     slots = mb.Bipartite([0.500001, 0.5], [0.500001, 0.5], rewards=mb.Gaussian(sd=1.0))
     known = {bound.name: bound.value for bound in mb.bounds(slots, horizon=100)}
@@ -107,7 +107,7 @@ def test_a_program_that_is_not_solved_bounds_by_nothing_and_says_so(monkeypatch)
     assert known["pairs-program"] == 0
     assert known["pairs"] > 0
     assert not any(name.startswith("model") for name in known)
-    assert any("a limit of the model is left out" in str(warning.message) for warning in told)
+    assert any("the bound model-pair is left out" in str(warning.message) for warning in told)
 
 
 def test_divergences_that_differ_by_twenty_powers_of_ten_are_solved():
@@ -117,7 +117,7 @@ def test_divergences_that_differ_by_twenty_powers_of_ten_are_solved():
     assert closed * (1 - 1e-6) <= program <= 2 * closed * (1 + 1e-6)
 
 
-def test_a_limits_plays_cannot_be_overwritten():
+def test_the_plays_of_a_solution_cannot_be_overwritten():
     limit = mb.theory.graves_lai(mb.Bipartite([0.9, 0.3], [0.8, 0.4]), "pair")
     with pytest.raises(ValueError, match="read-only"):
         limit.plays[:] = 0

@@ -30,7 +30,7 @@ def bound(problem, name, delta=0.05):
 
 
 def lower(problem, delta=0.05):
-    """All of them, without the limits of the model."""
+    """All of them, without those of the model."""
     if isinstance(problem, mb.Bipartite):
         return slots_rounds(problem, delta)
     found = players_rounds(problem, delta)
@@ -133,7 +133,7 @@ def test_matchings_by_hand():
     assert value(six, "matchings-one-gap") == pytest.approx(551.724 * delta_divergence(0.05), rel=1e-4)
 
 
-def test_coins_in_matchings_by_hand():
+def test_bernoulli_rewards_in_matchings_by_hand():
     # .9 .6 .5 .1 move to λ = .5 .5 .6 .6 with Δ = .4 .1 .1 .5; λ (1 − .9 λ)/Δ²: .5·.55/.16 = 1.71875,
     # .5·.55/.01 = 27.5, .6·.46/.01 = 27.6, .6·.46/.25 = 1.104; sum 57.92275, Σ u = 2.1: 27.582.
     problem = mb.Monopartite([0.5, 0.6, 0.1, 0.9])
@@ -326,7 +326,7 @@ def test_gaussian_bounds_grow_with_the_variance():
         assert wide.value == pytest.approx(9 * narrow.value, rel=1e-6)
 
 
-def test_many_coins_at_once_take_as_many_rounds_fewer():
+def test_many_trials_at_once_take_as_many_rounds_fewer():
     for one, many in zip(every_bound(0.05, mb.Bernoulli()), every_bound(0.05, mb.Binomial(trials=12)), strict=True):
         assert one.value == pytest.approx(12 * many.value, rel=1e-6)
 

@@ -437,5 +437,7 @@ def test_an_odd_number_of_players_has_the_quantities_of_pairs_only(odd):
 
 
 def test_quantities_of_something_else_are_refused():
-    with pytest.raises(MatchbanditError, match=r"^theory is for Bipartite and Monopartite problems; got \[0\.9\]\.$"):
+    with pytest.raises(
+        MatchbanditError, match=r"^the paper's quantities are for means that are products of strengths, .*; got list\.$"
+    ):
         mb.quantities([0.9])
