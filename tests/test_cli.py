@@ -7,7 +7,9 @@ import warnings
 import pytest
 
 import matchbandit as mb
+from matchbandit import compiled, progress
 from matchbandit.cli import main
+from matchbandit.cli.options import table
 
 SIMULATE = ["simulate", "--policy", "pair-elim", "--u", "0.9,0.3,0.2", "--v", "0.9,0.5,0.1", "--horizon", "2e4"]
 
@@ -15,6 +17,8 @@ SIMULATE = ["simulate", "--policy", "pair-elim", "--u", "0.9,0.3,0.2", "--v", "0
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Type a command; gives exit code, stdout and stderr."""
+
+    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress
 
     def typed(*words):
         monkeypatch.setattr(sys, "argv", ["matchbandit", *words])
@@ -36,6 +40,86 @@ def test_policies_lists_the_catalogue(run):
     assert list(entries) == list(mb.CATALOGUE)
     assert entries["pair-elim"]["options"] == {"growth": 4.0, "cap_windows": False, "delta": None}
     assert entries["uts"]["engine"] == "loop"
+
+
+def test_policies_tells_of_one_policy_in_full(run, monkeypatch):
+    kind = mb.CATALOGUE["pair-elim"]
+    documented = """One line.
+
+    Parameters
+    ----------
+    growth : float, default 4
+        What the growth
+        does.
+    cap_windows : bool, default False
+        What capping does.
+
+    Notes
+    -----
+    growth : this is no option.
+    """
+    monkeypatch.setattr(kind, "__doc__", documented)
+    code, out, err = run("policies", "pair-elim")
+    assert (code, err) == (0, "")
+    for words in (kind.summary, kind.reference, "regret or identification", "needs its horizon"):
+        assert words in out
+    assert "growth : float, default 4.0\n      What the growth does.\n" in out
+    assert "cap_windows : bool, default false\n      What capping does.\n" in out
+    assert "delta : " in out
+    code, out, _ = run("policies", "pair-elim", "--json")
+    told = json.loads(out)
+    assert told["name"] == "pair-elim"
+    assert told["parameters"]["growth"] == {"type": "float", "meaning": "What the growth does."}
+    code, out, err = run("policies", "pair-elm")
+    assert (code, out) == (2, "")
+    assert "did you mean 'pair-elim'?" in err
+
+
+@pytest.mark.parametrize("name", mb.CATALOGUE)
+def test_policies_tells_of_every_policy_in_full(run, name):
+    code, out, err = run("policies", name)
+    assert (code, err) == (0, "")
+    assert all(f"{option} : " in out for option in mb.CATALOGUE[name].option_defaults())
+
+
+def test_warm_up_says_what_it_compiles(run, monkeypatch):
+    def warm_up(report):
+        report("uts", 1.25)
+        report("escb", 2.0)
+
+    monkeypatch.setattr(compiled, "warm_up", warm_up, raising=False)
+    code, out, err = run("warm-up")
+    assert (code, err) == (0, "")
+    assert [line.split() for line in out.splitlines()] == [
+        ["uts", "1.2", "s"], ["escb", "2.0", "s"], ["in", "all", "3.2", "s"],
+    ]  # fmt: skip
+    code, out, _ = run("warm-up", "--json")
+    assert json.loads(out) == {"uts": 1.25, "escb": 2.0}
+
+
+HEADS = ("name", "what is said of it", "")
+LINES = [("pair-elim-regret", "upper bound, proof in the appendix", "212 344"), ("x", "", "7")]
+
+
+@pytest.mark.parametrize("width", [12, 25, 40, 50, 60, 120])
+def test_tables_break_no_words(capsys, monkeypatch, width):
+    monkeypatch.setattr("matchbandit.cli.options._width", lambda: width)
+    table(HEADS, LINES)
+    out = capsys.readouterr().out
+    for words in (HEADS, *LINES):
+        assert all(word in out for cell in words for word in cell.split())
+    assert "212 344" in out
+    assert max(map(len, out.splitlines())) <= max(width, len("  pair-elim-regret"))
+
+
+def test_a_wide_table_is_laid_out_in_columns(capsys):
+    table(HEADS, LINES, right=True)
+    assert capsys.readouterr().out == (
+        "            name                  what is said of it\n"
+        "─────────────────────────────────────────────────────────────\n"
+        "pair-elim-regret  upper bound, proof in the appendix  212 344\n"
+        "               x                                            7\n"
+    )
 
 
 def test_simulate_prints_a_table(run):
@@ -128,7 +212,9 @@ def test_identify_stops_at_max_rounds(run):
         (["--delta", "1.5"], "delta must lie between 0 and 1; got 1.5"),
         (["--delta", "0"], "delta must lie between 0 and 1; got 0.0"),
         (["--delta", "0.1", "--option", "delta=0.2"], "--option delta is given twice"),
-        (["--delta", "0.1", "--max-rounds", "0"], "max_rounds must be a whole number, between 1 and"),
+        (["--delta", "0.1", "--max-rounds", "0"], "--max-rounds must be a whole number, at least 1; got 0"),
+        (["--delta", "small"], "--delta takes numbers such as 0.05; got 'small'"),
+        (["--delta", ""], "--delta takes numbers such as 0.05; got ''"),
         (["--delta", "0.1", "--option", "growth=1"], "growth 1 (every chance) is for regret only"),
         ([], "pair-elim is after regret here, not identification: give it delta="),
     ],
@@ -326,7 +412,13 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--u": "a,b"}, "--u takes numbers such as 0.9; got 'a'"),
         ({"--u": "0.1,0.2,0.3", "--v": None, "--policy": "uniform"}, "even number of players; got 3"),
         ({"--horizon": "0"}, "horizon must be a whole number"),
-        ({"--horizon": "0.5"}, "--horizon must be a whole number, at least 0; got 0.5"),
+        ({"--horizon": "0.5"}, "--horizon must be a whole number, at least 1; got 0.5"),
+        ({"--horizon": "1.5"}, "--horizon must be a whole number, at least 1; got 1.5"),
+        ({"--horizon": "-2"}, "--horizon must be a whole number, at least 1; got -2"),
+        ({"--horizon": "²"}, "--horizon takes numbers such as 20 or 2e6; got '²'"),
+        ({"--horizon": ""}, "--horizon takes numbers such as 20 or 2e6; got ''"),
+        ({"--option": "growth=" + "[" * 100_000}, "a list is written like"),
+        ({"--save": "x.csv"}, "results are kept as Parquet; got 'x.csv'. Call the file x.parquet."),
         ({"--horizon": "soon"}, "--horizon takes numbers such as 20 or 2e6; got 'soon'"),
         ({"--runs": "few"}, "--runs takes numbers such as 20 or 2e6; got 'few'"),
         ({"--horizon": "inf"}, "got inf"),
@@ -345,9 +437,9 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--engine": "warp"}, "unknown engine 'warp'"),
         ({"--engine": "loop"}, "pair-elim cannot loop"),
         ({"--rewards": "poisson"}, "unknown reward law 'poisson'"),
-        ({"--rewards": "gaussian"}, "the law gaussian needs its sd, for example gaussian:0.5"),
+        ({"--rewards": "gaussian"}, "gaussian rewards need their sd, for example gaussian:0.5"),
         ({"--rewards": "gaussian:-1"}, "sd must be positive; got -1.0"),
-        ({"--rewards": "bernoulli:2"}, "takes no parameter"),
+        ({"--rewards": "bernoulli:2"}, "bernoulli rewards take no parameter"),
         ({"--policy": "uts", "--rewards": "gaussian:1"}, "uts needs rewards in [0, 1]"),
         ({"--workers": "0"}, "workers must be a whole number, at least 1; got 0"),
         ({"--seed": "-3"}, "seed must be a whole number, at least 0; got -3"),
@@ -355,7 +447,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--save": "/dev/null/runs.parquet"}, "there is no folder '/dev/null' to write into"),
         ({"--save": "/dev/full"}, "'/dev/full' is not a file that can be replaced"),
         ({"--save": "nowhere/runs.parquet"}, "there is no folder"),
-        ({"--save": ""}, "is not a file that can be replaced"),
+        ({"--save": ""}, "a file to write needs a name; got ''"),
     ],
 )
 def test_a_mistake_gets_one_line_and_exit_code_2(run, tmp_path, monkeypatch, changes, words):
@@ -378,6 +470,44 @@ def test_a_missing_or_unknown_flag_ends_with_code_2(run):
         assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("mishap", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "stopped."),
+        (
+            MemoryError(),
+            2,
+            "error: this does not fit in memory. Take fewer runs, fewer checkpoints or a smaller problem.",
+        ),
+        (OSError(28, "No space left on device", "runs/x.png"), 1, "error: runs/x.png: No space left on device."),
+        (OSError(5, "Input/output error"), 1, "error: standard output: Input/output error."),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_what_goes_wrong_in_the_middle_is_one_line(run, monkeypatch, mishap, code, words):
+    def fail(*_, **__):
+        raise mishap
+
+    monkeypatch.setattr("matchbandit.simulation.simulate", fail)
+    monkeypatch.setattr("matchbandit.cli._silence_stdout", lambda: None)  # the tests go on
+    assert run(*SIMULATE) == (code, "", f"{words}\n")
+
+
+def test_a_full_disk_below_stdout_is_named():
+    command = [sys.executable, "-m", "matchbandit", "policies"]
+    with open("/dev/full", "w") as full:
+        made = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (made.returncode, made.stderr) == (1, "error: standard output: No space left on device.\n")
+
+
+def test_the_date_is_kept_in_files_and_not_printed(run, tmp_path):
+    path = tmp_path / "runs.parquet"
+    _, out, _ = run(*SIMULATE, "--runs", "1", "--workers", "1", "--save", str(path), "--json")
+    assert "date" not in json.loads(out)
+    assert (json.loads(out)["version"], mb.load_runs(path).about.version) == (mb.__version__, mb.__version__)
+    assert mb.load_runs(path).about.date
+
+
 def test_reproduce_draws_and_judges(run, tmp_path):
     code, out, err = run("reproduce", "u1-ratio", "--runs", "2", "--workers", "1", "--out", str(tmp_path / "out"))
     assert (code, err) == (0, "")
@@ -394,6 +524,8 @@ def test_reproduce_refuses_what_it_cannot_draw(run, tmp_path, monkeypatch):
     assert err.startswith("error: unknown figure 'fig9'")
     code, _, err = run("reproduce", "--runs", "0")
     assert code == 2
+    code, _, err = run("reproduce", "u1-ratio", "--out", "")
+    assert (code, err) == (2, "error: the folder for what is made needs a name; got ''.\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -244,6 +244,20 @@ def test_missing_parameters_are_named():
         family("spiked", n=8)
 
 
+@pytest.mark.parametrize("name", ["spiked", "staircase"])
+def test_a_family_of_many_items_is_cheap_and_one_of_too_many_is_refused(name):
+    parameters = {"spiked": {"u1": 0.9, "gap": 0.75}, "staircase": {"gap": 0.0}}[name]
+    assert family(name, n=20_000, **parameters).graph.n_pairs > 10**8
+    with pytest.raises(MatchbanditError, match=r"^n must be at most 10000000, .*; got 1000000000000\.$"):
+        family(name, n=10**12, **parameters)
+
+
+def test_a_family_in_words():
+    spikes = family("spiked", rewards=Gaussian(0.5), **SPIKED)
+    assert repr(spikes) == "Family spiked, n = 8, u1 = 0.9, gap = 0.75, Gaussian(sd=0.5) rewards"
+    assert spikes._repr_html_() == f"<code>{spikes!r}</code>"
+
+
 def test_what_is_no_law_is_refused():
     with pytest.raises(MatchbanditError, match=r"^rewards must be a law such as Bernoulli\(\)"):
         family("staircase", rewards="bernoulli", **STAIRCASE)

@@ -232,7 +232,7 @@ def test_progress_counts_the_runs():
 
 def test_by_hand_the_summary_counts_identified_right_and_wrong():
     found = Identification(
-        about={},
+        about=mb.identify(SLOTS, mb.policy("pair-elim", delta=0.2)).about,
         rounds=np.array([10, 20, 30, 40]),
         pairs=np.array([10, 20, 30, 40]),
         identified=np.array([True, True, True, False]),

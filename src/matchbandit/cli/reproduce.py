@@ -1,13 +1,13 @@
 """`matchbandit reproduce`: the paper's figures and claims."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from matchbandit.cli.options import Json, Seed, Workers, progress_bar, table
-from matchbandit.cli.parsing import whole
+from matchbandit.cli.options import Json, Seed, Workers, table
+from matchbandit.cli.parsing import whole, workers_of
+from matchbandit.progress import bar
 
 
 def reproduce(
@@ -19,7 +19,7 @@ def reproduce(
         ),
     ] = None,
     runs: Annotated[str, typer.Option(help="Runs a point; those of random instances each on a fresh one.")] = "100",
-    out: Annotated[Path, typer.Option(help="The folder for pictures, page and finished runs.")] = Path("reproduction"),
+    out: Annotated[str, typer.Option(help="The folder for pictures, page and finished runs.")] = "reproduction",
     seed: Seed = "0",
     workers: Workers = None,
     as_json: Json = False,
@@ -30,13 +30,13 @@ def reproduce(
     from matchbandit.experiments import reproduce as redo
 
     try:
-        with progress_bar("reproducing") as advance:
+        with bar("reproducing") as advance:
             made = redo(
                 figure or (),
                 runs=whole("--runs", runs),
                 seed=whole("--seed", seed),
                 out=out,
-                workers=None if workers is None else whole("--workers", workers),
+                workers=workers_of(workers),
                 progress=advance,
             )
     except KeyboardInterrupt:

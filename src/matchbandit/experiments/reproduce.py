@@ -106,7 +106,6 @@ def reproduce(
     kept in `out`, so that an interrupted call is continued by the next. `progress` is called with the name of the
     study at work, the runs done and their total.
     """
-    need("matplotlib", "drawing")  # before any work is done
     figures = [figures] if isinstance(figures, str) else figures
     from_studies = {**FIGURES, **BY_NAME}
     for name in figures:
@@ -117,6 +116,8 @@ def reproduce(
     workers = whole_number("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
     wanted = [name for name in from_studies if name in (figures or FIGURES)]
     needed = [study for study in STUDIES if any(study in from_studies[name] for name in wanted)]
+    need("matplotlib", "drawing")
+    need("pyarrow", "keeping results")
     folder = _folder(out)
     further = [name for name in BEYOND if name in figures]
     parts = sum(len(STUDIES[study].parts) for study in needed) + sum(BEYOND[name].parts for name in further)
@@ -177,6 +178,8 @@ def judge(rows: Sequence[Row], known: dict[str, Any], studies: Sequence[str]) ->
 
 
 def _folder(out: str | os.PathLike[str]) -> Path:
+    if not os.fspath(out):
+        raise MatchbanditError("the folder for what is made needs a name; got ''.")
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)

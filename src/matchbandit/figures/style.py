@@ -17,13 +17,6 @@ STYLES = {
     "escb": ("ESCB-2", "#d55e00"),
 }
 """Name and colour of each policy."""
-
-
-def whole(value: float, _: object = None) -> str:
-    """A whole number with thin spaces, for the ticks of an axis."""
-    return f"{value:,.0f}".replace(",", "\u2009")
-
-
 _PUBLISHED: dict[str, Any] = {
     "fillstyle": "none",
     "linestyle": "none",
@@ -31,6 +24,11 @@ _PUBLISHED: dict[str, Any] = {
     "capsize": 2.5,
     "linewidth": 0.9,
 }
+
+
+def whole(value: float, _: object = None) -> str:
+    """A number on an axis, in groups of three digits."""
+    return f"{value:,.0f}".replace(",", "\u2009")
 
 
 def band(axes: "Axes", ours: Curve, label: str, colour: str) -> None:

@@ -104,6 +104,7 @@ class PolicySpec:
         built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
         for log in self.logged:
             built.warm_start(*log)
+        built.settle()
         return built
 
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> "PolicySpec":

@@ -61,11 +61,18 @@ class PlannedPolicy(Policy):
         """What the plan in force has brought so far, in whole sweeps."""
         return self._pending if self._plan is not None else Tally.empty(len(self.current.edges))
 
+    @property
+    def finished(self) -> bool:
+        """Is identification finished, by what is known now? False for a policy that is for regret only."""
+        return False
+
     def advance(self, sweeps: Tally) -> None:
         """Play whole sweeps of the current plan at once: this is what they brought."""
         self.rounds += sweeps.sweeps * self.current.length
+        self._told = None
         self._pending.add(sweeps)
         self._decide_if_due()
+        self.settle()
 
     def _next(self) -> Edges:
         plan = self.current
@@ -73,12 +80,12 @@ class PlannedPolicy(Policy):
             self._sweep = plan.sweep(self._pending.sweeps, self.rng)
         return np.asarray(plan.edges[self._sweep[len(self._received)]])
 
-    def _receive(self, edges: Edges, rewards: Floats) -> None:
+    def _receive(self, edges: Edges, rewards: Floats) -> bool:
         if self._partial is not None:
             rewards = np.where(np.isnan(self._partial), rewards, self._partial)
         if np.isnan(rewards).any():
             self._partial = rewards
-            return
+            return False
         self._partial = None
         self._received.append(rewards)
         if self._sweep is not None and len(self._received) == len(self._sweep):
@@ -87,17 +94,20 @@ class PlannedPolicy(Policy):
             self._pending.sweeps += 1
             self._sweep, self._received = None, []
             self._decide_if_due()
+        return self.finished
+
+    def _is_finished(self) -> bool:
+        return self.finished
 
     def _decide_if_due(self) -> None:
         if self.current.due(self._pending):
             self.learn(self._pending)
             self._plan = None
 
-    def explain(self) -> dict[str, Any]:
-        """Why it plays what it plays, and which pairs of the open round it still waits for."""
-        missing = [] if self._partial is None else np.flatnonzero(np.isnan(self._partial)).tolist()
-        round_now = self._next() if missing else np.zeros(0, dtype=np.int64)
-        return {**super().explain(), "waiting_for": self.graph.pairs[round_now[missing]].tolist() if missing else []}
+    def _missing(self) -> Edges:
+        if self._partial is None:
+            return super()._missing()
+        return self._next()[np.isnan(self._partial)]
 
     def next_check(self) -> dict[str, Any]:
         """When the policy decides again, for `explain`."""
