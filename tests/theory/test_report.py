@@ -9,18 +9,7 @@ from matchbandit.theory import Assumption, Bound, Bounds, characteristic_time, g
 SLOTS = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
 
 
-class Other(mb.Bipartite.__base__):
-    """A problem whose means are no products."""
-
-    graph = mb.bipartite(2, 2)
-    means = np.array([0.1, 0.2, 0.3, 0.4])
-    best_matching = np.array([[0, 0], [1, 1]])
-
-    def tie(self, selection):
-        return None
-
-    def describe(self):
-        return {}
+GENERAL = mb.Means([[0.1, 0.2], [0.3, 0.4]])
 
 
 def test_a_report_holds_what_quantities_and_bounds_give():
@@ -78,13 +67,13 @@ def test_an_assumption_is_worded_as_it_is_tested():
 
 @pytest.mark.parametrize("ask", [mb.bounds, report])
 def test_means_that_are_no_products_are_refused_by_name(ask):
-    with pytest.raises(mb.MatchbanditError, match=r"^bounds are for means that are products .* got Other\.$"):
-        ask(Other(), horizon=100)
+    with pytest.raises(mb.MatchbanditError, match=r"^bounds are for means that are products .* got Means\.$"):
+        ask(GENERAL, horizon=100)
     for program in (
-        lambda: graves_lai(Other(), "pair"),
-        lambda: characteristic_time(Other(), plays="pair", seeks="pair"),
+        lambda: graves_lai(GENERAL, "pair"),
+        lambda: characteristic_time(GENERAL, plays="pair", seeks="pair"),
     ):
-        with pytest.raises(mb.MatchbanditError, match=r"are for means that are products of strengths.* got Other\.$"):
+        with pytest.raises(mb.MatchbanditError, match=r"are for means that are products of strengths.* got Means\.$"):
             program()
 
 

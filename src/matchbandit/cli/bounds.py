@@ -115,9 +115,8 @@ def _problem_in(results: "Results") -> "Problem":
     path, first = next(iter(results.items()))
     try:
         return problem_from(first.about["problem"])
-    except (MatchbanditError, KeyError, TypeError) as error:
-        why = str(error) if isinstance(error, MatchbanditError) else "it does not say its problem."
-        raise MatchbanditError(f"{path}: {why} Name a problem with --u.") from None
+    except MatchbanditError as error:
+        raise MatchbanditError(f"{path}: {error} Take results of one instance.") from None
 
 
 def _asked_of(
