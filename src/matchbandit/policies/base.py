@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
 from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
@@ -342,6 +342,7 @@ class Policy(ABC):
         )
         if why is not None:
             raise MatchbanditError(why)
+        refuse_if_too_large(setting.graph)
 
     @classmethod
     def option_defaults(cls) -> dict[str, Any]:
