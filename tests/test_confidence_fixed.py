@@ -80,8 +80,6 @@ def test_by_hand_the_schedule_of_12_averages_at_one_half():
 def test_a_smaller_delta_and_more_averages_look_later():
     settings_of = [(4, 0.2), (40, 0.2), (40, 0.002)]
     first = [Checks.fixed_confidence(4.0, n, delta, 0.5).following(0) for n, delta in settings_of]
-        Checks.fixed_confidence(4.0, n, delta, 0.5).following(0) for n, delta in [(4, 0.2), (40, 0.2), (40, 0.002)]
-    ]
     assert first == sorted(set(first))
 
 

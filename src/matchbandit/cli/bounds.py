@@ -138,8 +138,9 @@ def _print(found: "Report", *, notes: bool) -> None:
 
     table(("quantity", "", "value", "where"), [(q.name, q.symbol, shown(q.value), q.source) for q in found.quantities])
     for heading, group in found.groups.items():
-        typer.echo(heading)
+        typer.echo(f"\n{heading}")
         table(HEADS, [bound.cells for bound in group])
+    typer.echo()
     for bound in found.bounds:
         if not bound.met:
             typer.echo(f"{bound.name} does not hold here, it assumes: {'; '.join(bound.unmet)}.")
@@ -171,4 +172,5 @@ def _print_placed(placed: "list[Placement]") -> None:
                 "" if one.upper is None else shown(one.upper) + ("" if one.explicit else " (c = 1)"),
             )
         )
+    typer.echo()
     table(("policy", "of", "measured", "highest lower bound", "times that", "its upper bound"), lines)

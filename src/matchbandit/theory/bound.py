@@ -98,7 +98,7 @@ class Bound:
     def cells(self) -> tuple[str, ...]:
         """A line of a table with the heads `HEADS`."""
         constants = "c = 1" if self.constants == "universal constant set to 1" else self.constants
-        return self.name, self.kind, shown(self.value), self.source, constants, "yes" if self.met else "no"
+        return self.name, self.kind, shown(self.value), self.source, constants, "holds" if self.met else "does not hold"
 
     def describe(self) -> dict[str, Any]:
         """The bound as plain data; an infinite value is None."""
@@ -116,7 +116,8 @@ class Bound:
         return html_table((), [fact for fact in facts if fact[1]])
 
 
-HEADS = ("bound", "kind", "value", "where", "constants", "assumptions met")
+HEADS = ("bound", "kind", "value", "where", "constants", "here")
+"""Of a table of bounds; the last is whether the instance meets what the bound assumes."""
 
 
 class Bounds(list[Bound]):
