@@ -143,7 +143,7 @@ def _print(found: "Report", *, notes: bool) -> None:
     typer.echo()
     for bound in found.bounds:
         if not bound.met:
-            typer.echo(f"{bound.name} does not hold here, it assumes: {'; '.join(bound.unmet)}.")
+            typer.echo(f"{bound.name} does not apply here, it assumes: {'; '.join(bound.unmet)}.")
     for bound in found.bounds:
         if notes and bound.note:
             typer.echo(f"{bound.name}: {bound.note}")
