@@ -330,7 +330,7 @@ class MatchingId:
         assert n_items >= 2
         assert n_items % 2 == 0
         self.n = n_items
-        self.checks = Checks.certain(growth, n_items, delta, sigma)
+        self.checks = Checks.fixed_confidence(growth, n_items, delta, sigma)
         self.above = np.zeros((n_items, n_items), dtype=bool)
         self.S = set(range(n_items))
         self.counts = np.zeros((n_items, n_items), dtype=int)  # row i: booked samples of item i against each other
