@@ -87,6 +87,26 @@ def test_every_sweep_is_one_round_that_plays_everyone_once(of):
         assert sorted(pairs[cells[0]].ravel().tolist()) == list(range(first))
 
 
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(of=plans())
+def test_each_cluster_is_handed_what_its_closing_and_its_open_rounds_brought(of):
+    counts = by_sweeps(of, 0, of.limit)
+    closed, still_open = np.zeros(len(of.edges) // 2), np.zeros(len(of.edges) // 2)
+    first, handed = 0, list(of.by_cluster(Tally(of.limit, counts, 0.5 * counts)))
+    assert [(group, k) for group, k, *_ in handed] == [(g, k) for g in of.groups for k in range(len(g.clusters))]
+    ages = dict(zip(of.groups, of.ages, strict=True))
+    for group, k, closing, waiting in handed:
+        cells = slice(first, first := first + len(closing.counts))
+        closed[cells], still_open[cells] = closing.counts, waiting.counts
+        assert closing.sums.tolist() == (0.5 * closing.counts).tolist()
+        assert closing.sweeps + waiting.sweeps == of.limit
+        assert (closing.sweeps > 0) == (
+            (ages[group] + of.limit) // group.chain.periods[k] * group.chain.periods[k] > ages[group]
+        )
+        assert closing.sweeps or not closing.counts.any()
+    assert [*closed, *still_open] == counts.tolist()
+
+
 def test_by_hand_two_clusters_of_a_chain_close_at_different_rounds():
     # Sizes 3 and 1: cluster 1 has the cells of the pairs 01, 02, 12, a period of 3; cluster 2 has 03, 13, 23, hold 3,
     # one scheme, a period of 3. With an age of 1 and a limit of 4 the plan plays rounds 1 to 4 of the chain; its period

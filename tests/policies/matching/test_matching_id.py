@@ -304,6 +304,14 @@ def test_equal_players_on_both_sides_of_a_border_are_never_told_apart():
         mb.identify(mb.Monopartite([0.9, 0.5, 0.5, 0.1]), "matching-id")
 
 
+def test_once_everyone_is_ranked_its_plan_is_the_answer():
+    policy = build(6)
+    policy.above = np.triu(np.ones((6, 6), dtype=bool), 1)
+    policy.unranked = unranked(policy.above)
+    assert policy.finished
+    assert policy.graph.pairs[policy.plan().rounds].tolist() == [policy.recommend().tolist()]
+
+
 def test_two_players_are_done_at_once():
     policy = build(2)
     assert policy.done

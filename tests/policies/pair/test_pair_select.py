@@ -175,6 +175,15 @@ def test_both_parts_have_half_of_delta_and_their_own_number_of_averages():
     assert policy.rank_checks.by_level
 
 
+def test_capped_windows_are_capped_at_the_first_parts_own_two_over_delta():
+    # Window 5 has log β = 32 log 2 = 22.2; the first part runs with δ/2, so its cap is log(2/δ).
+    policy = build(6, delta=0.1, cap_windows=True)
+    policy.first.window.number = 5
+    assert np.isclose(policy.first.column_checks.log_beta, log(2 / 0.1))
+    policy.first.window.number = 1
+    assert np.isclose(policy.first.column_checks.log_beta, 2 * log(2))
+
+
 def test_the_guess_before_the_end_is_a_perfect_matching_with_the_best_averages():
     policy = build(6)
     play(policy, 60, THREE_PAIRS)
