@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matchbandit.graphs import bipartite, monopartite
     from matchbandit.policies import CATALOGUE, PlannedPolicy, Policy, RoundPolicy, check_policy, policy, restore
     from matchbandit.problems import Bipartite, Means, Monopartite, family
+    from matchbandit.product_model import ProductFit, product_fit
     from matchbandit.results import Found, Identification, Runs, load_found, load_identification, load_runs
     from matchbandit.rewards import Bernoulli, Binomial, Gaussian
     from matchbandit.simulation import identify, simulate
@@ -31,6 +32,7 @@ _DOORS = {
     "Monopartite": "problems",
     "PlannedPolicy": "policies",
     "Policy": "policies",
+    "ProductFit": "product_model",
     "RoundPolicy": "policies",
     "Runs": "results",
     "bipartite": "graphs",
@@ -44,6 +46,7 @@ _DOORS = {
     "load_runs": "results",
     "monopartite": "graphs",
     "policy": "policies",
+    "product_fit": "product_model",
     "quantities": "theory",
     "reproduce": "experiments",
     "restore": "policies",
@@ -63,6 +66,7 @@ __all__ = [
     "Monopartite",
     "PlannedPolicy",
     "Policy",
+    "ProductFit",
     "RoundPolicy",
     "Runs",
     "bipartite",
@@ -76,6 +80,7 @@ __all__ = [
     "load_runs",
     "monopartite",
     "policy",
+    "product_fit",
     "quantities",
     "reproduce",
     "restore",
