@@ -276,7 +276,8 @@ def _approximate(data: _Data, p: Floats, statistic: float, freedom: int) -> floa
     few = (C * q < OFTEN) & (not isinstance(data.rewards, Gaussian))
     C, q = C[few, None], q[few, None]
     x = np.minimum(np.arange(4 * OFTEN), C)
-    weights, share = np.diff(bdtr(x, C.astype(np.int64), q), axis=1, prepend=0), x / C
+    most = np.minimum(C, 10**6)  # of more coins, rarer sides are as good as Poisson
+    weights, share = np.diff(bdtr(x, most.astype(np.int64), q * C / most), axis=1, prepend=0), x / C
     deviance = 2 * C * (rel_entr(share, q) + rel_entr(1 - share, 1 - q))
     deviance[weights == 0] = 0.0
     mean[few] = (weights * deviance).sum(axis=1)
