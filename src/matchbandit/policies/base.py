@@ -13,7 +13,8 @@ from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_lar
 from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
-from matchbandit.policies.warm_start import by_edge, cannot_start_warm
+from matchbandit.policies.warm_start import cannot_start_warm
+from matchbandit.product_model import by_edge
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 2
