@@ -18,7 +18,8 @@ SIMULATE = ["simulate", "--policy", "pair-elim", "--u", "0.9,0.3,0.2", "--v", "0
 def run(monkeypatch, capsys):
     """Type a command; gives exit code, stdout and stderr."""
 
-    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress
+    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress,
+    monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
 
     def typed(*words):
         monkeypatch.setattr(sys, "argv", ["matchbandit", *words])
@@ -87,7 +88,7 @@ def test_warm_up_says_what_it_compiles(run, monkeypatch):
         report("uts", 1.25)
         report("escb", 2.0)
 
-    monkeypatch.setattr(compiled, "warm_up", warm_up, raising=False)
+    monkeypatch.setattr("matchbandit.simulation.warm_up.warm_up", warm_up)
     code, out, err = run("warm-up")
     assert (code, err) == (0, "")
     assert [line.split() for line in out.splitlines()] == [
@@ -216,7 +217,7 @@ def test_identify_stops_at_max_rounds(run):
         (["--delta", "small"], "--delta takes numbers such as 0.05; got 'small'"),
         (["--delta", ""], "--delta takes numbers such as 0.05; got ''"),
         (["--delta", "0.1", "--option", "growth=1"], "growth 1 (every chance) is for regret only"),
-        ([], "pair-elim is after regret here, not identification: give it delta="),
+        ([], "pair-elim is for regret here, not identification: give it delta="),
     ],
 )
 def test_a_mistake_in_identify_gets_one_line_and_exit_code_2(run, words, message):

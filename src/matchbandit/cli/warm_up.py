@@ -9,7 +9,7 @@ from matchbandit.cli.options import Json
 
 def warm_up(as_json: Json = False) -> None:
     """Compile all policies and keep the machine code, for images and deployments; it is that of this processor."""
-    from matchbandit import compiled
+    from matchbandit.simulation.warm_up import warm_up as compile_all
 
     seconds: dict[str, float] = {}
 
@@ -18,7 +18,7 @@ def warm_up(as_json: Json = False) -> None:
         if not as_json:
             typer.echo(f"{name:<25} {took:6.1f} s")
 
-    compiled.warm_up(report)  # type: ignore[attr-defined]
+    compile_all(report)
     if as_json:
         typer.echo(json.dumps(seconds))
     else:
