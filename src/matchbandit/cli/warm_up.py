@@ -9,6 +9,7 @@ from matchbandit.cli.options import Json
 
 def warm_up(as_json: Json = False) -> None:
     """Compile all policies and keep the machine code, for images and deployments; it is that of this processor."""
+    from matchbandit.compiled import folder
     from matchbandit.simulation.warm_up import warm_up as compile_all
 
     seconds: dict[str, float] = {}
@@ -22,4 +23,5 @@ def warm_up(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(seconds))
     else:
-        typer.echo(f"{'in all':<25} {sum(seconds.values()):6.1f} s")
+        kept = f"kept in {folder()}" if folder() else "not kept: there is no folder to write into; set MATCHBANDIT_CACHE"
+        typer.echo(f"{'in all':<25} {sum(seconds.values()):6.1f} s, {kept}")
