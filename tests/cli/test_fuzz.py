@@ -11,8 +11,8 @@ from matchbandit.cli import main
 LINES = 500
 ODD = [
     "", " ", "0", "-1", "1.5", "1e400", "-1e18", "1e18", "9" * 300, "nan", "inf", "-inf", "none", "true", "[", "[]",
-    "[[0, 1]]", "{}", "--", "-", "=", "a=b", "²", "٣", "½", "Δ≤", "🎲", "\udcff", "\u202e", "\x00", "%s", "{0}", "a b", "0x10",
-    "1_000", "../..", "/dev/full", "/dev/null", "/", "no such.parquet", "notes.txt", "empty.parquet", "'", '"', "*",
+    "[[0, 1]]", "{}", "--", "-", "=", "a=b", "²", "٣", "½", "Δ≤", "🎲", "\udcff", "\u202e", "\x00", "%s", "{0}", "a b",
+    "0x10", "1_000", "../..", "/dev/full", "/dev/null", "/", "no such.parquet", "notes.txt", "empty.parquet", "'", "*",
 ]  # fmt: skip
 SLOTS = ["--u 0.9,0.3 --v 0.8,0.2", "--u 0.9 0.5 0.1 --v 0.5", "--u 0,0 --v 1,1,0"]
 PLAYERS = ["--u 0.9,0.8,0.4,0.3", "--u 0.5 0.5 0.5 0.1", "--u 1,0", "--family staircase --param n=2 --param gap=0.1"]
