@@ -442,7 +442,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--param": "n=8"}, "--param goes with --family"),
         ({"--engine": "warp"}, "unknown engine 'warp'"),
         ({"--engine": "loop"}, "pair-elim cannot loop"),
-        ({"--rewards": "poisson"}, "unknown reward law 'poisson'"),
+        ({"--rewards": "poisson"}, "unknown reward distribution 'poisson'"),
         ({"--rewards": "gaussian"}, "gaussian rewards need their sd, for example gaussian:0.5"),
         ({"--rewards": "gaussian:-1"}, "sd must be positive; got -1.0"),
         ({"--rewards": "bernoulli:2"}, "bernoulli rewards take no parameter"),
