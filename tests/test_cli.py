@@ -689,9 +689,10 @@ def test_results_of_fresh_instances_cannot_say_their_problem(run, tmp_path):
     code, _, err = run("bounds", "--over", str(tmp_path / "runs.parquet"), "--figure", str(tmp_path / "x.png"))
     assert code == 2
     assert "each on an instance of its own" in err
+    assert str(tmp_path / "runs.parquet") in err
     code, _, err = run(*BOUNDS, "--horizon", "10", "--over", str(tmp_path / "runs.parquet"))
     assert code == 2
-    assert "the results of uts are those of another problem" in err
+    assert f"{tmp_path / 'runs.parquet'}: the results of uts are those of another problem" in err
 
 
 def test_what_goes_with_a_named_problem_is_refused_beside_kept_runs(run, tmp_path):
@@ -721,26 +722,46 @@ def test_kept_results_are_placed_among_the_bounds(run, tmp_path):
     assert first["times_lower"] == pytest.approx(kept.final.mean() / known["model-pair-regret"])
     assert first["upper"] == known["pair-elim-regret"]
     assert (second["policy"], second["of"], second["binds"]) == ("track-and-stop", "rounds", False)
-    assert second["times_lower"] == pytest.approx(
-        mb.load_identification(found).rounds.mean() / known["model-pair-pair-certain"]
-    )
+    assert second["times_lower"] == pytest.approx(mb.load_identification(found).rounds.mean() / known["model-pair"])
     _, out, _ = run("bounds", "--over", runs, "--over", found)
     assert "times that" in out
     assert "(does not bind)" in out
 
 
-def test_bounds_says_which_limits_are_left_out_and_why(run):
+def test_bounds_says_what_is_left_out_and_why(run):
     _, out, _ = run("bounds", "--u", "0.9,0.5,0.5,0.3", "--delta", "0.05")
-    assert "limits of the product model left out: there is more than one best pair." in out
+    assert "left out, as there is more than one best pair: model-pair." in out
     _, out, _ = run("bounds", "--u", ",".join(f"{0.9 - k / 20:.2f}" for k in range(12)), "--horizon", "1e4")
-    assert "left out: the problem is too large for limits when playing matchings." in out
-    assert "playing pairs." not in out
+    assert "left out, as the problem is too large for it when playing matchings: model-matching-regret." in out
+    assert "playing pairs:" not in out
+
+
+def test_corrections_are_told_when_asked_for(run):
+    _, brief, _ = run(*BOUNDS, "--delta", "0.05")
+    assert "--notes says what was corrected" in brief
+    assert "sums end at 2N" not in brief
+    _, full, _ = run(*BOUNDS, "--delta", "0.05", "--notes")
+    assert "sums end at 2N" in full
+
+
+def test_several_files_may_follow_one_over(run, tmp_path):
+    files = [str(tmp_path / f"{name}.parquet") for name in ("uts", "uniform")]
+    for name, file in zip(("uts", "uniform"), files, strict=True):
+        run("simulate", "--policy", name, "--u", "0.9,0.3", "--v", "0.9,0.5", "--horizon", "100", "--save", file)
+    code, out, err = run("bounds", "--over", *files, "--json")
+    assert (code, err) == (0, "")
+    assert [row["policy"] for row in json.loads(out)["results"]] == ["uts", "uniform"]
+    other = str(tmp_path / "other.parquet")
+    run("simulate", "--policy", "uts", "--u", "0.8,0.3", "--v", "0.9,0.5", "--horizon", "100", "--save", other)
+    code, _, err = run("bounds", "--over", files[0], other)
+    assert code == 2
+    assert f"{other}: the results of uts are those of another problem" in err
 
 
 def test_ctrl_c_while_bounds_are_computed_says_so(run, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("matchbandit.theory.bounds", interrupted)
+    monkeypatch.setattr("matchbandit.theory.report", interrupted)
     code, out, err = run(*BOUNDS, "--delta", "0.05")
     assert (code, out, err) == (130, "", "stopped.\n")

@@ -8,12 +8,19 @@ from numpy.typing import NDArray
 from matchbandit.compiled import compiled
 
 
-@compiled
-def bernoulli_kl_split(p: float, q: float, rest: float) -> float:
+def _split(p: float, q: float, rest: float) -> float:
     """p log(p/q) + (1 − p) log((1 − p)/rest): kl(p, q) where rest = 1 − q is known without loss near q = 1."""
     if (p > 0 and q <= 0) or (p < 1 and rest <= 0):
         return inf
     return (p * log(p / q) if p > 0 else 0.0) + ((1 - p) * log((1 - p) / rest) if p < 1 else 0.0)
+
+
+bernoulli_kl_split = compiled(_split)
+
+
+def plain_bernoulli_kl(p: float, q: float) -> float:
+    """`bernoulli_kl` in plain Python, for a few calls: it need not be compiled."""
+    return _split(p, q, 1 - q)
 
 
 @compiled

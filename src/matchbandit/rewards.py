@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
-from matchbandit.kl import bernoulli_kl
+from matchbandit.kl import plain_bernoulli_kl
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -84,7 +84,7 @@ class Binomial(RewardDistribution):
 
     def kl(self, p: float, q: float) -> float:
         """That of a single trial, once for each trial."""
-        return self.trials * bernoulli_kl(p, q)
+        return self.trials * plain_bernoulli_kl(p, q)
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """A single binomial draw for each mean."""
@@ -109,7 +109,7 @@ class Bernoulli(RewardDistribution):
 
     def kl(self, p: float, q: float) -> float:
         """That of two coins."""
-        return bernoulli_kl(p, q)
+        return plain_bernoulli_kl(p, q)
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """A single binomial draw for each mean."""

@@ -184,7 +184,7 @@ def test_a_state_of_another_version_is_refused(slots):
     state = slots.state()
     state["matchbandit"] = 999
     state["checksum"] = checksum({key: value for key, value in state.items() if key != "checksum"})
-    with pytest.raises(MatchbanditError, match="the state has matchbandit 999"):
+    with pytest.raises(MatchbanditError, match="the state has format 999"):
         slots.load(state)
 
 
@@ -295,7 +295,9 @@ def test_a_state_of_version_0_3_is_refused_in_one_line():
     states = json.loads((Path(__file__).parents[1] / "data" / "0.3" / "states.json").read_text())
     assert states.keys() == mb.CATALOGUE.keys()
     for kept in states.values():
-        with pytest.raises(MatchbanditError, match=r"format 1, of another version.*begin anew, with warm_start") as told:
+        with pytest.raises(
+            MatchbanditError, match=r"format 1, of another version.*begin anew, with warm_start"
+        ) as told:
             mb.restore(kept["state"])
         assert "\n" not in str(told.value)
 

@@ -5,8 +5,8 @@ import pytest
 
 import matchbandit as mb
 
-WARM = [name for name, kind in mb.CATALOGUE.items() if kind.warm_starts]
-COLD = [name for name, kind in mb.CATALOGUE.items() if not kind.warm_starts]
+WARM = [name for name, kind in mb.CATALOGUE.items() if kind.fits.warm_start]
+COLD = [name for name, kind in mb.CATALOGUE.items() if not kind.fits.warm_start]
 BY_PAIR = [name for name in WARM if not name.startswith("rank1-")]
 """Those that play every pair before anything else, and remember it for itself."""
 PAIRS = [(0, 0), (0, 1), (1, 2)]

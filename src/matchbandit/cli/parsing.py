@@ -16,16 +16,20 @@ _PARAMETERS = {"gaussian": ("sd", "0.5"), "binomial": ("trials", "4")}
 
 
 def gathered(words: list[str]) -> list[str]:
-    """`--u 0.9 0.3 0.2` as one value: the numbers that follow a list option are joined.
+    """`--u 0.9 0.3 0.2` as one value: the numbers that follow a list option are joined; files after --over are not.
 
     >>> gathered(["simulate", "--u", "0.9", "0.3", "--runs", "2"])
     ['simulate', '--u', '0.9,0.3', '--runs', '2']
+    >>> gathered(["bounds", "--over", "a.parquet", "b.parquet"])
+    ['bounds', '--over', 'a.parquet', '--over', 'b.parquet']
     """
     joined: list[str] = []
     for word in words:
         in_list = bool(joined) and ((joined[-2:-1] and joined[-2] in _LISTS) or joined[-1].startswith(_LISTS_EQUAL))
         if in_list and not word.startswith("--"):
             joined[-1] += f",{word}"
+        elif joined[-2:-1] == ["--over"] and not word.startswith("-"):
+            joined += ["--over", word]
         else:
             joined.append(word)
     return joined

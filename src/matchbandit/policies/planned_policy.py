@@ -24,7 +24,8 @@ class PlannedPolicy(Policy):
     """
 
     remembered: ClassVar[tuple[str, ...]]
-    """The attributes that change while learning: numbers, arrays, or dataclasses of them."""
+    """The attributes that change while learning: numbers, arrays, lists or dataclasses of them, or another planned
+    policy that this one holds."""
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Start without a plan: it is made when it is first needed."""
@@ -46,6 +47,12 @@ class PlannedPolicy(Policy):
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
         """Begin with results from before; a plan that was looked at already is made anew."""
         super().warm_start(pairs, counts, sums)
+        self._plan = None
+
+    def follow(self, tally: Tally, rounds: int) -> None:
+        """Learn from the plan in force, which a policy that holds this one has played; so many rounds are told."""
+        self.rounds = rounds
+        self.learn(tally)
         self._plan = None
 
     @property
@@ -94,7 +101,8 @@ class PlannedPolicy(Policy):
             self._pending.sweeps += 1
             self._sweep, self._received = None, []
             self._decide_if_due()
-        return self.finished
+            return self.finished
+        return False
 
     def _is_finished(self) -> bool:
         return self.finished
@@ -109,8 +117,10 @@ class PlannedPolicy(Policy):
             return super()._missing()
         return self._next()[np.isnan(self._partial)]
 
-    def next_check(self) -> dict[str, Any]:
-        """When the policy decides again, for `explain`."""
+    def next_check(self) -> dict[str, Any] | None:
+        """When the policy decides again, for `explain`; None once it is done."""
+        if self.done:
+            return None
         plan = self.current
         left = plan.limit - self.pending.sweeps if plan.limit < NEVER // 2 else None
         return {"after_sweeps_at_most": left, "rounds_a_sweep": plan.length}
@@ -125,15 +135,26 @@ class PlannedPolicy(Policy):
         }
 
     def _remember(self, memory: dict[str, Any]) -> None:
-        for name in self.remembered:
-            kind = type(getattr(self, name))
-            setattr(self, name, kind(**memory[name]) if is_dataclass(kind) else memory[name])
+        self._restore(memory)
         self._plan = self.plan()
         self._pending = Tally(**memory["pending"])
         self._sweep = memory["sweep"]
         self._received = memory["received"]
         self._partial = memory["partial"]
 
+    def _restore(self, memory: dict[str, Any]) -> None:
+        """Set what is remembered."""
+        self._plan = None
+        for name in self.remembered:
+            now = getattr(self, name)
+            if isinstance(now, PlannedPolicy):
+                now._restore(memory[name])
+            else:
+                kind = type(now)
+                setattr(self, name, kind(**memory[name]) if is_dataclass(kind) else memory[name])
+
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, PlannedPolicy):
+        return {name: _plain(getattr(value, name)) for name in value.remembered}
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -28,6 +28,15 @@ def closed(above: Relation) -> Relation:
     return closure
 
 
+def ranked(above: Relation, means: Floats) -> NDArray[np.int64]:
+    """All items, those with the fewest above them first; ties: the better mean, then the lower index.
+
+    >>> ranked(np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool), np.array([0.2, 0.5, 0.3])).tolist()
+    [2, 0, 1]
+    """
+    return np.lexsort((np.arange(len(means)), -means, above.sum(axis=0)))
+
+
 @dataclass
 class Averages:
     """Averages of a set of items against another, each with the interval of its own last check.
@@ -58,6 +67,24 @@ class Averages:
             means = self.sums.ravel()[checked] / reached
             radii = _per_count(checks.radius, reached)
             self.lower.ravel()[checked], self.upper.ravel()[checked] = means - radii, means + radii
+
+    def means(self) -> Floats:
+        """The averages; 0 where nothing is sampled."""
+        return np.asarray(self.sums / np.maximum(1, self.counts))
+
+    def estimates(self) -> list[float | None]:
+        """The averages of a single row of items; None where nothing is sampled."""
+        return [mean if n else None for mean, n in zip(self.means().tolist(), self.counts.tolist(), strict=True)]
+
+    def intervals(self) -> list[tuple[float, float] | None]:
+        """Their intervals; None before the first check."""
+        ends = zip(self.lower.tolist(), self.upper.tolist(), strict=True)
+        return [(low, high) if low > -np.inf else None for low, high in ends]
+
+    def at(self, *place: int) -> tuple[float, tuple[float, float]]:
+        """The average at its last check, the middle of its interval, and the interval."""
+        low, high = float(self.lower[place]), float(self.upper[place])
+        return (low + high) / 2, (low, high)
 
     def sweeps_to_check(self, gains: Counts, checks: Checks) -> int:
         """After how many sweeps some average reaches its next check, if each sweep adds so many samples."""

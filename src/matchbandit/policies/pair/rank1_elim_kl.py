@@ -13,7 +13,7 @@ from matchbandit.rewards import Floats
 
 
 class Rank1ElimKL(Rank1Elim):
-    """Katariya et al. 2017b (Rank1ElimKL).
+    """Rank1ElimKL [Katariya2017b].
 
     As Rank1Elim, with stages of n_l = ceil(16 · 4^l log T) samples and the Bernoulli intervals
     {q : n_l kl(mean, q) ≤ log T + 3 log log T}, which are narrow near 0 and 1. The constants are recalled from the
@@ -22,7 +22,7 @@ class Rank1ElimKL(Rank1Elim):
 
     name: ClassVar[str] = "rank1-elim-kl"
     summary: ClassVar[str] = "Rank1Elim with Kullback–Leibler intervals"
-    reference: ClassVar[str] = "Katariya et al. 2017b"
+    reference: ClassVar[str] = "[Katariya2017b], Rank1ElimKL"
     fits: ClassVar[Fits] = Fits(
         selections=("pair",),
         graphs=("bipartite",),
