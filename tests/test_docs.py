@@ -23,7 +23,7 @@ WORDS = {  # what was said once, and what is said now
     r"doors?": "public API",
     r"risks?": "error probability δ",
     r"laws? of (a|the) rewards?": "reward distribution",
-    r"any law|every law|laws": "reward distribution",
+    r"(any|every) law": "reward distribution",
     r"heirs?": "dominators",
     r"limits? of the (product )?model": "asymptotic lower bounds",
     r"the print": "the paper as printed",
@@ -97,14 +97,12 @@ def anchors(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
+    broken = []
     for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", "\n".join(prose(page))):
-        if target.startswith("https://"):
-            continue
         place = page.parent / target if target else page
-        assert place.exists(), f"{page.name} links to {target}"
-        assert not anchor or anchor in anchors(place), (
-            f"{page.name} links to {target}#{anchor}; {sorted(anchors(place))}"
-        )
+        if not target.startswith("https://") and not (place.exists() and (not anchor or anchor in anchors(place))):
+            broken.append(f"{target}#{anchor}" if anchor else target)
+    assert broken == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -119,7 +117,7 @@ def test_the_words_are_those_of_the_field(page):
     said = [
         f"{match[0]!r}: say {better}"
         for word, better in WORDS.items()
-        for match in re.finditer(rf"\b({word})\b", text, re.I)
+        for match in re.finditer(rf"\b({word})\b", " ".join(text.split()), re.I)
     ]
     said += [line for line in text.splitlines() for name in ALIASES if f"`{name}" in line and "alias" not in line]
     assert said == []
@@ -155,7 +153,8 @@ def test_explain_is_written_down():
 
 def test_what_is_cited_is_in_the_bibliography():
     entries = anchors(ROOT / "docs" / "bibliography.md")
-    cited = {key for page in PAGES for key in re.findall(r"\[([A-Z]\w+\d{4}[a-z]?)\]", "\n".join(prose(page)))}
+    texts = [*("\n".join(prose(page)) for page in PAGES), *(kind.reference for kind in mb.CATALOGUE.values())]
+    cited = {key for text in texts for key in re.findall(r"\[([A-Z]\w+\d{4}[a-z]?)\]", text)}
     assert sorted(key for key in cited if key.lower() not in entries) == []
 
 
