@@ -601,7 +601,7 @@ def test_bounds_prints_quantities_and_bounds_with_their_sources(run):
     assert (code, err) == (0, "")
     for words in ("Δ_min", "γ_min", "Theorem 3.3", "Theorem 4.4", "Theorem 4.1", "LP_m", "asymptotic", "explicit"):
         assert words in out
-    assert "simple-adaptive-matching-regret does not hold here, it assumes: partners are equal" in out
+    assert "simple-adaptive-matching-regret does not apply here, it assumes: partners are equal" in out
     assert "every δ-correct policy: wrong with probability at most δ" in out
 
 

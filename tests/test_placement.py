@@ -172,6 +172,8 @@ def test_a_theorem_is_not_held_against_options_that_it_does_not_speak_of():
     usual, coarse = (mb.simulate(slots, mb.policy("pair-elim", growth=g), horizon=500) for g in (1.5, 16))
     assert placement_of(usual, known).upper == next(b.value for b in known if b.name == "pair-elim-regret")
     assert placement_of(coarse, known).upper is None
+    capped = mb.simulate(slots, mb.policy("pair-elim", cap_windows=True), horizon=500)
+    assert placement_of(capped, known).upper is None
     known = mb.bounds(slots, delta=0.1)
     found = mb.identify(slots, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
     assert placement_of(found, known).upper is None

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matchbandit.problems import Means as Means
     from matchbandit.problems import Monopartite as Monopartite
     from matchbandit.problems import family as family
-    from matchbandit.product_fit import ProductFit as ProductFit
-    from matchbandit.product_fit import product_fit as product_fit
+    from matchbandit.product_model import ProductFit as ProductFit
+    from matchbandit.product_model import product_fit as product_fit
     from matchbandit.results import Found as Found
     from matchbandit.results import Identification as Identification
     from matchbandit.results import Runs as Runs
@@ -50,7 +50,7 @@ _HOME = {
         "CATALOGUE", "Fits", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy", "policy", "restore",
     ),
     "problems": ("Bipartite", "Means", "Monopartite", "family"),
-    "product_fit": ("ProductFit", "product_fit"),
+    "product_model": ("ProductFit", "product_fit"),
     "results": ("Found", "Identification", "Runs", "load_found", "load_identification", "load_runs"),
     "rewards": ("Bernoulli", "Binomial", "Gaussian"),
     "simulation": ("identify", "simulate"),

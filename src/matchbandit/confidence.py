@@ -22,7 +22,7 @@ class Checks:
     guarantee holds when a count overshoots. Below 4 log β nothing in [0, 1] can be separated.
 
     For regret β_l = β at every level; g = 1 is then *every chance*: from 4 log β on, each count is a check of its own.
-    For identification (`by_level`) β_l = β l, see `Checks.certain`.
+    For identification (`by_level`) β_l = β l, see `Checks.fixed_confidence`.
     """
 
     growth: float
@@ -40,7 +40,7 @@ class Checks:
             raise MatchbanditError("growth 1 (every chance) is for regret only; with delta take 4, as the paper does.")
 
     @classmethod
-    def certain(cls, growth: float, n_averages: int, delta: float, sigma: float) -> "Checks":
+    def fixed_confidence(cls, growth: float, n_averages: int, delta: float, sigma: float) -> "Checks":
         """β_l = c l with c = π sqrt(K / 3δ), K the number of averages: all checks together fail with probability δ."""
         return cls(growth, log(pi * sqrt(n_averages / (3 * delta))), sigma, by_level=True)
 

@@ -115,7 +115,7 @@ class BipartiteGraph(Graph):
     def pairs(self) -> Pairs:
         """All pairs, row by row."""
         refuse_if_too_large(self)
-        return np.stack(np.divmod(np.arange(self.n_pairs), self.n_columns), axis=1)
+        return _read_only(np.stack(np.divmod(np.arange(self.n_pairs), self.n_columns), axis=1))
 
     def _edges(self, pairs: Pairs) -> Edges:
         return pairs[:, 0] * self.n_columns + pairs[:, 1]
@@ -151,7 +151,7 @@ class MonopartiteGraph(Graph):
     def pairs(self) -> Pairs:
         """All pairs i < j, in lexicographic order."""
         refuse_if_too_large(self)
-        return np.stack(np.triu_indices(self.n_items, k=1), axis=1).astype(np.int64)
+        return _read_only(np.stack(np.triu_indices(self.n_items, k=1), axis=1).astype(np.int64))
 
     def _edges(self, pairs: Pairs) -> Edges:
         i, j = pairs[:, 0], pairs[:, 1]
@@ -181,6 +181,11 @@ def bipartite(n_rows: int, n_columns: int) -> BipartiteGraph:
 def monopartite(n_items: int) -> MonopartiteGraph:
     """The graph of n_items players."""
     return MonopartiteGraph(whole_number("n_items", n_items, least=2, way_out="A pair needs two players."))
+
+
+def _read_only(pairs: Pairs) -> Pairs:
+    pairs.setflags(write=False)
+    return pairs
 
 
 def refuse_if_too_large(graph: Graph) -> None:

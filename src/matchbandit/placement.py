@@ -149,8 +149,11 @@ def is_proved(policy: str, goal: Goal) -> bool:
 
 
 def is_promised(result: Runs | Identification) -> bool:
-    """Has it a theorem, about these options? Growth 4 is the paper's; for regret a smaller one only helps."""
-    if result.about["policy"] not in CATALOGUE:
+    """Has it a theorem, about these options? Growth 4 is the paper's; for regret a smaller one only helps.
+
+    The paper does not cap windows.
+    """
+    if result.about["policy"] not in CATALOGUE or result.about["options"].get("cap_windows"):
         return False
     growth = result.about["options"].get("growth", 4)
     return bool(growth == 4 or (isinstance(result, Runs) and growth < 4))

@@ -1,9 +1,10 @@
-"""The law of a reward: what a policy may know of it, single draws, and the sum of c draws at once."""
+"""Reward distributions: what a policy may know of them, single draws, and the sum of c draws at once."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from math import inf, sqrt
-from typing import Any, ClassVar
+from math import exp, log, sqrt
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,40 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 LARGEST_COUNT = 2**62
+LARGEST_REWARD = 1e150
+"""In magnitude: floats hold its square, and the sum of as many as can be played."""
+
+
+class Noise(NamedTuple):
+    """How a reward varies around its mean, for compiled code."""
+
+    trials: int
+    """The reward is the share of successes in so many trials; 0: it is Gaussian."""
+    sd: float
+    """Its standard deviation if it is Gaussian, else 0."""
+
+
+@compiled
+def draw_reward(noise: Noise, mean: float, rng: np.random.Generator) -> float:
+    """One reward in compiled code: the same number that `RewardDistribution.draw` takes from the same stream."""
+    if noise.trials > 0:
+        return float(rng.binomial(noise.trials, mean)) / noise.trials
+    return float(mean + noise.sd * rng.standard_normal())
+
+
+@compiled
+def flip_coin(noise: Noise, mean: float, rng: np.random.Generator) -> float:
+    """`draw_reward` for a single trial: NumPy's inversion step by step, as compiling all of its binomial takes 2 s."""
+    if mean == 0.0:
+        return 0.0
+    p = mean if mean <= 0.5 else 1.0 - mean  # of the rarer outcome
+    miss = exp(log(1.0 - p))
+    while True:
+        U = rng.random()
+        if miss >= U:
+            return 0.0 if mean <= 0.5 else 1.0
+        if U - miss <= p * miss / (1.0 - p):  # but for rounding, always
+            return 1.0 if mean <= 0.5 else 0.0
 
 
 @dataclass(frozen=True)
@@ -28,6 +63,8 @@ class RewardDistribution(ABC):
     name: ClassVar[str]
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
+    draw_one: ClassVar[Callable[[Noise, float, np.random.Generator], float]] = staticmethod(draw_reward)
+    """How compiled code draws one reward of a mean."""
 
     @property
     @abstractmethod
@@ -36,17 +73,17 @@ class RewardDistribution(ABC):
 
     @property
     @abstractmethod
-    def coins(self) -> tuple[int, float]:
-        """How compiled code draws: (coin flips to average, standard deviation of the noise)."""
+    def noise(self) -> Noise:
+        """What compiled code needs to draw a reward."""
 
     @property
     def most_plays(self) -> int:
         """How many plays of a pair can be summed in one draw."""
-        return LARGEST_COUNT // max(1, self.coins[0])
+        return LARGEST_COUNT // max(1, self.noise.trials)
 
     @abstractmethod
     def kl(self, p: float, q: float) -> float:
-        """The Kullback–Leibler divergence of the law with mean p from the law with mean q."""
+        """The Kullback–Leibler divergence of this distribution with mean p from that with mean q."""
 
     @abstractmethod
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
@@ -57,7 +94,7 @@ class RewardDistribution(ABC):
         return self.sums(means, np.ones(len(means), dtype=np.int64), rng)
 
     def describe(self) -> dict[str, Any]:
-        """The law as plain data; `rewards_from` reads it back."""
+        """The distribution as plain data; `rewards_from` reads it back."""
         return {"name": self.name, **asdict(self)}
 
 
@@ -78,9 +115,9 @@ class Binomial(RewardDistribution):
         return 0.5 / sqrt(self.trials)
 
     @property
-    def coins(self) -> tuple[int, float]:
-        """As many coin flips as trials."""
-        return self.trials, 0.0
+    def noise(self) -> Noise:
+        """That of its trials."""
+        return Noise(self.trials, 0.0)
 
     def kl(self, p: float, q: float) -> float:
         """That of a single trial, once for each trial."""
@@ -96,6 +133,7 @@ class Bernoulli(RewardDistribution):
     """One with probability W, else zero."""
 
     name: ClassVar[str] = "bernoulli"
+    draw_one = staticmethod(flip_coin)
 
     @property
     def sigma(self) -> float:
@@ -103,12 +141,12 @@ class Bernoulli(RewardDistribution):
         return 0.5
 
     @property
-    def coins(self) -> tuple[int, float]:
-        """A single coin flip."""
-        return 1, 0.0
+    def noise(self) -> Noise:
+        """That of a single trial."""
+        return Noise(1, 0.0)
 
     def kl(self, p: float, q: float) -> float:
-        """That of two coins."""
+        """That of two Bernoulli distributions."""
         return plain_bernoulli_kl(p, q)
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
@@ -122,8 +160,8 @@ class Gaussian(RewardDistribution):
 
     sd: float
     name: ClassVar[str] = "gaussian"
-    low: ClassVar[float] = -inf
-    high: ClassVar[float] = inf
+    low: ClassVar[float] = -LARGEST_REWARD
+    high: ClassVar[float] = LARGEST_REWARD
 
     def __post_init__(self) -> None:
         """Check the standard deviation."""
@@ -139,9 +177,9 @@ class Gaussian(RewardDistribution):
         return self.sd
 
     @property
-    def coins(self) -> tuple[int, float]:
-        """No coin flips, only noise."""
-        return 0, self.sd
+    def noise(self) -> Noise:
+        """No trials, only a standard deviation."""
+        return Noise(0, self.sd)
 
     def kl(self, p: float, q: float) -> float:
         """(p − q)² / 2 sd²."""
@@ -153,39 +191,31 @@ class Gaussian(RewardDistribution):
 
 
 @compiled
-def draw_reward(coins: int, noise: float, mean: float, rng: np.random.Generator) -> float:
-    """One reward in compiled code: the same number that `RewardDistribution.draw` takes from the same stream."""
-    if coins > 0:
-        return float(rng.binomial(coins, mean)) / coins
-    return float(mean + noise * rng.standard_normal())
-
-
-@compiled
 def succeeds(reward: float, rng: np.random.Generator) -> bool:
     """Is this reward in [0, 1] a success? Strictly between 0 and 1, with that probability."""
     return bool(reward >= 1.0 or (reward > 0.0 and rng.random() < reward))
 
 
 def checked_rewards(rewards: RewardDistribution | None) -> RewardDistribution:
-    """The law of the rewards, Bernoulli unless told otherwise."""
+    """The reward distribution, Bernoulli unless told otherwise."""
     if rewards is not None and not isinstance(rewards, RewardDistribution):
-        raise MatchbanditError(f"rewards must be a law such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}.")
+        raise MatchbanditError(f"rewards must be a distribution such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}.")
     return rewards or Bernoulli()
 
 
 def rewards_from(description: dict[str, Any]) -> RewardDistribution:
-    """The law that `describe` described, or that a command line named.
+    """The distribution that `describe` described, or that a command line named.
 
     >>> rewards_from({"name": "gaussian", "sd": 0.5})
     Gaussian(sd=0.5)
     """
-    laws = {law.name: law for law in (Bernoulli, Gaussian, Binomial)}
+    kinds: dict[str, type[RewardDistribution]] = {kind.name: kind for kind in (Bernoulli, Gaussian, Binomial)}
     options = dict(description)
     name = options.pop("name", None)
-    if name not in laws:
-        raise unknown("reward law", name, laws)
+    if name not in kinds:
+        raise unknown("reward distribution", name, kinds)
     try:
-        return laws[name](**options)
+        return kinds[name](**options)
     except TypeError:
-        takes = ", ".join(field.name for field in fields(laws[name])) or "nothing"
-        raise MatchbanditError(f"the law {name} takes {takes}; got {options or 'nothing'}.") from None
+        takes = ", ".join(field.name for field in fields(kinds[name])) or "nothing"
+        raise MatchbanditError(f"{name} rewards take {takes}; got {options or 'nothing'}.") from None

@@ -82,7 +82,7 @@ def test_a_bound_prints_itself_in_one_line():
     assert repr(bound).startswith("<pair-elim-regret: regret ≤ ")
     assert "Theorem 3.1" in repr(bound)
     unmet = Bound("x", 1.0, "lower", "rounds", "pair", "pair", "all", "here", "explicit", (Assumption("a < b", False),))
-    assert repr(unmet) == "<x: rounds ≥ 1, explicit, here, does not hold here: it assumes that a < b>"
+    assert repr(unmet) == "<x: rounds ≥ 1, explicit, here, does not apply here: it assumes that a < b>"
 
 
 def test_bounds_and_reports_print_tables():

@@ -118,7 +118,7 @@ def test_a_growth_above_four_takes_more():
     growth=st.sampled_from([1.05, 1.5, 2.0, 3.0, 4.0, 4.0, 4.0]),
 )
 def test_two_averages_are_ranked_with_delta_by_the_count_that_is_given(gap, delta, averages, sigma, growth):
-    counted = first_apart(Checks.certain(growth, averages, delta, sigma), gap)
+    counted = first_apart(Checks.fixed_confidence(growth, averages, delta, sigma), gap)
     assert counted <= ranked_with_delta(seen_gap(gap, sigma), delta, averages) * (1 + 1e-12)
 
 
@@ -126,8 +126,8 @@ def test_two_averages_are_ranked_with_delta_by_the_count_that_is_given(gap, delt
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-100])
 def test_just_short_of_a_power_of_two_no_much_smaller_count_would_do_with_delta(level, delta):
     gap = 0.99 * 2 ** (1 - level)  # rounding up k_l must not be enough to reach it
-    counted = first_apart(Checks.certain(4, 12, delta, 0.5), gap)
-    assert counted == Checks.certain(4, 12, delta, 0.5).scheduled(level + 1)
+    counted = first_apart(Checks.fixed_confidence(4, 12, delta, 0.5), gap)
+    assert counted == Checks.fixed_confidence(4, 12, delta, 0.5).scheduled(level + 1)
     assert counted >= 0.97 * ranked_with_delta(gap, delta, 12)
 
 
@@ -137,11 +137,11 @@ def test_the_printed_count_with_delta_is_too_small(level):
     gap = 0.99 * 2 ** (1 - level)
     for delta in (0.05, 1e-10):
         printed = 32 / gap**2 * (log(1 / delta) + log(pi**2 * 12 / 3)) + 64 * log(log2(1 / gap) + 2)
-        assert first_apart(Checks.certain(4, 12, delta, 0.5), gap) > 1.05 * printed
+        assert first_apart(Checks.fixed_confidence(4, 12, delta, 0.5), gap) > 1.05 * printed
 
 
 def test_by_hand_the_levels_alone_cost_forty_million_samples_at_a_gap_of_a_thousandth():
-    checks = Checks.certain(4, 12, 0.05, 0.5)
+    checks = Checks.fixed_confidence(4, 12, 0.05, 0.5)
     counted = first_apart(checks, 0.001)
     assert counted == checks.scheduled(11) == ceil(4**12 * (log(pi * sqrt(12 / 0.15)) + log(11)))
     assert 4**12 * log(11) == pytest.approx(4.0e7, rel=0.01)
@@ -267,7 +267,7 @@ def test_pair_elim_rounds_is_above_the_counts_that_its_proof_begins_with(problem
     u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
     n, m = len(u), len(v)
     parts = pair_elim_rounds(problem, delta).parts
-    checks = Checks.certain(4, (n + 1) * (m + 1), delta, sigma)
+    checks = Checks.fixed_confidence(4, (n + 1) * (m + 1), delta, sigma)
     rows = [first_apart(checks, v[0] * (u[0] - x)) for x in u[1:]]
     columns = [first_apart(checks, u[0] * (v[0] - y)) for y in v[1:]]
     weakest = min(*v, sum(v) / m)
@@ -372,7 +372,7 @@ def test_pair_elim_mono_rounds_is_above_the_counts_that_its_proof_begins_with(pr
     n = len(u)
     parts = pair_elim_mono_rounds(problem, delta).parts
     sweep = 2 * n * (n - 1)
-    checks = Checks.certain(4, sweep, delta, sigma)
+    checks = Checks.fixed_confidence(4, sweep, delta, sigma)
     tolerance = 1 + 1e-12
     # Rows below the second, against the best two, two plays a sweep each; the best two as long as any of them.
     apart = [first_apart(checks, u[0] * (u[1] - x)) for x in u[2:]]
@@ -413,7 +413,7 @@ def test_pair_select_takes_pair_elim_mono_at_half_the_risk_and_ranks_the_others(
     ranking = parts.pop("τ_m")
     assert parts == pair_elim_mono_rounds(problem, delta / 2).parts
     # Each of the others is sampled against both of the best until it is told from all who are not its partner.
-    checks = Checks.certain(4, len(u), delta / 2, sigma)
+    checks = Checks.fixed_confidence(4, len(u), delta / 2, sigma)
     counted = 0
     for i in range(2, len(u)):
         others = [x for k, x in enumerate(u) if k // 2 not in (0, i // 2)]

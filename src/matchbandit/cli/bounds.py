@@ -138,11 +138,12 @@ def _print(found: "Report", *, notes: bool) -> None:
 
     table(("quantity", "", "value", "where"), [(q.name, q.symbol, shown(q.value), q.source) for q in found.quantities])
     for heading, group in found.groups.items():
-        typer.echo(heading)
+        typer.echo(f"\n{heading}")
         table(HEADS, [bound.cells for bound in group])
+    typer.echo()
     for bound in found.bounds:
         if not bound.met:
-            typer.echo(f"{bound.name} does not hold here, it assumes: {'; '.join(bound.unmet)}.")
+            typer.echo(f"{bound.name} does not apply here, it assumes: {'; '.join(bound.unmet)}.")
     for bound in found.bounds:
         if notes and bound.note:
             typer.echo(f"{bound.name}: {bound.note}")
@@ -171,4 +172,5 @@ def _print_placed(placed: "list[Placement]") -> None:
                 "" if one.upper is None else shown(one.upper) + ("" if one.explicit else " (c = 1)"),
             )
         )
+    typer.echo()
     table(("policy", "of", "measured", "highest lower bound", "times that", "its upper bound"), lines)

@@ -49,11 +49,11 @@ class Beyond(NamedTuple):
 BEYOND: dict[str, Beyond] = {
     "windows": Beyond(beyond.window_rows, beyond.window_claims, pictures_beyond.windows, 2 * len(beyond.HORIZONS)),
     "growth": Beyond(beyond.growth_rows, beyond.growth_claims, pictures_beyond.growth, 2 * len(beyond.GROWTHS)),
-    "certainty": Beyond(
-        beyond.certainty_rows,
-        beyond.certainty_claims,
-        pictures_beyond.certainty,
-        2 * (len(beyond.SIZES) * len(beyond.RISKS) + len(beyond.BLIND_SIZES) * len(beyond.BLIND_RISKS)),
+    "identification": Beyond(
+        beyond.identification_rows,
+        beyond.identification_claims,
+        pictures_beyond.identification,
+        2 * (len(beyond.SIZES) * len(beyond.DELTAS) + len(beyond.BLIND_SIZES) * len(beyond.BLIND_DELTAS)),
     ),
     "comparison": Beyond(
         comparison.comparison_rows,
@@ -99,12 +99,12 @@ def reproduce(
 ) -> Reproduction:
     """Draw the paper's figures into the folder `out`, and judge its claims.
 
-    By default all of the paper's; by name also those beyond it: practical, windows, growth, certainty, comparison,
-    evaluations.
+    By default all of the paper's; by name also those beyond it: practical, windows, growth, identification,
+    comparison, evaluations.
 
-    Every run plays an instance of its own, drawn from the seed; policies share their instances. Finished parts are
-    kept in `out`, so that an interrupted call is continued by the next. `progress` is called with the name of the
-    study at work, the runs done and their total.
+    Every run plays an instance of its own, drawn from the seed; policies share their instances. Finished parts of the
+    paper's figures and of practical are kept in `out`, so that an interrupted call is continued by the next; the others
+    start anew. `progress` is called with the name of the study at work, the runs done and their total.
     """
     figures = [figures] if isinstance(figures, str) else figures
     from_studies = {**FIGURES, **BY_NAME}
@@ -151,6 +151,21 @@ def reproduce(
         folder / "index.html", pictures, claims, note=f"{runs} runs a point, seed {seed}", source=known["source"]
     )
     return Reproduction(claims, pictures, page)
+
+
+def kept_of(figures: Sequence[str], out: str | os.PathLike[str]) -> str:
+    """What an interrupted `reproduce` of these figures leaves for the next, in a sentence.
+
+    >>> kept_of(["windows"], "here")
+    'windows starts anew: its parts are not kept.'
+    """
+    lost = [name for name in BEYOND if name in figures]
+    kept = f"finished parts are kept in {os.fspath(out)}, the same command goes on from there"
+    if not lost:
+        return f"{kept}."
+    anew = f"{', '.join(lost)} {'starts' if len(lost) == 1 else 'start'} anew: "
+    anew += f"{'its' if len(lost) == 1 else 'their'} parts are not kept."
+    return anew if len(lost) == len(set(figures)) else f"{kept}; but {anew}"
 
 
 def judge(rows: Sequence[Row], known: dict[str, Any], studies: Sequence[str]) -> list[Claim]:

@@ -1,4 +1,4 @@
-"""Pictures of the windows of Pair-Elim, of the growth of its checks, and of certainty."""
+"""Pictures of the windows of Pair-Elim, of the growth of its checks, and of identification."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,7 @@ def growth(axes: "Axes", rows: Sequence[Any]) -> None:
     axes.set_ylabel("regret")
 
 
-def certainty(axes: "Axes", rows: Sequence[Any]) -> None:
+def identification(axes: "Axes", rows: Sequence[Any]) -> None:
     """Rounds over log(1/δ), each divided by n, for every size."""
     sizes = sorted({row.n for row in rows})
     for kind, line, colour in (("pair-elim", "-", _BLUE), ("track-and-stop", ":", _GREEN)):
@@ -69,6 +69,6 @@ def certainty(axes: "Axes", rows: Sequence[Any]) -> None:
                     line, color=colour, alpha=shade, label=f"{kind}, {n}×{n}",
                 )  # fmt: skip
     axes.set_yscale("log")
-    axes.set_title("Rounds until the best pair is certain, for each item", fontsize=10, loc="left")
+    axes.set_title("Rounds until the best pair is identified, for each item", fontsize=10, loc="left")
     axes.set_xlabel("log(1/δ)")
     axes.set_ylabel("rounds / (N + M)")

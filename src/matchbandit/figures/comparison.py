@@ -36,6 +36,6 @@ def evaluations(axes: "Axes", rows: Sequence[Any]) -> None:
         axes.plot(x, pairs.mean(axis=1), "o-", color=colour, markersize=4, label=f"{label}: mean, 5–95 %")
         axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.set_yscale("log")
-    axes.set_title("Pair evaluations until the best matching is certain, δ = 0.05", fontsize=10, loc="left")
+    axes.set_title("Pair evaluations until the best matching is identified, δ = 0.05", fontsize=10, loc="left")
     axes.set_xlabel("N (half of the players)")
     axes.set_ylabel("pair evaluations")

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
 from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
-from matchbandit.policies.warm_start import by_edge, cannot_start_warm
+from matchbandit.policies.warm_start import cannot_start_warm
+from matchbandit.product_model import by_edge
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 2
@@ -342,6 +343,7 @@ class Policy(ABC):
         )
         if why is not None:
             raise MatchbanditError(why)
+        refuse_if_too_large(setting.graph)
 
     @classmethod
     def option_defaults(cls) -> dict[str, Any]:

@@ -1,12 +1,16 @@
-"""The rank-1 model: the strengths of all items, fitted at once to what their pairs have paid."""
+"""The rank-1 model: the strengths of all items, fitted at once to what their pairs have paid.
 
-from math import exp
+Compiled when they are first called: plain loops, as array expressions, slices and LAPACK take seconds to compile.
+"""
+
+from math import exp, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.rewards import Floats
+from matchbandit.policies.base import Setting
+from matchbandit.rewards import Counts, Floats, Noise
 
 PRIOR_MEAN, PRIOR_PRECISION = 0.6, 4.0
 PASSES, TOLERANCE = 20, 1e-5
@@ -16,6 +20,11 @@ FITS, SETTLED = 200, 1e-10
 """Fits from scratch, at most, and the largest move after which there is no other."""
 JITTER = 1e-12
 """The share of F's diagonal that is added before it is factorised: next to 10^16 plays the prior is rounded off."""
+FARTHEST = 40.0
+"""A Gaussian reward more standard deviations away from [0, 1] counts as one at this distance: it is a slip, which must
+not outweigh all others."""
+SUSPICIOUS = 0.001
+"""The p-value below which the results are said not to fit a product."""
 
 
 class Model(NamedTuple):
@@ -25,188 +34,193 @@ class Model(NamedTuple):
     sums: Floats
     strengths: Floats
     """û, and v̂ behind it: where a fit starts, and where it ends."""
-    law: Floats
-    """Coins and noise of the rewards' law."""
+    noise: Noise
+    """That of the reward distribution."""
 
 
 @compiled
-def information(law: Floats, n: float, p: float) -> float:
+def information(noise: Noise, n: float, p: float) -> float:
     """What one reward of a pair tells about its mean p after n plays: 1/variance.
 
-    With p̃ = (C p + 1)/(C + 2), C = n coins, in place of p: early failures must not pass for certainty.
+    With p̃ = (C p + 1)/(C + 2), C = n trials, in place of p: early failures must not pass for certainty.
     """
-    coins, noise = law[0], law[1]
-    if coins == 0.0:
-        return float(1.0 / noise**2)
-    C = n * coins
+    if noise.trials == 0:
+        return 1.0 / (noise.sd * noise.sd)
+    C = n * noise.trials
     careful, other = (C * p + 1.0) / (C + 2.0), (C * (1.0 - p) + 1.0) / (C + 2.0)  # p̃ and 1 − p̃, which is never 0
-    return float(coins / (careful * other))
+    return noise.trials / (careful * other)
 
 
 @compiled
-def fisher(model: Model) -> Floats:
-    """F_ii = Σ_j w_ij n_ij u_j², F_ij = w_ij n_ij u_i u_j, and the prior on the diagonal."""
-    plays, u = model.plays, model.strengths
-    F = np.zeros(plays.shape)
+def equations(model: Model, F: Floats, g: Floats) -> None:
+    """Newton's equations at the strengths u: F δ = g.
+
+    F_ii = Σ_j w_ij n_ij u_j², F_ij = w_ij n_ij u_i u_j, and the prior on the diagonal.
+    g_i = Σ_j w_ij u_j (X_ij − n_ij u_i u_j) + 4 (0.6 − u_i); 0 for an item at 0 or 1 that is pulled outwards.
+    """
+    plays, sums, u, noise = model
     for i in range(len(u)):
-        F[i, i] += PRIOR_PRECISION
+        own, pull = PRIOR_PRECISION, PRIOR_PRECISION * (PRIOR_MEAN - u[i])
         for j in range(len(u)):
-            if plays[i, j] > 0:
-                gained = information(model.law, plays[i, j], u[i] * u[j]) * plays[i, j]
-                F[i, i] += gained * u[j] ** 2
-                F[i, j] += gained * u[i] * u[j]
-    return F
+            n, p, w = plays[i, j], u[i] * u[j], 0.0
+            if n > 0.0:
+                w = information(noise, n, p)
+                pull += w * u[j] * (sums[i, j] - n * p)
+            own += w * n * (u[j] * u[j])
+            F[i, j] = w * n * u[i] * u[j]
+        F[i, i] = own
+        g[i] = 0.0 if (u[i] == 0.0 and pull < 0.0) or (u[i] == 1.0 and pull > 0.0) else pull
 
 
 @compiled
-def pull(model: Model) -> Floats:
-    """g_i = Σ_j w_ij u_j (X_ij − n_ij u_i u_j) + 4 (0.6 − u_i); 0 for an item at 0 or 1 that is pulled outwards."""
-    plays, sums, u = model.plays, model.sums, model.strengths
-    g = np.empty(len(u))
-    for i in range(len(u)):
-        g[i] = PRIOR_PRECISION * (PRIOR_MEAN - u[i])
-        for j in range(len(u)):
-            n = plays[i, j]
-            if n > 0:
-                g[i] += information(model.law, n, u[i] * u[j]) * u[j] * (sums[i, j] - n * u[i] * u[j])
-        if (u[i] == 0.0 and g[i] < 0) or (u[i] == 1.0 and g[i] > 0):
-            g[i] = 0.0
-    return g
+def factor(F: Floats) -> None:
+    """L with L Lᵀ = F, lower triangular, in the place of F (Cholesky).
+
+    A column at a time is taken off what lies to the right of it, along the rows, as they lie in memory.
+    """
+    column = np.empty(len(F))
+    for k in range(len(F)):
+        F[k, k] *= 1.0 + JITTER
+    for k in range(len(F)):
+        pivot = sqrt(F[k, k])
+        F[k, k] = pivot
+        for i in range(k + 1, len(F)):
+            scale = F[i, k] / pivot
+            column[i] = scale
+            F[i, k] = scale
+            F[k, i] = 0.0
+            for j in range(k + 1, i + 1):
+                F[i, j] -= scale * column[j]
 
 
 @compiled
-def factor(F: Floats) -> Floats:
-    """L with L Lᵀ = F, lower triangular; F is changed."""
-    for i in range(len(F)):
-        F[i, i] *= 1.0 + JITTER
-    return np.asarray(np.linalg.cholesky(F), dtype=np.float64)
-
-
-@compiled
-def forward(L: Floats, b: Floats) -> Floats:
-    """L⁻¹ b."""
-    x = b.copy()
-    for i in range(len(x)):
-        for j in range(i):
-            x[i] -= L[i, j] * x[j]
-        x[i] /= L[i, i]
-    return x
-
-
-@compiled
-def backward(L: Floats, b: Floats) -> Floats:
-    """L⁻ᵀ b; along the rows of L, as they lie in memory."""
-    x = b.copy()
+def backward(L: Floats, x: Floats) -> None:
+    """L⁻ᵀ x in the place of x; along the rows of L, as they lie in memory."""
     for i in range(len(x) - 1, -1, -1):
         x[i] /= L[i, i]
         for j in range(i):
             x[j] -= L[i, j] * x[i]
-    return x
 
 
 @compiled
-def fit_each(model: Model) -> float:
-    """Newton steps on each item in turn, each kept in [0, 1], until they are small; how far the last pass went."""
-    plays, sums, u = model.plays, model.sums, model.strengths
+def fit(model: Model, F: Floats) -> float:
+    """Move the strengths towards the most probable ones; how far the last steps went. F is then their information.
+
+    First Newton steps on each item in turn, each kept in [0, 1], until they are small. Then one step δ = F⁻¹ g on all
+    items together, u_i exp(δ_i/u_i). For two items that always meet each other creep along the curve of their known
+    product when they move in turn, and never arrive where the other pairs want them. Newton's step in log u follows
+    that curve; one in u would leave it. Items held at 0 or 1 stay; a step that does not lessen gᵀ F⁻¹ g is halved.
+    """
+    plays, sums, u, noise = model
+    n_items = len(u)
     moved = 0.0
     for _ in range(PASSES):
         moved = 0.0
-        for i in range(len(u)):
+        for i in range(n_items):
             weighted, weight = PRIOR_PRECISION * PRIOR_MEAN, PRIOR_PRECISION
-            for j in range(len(u)):
+            for j in range(n_items):
                 n = plays[i, j]
-                if n > 0:
-                    w = information(model.law, n, u[i] * u[j])
+                if n > 0.0:
+                    w = information(noise, n, u[i] * u[j])
                     weighted += w * u[j] * sums[i, j]
-                    weight += w * n * u[j] ** 2
+                    weight += w * n * (u[j] * u[j])
             fitted = min(max(weighted / weight, 0.0), 1.0)
             moved = max(moved, abs(fitted - u[i]))
             u[i] = fitted
         if moved < TOLERANCE:
             break
+
+    start, free, shift, g = np.empty(n_items), np.empty(n_items), np.empty(n_items), np.empty(n_items)
+    L = np.empty((n_items, n_items))
+    size, least = 1.0, 0.0
+    for attempt in range(HALVINGS + 2):
+        equations(model, F, g)
+        if attempt == 0:
+            for i in range(n_items):
+                start[i] = u[i]
+                free[i] = 0.0 if g[i] == 0.0 else 1.0
+            for i in range(n_items):
+                for j in range(n_items):
+                    L[i, j] = F[i, j] * free[i] * free[j]
+                L[i, i] += 1.0 - free[i]
+            factor(L)
+        left, together = 0.0, 0.0
+        for i in range(n_items):  # L⁻¹ g
+            rest = g[i] * free[i]
+            for j in range(i):
+                rest -= L[i, j] * g[j]
+            g[i] = rest / L[i, i]
+            left += g[i] * g[i]
+            together = max(together, abs(u[i] - start[i]))
+        if attempt == 0:
+            least = left
+            for i in range(n_items):
+                shift[i] = g[i]
+            backward(L, shift)
+        elif left < least:
+            return max(moved, together)
+        else:
+            size = size / 2.0 if attempt < HALVINGS else 0.0  # in the end, back to the start
+        for i in range(n_items):
+            step = shift[i] * size
+            u[i] = min(start[i] * exp(min(step / start[i], 1.0)) if start[i] > 0.0 else max(step, 0.0), 1.0)
     return moved
 
 
 @compiled
-def fit_all(model: Model) -> float:
-    """One Newton step δ = F⁻¹ g on all items together, u_i exp(δ_i/u_i); how far it moved the strengths.
-
-    Two items that always meet each other creep along the curve of their known product when they move in turn, and never
-    arrive where the other pairs want them. Newton's step in log u follows that curve; one in u would leave it. Items
-    held at 0 or 1 stay; a step that does not lessen gᵀ F⁻¹ g is halved.
-    """
-    u = model.strengths
-    g, F = pull(model), fisher(model)
-    free = g != 0.0
-    for i in range(len(u)):
-        if not free[i]:
-            F[i, :] = 0.0
-            F[:, i] = 0.0
-            F[i, i] = 1.0
-    L = factor(F)
-    scaled = forward(L, g)
-    shift, start = backward(L, scaled), u.copy()
-    for k in range(HALVINGS):
-        for i in range(len(u)):
-            step = shift[i] / 2**k
-            u[i] = min(start[i] * exp(min(step / start[i], 1.0)) if start[i] > 0 else max(step, 0.0), 1.0)
-        left = forward(L, pull(model) * free)
-        if (left * left).sum() < (scaled * scaled).sum():
-            return float(np.abs(u - start).max())
-    u[:] = start
-    return 0.0
-
-
-@compiled
-def fit(model: Model) -> float:
-    """Move the strengths towards the most probable ones, in turn and then all together; how far the last steps went."""
-    return max(fit_each(model), fit_all(model))
-
-
-@compiled
-def settle(model: Model) -> None:
+def settle(model: Model, F: Floats) -> None:
     """Fit until nothing moves."""
     for _ in range(FITS):
-        if fit(model) < SETTLED:
+        if fit(model, F) < SETTLED:
             break
 
 
-@compiled
-def without_scale(strengths: Floats, n_rows: int, shift: Floats) -> Floats:
-    """The shift without its part along (û, −v̂), in which rows grow as columns shrink: products do not show it."""
-    if n_rows == 0:
-        return shift
-    scale = strengths.copy()
-    scale[n_rows:] *= -1.0
-    length = (scale * scale).sum()
-    if length == 0.0:
-        return shift
-    along: float = (scale * shift).sum() / length
-    return shift - along * scale
+def credible(noise: Noise, counts: Counts, sums: Floats) -> Floats:
+    """The sums of so many rewards each, none farther off than its deviation sd √n allows."""
+    reach = FARTHEST * noise.sd * np.sqrt(counts)
+    return np.clip(sums, -reach, counts + reach)
 
 
-def covariance(L: Floats, strengths: Floats, n_rows: int) -> Floats:
-    """F⁻¹ from the factor L of F, between rows and columns (n_rows > 0) without their common scale."""
-    inverse = np.linalg.inv(L)
-    roots = np.stack([without_scale(strengths, n_rows, root) for root in inverse])
+def product_warnings(setting: Setting, plays: Floats, sums: Floats) -> list[str]:
+    """What `explain` warns of when plays and sums, by edge, do not fit a product of strengths."""
+    from matchbandit.product_fit import product_fit  # noqa: PLC0415  # it needs scipy, which playing does not
+
+    graph, played = setting.graph, plays > 0
+    n_strengths = sum(graph.shape) - 1 if graph.kind == "bipartite" else graph.shape[0]
+    if played.sum() <= n_strengths:
+        return []
+    fit = product_fit(graph, graph.pairs[played], counts=plays[played], sums=sums[played], rewards=setting.rewards)
+    if fit.p_value >= SUSPICIOUS:
+        return []
+    return [f"the results do not fit a product of strengths (p = {fit.p_value:.2g}); see product_fit."]
+
+
+def covariance(F: Floats, strengths: Floats, n_rows: int) -> Floats:
+    """F⁻¹, between rows and columns (n_rows > 0) without their common scale; F is changed."""
+    factor(F)
+    roots = np.linalg.inv(F)
+    scale = np.concatenate([strengths[:n_rows], -strengths[n_rows:]])
+    if n_rows and scale.any():
+        roots -= np.outer(roots @ scale, scale / (scale @ scale))
     return np.asarray(roots.T @ roots)
 
 
 def fitted(
-    plays: Floats, sums: Floats, law: tuple[float, float], n_rows: int = 0, start: Floats | None = None
+    plays: Floats, sums: Floats, noise: Noise, n_rows: int = 0, start: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """The most probable strengths and their covariance, the full inverse of the information.
 
-    `plays` and `sums` are symmetric tables, items × items, rows before columns; `law` is
-    `RewardDistribution.coins`; `n_rows` is 0 for players; `start` is where the fit begins, for example where the last one ended. Between rows and columns the
-    direction (û, −v̂) is taken out of the covariance: their common scale is known from the prior only.
+    `plays` and `sums` are symmetric tables, items × items, rows before columns; `noise` is that of the reward
+    distribution; `n_rows` is 0 for players; `start` is where the fit begins, for example where the last one ended.
+    Between rows and columns the direction (û, −v̂) is taken out of the covariance: their common scale is known from the
+    prior only.
 
     >>> plays, sums = np.array([[0., 400.], [400., 0.]]), np.array([[0., 144.], [144., 0.]])
-    >>> strengths, covariance = fitted(plays, sums, (1, 0.))
+    >>> strengths, covariance = fitted(plays, sums, Noise(trials=1, sd=0.0))
     >>> strengths.round(3).tolist(), np.sqrt(covariance.diagonal()).round(2).tolist()
     ([0.6, 0.6], [0.35, 0.35])
     """
     begin = np.full(len(plays), PRIOR_MEAN) if start is None else np.array(start, dtype=np.float64)
-    model = Model(plays, sums, begin, np.array(law, dtype=np.float64))
-    settle(model)
-    return model.strengths, covariance(factor(fisher(model)), model.strengths, n_rows)
+    model, F = Model(plays, sums, begin, noise), np.empty(plays.shape)
+    settle(model, F)
+    return model.strengths, covariance(F, model.strengths, n_rows)

@@ -8,18 +8,20 @@ import numpy as np
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges, Pairs, Selection, player_edge
 from matchbandit.policies.base import Setting
+from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.rank1_model import (
+    FARTHEST,
     PRIOR_MEAN,
     PRIOR_PRECISION,
     Model,
     backward,
     covariance,
+    credible,
     factor,
-    fisher,
     fit,
+    product_warnings,
     settle,
-    without_scale,
 )
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
@@ -28,99 +30,61 @@ REFRESH = 0.02
 """The posterior is renewed when a pair's plays have grown by this share since the last time,"""
 MIN_ROUNDS_BETWEEN_FITS = 50
 """but not before a round has passed for each so many items: renewing takes O(n³), a round O(n²)."""
-OUT_OF_DATE, N_ROWS, SINCE = 0, 1, 2
 
 
 class Arrays(NamedTuple):
     """Items are numbered through, rows before columns; tables are symmetric, items × items."""
 
-    plays: Floats
-    sums: Floats
+    model: Model
+    """Plays and sums, and the strengths that were last fitted to them."""
     plays_then: Floats
     """Plays when the posterior was last renewed."""
-    strengths: Floats
-    """û, and v̂ behind it."""
     factor: Floats
     """L with L Lᵀ = F, the information: a draw differs from the strengths by L⁻ᵀ z."""
+    out_of_date: Counts
+    """1 if some pair's plays have grown since by more than `REFRESH`, else 0, shape (1,)."""
+    rounds_since: Counts
+    """Rounds since the posterior was last renewed, shape (1,)."""
+    byes: Counts
+    """How often each player sat out; empty if nobody ever does."""
+    last_bye: Counts
+    """In which bye of all each player sat out for the last time; 0: never."""
     ends: Counts
     """The two items of each edge."""
-    flags: Counts
-    """Is the posterior out of date? How many items are rows (0: players)? How many rounds ago was it renewed?"""
-    byes: Counts
-    """How often each player sat out, and in which bye of all for the last time (0: never), shape (2, players)."""
-    law: Floats
-    """Coins and noise of the rewards' law."""
+    n_rows: int
+    """How many items are rows; 0: all are players."""
 
 
 @compiled
-def model_of(arrays: Arrays) -> Model:
-    """The part that is fitted."""
-    return Model(arrays.plays, arrays.sums, arrays.strengths, arrays.law)
+def draw_strengths(u: Floats, L: Floats, n_rows: int, rng: np.random.Generator) -> Floats:
+    """ũ = û + shift where that rises, û exp(shift/û) where it falls: a known product keeps both its items above 0.
 
-
-@compiled
-def renew(arrays: Arrays) -> None:
-    """Fit the strengths and factorise their information."""
-    model = model_of(arrays)
-    fit(model)
-    arrays.factor[:] = factor(fisher(model))
-    arrays.plays_then[:] = arrays.plays
-    arrays.flags[OUT_OF_DATE] = 0
-    arrays.flags[SINCE] = 0
-
-
-@compiled
-def draw_shift(arrays: Arrays, rng: np.random.Generator) -> Floats:
-    """N(0, F⁻¹), between rows and columns without their common scale."""
-    noise = np.empty(len(arrays.strengths))
-    for i in range(len(noise)):
-        noise[i] = rng.standard_normal()
-    return without_scale(arrays.strengths, arrays.flags[N_ROWS], backward(arrays.factor, noise))
-
-
-@compiled
-def draw_strengths(arrays: Arrays, rng: np.random.Generator) -> Floats:
-    """ũ = û + shift where that rises, û exp(shift/û) where it falls: a known product keeps both its items above 0."""
-    u, shift = arrays.strengths, draw_shift(arrays, rng)
-    drawn = u + shift
+    The shift is N(0, F⁻¹), F = L Lᵀ. Between rows and columns its part along (û, −v̂) is taken out, in which rows grow
+    as columns shrink: products do not show it.
+    """
+    drawn = np.empty(len(u))
     for i in range(len(u)):
-        if shift[i] < 0 and u[i] > 0:
-            drawn[i] = u[i] * exp(shift[i] / u[i])
+        drawn[i] = rng.standard_normal()
+    backward(L, drawn)
+    length, along = 0.0, 0.0
+    for i in range(len(u) if n_rows > 0 else 0):
+        length += u[i] * u[i]
+        along += u[i] * drawn[i] if i < n_rows else -u[i] * drawn[i]
+    part = along / length if length > 0.0 else 0.0
+    for i in range(len(u)):
+        shift = drawn[i] - part * (u[i] if i < n_rows else -u[i])
+        drawn[i] = u[i] * exp(shift / u[i]) if shift < 0.0 and u[i] > 0.0 else u[i] + shift
     return drawn
 
 
 @compiled
-def sits_out(byes: Counts) -> int:
-    """The player with the fewest byes (ties: the longest since the last one, then the lowest index)."""
-    first = 0
-    for i in range(1, byes.shape[1]):
-        if byes[0, i] < byes[0, first] or (byes[0, i] == byes[0, first] and byes[1, i] < byes[1, first]):
+def sits_out(byes: Counts, last_bye: Counts) -> int:
+    """The player with the fewest byes (ties: the longest since the last one, then the lowest index); −1: nobody."""
+    first = -1
+    for i in range(len(byes)):
+        if first < 0 or byes[i] < byes[first] or (byes[i] == byes[first] and last_bye[i] < last_bye[first]):
             first = i
     return first
-
-
-@compiled
-def strongest_first(strengths: Floats) -> Counts:
-    """The items by falling strength (ties: the lower index first)."""
-    return np.argsort(-strengths, kind="mergesort")
-
-
-@compiled
-def best_pair(strengths: Floats, n_rows: int) -> tuple[int, int]:
-    """The strongest row and the strongest column, or the two strongest players (ties: the lowest index)."""
-    if n_rows > 0:
-        return int(np.argmax(strengths[:n_rows])), n_rows + int(np.argmax(strengths[n_rows:]))
-    first = int(np.argmax(strengths))
-    rest = strengths.copy()
-    rest[first] = -np.inf
-    second = int(np.argmax(rest))
-    return min(first, second), max(first, second)
-
-
-@compiled
-def edge_of(i: int, j: int, n: int, n_rows: int) -> int:
-    """The edge of two of n items, players or a row and a column."""
-    return i * (n - n_rows) + j - n_rows if n_rows > 0 else player_edge(i, j, n)
 
 
 @compiled
@@ -128,49 +92,69 @@ def best_round(strengths: Floats, n_rows: int, absent: int, edges: Edges) -> Non
     """Write down the edges of the sorted pairing, as many as there is room for: one is the best pair.
 
     Strongest row with strongest column and so on; or the two strongest players, then the next two, without the absent
-    one (−1: all are there). Ties: the lower index first.
+    one (−1: all are there). Ties: the lower index first. Sorted by insertion, and no further than needed: that
+    compiles quickly, and a round takes O(n²) anyway.
     """
-    n = len(strengths)
-    if len(edges) == 1 and absent < 0:  # no need to sort
-        i, j = best_pair(strengths, n_rows)
-        edges[0] = edge_of(i, j, n, n_rows)
-    elif n_rows > 0:
-        rows, columns = strongest_first(strengths[:n_rows]), strongest_first(strengths[n_rows:])
-        for k in range(len(edges)):
-            edges[k] = edge_of(rows[k], n_rows + columns[k], n, n_rows)
-    else:
-        order = strongest_first(strengths)
-        if absent >= 0:
-            order = order[order != absent]
-        for k in range(len(edges)):
-            i, j = order[2 * k], order[2 * k + 1]
-            edges[k] = edge_of(i, j, n, n_rows)
+    n, pairs = len(strengths), len(edges)
+    room = pairs if n_rows > 0 else 2 * pairs
+    order = np.empty(n, dtype=np.int64)
+    first, kept = 0, 0  # the strongest items of a side stand from `first` on
+    for i in range(n):
+        if n_rows > 0 and i == n_rows:
+            first, kept = i, 0
+        place = first + kept
+        while place > first and i != absent and strengths[order[place - 1]] < strengths[i]:
+            place -= 1
+            if place + 1 < first + room:
+                order[place + 1] = order[place]
+        if place < first + room and i != absent:
+            order[place] = i
+            kept += 1 if kept < room else 0
+    for k in range(pairs):
+        if n_rows > 0:
+            edges[k] = order[k] * (n - n_rows) + order[n_rows + k] - n_rows
+        else:
+            edges[k] = player_edge(order[2 * k], order[2 * k + 1], n)
 
 
 @compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """The best pair or matching of drawn strengths, of those whose turn it is not to sit out."""
-    if arrays.flags[OUT_OF_DATE] and arrays.flags[SINCE] >= len(arrays.strengths) // MIN_ROUNDS_BETWEEN_FITS:
-        renew(arrays)
-    absent = sits_out(arrays.byes) if arrays.byes.size > 0 else -1
-    best_round(draw_strengths(arrays, rng), arrays.flags[N_ROWS], absent, edges)
+    u = arrays.model.strengths
+    if arrays.out_of_date[0] == 1 and arrays.rounds_since[0] >= len(u) // MIN_ROUNDS_BETWEEN_FITS:
+        fit(arrays.model, arrays.factor)
+        factor(arrays.factor)
+        now, then = arrays.model.plays, arrays.plays_then
+        for i in range(len(u)):
+            for j in range(len(u)):
+                then[i, j] = now[i, j]
+        arrays.out_of_date[0] = 0
+        arrays.rounds_since[0] = 0
+    drawn = draw_strengths(u, arrays.factor, arrays.n_rows, rng)
+    best_round(drawn, arrays.n_rows, sits_out(arrays.byes, arrays.last_bye), edges)
 
 
 @compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays, rewards and the bye; is the posterior out of date?"""
+    plays, sums, _, noise = arrays.model
+    reach = FARTHEST * noise.sd
     for k in range(len(edges)):
         i, j = arrays.ends[edges[k], 0], arrays.ends[edges[k], 1]
-        for a, b in ((i, j), (j, i)):
-            arrays.plays[a, b] += 1
-            arrays.sums[a, b] += rewards[k]
-        if arrays.plays[i, j] > (1 + REFRESH) * arrays.plays_then[i, j]:
-            arrays.flags[OUT_OF_DATE] = 1
-    arrays.flags[SINCE] += 1
-    if arrays.byes.size > 0:
-        absent = sits_out(arrays.byes)
-        arrays.byes[0, absent] += 1
-        arrays.byes[1, absent] = arrays.byes[0].sum()
+        plays[i, j] += 1.0
+        plays[j, i] = plays[i, j]
+        sums[i, j] += min(max(rewards[k], -reach), 1.0 + reach)
+        sums[j, i] = sums[i, j]
+        if plays[i, j] > (1.0 + REFRESH) * arrays.plays_then[i, j]:
+            arrays.out_of_date[0] = 1
+    arrays.rounds_since[0] += 1
+    absent = sits_out(arrays.byes, arrays.last_bye)
+    if absent >= 0:
+        arrays.byes[absent] += 1
+        total = 0
+        for i in range(len(arrays.byes)):
+            total += arrays.byes[i]
+        arrays.last_bye[absent] = total
 
 
 class Rank1Thompson(RoundPolicy):
@@ -194,16 +178,22 @@ class Rank1Thompson(RoundPolicy):
     last ended, and is renewed when the plays of some pair have grown by 2 %: a rarely played pair renews it at once, or
     among n ≥ 100 items once n // 50 rounds have passed.
 
-    Options: `selection`, "pair" or "matching"; by default matchings of players, and pairs of rows and columns.
+    Gaussian rewards more than 40 sd away from [0, 1] are slips, and count as if they were 40 sd away.
+
+    Parameters
+    ----------
+    selection : {"pair", "matching"}, optional
+        What a round plays; by default matchings of players, and pairs of rows and columns.
     """
 
     name: ClassVar[str] = "rank1-thompson"
     summary: ClassVar[str] = "Thompson sampling with one posterior for all strengths: the practical choice"
     reference: ClassVar[str] = "this library"
     fits: ClassVar[Fits] = Fits(selections=("pair", "matching"), byes=True, warm_start=True, counts_alone=True)
-    arrays_type = Arrays
+    derived: ClassVar[tuple[str, ...]] = ("ends",)
     choose = staticmethod(choose)
     update = staticmethod(update)
+    counts_empty_rounds: ClassVar[bool] = True  # someone sat out
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, selection: Selection | None = None) -> None:
         """Nothing played yet: the prior."""
@@ -214,63 +204,58 @@ class Rank1Thompson(RoundPolicy):
         bipartite = self.graph.kind == "bipartite"
         n_rows = self.graph.shape[0] if bipartite else 0
         n = sum(self.graph.shape) if bipartite else self.graph.shape[0]
-        someone_sits_out = self.selection == "matching" and not bipartite and n % 2
+        sitting = n if self.selection == "matching" and not bipartite and n % 2 else 0
         return Arrays(
-            plays=np.zeros((n, n)),
-            sums=np.zeros((n, n)),
+            Model(np.zeros((n, n)), np.zeros((n, n)), np.full(n, PRIOR_MEAN), self.setting.rewards.noise),
             plays_then=np.zeros((n, n)),
-            strengths=np.full(n, PRIOR_MEAN),
             factor=np.eye(n) * np.sqrt(PRIOR_PRECISION),
-            ends=self.graph.pairs + np.array([0, n_rows]) if bipartite else self.graph.pairs,
-            flags=np.array([0, n_rows, 0]),
-            byes=np.zeros((2, n if someone_sits_out else 0), dtype=np.int64),
-            law=np.array(self.setting.rewards.coins, dtype=np.float64),
+            out_of_date=np.zeros(1, dtype=np.int64),
+            rounds_since=np.zeros(1, dtype=np.int64),
+            byes=np.zeros(sitting, dtype=np.int64),
+            last_bye=np.zeros(sitting, dtype=np.int64),
+            ends=self.graph.pairs + np.array([0, n_rows]),
+            n_rows=n_rows,
         )
 
     def recommend(self) -> Pairs:
         """The best pair or matching of the fitted strengths; of an odd number of players the weakest sits out."""
         edges = np.zeros(self.round_size, dtype=np.int64)
-        best_round(self._fitted().strengths, self.arrays.flags[N_ROWS], -1, edges)
+        best_round(self._fitted()[0], self.arrays.n_rows, -1, edges)
         return self.graph.pairs[edges]
 
-    def _fitted(self) -> Model:
-        """The model with strengths that are up to date; the policy's own are left as they are."""
-        model = Model(self.arrays.plays, self.arrays.sums, self.arrays.strengths.copy(), self.arrays.law)
-        fit(model)
-        return model
-
-    def _receive(self, edges: Edges, rewards: Floats) -> None:
-        took_place = ~np.isnan(rewards)
-        update(self.arrays, self.rng, edges[took_place], rewards[took_place])  # also when none did: someone sat out
+    def _fitted(self) -> tuple[Floats, Floats]:
+        """Strengths that are up to date, and their information; the policy's own are left as they are."""
+        model: Model = self.arrays.model._replace(strengths=self.arrays.model.strengths.copy())
+        F = np.empty(model.plays.shape)
+        fit(model, F)
+        return model.strengths, F
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        model = self.arrays.model
         for i, j in (self.arrays.ends[edges].T, self.arrays.ends[edges, ::-1].T):
-            self.arrays.plays[i, j] += counts
-            self.arrays.sums[i, j] += sums
-        settle(model_of(self.arrays))
-        renew(self.arrays)
-
-    def _memory(self) -> dict[str, Any]:
-        return {name: part for name, part in super()._memory().items() if name not in ("ends", "law")}
-
-    def _remember(self, memory: dict[str, Any]) -> None:
-        self.arrays = self.arrays._replace(**memory)
+            model.plays[i, j] += counts
+            model.sums[i, j] += credible(model.noise, counts, sums)
+        settle(model, self.arrays.factor)
+        self.arrays.out_of_date[0], self.arrays.rounds_since[0] = 1, len(model.strengths)
 
     def reasons(self) -> dict[str, Any]:
-        model, n_rows = self._fitted(), int(self.arrays.flags[N_ROWS])
-        deviations = np.sqrt(covariance(factor(fisher(model)), model.strengths, n_rows).diagonal())
-        items: list[dict[str, Any]] = [
-            {
-                "item": k - n_rows if k >= n_rows else k,
-                "strength": float(u),
-                "standard_deviation": float(s),
-                "plays": int(n),
-            }
-            for k, (u, s, n) in enumerate(zip(model.strengths, deviations, model.plays.sum(axis=1), strict=True))
+        (strengths, F), n_rows, byes = self._fitted(), self.arrays.n_rows, self.arrays.byes
+        deviations = np.sqrt(covariance(F, strengths, n_rows).diagonal())
+        plays, sums = self.arrays.model.plays, self.arrays.model.sums
+        items = [
+            item_record(
+                k - n_rows if k >= n_rows else k,
+                "player" if n_rows == 0 else "row" if k < n_rows else "column",
+                samples=int(plays[k].sum()),
+                estimate=float(strengths[k]),
+                standard_deviation=float(deviations[k]),
+                **({"byes": int(byes[k])} if len(byes) else {}),
+            )
+            for k in range(len(deviations))
         ]
-        if self.arrays.byes.size:
-            items = [{**item, "byes": int(times)} for item, times in zip(items, self.arrays.byes[0], strict=True)]
-        if n_rows:
-            return {"rows": items[:n_rows], "columns": items[n_rows:]}
-        turn = {"sits_out": int(sits_out(self.arrays.byes))} if self.arrays.byes.size else {}
-        return {"players": items, **turn}
+        i, j = self.arrays.ends.T
+        return {
+            "items": items,
+            "warnings": product_warnings(self.setting, plays[i, j], sums[i, j]),
+            "details": {"sits_out": int(sits_out(byes, self.arrays.last_bye))} if len(byes) else {},
+        }

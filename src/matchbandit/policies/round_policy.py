@@ -35,7 +35,8 @@ class RoundPolicy(Policy):
     arrays_type: ClassVar[type[tuple[Any, ...]]]
     """The NamedTuple."""
     derived: ClassVar[tuple[str, ...]] = ()
-    """Fields that `start` gives again, and that a state need not keep."""
+    """Fields, nested ones too, that `start` gives again or that are made anew every round: no part of the state. Scalars
+    never are: they cannot change."""
     choose: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
     finished: ClassVar[Callable[..., bool]] = staticmethod(never)
@@ -94,10 +95,20 @@ class RoundPolicy(Policy):
         self.arrays.sums[edges] += sums
 
     def _memory(self) -> dict[str, Any]:
-        return {name: part for name, part in self.arrays._asdict().items() if name not in self.derived}
+        return self._changing(self.arrays)
 
-    def _remember(self, memory: dict[str, Any]) -> None:
-        self.arrays = self.arrays._replace(**memory)
+    def _changing(self, arrays: Any) -> dict[str, Any]:
+        parts = {name: part for name, part in arrays._asdict().items() if name not in self.derived}
+        kept = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+        return kept | {name: self._changing(part) for name, part in parts.items() if hasattr(part, "_asdict")}
+
+    def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
+        for name, kept in memory.items():
+            part = getattr(self.arrays if arrays is None else arrays, name)
+            if isinstance(part, np.ndarray):
+                part[...] = kept
+            else:
+                self._remember(kept, part)
 
 
 def no_such_edge(policy: Policy, edge: int) -> MatchbanditError:

@@ -7,6 +7,7 @@ import numpy as np
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import Cycle, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Floats
@@ -22,7 +23,10 @@ class Uniform(PlannedPolicy):
     average, or the sorted pairing of the items' averages (they meet the same opponents, up to themselves, once
     a cycle is complete).
 
-    Options: `selection`, "pair" or "matching"; by default matchings of players, and pairs of rows and columns.
+    Parameters
+    ----------
+    selection : {"pair", "matching"}, optional
+        What a round plays; by default matchings of players, and pairs of rows and columns.
     """
 
     name: ClassVar[str] = "uniform"
@@ -61,11 +65,6 @@ class Uniform(PlannedPolicy):
         return np.asarray(self.pending.sums / np.maximum(1, self.pending.counts))
 
     def reasons(self) -> dict[str, Any]:
-        played = self.pending.counts.tolist()
-        means = self._means().tolist()
-        return {
-            "pairs": [
-                {"pair": pair, "plays": plays, "estimate": mean if plays else None}
-                for pair, plays, mean in zip(self.graph.pairs.tolist(), played, means, strict=True)
-            ]
-        }
+        """How often each pair was played, and its average."""
+        told = zip(self.graph.pairs.tolist(), self.pending.counts.tolist(), self._means().tolist(), strict=True)
+        return {"pairs": [pair_record(pair, plays=n, estimate=mean if n else None) for pair, n, mean in told]}

@@ -98,7 +98,7 @@ class Bound:
     def cells(self) -> tuple[str, ...]:
         """A line of a table with the heads `HEADS`."""
         constants = "c = 1" if self.constants == "universal constant set to 1" else self.constants
-        return self.name, self.kind, shown(self.value), self.source, constants, "yes" if self.met else "no"
+        return self.name, self.kind, shown(self.value), self.source, constants, "met" if self.met else "not met"
 
     def describe(self) -> dict[str, Any]:
         """The bound as plain data; an infinite value is None."""
@@ -107,7 +107,7 @@ class Bound:
     def __repr__(self) -> str:
         """In one line."""
         sign = "≥" if self.kind == "lower" else "≤"
-        unmet = f", does not hold here: it assumes that {'; '.join(self.unmet)}" if self.unmet else ""
+        unmet = f", does not apply here: it assumes that {'; '.join(self.unmet)}" if self.unmet else ""
         return f"<{self.name}: {self.of} {sign} {shown(self.value)}, {self.constants}, {self.source}{unmet}>"
 
     def _repr_html_(self) -> str:
@@ -116,7 +116,8 @@ class Bound:
         return html_table((), [fact for fact in facts if fact[1]])
 
 
-HEADS = ("bound", "kind", "value", "where", "constants", "assumptions met")
+HEADS = ("bound", "kind", "value", "where", "constants", "assumptions")
+"""Of a table of bounds; assumptions are met by the instance, or not."""
 
 
 class Bounds(list[Bound]):

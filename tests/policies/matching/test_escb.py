@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matchbandit.policies.matching.joint import first_greatest, growth, joint_bounds
 from reference import joint
 from scipy.optimize import minimize_scalar
 
 import matchbandit as mb
 from matchbandit.kl import kl_upper
 from matchbandit.policies.matching.escb import kl_index, kl_values
-from matchbandit.policies.matching.joint import first_greatest, growth, joint_bounds
 from matchbandit.solvers import all_matchings
 
 GRAPHS = [mb.bipartite(1, 1), mb.bipartite(3, 3), mb.bipartite(2, 4), mb.bipartite(4, 2), mb.monopartite(2)]

@@ -70,7 +70,7 @@ def test_by_hand_the_column_phase_starts_from_an_empty_ledger_with_all_columns()
     assert not policy.done
     play(policy, 1, lambda i, j: float(j == 1))
     assert policy.done
-    assert policy.columns.counts.tolist() == [33, 0]
+    assert policy.columns.counts.tolist() == [[33, 0], [33, 0]]
     assert policy.recommend().tolist() == [[0, 1]]
 
 
@@ -121,11 +121,11 @@ def test_no_horizon_is_needed_with_delta_and_one_is_without():
 def test_explain_has_no_window_once_the_column_is_certified():
     policy = build(2, 2)
     play(policy, 5, lambda i, j: float(i == 0))
-    assert policy.explain()["window"]["number"] == 1
+    assert policy.explain()["details"]["window"]["number"] == 1
     play(policy, 33 * 4 - 5, lambda i, j: float(i == 0))
     said = policy.explain()
-    assert said["window"] is None
-    assert said["rows"]["eliminated"][0]["item"] == 1
+    assert said["details"]["window"] is None
+    assert said["eliminations"][0]["item"] == 1
     assert said["next_check"] == {"after_sweeps_at_most": 33, "rounds_a_sweep": 2}
 
 

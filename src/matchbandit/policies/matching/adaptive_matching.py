@@ -1,14 +1,12 @@
 """Adaptive-Matching: matchings within ordered clusters, which split as soon as their players can be told apart."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from matchbandit.plans import ChainRounds, Tally
-from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.clusters import CommittingPolicy, checked_clusters, separated
+from matchbandit.policies.matching.clusters import CommittingPolicy, separated
 
 
 class AdaptiveMatching(CommittingPolicy):
@@ -47,17 +45,6 @@ class AdaptiveMatching(CommittingPolicy):
     fits: ClassVar[Fits] = Fits(
         selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
     )
-
-    def __init__(
-        self,
-        setting: Setting,
-        rng: np.random.Generator,
-        *,
-        growth: float = 1.05,
-        clusters: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """All players in one cluster, or in those to start from."""
-        super().__init__(setting, rng, growth=growth, clusters=checked_clusters(clusters, setting.graph))
 
     def learn(self, tally: Tally) -> None:
         """Commit what is complete; check the clusters whose count has reached a check; split."""

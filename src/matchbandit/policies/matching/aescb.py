@@ -1,8 +1,8 @@
-"""AESCB: the index of ESCB up to a small error, in polynomial time, by budgets on the rounded means."""
+"""AESCB: the index of ESCB up to a small error, by budgets on the rounded means, without looking at each matching."""
 
 from functools import lru_cache
 from math import ceil, sqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,14 @@ from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.index import IndexPolicy, clock, open_round
-from matchbandit.policies.matching.joint import TIE, growth, log_log_weight
+from matchbandit.policies.matching.combinatorial import (
+    TIE,
+    Arrays,
+    CombinatorialPolicy,
+    exploration,
+    log_log_weight,
+    open_round,
+)
 from matchbandit.rewards import Counts, Floats
 
 MOST_PLAYERS = 12
@@ -21,17 +27,16 @@ _ROUNDING = 1e-9
 """3 · 0.1 is a little more than 0.3, and must not be rounded up to 0.4."""
 
 
-class Arrays(NamedTuple):
-    """What AESCB remembers, and the sets of players for its dynamic programming, small ones first."""
+class Own(NamedTuple):
+    """What only AESCB needs: sets of players for its dynamic programming, small ones first."""
 
-    plays: Counts
-    sums: Floats
-    total: Counts
-    opening: Edges
-    matchings: Edges
-    constants: Floats
-    """ξ, the weight of log log t, 2σ²."""
-    edges: Edges
+    xi: float
+    """ξ."""
+    weight: float
+    """That of log log t."""
+    scale: float
+    """2σ²."""
+    firsts: Edges
     """For every set, the pairs of its first player; −1 beyond the last."""
     rests: Counts
     """For every set and each of these pairs, the set without the pair."""
@@ -46,59 +51,54 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once; then the best of the matchings that solve the budgets (ties: the largest budget)."""
     if open_round(arrays, edges):
         return
-    xi, weight, scale = arrays.constants
-    level = scale * growth(clock(arrays), weight)
-    rounded = np.empty(len(arrays.plays), dtype=np.int64)
-    for edge in range(len(rounded)):
-        rounded[edge] = ceil(arrays.sums[edge] / arrays.plays[edge] / xi - _ROUNDING)
-    spreads = solve(arrays, rounded)
-    matching = np.empty_like(edges)
+    plays, sums, own = arrays.plays, arrays.sums, arrays.own
+    level = own.scale * exploration(arrays, own.weight)
+    rounded, matching = np.empty(len(plays), dtype=np.int64), np.empty(len(edges), dtype=np.int64)
+    largest = 0
+    for edge in range(len(plays)):
+        rounded[edge] = ceil(sums[edge] / plays[edge] / own.xi - _ROUNDING)
+        largest = max(largest, rounded[edge] * len(edges))
+    solve(own, plays, rounded, largest + 1)
+    everyone = len(own.spreads) - 1
     widest, highest = -np.inf, -np.inf
-    for budget in range(len(spreads) - 1, -1, -1):
-        if spreads[budget] > widest:  # the solution of all budgets from here down to the next one
-            widest = spreads[budget]
-            trace(arrays, rounded, budget, matching)
-            value = sqrt(level * widest)
-            for edge in matching:
-                value += arrays.sums[edge] / arrays.plays[edge]
+    for budget in range(largest, -1, -1):
+        if own.spreads[everyone, budget] > widest:  # the solution of all budgets from here down to the next one
+            widest = own.spreads[everyone, budget]
+            value, players, left = sqrt(level * widest), everyone, budget
+            for i in range(len(edges)):  # the matching that `solve` found
+                k = own.steps[players, left]
+                matching[i] = own.firsts[players, k]
+                players = own.rests[players, k]
+                left -= rounded[matching[i]]
+                value += sums[matching[i]] / plays[matching[i]]
             if value > highest + TIE:
                 highest = value
-                edges[:] = matching
+                for i in range(len(edges)):
+                    edges[i] = matching[i]
 
 
 @compiled
-def solve(arrays: Arrays, rounded: Counts) -> Floats:
-    """The greatest Σ 1/n_e among all matchings with rounded sum s, for every s; −∞ where there is none.
+def solve(own: Own, plays: Counts, rounded: Counts, width: int) -> None:
+    """The greatest Σ 1/n_e among all matchings with rounded sum s, for every set and s < width; −∞: none.
 
     A set's first player has one of the others as a partner, and the rest is a smaller set.
     """
-    spreads, steps = arrays.spreads, arrays.steps
-    largest = rounded.max() * arrays.opening.shape[1]
-    spreads[:, : largest + 1] = -np.inf
-    spreads[0, 0] = 0.0
-    for players in range(1, len(spreads)):
-        for k in range(arrays.edges.shape[1]):
-            edge = arrays.edges[players, k]
+    spreads, steps, firsts, rests = own.spreads, own.steps, own.firsts, own.rests
+    for players in range(len(spreads)):
+        for s in range(width):
+            spreads[players, s] = -np.inf
+        if players == 0:
+            spreads[0, 0] = 0.0
+        for k in range(firsts.shape[1]):
+            edge, rest = firsts[players, k], rests[players, k]
             if edge < 0:
                 break
-            rest, mean, inverse = arrays.rests[players, k], rounded[edge], 1.0 / arrays.plays[edge]
-            for s in range(largest + 1 - mean):
+            mean, inverse = rounded[edge], 1.0 / plays[edge]
+            for s in range(width - mean):
                 spread = spreads[rest, s] + inverse
                 if spread > spreads[players, s + mean]:
                     spreads[players, s + mean] = spread
                     steps[players, s + mean] = k
-    return spreads[-1, : largest + 1]
-
-
-@compiled
-def trace(arrays: Arrays, rounded: Counts, s: int, matching: Edges) -> None:
-    """Write down the matching that `solve` found for this sum."""
-    players = len(arrays.spreads) - 1
-    for i in range(len(matching)):
-        k = arrays.steps[players, s]
-        matching[i] = arrays.edges[players, k]
-        players = arrays.rests[players, k]
-        s -= rounded[matching[i]]
 
 
 @lru_cache(maxsize=16)
@@ -123,8 +123,8 @@ def subsets(graph: Graph) -> tuple[Edges, Counts]:
     return edges, rests
 
 
-class Aescb(IndexPolicy):
-    """Cuvelier et al. 2021 (AESCB).
+class Aescb(CombinatorialPolicy):
+    """AESCB [Cuvelier2021].
 
     Every pair once, in the rounds of a tour. Then the means are rounded to a_e = ceil(μ_e/ξ); for every budget s the
     matching with a·x ≥ s and the greatest Σ x_e/n_e is found; and of these the one with the greatest
@@ -132,9 +132,15 @@ class Aescb(IndexPolicy):
     multiplied by 2σ. f is as in ESCB. What it loses against ESCB's index is at most m ξ, with m pairs a round.
 
     Where several matchings solve a budget, one with the largest sum of rounded means is taken. The step with a budget
-    is solved exactly, by dynamic programming over sets of players: up to 12 players.
+    is solved exactly, by dynamic programming over sets of players. There are fewer of them than matchings, but still
+    exponentially many: up to 12 players. It takes polynomial time where the budgeted problem does, as in the paper.
 
-    Options: `xi` is ξ, between 0.001 and 1; `exploration`, "log" or "full".
+    Parameters
+    ----------
+    xi : float, default 0.1
+        ξ, between 0.001 and 1: means are rounded up to its multiples.
+    exploration : {"log", "full"}
+        f = log t, or with log log t as in the proofs.
     """
 
     name: ClassVar[str] = "aescb"
@@ -149,8 +155,8 @@ class Aescb(IndexPolicy):
         counts_alone=True,
         up_to=f"{MOST_PLAYERS} players",
     )
-    looks_at_each: ClassVar[bool] = False
-    arrays_type = Arrays
+    oracle = "own"
+    derived: ClassVar[tuple[str, ...]] = (*CombinatorialPolicy.derived, "firsts", "rests", "spreads", "steps")
     choose = staticmethod(choose)
 
     def __init__(
@@ -161,28 +167,21 @@ class Aescb(IndexPolicy):
             raise MatchbanditError(f"xi must lie between 0.001 and 1; got {xi!r}. Means are rounded up to multiples.")
         super().__init__(setting, rng, xi=float(xi), exploration=exploration)
 
-    def constants(self) -> list[float]:
-        """ξ, the weight of log log t, 2σ²."""
-        weight = log_log_weight(self.options["exploration"], self.graph.matching_size)
-        return [self.options["xi"], weight, 2 * self.setting.rewards.sigma**2]
-
-    def start(self) -> Any:
-        """No plays; graphs with too many sets of players are refused."""
+    def own(self) -> Own:
+        """Tables over the sets of players; graphs with too many are refused."""
         if self.graph.shape[0] > MOST_PLAYERS:
             raise MatchbanditError(
                 f"aescb looks at sets of players, and {self.graph} has too many (at most {MOST_PLAYERS} players). "
                 f"Take cucb or cts-beta, which call a solver, or rank1-thompson."
             )
-        edges, rests = subsets(self.graph)
-        sums = self.graph.matching_size * ceil(1 / self.options["xi"] - _ROUNDING) + 1
-        return Arrays(
-            **super().start()._asdict(),
-            edges=edges,
+        xi, size, (firsts, rests) = self.options["xi"], self.graph.matching_size, subsets(self.graph)
+        sums = size * ceil(1 / xi - _ROUNDING) + 1
+        return Own(
+            xi,
+            log_log_weight(self.options["exploration"], size),
+            scale=2 * self.setting.rewards.sigma**2,
+            firsts=firsts,
             rests=rests,
-            spreads=np.full((len(edges), sums), -np.inf),
-            steps=np.zeros((len(edges), sums), dtype=np.int64),
+            spreads=np.full((len(firsts), sums), -np.inf),
+            steps=np.zeros((len(firsts), sums), dtype=np.int64),
         )
-
-    def _memory(self) -> dict[str, Any]:
-        again = ("edges", "rests", "spreads", "steps")  # tables of the graph, and work that every round does anew
-        return {name: part for name, part in super()._memory().items() if name not in again}

@@ -1,6 +1,6 @@
 """CLUCB: sample where the best matching and its strongest rival differ, until no rival is left."""
 
-from math import log
+from math import log, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,8 +10,8 @@ from matchbandit.confidence import checked_delta
 from matchbandit.graphs import Edges, Selection
 from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.index import SolverPolicy, heaviest, open_round
-from matchbandit.policies.matching.index import update as count
+from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, heaviest, open_round
+from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.solvers import MOST_MATCHINGS, best_matching
 
@@ -19,116 +19,116 @@ TIE = 1e-12
 """A rival must be better by more than this: sums of floats are not exact."""
 
 
-class Arrays(NamedTuple):
-    """What CLUCB remembers; plays and sums by edge."""
+class Own(NamedTuple):
+    """What only CLUCB needs."""
 
-    plays: Counts
-    sums: Floats
-    total: Counts
-    """All plays together, shape (1,)."""
-    opening: Edges
-    """Rounds in which every pair meets once, shape (rounds, pairs a round)."""
-    matchings: Edges
-    """All matchings, shape (matchings, pairs a matching); none where they are too many."""
-    constants: Floats
-    """σ, and log(4d/δ)."""
+    sigma: float
+    cover: float
+    """log(4d/δ)."""
     rounds: Counts
     """t, the rounds in which something took place, shape (1,)."""
     best: Edges
-    """M, when it was last looked for."""
-    decision: Counts
-    """The t at which M was looked for, −1 for never; whether a rival is left; and the pair to play."""
+    """M."""
+    rival_left: Counts
+    """1 while some rival of M may be better, then 0, shape (1,)."""
+    pair: Edges
+    """The edge to play, shape (1,)."""
 
 
 @compiled
-def radii(arrays: Arrays) -> Floats:
-    """rad_e = σ sqrt(2 log(4 d t³/δ) / n_e)."""
-    sigma, cover = arrays.constants
-    level = 2 * (cover + 3 * log(arrays.rounds[0]))
-    return np.asarray(sigma * np.sqrt(level / arrays.plays))
+def radii(arrays: Arrays, radius: Floats) -> None:
+    """Write down rad_e = σ sqrt(2 log(4 d t³/δ) / n_e)."""
+    level = 2 * (arrays.own.cover + 3 * log(arrays.own.rounds[0]))
+    for edge in range(len(radius)):
+        radius[edge] = arrays.own.sigma * sqrt(level / arrays.plays[edge])
 
 
 @compiled
-def against(arrays: Arrays, radius: Floats) -> Floats:
-    """The weights that favour the rivals of M the most: μ − rad on M, μ + rad off M."""
-    weights = arrays.sums / arrays.plays + radius
-    for edge in arrays.best:
-        weights[edge] -= 2 * radius[edge]
-    return np.asarray(weights)
+def against(arrays: Arrays, radius: Floats, weights: Floats) -> None:
+    """Write down the weights that favour the rivals of M the most: μ − rad on M, μ + rad off M."""
+    best = arrays.own.best
+    for edge in range(len(weights)):
+        weights[edge] = arrays.sums[edge] / arrays.plays[edge] + radius[edge]
+    for k in range(len(best)):
+        weights[best[k]] -= 2 * radius[best[k]]
 
 
 @compiled
-def judge(arrays: Arrays, radius: Floats, weights: Floats, rival: Edges) -> None:
-    """Is the rival M̃ better? The pair to play is that of M △ M̃, or of M, with the largest rad (ties: the first)."""
-    lead = 0.0
-    changes = np.zeros(len(weights), dtype=np.int64)  # +1: only in M̃, −1: only in M
+def judge(own: Own, radius: Floats, weights: Floats, rival: Edges) -> None:
+    """Is the rival M̃ better? The pair to play is that of M △ M̃ with the largest rad (ties: the first)."""
+    changes = np.empty(len(weights))  # 1: only in M̃, −1: only in M
+    for edge in range(len(weights)):
+        changes[edge] = 0.0
     for k in range(len(rival)):
-        changes[rival[k]] += 1
-        changes[arrays.best[k]] -= 1
+        changes[rival[k]] += 1.0
+        changes[own.best[k]] -= 1.0
+    lead, widest = 0.0, -1.0
     for edge in range(len(weights)):
         lead += changes[edge] * weights[edge]
-    left = lead > TIE
-    if not left:
-        changes[:] = 0
-        changes[arrays.best] = 1
-    pair, widest = 0, -1.0
-    for edge in range(len(weights)):
-        if changes[edge] != 0 and radius[edge] > widest:
-            pair, widest = edge, radius[edge]
-    arrays.decision[0], arrays.decision[1], arrays.decision[2] = arrays.rounds[0], left, pair
+        if changes[edge] != 0.0 and radius[edge] > widest:
+            own.pair[0], widest = edge, radius[edge]
+    own.rival_left[0] = 1 if lead > TIE else 0
 
 
 @compiled
 def decide(arrays: Arrays) -> None:
-    """Find M, its strongest rival and the pair to play, unless that is done for this t."""
-    if arrays.decision[0] != arrays.rounds[0]:
-        heaviest(arrays.matchings, arrays.sums / arrays.plays, arrays.best)
-        radius = radii(arrays)
-        weights, rival = against(arrays, radius), np.empty_like(arrays.best)
-        heaviest(arrays.matchings, weights, rival)
-        judge(arrays, radius, weights, rival)
+    """Find M, its strongest rival and the pair to play, by looking at every matching, once every pair was played."""
+    radius, weights = np.empty(len(arrays.plays)), np.empty(len(arrays.plays))
+    for edge in range(len(weights)):
+        if arrays.plays[edge] == 0:
+            return
+        weights[edge] = arrays.sums[edge] / arrays.plays[edge]
+    heaviest(arrays.matchings, weights, arrays.own.best)
+    radii(arrays, radius)
+    against(arrays, radius, weights)
+    rival = np.empty(len(arrays.own.best), dtype=np.int64)
+    heaviest(arrays.matchings, weights, rival)
+    judge(arrays.own, radius, weights, rival)
 
 
 @compiled
-def around(arrays: Arrays) -> Floats:
+def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
     """Weights for which the best matching contains the pair to play, and of those has the greatest sum of rad."""
-    radius = radii(arrays)
-    radius[arrays.decision[2]] += radius.max() * (len(arrays.best) + 1)
-    return radius
+    radii(arrays, weights)
+    largest = 0.0
+    for edge in range(len(weights)):
+        largest = max(largest, weights[edge])
+    weights[arrays.own.pair[0]] += largest * (len(arrays.own.best) + 1)
+
+
+@compiled
+def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
+    """Each pair once; then the pair that was decided on, or a matching around it."""
+    if open_round(arrays, edges):
+        return
+    if len(edges) == 1:
+        edges[0] = arrays.own.pair[0]
+    else:
+        weights = np.empty(len(arrays.plays))
+        weigh(arrays, rng, weights)
+        heaviest(arrays.matchings, weights, edges)
+
+
+@compiled
+def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
+    """Count plays, rewards and the round; decide what to play next, unless that takes a solver."""
+    for k in range(len(edges)):
+        arrays.plays[edges[k]] += 1
+        arrays.sums[edges[k]] += rewards[k]
+    arrays.total[0] += len(edges)
+    arrays.own.rounds[0] += 1
+    if len(arrays.matchings) > 0:
+        decide(arrays)
 
 
 @compiled
 def finished(arrays: Arrays) -> bool:
     """Is no matching better than M, however much the intervals favour it?"""
-    if arrays.plays.min() == 0:
-        return False
-    decide(arrays)
-    return bool(arrays.decision[1] == 0)
+    return arrays.own.rival_left[0] == 0
 
 
-@compiled
-def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
-    """Each pair once; then the pair that was decided on, or a matching around it; M when no rival is left."""
-    if open_round(arrays, edges):
-        return
-    decide(arrays)
-    if len(edges) == 1:
-        edges[0] = arrays.decision[2]
-    elif arrays.decision[1] == 0:
-        edges[:] = arrays.best
-    else:
-        heaviest(arrays.matchings, around(arrays), edges)
-
-
-@compiled
-def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
-    """Count plays, rewards and the round."""
-    count(arrays, rng, edges, rewards)
-    arrays.rounds[0] += 1
-
-
-class Clucb(SolverPolicy):
-    """Chen et al. 2014 (CLUCB) for matchings: blind to the products.
+class Clucb(CombinatorialPolicy):
+    """CLUCB [Chen2014] for matchings: blind to the products.
 
     Each pair once: in index order, or in the rounds of a tour under matching sampling. Then, with t rounds played, M is
     the best matching for the means μ and M̃ the best for μ − rad on M and μ + rad off M,
@@ -140,18 +140,19 @@ class Clucb(SolverPolicy):
     probability at most δ Σ 1/(2t²) < δ. To keep that, results logged before count as as many rounds as the most played
     pair has plays, and as all plays together fill.
 
-    Once done it plays its answer: M, or the pair of M with the largest rad. Its intervals widen with log t where it
-    does not play, so that much later it may look at rivals again.
-
     Up to 10 players (or 1000 matchings of rows and columns) every matching is looked at, in compiled code; beyond,
     a blossom or an assignment solver finds the best, round by round through ask and tell.
 
-    Options: `delta` is δ; `selection`, "pair" or "matching", by default matchings of players and pairs of rows and
-    columns.
+    Parameters
+    ----------
+    delta : float, default 0.05
+        δ, the error probability.
+    selection : {"pair", "matching"}, optional
+        What a round plays; by default matchings of players, and pairs of rows and columns.
     """
 
     name: ClassVar[str] = "clucb"
-    summary: ClassVar[str] = "the best matching with certainty, blind to the structure"
+    summary: ClassVar[str] = "identifies the best matching, blind to the structure"
     reference: ClassVar[str] = "Chen et al. 2014"
     fits: ClassVar[Fits] = Fits(
         selections=("pair", "matching"),
@@ -161,10 +162,11 @@ class Clucb(SolverPolicy):
         warm_start=True,
         compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
-    arrays_type = Arrays
+    oracle = "solver"
     choose = staticmethod(choose)
     update = staticmethod(update)
     finished = staticmethod(finished)
+    weigh = staticmethod(weigh)
 
     def __init__(
         self,
@@ -177,58 +179,58 @@ class Clucb(SolverPolicy):
         """Nothing played yet."""
         super().__init__(setting, rng, delta=checked_delta(delta), selection=selection)
 
-    @property
-    def done(self) -> bool:
-        """Is no rival of M left?"""
-        self._decide()
-        return super().done
-
-    def constants(self) -> list[float]:
-        """σ, and log(4d/δ)."""
-        return [self.setting.rewards.sigma, log(4 * self.graph.n_pairs) - log(self.options["delta"])]
-
-    def start(self) -> Any:
-        """No plays."""
-        arrays = super().start()
-        if self.selection == "pair":
-            arrays = arrays._replace(opening=np.arange(self.graph.n_pairs)[:, None])
-        return Arrays(
-            **arrays._asdict(),
+    def own(self) -> Own:
+        """Nothing decided yet."""
+        return Own(
+            self.setting.rewards.sigma,
+            cover=log(4 * self.graph.n_pairs) - log(self.options["delta"]),
             rounds=np.zeros(1, dtype=np.int64),
             best=np.zeros(self.graph.matching_size, dtype=np.int64),
-            decision=np.full(3, -1, dtype=np.int64),
+            rival_left=np.ones(1, dtype=np.int64),
+            pair=np.zeros(1, dtype=np.int64),
         )
 
+    def start(self) -> Arrays:
+        """No plays."""
+        arrays = super().start()
+        return arrays._replace(opening=np.arange(self.graph.n_pairs)[:, None]) if self.selection == "pair" else arrays
+
     def _decide(self) -> None:
-        """Do by a solver what `decide` does by looking at every matching; it then finds that done."""
+        """Do by a solver what `decide` does by looking at every matching."""
         arrays = self.arrays
-        if self.enumerates or arrays.decision[0] == arrays.rounds[0] or not arrays.plays.all():
-            return
-        arrays.best[:] = best_matching(self.graph, self.means())
-        radius = radii(arrays)
-        weights = against(arrays, radius)
-        judge(arrays, radius, weights, best_matching(self.graph, weights))
+        if self.enumerates:
+            decide(arrays)
+        elif arrays.plays.all():
+            arrays.own.best[:] = best_matching(self.graph, self.means())
+            radius, weights = self._radii(), np.empty(self.graph.n_pairs)
+            against(arrays, radius, weights)
+            judge(arrays.own, radius, weights, best_matching(self.graph, weights))
+
+    def _radii(self) -> Floats:
+        radius = np.empty(self.graph.n_pairs)
+        radii(self.arrays, radius)
+        return radius
 
     def _next(self) -> Edges:
+        return RoundPolicy._next(self) if self.round_size == 1 else super()._next()
+
+    def _receive(self, edges: Edges, rewards: Floats) -> bool:
+        done = super()._receive(edges, rewards)
+        if self.enumerates:
+            return done
         self._decide()
-        if self.enumerates or self.round_size == 1 or not self.arrays.plays.all() or self.arrays.decision[1] == 0:
-            return super()._next()
-        return best_matching(self.graph, around(self.arrays))
+        return self._is_finished()
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results; they count as as many rounds as they fill."""
         super().take(edges, counts, sums)
         plays = self.arrays.plays
-        self.arrays.rounds[0] = max(plays.max(), -(-plays.sum() // self.round_size))
+        self.arrays.own.rounds[0] = max(plays.max(), -(-plays.sum() // self.round_size))
+        self._decide()
 
-    def _memory(self) -> dict[str, Any]:
-        decided = ("best", "decision")
-        return {name: part for name, part in super()._memory().items() if name not in decided}
-
-    def _remember(self, memory: dict[str, Any]) -> None:
-        super()._remember(memory)
-        self.arrays.decision[0] = -1
-
-    def _of_pairs(self) -> list[dict[str, Any]]:
+    def of_pairs(self) -> dict[str, list[Any]]:
+        """The interval of each pair."""
         if not self.arrays.plays.all():
-            return super()._of_pairs()
-        return [{"radius": float(radius)} for radius in radii(self.arrays)]
+            return {}
+        radius, means = self._radii(), self.means()
+        return {"interval": np.stack([means - radius, means + radius], axis=1).tolist(), "radius": radius.tolist()}

@@ -29,13 +29,19 @@ class ClusterPolicy(PlannedPolicy):
     remembered: ClassVar[tuple[str, ...]] = ("clusters", "history")
 
     def __init__(
-        self, setting: Setting, rng: np.random.Generator, *, growth: float, clusters: Clusters | None, sigma: float
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        growth: float = 1.05,
+        clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """All players in one cluster, or in those to start from; `sigma` is that of what is compared."""
-        super().__init__(setting, rng, growth=growth, clusters=clusters)
+        """All players in one cluster, or in those to start from."""
+        given = checked_clusters(clusters, setting.graph)
+        super().__init__(setting, rng, growth=growth, clusters=given)
         self.n = self.graph.shape[0]
-        self.checks = Checks(growth, log(setting.horizon or 1), sigma)
-        self.clusters: Clusters = clusters or [list(range(self.n))]
+        self.checks = Checks(growth, log(setting.horizon or 1), setting.rewards.sigma)
+        self.clusters: Clusters = given or [list(range(self.n))]
         """The players of each cluster, the best cluster first; replaced as a whole, never changed."""
         self.history: list[Any] = []
         self._layout: tuple[Clusters, tuple[Group, ...], Players] = ([], (), np.zeros(0, dtype=np.int64))
@@ -161,9 +167,16 @@ class CommittingPolicy(ClusterPolicy):
 
     remembered: ClassVar[tuple[str, ...]] = (*ClusterPolicy.remembered, "ledger", "ages")
 
-    def __init__(self, setting: Setting, rng: np.random.Generator, *, growth: float, clusters: Clusters | None) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        growth: float = 1.05,
+        clusters: Sequence[Sequence[int]] | None = None,
+    ) -> None:
         """Nothing sampled, every chain at its beginning."""
-        super().__init__(setting, rng, growth=growth, clusters=clusters, sigma=setting.rewards.sigma)
+        super().__init__(setting, rng, growth=growth, clusters=clusters)
         self.ledger = ClusterLedger.empty(self.graph)
         self.ages = [0] * len(self.groups)
         """Rounds since each chain began."""

@@ -7,7 +7,7 @@ import numpy as np
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.index import AdditivePolicy, Arrays, heaviest
+from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, heaviest
 from matchbandit.rewards import Counts, Floats, succeeds
 from matchbandit.solvers import MOST_MATCHINGS
 
@@ -38,8 +38,8 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
     arrays.total[0] += len(edges)
 
 
-class CtsBeta(AdditivePolicy):
-    """Wang & Chen 2018 (CTS); Perrault et al. 2020 (CTS-Beta).
+class CtsBeta(CombinatorialPolicy):
+    """CTS [Wang2018], CTS-Beta [Perrault2020].
 
     Every round, θ_e ~ Beta(1 + S_e, 1 + F_e) for each pair, S_e successes and F_e failures so far; the matching with
     the greatest sum of θ_e is played. The uniform prior stands in for a first play of each pair.
@@ -63,17 +63,15 @@ class CtsBeta(AdditivePolicy):
         counts_alone=True,
         compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
+    oracle = "solver"
+    opens: ClassVar[bool] = False
     choose = staticmethod(choose)
     update = staticmethod(update)
     weigh = staticmethod(weigh)
 
-    def start(self) -> Any:
-        """No plays, and no opening."""
-        return super().start()._replace(opening=np.zeros((0, self.round_size), dtype=np.int64))
-
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         super().take(edges, counts, np.rint(sums))
 
-    def _of_pairs(self) -> list[dict[str, Any]]:
-        wins, plays = self.arrays.sums, self.arrays.plays
-        return [{"posterior": {"beta": [1 + int(s), 1 + int(n - s)]}} for s, n in zip(wins, plays, strict=True)]
+    def of_pairs(self) -> dict[str, list[Any]]:
+        wins, plays = self.arrays.sums.astype(int).tolist(), self.arrays.plays.tolist()
+        return {"posterior": [{"beta": [1 + s, 1 + n - s]} for s, n in zip(wins, plays, strict=True)]}

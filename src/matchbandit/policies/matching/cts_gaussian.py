@@ -1,24 +1,31 @@
 """CTS-Gaussian: a normal draw around every pair's mean, and the best matching for these draws."""
 
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.index import AdditivePolicy, Arrays, heaviest, open_round
+from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, heaviest, open_round
 from matchbandit.rewards import Floats
 from matchbandit.solvers import MOST_MATCHINGS
+
+
+class Own(NamedTuple):
+    """What only CTS-Gaussian needs."""
+
+    sigma: float
 
 
 @compiled
 def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
     """Draws from N(μ_e, σ²/n_e), edge by edge."""
+    sigma = arrays.own.sigma
     for edge in range(len(weights)):
         n = arrays.plays[edge]
-        weights[edge] = arrays.sums[edge] / n + arrays.constants[0] / sqrt(n) * rng.standard_normal()
+        weights[edge] = arrays.sums[edge] / n + sigma / sqrt(n) * rng.standard_normal()
 
 
 @compiled
@@ -30,11 +37,11 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
         heaviest(arrays.matchings, weights, edges)
 
 
-class CtsGaussian(AdditivePolicy):
-    """Perrault et al. 2020 (CTS-Gaussian), after Wang & Chen 2018 (CTS).
+class CtsGaussian(CombinatorialPolicy):
+    """CTS-Gaussian [Perrault2020], after CTS [Wang2018].
 
     Every pair once, in the rounds of a tour; then, every round, θ_e ~ N(μ_e, σ²/n_e) for each pair, independent, and
-    the matching with the greatest sum of θ_e is played. σ is the law's sub-Gaussian constant: 1/2 for Bernoulli
+    the matching with the greatest sum of θ_e is played. σ is the sub-Gaussian constant of the rewards: 1/2 for Bernoulli
     rewards.
 
     Up to 10 players (or 1000 matchings of rows and columns) every matching is looked at, in compiled code; beyond,
@@ -51,13 +58,14 @@ class CtsGaussian(AdditivePolicy):
         counts_alone=True,
         compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
+    oracle = "solver"
     choose = staticmethod(choose)
     weigh = staticmethod(weigh)
 
-    def constants(self) -> list[float]:
+    def own(self) -> Own:
         """σ."""
-        return [self.setting.rewards.sigma]
+        return Own(self.setting.rewards.sigma)
 
-    def _of_pairs(self) -> list[dict[str, Any]]:
+    def of_pairs(self) -> dict[str, list[Any]]:
         sigma = self.setting.rewards.sigma
-        return [{"deviation": float(sigma / sqrt(n)) if n else None} for n in self.arrays.plays]
+        return {"deviation": [sigma / sqrt(n) if n else None for n in self.arrays.plays.tolist()]}

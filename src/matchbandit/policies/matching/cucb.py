@@ -1,25 +1,32 @@
 """CUCB: an optimistic weight for every pair, and the best matching for these weights."""
 
-from math import log, sqrt
-from typing import Any, ClassVar
+from math import sqrt
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.index import AdditivePolicy, Arrays, clock, heaviest, open_round
+from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, exploration, heaviest, open_round
 from matchbandit.rewards import Floats
 from matchbandit.solvers import MOST_MATCHINGS
+
+
+class Own(NamedTuple):
+    """What only CUCB needs."""
+
+    scale: float
+    """2σ."""
 
 
 @compiled
 def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
     """μ_e + 2σ sqrt(1.5 log t / n_e)."""
-    level = 1.5 * log(clock(arrays))
+    level, scale = 1.5 * exploration(arrays, 0.0), arrays.own.scale
     for edge in range(len(weights)):
         n = arrays.plays[edge]
-        weights[edge] = arrays.sums[edge] / n + arrays.constants[0] * sqrt(level / n)
+        weights[edge] = arrays.sums[edge] / n + scale * sqrt(level / n)
 
 
 @compiled
@@ -31,8 +38,8 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
         heaviest(arrays.matchings, weights, edges)
 
 
-class Cucb(AdditivePolicy):
-    """Chen et al. 2013 (CUCB), Kveton et al. 2015 (CombUCB1).
+class Cucb(CombinatorialPolicy):
+    """CUCB [Chen2013], CombUCB1 [Kveton2015].
 
     Every pair once, in the rounds of a tour; then, in round t, the matching with the greatest sum of
     μ_e + sqrt(1.5 log t / n_e). For σ-sub-Gaussian rewards the radius is multiplied by 2σ.
@@ -51,16 +58,13 @@ class Cucb(AdditivePolicy):
         counts_alone=True,
         compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
+    oracle = "solver"
     choose = staticmethod(choose)
     weigh = staticmethod(weigh)
 
-    def constants(self) -> list[float]:
+    def own(self) -> Own:
         """2σ."""
-        return [2 * self.setting.rewards.sigma]
+        return Own(2 * self.setting.rewards.sigma)
 
-    def _of_pairs(self) -> list[dict[str, Any]]:
-        if not self.arrays.plays.all():
-            return super()._of_pairs()
-        weights = np.empty(self.graph.n_pairs)
-        weigh(self.arrays, self.rng, weights)
-        return [{"upper_bound": float(bound)} for bound in weights]
+    def of_pairs(self) -> dict[str, list[Any]]:
+        return {"upper_bound": self.weights().tolist()} if self.arrays.plays.all() else {}

@@ -1,7 +1,7 @@
 """ESCB: one confidence region for all pairs together, and the matching that is best somewhere in it."""
 
 from math import exp, log, sqrt
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,10 +10,27 @@ from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.index import Arrays, EnumeratingPolicy, clock, open_round
-from matchbandit.policies.matching.joint import TIE, first_greatest, growth, joint_bounds, log_log_weight, widest
-from matchbandit.rewards import Floats
+from matchbandit.policies.matching.combinatorial import (
+    TIE,
+    Arrays,
+    CombinatorialPolicy,
+    exploration,
+    joint_bounds,
+    log_log_weight,
+    open_round,
+)
+from matchbandit.rewards import Counts, Floats
 from matchbandit.solvers import MOST_MATCHINGS
+
+
+class Own(NamedTuple):
+    """What only ESCB needs."""
+
+    version: int
+    weight: float
+    """That of log log t."""
+    scale: float
+    """2σ²."""
 
 
 @compiled
@@ -21,34 +38,35 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once, then the matching with the greatest index (ties: the first)."""
     if open_round(arrays, edges):
         return
-    version, weight, variance = arrays.constants
-    f = growth(clock(arrays), weight)
-    if version == 1.0:
-        values = np.empty(len(arrays.matchings))
-        kl_values(arrays, f, values)
-        edges[:] = arrays.matchings[first_greatest(values)]
-    else:
-        widest(arrays, 2.0 * variance * f, edges)
+    own, values = arrays.own, np.empty(len(arrays.matchings))
+    f = exploration(arrays, own.weight)
+    best = kl_values(arrays, f, values) if own.version == 1 else joint_bounds(arrays, own.scale * f, values)
+    for i in range(len(edges)):
+        edges[i] = arrays.matchings[best, i]
 
 
 @compiled
-def kl_values(arrays: Arrays, f: float, values: Floats) -> None:
-    """The ESCB-1 index of every matching that may be the best; of the others an upper bound that rules them out.
+def kl_values(arrays: Arrays, f: float, values: Floats) -> int:
+    """The ESCB-1 index of every matching that may be the best, of the others an upper bound; where it is greatest.
 
     By Pinsker's inequality the index is at most Σ μ_e + sqrt(f/2 · Σ 1/n_e). The matching for which that is greatest
     goes first; one whose bound does not reach the best index found so far needs no search.
     """
-    joint_bounds(arrays, f / 2.0, values)
-    first = first_greatest(values)
-    values[first] = best = kl_index(arrays, arrays.matchings[first], f, -np.inf)
-    for k in range(len(values)):
-        if k != first and values[k] >= best - 2 * TIE:
-            values[k] = kl_index(arrays, arrays.matchings[k], f, best - 2 * TIE)
+    first = joint_bounds(arrays, f / 2.0, values)
+    best, greatest = -np.inf, 0
+    for turn in range(len(values) + 1):
+        k = turn - 1 if turn > 0 else first
+        if turn == 0 or (k != first and values[k] >= best - 2 * TIE):
+            values[k] = kl_index(arrays.plays, arrays.sums, arrays.matchings[k], f, best - 2 * TIE)
             best = max(best, values[k])
+    for k in range(len(values)):
+        if values[k] > values[greatest] + TIE:
+            greatest = k
+    return greatest
 
 
 @compiled
-def kl_index(arrays: Arrays, matching: Edges, f: float, floor: float) -> float:
+def kl_index(plays: Counts, sums: Floats, matching: Edges, f: float, floor: float) -> float:
     """max{Σ q_e : Σ n_e kl(μ_e, q_e) ≤ f} over a matching; any upper bound of it, once one is below `floor`.
 
     By duality it is the minimum over λ > 0 of D(λ) = Σ q_e(λ) + λ (f − F(λ)), where q_e(λ) maximises
@@ -57,10 +75,11 @@ def kl_index(arrays: Arrays, matching: Edges, f: float, floor: float) -> float:
     bisection where it would leave what is known of λ.
     """
     spread, inverses = 0.0, 0.0
-    for edge in matching:
-        mean = arrays.sums[edge] / arrays.plays[edge]
-        spread += max(mean * (1.0 - mean), 0.01) / arrays.plays[edge]
-        inverses += 1.0 / arrays.plays[edge]
+    for i in range(len(matching)):
+        edge = matching[i]
+        mean = sums[edge] / plays[edge]
+        spread += max(mean * (1.0 - mean), 0.01) / plays[edge]
+        inverses += 1.0 / plays[edge]
     # Of log λ: as kl(μ, q) ≤ (q − μ)²/q(1 − q), F is at most Σ 1/(4 λ² n_e); at e^−700 every q that can grow is 1.
     lowest, highest = -700.0, 0.5 * log(inverses / (4.0 * f)) + 1e-9
     x = min(0.5 * log(spread / (2.0 * f)), highest)  # where it is if the rewards were Gaussian
@@ -68,14 +87,15 @@ def kl_index(arrays: Arrays, matching: Edges, f: float, floor: float) -> float:
     for _ in range(200):
         lam = exp(x)
         value, spent, slope = 0.0, 0.0, 0.0
-        for edge in matching:
-            n = arrays.plays[edge]
-            mean = arrays.sums[edge] / n
+        for i in range(len(matching)):
+            edge = matching[i]
+            n = plays[edge]
+            mean = sums[edge] / n
             if mean >= 1.0:
                 value += 1.0
                 continue
             a = lam * n
-            root = sqrt((1.0 - a) ** 2 + 4.0 * a * mean)
+            root = sqrt((1.0 - a) * (1.0 - a) + 4.0 * a * mean)
             q = (1.0 - a + root) / 2.0 if a <= 1.0 else 2.0 * a * mean / (a - 1.0 + root)
             if q > mean:
                 rest = 2.0 * a * (1.0 - mean) / (1.0 + a + root)  # 1 − q, without loss near 1
@@ -97,8 +117,8 @@ def kl_index(arrays: Arrays, matching: Edges, f: float, floor: float) -> float:
     return least
 
 
-class Escb(EnumeratingPolicy):
-    """Combes et al. 2015 (ESCB).
+class Escb(CombinatorialPolicy):
+    """ESCB [Combes2015].
 
     Every pair once, in the rounds of a tour; then, in round t, the matching with the greatest index.
 
@@ -110,7 +130,12 @@ class Escb(EnumeratingPolicy):
 
     Every matching is looked at: up to 10 players, or 1000 matchings of rows and columns.
 
-    Options: `version`, 1 or 2; `exploration`, "log" or "full".
+    Parameters
+    ----------
+    version : {2, 1}
+        Which index.
+    exploration : {"log", "full"}
+        f = log t, or with log log t as in the proofs.
     """
 
     name: ClassVar[str] = "escb"
@@ -123,6 +148,7 @@ class Escb(EnumeratingPolicy):
         counts_alone=True,
         up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
+    oracle = "enumerate"
     choose = staticmethod(choose)
 
     def __init__(
@@ -130,15 +156,15 @@ class Escb(EnumeratingPolicy):
     ) -> None:
         """Nothing played yet."""
         version = whole_number("version", version, least=1, most=2)
-        law = setting.rewards
-        if version == 1 and (law.low < 0 or law.high > 1):
+        rewards = setting.rewards
+        if version == 1 and (rewards.low < 0 or rewards.high > 1):
             raise MatchbanditError(
-                f"escb with version 1 needs rewards in [0, 1]; the law {law.name} leaves them. "
-                f"Take version 2, or the law bernoulli or binomial."
+                f"escb with version 1 needs rewards in [0, 1]; {rewards.name} rewards leave it. "
+                f"Take version 2, or rewards that are bernoulli or binomial."
             )
         super().__init__(setting, rng, version=version, exploration=exploration)
 
-    def constants(self) -> list[float]:
-        """The version, the weight of log log t, σ²."""
+    def own(self) -> Own:
+        """The version, the weight of log log t, 2σ²."""
         weight = log_log_weight(self.options["exploration"], self.graph.matching_size)
-        return [self.options["version"], weight, self.setting.rewards.sigma**2]
+        return Own(self.options["version"], weight, 2.0 * self.setting.rewards.sigma**2)

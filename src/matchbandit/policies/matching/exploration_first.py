@@ -64,11 +64,6 @@ class ExplorationFirst(PlannedPolicy):
         return self.adaptive.clusters
 
     @property
-    def chains(self) -> list[Clusters]:
-        """The clusters of each chain."""
-        return self.adaptive.chains
-
-    @property
     def splits(self) -> list[tuple[int, Clusters]]:
         """The round after which each split was made, and the clusters from then on."""
         return self.adaptive.splits

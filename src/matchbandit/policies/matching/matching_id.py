@@ -51,7 +51,7 @@ class MatchingId(PlannedPolicy):
         """Nobody ranked."""
         super().__init__(setting, rng, growth=growth, delta=checked_delta(delta))
         self.n = self.graph.shape[0]
-        self.checks = Checks.certain(growth, self.n, delta, setting.rewards.sigma)
+        self.checks = Checks.fixed_confidence(growth, self.n, delta, setting.rewards.sigma)
         self.above: Relation = np.zeros((self.n, self.n), dtype=bool)
         self.unranked = unranked(self.above)
         self.averages = Averages.empty(self.n)

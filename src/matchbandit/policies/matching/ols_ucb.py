@@ -1,7 +1,7 @@
 """OLS-UCB: one radius for a whole matching, for rewards that are independent."""
 
 from math import e, log
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,28 +10,50 @@ from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.index import Arrays, EnumeratingPolicy, clock, open_round
-from matchbandit.policies.matching.joint import growth, widest
+from matchbandit.policies.matching.combinatorial import (
+    Arrays,
+    CombinatorialPolicy,
+    exploration,
+    joint_bounds,
+    open_round,
+)
 from matchbandit.solvers import MOST_MATCHINGS
+
+
+class Own(NamedTuple):
+    """What only OLS-UCB needs."""
+
+    scale: float
+    """2σ² (1 + λ)."""
+    weight: float
+    """That of log log t."""
+    offset: float
+    """What f has besides."""
 
 
 @compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once, then the matching with the greatest index (ties: the first)."""
     if not open_round(arrays, edges):
-        scale, weight, offset = arrays.constants
-        widest(arrays, scale * (growth(clock(arrays), weight) + offset), edges)
+        own = arrays.own
+        bounds = np.empty(len(arrays.matchings))
+        first = joint_bounds(arrays, own.scale * (exploration(arrays, own.weight) + own.offset), bounds)
+        for i in range(len(edges)):
+            edges[i] = arrays.matchings[first, i]
 
 
-class OlsUcb(EnumeratingPolicy):
-    """Degenne & Perchet 2016 (OLS-UCB), for independent σ-sub-Gaussian rewards.
+class OlsUcb(CombinatorialPolicy):
+    """OLS-UCB [Degenne2016], for independent σ-sub-Gaussian rewards.
 
     Every pair once, in the rounds of a tour; then, in round t, the matching with the greatest
     Σ μ_e + sqrt(2 f σ² (1 + λ) Σ 1/n_e), f = log t + (m + 2) log log t + (m/2) log(1 + e/λ), with m pairs a round.
 
     Every matching is looked at: up to 10 players, or 1000 matchings of rows and columns.
 
-    Options: `lam` is λ, from 10^-6 to 10^6; a small one has a small factor 1 + λ and a large constant in f.
+    Parameters
+    ----------
+    lam : float, default 1
+        λ, from 10^-6 to 10^6; a small one has a small factor 1 + λ and a large constant in f.
     """
 
     name: ClassVar[str] = "ols-ucb"
@@ -44,6 +66,7 @@ class OlsUcb(EnumeratingPolicy):
         counts_alone=True,
         up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
+    oracle = "enumerate"
     choose = staticmethod(choose)
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, lam: float = 1.0) -> None:
@@ -52,7 +75,7 @@ class OlsUcb(EnumeratingPolicy):
             raise MatchbanditError(f"lam must be positive, from 1e-6 to 1e6; got {lam!r}. 1 is usual.")
         super().__init__(setting, rng, lam=float(lam))
 
-    def constants(self) -> list[float]:
+    def own(self) -> Own:
         """2σ² (1 + λ), the weight of log log t, and what f has besides."""
         size, lam = self.graph.matching_size, self.options["lam"]
-        return [2 * self.setting.rewards.sigma**2 * (1 + lam), size + 2, size / 2 * log(1 + e / lam)]
+        return Own(2 * self.setting.rewards.sigma**2 * (1 + lam), size + 2.0, size / 2 * log(1 + e / lam))

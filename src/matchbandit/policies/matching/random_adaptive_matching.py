@@ -1,6 +1,7 @@
 """Random Adaptive Matching: clusters and chains as in Adaptive-Matching, but every round drawn at random."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from matchbandit.plans import ShuffledRounds, Tally
 from matchbandit.plans.groups import Group
 from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.clusters import ClusterPolicy, Players, checked_clusters, separated
+from matchbandit.policies.matching.clusters import ClusterPolicy, Players, separated
 from matchbandit.rewards import Floats
 
 
@@ -60,10 +61,10 @@ class RandomAdaptiveMatching(ClusterPolicy):
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """Nothing sampled; all players in one cluster, or in those to start from."""
+        super().__init__(setting, rng, growth=growth, clusters=clusters)
         paid = setting.rewards
         sigma = 0.5 if paid.low >= 0 and paid.high <= 1 else sqrt(1 / 4 + paid.sigma**2 / 2)
-        given = checked_clusters(clusters, setting.graph)
-        super().__init__(setting, rng, growth=growth, clusters=given, sigma=sigma)
+        self.checks = replace(self.checks, sigma=sigma)
         self.count = 0
         """Rounds, the samples of each player."""
         self.sums = np.zeros(self.n)

@@ -1,6 +1,6 @@
-"""Rank-1 identification: the best matching from one fit of all strengths, certain at every border between its pairs."""
+"""Rank-1 identification: the best matching from one fit of all strengths, tested at every border between its pairs."""
 
-from math import ceil, log, sqrt
+from math import ceil, inf, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +13,10 @@ from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
-from matchbandit.policies.rank1_model import PRIOR_MEAN, Model, fisher, fitted
+from matchbandit.policies.rank1_model import PRIOR_MEAN, Model, credible, equations, fitted, product_warnings
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import latin_design, round_robin
 from matchbandit.solvers import sorted_pairing
@@ -25,57 +26,53 @@ Tour = NDArray[np.int64]
 
 TOURS = 10
 """So many times must all have met all, or as many rounds have been played, before it may end."""
-_STEPS = 60
-"""Steps of a golden-section search: enough for every digit."""
+STEPS, GOLDEN = 60, (sqrt(5.0) - 1.0) / 2.0
+"""Of a golden-section search: enough for every digit."""
+
+
+@compiled
+def cost(x: float, a: float, b: float, v: float, var_b: float, c: float) -> float:
+    """Half the squared distance of (log x, x) from (log a, b) in the Gaussian of log a (variance v) and b."""
+    s, e = log(x / a), x - b
+    return (var_b * s * s - 2.0 * c * s * e + v * e * e) / (2.0 * (v * var_b - c * c))
 
 
 @compiled
 def apart(a: float, b: float, var_a: float, var_b: float, both: float) -> float:
     """How certain it is that strength a is above b: the least that it costs to make them equal.
 
-    The cost of a common strength x is half the squared distance of (log x, x) from (log a, b) in the Gaussian of log a
-    and b. In log a, because of two players who mostly meet each other only the product is known: a falls as its partner
-    rises, along a curve that never reaches 0, where the Gaussian of a itself would.
+    The cost of a common strength x is taken in log a, because of two players who mostly meet each other only the
+    product is known: a falls as its partner rises, along a curve that never reaches 0, where the Gaussian of a itself
+    would.
     """
     if a <= b:
         return 0.0
-    v, c = var_a / a**2, both / a
-    det = v * var_b - c * c
-    if det <= 0.0:
-        return (a - b) ** 2 / (2.0 * (var_a + var_b - 2.0 * both))
-    low, high = max(b, a * 1e-9), a
-    ratio = (sqrt(5.0) - 1.0) / 2.0
-    least = np.inf
-    one, two = high - ratio * (high - low), low + ratio * (high - low)
-    for _ in range(_STEPS):
-        at_one = _cost(one, a, b, v, var_b, c, det)
-        at_two = _cost(two, a, b, v, var_b, c, det)
-        least = min(least, at_one, at_two)
+    v, c = var_a / (a * a), both / a
+    if v * var_b - c * c <= 0.0:
+        return (a - b) * (a - b) / (2.0 * (var_a + var_b - 2.0 * both))
+    low, high, least = max(b, a * 1e-9), a, inf
+    one, two = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    for _ in range(STEPS):
+        at_one, at_two = cost(one, a, b, v, var_b, c), cost(two, a, b, v, var_b, c)
+        least = min(least, min(at_one, at_two))
         if at_one < at_two:
             high, two = two, one
-            one = high - ratio * (high - low)
+            one = high - GOLDEN * (high - low)
         else:
             low, one = one, two
-            two = low + ratio * (high - low)
+            two = low + GOLDEN * (high - low)
     return least
 
 
 @compiled
-def _cost(x: float, a: float, b: float, v: float, var_b: float, c: float, det: float) -> float:
-    s, e = log(x / a), x - b
-    return float((var_b * s * s - 2.0 * c * s * e + v * e * e) / (2.0 * det))
-
-
-@compiled
-def border_certainty(strengths: Floats, covariance: Floats, ranked: Counts) -> Floats:
-    """The least certain of the four cross pairs, for every border between neighbouring pairs."""
-    certain = np.full(len(ranked) // 2 - 1, np.inf)
+def border_certainty(strengths: Floats, covariance: Floats, ranked: Counts, certain: Floats) -> None:
+    """Write down the least certain of the four cross pairs, for every border between neighbouring pairs."""
     for k in range(len(certain)):
-        for i in ranked[2 * k : 2 * k + 2]:
-            for j in ranked[2 * k + 2 : 2 * k + 4]:
-                cost = apart(strengths[i], strengths[j], covariance[i, i], covariance[j, j], covariance[i, j])
-                certain[k] = min(certain[k], cost)
-    return certain
+        certain[k] = inf
+        for cross in range(4):
+            i, j = ranked[2 * k + cross // 2], ranked[2 * k + 2 + cross % 2]
+            found = apart(strengths[i], strengths[j], covariance[i, i], covariance[j, j], covariance[i, j])
+            certain[k] = min(certain[k], found)
 
 
 class Rank1Identify(PlannedPolicy):
@@ -97,7 +94,15 @@ class Rank1Identify(PlannedPolicy):
     same against the strongest others; and both for the least certain border alone. Who is not in it plays the neighbour
     in the order. Ties and the first 10 (2N − 1) rounds go to all meet all.
 
-    Options: `delta` is δ, `growth` g of the rounds between checks.
+    Gaussian rewards whose average is more than 40 of its standard deviations away from [0, 1] are slips, and count as
+    if it were 40 away.
+
+    Parameters
+    ----------
+    growth : float, default 1.05
+        g, the factor by which the rounds grow from check to check; above 1.
+    delta : float, default 0.05
+        δ, the error probability that is aimed at.
     """
 
     name: ClassVar[str] = "rank1-identify"
@@ -124,7 +129,7 @@ class Rank1Identify(PlannedPolicy):
         """Rounds whose results are in the tables."""
 
     @property
-    def done(self) -> bool:
+    def finished(self) -> bool:
         """Is every border certain, after rounds enough to trust a Gaussian?"""
         return bool((self.certainty > self._threshold()).all()) and self.sampled >= self._trusted()
 
@@ -152,13 +157,13 @@ class Rank1Identify(PlannedPolicy):
 
     def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         i, j = self.graph.pairs[edges].T
-        for table, more in ((self.plays, counts), (self.sums, sums)):
+        for table, more in ((self.plays, counts), (self.sums, credible(self.setting.rewards.noise, counts, sums))):
             table[i, j] += more
             table[j, i] += more
 
     def _fit(self) -> None:
-        law = self.setting.rewards.coins
-        self.strengths, covariance = fitted(self.plays, self.sums, law, start=self.strengths)
+        noise = self.setting.rewards.noise
+        self.strengths, covariance = fitted(self.plays, self.sums, noise, start=self.strengths)
         self.certainty = self._certainty(covariance)
 
     def _threshold(self) -> float:
@@ -168,7 +173,9 @@ class Rank1Identify(PlannedPolicy):
 
     def _certainty(self, covariance: Floats) -> Floats:
         """The least certain of the four cross pairs, for every border."""
-        return border_certainty(self.strengths, covariance, self._ranked())
+        certain = np.empty(self.n // 2 - 1)
+        border_certainty(self.strengths, covariance, self._ranked(), certain)
+        return certain
 
     def _trusted(self) -> int:
         return TOURS * (self.n - 1) if self.n > 2 else 0
@@ -179,7 +186,7 @@ class Rank1Identify(PlannedPolicy):
     def _best_tour(self) -> Tour:
         """The tour after which the least certain border would be most certain, played until the next check."""
         everyone = round_robin(self.n)
-        if self.done or self.sampled < self._trusted():
+        if self.finished or self.sampled < self._trusted():
             return everyone
         rounds = (self.options["growth"] - 1) * self.sampled
         tours = [everyone, *self._aimed()]
@@ -190,8 +197,9 @@ class Rank1Identify(PlannedPolicy):
         """How certain the least certain border would be after so many repetitions of a tour."""
         played = self.graph.matrix(np.bincount(self.graph.edges(tour.reshape(-1, 2)), minlength=self.graph.n_pairs))
         plays = self.plays + times * (played + played.T)
-        model = Model(plays, self.sums, self.strengths, np.array(self.setting.rewards.coins, dtype=np.float64))
-        return float(self._certainty(np.asarray(np.linalg.inv(fisher(model)), dtype=np.float64)).min())
+        F = np.empty(plays.shape)
+        equations(Model(plays, self.sums, self.strengths, self.setting.rewards.noise), F, np.empty(self.n))
+        return float(self._certainty(np.linalg.inv(F)).min())
 
     def _aimed(self) -> list[Tour]:
         """Tours around all uncertain borders, and around the least certain one."""
@@ -208,18 +216,19 @@ class Rank1Identify(PlannedPolicy):
         return tours
 
     def reasons(self) -> dict[str, Any]:
-        pairs = self.recommend().tolist()
+        pairs, (i, j) = self.recommend().tolist(), self.graph.pairs.T
+        borders = [
+            {"between": pairs[k], "and": pairs[k + 1], "certainty": float(certainty)}
+            for k, certainty in enumerate(self.certainty)
+        ]
         return {
-            "threshold": self._threshold(),
-            "borders": [
-                {"between": pairs[k], "and": pairs[k + 1], "certainty": float(certainty)}
-                for k, certainty in enumerate(self.certainty)
-            ],
-            "players": [
-                {"player": i, "strength": float(u), "plays": int(self.plays[i].sum())}
-                for i, u in enumerate(self.strengths)
+            "items": [
+                item_record(k, "player", samples=int(self.plays[k].sum()), estimate=float(u))
+                for k, u in enumerate(self.strengths)
             ],
             "next_check": self.next_check(),
+            "warnings": product_warnings(self.setting, self.plays[i, j], self.sums[i, j]),
+            "details": {"threshold": self._threshold(), "borders": borders},
         }
 
 

@@ -9,21 +9,15 @@ from matchbandit.errors import whole_number
 from matchbandit.graphs import Edges, Pairs, player_edge
 from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.matching.index import IndexPolicy, open_round
-from matchbandit.policies.matching.index import update as count
+from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, open_round
 from matchbandit.rewards import Counts, Floats, succeeds
 from matchbandit.solvers import sorted_pairing
 
 
-class Arrays(NamedTuple):
-    """What it remembers; plays, sums, wins and leads by edge."""
+class Own(NamedTuple):
+    """What only it needs; wins and leads by edge."""
 
-    plays: Counts
-    sums: Floats
-    total: Counts
-    opening: Edges
-    matchings: Edges
-    constants: Floats
+    gamma: int
     """γ."""
     wins: Counts
     """Successes; a reward strictly between 0 and 1 is one with that probability."""
@@ -38,110 +32,114 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once; then the leader at every γ-th time that it leads, else the best draw among its neighbours."""
     if open_round(arrays, edges):
         return
-    elect(arrays, rng)
-    leads = np.iinfo(np.int64).max
+    leader, leads = arrays.own.leader, arrays.own.leads
+    elect(arrays.plays, arrays.sums, leader, rng)
+    least = 0
     for k in range(len(edges)):
-        edges[k] = player_edge(arrays.leader[k, 0], arrays.leader[k, 1], 2 * len(edges))
-        arrays.leads[edges[k]] += 1
-        leads = min(leads, arrays.leads[edges[k]])
-    if leads % int(arrays.constants[0]) != 0:
-        best_draw(arrays, rng, edges)
+        edges[k] = player_edge(leader[k, 0], leader[k, 1], 2 * len(edges))
+        leads[edges[k]] += 1
+        least = leads[edges[k]] if k == 0 else min(least, leads[edges[k]])
+    if least % arrays.own.gamma != 0:
+        best_draw(arrays.plays, arrays.own.wins, leader, rng, edges)
 
 
 @compiled
-def mean_of(arrays: Arrays, i: int, j: int) -> float:
-    """The empirical mean of two players."""
-    edge = player_edge(i, j, 2 * len(arrays.leader))
-    return float(arrays.sums[edge] / arrays.plays[edge])
+def mean_of(plays: Counts, sums: Floats, i: int, j: int, n: int) -> float:
+    """The empirical mean of two of n players."""
+    edge = player_edge(i, j, n)
+    return sums[edge] / plays[edge]
 
 
 @compiled
-def elect(arrays: Arrays, rng: np.random.Generator) -> None:
-    """Make the leader the best of itself and its neighbours, by means, at each two consecutive pairs in turn."""
-    leader = arrays.leader
+def elect(plays: Counts, sums: Floats, leader: Pairs, rng: np.random.Generator) -> None:
+    """Make the leader the best of itself and its neighbours, by means, at each two consecutive pairs in turn.
+
+    Its pairs stand in the order of their means, best first, ties at random. The first leader pairs players in the order
+    of their averages over all opponents (ties: the lower index first).
+    """
+    n = 2 * len(leader)
+    values = np.empty(n)
     if leader[0, 0] < 0:
-        by_averages(arrays)
-    put_in_order(arrays, rng)
-    swapped = False
-    for k in range(len(leader) - 1):
-        a, b, c, d = leader[k, 0], leader[k, 1], leader[k + 1, 0], leader[k + 1, 1]
-        now = mean_of(arrays, a, b) + mean_of(arrays, c, d)
-        first = mean_of(arrays, a, c) + mean_of(arrays, b, d)
-        second = mean_of(arrays, a, d) + mean_of(arrays, b, c)
-        if max(first, second) > now:
-            swapped = True
-            leader[k, 1], leader[k + 1, 0], leader[k + 1, 1] = (c, b, d) if first >= second else (d, b, c)
-    if swapped:
-        put_in_order(arrays, rng)
+        for i in range(n):
+            total, place = 0.0, i
+            for j in range(n):
+                total += mean_of(plays, sums, i, j, n) if i != j else 0.0
+            while place > 0 and values[place - 1] < total:
+                values[place] = values[place - 1]
+                leader[place // 2, place % 2] = leader[(place - 1) // 2, (place - 1) % 2]
+                place -= 1
+            values[place] = total
+            leader[place // 2, place % 2] = i
+    swapped = True
+    for turn in range(2):
+        if not swapped:
+            break
+        for k in range(len(leader)):
+            i, j, place = leader[k, 0], leader[k, 1], k
+            mean = mean_of(plays, sums, i, j, n)
+            while place > 0 and (values[place - 1] < mean or (values[place - 1] == mean and rng.random() < 0.5)):
+                values[place] = values[place - 1]
+                leader[place, 0] = leader[place - 1, 0]
+                leader[place, 1] = leader[place - 1, 1]
+                place -= 1
+            values[place] = mean
+            leader[place, 0] = i
+            leader[place, 1] = j
+        swapped = False
+        for k in range(len(leader) - 1 if turn == 0 else 0):
+            a, b, c, d = leader[k, 0], leader[k, 1], leader[k + 1, 0], leader[k + 1, 1]
+            now = mean_of(plays, sums, a, b, n) + mean_of(plays, sums, c, d, n)
+            first = mean_of(plays, sums, a, c, n) + mean_of(plays, sums, b, d, n)
+            second = mean_of(plays, sums, a, d, n) + mean_of(plays, sums, b, c, n)
+            if max(first, second) > now:
+                swapped = True
+                leader[k, 1] = c if first >= second else d
+                leader[k + 1, 0] = b
+                leader[k + 1, 1] = d if first >= second else c
 
 
 @compiled
-def by_averages(arrays: Arrays) -> None:
-    """The first leader: players in the order of their averages over all opponents (ties: the lower index)."""
-    n = 2 * len(arrays.leader)
-    totals = np.zeros(n)
-    for i in range(n):
-        for j in range(i + 1, n):
-            totals[i] += mean_of(arrays, i, j)
-            totals[j] += mean_of(arrays, i, j)
-    order = np.argsort(-totals, kind="mergesort")
-    arrays.leader[:] = order.reshape(-1, 2)
-
-
-@compiled
-def put_in_order(arrays: Arrays, rng: np.random.Generator) -> None:
-    """Sort the leader's pairs by their means, best first, ties at random."""
-    leader, means = arrays.leader, np.empty(len(arrays.leader))
-    for k in range(len(leader)):
-        i, j = leader[k]
-        mean, place = mean_of(arrays, i, j), k
-        while place > 0 and (means[place - 1] < mean or (means[place - 1] == mean and rng.random() < 0.5)):
-            means[place] = means[place - 1]
-            leader[place] = leader[place - 1]
-            place -= 1
-        means[place] = mean
-        leader[place, 0], leader[place, 1] = i, j
-
-
-@compiled
-def draw_of(arrays: Arrays, rng: np.random.Generator, edge: int) -> float:
-    """A draw from the pair's Beta posterior."""
-    return float(rng.beta(1.0 + arrays.wins[edge], 1.0 + arrays.plays[edge] - arrays.wins[edge]))
-
-
-@compiled
-def best_draw(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
+def best_draw(plays: Counts, wins: Counts, leader: Pairs, rng: np.random.Generator, edges: Edges) -> None:
     """Given the leader's edges, write down those of the best draw among the leader and its neighbours.
 
-    A pair is drawn once. All other pairs of a neighbour are the leader's too, and do not matter.
+    A pair is drawn once: (c, d), below (a, b) in the leader, and then the pairs of the two neighbours, (a, c) and (b, d)
+    or (a, d) and (b, c). All other pairs of a neighbour are the leader's too, and do not matter.
     """
-    n = 2 * len(edges)
     site, most, one, two = -1, 0.0, 0, 0
-    above = draw_of(arrays, rng, edges[0])
-    for k in range(len(edges) - 1):
-        below = draw_of(arrays, rng, edges[k + 1])
-        a, b, c, d = arrays.leader[k, 0], arrays.leader[k, 1], arrays.leader[k + 1, 0], arrays.leader[k + 1, 1]
-        for turn in range(2):
-            first, second = player_edge(a, d if turn else c, n), player_edge(b, c if turn else d, n)
-            gain = draw_of(arrays, rng, first) + draw_of(arrays, rng, second) - above - below
-            if gain > most:
-                site, most, one, two = k, gain, first, second
-        above = below
+    above, below, half, first = 0.0, 0.0, 0.0, 0
+    for k in range(len(edges)):
+        for turn in range(5 if k > 0 else 1):
+            edge = edges[k]
+            if turn > 0:
+                i, j = leader[k - 1, (turn + 1) % 2], leader[k, 0 if turn == 1 or turn == 4 else 1]  # noqa: PLR1714
+                edge = player_edge(i, j, 2 * len(edges))
+            draw = rng.beta(1.0 + wins[edge], 1.0 + plays[edge] - wins[edge])
+            if turn == 0:
+                above, below = below, draw
+            elif turn % 2 == 1:
+                first, half = edge, draw
+            else:
+                gain = half + draw - above - below
+                if gain > most:
+                    site, most, one, two = k - 1, gain, first, edge
     if site >= 0:
-        edges[site], edges[site + 1] = one, two
+        edges[site] = one
+        edges[site + 1] = two
 
 
 @compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays, rewards and, by a coin flip unless they are 0 or 1, successes."""
-    count(arrays, rng, edges, rewards)
     for k in range(len(edges)):
+        arrays.plays[edges[k]] += 1
+        arrays.sums[edges[k]] += rewards[k]
         if succeeds(rewards[k], rng):
-            arrays.wins[edges[k]] += 1
+            arrays.own.wins[edges[k]] += 1
+    arrays.total[0] += len(edges)
 
 
-class UnimodalMatching(IndexPolicy):
-    """After Rodet & Gaudel 2022 (UniRank), for matchings of players: the counterpart of UTS.
+class UnimodalMatching(CombinatorialPolicy):
+    """After UniRank [Gauthier2022], for matchings of players: the counterpart of UTS.
 
     Every pair once, in the rounds of a tour. Then, every round, a leader is elected. At every γ-th time that it leads
     it is played; otherwise draws from Beta(1 + S, 1 + F) are made for its pairs and for those of its neighbours, one
@@ -165,15 +163,17 @@ class UnimodalMatching(IndexPolicy):
 
     Rewards strictly between 0 and 1 count as a success with that probability in S and F, as they are in the means.
 
-    Options: `gamma` is γ; 1 always plays the leader, and explores nothing.
+    Parameters
+    ----------
+    gamma : int, default 2
+        γ; 1 always plays the leader, and explores nothing.
     """
 
     name: ClassVar[str] = "unimodal-matching"
     summary: ClassVar[str] = "Thompson sampling among the matchings one swap away from the leader"
     reference: ClassVar[str] = "after Rodet & Gaudel 2022"
     fits: ClassVar[Fits] = Fits(selections=("matching",), graphs=("monopartite",), unit_rewards=True, warm_start=True)
-    looks_at_each: ClassVar[bool] = False
-    arrays_type = Arrays
+    oracle = "own"
     choose = staticmethod(choose)
     update = staticmethod(update)
 
@@ -181,30 +181,24 @@ class UnimodalMatching(IndexPolicy):
         """Nothing played yet."""
         super().__init__(setting, rng, gamma=whole_number("gamma", gamma, least=1, most=10**9))
 
-    def constants(self) -> list[float]:
-        """γ."""
-        return [self.options["gamma"]]
-
-    def start(self) -> Any:
-        """No plays, no wins, no leader."""
+    def own(self) -> Own:
+        """No wins, no leader."""
         counts = np.zeros((2, self.graph.n_pairs), dtype=np.int64)
         leader = np.full((self.graph.matching_size, 2), -1, dtype=np.int64)
-        return Arrays(**super().start()._asdict(), wins=counts[0].copy(), leads=counts[1].copy(), leader=leader)
+        return Own(self.options["gamma"], wins=counts[0].copy(), leads=counts[1].copy(), leader=leader)
 
     def recommend(self) -> Pairs:
         """The leader; before the first one, players paired by their averages."""
-        if self.arrays.leader[0, 0] >= 0:
-            return np.sort(self.arrays.leader, axis=1)
+        if self.arrays.own.leader[0, 0] >= 0:
+            return np.sort(self.arrays.own.leader, axis=1)
         table = self.graph.matrix(self.means())
         return sorted_pairing((table + table.T).sum(axis=1))
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         super().take(edges, counts, sums)
-        self.arrays.wins[edges] += np.rint(sums).astype(np.int64)  # the nearest number of successes
+        self.arrays.own.wins[edges] += np.rint(sums).astype(np.int64)  # the nearest number of successes
 
-    def _of_pairs(self) -> list[dict[str, Any]]:
-        plays, wins, leads = self.arrays.plays, self.arrays.wins, self.arrays.leads
-        return [
-            {"posterior": {"beta": [1 + int(won), 1 + int(n - won)]}, "leads": int(led)}
-            for n, won, led in zip(plays, wins, leads, strict=True)
-        ]
+    def of_pairs(self) -> dict[str, list[Any]]:
+        own, plays = self.arrays.own, self.arrays.plays
+        beta = [{"beta": [1 + int(won), 1 + int(n - won)]} for n, won in zip(plays, own.wins, strict=True)]
+        return {"posterior": beta, "leads": own.leads.tolist()}

@@ -8,6 +8,7 @@ import numpy as np
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Pairs
 from matchbandit.kl import kl_upper
+from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
@@ -23,15 +24,15 @@ class Arrays(NamedTuple):
 @compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
     """Each pair once, then the largest upper bound (ties: the lowest index)."""
-    for edge in range(len(arrays.plays)):
-        if arrays.plays[edge] == 0:
+    plays, sums, t = arrays.plays, arrays.sums, 0
+    for edge in range(len(plays)):
+        t += plays[edge]
+        if plays[edge] == 0:
             edges[0] = edge
             return
-    level = exploration(arrays.plays.sum() + 1)
-    highest = -1.0
-    for edge in range(len(arrays.plays)):
-        n = arrays.plays[edge]
-        bound = kl_upper(arrays.sums[edge] / n, level / n)
+    level, highest = exploration(t + 1), -1.0
+    for edge in range(len(plays)):
+        bound = kl_upper(sums[edge] / plays[edge], level / plays[edge])
         if bound > highest:
             highest = bound
             edges[0] = edge
@@ -51,7 +52,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Flo
 
 
 class KlUcb(RoundPolicy):
-    """Garivier & Cappé 2011 (KL-UCB) with every pair an arm of its own: the yardstick that is blind to the structure.
+    """KL-UCB [Garivier2011] with every pair an arm of its own: the yardstick that is blind to the structure.
 
     Each pair once, in index order. Then, in round t, the pair with the largest
     max{q : n kl(mean, q) ≤ log t + 3 log log t}, with the Bernoulli kl; valid for all rewards in [0, 1].
@@ -63,7 +64,6 @@ class KlUcb(RoundPolicy):
     fits: ClassVar[Fits] = Fits(
         selections=("pair",), proved=("regret",), unit_rewards=True, warm_start=True, counts_alone=True
     )
-    arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)
 
@@ -76,16 +76,17 @@ class KlUcb(RoundPolicy):
         return self.graph.pairs[[int(np.argmax(self.arrays.sums / np.maximum(1, self.arrays.plays)))]]
 
     def reasons(self) -> dict[str, Any]:
+        """The upper bound of each pair."""
         plays, sums = self.arrays
         level = exploration(int(plays.sum()) + 1)
         return {
             "pairs": [
-                {
-                    "pair": pair,
-                    "plays": int(n),
-                    "estimate": float(s / n) if n else None,
-                    "upper_bound": float(kl_upper(s / n, level / n)) if n else 1.0,
-                }
+                pair_record(
+                    pair,
+                    plays=int(n),
+                    estimate=float(s / n) if n else None,
+                    upper_bound=float(kl_upper(s / n, level / n)) if n else 1.0,
+                )
                 for pair, n, s in zip(self.graph.pairs.tolist(), plays, sums, strict=True)
             ]
         }

@@ -30,6 +30,8 @@ class Ledger:
     counts: Counts
     """Samples of each item against each opponent, shape (items, opponents)."""
     sums: Floats
+    active: NDArray[np.int64]
+    """The items still in, in index order."""
     dominators: NDArray[np.int64]
     """The active item that stands in for each item; an active item stands for itself."""
     intervals: Floats
@@ -40,12 +42,8 @@ class Ledger:
         """Nothing sampled, everyone active."""
         shape = n_items, n_opponents
         intervals = np.full((n_items, 2), np.nan)
-        return cls(side, np.zeros(shape, dtype=np.int64), np.zeros(shape), np.arange(n_items), intervals)
-
-    @property
-    def active(self) -> NDArray[np.int64]:
-        """The items still in, in index order."""
-        return np.flatnonzero(self.dominators == np.arange(len(self.dominators)))
+        items = np.arange(n_items)
+        return cls(side, np.zeros(shape, dtype=np.int64), np.zeros(shape), items, items.copy(), intervals)
 
     @property
     def met(self) -> Counts:
@@ -60,7 +58,7 @@ class Ledger:
     @property
     def best(self) -> int:
         """The active item with the best pooled average (ties: the lowest index)."""
-        return int(self.active[np.argmax(self._means(POOLED)[self.active])])
+        return int(self.active[np.argmax(self._means(POOLED))])
 
     def book(self, counts: Counts, sums: Floats) -> None:
         """Add samples, given per item and opponent."""
@@ -74,7 +72,7 @@ class Ledger:
 
         The best on that average becomes the dominator of those that it beats (ties: the lowest index).
         """
-        active, means = self.active, self._means(opponent)[self.active]
+        active, means = self.active, self._means(opponent)
         lower, upper = interval(means)
         if opponent == POOLED:
             self.intervals[active] = np.stack([lower, upper], axis=1)
@@ -83,6 +81,7 @@ class Ledger:
         beaten[first] = False  # an interval of one point is not below itself
         if not beaten.any():
             return []
+        self.active = active[~beaten]
         self.dominators[np.isin(self.dominators, active[beaten])] = active[first]
         on = "all opponents" if opponent == POOLED else opponent
         numbers = [(float(means[k]), (float(lower[k]), float(upper[k]))) for k in range(len(active))]
@@ -92,16 +91,16 @@ class Ledger:
         ]
 
     def _means(self, opponent: int) -> Floats:
-        """The average of each item; 0 before the first sample."""
+        """The average of each active item; 0 before the first sample."""
         if opponent == POOLED:
-            return np.asarray(self.sums.sum(axis=1) / np.maximum(1, self.counts.sum(axis=1)))
-        return np.asarray(self.sums[:, opponent] / np.maximum(1, self.counts[:, opponent]))
+            return np.asarray(self.sums[self.active].sum(axis=1) / max(1, self.samples))
+        return np.asarray(self.sums[self.active, opponent] / max(1, int(self.met[opponent])))
 
     def reasons(self) -> list[dict[str, Any]]:
         """A record of each item, for `explain`."""
-        counts, means = self.counts.sum(axis=1).tolist(), self._means(POOLED).tolist()
+        counts, sums = self.counts.sum(axis=1).tolist(), self.sums.sum(axis=1).tolist()
         return [
-            item_record(i, self.side, samples=counts[i], estimate=means[i] if counts[i] else None,
+            item_record(i, self.side, samples=counts[i], estimate=sums[i] / counts[i] if counts[i] else None,
                         active=dominator == i, dominator=dominator, interval=None if np.isnan(ends[0]) else ends)
             for i, (dominator, ends) in enumerate(zip(self.dominators.tolist(), self.intervals.tolist(), strict=True))
         ]  # fmt: skip

@@ -32,11 +32,11 @@ class PairElim(TwoSidedElimination):
     opponent, rows pooled, columns against each opponent, columns pooled, then the window test; dominators are
     chosen by the best average (the paper takes the largest index).
 
-    Identification (`delta`): T becomes 1/δ and the rows' β_l = c l, see `Checks.certain`, with K = (N+1)(M+1). Columns
-    live in windows until one row is left. Then only the column half is played, from an empty ledger with all columns
-    active and the rows' β_l, until one column is left: that pair is the answer, wrong with probability at most δ. (The
-    paper starts with `column_explore` true; it must be false.) Equal best items can never be told apart: identification
-    then has no end.
+    Identification (`delta`): T becomes 1/δ and the rows' β_l = c l, see `Checks.fixed_confidence`, with K = (N+1)(M+1).
+    Columns live in windows until one row is left. Then only the column half is played, from an empty ledger with all
+    columns active and the rows' β_l, until one column is left: that pair is the answer, wrong with probability at most
+    δ. (The paper starts with `column_explore` true; it must be false.) Equal best items can never be told apart:
+    identification then has no end.
 
     Parameters
     ----------

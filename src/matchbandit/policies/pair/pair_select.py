@@ -62,7 +62,7 @@ class PairSelect(PlannedPolicy):
         self.n = self.graph.shape[0]
         self.first = PairElimMono(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta / 2)
         """The first phase; over once it is finished."""
-        self.rank_checks = Checks.certain(growth, self.n, delta / 2, setting.rewards.sigma)
+        self.rank_checks = Checks.fixed_confidence(growth, self.n, delta / 2, setting.rewards.sigma)
         self.above: Relation = self.first.above
         self.unranked = unranked(self.above)
         self.against_best = Averages.empty(self.n)

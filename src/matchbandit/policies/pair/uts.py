@@ -8,6 +8,7 @@ from matchbandit.compiled import compiled
 from matchbandit.errors import whole_number
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.policies.base import Setting
+from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats, succeeds
@@ -22,48 +23,42 @@ class Arrays(NamedTuple):
     """Successes; a reward strictly between 0 and 1 is one with that probability."""
     leads: Counts
     """How often the pair was the leader."""
-    constants: Counts
-    """The number of columns, and γ."""
+    n_columns: int
+    gamma: int
+    """γ."""
 
 
 @compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
-    """Each pair once; then the leader at every γ-th time that it leads, else the best Beta draw around it."""
-    for edge in range(len(arrays.plays)):
-        if arrays.plays[edge] == 0:
+    """Each pair once; then the leader at every γ-th time that it leads, else the best Beta draw around it.
+
+    The leader is the pair with the best mean, ties at random.
+    """
+    plays, sums, wins = arrays.plays, arrays.sums, arrays.wins
+    best, ties = -1.0, 0
+    for edge in range(len(plays)):
+        if plays[edge] == 0:
             edges[0] = edge
             return
-    leader = find_leader(arrays.sums / arrays.plays, rng)
+        mean = sums[edge] / plays[edge]
+        ties = 1 if mean > best else ties + 1 if mean == best else ties
+        best = max(best, mean)
+    skip, leader = rng.integers(0, ties), -1
+    while skip >= 0:
+        leader += 1
+        skip -= 1 if sums[leader] / plays[leader] == best else 0
     arrays.leads[leader] += 1
-    n_columns, gamma = arrays.constants
-    edges[0] = leader if arrays.leads[leader] % gamma == 0 else best_draw(arrays, leader, n_columns, rng)
-
-
-@compiled
-def find_leader(means: Floats, rng: np.random.Generator) -> int:
-    """The pair with the best mean, ties at random."""
-    best = means.max()
-    skip = rng.integers(0, (means == best).sum())
-    for edge in range(len(means)):
-        if means[edge] == best:
-            if skip == 0:
-                break
-            skip -= 1
-    return edge
-
-
-@compiled
-def best_draw(arrays: Arrays, leader: int, n_columns: int, rng: np.random.Generator) -> int:
-    """The pair with the largest draw from its Beta posterior, among the leader's row and column."""
-    best, highest = leader, -1.0
-    first = leader - leader % n_columns
-    for k in range(n_columns + len(arrays.plays) // n_columns):
-        edge = first + k if k < n_columns else leader % n_columns + (k - n_columns) * n_columns
-        if k < n_columns or edge != leader:
-            draw = rng.beta(1.0 + arrays.wins[edge], 1.0 + arrays.plays[edge] - arrays.wins[edge])
+    edges[0] = leader
+    if arrays.leads[leader] % arrays.gamma == 0:
+        return
+    width, row, column = arrays.n_columns, leader // arrays.n_columns, leader % arrays.n_columns
+    highest = -1.0
+    for k in range(width + len(plays) // width):  # first the leader's row, then its column
+        edge = row * width + k if k < width else column + (k - width) * width
+        if k < width or edge != leader:
+            draw = rng.beta(1.0 + wins[edge], 1.0 + plays[edge] - wins[edge])
             if draw > highest:
-                best, highest = edge, draw
-    return best
+                edges[0], highest = edge, draw
 
 
 @compiled
@@ -77,7 +72,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Flo
 
 
 class Uts(RoundPolicy):
-    """Trinh et al. 2020 (UTS, unimodal Thompson sampling for rank-1 bandits).
+    """UTS, unimodal Thompson sampling for rank-1 bandits [Trinh2020].
 
     Each pair once, in index order. Then, every round, the leader is the pair with the best empirical mean (ties at
     random). At every γ-th time that the same pair leads it is played; otherwise draws from Beta(1 + S, 1 + F) are
@@ -87,7 +82,10 @@ class Uts(RoundPolicy):
     the leader suffices. Rewards strictly between 0 and 1 count as a success with that probability in S and F, as they
     are in the means.
 
-    Options: `gamma` is γ; 1 always plays the leader, and explores nothing.
+    Parameters
+    ----------
+    gamma : int, default 2
+        γ; 1 always plays the leader, and explores nothing.
     """
 
     name: ClassVar[str] = "uts"
@@ -96,7 +94,6 @@ class Uts(RoundPolicy):
     fits: ClassVar[Fits] = Fits(
         selections=("pair",), graphs=("bipartite",), proved=("regret",), unit_rewards=True, warm_start=True
     )
-    arrays_type = Arrays
     choose = staticmethod(choose)
     update = staticmethod(update)
 
@@ -107,8 +104,14 @@ class Uts(RoundPolicy):
     def start(self) -> Arrays:
         """No plays, no wins, no leaders."""
         counts = np.zeros((3, self.graph.n_pairs), dtype=np.int64)
-        constants = np.array([self.graph.shape[1], self.options["gamma"]])
-        return Arrays(counts[0].copy(), np.zeros(self.graph.n_pairs), counts[1].copy(), counts[2].copy(), constants)
+        return Arrays(
+            counts[0].copy(),
+            sums=np.zeros(self.graph.n_pairs),
+            wins=counts[1].copy(),
+            leads=counts[2].copy(),
+            n_columns=self.graph.shape[1],
+            gamma=self.options["gamma"],
+        )
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         super().take(edges, counts, sums)
@@ -120,16 +123,17 @@ class Uts(RoundPolicy):
         return self.graph.pairs[[int(np.argmax(sums / np.maximum(1, plays)))]]
 
     def reasons(self) -> dict[str, Any]:
-        plays, sums, wins, leads, _ = self.arrays
+        """The posterior of each pair, and how often it led."""
+        told = zip(self.graph.pairs.tolist(), *self.arrays[:4], strict=True)
         return {
             "pairs": [
-                {
-                    "pair": pair,
-                    "plays": int(plays[edge]),
-                    "estimate": float(sums[edge] / plays[edge]) if plays[edge] else None,
-                    "posterior": {"beta": [1 + int(wins[edge]), 1 + int(plays[edge] - wins[edge])]},
-                    "leads": int(leads[edge]),
-                }
-                for edge, pair in enumerate(self.graph.pairs.tolist())
+                pair_record(
+                    pair,
+                    plays=int(n),
+                    estimate=float(total / n) if n else None,
+                    posterior={"beta": [1 + int(won), 1 + int(n - won)]},
+                    leads=int(led),
+                )
+                for pair, n, total, won, led in told
             ]
         }

@@ -70,7 +70,7 @@ class TimeScales:
             permanent = Checks(growth, log_horizon, sigma)
         else:
             log_horizon = -log(checked_delta(delta))
-            permanent = Checks.certain(growth, n_averages, delta, sigma)
+            permanent = Checks.fixed_confidence(growth, n_averages, delta, sigma)
         return cls(permanent, log_horizon if cap_windows else inf)
 
     def within(self, window: Window) -> Checks:

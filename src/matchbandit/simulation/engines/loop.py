@@ -10,7 +10,6 @@ import numpy as np
 from matchbandit.compiled import is_compiled, with_functions
 from matchbandit.policies import RoundPolicy
 from matchbandit.policies.round_policy import no_such_edge
-from matchbandit.rewards import draw_reward
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
 
@@ -20,18 +19,20 @@ _LONGEST_CALL = 1_000_000
 
 def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
     """Play until the horizon, one call for each stretch between checkpoints."""
-    play = _loop_of(type(policy))
+    rewards = source.problem.rewards
+    play = _loop_of(type(policy), type(rewards).draw_one)
     if not is_compiled(play):
         warnings.warn(
             f"the functions of {policy.name} are plain Python: they can print, and are slow. "
             f"Decorate them with matchbandit.compiled once they work.",
             stacklevel=2,
         )
-    coins, noise = source.problem.rewards.coins
     edges = np.zeros(policy.round_size, dtype=np.int64)
     while not (score.finished or policy.done):
         most = min(score.to_checkpoint, _LONGEST_CALL)
-        rounds, wrong = play(policy.held, source.rng, coins, noise, source.problem.means, score.plays, edges, most)
+        rounds, wrong = play(
+            policy.held, source.rng, rewards.noise, source.problem.means, score.plays, edges, most
+        )
         policy.rounds += rounds
         score.passed(rounds)
         if wrong >= 0:
@@ -40,7 +41,7 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
 
 
 def _play(
-    held: Any, reward_rng: Any, coins: int, noise: float, means: Any, plays: Any, edges: Any, most: int
+    held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int
 ) -> tuple[int, int]:
     """Play until it is finished, `most` rounds at most, and count them in `plays`.
 
@@ -55,13 +56,13 @@ def _play(
             if edges[k] < 0 or edges[k] >= len(means):
                 return played, k
         for k in range(len(edges)):
-            rewards[k] = draw_reward(coins, noise, means[edges[k]], reward_rng)
+            rewards[k] = draw_one(noise, means[edges[k]], reward_rng)  # type: ignore[name-defined]  # noqa: F821
             plays[edges[k]] += 1
         update(held.arrays, held.rng, edges, rewards)  # type: ignore[name-defined]  # noqa: F821
     return most, -1
 
 
 @cache
-def _loop_of(kind: type[RoundPolicy]) -> Callable[..., tuple[int, int]]:
-    """`_play` with this policy's functions."""
-    return with_functions(_play, choose=kind.choose, update=kind.update, finished=kind.finished)
+def _loop_of(kind: type[RoundPolicy], draw_one: Callable[..., float]) -> Callable[..., tuple[int, int]]:
+    """`_play` with this policy's functions, and this way to draw a reward."""
+    return with_functions(_play, choose=kind.choose, update=kind.update, finished=kind.finished, draw_one=draw_one)
