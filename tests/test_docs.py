@@ -130,6 +130,24 @@ def test_the_reference_names_the_whole_public_api_and_every_policy_has_an_entry(
     assert [name for name in mb.CATALOGUE if f"## `{name}`" not in policies] == []
 
 
+def test_the_table_of_policies_says_what_they_fit():
+    lines = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if re.match(r"\| `[\w-]+` \|", line)]
+    assert [row[0] for row in rows] == [f"`{name}`" for name in mb.CATALOGUE]
+    for kind, (_, plays, graph, goals, rewards, horizon, engine) in zip(mb.CATALOGUE.values(), rows, strict=True):
+        fits, loops = kind.fits, issubclass(kind, mb.RoundPolicy)
+        assert plays.split("; ")[0] == " or ".join(f"a {selection}" for selection in fits.selections), kind.name
+        assert ("answers with a matching" in plays) == (fits.answers == "matching"), kind.name
+        assert (graph.startswith("bipartite"), "players" in graph and "any" not in graph) == (
+            fits.graphs == ("bipartite",),
+            fits.graphs == ("monopartite",),
+        ), kind.name
+        assert goals == ", ".join(fits.goals), kind.name
+        assert rewards.startswith("in [0, 1]" if fits.unit_rewards else "any"), kind.name
+        assert horizon == (("for regret" if len(fits.goals) > 1 else "needed") if fits.horizon else "no"), kind.name
+        assert engine == (("loop*" if fits.compiled_up_to else "loop") if loops else "jump"), kind.name
+
+
 def test_every_command_and_option_is_in_the_reference(capsys, monkeypatch):
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     for command in app.registered_commands:
