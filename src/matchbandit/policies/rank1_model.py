@@ -183,7 +183,7 @@ def credible(noise: Noise, counts: Counts, sums: Floats) -> Floats:
 
 def product_warnings(setting: Setting, plays: Floats, sums: Floats) -> list[str]:
     """What `explain` warns of when plays and sums, by edge, do not fit a product of strengths."""
-    from matchbandit.product_fit import product_fit  # noqa: PLC0415  # it needs scipy, which playing does not
+    from matchbandit.product_model import product_fit  # noqa: PLC0415  # it needs scipy, which playing does not
 
     graph, played = setting.graph, plays > 0
     n_strengths = sum(graph.shape) - 1 if graph.kind == "bipartite" else graph.shape[0]
