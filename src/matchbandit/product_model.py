@@ -22,7 +22,7 @@ SIMULATIONS = 999
 """Data sets drawn from the fitted product to see how large the statistic gets when the product is right."""
 LARGEST_BATCH = 2_000_000
 """Entries of the matrices that are solved at once: those of as many data sets as fit are."""
-PSEUDO_PLAYS = 1.0
+PSEUDO_PLAYS = 2.0
 """Plays of the average reward that each item is given before data sets are drawn."""
 OFTEN = 30
 """Coins that fall at least so often on either side have the deviance of normal noise."""
