@@ -194,9 +194,7 @@ def test_huge_counts_are_fitted_too():
 
 
 def test_what_is_no_graph_is_refused():
-    with pytest.raises(
-        MatchbanditError, match=r"^results are of pairs of bipartite\(N, M\) or .*; got 3"
-    ):
+    with pytest.raises(MatchbanditError, match=r"^results are of pairs of bipartite\(N, M\) or .*; got 3"):
         product_fit(3, [(0, 1)], counts=[1], sums=[1])
 
 
