@@ -193,6 +193,11 @@ def test_huge_counts_are_fitted_too():
     assert np.allclose(fit.strengths[0], u, atol=1e-5)
 
 
+def test_what_is_no_graph_is_refused():
+    with pytest.raises(MatchbanditError, match=r"^results are of pairs of bipartite\(N, M\) or .*; got 3"):
+        product_fit(3, [(0, 1)], counts=[1], sums=[1])
+
+
 def test_rare_successes_of_very_many_plays():
     told = {"pairs": [(0, 0), (0, 1), (1, 0), (1, 1)], "counts": [10**12] * 4, "sums": [3, 2, 2, 4]}
     fits = [product_fit(mb.bipartite(2, 2), **told, simulate_null=simulated) for simulated in (True, False)]
@@ -287,7 +292,7 @@ def test_clear_non_products_are_noticed():
         ({"pairs": [(0, 5)], "counts": [1], "sums": [1]}, "(0, 5) is not a pair of monopartite with 3 players"),
         ({"pairs": [(0, 1)], "counts": [1, 2], "sums": [1]}, "1 logged pairs need a count and a sum each"),
         ({"pairs": [(0, 1)], "counts": [1.5], "sums": [1]}, "the count of the pair [0, 1] must be a whole number"),
-        ({"pairs": [(0, 1)], "counts": [1], "sums": [2]}, "1 rewards of the law bernoulli sum to between 0 and 1"),
+        ({"pairs": [(0, 1)], "counts": [1], "sums": [2]}, "1 bernoulli rewards sum to between 0 and 1"),
         ({"pairs": [(0, 1)], "counts": ["a"], "sums": [2]}, "counts and sums must be numbers"),
         ({"pairs": [(0, 1)], "counts": [0], "sums": [0]}, "no pair was played: there is nothing to fit."),
         ({"pairs": [], "counts": [], "sums": []}, "no pair was played: there is nothing to fit."),

@@ -22,7 +22,7 @@ SIMULATIONS = 999
 """Data sets drawn from the fitted product to see how large the statistic gets when the product is right."""
 LARGEST_BATCH = 2_000_000
 """Entries of the matrices that are solved at once: those of as many data sets as fit are."""
-PSEUDO_PLAYS = 1.0
+PSEUDO_PLAYS = 2.0
 """Plays of the average reward that each item is given before data sets are drawn."""
 OFTEN = 30
 """Coins that fall at least so often on either side have the deviance of normal noise."""
@@ -87,13 +87,15 @@ def product_fit(
 
     The p-value comes from 999 data sets drawn from the fitted product, with the same counts and a fixed seed: it is at
     least 1/1000. With `simulate_null=False` it comes from a chi-square distribution corrected for small counts:
-    quicker, without that floor, less exact.
+    quicker, without that floor, less exact, and the one to take for hundreds of items.
 
     >>> from matchbandit.graphs import bipartite
     >>> fit = product_fit(bipartite(2, 2), [(0, 0), (0, 1), (1, 0), (1, 1)], counts=[100] * 4, sums=[72, 36, 18, 40])
     >>> fit
     ProductFit p = 0.001 (statistic 31.2 on 1 degrees of freedom, 4 pairs), worst: (1, 1) at +5.6 sd
     """
+    if not isinstance(graph, Graph):
+        raise MatchbanditError(f"results are of pairs of bipartite(N, M) or monopartite(n); got {graph!r}.")
     distribution = checked_rewards(rewards)
     edges, plays, paid = by_edge(graph, distribution, pairs, counts, sums)
     if not len(edges):
@@ -107,12 +109,10 @@ def product_fit(
     labels, two_sided = _sides(data.ends, data.n_items)
     freedom = len(edges) - data.n_items + two_sided
     cautious = data.cautious_products(means)
-    held = int((logs[0][np.unique(data.ends)] == 0).sum())  # each strength held at 1 can add a degree of freedom
-    p_value = (
-        _simulated(data, cautious, statistic)
-        if simulate_null
-        else _approximate(data, cautious, statistic, freedom + held)
-    )
+    if simulate_null:
+        p_value = _simulated(data, cautious, statistic)
+    else:  # each strength that is held at 1 can add a degree of freedom
+        p_value = _approximate(data, cautious, statistic, freedom + int((logs[0][np.unique(data.ends)] == 0).sum()))
     u = _balanced(np.exp(logs[0]), labels)
     u[np.setdiff1d(np.arange(data.n_items), data.ends)] = np.nan
     strengths = (u[:n_rows], u[n_rows:]) if n_rows else (u,)
@@ -137,7 +137,7 @@ def by_edge(
         least, most = (rewards.low * n, rewards.high * n) if n else (0.0, 0.0)
         if not least <= real_number(f"the sum of the pair {pair}", total) <= most:
             raise MatchbanditError(
-                f"{n:.0f} rewards of the law {rewards.name} sum to between {least:g} and {most:g}; "
+                f"{n:.0f} {rewards.name} rewards sum to between {least:g} and {most:g}; "
                 f"got {total:g} for the pair {pair}."
             )
     played = plays > 0
