@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matchbandit.policies.matching.joint import first_greatest, growth, joint_bounds
 from reference import joint
 from scipy.optimize import minimize_scalar
 
