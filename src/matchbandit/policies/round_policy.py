@@ -123,6 +123,11 @@ def no_such_edge(policy: Policy, edge: int) -> MatchbanditError:
 class _HeldType(types.StructRef):
     """The type of `Held`."""
 
+    @property
+    def key(self) -> Any:
+        """Its fields: by its name alone, NamedTuples of two policies with the same name and types were one type."""
+        return self._fields
+
 
 class Held(structref.StructRefProxy):
     """Arrays and a random stream, taken apart for compiled code once rather than at every call, which takes 8 µs."""
