@@ -182,6 +182,13 @@ def test_extremes_are_fitted_without_a_word_from_numpy(sums, rewards):
     assert np.isfinite(fit.residuals).all()
 
 
+def test_nothing_ever_paid_between_rows_and_columns():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = product_fit(mb.bipartite(2, 2), mb.bipartite(2, 2).pairs, counts=[5] * 4, sums=[5, 0, 0, 0])
+    assert np.allclose(np.outer(*fit.strengths), [[1, 0], [0, 0]])
+
+
 def test_huge_counts_are_fitted_too():
     plays = np.full(6, 10**12)
     u = np.array([0.9, 0.7, 0.5, 0.3])

@@ -111,8 +111,9 @@ def product_fit(
     cautious = data.cautious_products(means)
     if simulate_null:
         p_value = _simulated(data, cautious, statistic)
-    else:  # each strength that is held at 1 can add a degree of freedom
-        p_value = _approximate(data, cautious, statistic, freedom + int((logs[0][np.unique(data.ends)] == 0).sum()))
+    else:  # each strength held at a border can add a degree of freedom; coins without a success have none to add
+        held = (logs[0] == 0) | (np.isinf(logs[0]) & isinstance(distribution, Gaussian))
+        p_value = _approximate(data, cautious, statistic, freedom + int(held[np.unique(data.ends)].sum()))
     u = _balanced(np.exp(logs[0]), labels)
     u[np.setdiff1d(np.arange(data.n_items), data.ends)] = np.nan
     strengths = (u[:n_rows], u[n_rows:]) if n_rows else (u,)
@@ -211,13 +212,13 @@ class _Data:
         return logs, self.deviances(means, self.products(logs))
 
     def cautious_products(self, means: Floats) -> Floats:
-        """The products that fit when each item has a little more plays, of the average reward.
+        """The products that fit when, of coin flips, each item has a few more plays, of the average reward.
 
-        From two plays the likeliest strengths are often 0 or 1. Data drawn from them are all alike, and next to those
+        From two flips the likeliest strengths are often 0 or 1. Data drawn from them are all alike, and next to those
         any real data would stick out.
         """
         degrees = np.bincount(self.ends.ravel(), minlength=self.n_items)
-        more = PSEUDO_PLAYS * (1 / degrees[self.ends]).sum(axis=1)
+        more = 0 if isinstance(self.rewards, Gaussian) else PSEUDO_PLAYS * (1 / degrees[self.ends]).sum(axis=1)
         average = ((self.plays * means).sum() + 0.5) / (self.plays.sum() + 1)
         logs, _ = self.fit(((self.plays * means + more * average) / (self.plays + more))[None, :])
         return np.asarray(self.products(logs)[0])
@@ -307,9 +308,8 @@ def _balanced(u: Floats, labels: NDArray[np.int32]) -> Floats:
     own, partners = labels
     top = np.zeros(labels.max() + 1)
     np.maximum.at(top, own, u)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.sqrt(top[partners] / top[own])
-    return np.where((top[own] > 0) & (top[partners] > 0), u * factor, u)
+    free = (top[own] > 0) & (top[partners] > 0)
+    return np.asarray(u * np.sqrt(np.divide(top[partners], top[own], out=np.ones(len(u)), where=free)))
 
 
 def _residuals(data: _Data, means: Floats, logs: Floats) -> Floats:
