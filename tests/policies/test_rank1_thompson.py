@@ -508,7 +508,7 @@ def absent(policy):
     ],
 )
 def test_by_hand_who_sits_out(times, last, first):
-    assert sits_out(np.array([times, last])) == first
+    assert sits_out(np.array(times), np.array(last)) == first
 
 
 def test_by_hand_five_players_sit_out_in_turn_also_after_a_restart():
