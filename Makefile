@@ -24,7 +24,7 @@ reproduce: $(READY)
 
 test: $(READY)
 	$(BIN)/ruff check
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks docs/make
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist loadscope
@@ -37,7 +37,7 @@ bench: $(READY)
 
 format: $(READY)
 	$(BIN)/ruff check --fix
-	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks docs/make
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .numba_cache reproduction

@@ -1,4 +1,4 @@
-"""How long bounds and limits take. A new problem each time, as limits are remembered by problem."""
+"""How long bounds take. A new problem each time, as those of the product model are remembered by problem."""
 
 import numpy as np
 

@@ -7,7 +7,9 @@ import warnings
 import pytest
 
 import matchbandit as mb
+from matchbandit import compiled, progress
 from matchbandit.cli import main
+from matchbandit.cli.options import table
 
 SIMULATE = ["simulate", "--policy", "pair-elim", "--u", "0.9,0.3,0.2", "--v", "0.9,0.5,0.1", "--horizon", "2e4"]
 
@@ -15,6 +17,9 @@ SIMULATE = ["simulate", "--policy", "pair-elim", "--u", "0.9,0.3,0.2", "--v", "0
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Type a command; gives exit code, stdout and stderr."""
+
+    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress,
+    monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
 
     def typed(*words):
         monkeypatch.setattr(sys, "argv", ["matchbandit", *words])
@@ -36,6 +41,86 @@ def test_policies_lists_the_catalogue(run):
     assert list(entries) == list(mb.CATALOGUE)
     assert entries["pair-elim"]["options"] == {"growth": 4.0, "cap_windows": False, "delta": None}
     assert entries["uts"]["engine"] == "loop"
+
+
+def test_policies_tells_of_one_policy_in_full(run, monkeypatch):
+    kind = mb.CATALOGUE["pair-elim"]
+    documented = """One line.
+
+    Parameters
+    ----------
+    growth : float, default 4
+        What the growth
+        does.
+    cap_windows : bool, default False
+        What capping does.
+
+    Notes
+    -----
+    growth : this is no option.
+    """
+    monkeypatch.setattr(kind, "__doc__", documented)
+    code, out, err = run("policies", "pair-elim")
+    assert (code, err) == (0, "")
+    for words in (kind.summary, kind.reference, "regret or identification", "needs its horizon"):
+        assert words in out
+    assert "growth : float, default 4.0\n      What the growth does.\n" in out
+    assert "cap_windows : bool, default false\n      What capping does.\n" in out
+    assert "delta : " in out
+    code, out, _ = run("policies", "pair-elim", "--json")
+    told = json.loads(out)
+    assert told["name"] == "pair-elim"
+    assert told["parameters"]["growth"] == {"type": "float", "meaning": "What the growth does."}
+    code, out, err = run("policies", "pair-elm")
+    assert (code, out) == (2, "")
+    assert "did you mean 'pair-elim'?" in err
+
+
+@pytest.mark.parametrize("name", mb.CATALOGUE)
+def test_policies_tells_of_every_policy_in_full(run, name):
+    code, out, err = run("policies", name)
+    assert (code, err) == (0, "")
+    assert all(f"{option} : " in out for option in mb.CATALOGUE[name].option_defaults())
+
+
+def test_warm_up_says_what_it_compiles(run, monkeypatch):
+    def warm_up(report):
+        report("uts", 1.25)
+        report("escb", 2.0)
+
+    monkeypatch.setattr("matchbandit.simulation.warm_up.warm_up", warm_up)
+    code, out, err = run("warm-up")
+    assert (code, err) == (0, "")
+    assert [line.split()[:4] for line in out.splitlines()] == [
+        ["uts", "1.2", "s"], ["escb", "2.0", "s"], ["in", "all", "3.2", "s,"],
+    ]  # fmt: skip
+    code, out, _ = run("warm-up", "--json")
+    assert json.loads(out) == {"uts": 1.25, "escb": 2.0}
+
+
+HEADS = ("name", "what is said of it", "")
+LINES = [("pair-elim-regret", "upper bound, proof in the appendix", "212 344"), ("x", "", "7")]
+
+
+@pytest.mark.parametrize("width", [12, 25, 40, 50, 60, 120])
+def test_tables_break_no_words(capsys, monkeypatch, width):
+    monkeypatch.setattr("matchbandit.cli.options._width", lambda: width)
+    table(HEADS, LINES)
+    out = capsys.readouterr().out
+    for words in (HEADS, *LINES):
+        assert all(word in out for cell in words for word in cell.split())
+    assert "212 344" in out
+    assert max(map(len, out.splitlines())) <= max(width, len("  pair-elim-regret"))
+
+
+def test_a_wide_table_is_laid_out_in_columns(capsys):
+    table(HEADS, LINES, right=True)
+    assert capsys.readouterr().out == (
+        "            name                  what is said of it\n"
+        "─────────────────────────────────────────────────────────────\n"
+        "pair-elim-regret  upper bound, proof in the appendix  212 344\n"
+        "               x                                            7\n"
+    )
 
 
 def test_simulate_prints_a_table(run):
@@ -128,9 +213,11 @@ def test_identify_stops_at_max_rounds(run):
         (["--delta", "1.5"], "delta must lie between 0 and 1; got 1.5"),
         (["--delta", "0"], "delta must lie between 0 and 1; got 0.0"),
         (["--delta", "0.1", "--option", "delta=0.2"], "--option delta is given twice"),
-        (["--delta", "0.1", "--max-rounds", "0"], "max_rounds must be a whole number, between 1 and"),
+        (["--delta", "0.1", "--max-rounds", "0"], "--max-rounds must be a whole number, at least 1; got 0"),
+        (["--delta", "small"], "--delta takes numbers such as 0.05; got 'small'"),
+        (["--delta", ""], "--delta takes numbers such as 0.05; got ''"),
         (["--delta", "0.1", "--option", "growth=1"], "growth 1 (every chance) is for regret only"),
-        ([], "pair-elim is after regret here, not identification: give it delta="),
+        ([], "pair-elim is for regret here, not identification: give it delta="),
     ],
 )
 def test_a_mistake_in_identify_gets_one_line_and_exit_code_2(run, words, message):
@@ -326,7 +413,18 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--u": "a,b"}, "--u takes numbers such as 0.9; got 'a'"),
         ({"--u": "0.1,0.2,0.3", "--v": None, "--policy": "uniform"}, "even number of players; got 3"),
         ({"--horizon": "0"}, "horizon must be a whole number"),
-        ({"--horizon": "0.5"}, "--horizon must be a whole number, at least 0; got 0.5"),
+        ({"--horizon": "0.5"}, "--horizon must be a whole number, at least 1; got 0.5"),
+        ({"--horizon": "1.5"}, "--horizon must be a whole number, at least 1; got 1.5"),
+        ({"--horizon": "-2"}, "--horizon must be a whole number, at least 1; got -2"),
+        ({"--horizon": "²"}, "--horizon takes numbers such as 20 or 2e6; got '²'"),
+        ({"--horizon": ""}, "--horizon takes numbers such as 20 or 2e6; got ''"),
+        ({"--option": "growth=" + "[" * 100_000}, "a list is written like"),
+        ({"--runs": "1e12"}, "Take fewer runs, fewer checkpoints, or a smaller problem."),
+        (
+            {"--u": None, "--v": None, "--family": "spiked --param n=20000 --param u1=0.9 --param gap=0.5"},
+            "bipartite 20000×20000 has 400000000 pairs, and at most 20000000 can be kept in memory.",
+        ),
+        ({"--save": "x.csv"}, "results are kept as Parquet; got 'x.csv'. Call the file x.parquet."),
         ({"--horizon": "soon"}, "--horizon takes numbers such as 20 or 2e6; got 'soon'"),
         ({"--runs": "few"}, "--runs takes numbers such as 20 or 2e6; got 'few'"),
         ({"--horizon": "inf"}, "got inf"),
@@ -344,10 +442,10 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--param": "n=8"}, "--param goes with --family"),
         ({"--engine": "warp"}, "unknown engine 'warp'"),
         ({"--engine": "loop"}, "pair-elim cannot loop"),
-        ({"--rewards": "poisson"}, "unknown reward law 'poisson'"),
-        ({"--rewards": "gaussian"}, "the law gaussian needs its sd, for example gaussian:0.5"),
+        ({"--rewards": "poisson"}, "unknown reward distribution 'poisson'"),
+        ({"--rewards": "gaussian"}, "gaussian rewards need their sd, for example gaussian:0.5"),
         ({"--rewards": "gaussian:-1"}, "sd must be positive; got -1.0"),
-        ({"--rewards": "bernoulli:2"}, "takes no parameter"),
+        ({"--rewards": "bernoulli:2"}, "bernoulli rewards take no parameter"),
         ({"--policy": "uts", "--rewards": "gaussian:1"}, "uts needs rewards in [0, 1]"),
         ({"--workers": "0"}, "workers must be a whole number, at least 1; got 0"),
         ({"--seed": "-3"}, "seed must be a whole number, at least 0; got -3"),
@@ -355,13 +453,14 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--save": "/dev/null/runs.parquet"}, "there is no folder '/dev/null' to write into"),
         ({"--save": "/dev/full"}, "'/dev/full' is not a file that can be replaced"),
         ({"--save": "nowhere/runs.parquet"}, "there is no folder"),
-        ({"--save": ""}, "is not a file that can be replaced"),
+        ({"--save": ""}, "a file to write needs a name; got ''"),
     ],
 )
 def test_a_mistake_gets_one_line_and_exit_code_2(run, tmp_path, monkeypatch, changes, words):
     monkeypatch.chdir(tmp_path)
     options = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
-    code, out, err = run("simulate", *[word for pair in options.items() for word in pair])
+    typed = {name: value.split(" ") if "--param" in value else [value] for name, value in options.items()}
+    code, out, err = run("simulate", *[word for name, value in typed.items() for word in (name, *value)])
     assert code == 2
     assert words in err
     assert err.startswith("error: ")
@@ -376,6 +475,44 @@ def test_a_missing_or_unknown_flag_ends_with_code_2(run):
         assert code == 2
         assert err.startswith("error: ")
         assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("mishap", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "stopped."),
+        (
+            MemoryError(),
+            2,
+            "error: this does not fit in memory. Take fewer runs, fewer checkpoints or a smaller problem.",
+        ),
+        (OSError(28, "No space left on device", "runs/x.png"), 1, "error: runs/x.png: No space left on device."),
+        (OSError(5, "Input/output error"), 1, "error: standard output: Input/output error."),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_what_goes_wrong_in_the_middle_is_one_line(run, monkeypatch, mishap, code, words):
+    def fail(*_, **__):
+        raise mishap
+
+    monkeypatch.setattr("matchbandit.simulation.simulate", fail)
+    monkeypatch.setattr("matchbandit.cli._silence_stdout", lambda: None)  # the tests go on
+    assert run(*SIMULATE) == (code, "", f"{words}\n")
+
+
+def test_a_full_disk_below_stdout_is_named():
+    command = [sys.executable, "-m", "matchbandit", "policies"]
+    with open("/dev/full", "w") as full:
+        made = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (made.returncode, made.stderr) == (1, "error: standard output: No space left on device.\n")
+
+
+def test_the_date_is_kept_in_files_and_not_printed(run, tmp_path):
+    path = tmp_path / "runs.parquet"
+    _, out, _ = run(*SIMULATE, "--runs", "1", "--workers", "1", "--save", str(path), "--json")
+    assert "date" not in json.loads(out)
+    assert (json.loads(out)["version"], mb.load_runs(path).about.version) == (mb.__version__, mb.__version__)
+    assert mb.load_runs(path).about.date
 
 
 def test_reproduce_draws_and_judges(run, tmp_path):
@@ -394,6 +531,8 @@ def test_reproduce_refuses_what_it_cannot_draw(run, tmp_path, monkeypatch):
     assert err.startswith("error: unknown figure 'fig9'")
     code, _, err = run("reproduce", "--runs", "0")
     assert code == 2
+    code, _, err = run("reproduce", "u1-ratio", "--out", "")
+    assert (code, err) == (2, "error: the folder for what is made needs a name; got ''.\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -469,7 +608,7 @@ def test_bounds_prints_quantities_and_bounds_with_their_sources(run):
     assert (code, err) == (0, "")
     for words in ("Δ_min", "γ_min", "Theorem 3.3", "Theorem 4.4", "Theorem 4.1", "LP_m", "asymptotic", "explicit"):
         assert words in out
-    assert "simple-adaptive-matching-regret does not hold here, it assumes: partners are equal" in out
+    assert "simple-adaptive-matching-regret does not apply here, it assumes: partners are equal" in out
     assert "every δ-correct policy: wrong with probability at most δ" in out
 
 
@@ -557,9 +696,10 @@ def test_results_of_fresh_instances_cannot_say_their_problem(run, tmp_path):
     code, _, err = run("bounds", "--over", str(tmp_path / "runs.parquet"), "--figure", str(tmp_path / "x.png"))
     assert code == 2
     assert "each on an instance of its own" in err
+    assert str(tmp_path / "runs.parquet") in err
     code, _, err = run(*BOUNDS, "--horizon", "10", "--over", str(tmp_path / "runs.parquet"))
     assert code == 2
-    assert "the results of uts are those of another problem" in err
+    assert f"{tmp_path / 'runs.parquet'}: the results of uts are those of another problem" in err
 
 
 def test_what_goes_with_a_named_problem_is_refused_beside_kept_runs(run, tmp_path):
@@ -589,26 +729,46 @@ def test_kept_results_are_placed_among_the_bounds(run, tmp_path):
     assert first["times_lower"] == pytest.approx(kept.final.mean() / known["model-pair-regret"])
     assert first["upper"] == known["pair-elim-regret"]
     assert (second["policy"], second["of"], second["binds"]) == ("track-and-stop", "rounds", False)
-    assert second["times_lower"] == pytest.approx(
-        mb.load_identification(found).rounds.mean() / known["model-pair-pair-certain"]
-    )
+    assert second["times_lower"] == pytest.approx(mb.load_identification(found).rounds.mean() / known["model-pair"])
     _, out, _ = run("bounds", "--over", runs, "--over", found)
     assert "times that" in out
     assert "(does not bind)" in out
 
 
-def test_bounds_says_which_limits_are_left_out_and_why(run):
+def test_bounds_says_what_is_left_out_and_why(run):
     _, out, _ = run("bounds", "--u", "0.9,0.5,0.5,0.3", "--delta", "0.05")
-    assert "limits of the product model left out: there is more than one best pair." in out
+    assert "left out, as there is more than one best pair: model-pair." in out
     _, out, _ = run("bounds", "--u", ",".join(f"{0.9 - k / 20:.2f}" for k in range(12)), "--horizon", "1e4")
-    assert "left out: the problem is too large for limits when playing matchings." in out
-    assert "playing pairs." not in out
+    assert "left out, as the problem is too large for it when playing matchings: model-matching-regret." in out
+    assert "playing pairs:" not in out
+
+
+def test_corrections_are_told_when_asked_for(run):
+    _, brief, _ = run(*BOUNDS, "--delta", "0.05")
+    assert "--notes says what was corrected" in brief
+    assert "sums end at 2N" not in brief
+    _, full, _ = run(*BOUNDS, "--delta", "0.05", "--notes")
+    assert "sums end at 2N" in full
+
+
+def test_several_files_may_follow_one_over(run, tmp_path):
+    files = [str(tmp_path / f"{name}.parquet") for name in ("uts", "uniform")]
+    for name, file in zip(("uts", "uniform"), files, strict=True):
+        run("simulate", "--policy", name, "--u", "0.9,0.3", "--v", "0.9,0.5", "--horizon", "100", "--save", file)
+    code, out, err = run("bounds", "--over", *files, "--json")
+    assert (code, err) == (0, "")
+    assert [row["policy"] for row in json.loads(out)["results"]] == ["uts", "uniform"]
+    other = str(tmp_path / "other.parquet")
+    run("simulate", "--policy", "uts", "--u", "0.8,0.3", "--v", "0.9,0.5", "--horizon", "100", "--save", other)
+    code, _, err = run("bounds", "--over", files[0], other)
+    assert code == 2
+    assert f"{other}: the results of uts are those of another problem" in err
 
 
 def test_ctrl_c_while_bounds_are_computed_says_so(run, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("matchbandit.theory.bounds", interrupted)
+    monkeypatch.setattr("matchbandit.theory.report", interrupted)
     code, out, err = run(*BOUNDS, "--delta", "0.05")
     assert (code, out, err) == (130, "", "stopped.\n")

@@ -1,19 +1,36 @@
-"""Every example in README and docs is executed, every link leads somewhere."""
+"""Every example in README and docs is executed, every link leads somewhere, and the words are those of the field."""
 
 import doctest
 import re
 import shlex
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import matchbandit as mb
-from matchbandit.cli import main
+from matchbandit.cli import app, main
+from matchbandit.policies.explanation import KEYS, PARTS, Elimination
+from matchbandit.results import About
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# (\w+)\.py\n")
+LONGEST_LINE = 400
+WORDS = {  # what was said once, and what is said now
+    r"doors?": "public API",
+    r"risks?": "error probability δ",
+    r"laws? of (a|the) rewards?": "reward distribution",
+    r"(any|every) law": "reward distribution",
+    r"heirs?": "dominators",
+    r"limits? of the (product )?model": "asymptotic lower bounds",
+    r"the print": "the paper as printed",
+    r"is after": "is for",
+    r"(be|for|with|seek) certain(ty)?": "identification, fixed confidence δ",
+}
+ALIASES = ("Found", "load_found")
 
 
 def blocks(page, language):
@@ -23,9 +40,14 @@ def blocks(page, language):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     names = {"__name__": "__main__"}
     for number, text in enumerate(blocks(page, "python")):
-        if ">>>" in text:
+        file = FILE.match(text)
+        if file is not None:  # a module of the reader's own
+            monkeypatch.delitem(sys.modules, file[1], raising=False)
+            (tmp_path / f"{file[1]}.py").write_text(text, encoding="utf-8")
+        elif ">>>" in text:
             example = doctest.DocTestParser().get_doctest(text, names, f"{page.name}[{number}]", str(page), 0)
             runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
             runner.run(example, clear_globs=False)
@@ -55,18 +77,103 @@ def test_commands_run(page, tmp_path, monkeypatch, capsys):
                 assert words[0] in ("git", "cd", "pip")
 
 
+def prose(page):
+    """The page without its code, line by line."""
+    return BLOCK.sub("", page.read_text(encoding="utf-8")).splitlines()
+
+
+def anchors(page):
+    """The anchors of a page's headings, as they are made on the web; equal ones are numbered."""
+    seen: dict[str, int] = {}
+    found = set()
+    for line in prose(page):
+        if line.startswith("#"):
+            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line.lstrip("# "))
+            slug = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
+            found.add(f"{slug}-{seen[slug]}" if slug in seen else slug)
+            seen[slug] = seen.get(slug, 0) + 1
+    return found
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        if not target.startswith("https://"):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    broken = []
+    for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", "\n".join(prose(page))):
+        place = page.parent / target if target else page
+        if not target.startswith("https://") and not (place.exists() and (not anchor or anchor in anchors(place))):
+            broken.append(f"{target}#{anchor}" if anchor else target)
+    assert broken == []
 
 
-def test_the_reference_names_every_door_and_every_policy():
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_line_is_too_long_to_read(page):
+    long = [line[:60] for line in prose(page) if len(line) > LONGEST_LINE and not line.startswith("|")]
+    assert long == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda page: page.name)
+def test_the_words_are_those_of_the_field(page):
+    text = "\n".join(prose(page))
+    said = [
+        f"{match[0]!r}: say {better}"
+        for word, better in WORDS.items()
+        for match in re.finditer(rf"\b({word})\b", " ".join(text.split()), re.I)
+    ]
+    said += [line for line in text.splitlines() for name in ALIASES if f"`{name}" in line and "alias" not in line]
+    assert said == []
+
+
+def test_the_reference_names_the_whole_public_api_and_every_policy_has_an_entry():
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert [door for door in mb.__all__ if f"`{door}" not in reference] == []
+    assert [name for name in mb.__all__ if f"`{name}" not in reference] == []
     policies = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
     assert [name for name in mb.CATALOGUE if f"## `{name}`" not in policies] == []
+
+
+def test_the_table_of_policies_says_what_they_fit():
+    lines = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if re.match(r"\| `[\w-]+` \|", line)]
+    assert [row[0] for row in rows] == [f"`{name}`" for name in mb.CATALOGUE]
+    for kind, (_, plays, graph, goals, rewards, horizon, engine) in zip(mb.CATALOGUE.values(), rows, strict=True):
+        fits, loops = kind.fits, issubclass(kind, mb.RoundPolicy)
+        assert plays.split("; ")[0] == " or ".join(f"a {selection}" for selection in fits.selections), kind.name
+        assert ("answers with a matching" in plays) == (fits.answers == "matching"), kind.name
+        assert (graph.startswith("bipartite"), "players" in graph and "any" not in graph) == (
+            fits.graphs == ("bipartite",),
+            fits.graphs == ("monopartite",),
+        ), kind.name
+        assert goals == ", ".join(fits.goals), kind.name
+        assert rewards.startswith("in [0, 1]" if fits.unit_rewards else "any"), kind.name
+        assert horizon == (("for regret" if len(fits.goals) > 1 else "needed") if fits.horizon else "no"), kind.name
+        assert engine == (("loop*" if fits.compiled_up_to else "loop") if loops else "jump"), kind.name
+
+
+def test_every_command_and_option_is_in_the_reference(capsys, monkeypatch):
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    for command in app.registered_commands:
+        verb = command.callback.__name__.replace("_", "-")
+        monkeypatch.setattr(sys, "argv", ["matchbandit", verb, "--help"])
+        with pytest.raises(SystemExit):
+            main()
+        options = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out)) - {"--help"}
+        assert f"### `matchbandit {verb}" in reference
+        assert [option for option in sorted(options) if f"`{option}" not in reference] == []
+
+
+def test_explain_is_written_down():
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    keys = {*KEYS, *Elimination._fields, *(key for part in PARTS.values() for key in part)}
+    assert [key for key in sorted(keys) if f"`{key}`" not in reference] == []
+    fits = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [field.name for field in fields(mb.Fits) if f"| `{field.name}` |" not in fits] == []
+    assert [field.name for field in fields(About) if f"`{field.name}`" not in reference] == []
+
+
+def test_what_is_cited_is_in_the_bibliography():
+    entries = anchors(ROOT / "docs" / "bibliography.md")
+    texts = [*("\n".join(prose(page)) for page in PAGES), *(kind.reference for kind in mb.CATALOGUE.values())]
+    cited = {key for text in texts for key in re.findall(r"\[([A-Z]\w+\d{4}[a-z]?)\]", text)}
+    assert sorted(key for key in cited if key.lower() not in entries) == []
 
 
 def test_the_readme_says_the_two_commands_and_shows_a_picture():

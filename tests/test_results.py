@@ -1,6 +1,8 @@
 import json
 import os
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -10,14 +12,25 @@ import pytest
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
-from matchbandit.results import Row, Runs, load_runs, rows_of
+from matchbandit.policies.explanation import Elimination
+from matchbandit.results import About, Row, Runs, load, load_identification, load_runs, rows_of
+
+OLD = Path(__file__).parent / "data" / "0.3"
+SAVED = "Give a file that Runs.save (--save) has written."
 
 
-def some_runs(graph, n_runs=3, **about):
+def about(graph=None, **parts):
+    """The least that runs say of themselves."""
+    graph = graph or bipartite(1, 1)
+    least = {"problem": {}, "graph": graph.describe(), "policy": "uts", "options": {}, "selection": "pair"}
+    return About(**{**least, "runs": 3, "seed": 7, "engine": "loop", **parts})
+
+
+def some_runs(graph, n_runs=3, **parts):
     """Runs with awkward numbers: huge counts, and regrets with all their digits."""
     rng = np.random.default_rng(0)
     return Runs(
-        about={"graph": graph.describe(), "policy": "uts", "seed": 7, **about},
+        about=about(graph, **parts),
         rounds=np.array([1, 10**6, 2**62]),
         regret=rng.uniform(size=(n_runs, 3)) * [1e-9, 1, 1e15],
         plays_by_edge=rng.integers(2**60, 2**62, size=(n_runs, graph.n_pairs)),
@@ -32,6 +45,7 @@ def runs():
 def assert_same(one, other):
     assert one.about == other.about
     assert one.splits == other.splits
+    assert one.eliminations == other.eliminations
     for part in ("rounds", "regret", "plays_by_edge", "ended"):
         assert getattr(one, part).dtype == getattr(other, part).dtype
         assert np.array_equal(getattr(one, part), getattr(other, part))
@@ -49,10 +63,11 @@ def test_runs_come_back_from_disk_to_the_bit(tmp_path, graph, n_runs):
 
 
 def test_what_was_simulated_comes_back_whole(tmp_path):
-    about = {"options": {"growth": 1.05, "selection": None}, "horizon": 2**62, "name": "Δ ≤ ½", "numbers": [0, 2]}
-    runs = some_runs(monopartite(4), **about)
+    more = {"name": "Δ ≤ ½", "numbers": [0, 2]}
+    runs = some_runs(monopartite(4), options={"growth": 1.05, "selection": None}, horizon=2**62, more=more)
     runs.save(tmp_path / "runs.parquet")
     assert load_runs(tmp_path / "runs.parquet").about == runs.about
+    assert runs.about["name"] == "Δ ≤ ½"
 
 
 def test_where_runs_ended_and_how_clusters_split_comes_back(tmp_path):
@@ -89,7 +104,7 @@ def test_simulated_splits_come_back(tmp_path):
 def test_the_file_is_plain_parquet_with_a_row_for_each_run(tmp_path, runs):
     runs.save(tmp_path / "runs.parquet")
     table = pq.read_table(tmp_path / "runs.parquet")
-    assert table.column_names == ["run", "regret", "plays", "ended", "splits"]
+    assert table.column_names == ["run", "regret", "plays", "ended", "splits", "eliminations"]
     assert table["run"].to_pylist() == [0, 1, 2]
     assert table["plays"].to_pylist() == runs.plays_by_edge.tolist()
     assert json.loads(table.schema.metadata[b"matchbandit"])["rounds"] == [1, 10**6, 2**62]
@@ -229,33 +244,133 @@ def spoil_folder(path):
     path.mkdir()
 
 
+def spoil_middle(path):
+    some_runs(bipartite(2, 3)).save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(len(whole) - 12) + whole[-8:])
+
+
+def spoil_problem(path):
+    some_runs(bipartite(2, 3)).save(path)
+    table = pq.read_table(path)
+    kept = json.loads(table.schema.metadata[b"matchbandit"])
+    del kept["about"]["problem"]
+    pq.write_table(table.replace_schema_metadata({b"matchbandit": json.dumps(kept)}), path)
+
+
 @pytest.mark.parametrize(
-    "spoil",
+    ("spoil", "words"),
     [
-        spoil_empty,
-        spoil_text,
-        spoil_half,
-        spoil_foreign,
-        spoil_foreign_with_metadata,
-        spoil_key_without_columns,
-        spoil_key_without_json,
-        spoil_folder,
+        (spoil_empty, f"is empty. {SAVED}"),
+        (spoil_text, f"is not a Parquet file. {SAVED}"),
+        (spoil_half, "is cut off: its end is missing. Make or copy it again."),
+        (spoil_middle, "is damaged: it cannot be decoded. Make or copy it again."),
+        (spoil_foreign, f"was not written by Runs.save. {SAVED}"),
+        (spoil_foreign_with_metadata, f"was not written by Runs.save. {SAVED}"),
+        (spoil_key_without_columns, f"was not written by Runs.save. {SAVED}"),
+        (spoil_key_without_json, f"was not written by Runs.save. {SAVED}"),
+        (spoil_problem, f"is not complete: the description of the runs lacks problem. {SAVED}"),
+        (spoil_folder, f"is a folder. {SAVED}"),
     ],
 )
-def test_a_file_that_save_did_not_write_is_refused_by_name(tmp_path, spoil):
+def test_a_file_that_save_did_not_write_is_refused_by_name(tmp_path, spoil, words):
     path = tmp_path / "runs.parquet"
     spoil(path)
     with pytest.raises(MatchbanditError) as refusal:
         load_runs(path)
-    assert str(refusal.value) == f"{str(path)!r} was not written by Runs.save."
+    assert str(refusal.value) == f"{str(path)!r} {words}"
+
+
+@pytest.mark.parametrize("name", ["runs.csv", "runs.pq", "runs.parquet.gz"])
+def test_only_parquet_is_written(tmp_path, runs, name):
+    with pytest.raises(MatchbanditError, match=r"results are kept as Parquet; got .*Call the file runs"):
+        runs.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("x" * 300, "File name too long"), ("\0.parquet", "embedded null"), ("\udcff.parquet", "surrogates not allowed")],
+    ids=["long", "null", "not UTF-8"],
+)
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, runs, name, why):
+    with pytest.raises(MatchbanditError, match=f"cannot be written: .*{why}"):
+        runs.save(tmp_path / name)
+
+
+def test_a_file_without_a_name_is_refused(runs):
+    with pytest.raises(MatchbanditError, match="a file to write needs a name"):
+        runs.save("")
+    with pytest.raises(MatchbanditError, match="there is no file ''"):
+        load("")
+
+
+def test_eliminations_come_back(tmp_path):
+    gone = Elimination(2**60, "row", 3, 1, "all opponents", None, 0.25, (0.2, 0.3), 0.5, (0.4, 0.6))
+    runs = replace(some_runs(monopartite(4)), eliminations=[[gone, gone._replace(on=2, window=5)], [], [gone]])
+    runs.save(tmp_path / "runs.parquet")
+    again = load_runs(tmp_path / "runs.parquet")
+    assert_same(again, runs)
+    assert {type(gone) for run in again.eliminations for gone in run} == {Elimination}
+    assert some_runs(monopartite(4)).eliminations == [[], [], []]
+
+
+def test_about_reads_like_a_record_and_like_a_dict():
+    told = mb.simulate(mb.Bipartite([0.9, 0.3], [0.8, 0.4]), "pair-elim", horizon=10, runs=2, seed=3).about
+    assert (told.policy, told["policy"], told.get("policy")) == ("pair-elim",) * 3
+    assert (told.horizon, told.stop, told.get("stop"), "stop" in told) == (10, None, None, False)
+    assert {**told} == told.describe()
+    assert About.from_dict(told.describe()) == told
+    assert json.loads(json.dumps(told.describe())) == told
+    with pytest.raises(KeyError):
+        told["stop"]
+    with pytest.raises(AttributeError):
+        told.policy = "uts"
+    assert told.version == mb.__version__
+    assert told.numpy == np.__version__
+    assert datetime.fromisoformat(told.date) <= datetime.now(UTC)
+
+
+def test_about_is_the_same_on_any_day_but_not_for_another_seed():
+    one = about(date="2020-01-01T00:00:00+00:00")
+    assert one == about(date="2021-01-01T00:00:00+00:00") == about()
+    assert one != about(seed=8)
+    assert one != 7
+
+
+def test_files_of_version_0_3_are_read():
+    runs, splits = load_runs(OLD / "runs.parquet"), load_runs(OLD / "splits.parquet")
+    found = load_identification(OLD / "identification.parquet")
+    for kept in (runs, splits, found):
+        assert (kept.about.version, kept.about.numpy, kept.about.date) == (None, None, None)
+    assert (runs.about.policy, runs.about.horizon, runs.regret.shape[0]) == ("pair-elim", 100_000, 2)
+    assert runs.eliminations == [[], []]
+    assert splits.splits[0][-1][1] == [[0, 1], [2, 3]]
+    assert (found.about.answers, found.correct.tolist()) == ("matching", [True, True])
+
+
+def test_runs_say_what_they_are(runs):
+    slots = mb.simulate(mb.Bipartite([0.9, 0.3], [0.8, 0.4]), mb.policy("uts"), horizon=10, runs=2)
+    assert repr(slots).startswith("<Runs: uts(")
+    assert "on bipartite 2×2, bernoulli rewards; runs 2, rounds 10, final regret " in repr(slots)
+    assert "(5–95 %: " in repr(slots)
+    html = replace(runs, about=replace(runs.about, policy="<b>x</b>"))._repr_html_()
+    assert "<b>" not in html
+    assert "&lt;b&gt;x&lt;/b&gt;" in html
+    assert "<th>final regret</th>" in html
+
+
+def test_an_identification_says_what_it_is():
+    found = load_identification(OLD / "identification.parquet")
+    assert "matching-id(growth=4.0, delta=0.05) on monopartite with 4 players" in repr(found)
+    assert "runs 2, right 2, wrong 0, not identified 0, rounds " in repr(found)
+    assert "<th>wrong</th><td>0</td>" in found._repr_html_()
 
 
 def test_plays_stand_at_their_pairs():
-    slots = Runs({"graph": bipartite(2, 3).describe()}, np.array([5]), np.zeros((1, 1)), np.array([[1, 2, 3, 4, 5, 6]]))
+    slots = Runs(about(bipartite(2, 3)), np.array([5]), np.zeros((1, 1)), np.array([[1, 2, 3, 4, 5, 6]]))
     assert slots.plays.tolist() == [[[1, 2, 3], [4, 5, 6]]]
-    players = Runs(
-        {"graph": monopartite(3).describe()}, np.array([5]), np.zeros((2, 1)), np.array([[1, 2, 3], [4, 5, 6]])
-    )
+    players = Runs(about(monopartite(3)), np.array([5]), np.zeros((2, 1)), np.array([[1, 2, 3], [4, 5, 6]]))
     assert players.plays.tolist() == [[[0, 1, 2], [0, 0, 3], [0, 0, 0]], [[0, 4, 5], [0, 0, 6], [0, 0, 0]]]
 
 
@@ -269,13 +384,13 @@ def test_plays_are_a_matrix_for_each_run_and_keep_every_play(graph, shape):
 
 def test_final_and_summary_by_hand():
     regret = np.column_stack([np.zeros(21), np.random.default_rng(1).permutation(21)])
-    runs = Runs({}, np.array([1, 9]), regret, np.zeros((21, 1), dtype=np.int64))
+    runs = Runs(about(), np.array([1, 9]), regret, np.zeros((21, 1), dtype=np.int64))
     assert runs.final.tolist() == regret[:, 1].tolist()
     assert runs.summary() == {"mean": [0.0, 10.0], "p5": [0.0, 1.0], "p95": [0.0, 19.0]}
 
 
 def test_rows_are_flat_with_a_row_for_each_run_and_checkpoint():
-    runs = Runs({"policy": "uts"}, np.array([1, 10**15]), np.array([[0.5, 7.0], [0.25, 9.0]]), np.zeros((2, 1)))
+    runs = Runs(about(), np.array([1, 10**15]), np.array([[0.5, 7.0], [0.25, 9.0]]), np.zeros((2, 1)))
     assert rows_of(runs, "over-gap", 0.75) == [
         Row("over-gap", "uts", 0.75, 0, 1, 0.5),
         Row("over-gap", "uts", 0.75, 0, 10**15, 7.0),
@@ -289,7 +404,7 @@ def test_a_file_of_version_0_1_has_no_ends_and_no_splits(runs, tmp_path):
     now = runs
     now.save(tmp_path / "now.parquet")
     table = pq.read_table(tmp_path / "now.parquet")
-    pq.write_table(table.drop_columns(["ended", "splits"]), tmp_path / "then.parquet")
+    pq.write_table(table.drop_columns(["ended", "splits", "eliminations"]), tmp_path / "then.parquet")
     then = load_runs(tmp_path / "then.parquet")
     assert then.regret.tolist() == now.regret.tolist()
     assert then.ended.tolist() == [now.rounds[-1]] * len(now.regret)
@@ -322,5 +437,5 @@ def test_runs_and_identifications_are_not_taken_for_each_other(tmp_path):
     with pytest.raises(mb.MatchbanditError, match="there is no file"):
         mb.load_identification(tmp_path / "none.parquet")
     (tmp_path / "x.parquet").write_text("x")
-    with pytest.raises(mb.MatchbanditError, match=r"was not written by Identification\.save"):
+    with pytest.raises(mb.MatchbanditError, match=r"is not a Parquet file\. Give a file that Identification\.save"):
         mb.load_identification(tmp_path / "x.parquet")

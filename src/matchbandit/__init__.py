@@ -1,6 +1,6 @@
 """Learn whom to pair with whom: the algorithms of matching bandits, right and fast.
 
-The doors are listed in `_DOORS`; each is imported when it is first used, so that `import matchbandit` stays quick.
+The public API is listed in `_HOME`; each name is imported when it is first used, so that `import matchbandit` is quick.
 """
 
 from importlib import import_module
@@ -8,77 +8,57 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matchbandit.errors import MatchbanditError
-    from matchbandit.experiments import draw_bounds, reproduce
-    from matchbandit.graphs import bipartite, monopartite
-    from matchbandit.policies import CATALOGUE, PlannedPolicy, Policy, RoundPolicy, check_policy, policy, restore
-    from matchbandit.problems import Bipartite, Monopartite, family
-    from matchbandit.results import Found, Identification, Runs, load_found, load_identification, load_runs
-    from matchbandit.rewards import Bernoulli, Binomial, Gaussian
-    from matchbandit.simulation import identify, simulate
-    from matchbandit.theory import bounds, quantities
+    from matchbandit.errors import MatchbanditError as MatchbanditError
+    from matchbandit.experiments import reproduce as reproduce
+    from matchbandit.figures import draw_bounds as draw_bounds
+    from matchbandit.graphs import bipartite as bipartite
+    from matchbandit.graphs import monopartite as monopartite
+    from matchbandit.policies import CATALOGUE as CATALOGUE
+    from matchbandit.policies import Fits as Fits
+    from matchbandit.policies import PlannedPolicy as PlannedPolicy
+    from matchbandit.policies import Policy as Policy
+    from matchbandit.policies import RoundPolicy as RoundPolicy
+    from matchbandit.policies import check_policy as check_policy
+    from matchbandit.policies import policy as policy
+    from matchbandit.policies import restore as restore
+    from matchbandit.problems import Bipartite as Bipartite
+    from matchbandit.problems import Means as Means
+    from matchbandit.problems import Monopartite as Monopartite
+    from matchbandit.problems import family as family
+    from matchbandit.product_model import ProductFit as ProductFit
+    from matchbandit.product_model import product_fit as product_fit
+    from matchbandit.results import Found as Found
+    from matchbandit.results import Identification as Identification
+    from matchbandit.results import Runs as Runs
+    from matchbandit.results import load_found as load_found
+    from matchbandit.results import load_identification as load_identification
+    from matchbandit.results import load_runs as load_runs
+    from matchbandit.rewards import Bernoulli as Bernoulli
+    from matchbandit.rewards import Binomial as Binomial
+    from matchbandit.rewards import Gaussian as Gaussian
+    from matchbandit.simulation import identify as identify
+    from matchbandit.simulation import simulate as simulate
+    from matchbandit.theory import bounds as bounds
+    from matchbandit.theory import quantities as quantities
 
-_DOORS = {
-    "CATALOGUE": "policies",
-    "Bernoulli": "rewards",
-    "Binomial": "rewards",
-    "Bipartite": "problems",
-    "Found": "results",
-    "Identification": "results",
-    "Gaussian": "rewards",
-    "MatchbanditError": "errors",
-    "Monopartite": "problems",
-    "PlannedPolicy": "policies",
-    "Policy": "policies",
-    "RoundPolicy": "policies",
-    "Runs": "results",
-    "bipartite": "graphs",
-    "bounds": "theory",
-    "check_policy": "policies",
-    "draw_bounds": "experiments",
-    "family": "problems",
-    "identify": "simulation",
-    "load_found": "results",
-    "load_identification": "results",
-    "load_runs": "results",
-    "monopartite": "graphs",
-    "policy": "policies",
-    "quantities": "theory",
-    "reproduce": "experiments",
-    "restore": "policies",
-    "simulate": "simulation",
-}
+_HOME = {
+    "errors": ("MatchbanditError",),
+    "experiments": ("reproduce",),
+    "figures": ("draw_bounds",),
+    "graphs": ("bipartite", "monopartite"),
+    "policies": (
+        "CATALOGUE", "Fits", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy", "policy", "restore",
+    ),
+    "problems": ("Bipartite", "Means", "Monopartite", "family"),
+    "product_model": ("ProductFit", "product_fit"),
+    "results": ("Found", "Identification", "Runs", "load_found", "load_identification", "load_runs"),
+    "rewards": ("Bernoulli", "Binomial", "Gaussian"),
+    "simulation": ("identify", "simulate"),
+    "theory": ("bounds", "quantities"),
+}  # fmt: skip
+_ROOM_OF = {name: room for room, names in _HOME.items() for name in names}
 
-__all__ = [
-    "CATALOGUE",
-    "Bernoulli",
-    "Binomial",
-    "Bipartite",
-    "Found",
-    "Gaussian",
-    "Identification",
-    "MatchbanditError",
-    "Monopartite",
-    "PlannedPolicy",
-    "Policy",
-    "RoundPolicy",
-    "Runs",
-    "bipartite",
-    "bounds",
-    "check_policy",
-    "draw_bounds",
-    "family",
-    "identify",
-    "load_found",
-    "load_identification",
-    "load_runs",
-    "monopartite",
-    "policy",
-    "quantities",
-    "reproduce",
-    "restore",
-    "simulate",
-]
+__all__ = sorted(_ROOM_OF)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
@@ -86,8 +66,8 @@ def __getattr__(name: str) -> Any:
         return version("matchbandit")
     if name == "theory":
         return import_module("matchbandit.theory")
-    if name in _DOORS:
-        return getattr(import_module(f"matchbandit.{_DOORS[name]}"), name)
+    if name in _ROOM_OF:
+        return getattr(import_module(f"matchbandit.{_ROOM_OF[name]}"), name)
     raise AttributeError(f"module 'matchbandit' has no attribute {name!r}")
 
 

@@ -1,14 +1,311 @@
-"""Compiled code: numba, with a cache that is never stale and never breaks anyone."""
+"""Compiled code: numba, with a cache that is never stale, never breaks anyone else and never needs a home.
 
-from collections.abc import Callable
+numba's own cache looks at the file of the called function only: after an edit of a helper the old machine code runs.
+And it keeps one index for each function, with the types of all callers in it: one that cannot be read any more breaks
+all. Here every compiled function has a file of its own, named by what it was made from: its bytecode, that of all
+functions that it calls and the constants that they use, the types that it was called with, numba, Python and the
+processor.
+"""
+
+import contextlib
+import os
+import pickle
+import sys
+import tempfile
+import threading
+import time
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit
+import llvmlite
+import numba
+import numpy as np
+from numba.core import event
+from numba.core import types as numba_types
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+PATIENCE = 0.5
+"""After so many seconds of compiling, a line on stderr says so."""
+_DIGEST = 16
+
 
 def compiled(function: Function) -> Function:
-    """Compile a function when it is first called."""
-    made: Any = njit(cache=True)(function)
+    """Compile a function when it is first called, and keep the machine code for the next process.
+
+    >>> @compiled
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    """
+    made: Any = numba.njit(function)
+    if is_compiled(made):  # with NUMBA_DISABLE_JIT=1 it is the function itself
+        made._cache = _FunctionCache(function)
     return made  # type: ignore[no-any-return]
+
+
+def is_compiled(function: object) -> bool:
+    """Is it a compiled function, rather than plain Python?"""
+    return isinstance(function, Dispatcher)
+
+
+def with_functions(template: Function, **functions: Callable[..., Any]) -> Function:
+    """The template with these functions in the place of its globals of that name; compiled if all of them are."""
+    source: Any = getattr(template, "py_func", template)
+    made = types.FunctionType(source.__code__, {**source.__globals__, **functions}, source.__name__)
+    return compiled(made) if all(map(is_compiled, functions.values())) else made  # type: ignore[return-value]
+
+
+# --- the cache ---
+
+
+class _FunctionCache(_Cache):
+    """One file for each compiled function and each set of types that it is called with."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        """The folder, for numba's statistics."""
+        return str(folder() or "")
+
+    def enable(self) -> None:
+        """Use it."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Do not use it."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Nothing is ever stale."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was kept for this signature; None if nothing was, or if it cannot be used."""
+        target_context.refresh()
+        place = self._place(sig, target_context.codegen()) if self._enabled else None
+        try:
+            if place is None:
+                return None
+            kept = place.read_bytes()
+            if blake2b(kept[_DIGEST:], digest_size=_DIGEST).digest() != kept[:_DIGEST]:
+                return None  # damaged: it is compiled and written anew
+            return CompileResult._rebuild(target_context, *pickle.loads(kept[_DIGEST:]))
+        except Exception:  # whatever a cache holds, the code can be compiled again
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, whole or not at all."""
+        place = self._place(sig, data.codegen) if self._enabled else None
+        if place is None or any(not part.can_cache for part in data.lifted) or data.library.has_dynamic_globals:
+            return
+        unfinished = place.with_name(f"{place.name}.{os.getpid()}.{threading.get_ident()}")
+        try:
+            body = dumps(data._reduce())
+            place.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.write_bytes(blake2b(body, digest_size=_DIGEST).digest() + body)
+            unfinished.replace(place)
+        except (OSError, pickle.PicklingError, TypeError) as error:
+            with contextlib.suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+            if isinstance(error, OSError) and os.access(place.parent.parent, os.W_OK):
+                _warn_once(
+                    f"compiled code cannot be kept in {place.parent}: {error.strerror or error}. It is compiled again "
+                    f"in every process; make room there, or set MATCHBANDIT_CACHE to another folder."
+                )
+
+    def _place(self, sig: Any, codegen: Any) -> Path | None:
+        where = folder()
+        if where is None:
+            return None
+        made_from = (_fingerprint(self._function), _typed(sig), codegen.magic_tuple(), _versions())
+        name = blake2b(repr(made_from).encode(), digest_size=_DIGEST).hexdigest()
+        return where / name[:2] / f"{self._function.__name__}-{name}"
+
+
+@lru_cache(maxsize=1)
+def folder() -> Path | None:
+    """Where compiled code is kept: MATCHBANDIT_CACHE, else the user's folder for caches, else a temporary one or None.
+
+    Code is loaded from there, so that nobody else may write into it: a folder in a place that all share must be ours.
+    """
+    given = os.environ.get("MATCHBANDIT_CACHE") or os.environ.get("NUMBA_CACHE_DIR")
+    if given:
+        chosen = Path(given).expanduser().absolute() / "matchbandit"
+        return chosen if chosen.is_dir() or _can_make(chosen) else None
+    user = getattr(os, "getuid", lambda: os.environ.get("USERNAME", "user"))()
+    for place in (_usual_place(), Path(tempfile.gettempdir()) / f"matchbandit-{user}"):
+        if place is not None and _can_make(place) and _is_ours(place):
+            return place
+    return None
+
+
+def _usual_place() -> Path | None:
+    """The folder for caches of this user, if there is a home."""
+    try:
+        if sys.platform == "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "matchbandit" / "cache"
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "matchbandit"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matchbandit"
+    except RuntimeError:  # no home
+        return None
+
+
+def _can_make(place: Path) -> bool:
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.access(place, os.W_OK)
+    except OSError:
+        return False
+
+
+def _is_ours(place: Path) -> bool:
+    if not hasattr(os, "getuid"):
+        return True
+    kept = place.stat()
+    return kept.st_uid == os.getuid() and not kept.st_mode & 0o022 and not place.is_symlink()
+
+
+@lru_cache(maxsize=1)
+def _versions() -> tuple[str, ...]:
+    return sys.version, numba.__version__, llvmlite.__version__, np.__version__
+
+
+def _fingerprint(function: Callable[..., Any]) -> str:
+    """A name for all that a function does: its bytecode, and that of what it calls, with the constants in use."""
+    parts: list[Any] = []
+    _collect(function, parts, set())
+    return blake2b(repr(parts).encode(), digest_size=_DIGEST).hexdigest()
+
+
+def _collect(function: Any, parts: list[Any], seen: set[int]) -> None:
+    function = getattr(function, "py_func", function)
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    code = function.__code__
+    parts.append((function.__module__, function.__qualname__, function.__defaults__))
+    named = _collect_code(code, parts)
+    scope = dict(zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__ or ()), strict=True))
+    for name in sorted(named | set(code.co_freevars)):
+        if name in scope or name in function.__globals__:
+            _collect_value(name, scope.get(name, function.__globals__.get(name)), named, parts, seen)
+
+
+def _collect_code(code: types.CodeType, parts: list[Any]) -> set[str]:
+    """Note the bytecode and all constants; the names in use."""
+    plain = tuple(value for value in code.co_consts if not isinstance(value, types.CodeType))
+    parts.append((code.co_code, plain, code.co_names, code.co_varnames))
+    named = set(code.co_names)
+    for value in code.co_consts:
+        if isinstance(value, types.CodeType):
+            named |= _collect_code(value, parts)
+    return named
+
+
+def _collect_value(name: str, value: Any, named: set[str], parts: list[Any], seen: set[int]) -> None:
+    if is_compiled(value) or isinstance(value, types.FunctionType):
+        parts.append(name)
+        _collect(value, parts, seen)
+    elif isinstance(value, types.ModuleType):
+        parts.append((name, value.__name__))
+        if value.__name__.partition(".")[0] not in ("numpy", "numba", "math", "cmath"):
+            for inner in sorted(named & vars(value).keys()):
+                _collect_value(inner, vars(value)[inner], set(), parts, seen)
+    elif isinstance(value, np.ndarray):
+        parts.append((name, value.dtype.str, value.shape, value.tobytes()))
+    elif isinstance(value, type):
+        parts.append((name, value.__module__, value.__qualname__, getattr(value, "_fields", None)))
+    else:
+        parts.append((name, repr(value)))
+
+
+def _typed(kind: Any) -> Any:
+    """A numba type as plain data, with the full names and fields of NamedTuples: two may be called alike."""
+    if isinstance(kind, tuple):
+        return tuple(map(_typed, kind))
+    if isinstance(kind, numba_types.BaseNamedTuple):
+        made: Any = kind.instance_class  # type: ignore[attr-defined]
+        return made.__module__, made.__qualname__, made._fields, tuple(map(_typed, kind.types))  # type: ignore[attr-defined]
+    if isinstance(kind, numba_types.StructRef):
+        return type(kind).__name__, tuple((name, _typed(inner)) for name, inner in kind._fields)
+    if isinstance(kind, numba_types.Dispatcher):
+        return _fingerprint(kind.dispatcher)
+    if hasattr(kind, "args") and hasattr(kind, "return_type"):
+        return _typed(tuple(kind.args)), str(kind.return_type)
+    return str(kind)
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(words: str) -> None:
+    if words not in _warned:
+        _warned.add(words)
+        warnings.warn(words, stacklevel=2)
+
+
+# --- a word while one waits ---
+
+
+class _Patience(event.Listener):
+    """Says once, on stderr, that code is being compiled, when that has taken longer than `PATIENCE`."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self.said = False
+        self._depth = 0
+        self._began = 0.0
+        self._timer: threading.Timer | None = None
+
+    def on_start(self, event: Any) -> None:
+        """A function begins to be compiled."""
+        self._depth += 1
+        if self._depth == 1 and not self.said:
+            self._began = time.perf_counter()
+            self._timer = threading.Timer(max(0.0, PATIENCE - self.spent), self.say)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event: Any) -> None:
+        """It is done, or has failed."""
+        self._depth -= 1
+        if self._depth == 0 and self._timer is not None:
+            self._timer.cancel()
+            self.spent += time.perf_counter() - self._began
+            self._timer = None
+
+    def say(self) -> None:
+        """Once."""
+        if not self.said:
+            self.said = True
+            kept = "for this process only" if folder() is None else f"once; kept in {folder()}"
+            sys.stderr.write(f"matchbandit: compiling for this machine, which takes some seconds ({kept}) ...\n")
+            sys.stderr.flush()
+
+
+patience = _Patience()
+event.register("numba:compile", patience)
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """No word of compiling in here: the caller reports it."""
+    said, patience.said = patience.said, True
+    try:
+        yield
+    finally:
+        patience.said = said

@@ -3,9 +3,8 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil, expm1, log, pi, sqrt
+from math import ceil, log, pi, sqrt
 
-from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number
 
 NEVER = 2**62
@@ -23,7 +22,7 @@ class Checks:
     guarantee holds when a count overshoots. Below 4 log β nothing in [0, 1] can be separated.
 
     For regret β_l = β at every level; g = 1 is then *every chance*: from 4 log β on, each count is a check of its own.
-    For certainty (`by_level`) β_l = β l, see `Checks.certain`.
+    For identification (`by_level`) β_l = β l, see `Checks.fixed_confidence`.
     """
 
     growth: float
@@ -41,7 +40,7 @@ class Checks:
             raise MatchbanditError("growth 1 (every chance) is for regret only; with delta take 4, as the paper does.")
 
     @classmethod
-    def certain(cls, growth: float, n_averages: int, delta: float, sigma: float) -> "Checks":
+    def fixed_confidence(cls, growth: float, n_averages: int, delta: float, sigma: float) -> "Checks":
         """β_l = c l with c = π sqrt(K / 3δ), K the number of averages: all checks together fail with probability δ."""
         return cls(growth, log(pi * sqrt(n_averages / (3 * delta))), sigma, by_level=True)
 
@@ -84,44 +83,11 @@ def _level(checks: Checks, count: int) -> int:
 
 
 def checked_delta(delta: float) -> float:
-    """The allowed probability of a wrong answer, checked."""
+    """The allowed error probability δ, checked."""
     if not 0 < real_number("delta", delta) < 1:
-        raise MatchbanditError(f"delta must lie between 0 and 1; got {delta!r}. It is the risk of a wrong answer.")
+        raise MatchbanditError(
+            f"delta must lie between 0 and 1; got {delta!r}. It is the probability of a wrong answer."
+        )
     if delta < SMALLEST_DELTA:
         raise MatchbanditError(f"delta must be at least {SMALLEST_DELTA:g}, or floats cannot tell; got {delta!r}.")
     return float(delta)
-
-
-@compiled
-def kl_upper(mean: float, budget: float) -> float:
-    """The largest q with kl(mean, q) ≤ budget, for Bernoulli laws.
-
-    Newton's method in s = −log(1 − q), in which kl is convex and nothing is lost near 1, from a start beyond the
-    answer: the one where −log q is left out of kl, or Pinsker's if that is nearer.
-    """
-    if mean >= 1.0:
-        return 1.0
-    if mean <= 0.0:
-        return -expm1(-budget)
-    fixed = mean * log(mean) + (1 - mean) * log(1 - mean) - budget  # kl = fixed + budget − mean log q + (1 − mean) s
-    s = -fixed / (1 - mean)
-    pinsker = mean + sqrt(budget / 2)
-    if pinsker < 1.0:
-        s = min(s, -log(1 - pinsker))
-    q = -expm1(-s)
-    for _ in range(100):
-        excess = fixed - mean * log(q) + (1 - mean) * s
-        if q <= mean:
-            break
-        step = excess * q / (q - mean)
-        s -= step
-        q = -expm1(-s)
-        if abs(step) <= 1e-13 * s:
-            break
-    return max(q, mean)
-
-
-@compiled
-def kl_lower(mean: float, budget: float) -> float:
-    """The smallest q with kl(mean, q) ≤ budget, for Bernoulli laws."""
-    return 1.0 - kl_upper(1.0 - mean, budget)

@@ -19,6 +19,9 @@ Pairs = NDArray[np.int64]
 Edges = NDArray[np.int64]
 Selection = Literal["pair", "matching"]
 
+MOST_PAIRS = 20_000_000
+"""Graphs with more pairs are not listed: a number for each pair would take gigabytes."""
+
 
 @dataclass(frozen=True)
 class Graph(ABC):
@@ -46,9 +49,9 @@ class Graph(ABC):
         """The edges of pairs that are known to be valid."""
 
     @property
+    @abstractmethod
     def n_pairs(self) -> int:
         """How many pairs there are."""
-        return len(self.pairs)
 
     def edges(self, pairs: ArrayLike) -> Edges:
         """The edge of each pair; players may come in either order.
@@ -103,10 +106,16 @@ class BipartiteGraph(Graph):
         """The smaller side is fully matched."""
         return min(self.shape)
 
+    @property
+    def n_pairs(self) -> int:
+        """Rows times columns."""
+        return self.n_rows * self.n_columns
+
     @cached_property
     def pairs(self) -> Pairs:
         """All pairs, row by row."""
-        return np.stack(np.divmod(np.arange(self.n_rows * self.n_columns), self.n_columns), axis=1)
+        refuse_if_too_large(self)
+        return _read_only(np.stack(np.divmod(np.arange(self.n_pairs), self.n_columns), axis=1))
 
     def _edges(self, pairs: Pairs) -> Edges:
         return pairs[:, 0] * self.n_columns + pairs[:, 1]
@@ -133,10 +142,16 @@ class MonopartiteGraph(Graph):
         """Half of the players; one sits out if their number is odd."""
         return self.n_items // 2
 
+    @property
+    def n_pairs(self) -> int:
+        """Every two players once."""
+        return self.n_items * (self.n_items - 1) // 2
+
     @cached_property
     def pairs(self) -> Pairs:
         """All pairs i < j, in lexicographic order."""
-        return np.stack(np.triu_indices(self.n_items, k=1), axis=1).astype(np.int64)
+        refuse_if_too_large(self)
+        return _read_only(np.stack(np.triu_indices(self.n_items, k=1), axis=1).astype(np.int64))
 
     def _edges(self, pairs: Pairs) -> Edges:
         i, j = pairs[:, 0], pairs[:, 1]
@@ -166,6 +181,19 @@ def bipartite(n_rows: int, n_columns: int) -> BipartiteGraph:
 def monopartite(n_items: int) -> MonopartiteGraph:
     """The graph of n_items players."""
     return MonopartiteGraph(whole_number("n_items", n_items, least=2, way_out="A pair needs two players."))
+
+
+def _read_only(pairs: Pairs) -> Pairs:
+    pairs.setflags(write=False)
+    return pairs
+
+
+def refuse_if_too_large(graph: Graph) -> None:
+    """Refuse to keep a number for each pair of a graph that has too many, rather than run out of memory."""
+    if graph.n_pairs > MOST_PAIRS:
+        raise MatchbanditError(
+            f"{graph} has {graph.n_pairs} pairs, and at most {MOST_PAIRS} can be kept in memory. Take fewer items."
+        )
 
 
 def graph_from(description: dict[str, Any]) -> Graph:

@@ -2,17 +2,22 @@
 
 import json
 import os
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from html import escape
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError
+from matchbandit.extras import need
 from matchbandit.graphs import graph_from
+from matchbandit.policies.explanation import Elimination
 from matchbandit.rewards import Counts, Floats
 
 _KEY = b"matchbandit"
@@ -27,11 +32,121 @@ def _nothing() -> Counts:
 
 
 @dataclass(frozen=True, eq=False)
+class About(Mapping[str, Any]):
+    """What was played, with what, and when: `about.policy`, or as a mapping, `about["policy"]`, without what is None.
+
+    Two are equal when they say the same but for the date: the same seed gives the same numbers on any day.
+    """
+
+    problem: dict[str, Any]
+    """The problem or the family, as its `describe()` gives it."""
+    graph: dict[str, Any]
+    policy: str
+    options: dict[str, Any]
+    """All of the policy's options, those left at their default included."""
+    selection: str
+    """What a round played: a pair or a matching."""
+    runs: int
+    seed: int
+    engine: str
+    horizon: int | None = None
+    """Of a simulation."""
+    max_rounds: int | None = None
+    """Of an identification."""
+    answers: str | None = None
+    """What an identification answers with: a pair or a matching."""
+    stop: str | None = None
+    warm_start: dict[str, Any] | None = None
+    run_numbers: list[int] | None = None
+    """Which runs these are, if Ctrl-C left some out."""
+    interrupted_of: int | None = None
+    """How many runs it would have been."""
+    version: str | None = None
+    """Of matchbandit; None in files of version 0.3 and before, which also lack the next two."""
+    numpy: str | None = None
+    date: str | None = None
+    """When it was played: UTC, as ISO 8601."""
+    more: dict[str, Any] = field(default_factory=dict)
+    """What others have added."""
+
+    @classmethod
+    def now(cls, **parts: Any) -> "About":
+        """What is played now, by this version of matchbandit and of NumPy."""
+        today = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(**parts, version=version("matchbandit"), numpy=np.__version__, date=today)
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> "About":
+        """What `describe` gave; keys that are not known are kept in `more`."""
+        missing = [key for key in _REQUIRED if key not in described]
+        if missing:
+            raise MatchbanditError(f"the description of the runs lacks {', '.join(missing)}.")
+        known = {key: value for key, value in described.items() if key in _PARTS}
+        return cls(**known, more={key: value for key, value in described.items() if key not in _PARTS})
+
+    def describe(self) -> dict[str, Any]:
+        """As plain data, without what is None."""
+        parts = {key: getattr(self, key) for key in _PARTS}
+        return {key: value for key, value in parts.items() if value is not None} | self.more
+
+    def __getitem__(self, key: str) -> Any:
+        """A part that is not None."""
+        return self.describe()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the parts that are not None."""
+        return iter(self.describe())
+
+    def __len__(self) -> int:
+        """How many parts are not None."""
+        return len(self.describe())
+
+    def __eq__(self, other: object) -> bool:
+        """The same but for the date."""
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return {**self, "date": None} == {**other, "date": None}
+
+    __hash__ = None  # type: ignore[assignment]  # it holds dicts
+
+    @property
+    def title(self) -> str:
+        """Policy, options and problem in short."""
+        options = ", ".join(f"{key}={value}" for key, value in self.options.items() if value is not None)
+        rewards = self.problem.get("rewards", {}).get("name", "")
+        where = f"{self.problem['family']}, " if "family" in self.problem else ""
+        policy = f"{self.policy}({options})" if options else self.policy
+        return f"{policy} on {where}{graph_from(self.graph)}, {rewards} rewards"
+
+
+_PARTS = [part.name for part in fields(About) if part.name != "more"]
+_REQUIRED = _PARTS[: _PARTS.index("horizon")]
+
+
+def _about(given: "About | dict[str, Any]") -> About:
+    return given if isinstance(given, About) else About.from_dict(given)
+
+
+def _spread(values: NDArray[Any]) -> str:
+    low, high = np.percentile(values, [5, 95])
+    return f"{values.mean():.4g} (5–95 %: {low:.4g} to {high:.4g})"
+
+
+def _line(kind: str, title: str, lines: dict[str, str]) -> str:
+    return f"<{kind}: {title}; {', '.join(f'{head} {text}' for head, text in lines.items())}>"
+
+
+def _html(title: str, lines: dict[str, str]) -> str:
+    rows = "".join(f"<tr><th>{escape(head)}</th><td>{escape(text)}</td></tr>" for head, text in lines.items())
+    return f"<table><caption>{escape(title)}</caption>{rows}</table>"
+
+
+@dataclass(frozen=True, eq=False)
 class Runs:
     """What came of a simulation: the regret of every run at every checkpoint, and how often it played each pair."""
 
-    about: dict[str, Any]
-    """What was simulated, as plain data: problem, policy, options, horizon, seed, engine, …"""
+    about: About
+    """What was simulated: problem, policy, options, horizon, seed, engine, …; a dict becomes one."""
     rounds: Counts
     """The checkpoints, shape (C,)."""
     regret: Floats
@@ -42,13 +157,28 @@ class Runs:
     """The round at which each run ended, shape (runs,): the horizon, unless something stopped it."""
     splits: list[list[Split]] = field(default_factory=list)
     """For each run of a policy that keeps clusters: after which rounds some split, and the clusters from then on."""
+    eliminations: list[list[Elimination]] = field(default_factory=list)
+    """For each run of a policy that eliminates: who left when, on which average, by whom."""
 
     def __post_init__(self) -> None:
-        """Unless told otherwise all runs went to the horizon, and had no clusters."""
+        """Unless told otherwise all runs went to the horizon, had no clusters and eliminated nobody."""
+        object.__setattr__(self, "about", _about(self.about))
         if not len(self.ended):
             object.__setattr__(self, "ended", np.full(len(self.regret), self.rounds[-1]))
-        if not self.splits:
-            object.__setattr__(self, "splits", [[] for _ in self.regret])
+        for part in ("splits", "eliminations"):
+            if not getattr(self, part):
+                object.__setattr__(self, part, [[] for _ in self.regret])
+
+    def __repr__(self) -> str:
+        """Policy, problem and outcome in a line."""
+        return _line("Runs", self.about.title, self._lines())
+
+    def _repr_html_(self) -> str:
+        return _html(self.about.title, self._lines())
+
+    def _lines(self) -> dict[str, str]:
+        lines = {"runs": str(len(self.regret)), "rounds": str(self.rounds[-1]), "final regret": _spread(self.final)}
+        return lines | ({"of runs": str(self.about.interrupted_of)} if self.about.interrupted_of else {})
 
     @property
     def plays(self) -> NDArray[np.int64]:
@@ -58,7 +188,7 @@ class Runs:
     @property
     def run_numbers(self) -> list[int]:
         """The number of each run: from 0 on, unless Ctrl-C left some out."""
-        return list(self.about.get("run_numbers", range(len(self.regret))))
+        return list(self.about.run_numbers or range(len(self.regret)))
 
     @property
     def final(self) -> Floats:
@@ -75,20 +205,22 @@ class Runs:
 
         The file appears whole or not at all, in a folder that exists.
         """
-        columns = {
-            "run": pa.array(self.run_numbers),
-            "regret": pa.array(list(self.regret), type=pa.list_(pa.float64())),
-            "plays": pa.array(list(self.plays_by_edge), type=pa.list_(pa.int64())),
-            "ended": pa.array(self.ended),
-            "splits": pa.array([json.dumps(splits) for splits in self.splits]),
+        kept = {
+            "run": self.run_numbers,
+            "regret": list(self.regret),
+            "plays": list(self.plays_by_edge),
+            "ended": self.ended,
+            "splits": [json.dumps(splits) for splits in self.splits],
+            "eliminations": [json.dumps([gone.describe() for gone in run]) for run in self.eliminations],
         }
-        _write(columns, {"about": self.about, "rounds": self.rounds.tolist()}, path)
+        _write(kept, {"about": self.about.describe(), "rounds": self.rounds.tolist()}, path)
 
 
 def _write(columns: dict[str, Any], kept: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """One Parquet file, whole or not at all; plain data goes into its metadata."""
+    target = results_file(path)
+    pa, pq = need("pyarrow", "keeping results"), need("pyarrow.parquet", "keeping results")
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(kept).encode()})
-    target = writable_file(path)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         pq.write_table(table, unfinished)
@@ -99,12 +231,29 @@ def _write(columns: dict[str, Any], kept: dict[str, Any], path: str | os.PathLik
         unfinished.unlink(missing_ok=True)
 
 
+def results_file(path: str | os.PathLike[str]) -> Path:
+    """The Parquet file into which results are to be written; an error if they cannot be, before any work is done."""
+    name = os.fspath(path)
+    if Path(name).suffix.lower() not in ("", ".parquet"):
+        raise MatchbanditError(f"results are kept as Parquet; got {name!r}. Call the file {Path(name).stem}.parquet.")
+    need("pyarrow", "keeping results")
+    return writable_file(path)
+
+
 def writable_file(path: str | os.PathLike[str]) -> Path:
     """The file that is to be written, links followed; an error if it cannot be, before any work is done."""
-    target = Path(path).resolve()
-    way_out = "Choose another place."
+    name, way_out = os.fspath(path), "Choose another place."
+    if not name:
+        raise MatchbanditError("a file to write needs a name; got ''.")
+    try:
+        name.encode()  # what writes Parquet takes names in UTF-8 only
+        target = Path(path).resolve()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            target.lstat()
+    except (OSError, ValueError) as error:
+        raise MatchbanditError(f"{name!r} cannot be written: {getattr(error, 'strerror', None) or error}.") from None
     if target.exists() and not target.is_file():
-        raise MatchbanditError(f"{os.fspath(path)!r} is not a file that can be replaced. {way_out}")
+        raise MatchbanditError(f"{name!r} is not a file that can be replaced. {way_out}")
     if not target.parent.is_dir():
         raise MatchbanditError(f"there is no folder {str(target.parent)!r} to write into. Make it, or choose another.")
     if not os.access(target.parent, os.W_OK):
@@ -136,31 +285,56 @@ def load(path: str | os.PathLike[str]) -> "Runs | Identification":
 
 
 def _read(path: str | os.PathLike[str], writer: str) -> "Runs | Identification":
+    name = repr(os.fspath(path))
+    way_out = f"Give a file that {writer} (--save) has written."
+    _refuse_no_parquet(path, name, way_out)
+    pa, pq = need("pyarrow", "reading results"), need("pyarrow.parquet", "reading results")
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(Path(path))
         kept = json.loads(table.schema.metadata[_KEY])
-        return _found_in(table, kept) if "answers" in table.column_names else _runs_in(table, kept)
-    except FileNotFoundError:
-        raise MatchbanditError(f"there is no file {os.fspath(path)!r}.") from None
-    except PermissionError:
-        raise MatchbanditError(f"{os.fspath(path)!r} may not be read by you.") from None
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
-        raise MatchbanditError(f"{os.fspath(path)!r} was not written by {writer}.") from None
+        return _identification_in(table, kept) if "answers" in table.column_names else _runs_in(table, kept)
+    except MatchbanditError as lacking:
+        raise MatchbanditError(f"{name} is not complete: {lacking} {way_out}") from None
+    except (pa.ArrowException, OSError):
+        raise MatchbanditError(f"{name} is damaged: it cannot be decoded. Make or copy it again.") from None
+    except (KeyError, TypeError, ValueError):
+        raise MatchbanditError(f"{name} was not written by {writer}. {way_out}") from None
 
 
-def _runs_in(table: pa.Table, kept: dict[str, Any]) -> Runs:
+def _refuse_no_parquet(path: str | os.PathLike[str], name: str, way_out: str) -> None:
+    """Say what a file is, if it is no whole Parquet file: those begin and end with the same four bytes."""
+    try:
+        if not os.path.exists(path):
+            raise MatchbanditError(f"there is no file {name}.")
+        if not os.path.isfile(path):
+            raise MatchbanditError(f"{name} is {'a folder' if os.path.isdir(path) else 'no file'}. {way_out}")
+        with open(path, "rb") as file:
+            head = file.read(4)
+            file.seek(-min(4, os.path.getsize(path)), os.SEEK_END)
+            tail = file.read(4)
+    except OSError as error:
+        raise MatchbanditError(f"{name} cannot be read: {error.strerror or error}.") from None
+    if not head:
+        raise MatchbanditError(f"{name} is empty. {way_out}")
+    if head != b"PAR1":
+        raise MatchbanditError(f"{name} is not a Parquet file. {way_out}")
+    if tail != b"PAR1":
+        raise MatchbanditError(f"{name} is cut off: its end is missing. Make or copy it again.")
+
+
+def _runs_in(table: Any, kept: dict[str, Any]) -> Runs:
     return Runs(
-        about=kept["about"],
+        about=About.from_dict(kept["about"]),
         rounds=np.array(kept["rounds"], dtype=np.int64),
         regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
         plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
-        **_of_clusters(table),
+        **_events_in(table),
     )
 
 
-def _found_in(table: pa.Table, kept: dict[str, Any]) -> "Identification":
+def _identification_in(table: Any, kept: dict[str, Any]) -> "Identification":
     return Identification(
-        about=kept["about"],
+        about=About.from_dict(kept["about"]),
         rounds=np.array(table["rounds"].to_pylist(), dtype=np.int64),
         pairs=np.array(table["pairs"].to_pylist(), dtype=np.int64),
         identified=np.array(table["identified"].to_pylist(), dtype=np.bool_),
@@ -169,20 +343,29 @@ def _found_in(table: pa.Table, kept: dict[str, Any]) -> "Identification":
     )
 
 
-def _of_clusters(table: pa.Table) -> dict[str, Any]:
-    """When runs ended and clusters split; files of version 0.1 do not say, as there were none."""
-    if "ended" not in table.column_names:
-        return {}
-    splits = [[(at, clusters) for at, clusters in json.loads(text)] for text in table["splits"].to_pylist()]
-    return {"ended": np.array(table["ended"].to_pylist(), dtype=np.int64), "splits": splits}
+def _events_in(table: Any) -> dict[str, Any]:
+    """When runs ended, clusters split and items left; files of version 0.1 say none of it, of 0.3 not the last."""
+    events: dict[str, Any] = {}
+    if "ended" in table.column_names:
+        events["ended"] = np.array(table["ended"].to_pylist(), dtype=np.int64)
+        events["splits"] = [[(at, groups) for at, groups in json.loads(run)] for run in table["splits"].to_pylist()]
+    if "eliminations" in table.column_names:
+        runs = [json.loads(run) for run in table["eliminations"].to_pylist()]
+        events["eliminations"] = [[_elimination(gone) for gone in run] for run in runs]
+    return events
+
+
+def _elimination(described: dict[str, Any]) -> Elimination:
+    intervals = {key: tuple(described[key]) for key in ("interval", "by_interval")}
+    return Elimination(**{**described, **intervals})
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
     """What came of an identification: how long each run took, what it answered, whether that was right."""
 
-    about: dict[str, Any]
-    """What was identified with what, as plain data."""
+    about: About
+    """What was identified with what; a dict becomes one."""
     rounds: Counts
     """Rounds used, shape (runs,)."""
     pairs: Counts
@@ -193,6 +376,23 @@ class Identification:
     """Is the answer worth the optimum? False where nothing was identified."""
     answers: NDArray[np.int64]
     """The answer of each run, shape (runs, pairs, 2); where nothing was identified, the best guess."""
+
+    def __post_init__(self) -> None:
+        """A description may be given as a dict."""
+        object.__setattr__(self, "about", _about(self.about))
+
+    def __repr__(self) -> str:
+        """Policy, problem and outcome in a line."""
+        return _line("Identification", self.about.title, self._lines())
+
+    def _repr_html_(self) -> str:
+        return _html(self.about.title, self._lines())
+
+    def _lines(self) -> dict[str, str]:
+        told = self.summary()
+        none = told["runs"] - told["identified"]
+        counts = {"runs": told["runs"], "right": told["correct"], "wrong": told["wrong"], "not identified": none}
+        return {**{head: str(number) for head, number in counts.items()}, "rounds": _spread(self.rounds)}
 
     def summary(self) -> dict[str, Any]:
         """Mean, 5 % and 95 % percentile of the rounds, and how many runs were identified, right and wrong."""
@@ -208,14 +408,9 @@ class Identification:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one Parquet file, a row for each run, as `Runs.save` does; `load_identification` reads it back."""
-        columns = {
-            "rounds": pa.array(self.rounds),
-            "pairs": pa.array(self.pairs),
-            "identified": pa.array(self.identified),
-            "correct": pa.array(self.correct),
-            "answers": pa.array(self.answers.tolist(), type=pa.list_(pa.list_(pa.int64()))),
-        }
-        _write(columns, {"about": self.about}, path)
+        parts = ("rounds", "pairs", "identified", "correct")
+        columns = {part: getattr(self, part) for part in parts} | {"answers": self.answers.tolist()}
+        _write(columns, {"about": self.about.describe()}, path)
 
 
 class Row(NamedTuple):
@@ -231,7 +426,7 @@ class Row(NamedTuple):
 
 def rows_of(runs: Runs, study: str, x: float) -> list[Row]:
     """Runs as flat rows."""
-    policy = runs.about["policy"]
+    policy = runs.about.policy
     return [
         Row(study, policy, x, run, at, regret)
         for run, regrets in zip(runs.run_numbers, runs.regret.tolist(), strict=True)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from math import exp, inf, log, sqrt
+from math import exp, log, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
+from matchbandit.kl import plain_bernoulli_kl
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -120,7 +121,7 @@ class Binomial(RewardDistribution):
 
     def kl(self, p: float, q: float) -> float:
         """That of a single trial, once for each trial."""
-        return self.trials * bernoulli_kl(p, q)
+        return self.trials * plain_bernoulli_kl(p, q)
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """A single binomial draw for each mean."""
@@ -146,7 +147,7 @@ class Bernoulli(RewardDistribution):
 
     def kl(self, p: float, q: float) -> float:
         """That of two Bernoulli distributions."""
-        return bernoulli_kl(p, q)
+        return plain_bernoulli_kl(p, q)
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """A single binomial draw for each mean."""
@@ -193,17 +194,6 @@ class Gaussian(RewardDistribution):
 def succeeds(reward: float, rng: np.random.Generator) -> bool:
     """Is this reward in [0, 1] a success? Strictly between 0 and 1, with that probability."""
     return bool(reward >= 1.0 or (reward > 0.0 and rng.random() < reward))
-
-
-def bernoulli_kl(p: float, q: float) -> float:
-    """p log(p/q) + (1 − p) log((1 − p)/(1 − q)), with its limits at 0 and 1.
-
-    >>> bernoulli_kl(0.0, 0.5) == log(2), bernoulli_kl(0.3, 0.3), bernoulli_kl(0.5, 0.0)
-    (True, 0.0, inf)
-    """
-    if (p > 0 and q <= 0) or (p < 1 and q >= 1):
-        return inf
-    return (p * log(p / q) if p > 0 else 0.0) + ((1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
 
 def checked_rewards(rewards: RewardDistribution | None) -> RewardDistribution:

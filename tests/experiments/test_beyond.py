@@ -3,7 +3,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.experiments import beyond
-from matchbandit.experiments.beyond import CertaintyRow, GrowthRow, WindowRow
+from matchbandit.experiments.beyond import GrowthRow, IdentificationRow, WindowRow
 from matchbandit.experiments.claims import FAILS, HOLDS, IN_PART
 
 
@@ -39,12 +39,12 @@ def test_the_claim_about_growth_is_that_half_is_saved(fine, verdict):
 def made_up(power, small_power):
     """Rounds = n^power log(1/δ) from n = 16 on, and smaller below."""
     rows = []
-    for name in beyond.CERTAINTY_FAMILIES:
+    for name in beyond.IDENTIFICATION_FAMILIES:
         for kind, sizes in (("pair-elim", beyond.SIZES), ("track-and-stop", beyond.BLIND_SIZES)):
             for n in sizes:
-                for delta in beyond.RISKS:
+                for delta in beyond.DELTAS:
                     scale = 16**power * (n / 16) ** (power if n >= 16 else small_power)
-                    rows.append(CertaintyRow(name, kind, n, delta, 5 + scale * np.log(1 / delta)))
+                    rows.append(IdentificationRow(name, kind, n, delta, 5 + scale * np.log(1 / delta)))
     return rows
 
 
@@ -55,8 +55,8 @@ def test_slopes_and_exponents_are_those_of_a_known_law():
 
 
 @pytest.mark.parametrize(("powers", "verdict"), [((1, 1), HOLDS), ((1, 3), IN_PART), ((2, 2), FAILS)])
-def test_the_claim_about_certainty_is_an_exponent_of_1(powers, verdict):
-    assert {claim.verdict for claim in beyond.certainty_claims(made_up(*powers))} == {verdict}
+def test_the_claim_about_identification_is_an_exponent_of_1(powers, verdict):
+    assert {claim.verdict for claim in beyond.identification_claims(made_up(*powers))} == {verdict}
 
 
 def test_the_figures_beyond_are_drawn_by_name(tmp_path, monkeypatch):
@@ -67,11 +67,11 @@ def test_the_figures_beyond_are_drawn_by_name(tmp_path, monkeypatch):
     assert [c.where for c in made.claims] == ["windows", "windows", "growth", "growth"]
 
 
-def test_certainty_rows_name_all_that_was_sought(tmp_path, monkeypatch):
-    for name, value in {"SIZES": (2, 3), "RISKS": (0.2,), "BLIND_SIZES": (2,), "BLIND_RISKS": (0.2,)}.items():
+def test_identification_rows_name_all_that_was_sought(tmp_path, monkeypatch):
+    for name, value in {"SIZES": (2, 3), "DELTAS": (0.2,), "BLIND_SIZES": (2,), "BLIND_DELTAS": (0.2,)}.items():
         monkeypatch.setattr(beyond, name, value)
     told = []
-    rows = beyond.certainty_rows(2, 1, 1, told.append)
+    rows = beyond.identification_rows(2, 1, 1, told.append)
     assert [row[:4] for row in rows if row.family == "half"] == [
         ("half", "pair-elim", 2, 0.2),
         ("half", "pair-elim", 3, 0.2),
@@ -81,5 +81,5 @@ def test_certainty_rows_name_all_that_was_sought(tmp_path, monkeypatch):
     from matchbandit.figures import beyond as pictures
     from matchbandit.figures import draw
 
-    path = draw("certainty", lambda axes: pictures.certainty(axes, rows), tmp_path)
+    path = draw("identification", lambda axes: pictures.identification(axes, rows), tmp_path)
     assert path.stat().st_size > 10_000

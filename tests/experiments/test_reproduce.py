@@ -3,8 +3,9 @@ import json
 import pytest
 
 import matchbandit as mb
+from matchbandit.cli import main
 from matchbandit.errors import MatchbanditError
-from matchbandit.experiments.reproduce import FIGURES
+from matchbandit.experiments.reproduce import BEYOND, FIGURES, kept_of
 
 
 def test_all_figures_are_drawn_with_their_claims_and_a_page(tmp_path):
@@ -48,3 +49,24 @@ def test_the_published_numbers_name_their_source():
 
     assert "ICML 2021" in published()["source"]
     assert json.dumps(published())
+
+
+def test_what_an_interrupted_call_leaves_is_said_without_a_false_word(tmp_path, monkeypatch, capsys):
+    assert kept_of([], "x") == "finished parts are kept in x, the same command goes on from there."
+    assert kept_of(["fig2", "practical"], "x") == kept_of([], "x")
+    assert kept_of(["growth"], "x") == "growth starts anew: its parts are not kept."
+    both = kept_of(["fig2", "growth", "windows"], "x")
+    assert both == f"{kept_of([], 'x')[:-1]}; but windows, growth start anew: their parts are not kept."
+    for name in BEYOND:
+        assert f"{name} starts anew" in kept_of([name], "x")
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("matchbandit.experiments.beyond.simulate", interrupted)
+    monkeypatch.setattr("sys.argv", ["matchbandit", "reproduce", "windows", "--runs", "2", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert "stopped; windows starts anew: its parts are not kept." in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.parquet"))

@@ -4,14 +4,8 @@ import pytest
 import matchbandit as mb
 from matchbandit.experiments import standing
 from matchbandit.experiments.claims import FAILS, HOLDS
-from matchbandit.experiments.standing import (
-    StandingRow,
-    fitting,
-    instances,
-    standing_claims,
-    standing_of,
-    standing_rows,
-)
+from matchbandit.experiments.standing import fitting, instances, standing_claims, standing_rows
+from matchbandit.placement import Placement
 
 
 def test_there_are_five_instances_of_both_kinds():
@@ -54,7 +48,13 @@ def rows():
 def test_no_measured_value_breaks_a_bound(rows):
     made, _ = rows
     assert [claim.verdict for claim in standing_claims(made)] == [HOLDS, HOLDS]
-    assert {row.policy for row in made if row.binding} == set(standing.PROVED)
+    assert {row.policy for row in made if row.binding} == {
+        "pair-elim",
+        "pair-elim-mono",
+        "pair-select",
+        "matching-id",
+        "clucb",
+    }
     assert {row.policy for row in made if row.explicit} == {
         "pair-elim",
         "pair-elim-mono",
@@ -67,7 +67,7 @@ def test_no_measured_value_breaks_a_bound(rows):
 def test_rows_carry_the_highest_lower_bound_and_the_policys_own_upper_bound(rows):
     made, chosen = rows
     for row in made:
-        known = mb.bounds(chosen[row.instance], horizon=5000, delta=standing.RISK)
+        known = mb.bounds(chosen[row.instance], horizon=5000, delta=standing.DELTA)
         same = [b for b in known if (b.of, b.plays, b.seeks) == (row.of, row.plays, row.seeks) and b.met]
         assert row.lower == max(b.value for b in same if b.kind == "lower")
         own = [b.value for b in same if b.kind == "upper" and b.about == row.policy]
@@ -76,7 +76,7 @@ def test_rows_carry_the_highest_lower_bound_and_the_policys_own_upper_bound(rows
 
 
 def made_row(**changes):
-    made = StandingRow("x", "rounds", "pair", "pair", "p", [100.0, 102.0], 50.0, "", True, 500.0, "", True)
+    made = Placement("rounds", "pair", "pair", "p", [100.0, 102.0], 50.0, "", True, 500.0, "", True, "x")
     return made._replace(**changes)
 
 
@@ -101,25 +101,3 @@ def test_no_measured_value_breaks_a_bound_on_the_five_instances():
     made = list(standing_rows(20, 1, 2, lambda _: None))
     assert [claim.verdict for claim in standing_claims(made)] == [HOLDS, HOLDS]
     assert np.isfinite([row.lower for row in made]).all()
-
-
-def test_a_theorem_is_not_held_against_options_that_it_does_not_speak_of():
-    slots = mb.Bipartite([0.9, 0.3], [0.9, 0.5])
-    known = mb.bounds(slots, horizon=500)
-    usual, coarse = (mb.simulate(slots, mb.policy("pair-elim", growth=g), horizon=500) for g in (1.5, 16))
-    assert standing_of(usual, known).upper == next(b.value for b in known if b.name == "pair-elim-regret")
-    assert standing_of(coarse, known).upper is None
-    known = mb.bounds(slots, delta=0.1)
-    found = mb.identify(slots, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
-    assert standing_of(found, known).upper is None
-    assert standing_of(found, known).binding
-
-
-def test_what_was_known_before_the_start_is_not_bound():
-    players = mb.Monopartite([0.9, 0.8, 0.4, 0.3])
-    known, cold = mb.bounds(players, delta=0.1), mb.policy("clucb", delta=0.1)
-    warm = cold.warm_start(players.graph.pairs, [10**6] * 6, (10**6 * players.means).tolist())
-    assert standing_of(mb.identify(players, cold, seed=1), known).binding
-    row = standing_of(mb.identify(players, warm, seed=1), known)
-    assert row.mean < row.lower
-    assert not row.binding

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.clusters import groups_of
 
 from matchbandit.confidence import NEVER
 from matchbandit.plans import ChainRounds, Tally
-from matchbandit.schedules.chains import chain
 
 SIDE_BY_SIDE = [
     ((4,),),
@@ -19,9 +19,11 @@ SIDE_BY_SIDE = [
 
 
 def plan(sizes, ages, limit):
-    chains = tuple(chain(each) for each in sizes)
-    n_cells = sum(of.first_cells[-1] for of in chains)
-    return ChainRounds(edges=np.tile(np.arange(n_cells), 2), chains=chains, ages=tuple(ages), limit=limit)
+    return ChainRounds(groups_of(sizes), list(ages), limit=limit)
+
+
+def chains_of(plan):
+    return [group.chain for group in plan.groups]
 
 
 def by_sweeps(of, begin, end):
@@ -60,7 +62,7 @@ def test_a_play_is_closing_if_the_period_of_its_user_ends_within_the_plan(of):
         first = 0
         cells = set(of.sweep(number, None).ravel().tolist())
         expected = set()
-        for each, age in zip(of.chains, of.ages, strict=True):
+        for each, age in zip(chains_of(of), of.ages, strict=True):
             t, end = age + number, age + of.limit
             for cell in each.round(t).tolist():
                 user = int(np.searchsorted(each.first_cells, cell, side="right")) - 1
@@ -75,7 +77,7 @@ def test_a_play_is_closing_if_the_period_of_its_user_ends_within_the_plan(of):
 def test_every_sweep_is_one_round_that_plays_everyone_once(of):
     assert of.length == 1
     pairs, first = [], 0
-    for each in of.chains:
+    for each in chains_of(of):
         pairs.append(each.pairs + first)
         first += sum(each.sizes)
     pairs = np.tile(np.concatenate(pairs), (2, 1))
@@ -85,12 +87,32 @@ def test_every_sweep_is_one_round_that_plays_everyone_once(of):
         assert sorted(pairs[cells[0]].ravel().tolist()) == list(range(first))
 
 
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(of=plans())
+def test_each_cluster_is_handed_what_its_closing_and_its_open_rounds_brought(of):
+    counts = by_sweeps(of, 0, of.limit)
+    closed, still_open = np.zeros(len(of.edges) // 2), np.zeros(len(of.edges) // 2)
+    first, handed = 0, list(of.by_cluster(Tally(of.limit, counts, 0.5 * counts)))
+    assert [(group, k) for group, k, *_ in handed] == [(g, k) for g in of.groups for k in range(len(g.clusters))]
+    ages = dict(zip(of.groups, of.ages, strict=True))
+    for group, k, closing, waiting in handed:
+        cells = slice(first, first := first + len(closing.counts))
+        closed[cells], still_open[cells] = closing.counts, waiting.counts
+        assert closing.sums.tolist() == (0.5 * closing.counts).tolist()
+        assert closing.sweeps + waiting.sweeps == of.limit
+        assert (closing.sweeps > 0) == (
+            (ages[group] + of.limit) // group.chain.periods[k] * group.chain.periods[k] > ages[group]
+        )
+        assert closing.sweeps or not closing.counts.any()
+    assert [*closed, *still_open] == counts.tolist()
+
+
 def test_by_hand_two_clusters_of_a_chain_close_at_different_rounds():
     # Sizes 3 and 1: cluster 1 has the cells of the pairs 01, 02, 12, a period of 3; cluster 2 has 03, 13, 23, hold 3,
     # one scheme, a period of 3. With an age of 1 and a limit of 4 the plan plays rounds 1 to 4 of the chain; its period
     # ends behind round 2, so rounds 1 and 2 are closing, rounds 3 and 4 open.
     of = plan([(3, 1)], [1], 4)
-    chain_rounds = [of.chains[0].round(t).tolist() for t in range(1, 5)]
+    chain_rounds = [chains_of(of)[0].round(t).tolist() for t in range(1, 5)]
     assert [of.sweep(number, None)[0].tolist() for number in range(4)] == [
         chain_rounds[0],
         chain_rounds[1],
@@ -100,7 +122,7 @@ def test_by_hand_two_clusters_of_a_chain_close_at_different_rounds():
     # 1, 2, 1: the ends have periods of 1 and close always; the pair cluster between them holds 1 round, two schemes.
     of = plan([(1, 2, 1)], [0], 3)
     counts = of.leap(Tally.empty(len(of.edges)), 3, None)[1]
-    user = np.repeat([0, 1, 2], np.diff(of.chains[0].first_cells))
+    user = np.repeat([0, 1, 2], np.diff(chains_of(of)[0].first_cells))
     assert [counts[:5][user == k].sum() for k in range(3)] == [0, 2, 3]
     assert [counts[5:][user == k].sum() for k in range(3)] == [0, 1, 0]
 

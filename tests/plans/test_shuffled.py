@@ -4,12 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from reference.clusters import schemes_of
+from reference.clusters import groups_of, schemes_of
 from reference.outcomes import agrees
 
 from matchbandit.confidence import NEVER
 from matchbandit.plans import ShuffledRounds, Tally
-from matchbandit.schedules.chains import chain
 
 SMALL = [
     ((4,),),
@@ -26,8 +25,11 @@ LARGER = [*SMALL, ((3, 4, 1),), ((3, 2, 4, 1), (4,)), ((5, 4, 3),)]
 
 
 def plan(sizes, limit=NEVER):
-    chains = tuple(chain(each) for each in sizes)
-    return ShuffledRounds(edges=np.arange(sum(of.first_cells[-1] for of in chains)), chains=chains, limit=limit)
+    return ShuffledRounds(groups_of(sizes), limit=limit)
+
+
+def chains_of(plan):
+    return [group.chain for group in plan.groups]
 
 
 def rounds_of_chain(of):
@@ -46,7 +48,7 @@ def rounds_of_chain(of):
 def law_of_round(of):
     """The probability of each set of cells in a round: clusters and chains draw independently."""
     law, first = Counter({(): 1.0}), 0
-    for each in of.chains:
+    for each in chains_of(of):
         rounds = Counter(rounds_of_chain(each))
         total = sum(rounds.values())
         law = Counter({
@@ -134,7 +136,7 @@ def test_any_two_of_a_cluster_meet_every_third_player_with_the_same_probability(
     # What random-adaptive-matching rests on, whatever cluster the third is in.
     of = plan(sizes)
     mean, first = moments(of)[0], 0
-    for each in of.chains:
+    for each in chains_of(of):
         n = sum(each.sizes)
         p = np.zeros((n, n))
         p[tuple(each.pairs.T)] = mean[first : first + each.first_cells[-1]]
@@ -152,7 +154,7 @@ def test_every_sweep_is_one_round_that_plays_everyone_once(sizes):
     of, rng = plan(sizes), np.random.default_rng(6)
     assert of.length == 1
     pairs, first = [], 0
-    for each in of.chains:
+    for each in chains_of(of):
         pairs.append(each.pairs + first)
         first += sum(each.sizes)
     pairs = np.concatenate(pairs)
@@ -169,7 +171,7 @@ def test_in_10_to_the_12_rounds_everyone_plays_in_every_round(sizes):
     assert sweeps == n
     assert (counts >= 0).all()
     first, cell = 0, 0
-    for each in of.chains:
+    for each in chains_of(of):
         per_item = np.zeros(sum(each.sizes), dtype=np.int64)
         np.add.at(per_item, each.pairs, counts[cell : cell + each.first_cells[-1], None])
         assert (per_item == n).all()

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -183,7 +184,7 @@ def test_a_state_of_another_version_is_refused(slots):
     state = slots.state()
     state["matchbandit"] = 999
     state["checksum"] = checksum({key: value for key, value in state.items() if key != "checksum"})
-    with pytest.raises(MatchbanditError, match="the state has matchbandit 999"):
+    with pytest.raises(MatchbanditError, match="the state has format 999"):
         slots.load(state)
 
 
@@ -233,3 +234,90 @@ def test_a_state_of_ones_own_policy_says_how_to_go_on(slots):
     state["checksum"] = checksum({key: value for key, value in state.items() if key != "checksum"})
     with pytest.raises(MatchbanditError, match=r"policy\(YourClass"):
         mb.restore(state)
+
+
+def test_rounds_are_numbered_from_1_and_a_missing_reward_ends_one(players):
+    assert players.round == 1
+    players.tell(players.ask(), [1.0, np.nan, 0.0], round=1)
+    assert players.round == 2
+    players.tell(players.ask(), [1.0, 1.0, 0.0], round=2)
+    assert (players.round, players.rounds) == (3, 2)
+
+
+def test_a_round_told_twice_is_booked_once():
+    """Without the number 109 of 300 repeats were booked as the next round, once the matching was learnt."""
+    one, twin = (mb.policy("rank1-thompson").build(mb.monopartite(4), seed=1) for _ in range(2))
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        pairs, number = one.ask(), one.round
+        rewards = (rng.random(2) < 0.5).astype(float)
+        one.tell(pairs, rewards, round=number)
+        one.tell(pairs, rewards, round=number)  # delivered again
+        twin.tell(twin.ask(), rewards)
+    assert one.state() == twin.state()
+
+
+def test_a_repeat_is_recognised_after_a_restart(players):
+    pairs = players.ask()
+    players.tell(pairs, [1.0, np.nan, 0.0], round=1)
+    restored = mb.restore(json.loads(json.dumps(players.state())))
+    restored.tell(pairs[::-1], [0.0, np.nan, 1.0], round=1)
+    assert restored.state() == players.state()
+
+
+@pytest.mark.parametrize(
+    ("number", "rewards", "words"),
+    [
+        (2, [0.0, 1.0, 1.0], r"round 2 was told already, with other rewards: \[1.0, 1.0, 0.0\]"),
+        (1, [1.0, 1.0, 0.0], "round 1 was told already; the next round is 3"),
+        (3, [1.0, 1.0, 0.0], "round 3 was not asked; call ask"),
+        (7, [1.0, 1.0, 0.0], "round 7 was not asked"),
+        (0, [1.0, 1.0, 0.0], "round must be a whole number, at least 1; got 0"),
+        ("two", [1.0, 1.0, 0.0], "round must be a whole number"),
+    ],
+)
+def test_other_rounds_are_refused_and_leave_no_trace(players, number, rewards, words):
+    for _ in range(2):
+        last = players.ask()
+        players.tell(last, [1.0, 1.0, 0.0])
+    before = players.state()
+    with pytest.raises(MatchbanditError, match=words):
+        players.tell(last, rewards, round=number)
+    assert players.state() == before
+
+
+def test_what_is_asked_cannot_be_changed_by_accident(players):
+    with pytest.raises(ValueError, match="read-only"):
+        players.ask()[0, 0] = 3
+
+
+def test_a_state_of_version_0_3_is_refused_in_one_line():
+    states = json.loads((Path(__file__).parents[1] / "data" / "0.3" / "states.json").read_text())
+    assert states.keys() == mb.CATALOGUE.keys()
+    for kept in states.values():
+        with pytest.raises(
+            MatchbanditError, match=r"format 1, of another version.*begin anew, with warm_start"
+        ) as told:
+            mb.restore(kept["state"])
+        assert "\n" not in str(told.value)
+
+
+def test_an_answer_of_several_pairs_is_played_in_turn():
+    policy = mb.policy("pair-select", delta=0.5).build(mb.monopartite(4), seed=1)
+    means = mb.Monopartite([1.0, 0.9, 0.1, 0.0]).matrix
+    while not policy.done:
+        pairs = policy.ask()
+        policy.tell(pairs, [means[tuple(sorted(pairs[0]))]])
+    answer, played = policy.recommend().tolist(), []
+    for _ in range(6):
+        played += policy.ask().tolist()
+        policy.tell(policy.ask(), [0.0])
+        assert policy.done
+        assert policy.recommend().tolist() == answer
+    assert played == answer * 3
+
+
+def test_rewards_beyond_what_floats_can_square_are_refused():
+    policy = mb.policy("rank1-thompson").build(mb.monopartite(4), rewards=mb.Gaussian(sd=1.0), seed=1)
+    with pytest.raises(MatchbanditError, match=r"gaussian rewards lie in \[-1e\+100, 1e\+100\]; got 1e\+308"):
+        policy.tell(policy.ask(), [1e308, 0.0])

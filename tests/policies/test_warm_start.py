@@ -5,8 +5,8 @@ import pytest
 
 import matchbandit as mb
 
-WARM = [name for name, kind in mb.CATALOGUE.items() if kind.warm_starts]
-COLD = [name for name, kind in mb.CATALOGUE.items() if not kind.warm_starts]
+WARM = [name for name, kind in mb.CATALOGUE.items() if kind.fits.warm_start]
+COLD = [name for name, kind in mb.CATALOGUE.items() if not kind.fits.warm_start]
 BY_PAIR = [name for name in WARM if not name.startswith("rank1-")]
 """Those that play every pair before anything else, and remember it for itself."""
 PAIRS = [(0, 0), (0, 1), (1, 2)]
@@ -126,9 +126,9 @@ def test_every_run_of_a_simulation_begins_with_the_logged_results():
         ((PAIRS, [1, np.nan, 1], [0, 0, 0]), r"the count of the pair \[0, 1\] must be a whole number, .*; got nan"),
         ((PAIRS, [1, np.inf, 1], [0, 0, 0]), r"the count of the pair \[0, 1\] must be a whole number, .*; got inf"),
         ((PAIRS, [1, 1e17, 1], [0, 0, 0]), r"the count of the pair \[0, 1\] must be a whole number, between 0 and"),
-        ((PAIRS, [1, 2, 1], [0, 2.5, 0]), r"2 rewards of the law bernoulli sum to between 0 and 2; got 2.5 for"),
+        ((PAIRS, [1, 2, 1], [0, 2.5, 0]), r"2 bernoulli rewards sum to between 0 and 2; got 2.5 for"),
         ((PAIRS, [1, 2, 1], [0, -0.5, 0]), r"sum to between 0 and 2; got -0.5 for the pair \[0, 1\]"),
-        ((PAIRS, [1, 0, 1], [0, 1, 0]), r"0 rewards of the law bernoulli sum to between 0 and 0; got 1"),
+        ((PAIRS, [1, 0, 1], [0, 1, 0]), r"0 bernoulli rewards sum to between 0 and 0; got 1"),
         ((PAIRS, [1, 2, 1], [0, np.nan, 0]), r"the sum of the pair \[0, 1\] must be a number; got nan"),
         ((PAIRS, [1, 2], [0, 0, 0]), r"3 logged pairs need a count and a sum each; got shapes \(2,\) and \(3,\)"),
         ((PAIRS, [1, 2, 1], 0), r"3 logged pairs need a count and a sum each; got shapes \(3,\) and \(\)"),

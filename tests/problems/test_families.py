@@ -11,6 +11,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
 from matchbandit.problems import FAMILIES, Bipartite, Monopartite, family
 from matchbandit.rewards import Bernoulli, Gaussian
+from matchbandit.simulation import simulate
 
 SPIKED = {"n": 8, "u1": 0.9, "gap": 0.75}
 FIXED_MEAN = {"n": 8, "u1": 0.7, "mean": 0.2}
@@ -242,6 +243,26 @@ def test_an_unknown_parameter_is_refused(given):
 def test_missing_parameters_are_named():
     with pytest.raises(MatchbanditError, match=r"^the family spiked needs n, u1, gap; missing: u1, gap\.$"):
         family("spiked", n=8)
+
+
+@pytest.mark.parametrize("name", ["spiked", "staircase"])
+def test_a_family_of_many_items_is_cheap_and_one_of_too_many_is_refused(name):
+    parameters = {"spiked": {"u1": 0.9, "gap": 0.75}, "staircase": {"gap": 0.0}}[name]
+    assert family(name, n=20_000, **parameters).graph.n_pairs > 10**8
+    with pytest.raises(MatchbanditError, match=r"^n must be at most 10000000, .*; got 1000000000000\.$"):
+        family(name, n=10**12, **parameters)
+
+
+@pytest.mark.parametrize("policy", ["pair-elim", "uniform", "rank1-thompson", "kl-ucb"])
+def test_what_does_not_fit_the_memory_is_refused_before_a_policy_is_built(policy):
+    with pytest.raises(MatchbanditError, match=r"^bipartite 20000×20000 has 400000000 pairs, .* Take fewer items\.$"):
+        simulate(family("spiked", n=20_000, u1=0.9, gap=0.75), policy, horizon=1000)
+
+
+def test_a_family_in_words():
+    spikes = family("spiked", rewards=Gaussian(0.5), **SPIKED)
+    assert repr(spikes) == "Family spiked, n = 8, u1 = 0.9, gap = 0.75, Gaussian(sd=0.5) rewards"
+    assert spikes._repr_html_() == f"<code>{spikes!r}</code>"
 
 
 def test_what_is_no_law_is_refused():

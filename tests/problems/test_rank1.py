@@ -158,8 +158,91 @@ def test_by_hand_of_five_players_one_sits_out():
 
 @pytest.mark.parametrize("pairs", [[(0, 1)], [(0, 1), (0, 2)], [(0, 1), (2, 3), (1, 4)]])
 def test_of_an_odd_number_only_whole_matchings_have_a_regret(pairs):
+    five = Monopartite([0.9, 0.7, 0.5, 0.3, 0.1])
+    plays = np.bincount(five.graph.edges(pairs), minlength=10)
     with pytest.raises(MatchbanditError, match=r"^in each round of matchings all but one of 5 players play"):
-        Monopartite([0.9, 0.7, 0.5, 0.3, 0.1]).regret(pairs, selection="matching")
+        five.regret_of_plays(plays, 1, selection="matching")
+
+
+@pytest.mark.parametrize(
+    ("problem", "selection", "pairs", "words"),
+    [
+        (Bipartite([0.9, 0.1], [0.8, 0.2]), "matching", [(0, 0), (0, 0)], "each row at most once; got row 0 2 times"),
+        (Bipartite([0.9, 0.1], [0.8, 0.2]), "matching", [(0, 0), (1, 0)], "each column at most once; got column 0 2"),
+        (Bipartite([0.9, 0.1], [0.8, 0.2]), "matching", [(0, 0)], "a matching of bipartite 2×2 has 2 pairs; got 1."),
+        (Bipartite([0.9], [0.8, 0.2]), "matching", [(0, 0), (0, 1)], "bipartite 1×2 has 1 pair; got 2."),
+        (Bipartite([0.9, 0.1], [0.8, 0.2]), "pair", [(0, 0), (1, 1)], "a round of pair selection has 1 pair; got 2."),
+        (Bipartite([0.9, 0.1], [0.8, 0.2]), "pair", np.zeros((0, 2), dtype=int), "has 1 pair; got 0."),
+        (Monopartite([0.9, 0.7, 0.5, 0.3]), "matching", [(0, 1), (1, 2)], "each player at most once; got player 1 2 "),
+        (Monopartite([0.9, 0.7, 0.5, 0.3]), "matching", [(0, 1), (1, 0)], "each player at most once; got player 0 2 "),
+        (Monopartite([0.9, 0.7, 0.5]), "matching", [(0, 1), (1, 2)], "with 3 players has 1 pair; got 2."),
+    ],
+)
+def test_what_is_no_pair_or_no_matching_has_no_regret_and_is_no_answer(problem, selection, pairs, words):
+    for ask in (lambda: problem.regret(pairs, selection=selection), lambda: problem.is_optimal(pairs, selection)):
+        with pytest.raises(MatchbanditError) as refusal:
+            ask()
+        assert words in str(refusal.value)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e-13, 1e-150, 1e-300])
+def test_an_answer_is_judged_relative_to_the_optimum(scale):
+    slots = Bipartite([scale, 0.32 * scale], [1.0, 0.5])
+    assert slots.is_optimal([(0, 0)], "pair")
+    assert not slots.is_optimal([(1, 0)], "pair")
+    assert slots.is_optimal([(1, 1), (0, 0)], "matching")
+    assert not slots.is_optimal([(1, 0), (0, 1)], "matching")
+
+
+def test_rounding_is_forgiven_and_where_all_is_worth_nothing_every_answer_is_optimal():
+    # 0.1 · 0.3 and 0.3 · 0.1 sum in another order.
+    players = Monopartite([0.1, 0.2, 0.3] * 2)
+    assert players.is_optimal([(2, 5), (1, 4), (0, 3)], "matching")
+    assert players.is_optimal([(3, 0), (4, 1), (5, 2)], "matching")
+    assert not Bipartite([1.0, 1 - 1e-8], [1.0]).is_optimal([(1, 0)], "pair")
+    nothing = Bipartite([0.0, 0.0], [0.5, 0.1])
+    assert nothing.is_optimal([(1, 1)], "pair")
+    assert nothing.is_optimal([(0, 1), (1, 0)], "matching")
+
+
+@pytest.mark.parametrize("problem", [Bipartite([0.9, 0.3], [0.5]), Monopartite([0.3, 0.9, 0.1])])
+def test_nobody_can_change_what_is_true(problem):
+    for truth in (problem.means, problem.best_matching, problem.best_pair):
+        with pytest.raises(ValueError, match="read-only"):
+            truth[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("problem", "size"),
+    [
+        (lambda: Monopartite(np.full(100_000, 0.5)), "monopartite with 100000 players has 4999950000 pairs"),
+        (lambda: Bipartite(np.full(20_000, 0.5), [0.5] * 20_000), "bipartite 20000×20000 has 400000000 pairs"),
+    ],
+)
+def test_a_problem_with_many_items_is_cheap_and_what_cannot_be_kept_is_refused(problem, size):
+    many = problem()
+    assert many.best_pair.shape == (1, 2)
+    assert many.graph.n_pairs > 10**8
+    assert "…" in repr(many)
+    for ask in (lambda: many.means, lambda: many.graph.pairs, lambda: many.optimum("pair")):
+        with pytest.raises(MatchbanditError) as refusal:
+            ask()
+        assert str(refusal.value) == f"{size}, and at most 20000000 can be kept in memory. Take fewer items."
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (Bipartite([0.9, 0.6, 0.2], [1, 1 / 3]), "Bipartite 3×2, u = 0.9 0.6 0.2, v = 1 0.333, Bernoulli rewards"),
+        (
+            Monopartite([0.5] * 9, rewards=Binomial(3)),
+            "Monopartite 9 players, u =" + " 0.5" * 8 + " …, Binomial(trials=3) rewards",
+        ),
+    ],
+)
+def test_a_problem_in_words(problem, words):
+    assert repr(problem) == words
+    assert problem._repr_html_() == f"<code>{words}</code>"
 
 
 def test_huge_regrets_are_exact_where_the_strengths_are_exact():

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from matchbandit.confidence import Checks
+from matchbandit.graphs import monopartite
+from matchbandit.plans.groups import grouped
 from matchbandit.schedules import round_robin
 
 Pair = tuple[int, int]
@@ -23,6 +25,12 @@ def _pair(i: int, j: int) -> Pair:
 def _tournament(items: list) -> list[list[tuple]]:
     """The rounds of a round-robin; seat k is the k-th of these."""
     return [[(items[a], items[b]) for a, b in one_round] for one_round in round_robin(len(items)).tolist()]
+
+
+def groups_of(sizes):
+    """Players numbered through, in clusters of these sizes, chain by chain, as the library groups them."""
+    ends = np.cumsum([size for chain in sizes for size in chain])
+    return grouped(np.split(np.arange(ends[-1]), ends[:-1]), monopartite(int(ends[-1])))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -330,7 +338,7 @@ class MatchingId:
         assert n_items >= 2
         assert n_items % 2 == 0
         self.n = n_items
-        self.checks = Checks.certain(growth, n_items, delta, sigma)
+        self.checks = Checks.fixed_confidence(growth, n_items, delta, sigma)
         self.above = np.zeros((n_items, n_items), dtype=bool)
         self.S = set(range(n_items))
         self.counts = np.zeros((n_items, n_items), dtype=int)  # row i: booked samples of item i against each other

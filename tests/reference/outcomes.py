@@ -1,4 +1,4 @@
-"""Drawn outcomes against the exact law of all outcomes."""
+"""Drawn outcomes against the exact law of all outcomes, and when items left."""
 
 from collections import Counter
 
@@ -21,3 +21,10 @@ def agrees(drawn, law):
     if len(observed) == 1:
         return 1.0
     return chisquare(observed, np.array(expected) * n / sum(expected)).pvalue
+
+
+def out_at(policy, side):
+    """The round after which each row or column left; −1 while it is active."""
+    ledger = policy.rows if side == "row" else policy.columns
+    left = {gone.item: gone.round for gone in policy.eliminations if gone.side == side}
+    return [-1 if item in ledger.active else left[item] for item in range(len(ledger.dominators))]

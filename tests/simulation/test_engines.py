@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.outcomes import out_at
 from reference.tape import Tape
 from scipy.stats import ks_2samp
 
@@ -83,8 +84,8 @@ def played():
             outcome[k, engine] = {
                 "regret": np.array([score.regret for _, score in ends]),
                 "plays": np.array([score.plays for _, score in ends]),
-                "out": np.array([policy.rows.out_at for policy, _ in ends]),
-                "columns": np.array([policy.columns.out_at for policy, _ in ends]),
+                "out": np.array([out_at(policy, "row") for policy, _ in ends]),
+                "columns": np.array([out_at(policy, "column") for policy, _ in ends]),
             }
     return outcome
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.states import learnt
 from reference.tape import Tape
 from scipy.stats import ks_2samp
 
@@ -42,7 +43,7 @@ def agree(problem, spec, rounds, seed, horizon=None):
     assert slow_score.regret.tolist() == fast_score.regret.tolist()
     assert slow.done == fast.done
     if slow.rounds == fast.rounds:  # else the limit cuts a sweep, which only `step` remembers
-        assert slow.state() == fast.state()
+        assert learnt(slow) == learnt(fast)
         assert slow.recommend().tolist() == fast.recommend().tolist()
     else:
         assert slow_score.round == slow.rounds > fast.rounds
@@ -232,7 +233,7 @@ def test_progress_counts_the_runs():
 
 def test_by_hand_the_summary_counts_identified_right_and_wrong():
     found = Identification(
-        about={},
+        about=mb.identify(SLOTS, mb.policy("pair-elim", delta=0.2)).about,
         rounds=np.array([10, 20, 30, 40]),
         pairs=np.array([10, 20, 30, 40]),
         identified=np.array([True, True, True, False]),

@@ -12,6 +12,7 @@ from reference.drawn import LAWS, apart, players, rows_and_columns
 
 import matchbandit as mb
 from matchbandit.theory import characteristic_time, graves_lai
+from matchbandit.theory.quantities import trials_of
 
 GOALS = [("pair", "pair"), ("pair", "matching"), ("matching", "matching")]
 laws = pytest.mark.parametrize("law", LAWS)
@@ -44,7 +45,7 @@ def everything(problem):
 
 def named(law):
     """A law and its coins, in the words of the reference for ordinary bandits."""
-    return (("gaussian", law.sd), 1) if law.name == "gaussian" else ("bernoulli", law.noise.trials)
+    return (("gaussian", law.sd), 1) if law.name == "gaussian" else ("bernoulli", trials_of(law))
 
 
 def ordinary_time(means, law):
@@ -343,7 +344,7 @@ def test_gaussian_limits_grow_with_the_variance(sd):
         assert other == pytest.approx(sd**2 * one, rel=WITHIN)
 
 
-def test_many_coins_at_once_take_as_many_rounds_fewer():
+def test_many_trials_at_once_take_as_many_rounds_fewer():
     for make in (slots, four):
         one, many = everything(make(mb.Bernoulli())), everything(make(mb.Binomial(trials=30)))
         assert one == pytest.approx(30 * many, rel=WITHIN)

@@ -10,13 +10,13 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.score import Score
 from matchbandit.theory.averages import trivial_chain_bound
-from matchbandit.theory.matching_upper import matching_id_certain
-from matchbandit.theory.pair_upper import pair_elim_certain
+from matchbandit.theory.matching_upper import matching_id_rounds
+from matchbandit.theory.pair_upper import pair_elim_rounds
 from matchbandit.theory.quantities import partner_gaps, smallest_loss
 
 
 def test_two_players_have_bounds_on_the_rounds():
-    assert {bound.name for bound in mb.bounds(mb.Monopartite([0.5, 0.3]), delta=0.05)} >= {"pair-elim-mono-certain"}
+    assert {bound.name for bound in mb.bounds(mb.Monopartite([0.5, 0.3]), delta=0.05)} >= {"pair-elim-mono-rounds"}
 
 
 def test_players_who_pay_nothing_have_bounds_on_the_rounds():
@@ -31,7 +31,7 @@ def test_a_horizon_of_one_round_is_never_nan(u, monkeypatch):
 
 
 def test_rows_that_pay_nothing_are_infinite_without_a_warning():
-    assert pair_elim_certain(mb.Bipartite([0.0, 0.0], [0.5, 0.3]), 0.05).value == np.inf
+    assert pair_elim_rounds(mb.Bipartite([0.0, 0.0], [0.5, 0.3]), 0.05).value == np.inf
 
 
 @pytest.mark.parametrize("n", [0, 2, 5])
@@ -66,10 +66,10 @@ def test_matching_ids_first_bound_holds_while_no_interval_fails():
     policy = mb.policy("matching-id", delta=0.05).build(problem.graph, rewards=problem.rewards, seed=0)
     jump(policy, Delayed(problem), Score(problem, "matching", np.array([10**13])))
     assert policy.done
-    assert policy.rounds <= matching_id_certain(problem, 0.05)[0].value
+    assert policy.rounds <= matching_id_rounds(problem, 0.05)[0].value
 
 
-def test_items_a_millionth_apart_have_a_limit():
+def test_items_a_millionth_apart_have_a_bound_of_the_model():
     # The losses of the other matching, 10^-12, are no rounding errors.
     slots = mb.Bipartite([0.500001, 0.5], [0.500001, 0.5], rewards=mb.Gaussian(sd=1.0))
     known = {bound.name: bound.value for bound in mb.bounds(slots, horizon=100)}
@@ -78,7 +78,7 @@ def test_items_a_millionth_apart_have_a_limit():
 
 @pytest.mark.parametrize("u", [[0.9, 0.5, 0.5, 0.3], [0.5] * 4])
 def test_a_tie_at_the_border_is_no_exchange(u):
-    bound = next(b for b in mb.bounds(mb.Monopartite(u), delta=0.05) if b.name == "matchings-certain-one-gap")
+    bound = next(b for b in mb.bounds(mb.Monopartite(u), delta=0.05) if b.name == "matchings-one-gap")
     assert bound.value == 0
     assert not bound.met
 
@@ -104,20 +104,20 @@ def test_a_program_that_is_not_solved_bounds_by_nothing_and_says_so(monkeypatch)
     slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
     with pytest.warns(UserWarning, match="no luck") as told:
         known = {bound.name: bound.value for bound in mb.bounds(slots, delta=0.05)}
-    assert known["pairs-certain-program"] == 0
-    assert known["pairs-certain"] > 0
+    assert known["pairs-program"] == 0
+    assert known["pairs"] > 0
     assert not any(name.startswith("model") for name in known)
-    assert any("a limit of the model is left out" in str(warning.message) for warning in told)
+    assert any("the bound model-pair is left out" in str(warning.message) for warning in told)
 
 
 def test_divergences_that_differ_by_twenty_powers_of_ten_are_solved():
     slots = mb.Bipartite([0.9999999, 1], [1, 0.99, 0.999, 1], rewards=mb.Gaussian(sd=0.01))
     known = {bound.name: bound.value for bound in mb.bounds(slots, delta=0.4)}
-    closed, program = known["pairs-certain"], known["pairs-certain-program"]
+    closed, program = known["pairs"], known["pairs-program"]
     assert closed * (1 - 1e-6) <= program <= 2 * closed * (1 + 1e-6)
 
 
-def test_a_limits_plays_cannot_be_overwritten():
+def test_the_plays_of_a_solution_cannot_be_overwritten():
     limit = mb.theory.graves_lai(mb.Bipartite([0.9, 0.3], [0.8, 0.4]), "pair")
     with pytest.raises(ValueError, match="read-only"):
         limit.plays[:] = 0

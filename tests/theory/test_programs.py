@@ -12,13 +12,13 @@ from scipy.optimize import linprog
 
 import matchbandit as mb
 from matchbandit.theory.programs import (
+    delta_divergence,
     divergences,
     least_matchings,
     least_plays,
     order_alternatives,
     pair_alternatives,
     player_alternatives,
-    risk_divergence,
     solved,
     swap_alternative,
     switch_alternatives,
@@ -32,30 +32,30 @@ GRID = np.concatenate([np.logspace(-300, -3, 100), np.linspace(0.002, 0.499, 100
 # d(δ, 1 − δ)
 
 
-def test_risk_divergence_is_the_divergence_of_two_coins_in_either_order():
+def test_delta_divergence_is_the_divergence_of_two_coins_in_either_order():
     coin = mb.Bernoulli()
     for delta in (1e-6, 0.01, 0.05, 0.2, 0.3, 0.49):
-        assert risk_divergence(delta) == pytest.approx(coin.kl(delta, 1 - delta), rel=1e-9)
-        assert risk_divergence(delta) == pytest.approx(coin.kl(1 - delta, delta), rel=1e-9)
+        assert delta_divergence(delta) == pytest.approx(coin.kl(delta, 1 - delta), rel=1e-9)
+        assert delta_divergence(delta) == pytest.approx(coin.kl(1 - delta, delta), rel=1e-9)
 
 
-def test_risk_divergence_is_at_least_log_one_over_delta_minus_one():
-    assert all(risk_divergence(delta) >= log(1 / delta) - 1 for delta in GRID)
-    assert all(risk_divergence(delta) >= log(1 / delta) - 1 for delta in np.linspace(0.5, 0.999, 50))
+def test_delta_divergence_is_at_least_log_one_over_delta_minus_one():
+    assert all(delta_divergence(delta) >= log(1 / delta) - 1 for delta in GRID)
+    assert all(delta_divergence(delta) >= log(1 / delta) - 1 for delta in np.linspace(0.5, 0.999, 50))
     # The paper's other constant, log(1/2.4δ) (Kaufmann, Cappé & Garivier 2016), lies below it too.
-    assert all(risk_divergence(delta) >= log(1 / (2.4 * delta)) for delta in GRID)
+    assert all(delta_divergence(delta) >= log(1 / (2.4 * delta)) for delta in GRID)
 
 
 def test_risk_divergence_falls_to_nothing_at_one_half_and_stays_there():
-    values = [risk_divergence(delta) for delta in GRID]
+    values = [delta_divergence(delta) for delta in GRID]
     assert all(more > less > 0 for more, less in pairwise(values))
-    assert risk_divergence(0.4999) < 1e-6
+    assert delta_divergence(0.4999) < 1e-6
     # 0.7 would have the divergence of 0.3, but who may be wrong as often as not need not sample at all.
-    assert [risk_divergence(delta) for delta in (0.5, 0.7, 0.999)] == [0, 0, 0]
+    assert [delta_divergence(delta) for delta in (0.5, 0.7, 0.999)] == [0, 0, 0]
 
 
-def test_risk_divergence_is_log_one_over_delta_for_small_risks():
-    assert risk_divergence(1e-200) == pytest.approx(200 * log(10), rel=1e-12)
+def test_delta_divergence_is_log_one_over_delta_for_small_risks():
+    assert delta_divergence(1e-200) == pytest.approx(200 * log(10), rel=1e-12)
 
 
 # The solver
@@ -248,7 +248,7 @@ def test_switching_the_best_is_told_by_the_best_pair_alone():
         assert found == pytest.approx(2 * 0.5**2 / (second * (best - third)) ** 2)
 
 
-def test_coins_tell_the_switch_by_the_better_of_two_pairs():
+def test_bernoulli_rewards_tell_the_switch_by_the_better_of_two_pairs():
     # Three players, one exchange: (1, 2) falls from .72 to .24, (2, 3) rises from .24 to .72, (1, 3) pays as before. A
     # rise to .72 tells .24 log(1/3) + .76 log(.76/.28) = .4952, a fall to .24 .72 log 3 + .28 log(.28/.76) = .5114.
     problem = mb.Monopartite([0.3, 0.9, 0.8])

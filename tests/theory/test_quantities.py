@@ -34,7 +34,7 @@ from matchbandit.theory.quantities import (
     weighted_gaps,
 )
 
-OF_PAIRS = {"neighbour_gaps", "gaps_to_first", "gaps_to_second", "complexity_regret", "complexity_certainty"}
+OF_PAIRS = {"neighbour_gaps", "gaps_to_first", "gaps_to_second", "complexity_regret", "complexity_identification"}
 # Twentieths: few values, so that ties are common, and no two sums differ by less than floats can tell.
 strength = st.integers(0, 20).map(lambda k: k / 20)
 
@@ -80,7 +80,7 @@ def named(problem):
 def test_by_hand_the_complexity_of_rows_and_columns(u, v, regret, certainty):
     found = named(mb.Bipartite(u, v))
     assert found["complexity_regret"] == pytest.approx(regret)
-    assert found["complexity_certainty"] == pytest.approx(certainty)
+    assert found["complexity_identification"] == pytest.approx(certainty)
 
 
 def test_by_hand_the_quantities_of_rows_and_columns():
@@ -99,7 +99,7 @@ def test_by_hand_three_players():
     assert found["gaps_to_first"] == pytest.approx([0.4, 0.6])
     assert found["gaps_to_second"] == pytest.approx([0.2])
     assert found["complexity_regret"] == pytest.approx(1 / 0.18)
-    assert found["complexity_certainty"] == pytest.approx(1 / 0.0324)
+    assert found["complexity_identification"] == pytest.approx(1 / 0.0324)
 
 
 def test_by_hand_two_players_have_nothing_to_tell_apart():
@@ -107,7 +107,7 @@ def test_by_hand_two_players_have_nothing_to_tell_apart():
     assert set(found) == OF_PAIRS
     assert found["neighbour_gaps"] == found["gaps_to_first"] == pytest.approx([0.6])
     assert found["gaps_to_second"] == []
-    assert found["complexity_regret"] == found["complexity_certainty"] == 0
+    assert found["complexity_regret"] == found["complexity_identification"] == 0
     assert smallest_loss([0.3, 0.9]) == smallest_loss_of_all([0.3, 0.9]) == smallest_weighted_gap([0.3, 0.9]) == inf
     assert hardest_borders([0.3, 0.9]) == (None, None)
     assert alpha([0.3, 0.9]) == 0
@@ -118,7 +118,7 @@ def test_by_hand_four_players():
     found = named(mb.Monopartite([0.5, 0.9, 0.3, 0.8]))  # 0.9 0.8 | 0.5 0.3
     assert found["gaps_to_second"] == pytest.approx([0.3, 0.5])
     assert found["complexity_regret"] == pytest.approx(1 / 0.27 + 1 / 0.45)
-    assert found["complexity_certainty"] == pytest.approx(1 / 0.0729 + 1 / 0.2025)
+    assert found["complexity_identification"] == pytest.approx(1 / 0.0729 + 1 / 0.2025)
     # 1 from 3, 2 from 3, 3 from 2, 4 from 2; times 0.9: 0.36, 0.27, 0.27, 0.45.
     assert found["partner_gaps"] == pytest.approx([0.4, 0.3, 0.3, 0.5])
     assert found["complexity_order"] == pytest.approx(1 / 0.1296 + 2 / 0.0729 + 1 / 0.2025)
@@ -437,5 +437,7 @@ def test_an_odd_number_of_players_has_the_quantities_of_pairs_only(odd):
 
 
 def test_quantities_of_something_else_are_refused():
-    with pytest.raises(MatchbanditError, match=r"^theory is for Bipartite and Monopartite problems; got \[0\.9\]\.$"):
+    with pytest.raises(
+        MatchbanditError, match=r"^the paper's quantities are for means that are products of strengths, .*; got list\.$"
+    ):
         mb.quantities([0.9])

@@ -16,21 +16,21 @@ from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.stops import first_split
 from matchbandit.solvers import all_matchings
-from matchbandit.theory.counting import certain_after, log_log2, ranked_after, seen_gap
+from matchbandit.theory.counting import log_log2, ranked_after, ranked_with_delta, seen_gap
 from matchbandit.theory.matching_upper import (
     adaptive_regret,
     first_split_regret,
-    matching_id_certain,
+    matching_id_rounds,
     simple_adaptive_regret,
     trivial_regret,
 )
 from matchbandit.theory.pair_upper import (
     least_opponent,
-    pair_elim_certain,
-    pair_elim_mono_certain,
     pair_elim_mono_regret,
+    pair_elim_mono_rounds,
     pair_elim_regret,
-    pair_select_certain,
+    pair_elim_rounds,
+    pair_select_rounds,
 )
 
 LAWS = [mb.Bernoulli(), mb.Binomial(trials=4), mb.Gaussian(sd=0.5), mb.Gaussian(sd=1.5)]
@@ -117,31 +117,31 @@ def test_a_growth_above_four_takes_more():
     sigma=st.sampled_from([0.05, 0.25, 0.5, 1.0, 4.0]),
     growth=st.sampled_from([1.05, 1.5, 2.0, 3.0, 4.0, 4.0, 4.0]),
 )
-def test_two_averages_are_ranked_for_certain_by_the_count_that_is_given(gap, delta, averages, sigma, growth):
-    counted = first_apart(Checks.certain(growth, averages, delta, sigma), gap)
-    assert counted <= certain_after(seen_gap(gap, sigma), delta, averages) * (1 + 1e-12)
+def test_two_averages_are_ranked_with_delta_by_the_count_that_is_given(gap, delta, averages, sigma, growth):
+    counted = first_apart(Checks.fixed_confidence(growth, averages, delta, sigma), gap)
+    assert counted <= ranked_with_delta(seen_gap(gap, sigma), delta, averages) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("level", [2, 4, 8, 12])
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-100])
-def test_just_short_of_a_power_of_two_no_much_smaller_count_would_do_for_certainty(level, delta):
+def test_just_short_of_a_power_of_two_no_much_smaller_count_would_do_with_delta(level, delta):
     gap = 0.99 * 2 ** (1 - level)  # rounding up k_l must not be enough to reach it
-    counted = first_apart(Checks.certain(4, 12, delta, 0.5), gap)
-    assert counted == Checks.certain(4, 12, delta, 0.5).scheduled(level + 1)
-    assert counted >= 0.97 * certain_after(gap, delta, 12)
+    counted = first_apart(Checks.fixed_confidence(4, 12, delta, 0.5), gap)
+    assert counted == Checks.fixed_confidence(4, 12, delta, 0.5).scheduled(level + 1)
+    assert counted >= 0.97 * ranked_with_delta(gap, delta, 12)
 
 
 @pytest.mark.parametrize("level", [3, 5, 8, 11])
-def test_the_printed_count_for_certainty_is_too_small(level):
+def test_the_printed_count_with_delta_is_too_small(level):
     # Its last term, 64 log(log2(1/gap) + 2), lacks the 1/gap².
     gap = 0.99 * 2 ** (1 - level)
     for delta in (0.05, 1e-10):
         printed = 32 / gap**2 * (log(1 / delta) + log(pi**2 * 12 / 3)) + 64 * log(log2(1 / gap) + 2)
-        assert first_apart(Checks.certain(4, 12, delta, 0.5), gap) > 1.05 * printed
+        assert first_apart(Checks.fixed_confidence(4, 12, delta, 0.5), gap) > 1.05 * printed
 
 
 def test_by_hand_the_levels_alone_cost_forty_million_samples_at_a_gap_of_a_thousandth():
-    checks = Checks.certain(4, 12, 0.05, 0.5)
+    checks = Checks.fixed_confidence(4, 12, 0.05, 0.5)
     counted = first_apart(checks, 0.001)
     assert counted == checks.scheduled(11) == ceil(4**12 * (log(pi * sqrt(12 / 0.15)) + log(11)))
     assert 4**12 * log(11) == pytest.approx(4.0e7, rel=0.01)
@@ -156,7 +156,7 @@ def test_no_gap_counts_as_more_than_two_for_nothing_is_checked_earlier():
 
 
 def test_what_is_not_apart_is_never_ranked():
-    assert ranked_after(0.0, 5.0) == certain_after(0.0, 0.05, 4) == inf
+    assert ranked_after(0.0, 5.0) == ranked_with_delta(0.0, 0.05, 4) == inf
 
 
 def windows(samples):
@@ -244,30 +244,30 @@ def test_the_printed_1_for_rounding_up_is_too_small():
 
 
 def test_who_is_drawn_is_at_least_as_strong_as_the_least_that_can_stay():
-    assert least_opponent(np.array([0.8, 0.4, 0.0]), coins=True) == pytest.approx(0.4)
-    assert least_opponent(np.array([0.9, 0.8, 0.0, 0.0]), coins=True) == pytest.approx(0.425)  # the mean is less
-    assert least_opponent(np.array([0.9, 0.8, 0.0]), coins=False) == 0
-    assert least_opponent(np.array([0.9, 0.3, 0.6]), coins=False) == 0.3
-    assert least_opponent(np.zeros(3), coins=True) == 0
+    assert least_opponent(np.array([0.8, 0.4, 0.0]), mb.Bernoulli()) == pytest.approx(0.4)
+    assert least_opponent(np.array([0.9, 0.8, 0.0, 0.0]), mb.Bernoulli()) == pytest.approx(0.425)  # the mean is less
+    assert least_opponent(np.array([0.9, 0.8, 0.0]), mb.Gaussian(sd=1)) == 0
+    assert least_opponent(np.array([0.9, 0.3, 0.6]), mb.Gaussian(sd=1)) == 0.3
+    assert least_opponent(np.zeros(3), mb.Bernoulli()) == 0
 
 
-def test_columns_of_strength_zero_are_harmless_only_for_coins():
+def test_columns_of_strength_zero_are_harmless_only_for_bernoulli_rewards():
     for law in LAWS:
         problem = mb.Bipartite([0.9, 0.5], [0.8, 0.4, 0.0], rewards=law)
-        for bound in (pair_elim_regret(problem, 10**6), pair_elim_certain(problem, 0.05)):
+        for bound in (pair_elim_regret(problem, 10**6), pair_elim_rounds(problem, 0.05)):
             assert bound.met == (bound.value < inf) == (law.name != "gaussian")
         four = mb.Monopartite([0.9, 0.8, 0.4, 0.0], rewards=law)
-        for bound in (pair_elim_mono_regret(four, 10**6), pair_elim_mono_certain(four, 0.05)):
+        for bound in (pair_elim_mono_regret(four, 10**6), pair_elim_mono_rounds(four, 0.05)):
             assert bound.met == (bound.value < inf) == (law.name != "gaussian")
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(problem=slots, delta=risks)
-def test_pair_elim_certainty_is_above_the_counts_that_its_proof_begins_with(problem, delta):
+def test_pair_elim_rounds_is_above_the_counts_that_its_proof_begins_with(problem, delta):
     u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
     n, m = len(u), len(v)
-    parts = pair_elim_certain(problem, delta).parts
-    checks = Checks.certain(4, (n + 1) * (m + 1), delta, sigma)
+    parts = pair_elim_rounds(problem, delta).parts
+    checks = Checks.fixed_confidence(4, (n + 1) * (m + 1), delta, sigma)
     rows = [first_apart(checks, v[0] * (u[0] - x)) for x in u[1:]]
     columns = [first_apart(checks, u[0] * (v[0] - y)) for y in v[1:]]
     weakest = min(*v, sum(v) / m)
@@ -282,11 +282,11 @@ def test_pair_elim_certainty_is_above_the_counts_that_its_proof_begins_with(prob
     assert 2 * (n + 1) * m * begun <= parts["eqn:badsampleconffail"]
 
 
-def test_by_hand_pair_elim_certainty():
+def test_by_hand_pair_elim_rounds():
     # Gaps just short of 1/2, where no count of the certain part can be smaller: 9 averages, 2^−3 < gap/2.
     # First phase against columns of at least 1/2: gap 1/4. (N + M) τ^U = 4 τ^U; μ_U Δ = 3/8.
     problem = mb.Bipartite([1.0, 0.5], [1.0, 0.5])
-    parts = pair_elim_certain(problem, 0.05).parts
+    parts = pair_elim_rounds(problem, 0.05).parts
     log_beta = log(pi * sqrt(9 / 0.15))
     tau = 4 * 4**3 * (log_beta + log(3)) + 1
     samples = 4 * (4 * 4**4 * (log_beta + log(4)) + 1)
@@ -367,12 +367,12 @@ def test_the_printed_loss_of_pairs_below_the_second_is_too_small():
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(problem=players, delta=risks)
-def test_pair_elim_mono_certainty_is_above_the_counts_that_its_proof_begins_with(problem, delta):
+def test_pair_elim_mono_rounds_is_above_the_counts_that_its_proof_begins_with(problem, delta):
     u, sigma = falling(problem.u), problem.rewards.sigma
     n = len(u)
-    parts = pair_elim_mono_certain(problem, delta).parts
+    parts = pair_elim_mono_rounds(problem, delta).parts
     sweep = 2 * n * (n - 1)
-    checks = Checks.certain(4, sweep, delta, sigma)
+    checks = Checks.fixed_confidence(4, sweep, delta, sigma)
     tolerance = 1 + 1e-12
     # Rows below the second, against the best two, two plays a sweep each; the best two as long as any of them.
     apart = [first_apart(checks, u[0] * (u[1] - x)) for x in u[2:]]
@@ -384,9 +384,9 @@ def test_pair_elim_mono_certainty_is_above_the_counts_that_its_proof_begins_with
     assert 2 * sweep * begun <= parts["failing windows"]
 
 
-def test_by_hand_pair_elim_mono_certainty():
+def test_by_hand_pair_elim_mono_rounds():
     # Three players, K = 12: u_1 Δ_23 = 1/2 and ũ_min Δ_23 = 1/8, ranked at checks 3 and 5.
-    parts = pair_elim_mono_certain(mb.Monopartite([0.25, 1.0, 0.75]), 0.05).parts
+    parts = pair_elim_mono_rounds(mb.Monopartite([0.25, 1.0, 0.75]), 0.05).parts
     log_beta = log(pi * sqrt(12 / 0.15))
     samples = 12 * 2 * (4 * 4**5 * (log_beta + log(5)) + 1)
     assert parts == pytest.approx(
@@ -409,11 +409,11 @@ even_players = st.builds(
 @given(problem=even_players, delta=risks)
 def test_pair_select_takes_pair_elim_mono_at_half_the_risk_and_ranks_the_others(problem, delta):
     u, sigma = falling(problem.u), problem.rewards.sigma
-    parts = dict(pair_select_certain(problem, delta).parts)
+    parts = dict(pair_select_rounds(problem, delta).parts)
     ranking = parts.pop("τ_m")
-    assert parts == pair_elim_mono_certain(problem, delta / 2).parts
+    assert parts == pair_elim_mono_rounds(problem, delta / 2).parts
     # Each of the others is sampled against both of the best until it is told from all who are not its partner.
-    checks = Checks.certain(4, len(u), delta / 2, sigma)
+    checks = Checks.fixed_confidence(4, len(u), delta / 2, sigma)
     counted = 0
     for i in range(2, len(u)):
         others = [x for k, x in enumerate(u) if k // 2 not in (0, i // 2)]
@@ -424,7 +424,7 @@ def test_pair_select_takes_pair_elim_mono_at_half_the_risk_and_ranks_the_others(
 
 def test_by_hand_ranking_against_the_best_two():
     # (u_1 + u_2)/2 = 3/4; the four others are 3/16, 1/8, 1/8 and 3/16 from the nearest of another pair. K = 6, δ/2.
-    ranking = pair_select_certain(mb.Monopartite([1.0, 0.5, 0.25, 0.1875, 0.0625, 0.0]), 0.1).parts["τ_m"]
+    ranking = pair_select_rounds(mb.Monopartite([1.0, 0.5, 0.25, 0.1875, 0.0625, 0.0]), 0.1).parts["τ_m"]
     expected = 0.0
     for gap in (9 / 64, 3 / 32, 3 / 32, 9 / 64):
         expected += 64 / gap**2 * (log(pi * sqrt(6 / 0.15)) + log(log2(1 / gap) + 2)) + 1
@@ -442,7 +442,7 @@ def test_a_player_is_told_from_both_neighbouring_pairs():
     problem = mb.Monopartite([0.9, 0.8, 0.65, 0.62, 0.61, 0.6, 0.2, 0.1])
     assert {q.name: q.value for q in mb.quantities(problem)}["partner_gaps"][5] == pytest.approx(0.4)
     nearest = np.array([0.04, 0.01, 0.01, 0.02, 0.4, 0.5])  # from 5, 5, 4, 4, 6 and 6; all are further from 1 and 2
-    found = slope(lambda delta: pair_select_certain(problem, delta), "τ_m")
+    found = slope(lambda delta: pair_select_rounds(problem, delta), "τ_m")
     assert found == pytest.approx(float((32 / (0.85 * nearest) ** 2).sum()))
 
 
@@ -451,7 +451,7 @@ def test_the_best_two_are_pooled_and_the_printed_64_is_too_small_where_the_secon
     slopes = []
     for second in (1.0, 0.5, 0.1, 0.001):
         problem = mb.Monopartite([1.0, *(second * np.array([1.0, 0.5, 0.4, 0.2, 0.1]))])
-        found = slope(lambda delta, problem=problem: pair_select_certain(problem, delta), "τ_m")
+        found = slope(lambda delta, problem=problem: pair_select_rounds(problem, delta), "τ_m")
         slopes.append(found / sum(1 / (second * gap) ** 2 for gap in (0.3, 0.2, 0.2, 0.3)))
     assert slopes[0] == pytest.approx(32)
     assert slopes[2] > 64
@@ -629,8 +629,8 @@ def test_matching_id_takes_nine_fourths_of_the_samples(u, gamma, at_border_1):
     # half of u_1 in two rounds of three: 4 · 3/2 for 9/4.
     times = 6 if at_border_1 else 9 / 4
     for delta in (0.3, 0.05, 1e-100):
-        first, _ = matching_id_certain(mb.Monopartite(u), delta)
-        assert first.value - 9 / 4 == pytest.approx(times * (certain_after(gamma, delta, len(u)) - 1))
+        first, _ = matching_id_rounds(mb.Monopartite(u), delta)
+        assert first.value - 9 / 4 == pytest.approx(times * (ranked_with_delta(gamma, delta, len(u)) - 1))
 
 
 def test_by_hand_the_second_bound_of_matching_id():
@@ -640,17 +640,17 @@ def test_by_hand_the_second_bound_of_matching_id():
         ([0.9, 0.8, 0.6, 0.5, 0.2, 0.1], 0.859375 * 0.225 * 0.2),
         ([0.9, 0.8, 0.5, 0.3], 0.225 * 0.3),
     ):
-        _, second = matching_id_certain(mb.Monopartite(u), 0.05)
-        assert second.value == pytest.approx(9 / 4 * certain_after(x, 0.05, len(u)))
+        _, second = matching_id_rounds(mb.Monopartite(u), 0.05)
+        assert second.value == pytest.approx(9 / 4 * ranked_with_delta(x, 0.05, len(u)))
         assert second.met
 
 
 def test_the_second_bound_of_matching_id_needs_one_gap_much_smaller():
-    _, second = matching_id_certain(mb.Monopartite([0.9, 0.9, 0.45, 0.45, 0.1, 0.1]), 0.05)
+    _, second = matching_id_rounds(mb.Monopartite([0.9, 0.9, 0.45, 0.45, 0.1, 0.1]), 0.05)
     assert second.value == inf
     assert not second.met
     # With one gap a hundredth of the other it is the better one, for its players meet the best.
-    first, second = matching_id_certain(mb.Monopartite([0.9, 0.9, 0.3, 0.2, 0.198, 0.1]), 0.05)
+    first, second = matching_id_rounds(mb.Monopartite([0.9, 0.9, 0.3, 0.2, 0.198, 0.1]), 0.05)
     assert second.met
     assert second.value < first.value
 
@@ -665,7 +665,7 @@ def test_the_second_bound_of_matching_id_needs_one_gap_much_smaller():
     ],
 )
 def test_matching_ids_slope_in_the_logarithm_of_the_risk_is_that_of_its_hardest_border(u, slope):
-    near, far = (matching_id_certain(mb.Monopartite(u), delta)[0].value for delta in (1e-200, 1e-300))
+    near, far = (matching_id_rounds(mb.Monopartite(u), delta)[0].value for delta in (1e-200, 1e-300))
     assert (far - near) / log(1e100) == pytest.approx(slope)
 
 
@@ -701,12 +701,12 @@ def test_regret_grows_with_the_logarithm_of_the_horizon_but_for_doubly_suboptima
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
-def test_certainty_grows_with_the_logarithm_of_the_risk_and_the_square_of_twice_sigma(law):
+def test_rounds_grow_with_the_logarithm_of_delta_and_the_square_of_twice_sigma(law):
     wider = (2 * law.sigma) ** 2
     slots = mb.Bipartite([0.9, 0.4, 0.6], [0.8, 0.3], rewards=law)  # v_1 Δ = 0.24 and 0.4; u_1 Δ = 0.45
 
     def of_slots(delta):
-        return pair_elim_certain(slots, delta)
+        return pair_elim_rounds(slots, delta)
 
     assert slope(of_slots, "eqn:samplei1") == pytest.approx(32 * wider * (4 / 0.24**2 + 1 / 0.4**2))
     assert slope(of_slots, "eqn:phase2") == slope(of_slots, "eqn:phase21") == pytest.approx(32 * wider / 0.45**2)
@@ -716,7 +716,7 @@ def test_certainty_grows_with_the_logarithm_of_the_risk_and_the_square_of_twice_
     assert far["eqn:badsample"] < 1.05 * near["eqn:badsample"]
     assert far["eqn:badsampleconffail"] < 1.05 * near["eqn:badsampleconffail"]
     three = mb.Monopartite([0.9, 0.7, 0.2], rewards=law)
-    assert slope(lambda delta: pair_elim_mono_certain(three, delta), "4 τ_1") == pytest.approx(256 * wider / 0.45**2)
+    assert slope(lambda delta: pair_elim_mono_rounds(three, delta), "4 τ_1") == pytest.approx(256 * wider / 0.45**2)
 
 
 def test_regret_grows_with_the_square_of_twice_sigma_from_one_half_on():
@@ -740,7 +740,7 @@ def test_matching_id_and_its_second_bound_grow_with_the_square_of_twice_sigma():
     for law in LAWS:
         for place, x in enumerate((0.23 / 6, 0.75 * 0.425 * 0.1)):
             problem = mb.Monopartite(u, rewards=law)
-            near, far = (matching_id_certain(problem, delta)[place].value for delta in (1e-200, 1e-300))
+            near, far = (matching_id_rounds(problem, delta)[place].value for delta in (1e-200, 1e-300))
             assert (far - near) / log(1e100) == pytest.approx(72 * (2 * law.sigma) ** 2 / x**2)
 
 
@@ -751,7 +751,7 @@ def test_another_item_like_the_last_costs_as_much_again():
     assert three["eqn:rowexplore"] == two["eqn:rowexplore"]
     assert three["eqn:doublysuboptimal"] > 2 * two["eqn:doublysuboptimal"]  # and the mean row is weaker
     slopes = [
-        slope(lambda delta, k=k: pair_elim_mono_certain(mb.Monopartite([0.9, 0.8, *[0.3] * k]), delta), "4 τ_1")
+        slope(lambda delta, k=k: pair_elim_mono_rounds(mb.Monopartite([0.9, 0.8, *[0.3] * k]), delta), "4 τ_1")
         for k in (1, 3)
     ]
     assert slopes[1] == pytest.approx(3 * slopes[0])
@@ -762,15 +762,15 @@ def test_another_item_like_the_last_costs_as_much_again():
     [
         ("eqn:columnexplore", lambda g: pair_elim_regret(mb.Bipartite([0.9, 0.9 - g], [0.8, 0.3]), 10**6)),
         ("eqn:rowexplore", lambda g: pair_elim_regret(mb.Bipartite([0.9, 0.3], [0.8, 0.8 - g]), 10**6)),
-        ("eqn:samplei1", lambda g: pair_elim_certain(mb.Bipartite([0.9, 0.9 - g], [0.8, 0.3]), 0.05)),
-        ("eqn:phase2", lambda g: pair_elim_certain(mb.Bipartite([0.9, 0.3], [0.8, 0.8 - g]), 0.05)),
+        ("eqn:samplei1", lambda g: pair_elim_rounds(mb.Bipartite([0.9, 0.9 - g], [0.8, 0.3]), 0.05)),
+        ("eqn:phase2", lambda g: pair_elim_rounds(mb.Bipartite([0.9, 0.3], [0.8, 0.8 - g]), 0.05)),
         ("eqn:regret1j, eqn:regret2j", lambda g: pair_elim_mono_regret(mb.Monopartite([0.9, 0.8, 0.8 - g]), 10**6)),
-        ("4 τ_1", lambda g: pair_elim_mono_certain(mb.Monopartite([0.9, 0.8, 0.8 - g]), 0.05)),
-        ("τ_m", lambda g: pair_select_certain(mb.Monopartite([0.9, 0.8, 0.7, 0.6, 0.6 - g, 0.5 - g]), 0.05)),
+        ("4 τ_1", lambda g: pair_elim_mono_rounds(mb.Monopartite([0.9, 0.8, 0.8 - g]), 0.05)),
+        ("τ_m", lambda g: pair_select_rounds(mb.Monopartite([0.9, 0.8, 0.7, 0.6, 0.6 - g, 0.5 - g]), 0.05)),
         (None, lambda g: simple_adaptive_regret(mb.Monopartite([0.8, 0.8, 0.8 - g, 0.8 - g]), 10**6)),
         (None, lambda g: adaptive_regret(mb.Monopartite([0.9, 0.8, 0.8 - g, 0.7 - g]), 10**6)),
-        (None, lambda g: matching_id_certain(mb.Monopartite([0.9, 0.8, 0.8 - g, 0.7 - g]), 0.05)[0]),
-        (None, lambda g: matching_id_certain(mb.Monopartite([0.9, 0.8, 0.8 - g, 0.7 - g]), 0.05)[1]),
+        (None, lambda g: matching_id_rounds(mb.Monopartite([0.9, 0.8, 0.8 - g, 0.7 - g]), 0.05)[0]),
+        (None, lambda g: matching_id_rounds(mb.Monopartite([0.9, 0.8, 0.8 - g, 0.7 - g]), 0.05)[1]),
     ],
 )
 def test_smaller_gaps_cost_more(part, bound_of):
@@ -783,11 +783,11 @@ def test_smaller_gaps_cost_more(part, bound_of):
 
 def every_upper_bound(problem, horizon=10**6, delta=0.05):
     if isinstance(problem, mb.Bipartite):
-        return [pair_elim_regret(problem, horizon), pair_elim_certain(problem, delta)]
-    found = [pair_elim_mono_regret(problem, horizon), pair_elim_mono_certain(problem, delta)]
+        return [pair_elim_regret(problem, horizon), pair_elim_rounds(problem, delta)]
+    found = [pair_elim_mono_regret(problem, horizon), pair_elim_mono_rounds(problem, delta)]
     if len(problem.u) % 2 == 0 and len(problem.u) >= 4:
         found += [simple_adaptive_regret(problem, horizon), adaptive_regret(problem, horizon)]
-        found += [pair_select_certain(problem, delta), *matching_id_certain(problem, delta)]
+        found += [pair_select_rounds(problem, delta), *matching_id_rounds(problem, delta)]
         found += first_split_regret(problem, horizon)
     return found
 
@@ -813,9 +813,9 @@ def test_a_tie_further_down_concerns_only_those_who_seek_the_matching():
     problem = mb.Monopartite([0.9, 0.8, 0.6, 0.5, 0.5, 0.4])
     met = {bound.name: bound.met for bound in every_upper_bound(problem)}
     assert {name for name, is_met in met.items() if is_met} == {
-        "pair-elim-mono-regret", "pair-elim-mono-certain", "split-together", "split-explored",
+        "pair-elim-mono-regret", "pair-elim-mono-rounds", "split-together", "split-explored",
     }  # fmt: skip
-    assert pair_select_certain(problem, 0.05).value == inf
+    assert pair_select_rounds(problem, 0.05).value == inf
     # Equal partners are harmless.
     assert all(bound.met for bound in every_upper_bound(mb.Monopartite([0.9, 0.9, 0.5, 0.5, 0.47, 0.47])))
 
@@ -843,7 +843,7 @@ MEASURED = {
 
 
 @pytest.mark.parametrize("instance", MEASURED)
-def test_rounds_to_certainty_lie_between_the_bounds(instance):
+def test_rounds_to_an_answer_lie_between_the_bounds(instance):
     problem, names = MEASURED[instance]
     bounds = [bound for bound in mb.bounds(problem, delta=RISK) if bound.holds_now]
     for name in names:
@@ -881,8 +881,8 @@ def test_measured_regret_lies_below_the_bound(problem, name):
 
 
 @pytest.fixture
-def without_limits(monkeypatch):
-    """No limits of the product model, which are tested elsewhere."""
+def without_the_model(monkeypatch):
+    """No bounds of the product model, which are tested elsewhere."""
     monkeypatch.setattr("matchbandit.theory.table.computable", lambda *_: False)
 
 
@@ -892,36 +892,36 @@ def names(problem, **of):
 
 ORDERED = {
     "simple-adaptive-matching-regret", "adaptive-matching-regret", "split-together", "split-explored",
-    "trivial-matching-regret",
+    "worst-round-matching",
 }  # fmt: skip
-ORDERED_CERTAIN = {
-    "order-certain", "order-certain-program", "pair-select-certain",
-    "matchings-certain", "matchings-certain-one-gap", "matchings-certain-program",
-    "matching-id-certain", "matching-id-certain-one-gap",
+ORDERED_ROUNDS = {
+    "order", "order-program", "pair-select-rounds",
+    "matchings", "matchings-one-gap", "matchings-program",
+    "matching-id-rounds", "matching-id-rounds-one-gap",
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("without_limits")
+@pytest.mark.usefixtures("without_the_model")
 @pytest.mark.parametrize("shape", [(1, 1), (1, 3), (3, 1), (2, 3)])
 def test_rows_and_columns_have_the_bounds_of_pair_elim(shape):
     problem = mb.Bipartite(np.linspace(0.9, 0.3, shape[0]), np.linspace(0.8, 0.2, shape[1]))
-    assert names(problem, horizon=1000) == ["pair-elim-regret", "trivial-pair-regret", "trivial-matching-regret"]
+    assert names(problem, horizon=1000) == ["pair-elim-regret", "worst-round-pair", "worst-round-matching"]
     assert set(names(problem, delta=0.05)) == {
-        "pairs-certain", "pairs-certain-closed", "pairs-certain-program", "pair-elim-certain",
+        "pairs", "pairs-closed", "pairs-program", "pair-elim-rounds",
     }  # fmt: skip
 
 
-@pytest.mark.usefixtures("without_limits")
+@pytest.mark.usefixtures("without_the_model")
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 8])
 def test_an_even_number_of_players_has_the_bounds_of_matchings_too(n):
     problem = mb.Monopartite(np.linspace(0.9, 0.2, n))
     even = n % 2 == 0
     assert set(names(problem, horizon=1000)) == {
-        "pair-elim-mono-regret", "trivial-pair-regret", *(ORDERED if even else ()),
+        "pair-elim-mono-regret", "worst-round-pair", *(ORDERED if even else ()),
     }  # fmt: skip
-    of_pairs = {f"players-certain{kind}" for kind in ("", "-program", "-switch", "-switch-program")}
+    of_pairs = {f"players{kind}" for kind in ("", "-program", "-switch", "-switch-program")}
     assert set(names(problem, delta=0.05)) == {
-        *of_pairs, "pair-elim-mono-certain", *(ORDERED_CERTAIN if even else ()),
+        *of_pairs, "pair-elim-mono-rounds", *(ORDERED_ROUNDS if even else ()),
     }  # fmt: skip
 
 
@@ -929,14 +929,14 @@ def test_two_players_have_one_matching_and_no_regret():
     found = mb.bounds(mb.Monopartite([0.5, 0.9]), horizon=1000)
     values = {bound.name: bound.value for bound in found}
     assert set(values) == {
-        "model-pair-regret", "model-matching-regret", "pair-elim-mono-regret", "trivial-pair-regret",
-        "trivial-matching-regret",
+        "model-pair-regret", "model-matching-regret", "pair-elim-mono-regret", "worst-round-pair",
+        "worst-round-matching",
     }  # fmt: skip
-    assert values["trivial-pair-regret"] == values["trivial-matching-regret"] == 0
+    assert values["worst-round-pair"] == values["worst-round-matching"] == 0
     assert values["model-pair-regret"] == values["model-matching-regret"] == 0
 
 
-@pytest.mark.usefixtures("without_limits")
+@pytest.mark.usefixtures("without_the_model")
 def test_with_both_regret_comes_first_and_lower_bounds_before_upper_ones():
     problem = mb.Monopartite([0.9, 0.8, 0.5, 0.3])
     found = mb.bounds(problem, horizon=1000, delta=0.05)
@@ -950,7 +950,7 @@ def test_with_both_regret_comes_first_and_lower_bounds_before_upper_ones():
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("of", [{"horizon": 10**6}, {"delta": 0.05}], ids=str)
-@pytest.mark.usefixtures("without_limits")
+@pytest.mark.usefixtures("without_the_model")
 def test_every_law_has_every_bound_and_all_are_plain_data(law, of):
     for problem in (
         mb.Bipartite([0.9, 0.4], [0.8, 0.3], rewards=law),
@@ -967,7 +967,7 @@ def test_every_law_has_every_bound_and_all_are_plain_data(law, of):
             assert json.loads(json.dumps(quantity.describe(), allow_nan=False)) == quantity.describe()
 
 
-@pytest.mark.usefixtures("without_limits")
+@pytest.mark.usefixtures("without_the_model")
 @pytest.mark.parametrize(
     "problem",
     [
@@ -1002,16 +1002,16 @@ def test_large_problems_are_quick_and_have_no_limits_of_the_model():
     assert process_time() - start < 12  # a quarter of it here
 
 
-def test_small_problems_have_the_limits_of_the_model_unless_there_is_a_tie():
+def test_small_problems_have_the_bounds_of_the_model_unless_there_is_a_tie():
     slots = mb.Bipartite([0.9, 0.4], [0.8])
     assert names(slots, horizon=1000)[:2] == ["model-pair-regret", "model-matching-regret"]
     assert [name for name in names(slots, delta=0.05) if name.startswith("model")] == [
-        "model-pair-pair-certain", "model-pair-matching-certain", "model-matching-matching-certain",
+        "model-pair", "model-matching-by-pairs", "model-matching",
     ]  # fmt: skip
     tied = mb.Bipartite([0.9, 0.9], [0.8])
     assert not [name for name in names(tied, horizon=1000, delta=0.05) if name.startswith("model")]
     three = mb.Monopartite([0.9, 0.7, 0.2])
-    assert names(three, horizon=1000) == ["model-pair-regret", "pair-elim-mono-regret", "trivial-pair-regret"]
+    assert names(three, horizon=1000) == ["model-pair-regret", "pair-elim-mono-regret", "worst-round-pair"]
 
 
 PLAYERS = mb.Monopartite([0.9, 0.8, 0.5, 0.3])
@@ -1032,8 +1032,8 @@ PLAYERS = mb.Monopartite([0.9, 0.8, 0.5, 0.3])
         (PLAYERS, {"delta": float("nan")}, r"delta must be a number; got nan\."),
         (PLAYERS, {"delta": "small"}, r"delta must be a number; got 'small'\."),
         (PLAYERS, {"delta": 1e-310}, r"delta must be at least 1e-300, .*"),
-        ([0.9, 0.8], {"horizon": 10}, r"bounds are for Bipartite and Monopartite problems; got \[0\.9, 0\.8\]\."),
-        (None, {}, r"bounds are for Bipartite and Monopartite problems; got None\."),
+        ([0.9, 0.8], {"horizon": 10}, r"bounds are for means that are products of strengths, .*; got list\."),
+        (None, {}, r"bounds are for means that are products of strengths, .*; got NoneType\."),
     ],
 )
 def test_wrong_arguments_are_named_in_one_line(problem, of, message):
@@ -1042,7 +1042,7 @@ def test_wrong_arguments_are_named_in_one_line(problem, of, message):
     assert "\n" not in str(told.value)
 
 
-def test_a_horizon_of_any_size_and_a_whole_float_are_taken(without_limits):
+def test_a_horizon_of_any_size_and_a_whole_float_are_taken(without_the_model):
     (bound,) = [b for b in mb.bounds(PLAYERS, horizon=10**30) if b.name == "pair-elim-mono-regret"]
     assert bound.value < inf
     assert [b.value for b in mb.bounds(PLAYERS, horizon=2e6)] == [

@@ -1,13 +1,16 @@
-"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`; a file for each verb.
+"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `warm-up`; a file for each verb.
 
 Verbs import what they need when they are called, so that --help stays quick.
 """
 
+import contextlib
 import io
 import os
 import sys
 import warnings
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +20,7 @@ from matchbandit.cli.parsing import gathered
 from matchbandit.cli.policies import policies
 from matchbandit.cli.reproduce import reproduce
 from matchbandit.cli.simulate import simulate
+from matchbandit.cli.warm_up import warm_up
 from matchbandit.errors import MatchbanditError
 
 app = typer.Typer(
@@ -25,8 +29,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (policies, simulate, identify, bounds, reproduce):
-    app.command()(verb)
+
+
+def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb, which says that it stopped; typer by itself ends without a word."""
+
+    @wraps(verb)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            verb(*args, **options)
+        except KeyboardInterrupt:
+            typer.echo("stopped.", err=True)
+            raise typer.Exit(130) from None
+
+    return run
+
+
+for verb in (policies, simulate, identify, bounds, reproduce, warm_up):
+    app.command()(_interruptible(verb))
 
 
 @app.callback(invoke_without_command=True)
@@ -50,24 +70,30 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     warnings.showwarning = lambda message, *_: typer.echo(f"warning: {message}", err=True)
     try:
-        sys.exit(app(gathered(sys.argv[1:]), standalone_mode=False) or 0)
+        code = app(gathered(sys.argv[1:]), standalone_mode=False) or 0
+        sys.stdout.flush()
+        sys.exit(code)
     except MatchbanditError as mistake:
         _end(str(mistake), 2)
-    except KeyboardInterrupt:
-        typer.echo("stopped.", err=True)
-        sys.exit(130)
+    except MemoryError:
+        _end("this does not fit in memory. Take fewer runs, fewer checkpoints or a smaller problem.", 2)
     except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
         sys.exit(1)
     except OSError as error:
-        _end(f"{error.strerror or error}.", 1)
-    except typer.Abort:
-        sys.exit(130)
+        _silence_stdout()  # what it still holds cannot be written either
+        _end(f"{error.filename or 'standard output'}: {error.strerror or error}.", 1)
     except Exception as mistake:
         words = getattr(mistake, "format_message", None)  # what typer raises for a wrong call
         if words is None:
             raise
-        _end(f"{words()} --help says what can be typed.", 2)
+        told = words()
+        _end(f"{told}{'' if told.endswith(('.', '?')) else '.'} --help says what can be typed.", 2)
+
+
+def _silence_stdout() -> None:
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _end(words: str, code: int) -> None:

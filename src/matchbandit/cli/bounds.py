@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,10 +11,12 @@ from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, wh
 from matchbandit.errors import MatchbanditError
 
 if TYPE_CHECKING:
-    from matchbandit.experiments.standing import StandingRow
+    from matchbandit.placement import Placement
     from matchbandit.problems import Problem
     from matchbandit.results import Identification, Runs
-    from matchbandit.theory import Bound, Quantity
+    from matchbandit.theory import Report
+
+    Results = dict[Path, Runs | Identification]
 
 
 def bounds(
@@ -27,61 +29,68 @@ def bounds(
     ] = None,
     seed: Annotated[str | None, typer.Option(help="Which instance of the family.", show_default=False)] = None,
     horizon: Annotated[str | None, typer.Option(help="Bound the regret after so many rounds, for example 2e6.")] = None,
-    delta: Annotated[str | None, typer.Option(help="Bound the rounds until an answer with this risk.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="Bound the rounds until an answer with this error probability, for example 0.05.")
+    ] = None,
     over: Annotated[
         list[Path] | None,
-        typer.Option(help="Results kept by simulate or identify --save; without --u they also say problem and goal."),
+        typer.Option(
+            help="Files that simulate or identify kept with --save, one or more; without --u they also say problem "
+            "and goal."
+        ),
     ] = None,
     figure: Annotated[
         Path | None, typer.Option(help="Draw the bounds, and the results over them, into this .png (and a .pdf).")
     ] = None,
+    notes: Annotated[bool, typer.Option("--notes", help="Say what was corrected, and what proofs pass over.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Bounds of the paper and limits of the model on a problem, each with its source and its assumptions."""
-    from matchbandit.experiments import draw_bounds
-    from matchbandit.experiments.standing import standing_of
+    """Bounds of the paper, and asymptotic lower bounds, on a problem: each with its source and its assumptions."""
+    from matchbandit.placement import placement_of
     from matchbandit.results import load
     from matchbandit.theory import bounds as all_bounds
-    from matchbandit.theory import quantities
+    from matchbandit.theory import report
 
-    results = [load(path) for path in over or []]
+    results = {path: load(path) for path in over or []}
     rounds = None if horizon is None else whole("--horizon", horizon)
-    risk = None if delta is None else number("--delta", delta, example="0.05")
+    chance = None if delta is None else number("--delta", delta, example="0.05")
     if results and u is None and family is None:
         given = {"--v": v, "--param": param, "--rewards": rewards, "--seed": seed}
         for name, value in given.items():
             if value is not None:
                 raise MatchbanditError(f"{name} goes with --u or --family; --over says the problem by itself.")
-        problem = _problem_of(results[0])
+        problem = _problem_in(results)
     else:
         problem = _instance(u, v, family, param, rewards, seed)
-    if results and rounds is None and risk is None:
-        rounds, risk = _asked_of(results)
-    for result in results:
-        if result.about["problem"] != problem.describe():
-            raise MatchbanditError(f"the results of {result.about['policy']} are those of another problem.")
+    asked = {path: _asked_of(path, result, problem, chance) for path, result in results.items()}
+    if results and rounds is None and chance is None:
+        rounds = max((at for at, _ in asked.values() if at is not None), default=None)
+        chance = min((at for _, at in asked.values() if at is not None), default=None)
     try:
-        found = all_bounds(problem, horizon=rounds, delta=risk)
-        rows = [standing_of(result, _known(problem, result)) for result in results]
-        picture = None if figure is None else draw_bounds(problem, results, path=figure, horizon=rounds, delta=risk)
+        found = report(problem, horizon=rounds, delta=chance)
+        placed = [
+            placement_of(result, all_bounds(problem, horizon=asked[path][0], delta=asked[path][1]))
+            for path, result in results.items()
+        ]
+        picture = None
+        if figure is not None:
+            from matchbandit.figures import draw_bounds
+
+            picture = draw_bounds(problem, list(results.values()), path=figure, horizon=rounds, delta=chance)
     except KeyboardInterrupt:
         typer.echo("stopped.", err=True)
         raise typer.Exit(130) from None
     if as_json:
-        data: dict[str, Any] = {
-            "problem": problem.describe(),
-            "horizon": rounds,
-            "delta": risk,
-            "quantities": [quantity.describe() for quantity in quantities(problem)],
-            "bounds": [bound.describe() for bound in found],
-            "results": [_standing(row) for row in rows],
+        data = {
+            **found.describe(),
+            "results": [one.describe() for one in placed],
             "figure": None if picture is None else str(picture),
         }
         typer.echo(json.dumps(data))
         return
-    _report(problem, quantities(problem), found)
-    if rows:
-        _place(rows)
+    _print(found, notes=notes)
+    if placed:
+        _print_placed(placed)
     if picture is not None:
         typer.echo(f"figure:\n  {picture}")
 
@@ -99,110 +108,69 @@ def _instance(
     return problem
 
 
-def _problem_of(result: "Runs | Identification") -> "Problem":
+def _problem_in(results: "Results") -> "Problem":
+    """The problem of the first file."""
     from matchbandit.problems import problem_from
 
-    return problem_from(result.about["problem"])
+    path, first = next(iter(results.items()))
+    try:
+        return problem_from(first.about["problem"])
+    except MatchbanditError as error:
+        raise MatchbanditError(f"{path}: {error} Take results of one instance.") from None
 
 
-def _asked_of(results: "list[Runs | Identification]") -> tuple[int | None, float | None]:
-    """The largest horizon and the smallest risk that results were made for."""
-    horizons = [result.about["horizon"] for result in results if "horizon" in result.about]
-    risks = [result.about["options"]["delta"] for result in results if "horizon" not in result.about]
-    return max(horizons, default=None), min(risks, default=None)
+def _asked_of(
+    path: Path, result: "Runs | Identification", problem: "Problem", delta: float | None
+) -> tuple[int | None, float | None]:
+    """The horizon or the δ that results were made for; results of another problem are refused."""
+    from matchbandit.placement import delta_of, refuse_other_problem
+    from matchbandit.results import Runs
+
+    try:
+        refuse_other_problem(result, problem)
+        return (result.about["horizon"], None) if isinstance(result, Runs) else (None, delta_of(result, delta))
+    except MatchbanditError as error:
+        raise MatchbanditError(f"{path}: {error}") from None
 
 
-def _known(problem: "Problem", result: "Runs | Identification") -> "list[Bound]":
-    """The bounds at the horizon or the risk of one result."""
-    from matchbandit.theory import bounds as all_bounds
+def _print(found: "Report", *, notes: bool) -> None:
+    from matchbandit.theory.bound import HEADS, shown
 
-    horizon, delta = _asked_of([result])
-    return all_bounds(problem, horizon=horizon, delta=delta)
-
-
-def _standing(row: "StandingRow") -> dict[str, Any]:
-    mean = row.mean if row.measured else None
-    return {
-        "policy": row.policy,
-        "of": row.of,
-        "mean": mean,
-        "standard_error": row.error if row.measured else None,
-        "lower": row.lower,
-        "lower_source": row.lower_source,
-        "times_lower": mean / row.lower if mean is not None and row.lower > 0 else None,
-        "binds": row.binding,
-        "upper": row.upper,
-        "upper_source": row.upper_source,
-    }
-
-
-def _report(problem: "Problem", quantities: "list[Quantity]", found: "list[Bound]") -> None:
-    from matchbandit.theory.lower import CERTAIN, CONSISTENT
-
-    table(("quantity", "", "value", "where"), [(q.name, q.symbol, _shown(q.value), q.source) for q in quantities])
-    for heading, group in _grouped(found).items():
-        typer.echo(heading)
-        lines = [(b.name, b.kind, _shown(b.value), b.source, b.constants, "yes" if b.met else "no") for b in group]
-        table(("bound", "", "value", "where", "constants", "assumptions met"), lines)
-    for bound in found:
+    table(("quantity", "", "value", "where"), [(q.name, q.symbol, shown(q.value), q.source) for q in found.quantities])
+    for heading, group in found.groups.items():
+        typer.echo(f"\n{heading}")
+        table(HEADS, [bound.cells for bound in group])
+    typer.echo()
+    for bound in found.bounds:
         if not bound.met:
-            missing = "; ".join(assumption.text for assumption in bound.assumptions if not assumption.met)
-            typer.echo(f"{bound.name} does not hold here, it assumes: {missing}")
-    for bound in found:
-        if bound.note:
+            typer.echo(f"{bound.name} does not apply here, it assumes: {'; '.join(bound.unmet)}.")
+    for bound in found.bounds:
+        if notes and bound.note:
             typer.echo(f"{bound.name}: {bound.note}")
-    for words, meaning in (
-        (CERTAIN, "wrong with probability at most δ on every instance; policies without a proof are not bound"),
-        (CONSISTENT, "with regret o(T^a), a > 0, on every instance; a limit as T → ∞, not a bound now"),
-    ):
-        if any(bound.about == words for bound in found):
-            what = "rounds" if words == CERTAIN else "regret"
-            typer.echo(f"lower bounds on {what} bind {words}: {meaning}.")
-    for reason in _left_out(problem, found):
-        typer.echo(f"limits of the product model left out: {reason}.")
+    for about, meaning in found.binds.items():
+        typer.echo(f"lower bounds bind {about}: {meaning}.")
+    for line in found.not_given:
+        typer.echo(line)
+    if not notes and any(bound.note for bound in found.bounds):
+        typer.echo("--notes says what was corrected in the paper's bounds.")
 
 
-def _left_out(problem: "Problem", found: "list[Bound]") -> list[str]:
-    from matchbandit.theory.table import why_no_limit
+def _print_placed(placed: "list[Placement]") -> None:
+    """What was measured, beside the bounds at the horizon or the δ of each result."""
+    from matchbandit.theory.bound import shown
 
-    goals = {(bound.plays, bound.seeks) for bound in found if bound.of != "regret until the first split"}
-    reasons = [why_no_limit(problem, plays, seeks) for plays, seeks in sorted(goals)]
-    return list(dict.fromkeys(reason for reason in reasons if reason is not None))
-
-
-def _place(rows: "list[StandingRow]") -> None:
-    """What was measured, beside the bounds at the horizon or the risk of each result."""
     lines = []
-    for row in rows:
-        told = _standing(row)
+    for one in placed:
+        told = one.describe()
         lines.append(
             (
-                row.policy,
-                row.of,
-                "no answer" if told["mean"] is None else f"{_shown(told['mean'])} ± {_shown(told['standard_error'])}",
-                _shown(row.lower) + ("" if row.binding else " (does not bind)"),
-                "" if told["times_lower"] is None else _shown(told["times_lower"]),
-                "" if row.upper is None else _shown(row.upper) + ("" if row.explicit else " (c = 1)"),
+                one.policy,
+                one.of,
+                "no answer" if told["mean"] is None else f"{shown(told['mean'])} ± {shown(told['standard_error'])}",
+                shown(one.lower) + ("" if one.binding else " (does not bind)"),
+                "" if told["times_lower"] is None else shown(told["times_lower"]),
+                "" if one.upper is None else shown(one.upper) + ("" if one.explicit else " (c = 1)"),
             )
         )
+    typer.echo()
     table(("policy", "of", "measured", "highest lower bound", "times that", "its upper bound"), lines)
-
-
-def _grouped(found: "list[Bound]") -> "dict[str, list[Bound]]":
-    """The bounds by what they are on, in the words of a heading."""
-    groups: dict[str, list[Bound]] = {}
-    for bound in found:
-        what = {"regret": "regret", "rounds": f"rounds until the best {bound.seeks} is known"}.get(bound.of, bound.of)
-        groups.setdefault(f"{what}, playing {bound.plays}s", []).append(bound)
-    return groups
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        between = " / " if value and isinstance(value[0], list) else " · "
-        return between.join(_shown(part) for part in value)
-    if value is None:
-        return "none"
-    if isinstance(value, int):
-        return str(value)
-    return f"{value:,.0f}".replace(",", " ") if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"

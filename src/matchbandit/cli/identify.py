@@ -1,8 +1,6 @@
 """`matchbandit identify`: let a policy seek the best pair or matching."""
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,16 +13,19 @@ from matchbandit.cli.options import (
     Param,
     PolicyName,
     Rewards,
+    Runs,
+    Save,
     Seed,
     U,
     V,
     Workers,
+    as_printed,
     as_typed,
     counted,
-    progress_bar,
     table,
 )
-from matchbandit.cli.parsing import problem_of, rewards_of, settings, whole
+from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole, whole_if
+from matchbandit.progress import bar
 
 if TYPE_CHECKING:
     from matchbandit.results import Identification
@@ -37,16 +38,21 @@ def identify(
     family: FamilyName = None,
     param: Param = None,
     option: Option = None,
-    delta: Annotated[float | None, typer.Option(help="The risk of a wrong answer; short for --option delta=….")] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="The error probability δ, for example 0.05; short for --option delta=….")
+    ] = None,
     rewards: Rewards = "bernoulli",
-    runs: Annotated[str, typer.Option(help="Independent runs.")] = "20",
+    runs: Runs = "20",
     seed: Seed = "0",
     max_rounds: Annotated[
-        str | None, typer.Option(help="Stop a run here, for example 1e9; by default 1e12, or 1e7 in the compiled loop.")
+        str | None,
+        typer.Option(
+            help="Stop a run here, for example 1e9; by default 1e12, or 1e7 for policies that decide every round."
+        ),
     ] = None,
     engine: Engine = "auto",
     workers: Workers = None,
-    save: Annotated[Path | None, typer.Option(help="Keep all runs in this Parquet file.")] = None,
+    save: Save = None,
     as_json: Json = False,
 ) -> None:
     """Let a policy seek the best pair or matching, and report how long it takes and how often it errs."""
@@ -54,24 +60,25 @@ def identify(
     from matchbandit.simulation import Interrupted
     from matchbandit.simulation import identify as seek
 
-    options = settings("--option", [*(option or []), *([] if delta is None else [f"delta={delta}"])])
+    risk = [] if delta is None else [f"delta={number('--delta', delta, example='0.05')}"]
+    options = settings("--option", [*(option or []), *risk])
     spec = named(policy, **options)
     problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
     if save is not None:
-        from matchbandit.results import writable_file
+        from matchbandit.results import results_file
 
-        writable_file(save)
+        results_file(save)
     stopped = False
     try:
-        with progress_bar(f"identifying with {policy}") as advance:
+        with bar(f"identifying with {policy}") as advance:
             found = seek(
                 problem,
                 spec,
                 runs=whole("--runs", runs),
                 seed=whole("--seed", seed),
-                max_rounds=None if max_rounds is None else whole("--max-rounds", max_rounds),
+                max_rounds=whole_if("--max-rounds", max_rounds),
                 engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
-                workers=(os.cpu_count() or 1) if workers is None else whole("--workers", workers),
+                workers=whole_if("--workers", workers),
                 progress=lambda finished, total: advance("runs", finished, total),
             )
     except Interrupted as stop:
@@ -94,7 +101,7 @@ def identify(
 
 def _as_data(found: "Identification") -> dict[str, Any]:
     return {
-        **found.about,
+        **as_printed(found.about),
         "summary": found.summary(),
         "rounds": found.rounds.tolist(),
         "pairs": found.pairs.tolist(),

@@ -1,9 +1,12 @@
-"""What verbs share: options, tables, progress."""
+"""What verbs share: options, paragraphs, tables."""
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from shutil import get_terminal_size
+from textwrap import fill, wrap
 from typing import Annotated, Any
 
 import typer
@@ -19,7 +22,9 @@ FamilyName = Annotated[
     typer.Option("--family", help="Instead of --u: spiked, fixed-mean, staircase or centred; see --param."),
 ]
 Param = Annotated[list[str] | None, typer.Option(help="A parameter of the family, key=value.")]
-Rewards = Annotated[str, typer.Option(help="bernoulli, gaussian:SD or binomial:TRIALS.")]
+Rewards = Annotated[str, typer.Option(help="The reward distribution: bernoulli, gaussian:SD or binomial:TRIALS.")]
+Runs = Annotated[str, typer.Option(help="Independent runs.")]
+Save = Annotated[str | None, typer.Option(help="Keep all runs in this .parquet file.")]
 Engine = Annotated[str, typer.Option(help="auto, step, jump or loop.")]
 Workers = Annotated[str | None, typer.Option(help="Processes; by default one for each core.", show_default=False)]
 
@@ -31,6 +36,11 @@ def as_typed(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
+def as_printed(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What was played, without the date: the same command prints the same text on any day. Files keep the date."""
+    return {key: value for key, value in about.items() if key != "date"}
+
+
 def counted(number: int, thing: str) -> str:
     """A number of things.
 
@@ -40,30 +50,44 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
+def say(text: str, *, indent: int = 0, first: str = "") -> None:
+    """Print a paragraph on stdout, broken at spaces only; `first` stands before it, in the indent."""
+    begin = f"{first:<{indent}}"
+    typer.echo(fill(text, _width(), initial_indent=begin, subsequent_indent=" " * indent, **_AT_SPACES).rstrip())
+
+
 def table(heads: tuple[str, ...], lines: Sequence[tuple[str, ...]], *, right: bool = False) -> None:
-    """Print lines under heads, on stdout."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    """Print lines under heads, on stdout; words and numbers stay whole.
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in heads:
-        grid.add_column(head, justify="right" if right else "left", overflow="fold")
-    for line in lines:
-        grid.add_row(*line)
-    Console(width=None if sys.stdout.isatty() else 120).print(grid)
-
-
-@contextmanager
-def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr, if that is a terminal: call it with what is at work, the runs done and their total."""
-    if not sys.stderr.isatty():
-        yield lambda _what, _done, _total: None
+    Where the terminal is too narrow for that, every line becomes a paragraph: its heads, each with what stands below.
+    """
+    cells = [[_DIGITS.sub("\u00a0", cell) for cell in line] for line in (heads, *lines)]  # no break within a number
+    columns = list(zip(*cells, strict=True))
+    least = [max((len(word) for cell in column for word in cell.split(" ")), default=0) for column in columns]
+    widths = [max(1, *map(len, column)) for column in columns]
+    room = _width() - 2 * (len(heads) - 1)
+    if sum(least) > room:
+        for named in lines:
+            for head, cell in zip(heads, named, strict=True):
+                typer.echo(fill(f"{head}: {cell}".lstrip(": "), _width(), subsequent_indent="  ", **_AT_SPACES))
+            typer.echo()
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    while sum(widths) > room:
+        widest = max((k for k in range(len(heads)) if widths[k] > least[k]), key=widths.__getitem__)
+        widths[widest] -= 1
+    for number, line in enumerate(cells):
+        wrapped = [wrap(cell, width, **_AT_SPACES) for cell, width in zip(line, widths, strict=True)]
+        for parts in zip_longest(*wrapped, fillvalue=""):
+            laid = [f"{part:{'>' if right else '<'}{width}}" for part, width in zip(parts, widths, strict=True)]
+            typer.echo("  ".join(laid).replace("\u00a0", " ").rstrip())
+        if number == 0:
+            typer.echo("─" * (sum(widths) + 2 * len(widths) - 2))
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(title, total=None)
-        yield lambda what, done, total: bars.update(bar, description=f"{title}: {what}", completed=done, total=total)
+
+def _width() -> int:
+    """Columns of the terminal; 120 in a file or a pipe."""
+    return get_terminal_size().columns if sys.stdout.isatty() else 120
+
+
+_AT_SPACES: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+_DIGITS = re.compile(r"(?<=\d) (?=\d{3}\b)")

@@ -11,27 +11,31 @@ if TYPE_CHECKING:
 
 _LISTS = ("--u", "--v", "--checkpoints")
 _LISTS_EQUAL = tuple(f"{name}=" for name in _LISTS)
-_LAW_PARAMETERS = {"gaussian": ("sd", "0.5"), "binomial": ("trials", "4")}
+_PARAMETERS = {"gaussian": ("sd", "0.5"), "binomial": ("trials", "4")}
 
 
 def gathered(words: list[str]) -> list[str]:
-    """`--u 0.9 0.3 0.2` as one value: the numbers that follow a list option are joined.
+    """`--u 0.9 0.3 0.2` as one value: the numbers that follow a list option are joined; files after --over are not.
 
     >>> gathered(["simulate", "--u", "0.9", "0.3", "--runs", "2"])
     ['simulate', '--u', '0.9,0.3', '--runs', '2']
+    >>> gathered(["bounds", "--over", "a.parquet", "b.parquet"])
+    ['bounds', '--over', 'a.parquet', '--over', 'b.parquet']
     """
     joined: list[str] = []
     for word in words:
         in_list = bool(joined) and ((joined[-2:-1] and joined[-2] in _LISTS) or joined[-1].startswith(_LISTS_EQUAL))
         if in_list and not word.startswith("--"):
             joined[-1] += f",{word}"
+        elif joined[-2:-1] == ["--over"] and not word.startswith("-"):
+            joined += ["--over", word]
         else:
             joined.append(word)
     return joined
 
 
 def problem_of(
-    u: str | None, v: str | None, family: str | None, parameters: dict[str, Any], law: "RewardDistribution"
+    u: str | None, v: str | None, family: str | None, parameters: dict[str, Any], rewards: "RewardDistribution"
 ) -> "Problem | Family":
     """The problem that --u and --v, or --family and --param, describe."""
     from matchbandit.problems import Bipartite, Monopartite
@@ -43,29 +47,29 @@ def problem_of(
         if v is not None:
             raise MatchbanditError("--v goes with --u, not with --family.")
         if "rewards" in parameters:
-            raise MatchbanditError("the law of the rewards is given with --rewards, not with --param.")
-        return named(family, rewards=law, **parameters)
+            raise MatchbanditError("the reward distribution is given with --rewards, not with --param.")
+        return named(family, rewards=rewards, **parameters)
     if parameters:
         raise MatchbanditError("--param goes with --family, not with --u.")
     strengths = [number("--u", part) for part in listed(u or "")]
     if v is None:
-        return Monopartite(strengths, rewards=law)
-    return Bipartite(strengths, [number("--v", part) for part in listed(v)], rewards=law)
+        return Monopartite(strengths, rewards=rewards)
+    return Bipartite(strengths, [number("--v", part) for part in listed(v)], rewards=rewards)
 
 
 def rewards_of(text: str) -> "RewardDistribution":
-    """The law that `bernoulli`, `gaussian:SD` or `binomial:TRIALS` names."""
+    """The reward distribution that `bernoulli`, `gaussian:SD` or `binomial:TRIALS` names."""
     from matchbandit.rewards import rewards_from
 
     name, _, given = text.partition(":")
-    parameter, example = _LAW_PARAMETERS.get(name, (None, None))
+    parameter, example = _PARAMETERS.get(name, (None, None))
     if parameter is None:
-        law = rewards_from({"name": name})
+        plain = rewards_from({"name": name})
         if given:
-            raise MatchbanditError(f"the law {name} takes no parameter; got {text!r}.")
-        return law
+            raise MatchbanditError(f"{name} rewards take no parameter; got {text!r}.")
+        return plain
     if not given:
-        raise MatchbanditError(f"the law {name} needs its {parameter}, for example {name}:{example}.")
+        raise MatchbanditError(f"{name} rewards need their {parameter}, for example {name}:{example}.")
     return rewards_from({"name": name, parameter: _value(given)})
 
 
@@ -83,10 +87,16 @@ def number(name: str, text: str, *, example: str = "0.9") -> float:
 
 
 def whole(name: str, text: str) -> int:
-    """A whole number such as 2e6; digits are read as they stand, for beyond 2^53 a float would round them."""
-    if text.strip().lstrip("+-").isdecimal() and len(text) < 100:
-        return int(text)
-    return whole_number(name, number(name, text, example="20 or 2e6"), least=0)
+    """A whole number such as 2e6, at least 1 but for a seed; digits are read as they stand: a float would round."""
+    digits = text.strip().lstrip("+-")
+    exact = digits.isascii() and digits.isdecimal() and len(digits) < 400
+    given = int(text) if exact else number(name, text, example="20 or 2e6")
+    return whole_number(name, given, least=0 if name == "--seed" else 1)
+
+
+def whole_if(name: str, text: str | None) -> int | None:
+    """A whole number, or None where nothing was typed."""
+    return None if text is None else whole(name, text)
 
 
 def settings(name: str, given: list[str] | None) -> dict[str, Any]:
@@ -111,7 +121,7 @@ def _value(text: str) -> Any:
     if text.startswith("["):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise MatchbanditError(f"a list is written like [[0, 1], [2, 3]]; got {text!r}.") from None
     for kind in (int, float):
         try:

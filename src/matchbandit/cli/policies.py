@@ -1,60 +1,109 @@
-"""`matchbandit policies`: the catalogue."""
+"""`matchbandit policies`: the catalogue, or one policy in full."""
 
+import inspect
 import json
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.options import Json, as_typed
+from matchbandit.cli.options import Json, as_typed, say
+
+if TYPE_CHECKING:
+    from matchbandit.policies import Policy
+
+_NAMES, _OPTIONS = 25, 12
+"""The widths of the columns for names."""
+_BEFORE_DEFAULT = re.compile(r", (?:default|optional)\b")
 
 
-def policies(as_json: Json = False) -> None:
+def policies(
+    name: Annotated[str | None, typer.Argument(help="Tell of this policy in full.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
     """List the policies: what they select, on which graphs, for which goal, and their options."""
-    from matchbandit.policies import CATALOGUE, RoundPolicy
+    from matchbandit.policies import CATALOGUE, policy
 
-    entries: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "selection": list(kind.fits.selections),
-            "graphs": list(kind.fits.graphs),
-            "goals": list(kind.fits.goals),
-            "rewards": "in [0, 1]" if kind.fits.unit_rewards else "any",
-            "needs_horizon": kind.fits.horizon,
-            "engine": "loop" if issubclass(kind, RoundPolicy) else "jump",
-            "fits_up_to": kind.fits.up_to,
-            "loops_up_to": kind.fits.compiled_up_to,
-            "warm_start": kind.fits.warm_start,
-            "byes": kind.fits.byes,
-            "even": "monopartite" in kind.fits.graphs
-            and "matching" in (kind.fits.answers, *kind.fits.selections)
-            and not kind.fits.byes,
-            "options": kind.option_defaults(),
-            "summary": kind.summary,
-            "reference": kind.reference,
-        }
-        for name, kind in CATALOGUE.items()
-    ]
+    chosen = CATALOGUE if name is None else {name: policy(name).kind}
+    entries = [_entry(kind) for kind in chosen.values()]
+    if name is not None:
+        entries[0]["parameters"] = parameters_of(chosen[name])
     if as_json:
-        typer.echo(json.dumps(entries, indent=2))
-        return
-    for entry in entries:
-        in_matchings = " in matchings" if len(entry["selection"]) > 1 else ""
-        fits = (
-            " or ".join(entry["selection"]),
-            " or ".join(entry["graphs"]),
-            " or ".join(entry["goals"]),
-            "rewards in [0, 1]" if entry["rewards"] != "any" else "any rewards",
-            entry["engine"] + (f" up to {entry['loops_up_to']}, else step" if entry["loops_up_to"] else ""),
-            *([f"an even number of players{in_matchings}"] if entry["even"] else []),
-            *(["needs its horizon"] if entry["needs_horizon"] else []),
-            *([f"at most {entry['fits_up_to']}"] if entry["fits_up_to"] else []),
-            *(["warm start"] if entry["warm_start"] else []),
-            *(["byes"] if entry["byes"] else []),
-        )
-        typer.echo(f"{entry['name']:<25} {' · '.join(fits)}")
-        typer.echo(f"{'':<25} {entry['summary']} ({entry['reference']})")
-        if entry["options"]:
-            typer.echo(f"{'':<25} " + "  ".join(f"{key}={_default(entry, key)}" for key in entry["options"]))
+        typer.echo(json.dumps(entries if name is None else entries[0], indent=2))
+    elif name is not None:
+        _in_full(entries[0])
+    else:
+        for entry in entries:
+            say(" · ".join(_fits(entry)), indent=_NAMES + 1, first=entry["name"])
+            say(f"{entry['summary']} ({entry['reference']})", indent=_NAMES + 1)
+            if entry["options"]:
+                say("  ".join(f"{key}={_default(entry, key)}" for key in entry["options"]), indent=_NAMES + 1)
+
+
+def _entry(kind: "type[Policy]") -> dict[str, Any]:
+    from matchbandit.policies import RoundPolicy
+
+    fits = kind.fits
+    in_matchings = "monopartite" in fits.graphs and "matching" in (fits.answers, *fits.selections)
+    return {
+        "name": kind.name,
+        "selection": list(fits.selections),
+        "graphs": list(fits.graphs),
+        "goals": list(fits.goals),
+        "proved": list(fits.proved),
+        "rewards": "in [0, 1]" if fits.unit_rewards else "any",
+        "needs_horizon": fits.horizon,
+        "engine": "loop" if issubclass(kind, RoundPolicy) else "jump",
+        "fits_up_to": fits.up_to,
+        "loops_up_to": fits.compiled_up_to,
+        "warm_start": fits.warm_start,
+        "byes": fits.byes,
+        "even": in_matchings and not fits.byes,
+        "options": kind.option_defaults(),
+        "summary": kind.summary,
+        "reference": kind.reference,
+    }
+
+
+def _fits(entry: dict[str, Any]) -> list[str]:
+    """What a policy fits, in words."""
+    in_matchings = " in matchings" if len(entry["selection"]) > 1 else ""
+    told = [
+        " or ".join(entry["selection"]),
+        " or ".join(entry["graphs"]),
+        " or ".join(entry["goals"]),
+        "rewards in [0, 1]" if entry["rewards"] != "any" else "any rewards",
+        entry["engine"] + (f" up to {entry['loops_up_to']}, else step" if entry["loops_up_to"] else ""),
+    ]
+    further = {
+        f"an even number of players{in_matchings}": entry["even"],
+        "needs its horizon": entry["needs_horizon"],
+        f"at most {entry['fits_up_to']}": entry["fits_up_to"],
+        "warm start": entry["warm_start"],
+        "byes": entry["byes"],
+    }
+    return told + [words for words, so in further.items() if so]
+
+
+def _in_full(entry: dict[str, Any]) -> None:
+    say(f"{entry['name']}: {entry['summary']}")
+    parts = {
+        "plays": f"one {' or one '.join(entry['selection'])} a round",
+        "graphs": " or ".join(entry["graphs"]),
+        "goals": " or ".join(entry["goals"]),
+        "proved for": " and ".join(entry["proved"]) or "none of them",
+        "fits": " · ".join(_fits(entry)[3:]),
+        "reference": entry["reference"],
+    }
+    for head, text in parts.items():
+        say(text, indent=_OPTIONS, first=f"{head} ")
+    typer.echo("options" if entry["options"] else "no options")
+    for option in entry["options"]:
+        told = entry["parameters"].get(option, {"type": "", "meaning": ""})
+        kind = f"{told['type']}, " if told["type"] else ""
+        say(f"{option} : {kind}default {_default(entry, option)}", indent=4, first="  ")
+        if told["meaning"]:
+            say(told["meaning"], indent=6)
 
 
 def _default(entry: dict[str, Any], option: str) -> str:
@@ -62,3 +111,33 @@ def _default(entry: dict[str, Any], option: str) -> str:
     if option == "selection":
         return "|".join(entry["selection"])
     return as_typed(entry["options"][option])
+
+
+def parameters_of(kind: type) -> dict[str, dict[str, str]]:
+    """Type and meaning of each option, from the `Parameters` sections of the class and of what it is made of.
+
+    >>> class Example:
+    ...     '''An example.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     growth : float, default 4
+    ...         How much later the next check is
+    ...         than the last.
+    ...     '''
+    >>> parameters_of(Example)
+    {'growth': {'type': 'float', 'meaning': 'How much later the next check is than the last.'}}
+    """
+    told: dict[str, dict[str, str]] = {}
+    for part in reversed(kind.__mro__):
+        _, _, section = inspect.cleandoc(part.__doc__ or "").partition("Parameters\n----------\n")
+        lines = section.split("\n")
+        ends = [k for k, line in enumerate(lines) if line and not line.strip("-")]
+        name = ""
+        for line in lines[: ends[0] - 1] if ends else lines:
+            if line.startswith(" ") and name:
+                told[name]["meaning"] = f"{told[name]['meaning']} {line.strip()}".strip()
+            elif line:
+                name, _, given = (text.strip() for text in line.partition(":"))
+                told[name] = {"type": _BEFORE_DEFAULT.split(given)[0], "meaning": ""}
+    return told

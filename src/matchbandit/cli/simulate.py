@@ -1,8 +1,6 @@
 """`matchbandit simulate`: play a policy on a problem."""
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,19 +13,22 @@ from matchbandit.cli.options import (
     Param,
     PolicyName,
     Rewards,
+    Runs,
+    Save,
     Seed,
     U,
     V,
     Workers,
+    as_printed,
     as_typed,
     counted,
-    progress_bar,
     table,
 )
-from matchbandit.cli.parsing import listed, problem_of, rewards_of, settings, whole
+from matchbandit.cli.parsing import listed, problem_of, rewards_of, settings, whole, whole_if
+from matchbandit.progress import bar
 
 if TYPE_CHECKING:
-    from matchbandit.results import Runs
+    from matchbandit.results import Runs as Simulated
 
 
 def simulate(
@@ -39,7 +40,7 @@ def simulate(
     param: Param = None,
     option: Option = None,
     rewards: Rewards = "bernoulli",
-    runs: Annotated[str, typer.Option(help="Independent runs.")] = "20",
+    runs: Runs = "20",
     seed: Seed = "0",
     engine: Engine = "auto",
     checkpoints: Annotated[
@@ -49,7 +50,7 @@ def simulate(
         str | None, typer.Option(help="first-split: end a run when a cluster of the policy splits.")
     ] = None,
     workers: Workers = None,
-    save: Annotated[Path | None, typer.Option(help="Keep all runs in this Parquet file.")] = None,
+    save: Save = None,
     as_json: Json = False,
 ) -> None:
     """Play a policy on a problem and report its regret."""
@@ -60,12 +61,12 @@ def simulate(
     spec = named(policy, **settings("--option", option))
     problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
     if save is not None:
-        from matchbandit.results import writable_file
+        from matchbandit.results import results_file
 
-        writable_file(save)
+        results_file(save)
     stopped = False
     try:
-        with progress_bar(f"simulating {policy}") as advance:
+        with bar(f"simulating {policy}") as advance:
             done = play(
                 problem,
                 spec,
@@ -75,7 +76,7 @@ def simulate(
                 engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
                 checkpoints=None if checkpoints is None else [whole("--checkpoints", r) for r in listed(checkpoints)],
                 stop=stop,  # type: ignore[arg-type]  # as is an unknown stop
-                workers=(os.cpu_count() or 1) if workers is None else whole("--workers", workers),
+                workers=whole_if("--workers", workers),
                 progress=lambda finished, total: advance("runs", finished, total),
             )
     except Interrupted as interrupted:
@@ -94,19 +95,20 @@ def simulate(
         raise typer.Exit(130)
 
 
-def _as_data(done: "Runs") -> dict[str, Any]:
+def _as_data(done: "Simulated") -> dict[str, Any]:
     return {
-        **done.about,
+        **as_printed(done.about),
         "rounds": done.rounds.tolist(),
         "regret": done.summary(),
         "final_regret": done.final.tolist(),
         "mean_plays": done.plays.mean(axis=0).tolist(),
         "ended": done.ended.tolist(),
         "splits": done.splits,
+        "eliminations": [[gone.describe() for gone in run] for run in done.eliminations],
     }
 
 
-def _report(done: "Runs", saved: Path | None) -> None:
+def _report(done: "Simulated", saved: str | None) -> None:
     about, summary = done.about, done.summary()
     options = ", ".join(f"{key}={as_typed(value)}" for key, value in about["options"].items())
     heading = f"{about['policy']} ({options})" if options else about["policy"]
@@ -117,7 +119,7 @@ def _report(done: "Runs", saved: Path | None) -> None:
         for k in sorted(shown)
     ]
     table(("round", "mean regret", "5 %", "95 %"), lines, right=True)
-    if "stop" in about:
+    if about.stop is not None:
         early = done.ended[done.ended < done.rounds[-1]]
         after = f"{early.mean():,.0f}".replace(",", " ") if len(early) else ""
         mean = f", on average after {after} rounds" if after else ""

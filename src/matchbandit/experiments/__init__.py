@@ -1,6 +1,5 @@
 """Studies as data, and what they say about the paper's claims."""
 
-from matchbandit.experiments.overlay import draw_bounds
-from matchbandit.experiments.reproduce import FIGURES, Reproduction, reproduce
+from matchbandit.experiments.reproduce import FIGURES, Reproduction, kept_of, reproduce
 
-__all__ = ["FIGURES", "Reproduction", "draw_bounds", "reproduce"]
+__all__ = ["FIGURES", "Reproduction", "kept_of", "reproduce"]

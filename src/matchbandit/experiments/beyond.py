@@ -1,4 +1,4 @@
-"""What the paper claims or leaves open beyond its figures: windows, growth, and certainty as the risk goes to zero."""
+"""What the paper claims or leaves open beyond its figures: windows, growth, and identification as δ goes to 0."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -30,8 +30,8 @@ class GrowthRow(NamedTuple):
     regret: list[float]
 
 
-class CertaintyRow(NamedTuple):
-    """The mean number of rounds until the best pair of an n × n problem is certain."""
+class IdentificationRow(NamedTuple):
+    """The mean number of rounds until the best pair of an n × n problem is identified."""
 
     family: str
     policy: str
@@ -43,8 +43,8 @@ class CertaintyRow(NamedTuple):
 HORIZONS = tuple(10**k for k in range(4, 13))
 GROWTHS = (1.01, 1.05, 1.2, 1.5, 2.0, 3.0, 4.0)
 SIZES = (4, 8, 16, 32, 64)
-RISKS = (0.05, 1e-3, 1e-6, 1e-10, 1e-15, 1e-20, 1e-25, 1e-30)
-BLIND_SIZES, BLIND_RISKS = (4, 8, 16), (0.05, 1e-3, 1e-6, 1e-10)
+DELTAS = (0.05, 1e-3, 1e-6, 1e-10, 1e-15, 1e-20, 1e-25, 1e-30)
+BLIND_SIZES, BLIND_DELTAS = (4, 8, 16), (0.05, 1e-3, 1e-6, 1e-10)
 
 
 def window_rows(runs: int, seed: int, workers: int, tell: Tell) -> list[WindowRow]:
@@ -72,9 +72,9 @@ def window_claims(rows: list[WindowRow]) -> list[Claim]:
     singly = float(np.mean(first.singly)), float(np.mean(last.singly))
     logs = float(np.log(10**12) / np.log(10**5))
 
-    def claim(what: str, plays: tuple[float, float], limit: float, law: str) -> Claim:
+    def claim(what: str, plays: tuple[float, float], limit: float, rate: str) -> Claim:
         before, after = plays
-        measured = f"{_spaced(before)} plays at T = 10⁵, {_spaced(after)} at 10¹²: × {after / before:.2f} ({law})"
+        measured = f"{_spaced(before)} plays at T = 10⁵, {_spaced(after)} at 10¹²: × {after / before:.2f} ({rate})"
         return Claim("windows", f"{what} sub-optimal pairs", measured, HOLDS if after < limit * before else FAILS)
 
     return [
@@ -129,27 +129,27 @@ def growth_claims(rows: list[GrowthRow]) -> list[Claim]:
     return claims
 
 
-def certainty_rows(runs: int, seed: int, workers: int, tell: Tell) -> list[CertaintyRow]:
-    """Rounds until the best pair is certain, over size and risk, for Pair-Elim and the blind Track-and-Stop."""
+def identification_rows(runs: int, seed: int, workers: int, tell: Tell) -> list[IdentificationRow]:
+    """Rounds until the best pair is identified, over size and δ, for Pair-Elim and the blind Track-and-Stop."""
     rows = []
-    for name, strengths in CERTAINTY_FAMILIES.items():
-        for kind, sizes, risks in (("pair-elim", SIZES, RISKS), ("track-and-stop", BLIND_SIZES, BLIND_RISKS)):
+    for name, strengths in IDENTIFICATION_FAMILIES.items():
+        for kind, sizes, deltas in (("pair-elim", SIZES, DELTAS), ("track-and-stop", BLIND_SIZES, BLIND_DELTAS)):
             for n in sizes:
-                for delta in risks:
+                for delta in deltas:
                     problem = Bipartite(strengths(n), strengths(n))
                     found = identify(problem, policy(kind, delta=delta), runs=runs, seed=seed, workers=workers)
-                    rows.append(CertaintyRow(name, kind, n, delta, float(found.rounds.mean())))
+                    rows.append(IdentificationRow(name, kind, n, delta, float(found.rounds.mean())))
                     tell(runs)
     return rows
 
 
-CERTAINTY_FAMILIES: dict[str, Callable[[int], list[float]]] = {
+IDENTIFICATION_FAMILIES: dict[str, Callable[[int], list[float]]] = {
     "half": lambda n: [0.9] + [0.45] * (n - 1),
     "fading": lambda n: [0.9, *np.linspace(0.45, 0.05, n - 1).tolist()],
 }
 
 
-def slope(rows: list[CertaintyRow], name: str, kind: str, n: int) -> float:
+def slope(rows: list[IdentificationRow], name: str, kind: str, n: int) -> float:
     """Rounds for each unit of log(1/δ), by least squares over δ ≤ 10^-3."""
     chosen = [r for r in rows if (r.family, r.policy, r.n) == (name, kind, n) and r.delta <= 1e-3]
     return float(np.polyfit([np.log(1 / r.delta) for r in chosen], [r.rounds for r in chosen], 1)[0])
@@ -160,10 +160,10 @@ def exponent(values: dict[int, float]) -> float:
     return float(np.polyfit(np.log(list(values)), np.log(list(values.values())), 1)[0])
 
 
-def certainty_claims(rows: list[CertaintyRow]) -> list[Claim]:
+def identification_claims(rows: list[IdentificationRow]) -> list[Claim]:
     """Claim 6: the slope of the rounds in log(1/δ) grows like N + M, exponent 1 here; without structure like N·M, 2."""
     claims = []
-    for name in CERTAINTY_FAMILIES:
+    for name in IDENTIFICATION_FAMILIES:
         slopes = {n: slope(rows, name, "pair-elim", n) for n in SIZES}
         ours, large = exponent(slopes), exponent({n: slopes[n] for n in SIZES if n >= 16})
         blind = exponent({n: slope(rows, name, "track-and-stop", n) for n in BLIND_SIZES})
@@ -173,7 +173,7 @@ def certainty_claims(rows: list[CertaintyRow]) -> list[Claim]:
             f"(Track-and-Stop {blind:.2f} for 4…16); of the rounds at δ = 0.05: {five:.2f}"
         )
         verdict = HOLDS if ours < 1.25 else IN_PART if large < 1.25 else FAILS
-        claims.append(Claim("certainty", f"rounds grow like (N + M) log(1/δ) ({name})", measured, verdict))
+        claims.append(Claim("identification", f"rounds grow like (N + M) log(1/δ) ({name})", measured, verdict))
     return claims
 
 

@@ -21,7 +21,7 @@ N_PLAYERS = 8
 HORIZON = 10**17
 """The weaker the second player, the longer the others take to split."""
 SIZES = (2, 3, 4, 5, 6, 7, 8)
-RISK = 0.05
+DELTA = 0.05
 SAME_ORDER = 3.0
 """Two numbers of the same order differ at most by this factor over all sizes, up to a constant."""
 
@@ -39,7 +39,7 @@ class ComparisonRow(NamedTuple):
 
 
 class EvaluationRow(NamedTuple):
-    """Pair evaluations until the best matching is certain."""
+    """Pair evaluations until the best matching is identified."""
 
     policy: str
     n: int
@@ -111,7 +111,7 @@ def evaluation_rows(runs: int, seed: int, workers: int, tell: Tell) -> list[Eval
     for n in SIZES:
         problem = Monopartite(np.repeat(np.linspace(0.9, 0.3, n), 2))
         for kind in ("matching-id", "pair-select"):
-            found = identify(problem, policy(kind, delta=RISK), runs=runs, seed=seed, workers=workers)
+            found = identify(problem, policy(kind, delta=DELTA), runs=runs, seed=seed, workers=workers)
             rows.append(EvaluationRow(kind, n, found.pairs.tolist()))
             tell(runs)
     return rows

@@ -14,6 +14,7 @@ from matchbandit.experiments import beyond, comparison
 from matchbandit.experiments.claims import Claim, gap_claims, published_claim, u1_claims
 from matchbandit.experiments.matching_claims import agreement_claim, mean_claims, practical_claims, size_claims
 from matchbandit.experiments.studies import STUDIES, run_study
+from matchbandit.extras import need
 from matchbandit.figures import DRAWINGS, draw
 from matchbandit.figures import beyond as pictures_beyond
 from matchbandit.figures import comparison as pictures_of_comparison
@@ -48,11 +49,11 @@ class Beyond(NamedTuple):
 BEYOND: dict[str, Beyond] = {
     "windows": Beyond(beyond.window_rows, beyond.window_claims, pictures_beyond.windows, 2 * len(beyond.HORIZONS)),
     "growth": Beyond(beyond.growth_rows, beyond.growth_claims, pictures_beyond.growth, 2 * len(beyond.GROWTHS)),
-    "certainty": Beyond(
-        beyond.certainty_rows,
-        beyond.certainty_claims,
-        pictures_beyond.certainty,
-        2 * (len(beyond.SIZES) * len(beyond.RISKS) + len(beyond.BLIND_SIZES) * len(beyond.BLIND_RISKS)),
+    "identification": Beyond(
+        beyond.identification_rows,
+        beyond.identification_claims,
+        pictures_beyond.identification,
+        2 * (len(beyond.SIZES) * len(beyond.DELTAS) + len(beyond.BLIND_SIZES) * len(beyond.BLIND_DELTAS)),
     ),
     "comparison": Beyond(
         comparison.comparison_rows,
@@ -98,12 +99,12 @@ def reproduce(
 ) -> Reproduction:
     """Draw the paper's figures into the folder `out`, and judge its claims.
 
-    By default all of the paper's; by name also those beyond it: practical, windows, growth, certainty, comparison,
-    evaluations.
+    By default all of the paper's; by name also those beyond it: practical, windows, growth, identification,
+    comparison, evaluations.
 
-    Every run plays an instance of its own, drawn from the seed; policies share their instances. Finished parts are
-    kept in `out`, so that an interrupted call is continued by the next. `progress` is called with the name of the
-    study at work, the runs done and their total.
+    Every run plays an instance of its own, drawn from the seed; policies share their instances. Finished parts of the
+    paper's figures and of practical are kept in `out`, so that an interrupted call is continued by the next; the others
+    start anew. `progress` is called with the name of the study at work, the runs done and their total.
     """
     figures = [figures] if isinstance(figures, str) else figures
     from_studies = {**FIGURES, **BY_NAME}
@@ -115,6 +116,8 @@ def reproduce(
     workers = whole_number("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
     wanted = [name for name in from_studies if name in (figures or FIGURES)]
     needed = [study for study in STUDIES if any(study in from_studies[name] for name in wanted)]
+    need("matplotlib", "drawing")
+    need("pyarrow", "keeping results")
     folder = _folder(out)
     further = [name for name in BEYOND if name in figures]
     parts = sum(len(STUDIES[study].parts) for study in needed) + sum(BEYOND[name].parts for name in further)
@@ -150,6 +153,21 @@ def reproduce(
     return Reproduction(claims, pictures, page)
 
 
+def kept_of(figures: Sequence[str], out: str | os.PathLike[str]) -> str:
+    """What an interrupted `reproduce` of these figures leaves for the next, in a sentence.
+
+    >>> kept_of(["windows"], "here")
+    'windows starts anew: its parts are not kept.'
+    """
+    lost = [name for name in BEYOND if name in figures]
+    kept = f"finished parts are kept in {os.fspath(out)}, the same command goes on from there"
+    if not lost:
+        return f"{kept}."
+    anew = f"{', '.join(lost)} {'starts' if len(lost) == 1 else 'start'} anew: "
+    anew += f"{'its' if len(lost) == 1 else 'their'} parts are not kept."
+    return anew if len(lost) == len(set(figures)) else f"{kept}; but {anew}"
+
+
 def judge(rows: Sequence[Row], known: dict[str, Any], studies: Sequence[str]) -> list[Claim]:
     """The paper's claims that these studies speak of, with what was measured."""
     claims: list[Claim] = []
@@ -175,6 +193,8 @@ def judge(rows: Sequence[Row], known: dict[str, Any], studies: Sequence[str]) ->
 
 
 def _folder(out: str | os.PathLike[str]) -> Path:
+    if not os.fspath(out):
+        raise MatchbanditError("the folder for what is made needs a name; got ''.")
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,60 +1,25 @@
 """Where every policy stands between what is possible and what is promised, on five instances."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.experiments.claims import FAILS, HOLDS, Claim
 from matchbandit.graphs import Selection
+from matchbandit.placement import Placement, place
 from matchbandit.policies import CATALOGUE, PolicySpec, policy
 from matchbandit.problems import Bipartite, Monopartite, Problem, family
-from matchbandit.results import Identification, Runs
 from matchbandit.rewards import Gaussian
 from matchbandit.simulation import identify, simulate
-from matchbandit.theory import Bound, bounds
+from matchbandit.theory import bounds
 
 Tell = Callable[[int], None]
-HORIZON, RISK = 100_000, 0.05
+HORIZON, DELTA = 100_000, 0.05
 MOST_ROUNDS = 3_000_000
-PROVED = ("pair-elim", "pair-elim-mono", "pair-select", "matching-id", "clucb")
-"""Policies with a proof that they err with probability at most δ: only these are bound by lower bounds on rounds."""
 TOLD_MORE = ("exploration-first",)
 """Policies that are told a part of the answer."""
-
-
-class StandingRow(NamedTuple):
-    """One policy on one instance: what was measured, and the bounds around it."""
-
-    instance: str
-    of: str
-    """Regret or rounds."""
-    plays: Selection
-    seeks: Selection
-    policy: str
-    measured: list[float]
-    """Of every run; empty if some run found no answer."""
-    lower: float
-    """The highest lower bound on what a policy of this kind measures."""
-    lower_source: str
-    binding: bool
-    """May the measurement not lie below? A limit as T → ∞ and a policy without a proof are not bound."""
-    upper: float | None
-    """The policy's own bound."""
-    upper_source: str
-    explicit: bool
-    """May the measurement not lie above?"""
-
-    @property
-    def mean(self) -> float:
-        """The mean over the runs."""
-        return float(np.mean(self.measured)) if self.measured else float("nan")
-
-    @property
-    def error(self) -> float:
-        """The standard error of that mean."""
-        return float(np.std(self.measured, ddof=1) / np.sqrt(len(self.measured))) if len(self.measured) > 1 else 0.0
 
 
 def instances() -> dict[str, Problem]:
@@ -70,10 +35,10 @@ def instances() -> dict[str, Problem]:
 
 def standing_rows(
     runs: int, seed: int, workers: int, tell: Tell, chosen: dict[str, Problem] | None = None
-) -> Iterator[StandingRow]:
-    """Every policy of the catalogue that fits, for regret at T = 10^5 and for certainty at δ = 0.05."""
+) -> Iterator[Placement]:
+    """Every policy of the catalogue that fits, for regret at T = 10^5 and for identification at δ = 0.05."""
     for name, problem in (chosen or instances()).items():
-        known = bounds(problem, horizon=HORIZON, delta=RISK)
+        known = bounds(problem, horizon=HORIZON, delta=DELTA)
         for of, spec, plays, seeks in fitting(problem):
             if of == "regret":
                 done = simulate(
@@ -84,12 +49,12 @@ def standing_rows(
                 found = identify(problem, spec, runs=runs, seed=seed, max_rounds=MOST_ROUNDS, workers=workers)
                 measured = found.rounds.astype(float).tolist() if found.identified.all() else []
             tell(runs)
-            yield _row(name, of, spec.name, plays, seeks, measured, known)
+            yield place(spec.name, measured, known, of=of, plays=plays, seeks=seeks, instance=name)
 
 
 def fitting(problem: Problem) -> Iterator[tuple[str, PolicySpec, Selection, Selection]]:
     """Every policy that can be built for this problem, for both goals: what of, which, what it plays and seeks."""
-    for of, goal, extra in (("regret", "regret", {}), ("rounds", "identification", {"delta": RISK})):
+    for of, goal, extra in (("regret", "regret", {}), ("rounds", "identification", {"delta": DELTA})):
         for name, kind in CATALOGUE.items():
             if goal not in kind.fits.goals or name in TOLD_MORE or _assumes_more(name, problem):
                 continue
@@ -113,48 +78,7 @@ def _assumes_more(name: str, problem: Problem) -> bool:
     return name == "simple-adaptive-matching" and bool(len(u) % 2 or (u[::2] != u[1::2]).any())
 
 
-def _row(
-    instance: str, of: str, name: str, plays: Selection, seeks: Selection, measured: list[float], known: list[Bound]
-) -> StandingRow:
-    near = [b for b in known if (b.of, b.plays, b.seeks) == (of, plays, seeks) and b.met]
-    lower = max((b for b in near if b.kind == "lower"), key=lambda b: b.value, default=None)
-    own = [b for b in near if b.kind == "upper" and b.about == name]
-    upper = min(own, key=lambda b: b.value, default=None)
-    return StandingRow(
-        instance=instance,
-        of=of,
-        plays=plays,
-        seeks=seeks,
-        policy=name,
-        measured=measured,
-        lower=0.0 if lower is None else lower.value,
-        lower_source="" if lower is None else lower.source,
-        binding=lower is not None and lower.constants == "explicit" and name in PROVED,
-        upper=None if upper is None else upper.value,
-        upper_source="" if upper is None else upper.source,
-        explicit=upper is not None and upper.constants == "explicit",
-    )
-
-
-def standing_of(result: Runs | Identification, known: list[Bound]) -> StandingRow:
-    """Where kept results stand among these bounds of their problem; what was known before the start is not bound."""
-    about = result.about
-    known = [b for b in known if b.kind == "lower" or is_promised(result)]
-    if isinstance(result, Identification):
-        measured = result.rounds.astype(float).tolist() if result.identified.all() else []
-        row = _row("", "rounds", about["policy"], about["selection"], about["answers"], measured, known)
-    else:
-        row = _row("", "regret", about["policy"], about["selection"], about["selection"], result.final.tolist(), known)
-    return row._replace(binding=row.binding and "warm_start" not in about)
-
-
-def is_promised(result: Runs | Identification) -> bool:
-    """Is its theorem about these options? Growth 4 is the paper's; for regret a smaller one only helps."""
-    growth = result.about["options"].get("growth", 4)
-    return bool(growth == 4 or (isinstance(result, Runs) and growth < 4))
-
-
-def standing_claims(rows: list[StandingRow]) -> list[Claim]:
+def standing_claims(rows: list[Placement]) -> list[Claim]:
     """No mean may lie below a finite-time lower bound that binds, or above an explicit upper bound."""
     measured = [row for row in rows if row.measured]
     bound = [row for row in measured if row.binding]

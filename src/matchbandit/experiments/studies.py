@@ -99,7 +99,7 @@ def run_study(
                 workers=workers,
                 progress=lambda _done, _total: progress(1),
             )
-            done = replace(done, about={**done.about, "code": code_fingerprint()})
+            done = replace(done, about=replace(done.about, more={"code": code_fingerprint()}))
             path.parent.mkdir(parents=True, exist_ok=True)
             done.save(path)
         else:

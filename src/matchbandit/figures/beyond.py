@@ -1,16 +1,18 @@
-"""Pictures of the windows of Pair-Elim, of the growth of its checks, and of certainty."""
+"""Pictures of the windows of Pair-Elim, of the growth of its checks, and of identification."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _BLUE, _RED, _GREEN = "#0072b2", "#d55e00", "#009e73"
 _WINDOW_ENDS = (2**8, 2**16, 2**32)
 
 
-def windows(axes: Axes, rows: Sequence[Any]) -> None:
+def windows(axes: "Axes", rows: Sequence[Any]) -> None:
     """Plays of doubly and singly sub-optimal pairs over the horizon, windows marked."""
     for capped, line in ((False, "-"), (True, ":")):
         chosen = [row for row in rows if row.capped == capped]
@@ -34,7 +36,7 @@ def windows(axes: Axes, rows: Sequence[Any]) -> None:
     axes.set_ylabel("plays")
 
 
-def growth(axes: Axes, rows: Sequence[Any]) -> None:
+def growth(axes: "Axes", rows: Sequence[Any]) -> None:
     """Regret over the growth of the checks."""
     for name, colour in (("spiked", _BLUE), ("fixed-mean", _RED)):
         chosen = [row for row in rows if row.family == name]
@@ -54,7 +56,7 @@ def growth(axes: Axes, rows: Sequence[Any]) -> None:
     axes.set_ylabel("regret")
 
 
-def certainty(axes: Axes, rows: Sequence[Any]) -> None:
+def identification(axes: "Axes", rows: Sequence[Any]) -> None:
     """Rounds over log(1/δ), each divided by n, for every size."""
     sizes = sorted({row.n for row in rows})
     for kind, line, colour in (("pair-elim", "-", _BLUE), ("track-and-stop", ":", _GREEN)):
@@ -67,6 +69,6 @@ def certainty(axes: Axes, rows: Sequence[Any]) -> None:
                     line, color=colour, alpha=shade, label=f"{kind}, {n}×{n}",
                 )  # fmt: skip
     axes.set_yscale("log")
-    axes.set_title("Rounds until the best pair is certain, for each item", fontsize=10, loc="left")
+    axes.set_title("Rounds until the best pair is identified, for each item", fontsize=10, loc="left")
     axes.set_xlabel("log(1/δ)")
     axes.set_ylabel("rounds / (N + M)")

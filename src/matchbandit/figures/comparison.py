@@ -1,15 +1,17 @@
 """Pictures of the comparison lemma, and of pair evaluations."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _BLUE, _RED = "#0072b2", "#d55e00"
 
 
-def comparison(axes: Axes, rows: Sequence[Any]) -> None:
+def comparison(axes: "Axes", rows: Sequence[Any]) -> None:
     """U_D/U_I and the measured R_D/R_I over u_2/u_1."""
     for family, colour in zip(dict.fromkeys(row.family for row in rows), (_BLUE, _RED), strict=True):
         chosen = [row for row in rows if row.family == family]
@@ -25,7 +27,7 @@ def comparison(axes: Axes, rows: Sequence[Any]) -> None:
     axes.set_ylabel("ratio of regrets")
 
 
-def evaluations(axes: Axes, rows: Sequence[Any]) -> None:
+def evaluations(axes: "Axes", rows: Sequence[Any]) -> None:
     """Pair evaluations of Matching-Id and Pair-Select over N."""
     for kind, label, colour in (("matching-id", "Matching-Id", _BLUE), ("pair-select", "Pair-Select", _RED)):
         chosen = [row for row in rows if row.policy == kind]
@@ -34,6 +36,6 @@ def evaluations(axes: Axes, rows: Sequence[Any]) -> None:
         axes.plot(x, pairs.mean(axis=1), "o-", color=colour, markersize=4, label=f"{label}: mean, 5–95 %")
         axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.set_yscale("log")
-    axes.set_title("Pair evaluations until the best matching is certain, δ = 0.05", fontsize=10, loc="left")
+    axes.set_title("Pair evaluations until the best matching is identified, δ = 0.05", fontsize=10, loc="left")
     axes.set_xlabel("N (half of the players)")
     axes.set_ylabel("pair evaluations")

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matchbandit.errors import MatchbanditError
+from matchbandit.extras import need
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
-def draw(name: str, drawing: Callable[[Axes], None], folder: Path, *, beside: bool = False) -> Path:
+def draw(name: str, drawing: Callable[["Axes"], None], folder: Path, *, beside: bool = False) -> Path:
     """Draw one figure as PNG and PDF, its legend inside or beside, and give the path of the PNG."""
-    figure = Figure(figsize=(9.2 if beside else 6.4, 4.2), dpi=160, layout="constrained")
-    FigureCanvasAgg(figure)
+    size = (9.2 if beside else 6.4, 4.2)
+    figure = need("matplotlib.figure", "drawing").Figure(figsize=size, dpi=160, layout="constrained")
     axes = figure.add_subplot()
     drawing(axes)
     axes.spines[["top", "right"]].set_visible(False)
@@ -20,6 +22,9 @@ def draw(name: str, drawing: Callable[[Axes], None], folder: Path, *, beside: bo
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if beside else {}
     axes.legend(frameon=False, fontsize=8 if beside or len(axes.get_legend_handles_labels()[0]) < 8 else 6, **place)
     path = folder / f"{name}.png"
-    figure.savefig(path)
-    figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None})
+    try:
+        figure.savefig(path)
+        figure.savefig(path.with_name(f"{name}.pdf"), metadata={"CreationDate": None})
+    except OSError as error:
+        raise MatchbanditError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
     return path

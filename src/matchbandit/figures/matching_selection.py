@@ -1,15 +1,17 @@
 """The paper's matching-selection figures, with the published numbers laid over ours."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from matchbandit.figures import style
 from matchbandit.figures.curves import curve
-from matchbandit.figures.style import STYLES, WHOLE, band, spread_of, words
+from matchbandit.figures.style import STYLES, band, spread_of, whole, words
 from matchbandit.results import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _SAM = "simple-adaptive-matching"
 _POLICIES = [(policy, *STYLES[policy]) for policy in (_SAM, "escb")]
@@ -18,7 +20,7 @@ Rows = Sequence[Row]
 Published = dict[str, Any]
 
 
-def _over_n(axes: Axes, rows: Rows, published: Published) -> None:
+def _over_n(axes: "Axes", rows: Rows, published: Published) -> None:
     known, (label, colour) = published["over-n"], STYLES[_SAM]
     ours = curve(rows, "over-n", _SAM)
     band(axes, ours, label, colour)
@@ -29,7 +31,7 @@ def _over_n(axes: Axes, rows: Rows, published: Published) -> None:
     words(axes, "Figure 2: regret over N, gap 0.1, T = 2·10⁵", "N (half of the players)", "regret")
 
 
-def _over_time(axes: Axes, rows: Rows, published: Published) -> None:
+def _over_time(axes: "Axes", rows: Rows, published: Published) -> None:
     known = published["over-mu-in-time"]
     for policy, label, colour in _POLICIES:
         band(axes, curve(rows, "over-mu", policy, along="round", at=0.5), label, colour)
@@ -40,11 +42,11 @@ def _over_time(axes: Axes, rows: Rows, published: Published) -> None:
         label, colour = STYLES[policy]
         low, high = known[policy]["p5_last"], known[policy]["p95_last"]
         style.published(axes, [last], [mean], [low], [high], label, colour)
-    axes.xaxis.set_major_formatter(WHOLE)
+    axes.xaxis.set_major_formatter(whole)
     words(axes, "Figure 3, top: regret over time, N = 4, μ = 0.5, gap 0.1", "round", "regret")
 
 
-def _over_mu(axes: Axes, rows: Rows, published: Published) -> None:
+def _over_mu(axes: "Axes", rows: Rows, published: Published) -> None:
     known = published["over-mu"]
     for policy, label, colour in _POLICIES:
         band(axes, curve(rows, "over-mu", policy), label, colour)
@@ -57,7 +59,7 @@ def _over_mu(axes: Axes, rows: Rows, published: Published) -> None:
     words(axes, "Figure 3, bottom: regret over μ, N = 4, gap 0.1, T = 2·10⁵", "μ, the mean strength", "regret")
 
 
-def _practical(axes: Axes, rows: Rows, published: Published) -> None:
+def _practical(axes: "Axes", rows: Rows, published: Published) -> None:
     policies = list(dict.fromkeys(row.policy for row in rows if row.study == "practical"))
     for number, policy in enumerate(policies):
         ours = curve(rows, "practical", policy)

@@ -1,13 +1,14 @@
 """How curves, published numbers and words look in every picture of the paper's figures."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
 from matchbandit.figures.curves import Curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 STYLES = {
     "pair-elim": ("Pair-Elim", "#0072b2"),
@@ -16,8 +17,6 @@ STYLES = {
     "escb": ("ESCB-2", "#d55e00"),
 }
 """Name and colour of each policy."""
-WHOLE = FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", "\u2009"))
-
 _PUBLISHED: dict[str, Any] = {
     "fillstyle": "none",
     "linestyle": "none",
@@ -27,14 +26,19 @@ _PUBLISHED: dict[str, Any] = {
 }
 
 
-def band(axes: Axes, ours: Curve, label: str, colour: str) -> None:
+def whole(value: float, _: object = None) -> str:
+    """A number on an axis, in groups of three digits."""
+    return f"{value:,.0f}".replace(",", "\u2009")
+
+
+def band(axes: "Axes", ours: Curve, label: str, colour: str) -> None:
     """A mean with its 5–95 % range."""
     axes.plot(ours.x, ours.mean, color=colour, linewidth=1.6, label=f"{label}: mean, 5–95 %")
     axes.fill_between(ours.x, ours.p5, ours.p95, color=colour, alpha=0.15, linewidth=0)
 
 
 def published(
-    axes: Axes,
+    axes: "Axes",
     x: Sequence[float],
     mean: Sequence[float],
     low: Sequence[float],
@@ -52,11 +56,11 @@ def spread_of(known: dict[str, list[float]]) -> tuple[list[float], list[float], 
     return known["mean"], known["p5"], known["p95"]
 
 
-def words(axes: Axes, title: str, x: str, y: str) -> None:
+def words(axes: "Axes", title: str, x: str, y: str) -> None:
     """Title and axes; regret starts at 0."""
     axes.set_title(title, fontsize=10, loc="left")
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.set_ylim(bottom=0)
     if y == "regret":
-        axes.yaxis.set_major_formatter(WHOLE)
+        axes.yaxis.set_major_formatter(whole)

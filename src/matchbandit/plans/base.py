@@ -47,21 +47,25 @@ class Plan(ABC):
     """After so many sweeps the policy decides at the latest."""
 
     @property
-    @abstractmethod
     def length(self) -> int:
-        """How many rounds a sweep has."""
+        """How many rounds a sweep has: one, where a policy may decide after any round."""
+        return 1
+
+    def due(self, pending: Tally) -> bool:
+        """Does the policy want to decide, after these whole sweeps?"""
+        return pending.sweeps >= self.limit
+
+    def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
+        """How many sweeps follow until the policy decides, at most `most`, and how often they play each cell.
+
+        Drawn at once, with exactly the distribution of playing sweep by sweep after the `pending` ones.
+        """
+        return self.draw(pending, min(most, self.limit - pending.sweeps), rng)
 
     @abstractmethod
     def sweep(self, number: int, rng: np.random.Generator) -> Cells:
         """The cells of every round of the sweep of this number (from 0), shape (length, pairs a round)."""
 
     @abstractmethod
-    def due(self, pending: Tally) -> bool:
-        """Does the policy want to decide, after these whole sweeps?"""
-
-    @abstractmethod
-    def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
-        """How many sweeps follow until the policy decides, at most `most`, and how often they play each cell.
-
-        Drawn at once, with exactly the law of playing sweep by sweep after the `pending` ones.
-        """
+    def draw(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
+        """What `leap` gives, where `most` sweeps stay within the limit."""

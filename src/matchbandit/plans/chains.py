@@ -1,76 +1,84 @@
 """Chains of clusters side by side, each cluster with a clock of its own."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 
+from matchbandit.graphs import Edges
 from matchbandit.plans.base import Cells, Plan, Tally
+from matchbandit.plans.groups import Group
 from matchbandit.rewards import Counts
-from matchbandit.schedules.chains import Chain
 
 
 @dataclass(frozen=True, eq=False)
 class ChainRounds(Plan):
-    """The rounds of several chains, played together; every round is a sweep of its own.
+    """The rounds of several groups of clusters, played together; every round is a sweep of its own.
 
     A cluster commits its samples in whole periods only, and clusters end theirs at different rounds. When the plan is
     made it is known when it ends, so every play is booked in one of two cells of its pair: the *closing* one if the
     period of the cluster that uses it ends within the plan, else the *open* one, whose samples wait for the next plan.
-    `edges` lists the pairs of all chains' cells twice: closing, then open.
     """
 
-    chains: tuple[Chain, ...]
-    ages: tuple[int, ...]
-    """How many rounds of each chain have been played when the plan begins."""
+    edges: Edges = field(init=False)
+    """The pairs of all groups' cells, twice: closing, then open."""
+    groups: tuple[Group, ...]
+    ages: list[int]
+    """How many rounds of each group's chain have been played when the plan begins."""
 
-    @property
-    def length(self) -> int:
-        """One round."""
-        return 1
+    def __post_init__(self) -> None:
+        """List the pairs."""
+        object.__setattr__(self, "edges", np.concatenate([group.edges for group in self.groups] * 2))
+
+    def by_cluster(self, tally: Tally) -> Iterator[tuple[Group, int, Tally, Tally]]:
+        """What the whole plan brought to each cluster: its group, its place k there, closing and open samples.
+
+        The sweeps of the first are the closing rounds: 0 if no period of the cluster has ended.
+        """
+        counts, sums = tally.counts.reshape(2, -1), tally.sums.reshape(2, -1)
+        for first, group, age, closes in zip(self._firsts, self.groups, self.ages, self._closes, strict=False):
+            for k, end in enumerate(closes):
+                cells = slice(first + group.cells(k).start, first + group.cells(k).stop)
+                closing = max(0, end - age)
+                yield (group, k, Tally(closing, counts[0, cells], sums[0, cells]),
+                       Tally(tally.sweeps - closing, counts[1, cells], sums[1, cells]))  # fmt: skip
 
     @cached_property
-    def firsts(self) -> list[int]:
-        """The first cell of each chain, and the number of all."""
-        return list(accumulate((chain.first_cells[-1] for chain in self.chains), initial=0))
+    def _firsts(self) -> list[int]:
+        """The first cell of each group, and the number of all."""
+        return list(accumulate((len(group.edges) for group in self.groups), initial=0))
 
     @cached_property
-    def closes(self) -> list[list[int]]:
-        """For each cluster of each chain, up to which of the chain's rounds plays are closing."""
+    def _closes(self) -> list[list[int]]:
+        """For each cluster of each group, up to which of the chain's rounds plays are closing."""
         return [
-            [(age + self.limit) // period * period for period in chain.periods]
-            for chain, age in zip(self.chains, self.ages, strict=True)
+            [(age + self.limit) // period * period for period in group.chain.periods]
+            for group, age in zip(self.groups, self.ages, strict=True)
         ]
 
     @cached_property
     def _users(self) -> list[Counts]:
-        return [np.repeat(np.arange(len(c.sizes)), np.diff(c.first_cells)) for c in self.chains]
+        chains = [group.chain for group in self.groups]
+        return [np.repeat(np.arange(len(c.sizes)), np.diff(c.first_cells)) for c in chains]
 
     def sweep(self, number: int, rng: np.random.Generator) -> Cells:
-        """The round whose turn it is, chain after chain."""
+        """The round whose turn it is, group after group."""
         cells = []
-        for k, (chain, age) in enumerate(zip(self.chains, self.ages, strict=True)):
-            played = chain.round(age + number)
-            is_open = age + number >= np.array(self.closes[k])[self._users[k][played]]
-            cells.append(self.firsts[k] + played + is_open * self.firsts[-1])
+        for k, (group, age) in enumerate(zip(self.groups, self.ages, strict=True)):
+            played = group.chain.round(age + number)
+            is_open = age + number >= np.array(self._closes[k])[self._users[k][played]]
+            cells.append(self._firsts[k] + played + is_open * self._firsts[-1])
         return np.concatenate(cells)[None, :]
 
-    def due(self, pending: Tally) -> bool:
-        """Is the limit reached?"""
-        return pending.sweeps >= self.limit
-
-    def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
+    def draw(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
         """The counts are a function of the rounds; nothing is drawn."""
-        sweeps = min(most, self.limit - pending.sweeps)
-        counts = np.zeros((2, self.firsts[-1]), dtype=np.int64)
-        for k, (chain, age) in enumerate(zip(self.chains, self.ages, strict=True)):
-            start, end = age + pending.sweeps, age + pending.sweeps + sweeps
-            for cluster, closes in enumerate(self.closes[k]):
-                cells = slice(
-                    self.firsts[k] + chain.first_cells[cluster], self.firsts[k] + chain.first_cells[cluster + 1]
-                )
-                times = np.array([min(start, closes), min(end, closes), max(start, closes), max(end, closes)])
-                met = chain.meetings(cluster, times)
-                counts[0, cells], counts[1, cells] = met[1] - met[0], met[3] - met[2]
-        return sweeps, counts.ravel()
+        counts = []
+        for group, age, closes in zip(self.groups, self.ages, self._closes, strict=True):
+            start, end = age + pending.sweeps, age + pending.sweeps + most
+            for k, closed in enumerate(closes):
+                times = np.array([min(start, closed), min(end, closed), max(start, closed), max(end, closed)])
+                met = group.chain.meetings(k, times)
+                counts.append([met[1] - met[0], met[3] - met[2]])
+        return most, np.concatenate([np.concatenate(of_half) for of_half in zip(*counts, strict=True)])

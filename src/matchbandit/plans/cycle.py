@@ -15,24 +15,14 @@ class Cycle(Plan):
     rounds: Cells
     """The cells of each round, shape (rounds, pairs a round)."""
 
-    @property
-    def length(self) -> int:
-        """One round."""
-        return 1
-
     def sweep(self, number: int, rng: np.random.Generator) -> Cells:
         """The round whose turn it is."""
         turn = number % len(self.rounds)
         return self.rounds[turn : turn + 1]
 
-    def due(self, pending: Tally) -> bool:
-        """Is the limit reached? Unless one is given there is nothing to decide."""
-        return pending.sweeps >= self.limit
-
-    def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
+    def draw(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
         """Whole cycles are one multiplication; the rest is counted."""
         n_rounds = len(self.rounds)
-        most = min(most, self.limit - pending.sweeps)
         whole, rest = divmod(most, n_rounds)
         turns = np.full(n_rounds, whole)
         turns[(pending.sweeps + np.arange(rest)) % n_rounds] += 1

@@ -24,11 +24,6 @@ class FixedSweeps(Plan):
         """Always the same."""
         return self.rounds
 
-    def due(self, pending: Tally) -> bool:
-        """Is the limit reached?"""
-        return pending.sweeps >= self.limit
-
-    def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
+    def draw(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
         """One multiplication."""
-        sweeps = min(most, self.limit - pending.sweeps)
-        return sweeps, sweeps * np.bincount(self.rounds.ravel(), minlength=len(self.edges))
+        return most, most * np.bincount(self.rounds.ravel(), minlength=len(self.edges))

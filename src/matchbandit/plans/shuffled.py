@@ -1,10 +1,12 @@
 """Chains of clusters side by side, every round drawn anew."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from matchbandit.graphs import Edges
 from matchbandit.plans.base import Cells, Plan, Tally
+from matchbandit.plans.groups import Group
 from matchbandit.rewards import Counts
 from matchbandit.schedules.chains import NOBODY, Chain, Schemes
 
@@ -15,31 +17,26 @@ class ShuffledRounds(Plan):
 
     Along a chain a round is a path: who is lent to the next cluster, whom of that it meets, who is lent on from there.
     Each step depends on the one before it alone, so the counts of n rounds are drawn step by step, a multinomial split
-    of the counts of the step before. `edges` lists the pairs of all chains' cells.
+    of the counts of the step before. Its cells are those of all groups' chains.
     """
 
-    chains: tuple[Chain, ...]
+    edges: Edges = field(init=False)
+    groups: tuple[Group, ...]
 
-    @property
-    def length(self) -> int:
-        """One round."""
-        return 1
+    def __post_init__(self) -> None:
+        """List the pairs of all groups."""
+        object.__setattr__(self, "edges", np.concatenate([group.edges for group in self.groups]))
 
     def sweep(self, number: int, rng: np.random.Generator) -> Cells:
         """A round drawn at random: that is, the pairs that meet in a leap of one round."""
         return np.flatnonzero(self._draw(1, rng))[None, :]
 
-    def due(self, pending: Tally) -> bool:
-        """Is the limit reached?"""
-        return pending.sweeps >= self.limit
-
-    def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
+    def draw(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
         """All rounds at once."""
-        sweeps = min(most, self.limit - pending.sweeps)
-        return sweeps, self._draw(sweeps, rng)
+        return most, self._draw(most, rng)
 
     def _draw(self, rounds: int, rng: np.random.Generator) -> Counts:
-        return np.concatenate([_meetings(chain, rounds, rng) for chain in self.chains])
+        return np.concatenate([_meetings(group.chain, rounds, rng) for group in self.groups])
 
 
 def _meetings(chain: Chain, rounds: int, rng: np.random.Generator) -> Counts:

@@ -70,14 +70,11 @@ class Sweeps(Plan):
 
     def due(self, pending: Tally) -> bool:
         """Has an opponent met its need, or is the limit reached?"""
-        if pending.sweeps >= self.limit:
-            return True
         pairs = ((self.columns, self._met_columns(pending)), (self.rows, self._met_rows(pending)))
-        return any(side.needs is not None and bool((met >= side.needs).any()) for side, met in pairs)
+        return super().due(pending) or any(s.needs is not None and bool((met >= s.needs).any()) for s, met in pairs)
 
-    def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
+    def draw(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
         """Two independent races; the sweeps end with the one that is won first."""
-        most = min(most, self.limit - pending.sweeps)
         sides = (self.columns, self.rows)
         met = (self._met_columns(pending), self._met_rows(pending))
         needs = [None if s.needs is None else s.needs - m for s, m in zip(sides, met, strict=True)]

@@ -3,11 +3,13 @@
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, policy, restore
 from matchbandit.policies.check import check_policy
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.round_policy import RoundPolicy
 
 __all__ = [
     "CATALOGUE",
+    "Fits",
     "PlannedPolicy",
     "Policy",
     "PolicySpec",

@@ -8,15 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from matchbandit.errors import MatchbanditError, unknown
-from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
+from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
-from matchbandit.policies.warm_start import by_edge, cannot_start_warm
+from matchbandit.policies.warm_start import cannot_start_warm
+from matchbandit.product_model import by_edge
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 2
 """Of what `state` gives; version 0.3 gave 1."""
+
+
+LARGEST_REWARD = 1e100
+"""Beyond this sums and squares of rewards leave what floats can hold."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,11 @@ class Policy(ABC):
         self.options = options if len(self.fits.selections) == 1 else {"selection": self.selection, **options}
         self.rounds = 0
         """Rounds told so far."""
-        self._answer: Edges | None = None
         self._asked: Edges | None = None
+        self._shown: Pairs | None = None
+        self._told: tuple[Edges, Floats] | None = None
+        self._answer: Edges | None = None
+        self._answered_at = 0
         self._refuse_misfit()
 
     @property
@@ -101,53 +110,107 @@ class Policy(ABC):
         return []
 
     @property
+    def eliminations(self) -> list[Elimination]:
+        """Who left when, on which average, by whom; none if it eliminates nobody."""
+        return []
+
+    @property
+    def round(self) -> int:
+        """The number of the open or next round, from 1; a new one after each tell."""
+        return self.rounds + 1
+
+    @property
     def done(self) -> bool:
-        """Is identification finished? Once it is, it stays so, and the answer is played."""
+        """Is identification finished? Once it is, it stays so: the answer is played, and nothing more is learnt."""
         return self._answer is not None
 
-    def end_if_finished(self) -> None:
-        """Freeze the answer if the policy's own predicate says that it is found."""
-        if self._answer is None and self.goal == "identification" and self._is_finished():
-            self._answer = self.graph.edges(self.recommend())
-
-    def _is_finished(self) -> bool:
-        return False
-
     def ask(self) -> Pairs:
-        """The pairs of the next round, shape (k, 2); the same until they are told."""
-        if self._asked is None and self._answer is not None:
-            turn = self.rounds % len(self._answer)
-            self._asked = self._answer[turn : turn + 1] if self.round_size == 1 else self._answer
+        """The pairs of the next round, shape (k, 2), read-only; the same until they are told."""
         if self._asked is None:
-            self._asked = self._next()
-        return self.graph.pairs[self._asked]
+            self._asked = self._next() if self._answer is None else self._turn_of(self._answer)
+            self._shown = None
+        if self._shown is None:
+            self._shown = self.setting.graph.pairs.take(self._asked, axis=0)
+            self._shown.setflags(write=False)
+        return self._shown
 
-    def tell(self, pairs: ArrayLike, rewards: ArrayLike) -> None:
-        """What came back for the pairs asked, in any order, once; NaN where a pair did not take place."""
+    def tell(self, pairs: ArrayLike, rewards: ArrayLike, *, round: int | None = None) -> None:
+        """What came back for the pairs asked, in any order; NaN where a pair did not take place.
+
+        With `round`, the number that `policy.round` had when they were asked, a call can be repeated: the last told
+        round with the same content changes nothing, with other content it is refused.
+        """
+        if round is not None and self._is_repeat(round, pairs, rewards):
+            return
         if self._asked is None:
             raise MatchbanditError(
                 "no round is open: it was told already, or never asked. Call ask() before each tell()."
             )
         received = self._in_order(self._asked, pairs, rewards)
         asked, self._asked = self._asked, None
+        self._told = asked, received
         self.rounds += 1
-        if self._answer is None:
-            self._receive(asked, received)
-            self.end_if_finished()
+        if self._answer is None and self._receive(asked, received):
+            self._finish()
+
+    def settle(self) -> None:
+        """Notice that identification is finished, where that can be so before a round is told."""
+        if self._answer is None and self._is_finished():
+            self._finish()
+
+    def _finish(self) -> None:
+        self._answer, self._answered_at = self.graph.edges(self.recommend()), self.rounds
+
+    def _turn_of(self, answer: Edges) -> Edges:
+        """The answer as a round: whole, or one pair after the other."""
+        if len(answer) == self.round_size:
+            return answer
+        turn = (self.rounds - self._answered_at) % len(answer)
+        return answer[turn : turn + 1]
+
+    def _is_repeat(self, number: int, pairs: ArrayLike, rewards: ArrayLike) -> bool:
+        """Is this the last told round again? Anything else but the open round is refused."""
+        number = whole_number("round", number, least=1)
+        if number == self.round and self._asked is not None:
+            return False
+        if number > self.rounds:
+            raise MatchbanditError(f"round {number} was not asked; call ask() first. The next round is {self.round}.")
+        if number < self.rounds or self._told is None:
+            raise MatchbanditError(f"round {number} was told already; {self._open_round()}.")
+        asked, known = self._told
+        if not np.array_equal(self._in_order(asked, pairs, rewards), known, equal_nan=True):
+            raise MatchbanditError(
+                f"round {number} was told already, with other rewards: {known.tolist()}. What is told stays told."
+            )
+        return True
+
+    def _open_round(self) -> str:
+        return f"round {self.round} is open" if self._asked is not None else f"the next round is {self.round}"
 
     @abstractmethod
     def recommend(self) -> Pairs:
-        """The best guess now: one pair, or a matching."""
+        """The best guess now, and once `done` the answer: one pair, or a matching."""
 
     def explain(self) -> dict[str, Any]:
-        """Why it plays what it plays, as plain data."""
+        """Why it plays what it plays, as plain data; `matchbandit.policies.explanation` has the schema."""
         return {
             "policy": self.name,
             "options": dict(self.options),
             "selection": self.selection,
+            "goal": self.goal,
             "rounds": self.rounds,
+            "round": self.round,
             "asked": None if self._asked is None else self.graph.pairs[self._asked].tolist(),
+            "waiting_for": self.graph.pairs[self._missing()].tolist(),
+            "done": self.done,
             "recommendation": self.recommend().tolist(),
+            "items": [],
+            "pairs": [],
+            "clusters": [],
+            "eliminations": [elimination.describe() for elimination in self.eliminations],
+            "next_check": None,
+            "warnings": [],
+            "details": {},
             **self.reasons(),
         }
 
@@ -160,7 +223,9 @@ class Policy(ABC):
             "setting": self.setting.describe(),
             "rounds": self.rounds,
             "asked": pack(self._asked),
+            "told": pack(self._told),
             "answer": pack(self._answer),
+            "answered_at": self._answered_at,
             "random": pack(self.rng.bit_generator.state),
             "memory": pack(self._memory()),
         }
@@ -170,7 +235,7 @@ class Policy(ABC):
         """Continue from a state that a policy of the same name, options and setting has given."""
         refuse_damage(state)
         mine = self.state()
-        for part in ("matchbandit", "policy", "options", "setting"):
+        for part in ("policy", "options", "setting"):
             if state[part] != mine[part]:
                 raise MatchbanditError(
                     f"the state has {part} {state[part]!r}, this policy has {mine[part]!r}. "
@@ -178,8 +243,10 @@ class Policy(ABC):
                 )
         self.rounds = state["rounds"]
         self.rng.bit_generator.state = unpack(state["random"])
-        self._asked = unpack(state["asked"])
-        self._answer = unpack(state["answer"])
+        self._asked, self._shown = unpack(state["asked"]), None
+        told = unpack(state["told"])
+        self._told = None if told is None else (told[0], told[1])
+        self._answer, self._answered_at = unpack(state["answer"]), state["answered_at"]
         self._remember(unpack(state["memory"]))
 
     @abstractmethod
@@ -187,8 +254,12 @@ class Policy(ABC):
         """Decide on the pairs of the next round."""
 
     @abstractmethod
-    def _receive(self, edges: Edges, rewards: Floats) -> None:
-        """Take in the rewards of a round, in the order asked; NaN: did not take place."""
+    def _receive(self, edges: Edges, rewards: Floats) -> bool:
+        """Take in the rewards of a round, in the order asked; NaN: did not take place. Is identification finished?"""
+
+    @abstractmethod
+    def _is_finished(self) -> bool:
+        """Is identification finished, by what is known now?"""
 
     @abstractmethod
     def _memory(self) -> dict[str, Any]:
@@ -200,7 +271,11 @@ class Policy(ABC):
 
     @abstractmethod
     def reasons(self) -> dict[str, Any]:
-        """What `explain` says beyond the common part."""
+        """What `explain` says beyond the common part: items, pairs, clusters, next_check, warnings, details."""
+
+    def _missing(self) -> Edges:
+        """The pairs of the last round that did not take place and are played again."""
+        return np.zeros(0, dtype=np.int64)
 
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
         """Begin with results from before: how often each of these pairs was played, and what it paid in total."""
@@ -209,7 +284,7 @@ class Policy(ABC):
         if self.rounds or self._asked is not None:
             raise MatchbanditError("a warm start comes before the first round; build a fresh policy for it.")
         self.take(*by_edge(self.graph, self.setting.rewards, pairs, counts, sums))
-        self.end_if_finished()
+        self.settle()
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results; each edge comes once."""
@@ -217,9 +292,9 @@ class Policy(ABC):
 
     def _in_order(self, asked: Edges, pairs: ArrayLike, rewards: ArrayLike) -> Floats:
         """The rewards in the order asked, checked."""
-        told = self.graph.edges(pairs)
+        told = asked if pairs is self._shown and asked is self._asked else self.graph.edges(pairs)
         try:
-            received = np.asarray(rewards, dtype=np.float64)
+            received = np.array(rewards, dtype=np.float64)
         except (TypeError, ValueError):
             raise MatchbanditError(f"rewards must be numbers; got {rewards!r}. NaN marks a missing one.") from None
         if received.shape != asked.shape or told.shape != asked.shape:
@@ -228,14 +303,8 @@ class Policy(ABC):
                 f"{len(asked)} {'pair was' if len(asked) == 1 else 'pairs were'} asked; got {len(told)} pairs with "
                 f"{rewards_given}. Give a flat list with one reward for each pair, NaN where it did not take place."
             )
-        law = self.setting.rewards
-        outside = (received < law.low) | (received > law.high) | np.isinf(received)
-        if outside.any():
-            raise MatchbanditError(
-                f"rewards of the law {law.name} lie in [{law.low:g}, {law.high:g}]; got {received[outside][0]:g}. "
-                f"Rescale them, or build the policy with another law."
-            )
-        if np.array_equal(told, asked):
+        self._refuse_outside(received)
+        if told is asked or np.array_equal(told, asked):
             return received
         order = np.argsort(told, kind="stable")
         place = np.argsort(asked, kind="stable")
@@ -247,6 +316,17 @@ class Policy(ABC):
         in_order = np.empty_like(received)
         in_order[place] = received[order]
         return in_order
+
+    def _refuse_outside(self, received: Floats) -> None:
+        """Refuse rewards that the distribution cannot give; NaN is none."""
+        rewards = self.setting.rewards
+        low, high = max(rewards.low, -LARGEST_REWARD), min(rewards.high, LARGEST_REWARD)
+        for reward in received.tolist():  # quicker than whole arrays for the few pairs of a round
+            if reward < low or reward > high:
+                raise MatchbanditError(
+                    f"{rewards.name} rewards lie in [{low:g}, {high:g}]; got {reward:g}. "
+                    f"Rescale them, or build the policy with another reward distribution."
+                )
 
     def _selection(self, given: Selection | None) -> Selection:
         if given is None:
@@ -263,6 +343,7 @@ class Policy(ABC):
         )
         if why is not None:
             raise MatchbanditError(why)
+        refuse_if_too_large(setting.graph)
 
     @classmethod
     def option_defaults(cls) -> dict[str, Any]:
@@ -277,3 +358,8 @@ def refuse_damage(state: Any) -> None:
         raise MatchbanditError("this is not the state of a policy; take what state() gives.")
     if state["checksum"] != checksum({key: value for key, value in state.items() if key != "checksum"}):
         raise MatchbanditError("the state is damaged: its checksum does not fit. Go back to an older one.")
+    if state["matchbandit"] != STATE_VERSION:
+        raise MatchbanditError(
+            f"the state has format {state['matchbandit']}, of another version of matchbandit; this one reads "
+            f"{STATE_VERSION}. Go on with that version, or begin anew, with warm_start from your log of results."
+        )

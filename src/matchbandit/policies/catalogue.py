@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.graphs import Graph, graph_from
+from matchbandit.graphs import Graph, graph_from, refuse_if_too_large
 from matchbandit.policies.base import Policy, Setting, refuse_damage
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.aescb import Aescb
@@ -100,11 +100,12 @@ class PolicySpec:
         """A policy ready to be asked, with the random stream of this seed and run."""
         if not isinstance(graph, Graph):
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
+        refuse_if_too_large(graph)
         setting = Setting(graph, checked_rewards(rewards), None if horizon is None else checked_horizon(horizon))
         built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
         for log in self.logged:
             built.warm_start(*log)
-        built.end_if_finished()
+        built.settle()
         return built
 
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> "PolicySpec":

@@ -12,6 +12,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Graph, Pairs, bipartite, monopartite
 from matchbandit.policies.base import Policy
 from matchbandit.policies.catalogue import PolicySpec, policy
+from matchbandit.policies.explanation import KEYS, PARTS
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Bernoulli, Binomial, Gaussian, RewardDistribution
 
@@ -31,8 +32,9 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
     """Check a policy's contract on every graph, uneven ones among them, law and selection that it claims to fit.
 
     Each round is asked twice, told in another order, sometimes with pairs that did not take place; wrong answers must
-    be refused and leave no trace; a policy restored from JSON in the middle must go on exactly like its twin. It raises
-    `ContractError` at the first breach.
+    be refused and leave no trace; a round told twice must change nothing; a policy restored from JSON in the middle
+    must go on exactly like its twin; `explain()` must follow the schema; once `done` it must stay so and play its
+    answer. It raises `ContractError` at the first breach.
 
     >>> check_policy("uts")
     """
@@ -105,13 +107,19 @@ def _check(build: Build) -> None:
         order = noise.permutation(len(pairs))
         if number % 50 == 31:
             twin = _restored(one, build())  # with the question open
-        one.tell(pairs[order], rewards[order])
+        open_round, was_done = one.round, one.done
+        one.tell(pairs[order], rewards[order], round=open_round)
         twin.tell(pairs, rewards)
+        _require(one.round == open_round + 1, f"round {one.round} follows round {open_round}")
+        if number % 25 == 3:
+            _check_repeats(one, pairs, rewards, open_round)
+        if was_done:
+            _check_done(one, pairs)
         if number % 30 in (17, 29):  # the second is right after a pair that did not take place
             _require(twin.explain() == one.explain(), "the same seed and rewards led to another explanation")
             twin = _restored(one, build())
             _check_words(one)
-        if isinstance(one, PlannedPolicy) and np.isnan(rewards).any():
+        if isinstance(one, PlannedPolicy) and np.isnan(rewards).any() and not one.done:
             _require(np.array_equal(one.ask(), pairs), "a pair that did not take place is not played again")
     _require(one.rounds == _ROUNDS, f"{one.rounds} rounds are counted after {_ROUNDS} were told")
     _require(_global_random() == global_random, "it touched NumPy's global random state")
@@ -157,9 +165,34 @@ def _restored(one: Policy, fresh: Policy) -> Policy:
     return fresh
 
 
+def _check_repeats(one: Policy, pairs: Pairs, rewards: Any, number: int) -> None:
+    """The same round again changes nothing; with other content, too early or too late it is refused."""
+    before = json.dumps(one.state())
+    one.tell(pairs[::-1], rewards[::-1], round=number)
+    _refuses(lambda: one.tell(pairs, 1.0 - np.nan_to_num(rewards, nan=0.5), round=number), "other rewards for a round")
+    _refuses(lambda: one.tell(pairs, rewards, round=number + 1), "a round that was not asked")
+    if number > 1:
+        _refuses(lambda: one.tell(pairs, rewards, round=number - 1), "a round told long ago")
+    _require(json.dumps(one.state()) == before, "a round told twice changed the state")
+
+
+def _check_done(one: Policy, pairs: Pairs) -> None:
+    """Once done it stays so, and plays its answer."""
+    before = json.dumps(one.state())
+    _require(one.done, "done was taken back")
+    _require(json.dumps(one.state()) == before, "reading done changed the state")
+    answer = one.recommend().tolist()
+    _require(all(pair in answer for pair in pairs.tolist()), f"it is done and plays {pairs.tolist()}, not {answer}")
+
+
 def _check_words(one: Policy) -> None:
-    """What it says of itself is plain data; a finished round cannot be told again."""
-    json.dumps(one.explain(), allow_nan=False)
+    """What it says of itself follows the schema, as plain data; a finished round cannot be told again."""
+    told = one.explain()
+    json.dumps(told, allow_nan=False)
+    _require(sorted(told) == sorted(KEYS), f"explain() has {sorted(told)}; the schema has {sorted(KEYS)}")
+    for part, keys in PARTS.items():
+        missing = [key for record in told[part] for key in keys if key not in record]
+        _require(not missing, f"a record of {part} in explain() has no {missing[:1]}")
     _check_pairs(one, one.recommend(), 1 if one.answer_selection == "pair" else one.graph.matching_size)
     _require(isinstance(one.done, bool), f"done must be True or False; got {one.done!r}")
     _refuses(lambda: one.tell(one.graph.pairs[:1], [0.0]), "a round told twice")

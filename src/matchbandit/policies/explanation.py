@@ -18,6 +18,7 @@ Every policy gives all of these, in plain JSON data:
 `estimate` and `interval` are None where there is none yet. A record may have more keys than these.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 PARTS: dict[str, tuple[str, ...]] = {
@@ -50,6 +51,11 @@ class Elimination(NamedTuple):
     interval: tuple[float, float]
     by_estimate: float
     by_interval: tuple[float, float]
+
+    @classmethod
+    def restored(cls, record: Sequence[Any]) -> "Elimination":
+        """The elimination again, after a trip through JSON, which makes lists of tuples."""
+        return cls._make(tuple(value) if isinstance(value, list) else value for value in record)
 
     def describe(self) -> dict[str, Any]:
         """The elimination as plain data."""

@@ -24,7 +24,8 @@ class PlannedPolicy(Policy):
     """
 
     remembered: ClassVar[tuple[str, ...]]
-    """The attributes that change while learning: numbers, arrays, or dataclasses of them."""
+    """The attributes that change while learning: numbers, arrays, lists or dataclasses of them, or another planned
+    policy that this one holds."""
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Start without a plan: it is made when it is first needed."""
@@ -34,14 +35,6 @@ class PlannedPolicy(Policy):
         self._sweep: Cells | None = None
         self._received: list[Floats] = []
         self._partial: Floats | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Is the answer found?"""
-        return False
-
-    def _is_finished(self) -> bool:
-        return self.finished
 
     @abstractmethod
     def plan(self) -> Plan:
@@ -54,6 +47,12 @@ class PlannedPolicy(Policy):
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
         """Begin with results from before; a plan that was looked at already is made anew."""
         super().warm_start(pairs, counts, sums)
+        self._plan = None
+
+    def follow(self, tally: Tally, rounds: int) -> None:
+        """Learn from the plan in force, which a policy that holds this one has played; so many rounds are told."""
+        self.rounds = rounds
+        self.learn(tally)
         self._plan = None
 
     @property
@@ -69,12 +68,18 @@ class PlannedPolicy(Policy):
         """What the plan in force has brought so far, in whole sweeps."""
         return self._pending if self._plan is not None else Tally.empty(len(self.current.edges))
 
+    @property
+    def finished(self) -> bool:
+        """Is identification finished, by what is known now? False for a policy that is for regret only."""
+        return False
+
     def advance(self, sweeps: Tally) -> None:
         """Play whole sweeps of the current plan at once: this is what they brought."""
         self.rounds += sweeps.sweeps * self.current.length
+        self._told = None
         self._pending.add(sweeps)
         self._decide_if_due()
-        self.end_if_finished()
+        self.settle()
 
     def _next(self) -> Edges:
         plan = self.current
@@ -82,12 +87,12 @@ class PlannedPolicy(Policy):
             self._sweep = plan.sweep(self._pending.sweeps, self.rng)
         return np.asarray(plan.edges[self._sweep[len(self._received)]])
 
-    def _receive(self, edges: Edges, rewards: Floats) -> None:
+    def _receive(self, edges: Edges, rewards: Floats) -> bool:
         if self._partial is not None:
             rewards = np.where(np.isnan(self._partial), rewards, self._partial)
         if np.isnan(rewards).any():
             self._partial = rewards
-            return
+            return False
         self._partial = None
         self._received.append(rewards)
         if self._sweep is not None and len(self._received) == len(self._sweep):
@@ -96,20 +101,26 @@ class PlannedPolicy(Policy):
             self._pending.sweeps += 1
             self._sweep, self._received = None, []
             self._decide_if_due()
+            return self.finished
+        return False
+
+    def _is_finished(self) -> bool:
+        return self.finished
 
     def _decide_if_due(self) -> None:
         if self.current.due(self._pending):
             self.learn(self._pending)
             self._plan = None
 
-    def explain(self) -> dict[str, Any]:
-        """Why it plays what it plays, and which pairs of the open round it still waits for."""
-        missing = [] if self._partial is None else np.flatnonzero(np.isnan(self._partial)).tolist()
-        round_now = self._next() if missing else np.zeros(0, dtype=np.int64)
-        return {**super().explain(), "waiting_for": self.graph.pairs[round_now[missing]].tolist() if missing else []}
+    def _missing(self) -> Edges:
+        if self._partial is None:
+            return super()._missing()
+        return self._next()[np.isnan(self._partial)]
 
-    def next_check(self) -> dict[str, Any]:
-        """When the policy decides again, for `explain`."""
+    def next_check(self) -> dict[str, Any] | None:
+        """When the policy decides again, for `explain`; None once it is done."""
+        if self.done:
+            return None
         plan = self.current
         left = plan.limit - self.pending.sweeps if plan.limit < NEVER // 2 else None
         return {"after_sweeps_at_most": left, "rounds_a_sweep": plan.length}
@@ -124,15 +135,26 @@ class PlannedPolicy(Policy):
         }
 
     def _remember(self, memory: dict[str, Any]) -> None:
-        for name in self.remembered:
-            kind = type(getattr(self, name))
-            setattr(self, name, kind(**memory[name]) if is_dataclass(kind) else memory[name])
+        self._restore(memory)
         self._plan = self.plan()
         self._pending = Tally(**memory["pending"])
         self._sweep = memory["sweep"]
         self._received = memory["received"]
         self._partial = memory["partial"]
 
+    def _restore(self, memory: dict[str, Any]) -> None:
+        """Set what is remembered."""
+        self._plan = None
+        for name in self.remembered:
+            now = getattr(self, name)
+            if isinstance(now, PlannedPolicy):
+                now._restore(memory[name])
+            else:
+                kind = type(now)
+                setattr(self, name, kind(**memory[name]) if is_dataclass(kind) else memory[name])
+
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, PlannedPolicy):
+        return {name: _plain(getattr(value, name)) for name in value.remembered}
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

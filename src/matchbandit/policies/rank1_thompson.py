@@ -193,6 +193,7 @@ class Rank1Thompson(RoundPolicy):
     derived: ClassVar[tuple[str, ...]] = ("ends",)
     choose = staticmethod(choose)
     update = staticmethod(update)
+    counts_empty_rounds: ClassVar[bool] = True  # someone sat out
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, selection: Selection | None = None) -> None:
         """Nothing played yet: the prior."""
@@ -228,10 +229,6 @@ class Rank1Thompson(RoundPolicy):
         F = np.empty(model.plays.shape)
         fit(model, F)
         return model.strengths, F
-
-    def _receive(self, edges: Edges, rewards: Floats) -> None:
-        took_place = ~np.isnan(rewards)
-        update(self.arrays, self.rng, edges[took_place], rewards[took_place])  # also when none did: someone sat out
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results; the posterior is renewed when it is next drawn from."""

@@ -1,11 +1,13 @@
 """Who is known to be better than whom: relations that only grow, and the averages that they grow from."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.confidence import NEVER, Checks
+from matchbandit.policies.explanation import item_record
 from matchbandit.rewards import Counts, Floats
 
 Relation = NDArray[np.bool_]
@@ -26,6 +28,15 @@ def closed(above: Relation) -> Relation:
     closure = above.copy()
     np.fill_diagonal(closure, False)  # a contradiction puts an item above itself
     return closure
+
+
+def ranked(above: Relation, means: Floats) -> NDArray[np.int64]:
+    """All items, those with the fewest above them first; ties: the better mean, then the lower index.
+
+    >>> ranked(np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool), np.array([0.2, 0.5, 0.3])).tolist()
+    [2, 0, 1]
+    """
+    return np.lexsort((np.arange(len(means)), -means, above.sum(axis=0)))
 
 
 @dataclass
@@ -58,6 +69,24 @@ class Averages:
             means = self.sums.ravel()[checked] / reached
             radii = _per_count(checks.radius, reached)
             self.lower.ravel()[checked], self.upper.ravel()[checked] = means - radii, means + radii
+
+    def means(self) -> Floats:
+        """The averages; 0 where nothing is sampled."""
+        return np.asarray(self.sums / np.maximum(1, self.counts))
+
+    def records(self, active: Relation, above: Relation) -> list[dict[str, Any]]:
+        """A record of each player, for `explain`, where there is one average for each."""
+        return [
+            item_record(j, "player", samples=int(self.counts[j]), estimate=mean if self.counts[j] else None,
+                        active=bool(active[j]), interval=self.at(j)[1] if np.isfinite(self.lower[j]) else None,
+                        beaten_by=np.flatnonzero(above[:, j]).tolist())
+            for j, mean in enumerate(self.means().tolist())
+        ]  # fmt: skip
+
+    def at(self, *place: int) -> tuple[float, tuple[float, float]]:
+        """The average at its last check, the middle of its interval, and the interval."""
+        low, high = float(self.lower[place]), float(self.upper[place])
+        return (low + high) / 2, (low, high)
 
     def sweeps_to_check(self, gains: Counts, checks: Checks) -> int:
         """After how many sweeps some average reaches its next check, if each sweep adds so many samples."""

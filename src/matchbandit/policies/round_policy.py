@@ -1,17 +1,17 @@
-"""Policies that decide every round: arrays, and two small compiled functions."""
+"""Policies that decide every round: a NamedTuple of arrays and numbers, and two small functions."""
 
-import types
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cache
-from hashlib import blake2b
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
+from numba.core import types
+from numba.experimental import structref
 
-from matchbandit.compiled import compiled
+from matchbandit.compiled import compiled, is_compiled, with_functions
+from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.rewards import Counts, Floats
@@ -24,22 +24,24 @@ def never(arrays: Any) -> bool:
 
 
 class RoundPolicy(Policy):
-    """A policy written as two numba-compiled functions on a bundle of arrays.
+    """A policy written as two functions on a NamedTuple of arrays and numbers.
 
     `choose(arrays, rng, edges)` writes the pairs of the next round into `edges`; `update(arrays, rng, edges, rewards)`
     takes in what they paid; a policy that identifies adds `finished(arrays)`. This class calls them one round at
-    a time; `compiled_loop` calls the same functions in one compiled loop. A pair that did not take place is left out of
-    the update.
+    a time; the loop engine calls the same functions in one compiled loop. Functions in plain Python work too, slowly. A
+    pair that did not take place is left out of the update; if none did, there is none.
     """
 
     arrays_type: ClassVar[type[tuple[Any, ...]]]
-    """A NamedTuple of arrays."""
+    """The NamedTuple."""
+    derived: ClassVar[tuple[str, ...]] = ()
+    """Fields, nested ones too, that `start` gives again or that are made anew every round: no part of the state, nor
+    are scalars, which cannot change."""
     choose: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
     finished: ClassVar[Callable[..., bool]] = staticmethod(never)
-    derived: ClassVar[tuple[str, ...]] = ()
-    """Fields of the arrays, nested ones too, that follow from the setting or are made anew every round: no part of the
-    state. Scalars never are: they cannot change."""
+    counts_empty_rounds: ClassVar[bool] = False
+    """Its update wants to know of rounds in which no pair took place, too."""
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Start from fresh arrays."""
@@ -47,12 +49,28 @@ class RoundPolicy(Policy):
         self.arrays = self.start()
 
     @property
-    def compiled(self) -> bool:
-        """Can `choose` be called from compiled code? If not, the rounds are played through ask and tell."""
-        return True
+    def arrays(self) -> Any:
+        """All that it knows."""
+        return self._arrays
 
-    def _is_finished(self) -> bool:
-        return bool(type(self).finished(self.arrays))
+    @arrays.setter
+    def arrays(self, arrays: Any) -> None:
+        self._arrays = arrays
+        self._held: Any = None
+
+    @property
+    def held(self) -> Any:
+        """Arrays and random stream as its functions take them."""
+        if self._held is None:
+            kind = type(self)
+            plain = not all(map(is_compiled, (kind.choose, kind.update, kind.finished)))
+            self._held = SimpleNamespace(arrays=self.arrays, rng=self.rng) if plain else hold(self.arrays, self.rng)
+        return self._held
+
+    @property
+    def compiled(self) -> bool:
+        """Can a round be played without Python? If not, the rounds are played through ask and tell."""
+        return True
 
     @abstractmethod
     def start(self) -> Any:
@@ -60,16 +78,19 @@ class RoundPolicy(Policy):
 
     def _next(self) -> Edges:
         edges = np.zeros(self.round_size, dtype=np.int64)
-        type(self).choose(self.arrays, self.rng, edges)
+        wrong = _live(type(self))[0](self.held, edges, self.graph.n_pairs)
+        if wrong >= 0:
+            raise no_such_edge(self, edges[wrong])
         return edges
 
-    def _receive(self, edges: Edges, rewards: Floats) -> None:
-        took_place = ~np.isnan(rewards)
-        if took_place.any():
-            type(self).update(self.arrays, self.rng, edges[took_place], rewards[took_place])
+    def _receive(self, edges: Edges, rewards: Floats) -> bool:
+        return bool(_live(type(self))[1](self.held, edges, rewards, self.counts_empty_rounds))
+
+    def _is_finished(self) -> bool:
+        return bool(type(self).finished(self.arrays))
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Book logged results."""
+        """Book logged results; each edge comes once."""
         self.arrays.plays[edges] += counts
         self.arrays.sums[edges] += sums
 
@@ -79,8 +100,7 @@ class RoundPolicy(Policy):
     def _changing(self, arrays: Any) -> dict[str, Any]:
         parts = {name: part for name, part in arrays._asdict().items() if name not in self.derived}
         kept = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
-        nested = {name: self._changing(part) for name, part in parts.items() if hasattr(part, "_asdict")}
-        return kept | {name: inner for name, inner in nested.items() if inner}
+        return kept | {name: self._changing(part) for name, part in parts.items() if hasattr(part, "_asdict")}
 
     def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
         for name, kept in memory.items():
@@ -91,45 +111,68 @@ class RoundPolicy(Policy):
                 self._remember(kept, part)
 
 
-def _play(arrays: Any, rng: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int) -> int:
-    """Play until it is finished, `most` rounds at most, count them in `plays`, and say how many they were.
+def no_such_edge(policy: Policy, edge: int) -> MatchbanditError:
+    """The error for a `choose` that names what is no pair."""
+    return MatchbanditError(
+        f"{policy.name} chose the edge {edge} in round {policy.round}; {policy.graph} has {policy.graph.n_pairs} "
+        f"pairs, numbered from 0. Mend its choose()."
+    )
 
-    `choose`, `update` and `finished` are put in by `compiled_loop`.
-    """
-    rewards = np.zeros(len(edges))
-    for played in range(most):
-        if finished(arrays):  # type: ignore[name-defined]  # noqa: F821
-            return played
-        choose(arrays, rng, edges)  # type: ignore[name-defined]  # noqa: F821
-        for k in range(len(edges)):
-            rewards[k] = draw_one(noise, means[edges[k]], reward_rng)  # type: ignore[name-defined]  # noqa: F821
-            plays[edges[k]] += 1
-        update(arrays, rng, edges, rewards)  # type: ignore[name-defined]  # noqa: F821
-    return most
+
+@structref.register
+class _HeldType(types.StructRef):
+    """The type of `Held`."""
+
+    @property
+    def key(self) -> Any:
+        """Its fields: by its name alone, NamedTuples of two policies with the same name and types were one type."""
+        return self._fields
+
+
+class Held(structref.StructRefProxy):
+    """Arrays and a random stream, taken apart for compiled code once rather than at every call, which takes 8 µs."""
+
+
+structref.define_boxing(_HeldType, Held)
+structref.define_attributes(_HeldType)
+structref.define_constructor(Held, _HeldType, ["arrays", "rng"])
+
+
+@compiled
+def hold(arrays: Any, rng: np.random.Generator) -> Held:
+    """Hold them; what compiled code changes in the arrays and the stream, Python sees."""
+    return Held(arrays, rng)  # type: ignore[no-untyped-call]
+
+
+def _ask(held: Any, edges: Edges, n_pairs: int) -> int:
+    """Choose; gives the place of a chosen edge that does not exist, or −1."""
+    choose(held.arrays, held.rng, edges)  # type: ignore[name-defined]  # noqa: F821
+    for k in range(len(edges)):
+        if edges[k] < 0 or edges[k] >= n_pairs:
+            return k
+    return -1
+
+
+def _tell(held: Any, edges: Edges, rewards: Floats, empty_too: bool) -> bool:
+    """Update with the pairs that took place; is identification finished?"""
+    n = 0
+    for k in range(len(rewards)):
+        if not np.isnan(rewards[k]):
+            n += 1
+    played, paid = edges, rewards
+    if n < len(edges):
+        played, paid = np.empty(n, dtype=np.int64), np.empty(n)
+        n = 0
+        for k in range(len(rewards)):
+            if not np.isnan(rewards[k]):
+                played[n], paid[n] = edges[k], rewards[k]
+                n += 1
+    if n > 0 or empty_too:
+        update(held.arrays, held.rng, played, paid)  # type: ignore[name-defined]  # noqa: F821
+    return finished(held.arrays)  # type: ignore[name-defined,no-any-return]  # noqa: F821
 
 
 @cache
-def compiled_loop(kind: type[RoundPolicy], draw_one: Callable[..., float]) -> Callable[..., int]:
-    """`_play` with this policy's functions and this way to draw a reward, compiled as if it stood in the policy's file.
-
-    numba keeps compiled code on disk by file and name, so the name says whose loop it is and from which source:
-    policies do not take each other's, and a change in any of the functions' files makes a new one.
-    """
-    functions = {"choose": kind.choose, "update": kind.update, "finished": kind.finished, "draw_one": draw_one}
-    sources = {function.py_func.__code__.co_filename for function in functions.values()}  # type: ignore[attr-defined]
-    home = kind.choose.py_func  # type: ignore[attr-defined]
-    code = _play.__code__.replace(co_filename=home.__code__.co_filename)
-    play = types.FunctionType(code, {**_play.__globals__, "__name__": home.__module__, **functions})
-    play.__module__ = home.__module__
-    play.__qualname__ = f"{kind.__module__}.{kind.__qualname__}.{draw_one.__name__}.{_fingerprint(sources)}"
-    try:
-        compiled: Callable[..., int] = numba.njit(cache=True)(play)
-    except RuntimeError:  # written at a prompt, so there is no file to keep a cache beside
-        compiled = numba.njit()(play)
-    return compiled
-
-
-def _fingerprint(paths: set[str]) -> str:
-    """A short name for the contents of these files, those that exist."""
-    contents = [Path(path).read_bytes() for path in sorted(paths) if Path(path).is_file()]
-    return blake2b(b"".join(contents), digest_size=6).hexdigest()
+def _live(kind: type[RoundPolicy]) -> tuple[Callable[..., int], Callable[..., bool]]:
+    """`_ask` and `_tell` with this policy's functions."""
+    return with_functions(_ask, choose=kind.choose), with_functions(_tell, update=kind.update, finished=kind.finished)

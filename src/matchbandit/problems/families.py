@@ -1,5 +1,6 @@
 """The families of instances of the paper's experiments, seeded and known by name."""
 
+import html
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +12,15 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
 from matchbandit.graphs import Graph
-from matchbandit.problems.rank1 import Bipartite, Monopartite, Problem
+from matchbandit.problems.base import Problem
+from matchbandit.problems.rank1 import Bipartite, Monopartite
 from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
 from matchbandit.seeding import stream
 
 Draw = Callable[..., Problem]
+
+MOST_ITEMS = 10_000_000
+"""No family has more items on a side: their strengths alone would take a tenth of a gigabyte."""
 
 
 def spiked(n: int, u1: float, gap: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
@@ -30,7 +35,7 @@ def spiked(n: int, u1: float, gap: float, *, rewards: RewardDistribution, rng: n
 
 def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
     """N×N, u_1 = v_1 = u1; the others uniform on [0, 2(N mean − u1)/(N − 1)], sorted (appendix)."""
-    n = whole_number("n", n, least=2, way_out="The mean is fixed by the items besides the first.")
+    n = _size(n, least=2, way_out="The mean is fixed by the items besides the first.")
     top = _round_off(2 * (n * _share("mean", mean) - _share("u1", u1)) / (n - 1))
     if not 0 <= top <= 1:
         raise MatchbanditError(
@@ -42,7 +47,7 @@ def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardDistribution, r
 
 def staircase(n: int, gap: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
     """2N players, u_(2i−1) = u_(2i) = (N − i)·gap for i = 1 … N (Figure 2); nothing random."""
-    steps = np.arange(whole_number("n", n, least=1), 0, -1) - 1
+    steps = np.arange(_size(n), 0, -1) - 1
     return _in_twos(
         steps * real_number("gap", gap), rewards, f"gap must lie in [0, 1/(n − 1)]; got {gap:g} with n = {n}."
     )
@@ -50,7 +55,7 @@ def staircase(n: int, gap: float, *, rewards: RewardDistribution, rng: np.random
 
 def centred(n: int, mean: float, gap: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
     """2N players, u_(2i−1) = u_(2i) = mean + (N + 1 − 2i)·gap/2 for i = 1 … N (Figure 3); nothing random."""
-    n = whole_number("n", n, least=1)
+    n = _size(n)
     steps = n + 1 - 2 * np.arange(1, n + 1)
     mean, gap = real_number("mean", mean), real_number("gap", gap)
     strengths = mean + steps * gap / 2
@@ -67,7 +72,7 @@ FAMILIES: dict[str, Draw] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Family:
     """A family of instances with its parameters; `draw` makes an instance.
 
@@ -97,12 +102,22 @@ class Family:
         """The family as plain data."""
         return {"family": self.name, "parameters": dict(self.parameters), "rewards": self.rewards.describe()}
 
+    def __repr__(self) -> str:
+        """Name, parameters and rewards."""
+        given = "".join(f", {name} = {value}" for name, value in self.parameters.items())
+        return f"Family {self.name}{given}, {str(self.rewards).removesuffix('()')} rewards"
+
+    def _repr_html_(self) -> str:
+        """The repr, for notebooks."""
+        return f"<code>{html.escape(repr(self))}</code>"
+
 
 def family(name: str, /, *, rewards: RewardDistribution | None = None, **parameters: Any) -> Family:
     """The family of this name with these parameters, checked.
 
-    >>> family("spiked", n=8, u1=0.9, gap=0.75).draw(seed=7).best_pair.tolist()
-    [[0, 0]]
+    >>> spikes = family("spiked", n=8, u1=0.9, gap=0.75)
+    >>> spikes, spikes.draw(seed=7).best_pair.tolist()
+    (Family spiked, n = 8, u1 = 0.9, gap = 0.75, Bernoulli rewards, [[0, 0]])
     """
     if name not in FAMILIES:
         raise unknown("family", name, FAMILIES)
@@ -119,6 +134,13 @@ def family(name: str, /, *, rewards: RewardDistribution | None = None, **paramet
     return made
 
 
+def _size(n: Any, *, least: int = 1, way_out: str = "") -> int:
+    size = whole_number("n", n, least=least, way_out=way_out)
+    if size > MOST_ITEMS:
+        raise MatchbanditError(f"n must be at most {MOST_ITEMS}, or the strengths fill the memory; got {size}.")
+    return size
+
+
 def _share(name: str, value: Any) -> float:
     number = real_number(name, value)
     if not 0 <= number <= 1:
@@ -127,7 +149,7 @@ def _share(name: str, value: Any) -> float:
 
 
 def _below(n: int, u1: float, top: float, rng: np.random.Generator) -> Floats:
-    others = rng.uniform(0, top, size=whole_number("n", n, least=1) - 1)
+    others = rng.uniform(0, top, size=_size(n) - 1)
     return np.concatenate([[u1], -np.sort(-others)])
 
 

@@ -1,8 +1,8 @@
 """Runs of a policy that seeks the best pair or matching: how long it takes, and whether it is right."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,17 +11,17 @@ from matchbandit.graphs import Pairs, Selection
 from matchbandit.policies import PolicySpec, RoundPolicy
 from matchbandit.policies.catalogue import checked_horizon
 from matchbandit.problems import Family, Problem
-from matchbandit.results import Identification
+from matchbandit.results import About, Identification
 from matchbandit.simulation.play import (
     Engine,
     Job,
     Progress,
+    build_first,
     checked_call,
-    gathered,
-    part_of,
-    prepared,
-    refuse_other_goal,
-    tried,
+    describe_part,
+    engine_for,
+    play_all,
+    refuse_too_large,
 )
 
 LONGEST = {"planned": 10**12, "round": 10**7}
@@ -36,8 +36,8 @@ def identify(
     seed: int = 0,
     max_rounds: int | None = None,
     engine: Engine = "auto",
-    workers: int = 1,
-    progress: Progress | None = None,
+    workers: int | None = 1,
+    progress: Progress = None,
 ) -> Identification:
     """Let a policy seek the best pair or matching, `runs` times, until it has an answer or `max_rounds` is reached.
 
@@ -52,20 +52,19 @@ def identify(
     >>> found.identified.all(), found.answers[0].tolist()
     (np.True_, [[0, 0]])
     """
-    spec, runs, workers, seed = checked_call("identify", problem, policy, runs, workers, seed)
-    refuse_other_goal(spec, goal="identification", other_verb="simulate")
+    spec, runs, workers, seed = checked_call("identify", problem, policy, runs, workers, seed, "identification")
     job = Job(problem, spec, np.array([1]), seed, engine, None)
-    first = tried(job)
+    first = build_first(job)
     usual = LONGEST["round" if isinstance(first, RoundPolicy) else "planned"]
     limit = usual if max_rounds is None else checked_horizon(max_rounds, name="max_rounds")
-    job = Job(problem, spec, np.array([limit]), seed, engine, None)
-    job, about = prepared(job, first, runs)
-    about["max_rounds"] = limit
-    about["answers"] = first.answer_selection
+    job = replace(job, checkpoints=np.array([limit]), engine=engine_for(engine, first))
+    build_first(job)
+    refuse_too_large(runs, 2 * first.graph.matching_size)
     if max_rounds is None:
         for run in range(runs if isinstance(problem, Family) else 1):
             _refuse_tie(job.start(run)[0], first.answer_selection)
-    return gathered(_Answered(job), runs, workers, progress, partial(_collected, about))
+    about = job.describe(first, runs, max_rounds=limit, answers=first.answer_selection)
+    return play_all(partial(_answered, job), runs, workers, progress, partial(_collected, about))
 
 
 class _Answer(NamedTuple):
@@ -76,41 +75,26 @@ class _Answer(NamedTuple):
     answer: Pairs
 
 
-@dataclass(frozen=True)
-class _Answered:
-    """Plays a run until it has an answer."""
-
-    job: Job
-
-    def __call__(self, run: int) -> _Answer:
-        policy, score = self.job.play(run)
-        answer = policy.recommend()
-        best = score.problem.optimum(policy.answer_selection)
-        right = score.problem.value(answer) >= best - 1e-12
-        return _Answer(score.round, score.round * policy.round_size, policy.done, policy.done and right, answer)
+def _answered(job: Job, run: int) -> _Answer:
+    """Play a run until it has an answer."""
+    policy, score = job.play(run)
+    answer = policy.recommend()
+    right = policy.done and score.problem.is_optimal(answer, policy.answer_selection)
+    return _Answer(score.round, score.round * policy.round_size, policy.done, right, answer)
 
 
-def _collected(about: dict[str, Any], finished: dict[int, _Answer]) -> Identification:
+def _collected(about: About, finished: dict[int, _Answer]) -> Identification:
     """The finished runs in the order of their numbers."""
     numbers = sorted(finished)
-    rounds, pairs, identified, correct, answers = zip(*(finished[run] for run in numbers), strict=True)
-    return Identification(
-        part_of(about, numbers),
-        np.array(rounds),
-        np.array(pairs),
-        np.array(identified),
-        np.array(correct),
-        np.array(answers),
-    )
+    parts = zip(*(finished[run] for run in numbers), strict=True)
+    return Identification(describe_part(about, numbers), *map(np.array, parts))
 
 
 def _refuse_tie(problem: Problem, selection: Selection) -> None:
-    """Refuse a problem whose answer hangs on items that are equal: no number of samples separates them."""
+    """Refuse a problem with two best answers: no number of samples separates them."""
     tie = problem.tie(selection)
     if tie is not None:
-        side, first, second, value = tie
         raise MatchbanditError(
-            f"{side} {first} and {second} both have strength {value:g}, and the answer hangs on them: no number of "
-            f"samples tells them apart, so the search cannot end. "
+            f"{tie}, and the answer hangs on them: no number of samples tells them apart, so the search cannot end. "
             f"Give max_rounds (--max-rounds) to stop it, or make them different."
         )

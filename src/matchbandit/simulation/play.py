@@ -1,5 +1,6 @@
-"""What one run needs, and which engine plays it."""
+"""What one run needs, which engine plays it, and all runs of a call."""
 
+import os
 import warnings
 from collections.abc import Callable
 from contextlib import closing
@@ -13,6 +14,8 @@ from matchbandit.policies import PlannedPolicy, Policy, PolicySpec, RoundPolicy
 from matchbandit.policies.catalogue import policy as policy_named
 from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
+from matchbandit.progress import bar
+from matchbandit.results import About
 from matchbandit.rewards import Counts
 from matchbandit.seeding import stream
 from matchbandit.simulation.engines.jump import jump
@@ -24,17 +27,21 @@ from matchbandit.simulation.sources import DrawnRewards
 from matchbandit.simulation.stops import Stop, stopping
 
 Engine = Literal["auto", "step", "jump", "loop"]
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None] | bool | None
 Outcome = TypeVar("Outcome")
 Result = TypeVar("Result")
+
+MOST_MEMORY = 2**33
+"""Bytes that the results of a call may take, where the machine does not say what it has."""
 
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C in a simulation; `finished` holds what came of the runs that were finished, or None."""
 
-    def __init__(self, finished: Any) -> None:
+    def __init__(self, finished: Any, done: int, total: int) -> None:
         """Keep what was finished."""
-        super().__init__()
+        kept = "`finished` holds them" if done else "nothing is kept"
+        super().__init__(f"interrupted after {done} of {total} runs; {kept}.")
         self.finished = finished
 
 
@@ -60,117 +67,136 @@ class Job:
 
     def play(self, run: int) -> tuple[Policy, Score]:
         """Play one run until the last checkpoint, or until the policy is done."""
-        problem, played = self.start(run)
+        problem, policy = self.start(run)
         source = DrawnRewards(problem, stream(self.seed, "rewards", run))
-        score = Score(problem, played.selection, self.checkpoints)
+        score = Score(problem, policy.selection, self.checkpoints)
         if self.engine == "step":
-            step(played, source, score, stopping(self.stop, played))
-        elif isinstance(played, PlannedPolicy):
-            jump(played, source, score, stopping(self.stop, played))
-        elif isinstance(played, RoundPolicy):
-            loop(played, source, score)
-        return played, score
+            step(policy, source, score, stopping(self.stop, policy))
+        elif isinstance(policy, PlannedPolicy):
+            jump(policy, source, score, stopping(self.stop, policy))
+        elif isinstance(policy, RoundPolicy):
+            loop(policy, source, score)
+        return policy, score
 
-
-def tried(job: Job) -> Policy:
-    """The policy of the first run, built on trial: a misfit is reported before any work is done, and only that."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return job.start(0)[1]
-
-
-def refuse_other_goal(spec: PolicySpec, *, goal: Goal, other_verb: str) -> None:
-    """Refuse a policy that is after something else than the verb."""
-    is_after = spec.kind.goal_with(spec.options)
-    if is_after != goal:
-        both = goal in spec.kind.fits.goals
-        way = f"use {other_verb}() (matchbandit {other_verb})"
-        if both:
-            way = "give it delta=, or " + way if goal == "identification" else "leave delta out, or " + way
-        raise MatchbanditError(f"{spec.name} is after {is_after} here, not {goal}: {way}.")
-
-
-def prepared(job: Job, policy: Policy, runs: int) -> tuple[Job, dict[str, Any]]:
-    """The job with its engine, and a description of it."""
-    longest = int(job.checkpoints[-1])
-    if longest > job.problem.rewards.most_plays:
-        raise MatchbanditError(
-            f"{longest} rounds of {job.problem.rewards} do not fit 64 bits: at most {job.problem.rewards.most_plays}. "
-            f"Take fewer trials or fewer rounds."
+    def describe(self, policy: Policy, runs: int, **more: Any) -> About:
+        """What is played, for the results; `policy` is that of any run."""
+        plays = sum(int(np.sum(counts)) for _, counts, _ in self.spec.logged)
+        return About.now(
+            problem=self.problem.describe(),
+            graph=self.problem.graph.describe(),
+            policy=self.spec.name,
+            options=dict(policy.options),
+            selection=policy.selection,
+            runs=runs,
+            seed=self.seed,
+            engine=self.engine,
+            warm_start={"plays": plays} if self.spec.logged else None,
+            **more,
         )
-    chosen = replace(job, engine=_engine(job.engine, policy))
-    about = {
-        "problem": job.problem.describe(),
-        "graph": job.problem.graph.describe(),
-        "policy": job.spec.name,
-        "options": dict(policy.options),
-        "selection": policy.selection,
-        "runs": runs,
-        "seed": job.seed,
-        "engine": chosen.engine,
-    }
-    if job.spec.logged:
-        about["warm_start"] = {"plays": int(sum(np.sum(counts) for _, counts, _ in job.spec.logged))}
-    return chosen, about
-
-
-def gathered(
-    play: Callable[[int], Outcome],
-    runs: int,
-    workers: int,
-    progress: Progress | None,
-    collect: Callable[[dict[int, Outcome]], Result],
-) -> Result:
-    """Play all runs and collect their outcomes by number; Ctrl-C raises `Interrupted` with those that were finished."""
-    finished: dict[int, Outcome] = {}
-    try:
-        with closing(each_run(play, runs, workers)) as played:
-            for run, outcome in played:
-                finished[run] = outcome
-                if progress:
-                    progress(len(finished), runs)
-    except KeyboardInterrupt:
-        raise Interrupted(collect(finished) if finished else None) from None
-    return collect(finished)
-
-
-def part_of(about: dict[str, Any], numbers: list[int]) -> dict[str, Any]:
-    """The description of the runs that were finished, if they are not all."""
-    if len(numbers) == about["runs"]:
-        return about
-    return {**about, "runs": len(numbers), "interrupted_of": about["runs"], "run_numbers": numbers}
 
 
 def checked_call(
-    verb: str, problem: Problem | Family, policy: PolicySpec | str, runs: int, workers: int, seed: int
-) -> tuple[PolicySpec, int, int, int]:
-    """The policy, runs, workers and seed of a call, checked."""
+    verb: str,
+    problem: Problem | Family,
+    policy: PolicySpec | str,
+    runs: int,
+    workers: int | None,
+    seed: int,
+    goal: Goal,
+) -> tuple[PolicySpec, int, int | None, int]:
+    """The policy, runs, workers and seed of a call, checked; a policy that is for something else is refused."""
     if not isinstance(problem, Problem | Family):
         raise MatchbanditError(f"{verb} needs a problem or a family of them; got {problem!r}.")
     if isinstance(policy, list | tuple):
         raise MatchbanditError(f"{verb} plays one policy at a time; got {len(policy)}. Call it for each in turn.")
     spec = policy if isinstance(policy, PolicySpec) else policy_named(policy)
+    is_for = spec.kind.goal_with(spec.options)
+    if is_for != goal:
+        other = "identify" if verb == "simulate" else "simulate"
+        way = f"use {other}() (matchbandit {other})"
+        if goal in spec.kind.fits.goals:
+            way = ("leave delta out, or " if goal == "regret" else "give it delta=, or ") + way
+        raise MatchbanditError(f"{spec.name} is for {is_for} here, not {goal}: {way}.")
     return (
         spec,
         whole_number("runs", runs, least=1),
-        whole_number("workers", workers, least=1),
+        None if workers is None else whole_number("workers", workers, least=1),
         whole_number("seed", seed, least=0),
     )
 
 
-def _engine(wanted: Engine, built: Policy) -> Engine:
+def build_first(job: Job) -> Policy:
+    """The policy of the first run: a misfit is reported before any work is done, and only that."""
+    if job.checkpoints[-1] > job.problem.rewards.most_plays:
+        raise MatchbanditError(
+            f"{job.checkpoints[-1]} rounds of {job.problem.rewards} do not fit 64 bits: at most "
+            f"{job.problem.rewards.most_plays}. Take fewer trials or fewer rounds."
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return job.start(0)[1]
+
+
+def engine_for(wanted: Engine, policy: Policy) -> Engine:
     """The engine that plays this policy, or why it cannot."""
     if wanted not in get_args(Engine):
         raise unknown("engine", wanted, get_args(Engine))
     fast: Engine = "step"
-    if isinstance(built, PlannedPolicy):
+    if isinstance(policy, PlannedPolicy):
         fast = "jump"
-    elif isinstance(built, RoundPolicy) and built.compiled:
+    elif isinstance(policy, RoundPolicy) and policy.compiled:
         fast = "loop"
     if wanted in ("auto", fast, "step"):
         return fast if wanted == "auto" else wanted
-    why = "decides every round and has nothing to leap over" if wanted == "jump" else "has no compiled functions"
-    if wanted == "loop" and isinstance(built, RoundPolicy):
-        why = f"needs a solver that is not compiled on {built.graph}"
+    why = "decides every round and has nothing to leap over" if wanted == "jump" else "plans, and is leapt over instead"
+    if wanted == "loop" and isinstance(policy, RoundPolicy):
+        why = f"needs a solver that is not compiled on {policy.graph}"
     others = "'auto' or 'step'" if fast == "step" else f"'auto', '{fast}' or 'step'"
-    raise MatchbanditError(f"{built.name} cannot {wanted}: it {why}. Use the engine {others}.")
+    raise MatchbanditError(f"{policy.name} cannot {wanted}: it {why}. Use the engine {others}.")
+
+
+def play_all(
+    play: Callable[[int], Outcome],
+    runs: int,
+    workers: int | None,
+    progress: Progress,
+    collect: Callable[[dict[int, Outcome]], Result],
+) -> Result:
+    """Play all runs and collect their outcomes by number; Ctrl-C raises `Interrupted` with those that were finished."""
+    if progress is True:
+        with bar("playing") as advance:
+            return play_all(play, runs, workers, lambda done, total: advance("runs", done, total), collect)
+    finished: dict[int, Outcome] = {}
+    try:
+        with closing(each_run(play, runs, workers)) as played:
+            for run, outcome in played:
+                finished[run] = outcome
+                if callable(progress):
+                    progress(len(finished), runs)
+    except KeyboardInterrupt:
+        raise Interrupted(collect(finished) if finished else None, len(finished), runs) from None
+    return collect(finished)
+
+
+def describe_part(about: About, numbers: list[int]) -> About:
+    """The description of the runs that were finished, if they are not all."""
+    if len(numbers) == about.runs:
+        return about
+    return replace(about, runs=len(numbers), interrupted_of=about.runs, run_numbers=numbers)
+
+
+def refuse_too_large(runs: int, numbers_each: int) -> None:
+    """Refuse results that this machine cannot hold, before any work is done."""
+    needed, there = runs * (numbers_each * 8 + 200), _memory()
+    if needed > there:
+        raise MatchbanditError(
+            f"{runs:.3g} runs with {numbers_each} numbers each take {needed / 2**30:,.0f} GiB, and this machine has "
+            f"{there / 2**30:,.0f}. Take fewer runs, fewer checkpoints, or a smaller problem."
+        )
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return MOST_MEMORY

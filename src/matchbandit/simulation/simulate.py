@@ -1,28 +1,29 @@
 """Runs of a policy on a problem, and their regret."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.policies import PolicySpec
 from matchbandit.policies.catalogue import checked_horizon
+from matchbandit.policies.explanation import Elimination
 from matchbandit.problems import Family, Problem
-from matchbandit.results import Runs, Split
+from matchbandit.results import About, Runs, Split
 from matchbandit.rewards import Counts, Floats
 from matchbandit.simulation.play import (
     Engine,
     Job,
     Progress,
+    build_first,
     checked_call,
-    gathered,
-    part_of,
-    prepared,
-    refuse_other_goal,
-    tried,
+    describe_part,
+    engine_for,
+    play_all,
+    refuse_too_large,
 )
 from matchbandit.simulation.stops import Stop, stopping
 
@@ -39,8 +40,8 @@ def simulate(
     engine: Engine = "auto",
     checkpoints: Iterable[int] | None = None,
     stop: Stop | None = None,
-    workers: int = 1,
-    progress: Progress | None = None,
+    workers: int | None = 1,
+    progress: Progress = None,
 ) -> Runs:
     """Play a policy on a problem, `runs` times, each with random streams of its own.
 
@@ -48,25 +49,24 @@ def simulate(
     by default 50, log-spaced; or a list of rounds of yours; the horizon is always the last. Engines: "step" plays
     round by round; "jump" leaps from decision to decision (planned policies); "loop" is compiled (round policies);
     "auto" picks the faster one. `stop="first-split"` ends a run as soon as a cluster of the policy splits: `ended` says
-    when, and later checkpoints repeat the regret of that moment. `workers` are processes; the numbers do not depend on
-    them. `progress` is called with the number of runs done and their total.
+    when, and later checkpoints repeat the regret of that moment. `workers` are processes, None one for each core; the
+    numbers do not depend on them. `progress=True` shows a bar; a function is called with the number of runs done and
+    their total.
 
     >>> from matchbandit.problems import Bipartite
     >>> done = simulate(Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=10**12, runs=3, seed=7)
     >>> done.regret.shape[0], bool((done.plays.sum(axis=(1, 2)) == 10**12).all())
     (3, True)
     """
-    spec, runs, workers, seed = checked_call("simulate", problem, policy, runs, workers, seed)
-    refuse_other_goal(spec, goal="regret", other_verb="identify")
+    spec, runs, workers, seed = checked_call("simulate", problem, policy, runs, workers, seed, "regret")
     horizon = checked_horizon(horizon)
     job = Job(problem, spec, _checkpoints(checkpoints, horizon), seed, engine, horizon, stop)
-    first = tried(job)
+    first = build_first(job)
     stopping(stop, first)
-    job, about = prepared(job, first, runs)
-    about["horizon"] = horizon
-    if stop is not None:
-        about["stop"] = stop
-    return gathered(_Scored(job), runs, workers, progress, partial(_collected, about, job.checkpoints))
+    job = replace(job, engine=engine_for(engine, first))
+    refuse_too_large(runs, len(job.checkpoints) + first.graph.n_pairs)
+    about = job.describe(first, runs, horizon=horizon, stop=stop)
+    return play_all(partial(_scored, job), runs, workers, progress, partial(_collected, about, job.checkpoints))
 
 
 class _Outcome(NamedTuple):
@@ -74,24 +74,28 @@ class _Outcome(NamedTuple):
     plays: Counts
     ended: int
     splits: list[Split]
+    eliminations: list[Elimination]
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """Plays a run and gives what came of it."""
-
-    job: Job
-
-    def __call__(self, run: int) -> _Outcome:
-        policy, score = self.job.play(run)
-        return _Outcome(score.regret, score.plays, score.round, policy.splits)
+def _scored(job: Job, run: int) -> _Outcome:
+    """Play a run; what came of it."""
+    policy, score = job.play(run)
+    return _Outcome(score.regret, score.plays, score.round, policy.splits, policy.eliminations)
 
 
-def _collected(about: dict[str, Any], checkpoints: Counts, finished: dict[int, _Outcome]) -> Runs:
+def _collected(about: About, checkpoints: Counts, finished: dict[int, _Outcome]) -> Runs:
     """The finished runs in the order of their numbers."""
     numbers = sorted(finished)
-    regret, plays, ended, splits = zip(*(finished[run] for run in numbers), strict=True)
-    return Runs(part_of(about, numbers), checkpoints, np.array(regret), np.array(plays), np.array(ended), list(splits))
+    regret, plays, ended, splits, eliminations = zip(*(finished[run] for run in numbers), strict=True)
+    return Runs(
+        describe_part(about, numbers),
+        checkpoints,
+        np.array(regret),
+        np.array(plays),
+        np.array(ended),
+        list(splits),
+        list(eliminations),
+    )
 
 
 def log_spaced(horizon: int, n: int = DEFAULT_CHECKPOINTS) -> Counts:

@@ -1,21 +1,25 @@
-"""What anyone can hope for: every quantity and every bound of the paper as a number, and the limits of the model."""
+"""What anyone can hope for: every quantity and every bound of the paper as a number, and asymptotic lower bounds."""
 
-from matchbandit.theory.asymptotic import Limit, characteristic_time, graves_lai
+from matchbandit.theory.asymptotic import Solution, characteristic_time, graves_lai
 from matchbandit.theory.averages import chain_regret, round_robin_regret, trivial_chain_bound, trivial_chain_regret
-from matchbandit.theory.bound import Assumption, Bound
+from matchbandit.theory.bound import Assumption, Bound, Bounds
 from matchbandit.theory.quantities import Quantity, quantities
-from matchbandit.theory.table import bounds
+from matchbandit.theory.table import LeftOut, Report, bounds, report
 
 __all__ = [
     "Assumption",
     "Bound",
-    "Limit",
+    "Bounds",
+    "LeftOut",
     "Quantity",
+    "Report",
+    "Solution",
     "bounds",
     "chain_regret",
     "characteristic_time",
     "graves_lai",
     "quantities",
+    "report",
     "round_robin_regret",
     "trivial_chain_bound",
     "trivial_chain_regret",

@@ -1,15 +1,15 @@
-"""What no policy that knows the product model can beat: Graves–Lai constants and characteristic times.
+"""Asymptotic lower bounds for policies that know the product model: Graves–Lai constants and characteristic times.
 
 Both are semi-infinite linear programs: min Σ_a c_a η_a over the plays η of rounds a such that Σ_a η_a kl_a(λ) ≥ 1 for
 *every* instance λ of the model with another answer. Regret: c_a is the loss of a, and λ pays as the truth on the
 optimum itself, where samples are free (Graves & Lai 1997; for semi-bandits Combes et al. 2015): R(T) ≥ C log T as
-T → ∞, for any policy whose regret is small on every instance. Certainty: c_a = 1 (Garivier & Kaufmann 2016):
+T → ∞, for any policy whose regret is small on every instance. Identification: c_a = 1 (Garivier & Kaufmann 2016):
 E[τ] ≥ T* d(δ, 1 − δ) for every δ, for any policy that errs with probability at most δ on every instance.
 
 In logarithms x = log strength a pair's mean is exp(x_i + x_j), an alternative says that an item b comes level with an
-item a that it should not, x_b = x_a, and what the optimum pays fixes x_i + x_j for its pairs. The divergence of coins
-is convex in x_i + x_j, so that the worst λ for given η and (a, b) is found by one descent. That of Gaussian rewards is
-convex only above half the mean, and is descended from three starts.
+item a that it should not, x_b = x_a, and what the optimum pays fixes x_i + x_j for its pairs. The divergence of
+Bernoulli rewards is convex in x_i + x_j, so that the worst λ for given η and (a, b) is found by one descent. That of
+Gaussian rewards is convex only above half the mean, and is descended from three starts.
 
 The program is solved by cuts: HiGHS on the λ found so far, then the worst λ for its η. Every step is a lower bound.
 The descents are Newton's, by hand: plays differ by powers of ten, and descents without the second derivative, such as
@@ -22,14 +22,15 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Selection
+from matchbandit.kl import bernoulli_kl_at_logs
 from matchbandit.problems import Bipartite, Problem
 from matchbandit.rewards import Floats
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, count_matchings
 from matchbandit.theory.programs import UNCOUNTABLE, solved
+from matchbandit.theory.quantities import checked_products, trials_of
 
 LEAST = 1e-9
 """Strengths below this are taken as this, and strengths above 1 − 10^−9 as that."""
@@ -40,7 +41,7 @@ _LOWEST, _HIGHEST = -60.0, -1e-9
 
 
 @dataclass(frozen=True)
-class Limit:
+class Solution:
     """The value of the program, and the plays of each pair that attain it."""
 
     value: float
@@ -52,7 +53,7 @@ class Limit:
 
 
 @lru_cache(maxsize=256)
-def graves_lai(problem: Problem, selection: Selection) -> Limit:
+def graves_lai(problem: Problem, selection: Selection) -> Solution:
     """C with R(T) ≥ C log T: what must be lost to keep telling the best pair or matching from all others.
 
     With a single row it is Lai and Robbins' Σ Δ_j / kl_j:
@@ -68,12 +69,12 @@ def graves_lai(problem: Problem, selection: Selection) -> Limit:
     others = arms[:, best].sum(axis=1) < len(best)
     losses = problem.optimum(selection) - arms[others] @ problem.means
     fixed = [tuple(pair) for pair in _items(problem)[best].tolist()]
-    return _limit(problem, arms[others], np.maximum(losses, 0.0), selection, fixed)
+    return _solution(problem, arms[others], np.maximum(losses, 0.0), selection, fixed)
 
 
 @lru_cache(maxsize=256)
-def characteristic_time(problem: Problem, *, plays: Selection, seeks: Selection) -> Limit:
-    """T* with E[τ] ≥ T* d(δ, 1 − δ): the rounds, of single pairs or of matchings, that certainty takes at least.
+def characteristic_time(problem: Problem, *, plays: Selection, seeks: Selection) -> Solution:
+    """T* with E[τ] ≥ T* d(δ, 1 − δ): the rounds, of single pairs or of matchings, that identification takes at least.
 
     >>> from matchbandit.problems import Bipartite
     >>> from matchbandit.rewards import Gaussian
@@ -82,7 +83,7 @@ def characteristic_time(problem: Problem, *, plays: Selection, seeks: Selection)
     200.0
     """
     arms = _arms(problem, plays)
-    return _limit(problem, arms, np.ones(len(arms)), seeks, [])
+    return _solution(problem, arms, np.ones(len(arms)), seeks, [])
 
 
 def computable(problem: Problem, plays: Selection) -> bool:
@@ -106,11 +107,12 @@ def has_many_answers(problem: Problem, seeks: Selection) -> bool:
 
 def _arms(problem: Problem, plays: Selection) -> Floats:
     """The rounds that can be played, a row each, with 1 for the pairs of the round."""
+    checked_products("asymptotic lower bounds", problem)
     if plays not in ("pair", "matching"):
         raise unknown("selection", plays, ["pair", "matching"])
     if not computable(problem, plays):
         raise MatchbanditError(
-            f"this limit is computed for up to {MOST_ITEMS} items playing pairs, or {MOST_MATCHINGS} matchings; "
+            f"this bound is computed for up to {MOST_ITEMS} items playing pairs, or {MOST_MATCHINGS} matchings; "
             f"the problem has {sum(_shape(problem))} items."
         )
     n_pairs = problem.graph.n_pairs
@@ -151,9 +153,11 @@ def level_items(problem: Problem, seeks: Selection) -> Iterator[tuple[int, int]]
                 yield int(order[place]), int(order[other])
 
 
-def _limit(problem: Problem, arms: Floats, costs: Floats, seeks: Selection, fixed: list[tuple[int, ...]]) -> Limit:
+def _solution(
+    problem: Problem, arms: Floats, costs: Floats, seeks: Selection, fixed: list[tuple[int, ...]]
+) -> Solution:
     if has_many_answers(problem, seeks):
-        raise MatchbanditError(f"there is more than one best {seeks}, and no limit. Tell equal items apart first.")
+        raise MatchbanditError(f"there is more than one best {seeks}, and no such bound. Tell equal items apart first.")
     if seeks == "matching" and not isinstance(problem, Bipartite) and problem.graph.shape[0] % 2:
         raise MatchbanditError(f"a matching of all needs an even number of players; got {problem.graph.shape[0]}.")
     instance = _Instance(problem)
@@ -163,7 +167,7 @@ def _limit(problem: Problem, arms: Floats, costs: Floats, seeks: Selection, fixe
     descents = [_Descent(instance, a, b, fixed) for a, b in level_items(problem, seeks) if a not in held]
     n_pairs = problem.graph.n_pairs
     if not descents:
-        return Limit(0.0, 0.0, np.zeros(n_pairs))
+        return Solution(0.0, 0.0, np.zeros(n_pairs))
     cuts = [descent.worst(np.ones(n_pairs)) for descent in descents]
     value, above, best = 0.0, np.inf, np.ones(n_pairs)
     for _ in range(MOST_STEPS):
@@ -178,8 +182,10 @@ def _limit(problem: Problem, arms: Floats, costs: Floats, seeks: Selection, fixe
             cuts += [kl for kl, information in zip(found, told, strict=True) if information < 1]
         if value >= (1 - PRECISION) * above:
             best.setflags(write=False)
-            return Limit(value, above, best)
-    raise MatchbanditError(f"the limit was not found in {MOST_STEPS} steps: it lies between {value:g} and {above:g}.")
+            return Solution(value, above, best)
+    raise MatchbanditError(
+        f"the program was not solved in {MOST_STEPS} steps: its value lies between {value:g} and {above:g}."
+    )
 
 
 class _Instance:
@@ -192,8 +198,8 @@ class _Instance:
         self.logs = np.clip(np.log(np.maximum(strengths, LEAST)), _LOWEST, _HIGHEST)
         self.ends = _items(problem)
         self.means = problem.means
-        self.trials, noise = problem.rewards.noise
-        self.variance = noise**2
+        self.trials = trials_of(problem.rewards)
+        self.variance = problem.rewards.sigma**2
 
     @property
     def starts(self) -> tuple[float, ...]:
@@ -202,10 +208,9 @@ class _Instance:
 
     def divergence(self, s: Floats) -> Floats:
         """kl(mean, exp s) of each pair."""
-        p, q = self.means, np.exp(s)
         if not self.trials:
-            return np.asarray((p - q) ** 2 / (2 * self.variance))
-        return np.asarray(self.trials * (xlogy(p, p) - p * s + xlogy(1 - p, 1 - p) - (1 - p) * np.log1p(-q)))
+            return np.asarray((self.means - np.exp(s)) ** 2 / (2 * self.variance))
+        return self.trials * bernoulli_kl_at_logs(self.means, s)
 
     def slopes(self, s: Floats) -> tuple[Floats, Floats]:
         """The first derivative of the divergence in s, and the second; of Gaussian rewards one that is not negative."""

@@ -58,8 +58,8 @@ def chain_regret(u: Floats, sizes: tuple[int, ...]) -> float:
     """What a round of Sample-Matching on a chain of clusters of these sizes loses on average (Lemma F.2).
 
     R = R(S_1 ∪ {v_2}) + Σ R({l_(i−1)}, S_i, {v_(i+1)}) + R({l_(K−1)} ∪ S_K): v_i stands for the mean of S_i, l_i is the
-    worst item of S_i. The print says the highest ranked, which is the one with the largest index: with the best item
-    of S_i the sum is not the average over the schedule.
+    worst item of S_i. The paper as printed says the highest ranked, which is the one with the largest index: with the
+    best item of S_i the sum is not the average over the schedule.
     """
     u = falling(u)
     cuts = [0, *accumulate(sizes)]

@@ -21,12 +21,12 @@ def ranked_after(gap: float, log_beta: float) -> float:
     return 64 * log_beta / gap**2 if gap > 0 else inf
 
 
-def certain_after(gap: float, delta: float, n_averages: int) -> float:
+def ranked_with_delta(gap: float, delta: float, n_averages: int) -> float:
     """The same for β_l = π √(K/3δ) l: (32/gap²) (log(1/δ) + log(π² K/3)) + (64/gap²) log(log2(1/gap) + 2), and 1.
 
-    The print of Theorem 3.2's proof lacks the 1/gap² of the last term, which multiplies all of log β_l (as it does in
+    Theorem 3.2's proof as printed lacks the 1/gap² of the last term, which multiplies all of log β_l (as it does in
     the proof for Matching-Id); 1 is for rounding up. At gap = 0.001, l = 11: k_l = ⌈4^12 (log c + log 11)⌉ has
-    4^12 log 11 = 4·10^7 of it, where the print has 64 log 12 = 159.
+    4^12 log 11 = 4·10^7 of it, where the paper as printed has 64 log 12 = 159.
     """
     if gap <= 0:
         return inf

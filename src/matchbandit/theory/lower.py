@@ -1,6 +1,6 @@
-"""Lower bounds on the rounds that certainty takes, for every policy that errs with probability at most δ everywhere.
+"""Lower bounds on the rounds that identification takes, for every policy that errs with probability at most δ.
 
-All take logarithms of the risk through d(δ, 1 − δ) ≥ log(1/δ) − 1; the theorems for Gaussian and for coin rewards state
+All take logarithms of δ through d(δ, 1 − δ) ≥ log(1/δ) − 1; the theorems for Gaussian and for Bernoulli rewards state
 the latter, as here. They bind policies with a proof; a policy without one may be faster by being wrong more often
 somewhere else.
 """
@@ -17,47 +17,49 @@ from matchbandit.rewards import Floats, Gaussian, RewardDistribution
 from matchbandit.theory.asymptotic import characteristic_time, graves_lai, has_many_answers
 from matchbandit.theory.bound import Assumption, Bound
 from matchbandit.theory.programs import (
+    delta_divergence,
     divergences,
     least_matchings,
     least_plays,
     order_alternatives,
     pair_alternatives,
     player_alternatives,
-    risk_divergence,
     swap_alternative,
     switch_alternatives,
 )
-from matchbandit.theory.quantities import across, falling, hardest_borders, slot_complexity
+from matchbandit.theory.quantities import across, falling, hardest_borders, slot_complexity, trials_of
 
-CERTAIN = "every δ-correct policy"
-"""Wrong with probability at most δ on every instance of the model."""
-CONSISTENT = "every consistent policy"
-"""Its regret is o(T^a) for every a > 0 on every instance of the model."""
+DELTA_CORRECT, CONSISTENT = "every δ-correct policy", "every consistent policy"
+BINDS = {
+    DELTA_CORRECT: "wrong with probability at most δ on every instance; policies without a proof are not bound",
+    CONSISTENT: "with regret o(T^a), a > 0, on every instance; it holds as T → ∞, not at this horizon",
+}
+"""The classes of policies that lower bounds bind, and what they mean."""
 
 
-def slots_certain(problem: Bipartite, delta: float) -> list[Bound]:
+def slots_rounds(problem: Bipartite, delta: float) -> list[Bound]:
     """Theorem B.3: A_F(u, v) d(δ, 1 − δ), its forms B.5 and B.6, and LP_α, which lies between A_F d and twice that.
 
     A_F = ½ (Σ_i 1/kl(u_i v_1, u_1 v_1) + Σ_j 1/kl(u_1 v_j, u_1 v_1)) over the rows and columns below the best.
-    Gaussian rewards (B.5, here with variance σ²): σ² A(u, v) (log(1/δ) − 1). Coins (B.6, here with n trials):
+    Gaussian rewards (B.5, here with variance σ²): σ² A(u, v) (log(1/δ) − 1). Bernoulli (B.6, here with n trials):
     min(u_1 v_1, 1 − u_1 v_1)/4n · A(u, v) (log(1/δ) − 1).
     """
-    u, v, law = falling(problem.u), falling(problem.v), problem.rewards
+    u, v, rewards = falling(problem.u), falling(problem.v), problem.rewards
     best = float(u[0] * v[0])
-    half = _half_sum([(x * v[0], best) for x in u[u < u[0]]] + [(x * u[0], best) for x in v[v < v[0]]], law)
+    half = _half_sum([(x * v[0], best) for x in u[u < u[0]]] + [(x * u[0], best) for x in v[v < v[0]]], rewards)
     complexity = slot_complexity(u, v, power=2)
     assumptions = (
         _grows(problem),
         Assumption("the best row and the best column can be passed: u_1 < 1 and v_1 < 1", bool(u[0] < 1 and v[0] < 1)),
     )
-    closed, theorem = _closed(complexity, best, law, delta)
+    closed, theorem = _closed(complexity, best, rewards, delta)
     program = least_plays(divergences(problem, pair_alternatives(problem)))
     return [
-        _lower("pairs-certain", half * risk_divergence(delta), "Theorem B.3", assumptions=assumptions),
-        _lower("pairs-certain-closed", closed, f"Theorem {theorem}", assumptions=assumptions),
+        _lower("pairs", half * delta_divergence(delta), "Theorem B.3", assumptions=assumptions),
+        _lower("pairs-closed", closed, f"Theorem {theorem}", assumptions=assumptions),
         _lower(
-            "pairs-certain-program",
-            program * risk_divergence(delta),
+            "pairs-program",
+            program * delta_divergence(delta),
             "LP_α, Appendix B",
             assumptions=assumptions[1:],
             note="the best row and column have no constraint.",
@@ -65,7 +67,7 @@ def slots_certain(problem: Bipartite, delta: float) -> list[Bound]:
     ]
 
 
-def players_certain(problem: Monopartite, delta: float) -> list[Bound]:
+def players_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     """Theorem C.1: the best two of the players, by three programs' values and closed forms.
 
     ½ (1/kl(u_1 u_2, u_1 u_3) + Σ_(i≥3) 1/kl(u_1 u_i, u_1 u_2)) d(δ, 1 − δ); LP_α between that and twice that; and
@@ -76,122 +78,129 @@ def players_certain(problem: Monopartite, delta: float) -> list[Bound]:
     Gaussian rewards with sd 1, players (0.9, 0.8, 0.2, 0.2): ½ Σ 2/(0.8·0.7)² = 6.4, LP_switch = 2/(0.8·0.7)² = 6.4,
     that of its hardest alternative; with six at 0.2 the former is 19.1, the latter still 6.4.
     """
-    u, law = falling(problem.u), problem.rewards
+    u, rewards = falling(problem.u), problem.rewards
     best = float(u[0] * u[1])
     below = u[2:][u[2:] < u[1]]
     moves = [(u[0] * x, best) for x in below] + ([(best, float(u[0] * u[2]))] if len(u) > 2 and u[2] < u[1] else [])
-    half = _half_sum(moves, law)
-    switched = max((_inverse(max(law.kl(best, x * u[1]), law.kl(x * u[1], best))) for x in below), default=0.0)
+    half = _half_sum(moves, rewards)
+    switched = max((_inverse(max(rewards.kl(best, x * u[1]), rewards.kl(x * u[1], best))) for x in below), default=0.0)
     room = Assumption("the second player can be passed: u_2 < 1", bool(u[1] < 1))
     assumptions = (_grows(problem), room)
-    d = risk_divergence(delta)
+    d = delta_divergence(delta)
     return [
         _lower(
-            "players-certain",
+            "players",
             half * d,
             "Theorem C.1, eq:LBRMono1",
             assumptions=assumptions,
-            note="2 falls to u_3 and i ≥ 3 rise to u_2, where the print raises all from 2 on above u_1.",
+            note="2 falls to u_3 and i ≥ 3 rise to u_2, where the paper as printed raises all from 2 on above u_1.",
         ),
         _lower(
-            "players-certain-program",
+            "players-program",
             least_plays(divergences(problem, player_alternatives(problem))) * d,
             "LP_α, Appendix C",
             assumptions=(room,),
             note="as above.",
         ),
         _lower(
-            "players-certain-switch",
+            "players-switch",
             switched * d,
             "Theorem C.1, eq:2",
             assumptions=assumptions[:1],
             note="the hardest alternative; the printed sum over all does not follow.",
         ),
         _lower(
-            "players-certain-switch-program",
+            "players-switch-program",
             least_plays(divergences(problem, switch_alternatives(problem))) * d,
             "LP_switch, Appendix C",
         ),
     ]
 
 
-def order_certain(problem: Monopartite, delta: float) -> list[Bound]:
+def order_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     """Theorem D.1: the best matching from single pairs: ½ Σ_(i≥2) 1/kl(u_i u_1, (u_i ± Δ_i) u_1) d(δ, 1 − δ), and LP_α.
 
     The gaps at the ends are those of `partner_gaps`. Player 1 has no constraint, for all are measured against it.
     """
-    u, law = falling(problem.u), problem.rewards
+    u, rewards = falling(problem.u), problem.rewards
     to = u[across(len(u))]
-    half = _half_sum([(u[0] * u[i], u[0] * to[i]) for i in range(1, len(u)) if u[i] != to[i]], law)
+    half = _half_sum([(u[0] * u[i], u[0] * to[i]) for i in range(1, len(u)) if u[i] != to[i]], rewards)
     assumptions = (_grows(problem), _room(u))
     program = least_plays(divergences(problem, order_alternatives(problem, first=2)))
-    d = risk_divergence(delta)
+    d = delta_divergence(delta)
     return [
-        _lower("order-certain", half * d, "Theorem D.1", assumptions=assumptions, seeks="matching"),
-        _lower("order-certain-program", program * d, "LP_α, Appendix D", assumptions=assumptions[1:], seeks="matching"),
+        _lower("order", half * d, "Theorem D.1", assumptions=assumptions, seeks="matching"),
+        _lower("order-program", program * d, "LP_α, Appendix D", assumptions=assumptions[1:], seeks="matching"),
     ]
 
 
-def matchings_certain(problem: Monopartite, delta: float) -> list[Bound]:
+def matchings_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     """Theorem 4.2 (H.4): the best matching from matchings: two closed forms, and LP_m with the alternatives of both.
 
-    Every player moved by ± Δ_i: Gaussian 2σ² Σ_i Δ_i^−2 / Σ_j u_j² (log(1/δ) − 1). Coins, which the paper leaves out,
-    by kl(p, q) ≤ n (p − q)²/(q (1 − q)): Σ_i λ_i (1 − λ_i u_1)/Δ_i² / (n Σ_j u_j) (log(1/δ) − 1) with λ_i = u_i ± Δ_i.
-    The two players at border s exchanged: d(δ, 1 − δ) / max over the two best other players a, b of kl(u_(2s) u_a,
-    u_(2s+1) u_a) + kl(u_(2s+1) u_b, u_(2s) u_b); Gaussian 2σ²/((u_a² + u_b²) Δ_s²) d(δ, 1 − δ).
+    Every player moved by ± Δ_i: Gaussian 2σ² Σ_i Δ_i^−2 / Σ_j u_j² (log(1/δ) − 1). Bernoulli rewards (n trials), which
+    the paper leaves out, by kl(p, q) ≤ n (p − q)²/(q (1 − q)): Σ_i λ_i (1 − λ_i u_1)/Δ_i² / (n Σ_j u_j) (log(1/δ) − 1)
+    with λ_i = u_i ± Δ_i. The two players at border s exchanged: d(δ, 1 − δ) / max over the two best other players a, b
+    of kl(u_(2s) u_a, u_(2s+1) u_a) + kl(u_(2s+1) u_b, u_(2s) u_b); Gaussian 2σ²/((u_a² + u_b²) Δ_s²) d(δ, 1 − δ).
 
     Corrected: both are 2 and 4 times what the proof prints, whose divergence lacks its 1/2 and whose objective its 2
     (see `least_matchings`); at s = 1 the two best others are 1 and 4, and 2/(u_1² + u_4²) is at least the 1/u_1² that
-    the print has a quarter of. The exchange is as in `swap_alternative`.
+    the paper prints a quarter of. The exchange is as in `swap_alternative`.
     """
-    u, law = falling(problem.u), problem.rewards
+    u, rewards = falling(problem.u), problem.rewards
     to = u[across(len(u))]
     gaps = np.abs(to - u)
     apart = gaps > 0
-    if isinstance(law, Gaussian):
-        told = 2 * law.sigma**2 / gaps[apart] ** 2, u**2
+    if isinstance(rewards, Gaussian):
+        told = 2 * rewards.sigma**2 / gaps[apart] ** 2, u**2
     else:
-        told = to[apart] * (1 - to[apart] * u[0]) / gaps[apart] ** 2, law.noise.trials * u
+        told = to[apart] * (1 - to[apart] * u[0]) / gaps[apart] ** 2, trials_of(rewards) * u
     moved = float(told[0].sum() / told[1].sum()) if apart.any() else 0.0
     alternatives = order_alternatives(problem, first=1) + swap_alternative(problem)
     program = least_matchings(problem.graph, divergences(problem, alternatives))
     grows, room = _grows(problem), _room(u)
-    d = risk_divergence(delta)
+    d = delta_divergence(delta)
     lower = partial(_lower, plays="matching", seeks="matching")
     return [
         lower(
-            "matchings-certain",
+            "matchings",
             moved * max(0.0, log(1 / delta) - 1),
-            "Theorem 4.2, first bound" + ("" if isinstance(law, Gaussian) else ", for coins"),
+            "Theorem 4.2, first bound" + ("" if isinstance(rewards, Gaussian) else ", for Bernoulli rewards"),
             assumptions=(room,),
-            note="twice the print: the Gaussian divergence has a 1/2." if isinstance(law, Gaussian) else "",
+            note="twice the paper as printed: the Gaussian divergence has a 1/2."
+            if isinstance(rewards, Gaussian)
+            else "",
         ),
         lower(
-            "matchings-certain-one-gap",
-            _exchanged(u, law) * d,
+            "matchings-one-gap",
+            _exchanged(u, rewards) * d,
             "Theorem 4.2, second bound",
             assumptions=(grows, _one(problem, "matching")),
-            note="four times the print: the divergence has a 1/2, and LP_m counts matchings twice.",
+            note="four times the paper as printed: the divergence has a 1/2, and LP_m counts matchings twice.",
         ),
-        lower("matchings-certain-program", program * d, "LP_m, Appendix H", assumptions=(room,)),
+        lower("matchings-program", program * d, "LP_m, Appendix H", assumptions=(room,)),
     ]
 
 
-def model_certain(problem: Problem, delta: float, *, plays: Selection, seeks: Selection) -> Bound:
+def model_name(plays: Selection, seeks: Selection) -> str:
+    """The name of the bound on rounds by the characteristic time."""
+    return f"model-{seeks}" if plays == seeks else f"model-{seeks}-by-{plays}s"
+
+
+def model_rounds(problem: Problem, delta: float, *, plays: Selection, seeks: Selection) -> Bound:
     """T* d(δ, 1 − δ) with the characteristic time of the product model: no alternative is left out."""
     return _lower(
-        f"model-{plays}-{seeks}-certain",
-        characteristic_time(problem, plays=plays, seeks=seeks).value * risk_divergence(delta),
+        model_name(plays, seeks),
+        characteristic_time(problem, plays=plays, seeks=seeks).value * delta_divergence(delta),
         "T* of the product model (Garivier & Kaufmann 2016, Theorem 1)",
         assumptions=(_one(problem, seeks),),
         plays=plays,
         seeks=seeks,
-        note="computed to 0.1 %." + ("" if problem.rewards.noise.trials else " By descents from three starts."),
+        note="computed to 0.1 %." + ("" if trials_of(problem.rewards) else " By descents from three starts."),
     )
 
 
 def model_regret(problem: Problem, horizon: int, selection: Selection) -> Bound:
-    """C log T with the Graves–Lai constant of the product model; a limit, not a bound at this horizon."""
+    """C log T with the Graves–Lai constant of the product model: an asymptotic lower bound, not one at this horizon."""
     return Bound(
         name=f"model-{selection}-regret",
         value=graves_lai(problem, selection).value * log(horizon),
@@ -208,7 +217,7 @@ def model_regret(problem: Problem, horizon: int, selection: Selection) -> Bound:
 
 
 def _one(problem: Problem, seeks: Selection) -> Assumption:
-    return Assumption(f"one best {seeks}", not has_many_answers(problem, seeks))
+    return Assumption(f"there is only one best {seeks}", not has_many_answers(problem, seeks))
 
 
 def _lower(
@@ -228,7 +237,7 @@ def _lower(
         of="rounds",
         plays=plays,
         seeks=seeks,
-        about=CERTAIN,
+        about=DELTA_CORRECT,
         source=source,
         constants="explicit",
         assumptions=assumptions,
@@ -236,9 +245,9 @@ def _lower(
     )
 
 
-def _half_sum(moves: list[tuple[float, float]], law: RewardDistribution) -> float:
+def _half_sum(moves: list[tuple[float, float]], rewards: RewardDistribution) -> float:
     """½ Σ 1/kl(p, q) over moves from p to q."""
-    return sum(_inverse(law.kl(float(p), float(q))) for p, q in moves) / 2
+    return sum(_inverse(rewards.kl(float(p), float(q))) for p, q in moves) / 2
 
 
 def _inverse(kl: float) -> float:
@@ -246,14 +255,14 @@ def _inverse(kl: float) -> float:
     return 1 / kl if kl > 0 else 0.0
 
 
-def _closed(complexity: float, best: float, law: RewardDistribution, delta: float) -> tuple[float, str]:
+def _closed(complexity: float, best: float, rewards: RewardDistribution, delta: float) -> tuple[float, str]:
     rest = max(0.0, log(1 / delta) - 1)
-    if isinstance(law, Gaussian):
-        return law.sigma**2 * complexity * rest, "B.5"
-    return min(best, 1 - best) / (4 * law.noise.trials) * complexity * rest, "B.6"
+    if isinstance(rewards, Gaussian):
+        return rewards.sigma**2 * complexity * rest, "B.5"
+    return min(best, 1 - best) / (4 * trials_of(rewards)) * complexity * rest, "B.6"
 
 
-def _exchanged(u: Floats, law: RewardDistribution) -> float:
+def _exchanged(u: Floats, rewards: RewardDistribution) -> float:
     """1/the most that one matching tells of the exchange of the players at border s."""
     s, _ = hardest_borders(u)
     if s is None:
@@ -264,7 +273,7 @@ def _exchanged(u: Floats, law: RewardDistribution) -> float:
     a, b = np.delete(u, [2 * s - 1, 2 * s])[:2]
 
     def told(x: float, y: float) -> float:
-        return law.kl(high * x, low * x) + law.kl(low * y, high * y)
+        return rewards.kl(high * x, low * x) + rewards.kl(low * y, high * y)
 
     return _inverse(max(told(float(a), float(b)), told(float(b), float(a))))
 
@@ -280,7 +289,9 @@ def _grows(problem: Bipartite | Monopartite) -> Assumption:
             for q in ends:
                 told = [kl(float(p * x), float(q * x)) for x in scales]
                 met &= all(more >= less - 1e-9 for more, less in pairwise(told))
-    return Assumption("divergences grow with the scale (Assumption 2)", met)
+    return Assumption(
+        "kl(κp, κq) grows with κ on this instance's own products, up to a dozen items a side (Assumption 2)", met
+    )
 
 
 def _some(strengths: Floats) -> Floats:

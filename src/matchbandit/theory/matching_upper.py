@@ -30,7 +30,7 @@ def simple_adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
 
     Corrected: the last line loses the term for failing intervals, and the first prints it as 4N, a regret of 1 for a
     round that may lose up to N: 4N² as in Theorem 4.4. (The K = 2 case of Lemma E.3 prints (u_1 − u_2)² in a
-    denominator for (u_2 − u_3)²: under Assumption 1 the print is 0.)
+    denominator for (u_2 − u_3)²: under Assumption 1 that is 0.)
     """
     u = falling(problem.u)
     n = len(u) // 2
@@ -89,9 +89,21 @@ def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
     u, r = falling(problem.u), mixing_losses(problem.u)
     together, explored = least_comparison_bounds(u)
     found = []
-    for name, about, bound, tournament in (
-        ("split-together", "adaptive-matching, with the best two known", together, r[1:].sum()),
-        ("split-explored", "exploration-first, with the best two known", explored, r.sum()),
+    for name, about, bound, tournament, assumed in (
+        (
+            "split-together",
+            "adaptive-matching, with the best two known",
+            together,
+            r[1:].sum(),
+            "from the third player on two neighbours differ and a further player is above 0, which takes six players",
+        ),
+        (
+            "split-explored",
+            "exploration-first, with the best two known",
+            explored,
+            r.sum(),
+            "from the third player on two neighbours differ",
+        ),
     ):
         parts = {
             "64 log T U": _rate(64 * _spread(problem), 1 / bound if bound > 0 else inf, horizon),
@@ -104,26 +116,26 @@ def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
                 parts,
                 about=about,
                 source="Lemma 4.5, equ:RD and equ:RI in Appendix G",
-                assumptions=(Assumption("some of the others differ", bound < inf),),
+                assumptions=(Assumption(assumed, bound < inf),),
                 note="while no interval fails; U_I has 2N − 1 where its definition prints 2N − 2.",
             )
         )
     return found
 
 
-def matching_id_certain(problem: Monopartite, delta: float) -> list[Bound]:
-    """Theorem 4.1: rounds until Matching-Id is certain, by two bounds.
+def matching_id_rounds(problem: Monopartite, delta: float) -> list[Bound]:
+    """Theorem 4.1: rounds until Matching-Id has its answer, by two bounds.
 
     The largest over all borders of (c/gap²) (log(1/δ) + f(gap)) with gap = μ_([2N]∖{2k,2k+1}) Δ_(2k,2k+1),
     f(x) = log (2 − log2 x)² + log(2N π²/3) and c = 72 (eqn:kl and eqn:util), but c = 192 at border 1 of three pairs or
     more; and with x = (1 − α) Δ_s times `top_mean`, (72/x²) (log(1/δ) + f(x)), if α < 1 (Theorem H.1). Each plus 9/4
     for rounding up.
 
-    Corrected in the first: the print has 72/γ_min². That the mean of B grows (Proposition H.2) does not say that it
-    grows without the two players at the border. When all others are ranked and B = {1, 2, 3}, players 2 and 3 are
-    measured against u_1/2 in two rounds of three: 32/(u_1 Δ/2)² · 3/2 = 192/(u_1 Δ)². With 26 players in equal pairs
-    below (1, 0.95, 0.9499, 0.9), rewards without noise can exceed the print by a third while no interval fails.
-    In the second: α and s as in `alpha` and `hardest_borders`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
+    Corrected in the first: the paper as printed has 72/γ_min². That the mean of B grows (Proposition H.2) does not say
+    that it grows without the two players at the border. When all others are ranked and B = {1, 2, 3}, players 2 and 3
+    are measured against u_1/2 in two rounds of three: 32/(u_1 Δ/2)² · 3/2 = 192/(u_1 Δ)². With 26 players in equal
+    pairs below (1, 0.95, 0.9499, 0.9), rewards without noise can exceed the printed bound by a third while no interval
+    fails. In the second: α and s as in `alpha` and `hardest_borders`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
     """
     u, sigma = falling(problem.u), problem.rewards.sigma
     gaps = weighted_gaps(u)
@@ -140,7 +152,7 @@ def matching_id_certain(problem: Monopartite, delta: float) -> list[Bound]:
     unique = _unique(problem)
     return [
         _upper(
-            "matching-id-certain",
+            "matching-id-rounds",
             "rounds",
             {"the border that takes longest": largest, "rounding up": 9 / 4},
             about="matching-id",
@@ -149,12 +161,15 @@ def matching_id_certain(problem: Monopartite, delta: float) -> list[Bound]:
             note="with probability ≥ 1 − δ; 192 for 72 at border 1 of three pairs or more.",
         ),
         _upper(
-            "matching-id-certain-one-gap",
+            "matching-id-rounds-one-gap",
             "rounds",
             {"border s": _matching_id(last, len(u), delta, sigma, constant=72), "rounding up": 9 / 4},
             about="matching-id",
             source="Theorem 4.1, second bound; Theorem H.1",
-            assumptions=(unique, Assumption("one gap is much smaller than the others: α < 1", share < 1)),
+            assumptions=(
+                unique,
+                Assumption("gap s times the weight of the best is less than gap h times its mean: α < 1", share < 1),
+            ),
             note="with probability ≥ 1 − δ; α and the mean of the best in the appendix's version.",
         ),
     ]
@@ -172,7 +187,7 @@ def trivial_regret(problem: Problem, horizon: int, selection: Selection) -> Boun
         u = falling(problem.u)
         worst = float((u * u[::-1]).sum() / 2)
     return Bound(
-        name=f"trivial-{selection}-regret",
+        name=f"worst-round-{selection}",
         value=horizon * (problem.optimum(selection) - worst),
         kind="upper",
         of="regret",
@@ -205,4 +220,4 @@ def _rate(constant: float, gap: float, horizon: int) -> float:
 
 
 def _unique(problem: Problem) -> Assumption:
-    return Assumption("one best matching, up to equal partners", problem.tie("matching") is None)
+    return Assumption("no two players of different pairs are equal", problem.tie("matching") is None)

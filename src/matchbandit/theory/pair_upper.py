@@ -9,15 +9,15 @@ from math import inf, log, log2
 import numpy as np
 
 from matchbandit.problems import Bipartite, Monopartite
-from matchbandit.rewards import Floats
+from matchbandit.rewards import Floats, RewardDistribution
 from matchbandit.theory.bound import Assumption, Bound, upper_bound
-from matchbandit.theory.counting import certain_after, log_log2, ranked_after, seen_gap
-from matchbandit.theory.quantities import falling
+from matchbandit.theory.counting import log_log2, ranked_after, ranked_with_delta, seen_gap
+from matchbandit.theory.quantities import falling, trials_of
 
 
-def least_opponent(strengths: Floats, *, coins: bool) -> float:
-    """ṽ_min = min(v_min, μ_V), v_min the least strength; of coins the least positive one, for zeros go first."""
-    kept = strengths[strengths > 0] if coins else strengths
+def least_opponent(strengths: Floats, rewards: RewardDistribution) -> float:
+    """ṽ_min = min(v_min, μ_V), v_min the least strength; of Bernoulli rewards the least above 0: zeros go first."""
+    kept = strengths[strengths > 0] if trials_of(rewards) else strengths
     return float(min(kept.min(), strengths.mean())) if len(kept) else 0.0
 
 
@@ -36,7 +36,7 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
     row_losses, column_losses = v[0] * (u[0] - u), u[0] * (v[0] - v)
     rows, columns = np.flatnonzero(row_losses > 0), np.flatnonzero(column_losses > 0)
     steps = 2 * log_log2(horizon) + 4
-    against_rows, against_columns = u.mean(), least_opponent(v, coins=problem.rewards.noise.trials > 0)
+    against_rows, against_columns = u.mean(), least_opponent(v, problem.rewards)
     doubly = 0.0
     for i in rows:
         n_i = ranked_after(seen_gap(against_columns * (u[0] - u[i]), sigma), log_t) + 1
@@ -66,30 +66,30 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
     )
 
 
-def pair_elim_certain(problem: Bipartite, delta: float) -> Bound:
-    """Theorem 3.2: rounds until Pair-Elim is certain, in expectation over windows and while no interval of β_l fails.
+def pair_elim_rounds(problem: Bipartite, delta: float) -> Bound:
+    """Theorem 3.2: rounds until Pair-Elim has its answer, in expectation over windows, while no interval of β_l fails.
 
     eqn:badsampleconffail 2(N + 1)M (log2 log2((N + M) τ^U) + 2); (N + 1) × eqn:badsample
     Σ_j 256/(μ_U Δ_j)² log((N + M) τ^U) + log2 log2((N + M) τ^U) + 2; eqn:samplei1 3 τ_1 + Σ_i τ_i;
-    eqn:phase2 Σ_j τ_j and eqn:phase21, each τ as in `certain_after`.
+    eqn:phase2 Σ_j τ_j and eqn:phase21, each τ as in `ranked_with_delta`.
 
-    Corrected: the last term of every τ (see there). K = (N + 1)(M + 1) averages as in the algorithm's β_l; the print
-    has N(M + 1) and M in different lines. eqn:badsample prints log2(4 log x + 1), which for x > 2 is less than the
-    number of windows, log2 log2 x + 2.
+    Corrected: the last term of every τ (see there). K = (N + 1)(M + 1) averages as in the algorithm's β_l; the paper as
+    printed has N(M + 1) and M in different lines. eqn:badsample prints log2(4 log x + 1), which for x > 2 is less than
+    the number of windows, log2 log2 x + 2.
     """
     u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
     n, m = len(u), len(v)
     averages = (n + 1) * (m + 1)
     row_gaps, column_gaps = (u[0] - u)[u < u[0]], (v[0] - v)[v < v[0]]
-    weakest = least_opponent(v, coins=problem.rewards.noise.trials > 0)
+    weakest = least_opponent(v, problem.rewards)
 
-    def certain(gap: float) -> float:
-        return certain_after(seen_gap(gap, sigma), delta, averages)
+    def ranked(gap: float) -> float:
+        return ranked_with_delta(seen_gap(gap, sigma), delta, averages)
 
-    first_phase = max((certain(weakest * gap) for gap in row_gaps), default=1.0)
+    first_phase = max((ranked(weakest * gap) for gap in row_gaps), default=1.0)
     samples = (n + m) * first_phase
-    rows = [certain(v[0] * gap) for gap in row_gaps]
-    columns = [certain(u[0] * gap) for gap in column_gaps]
+    rows = [ranked(v[0] * gap) for gap in row_gaps]
+    columns = [ranked(u[0] * gap) for gap in column_gaps]
     bad = sum(_in_windows(seen_gap(u.mean() * gap, sigma), samples) for gap in column_gaps)
     parts = {
         "eqn:badsampleconffail": 2 * (n + 1) * m * (log_log2(samples) + 2),
@@ -99,7 +99,7 @@ def pair_elim_certain(problem: Bipartite, delta: float) -> Bound:
         "eqn:phase21": max(columns, default=0.0),
     }
     return upper_bound(
-        "pair-elim-certain",
+        "pair-elim-rounds",
         "rounds",
         parts,
         about="pair-elim",
@@ -116,7 +116,7 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
     eqn:regret1j and eqn:regret2j 2 Σ_j 512/(u_1 Δ_(2,j)) log T + 2 log2 log2 T + 4; eqn:regreti1 and eqn:regreti2
     2 Σ_i 128/(u_1 Δ_(2,i)) log T + 2; eqn:doublysuboptMono for every ordered (i, j), i ≠ j ≥ 3.
 
-    Corrected: K averages of either side as in the algorithm's β_l, where the print counts 2N(N − 1). + 2 as in Theorem
+    Corrected: K averages of either side as in the algorithm's β_l, where the paper prints 2N(N − 1). + 2 as in Theorem
     3.1. In eqn:doublysuboptMono a play of (i, j) loses u_1 u_2 − u_i u_j, which Δ_(2,i) + Δ_(2,j) does not bound: with
     u = (1, 0.5, 0.49, 0.49) it is 0.26 against 0.02. Its third line prints u_1 Δ² for (u_1 Δ)², and its first log2
     lacks the 4 of the same term in Theorem 3.1.
@@ -126,7 +126,7 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
     averages = 2 * n * (n - 1)
     others = [i for i in range(2, n) if u[i] < u[1]]
     losses = {i: u[0] * (u[1] - u[i]) for i in others}
-    weakest = least_opponent(u, coins=problem.rewards.noise.trials > 0)
+    weakest = least_opponent(u, problem.rewards)
     steps = 2 * log_log2(horizon) + 4
     doubly = 0.0
     for i in others:
@@ -158,19 +158,19 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
     )
 
 
-def pair_elim_mono_certain(problem: Monopartite, delta: float) -> Bound:
-    """Theorem 3.4: rounds until Pair-Elim-Mono is certain of the best two of n players.
+def pair_elim_mono_rounds(problem: Monopartite, delta: float) -> Bound:
+    """Theorem 3.4: rounds until Pair-Elim-Mono knows the best two of n players.
 
     4 τ_1 + 2(n − 1) Σ_j τ_j + 2K (log2 log2(K τ^U) + 2), K = 2n(n − 1), which is also the most that a sweep plays: τ_1
-    = 2 Σ_(i≥3) of `certain_after` at u_1 Δ_(2,i), τ_j = 256/(u_1 Δ_(2,j))² log(K τ^U) + log2 log2(K τ^U) + 2, τ^U twice
-    `certain_after` at ũ_min Δ_23.
+    = 2 Σ_(i≥3) of `ranked_with_delta` at u_1 Δ_(2,i), τ_j = 256/(u_1 Δ_(2,j))² log(K τ^U) + log2 log2(K τ^U) + 2, τ^U
+    twice `ranked_with_delta` at ũ_min Δ_23.
 
     Corrected: sums over items end at 2N, not N; τ_j is summed over j; K = 4N(2N − 1) for N(M + 1) and 2N(2N − 1); log
     log terms as in Theorem 3.2.
     """
     parts = _mono_parts(problem, delta)
     return upper_bound(
-        "pair-elim-mono-certain",
+        "pair-elim-mono-rounds",
         "rounds",
         parts,
         about="pair-elim-mono",
@@ -180,17 +180,17 @@ def pair_elim_mono_certain(problem: Monopartite, delta: float) -> Bound:
     )
 
 
-def pair_select_certain(problem: Monopartite, delta: float) -> Bound:
-    """Theorem 3.5: rounds until Pair-Select is certain of the best matching: Pair-Elim-Mono with δ/2, then τ_m.
+def pair_select_rounds(problem: Monopartite, delta: float) -> Bound:
+    """Theorem 3.5: rounds until Pair-Select knows the best matching: Pair-Elim-Mono with δ/2, then τ_m.
 
-    τ_m = Σ_(i≥3) of `certain_after` at ((u_1 + u_2)/2) Δ_i with δ/2 and K = 2N averages, Δ_i the distance to the
+    τ_m = Σ_(i≥3) of `ranked_with_delta` at ((u_1 + u_2)/2) Δ_i with δ/2 and K = 2N averages, Δ_i the distance to the
     nearest player of another pair but the first, which is known by then.
 
-    Corrected: the print has 64/(u_1 Δ_i)² for 32/((u_1 + u_2) Δ_i/2)², as if averages against player 1 alone were
-    compared. They are pooled over 1 and 2, half each, so that the means differ by (u_1 + u_2) Δ_i/2: if u_2 is small,
-    by half of u_1 Δ_i, and it takes 128/(u_1 Δ_i)². And i has to be told from the pairs on both sides, not only across
-    the border of `partner_gaps`: with u = (0.9, 0.8, 0.65, 0.62, 0.61, 0.6, 0.2, 0.1) player 6 is 0.4 above player 7,
-    but only 0.02 below player 4.
+    Corrected: the paper as printed has 64/(u_1 Δ_i)² for 32/((u_1 + u_2) Δ_i/2)², as if averages against player 1 alone
+    were compared. They are pooled over 1 and 2, half each, so that the means differ by (u_1 + u_2) Δ_i/2: if u_2 is
+    small, by half of u_1 Δ_i, and it takes 128/(u_1 Δ_i)². And i has to be told from the pairs on both sides, not only
+    across the border of `partner_gaps`: with u = (0.9, 0.8, 0.65, 0.62, 0.61, 0.6, 0.2, 0.1) player 6 is 0.4 above
+    player 7, but only 0.02 below player 4.
     """
     u, sigma = falling(problem.u), problem.rewards.sigma
     pairs = np.arange(len(u)) // 2
@@ -200,11 +200,11 @@ def pair_select_certain(problem: Monopartite, delta: float) -> Bound:
         others = u[(pairs != pairs[i]) & (pairs > 0)]
         if len(others):
             nearest = float(np.abs(others - u[i]).min())
-            second += certain_after(seen_gap(against * nearest, sigma), delta / 2, len(u))
+            second += ranked_with_delta(seen_gap(against * nearest, sigma), delta / 2, len(u))
     parts = {**_mono_parts(problem, delta / 2), "τ_m": second}
-    unique = Assumption("no two equal players of different pairs", problem.tie("matching") is None)
+    unique = Assumption("no two players of different pairs are equal", problem.tie("matching") is None)
     return upper_bound(
-        "pair-select-certain",
+        "pair-select-rounds",
         "rounds",
         parts,
         about="pair-select",
@@ -220,16 +220,16 @@ def _mono_parts(problem: Monopartite, delta: float) -> dict[str, float]:
     n = len(u)
     averages = 2 * n * (n - 1)
     gaps = (u[1] - u[2:])[u[2:] < u[1]]
-    weakest = least_opponent(u, coins=problem.rewards.noise.trials > 0)
+    weakest = least_opponent(u, problem.rewards)
 
-    def certain(gap: float) -> float:
-        return 2 * certain_after(seen_gap(gap, sigma), delta, averages)
+    def ranked(gap: float) -> float:
+        return 2 * ranked_with_delta(seen_gap(gap, sigma), delta, averages)
 
-    first_phase = max((certain(weakest * gap) for gap in gaps), default=1.0)
+    first_phase = max((ranked(weakest * gap) for gap in gaps), default=1.0)
     samples = averages * first_phase
     bad = sum(_in_windows(seen_gap(u[0] * gap, sigma), samples) for gap in gaps)
     return {
-        "4 τ_1": 4 * sum(certain(u[0] * gap) for gap in gaps),
+        "4 τ_1": 4 * sum(ranked(u[0] * gap) for gap in gaps),
         "2(n − 1) Σ τ_j": 2 * (n - 1) * bad,
         "failing windows": 2 * averages * (log_log2(samples) + 2),
     }
@@ -250,19 +250,20 @@ def _in_windows(gap: float, samples: float) -> float:
 
 def _slots(problem: Bipartite) -> tuple[Assumption, ...]:
     return (
-        Assumption("one best row and one best column", problem.tie("pair") is None),
-        Assumption("some strength on either side is positive", bool(problem.u.max() > 0 and problem.v.max() > 0)),
-        _drawn("columns", problem.v, coins=problem.rewards.noise.trials > 0),
+        Assumption("there is only one best row and one best column", problem.tie("pair") is None),
+        Assumption("some row and some column are above 0", bool(problem.u.max() > 0 and problem.v.max() > 0)),
+        _drawn("column", problem.v, problem.rewards),
     )
 
 
 def _players(problem: Monopartite) -> tuple[Assumption, ...]:
     return (
-        Assumption("the second player is better than the third", problem.tie("pair") is None),
-        _drawn("players", problem.u, coins=problem.rewards.noise.trials > 0),
+        Assumption("the third player is below the second", problem.tie("pair") is None),
+        _drawn("player", problem.u, problem.rewards),
     )
 
 
-def _drawn(side: str, strengths: Floats, *, coins: bool) -> Assumption:
-    """Opponents of strength 0 say nothing; of coins they pay nothing and are the first to go."""
-    return Assumption(f"{side} of strength 0 only where rewards are coins", coins or bool(strengths.min() > 0))
+def _drawn(item: str, strengths: Floats, rewards: RewardDistribution) -> Assumption:
+    """Opponents of strength 0 say nothing; with Bernoulli rewards they pay nothing and are the first to go."""
+    met = bool(trials_of(rewards) or strengths.min() > 0)
+    return Assumption(f"no {item} has strength 0, unless rewards are Bernoulli or binomial", met)

@@ -2,8 +2,8 @@
 
 An alternative is another instance with another answer. To be wrong with probability at most δ on both, a policy must
 collect Σ_e x_e kl_e ≥ d(δ, 1 − δ) on its way to an answer (Kaufmann, Cappé & Garivier 2016, Lemma 1), x_e the expected
-plays of pair e and kl_e the divergence of its law from the alternative's. The least number of rounds that can do so for
-all alternatives is a linear program. Values here are for d(δ, 1 − δ) = 1; the bounds multiply.
+plays of pair e and kl_e the divergence of its rewards from the alternative's. The least number of rounds that can do so
+for all alternatives is a linear program. Values here are for d(δ, 1 − δ) = 1; the bounds multiply.
 """
 
 import warnings
@@ -24,17 +24,17 @@ UNCOUNTABLE = 1e12
 """A divergence beyond this is taken as this: one sample tells, and the program is indifferent."""
 
 
-def risk_divergence(delta: float) -> float:
+def delta_divergence(delta: float) -> float:
     """d(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ), at least log(1/δ) − 1; 0 from δ = 1/2 on.
 
-    >>> round(risk_divergence(0.05), 6)
+    >>> round(delta_divergence(0.05), 6)
     2.649995
     """
     return (1 - 2 * delta) * log((1 - delta) / delta) if delta < 0.5 else 0.0
 
 
 def divergences(problem: Problem, alternatives: Sequence[Problem]) -> Floats:
-    """kl of each pair's law from that in each alternative, shape (alternatives, pairs)."""
+    """kl of each pair's rewards from those in each alternative, shape (alternatives, pairs)."""
     found = np.zeros((len(alternatives), problem.graph.n_pairs))
     for row, other in zip(found, alternatives, strict=True):
         for edge in np.flatnonzero(other.means != problem.means):
@@ -51,10 +51,10 @@ def least_plays(kl: Floats) -> float:
 def least_matchings(graph: Graph, kl: Floats) -> float:
     """LP_m: min c with kl x ≥ 1, in which every player is in c of the pairs played.
 
-    Two corrections to the print. Its objective c/2 comes from 1/4N for the 1/2N of a sum that counts every pair of a
-    matching twice: c, the pairs of each player, is the number of matchings. And the Gaussian divergence lacks its 1/2.
-    Plays that meet the rows are not all mixtures of matchings (odd sets), so the value may lie below the least number
-    of matchings, never above.
+    Two corrections to the paper as printed. Its objective c/2 comes from 1/4N for the 1/2N of a sum that counts every
+    pair of a matching twice: c, the pairs of each player, is the number of matchings. And the Gaussian divergence lacks
+    its 1/2. Plays that meet the rows are not all mixtures of matchings (odd sets), so the value may lie below the least
+    number of matchings, never above.
     """
     n, pairs = graph.shape[0], graph.pairs
     rows = np.zeros((n, graph.n_pairs + 1))
@@ -99,7 +99,7 @@ def solved(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Float
 def pair_alternatives(problem: Bipartite) -> list[Problem]:
     """LP_α: each row below the best raised to the best (α → 0), and each column.
 
-    The print gives every i ∈ [N] a constraint; raising the best row changes nothing, so it has none.
+    The paper as printed gives every i ∈ [N] a constraint; raising the best row changes nothing, so it has none.
     """
     u, v = problem.u, problem.v
     rows = [_with(problem, u=_put(u, {i: u.max()})) for i in np.flatnonzero(u < u.max())]
@@ -145,7 +145,8 @@ def order_alternatives(problem: Monopartite, *, first: int) -> list[Problem]:
 def swap_alternative(problem: Monopartite) -> list[Problem]:
     """The two players at border s exchanged: λ_(2s) = u_(2s+1), λ_(2s+1) = u_(2s).
 
-    The print has λ_(2s) = u_(2s) + Δ and λ_(2s+1) = u_(2s+1) − Δ, which leaves the order, and the answer, as they are.
+    The paper as printed has λ_(2s) = u_(2s) + Δ and λ_(2s+1) = u_(2s+1) − Δ, which leaves the order, and the answer, as
+    they are.
     """
     u = problem.u
     order = np.argsort(-u, kind="stable")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import monopartite
 from matchbandit.problems import Bipartite, Monopartite, Problem
-from matchbandit.rewards import Floats
+from matchbandit.rewards import Binomial, Floats, Gaussian, RewardDistribution
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, count_matchings
 from matchbandit.theory.bound import plain
 
@@ -34,6 +34,21 @@ class Quantity:
         return dict(plain(asdict(self)))
 
 
+def checked_products(what: str, problem: object) -> Bipartite | Monopartite:
+    """The problem, if its means are products of strengths."""
+    if isinstance(problem, Bipartite | Monopartite):
+        return problem
+    raise MatchbanditError(
+        f"{what} are for means that are products of strengths, Bipartite or Monopartite problems; "
+        f"got {type(problem).__name__}."
+    )
+
+
+def trials_of(rewards: RewardDistribution) -> int:
+    """How many Bernoulli trials a reward is the average of; 0 for Gaussian rewards."""
+    return rewards.trials if isinstance(rewards, Binomial) else 0 if isinstance(rewards, Gaussian) else 1
+
+
 def falling(strengths: Floats) -> Floats:
     """The strengths from the best down."""
     return -np.sort(-np.asarray(strengths, dtype=np.float64))
@@ -47,7 +62,7 @@ def _in_pairs(u: Floats) -> Floats:
 
 
 def slot_complexity(u: Floats, v: Floats, *, power: int) -> float:
-    """A(u, v) = Σ 1/(v_1 Δ_i^U)^p + Σ 1/(u_1 Δ_j^V)^p: p = 1 for regret (Theorem 3.1), p = 2 for certainty (3.2).
+    """A(u, v) = Σ 1/(v_1 Δ_i^U)^p + Σ 1/(u_1 Δ_j^V)^p: p = 1 for regret (Theorem 3.1), p = 2 for identification (3.2).
 
     >>> round(slot_complexity([0.9, 0.4], [0.8, 0.3, 0.3], power=1), 6)
     6.944444
@@ -57,7 +72,7 @@ def slot_complexity(u: Floats, v: Floats, *, power: int) -> float:
 
 
 def player_complexity(u: Floats, *, power: int) -> float:
-    """A(u) = Σ 1/(u_1 Δ_(2,i))^p over the players i ≥ 3 below the second: p = 1 for regret, 2 for certainty."""
+    """A(u) = Σ 1/(u_1 Δ_(2,i))^p over the players i ≥ 3 below the second: p = 1 for regret, 2 for identification."""
     u = falling(u)
     return _inverse(u[0] * (u[1] - u[2:]), power)
 
@@ -177,8 +192,8 @@ def smallest_weighted_gap(u: Floats) -> float:
 def hardest_borders(u: Floats) -> tuple[int | None, int | None]:
     """s, the border with the smallest gap, and h, that with the smallest weighted gap among the others, from 1.
 
-    Both range over 1 … N − 1: the print has s ∈ [2, N − 1] in two places, where the proof treats s = 1 too. Of gaps
-    equal to twelve digits the first counts. None if there is no such border.
+    Both range over 1 … N − 1: the paper as printed has s ∈ [2, N − 1] in two places, where the proof treats s = 1 too.
+    Of gaps equal to twelve digits the first counts. None if there is no such border.
     """
     weighted = weighted_gaps(u).round(12)
     if not len(weighted):
@@ -244,11 +259,8 @@ def least_comparison_bounds(u: Floats) -> tuple[float, float]:
 
 def quantities(problem: Problem) -> list[Quantity]:
     """Every quantity that the paper defines on this kind of problem; gaps in the order of falling strength."""
-    if isinstance(problem, Bipartite):
-        return _of_slots(problem)
-    if isinstance(problem, Monopartite):
-        return _of_players(problem)
-    raise MatchbanditError(f"theory is for Bipartite and Monopartite problems; got {problem!r}.")
+    problem = checked_products("the paper's quantities", problem)
+    return _of_slots(problem) if isinstance(problem, Bipartite) else _of_players(problem)
 
 
 def _of_slots(problem: Bipartite) -> list[Quantity]:
@@ -259,7 +271,7 @@ def _of_slots(problem: Bipartite) -> list[Quantity]:
         Quantity("mean_row", "μ_U", float(u.mean()), "Section 5.1"),
         Quantity("mean_column", "μ_V", float(v.mean()), "Section 5.1"),
         Quantity("complexity_regret", "A(u,v)", slot_complexity(u, v, power=1), "Theorem 3.1"),
-        Quantity("complexity_certainty", "A(u,v)", slot_complexity(u, v, power=2), "Theorem 3.2"),
+        Quantity("complexity_identification", "A(u,v)", slot_complexity(u, v, power=2), "Theorem 3.2"),
     ]
 
 
@@ -270,7 +282,7 @@ def _of_players(problem: Monopartite) -> list[Quantity]:
         Quantity("gaps_to_first", "Δ_(1,i)", (u[0] - u[1:]).tolist(), "Section 3.2"),
         Quantity("gaps_to_second", "Δ_(2,i)", gaps_to_second(u).tolist(), "Theorem 3.3"),
         Quantity("complexity_regret", "A(u)", player_complexity(u, power=1), "Theorem 3.3"),
-        Quantity("complexity_certainty", "A(u)", player_complexity(u, power=2), "Theorem 3.4"),
+        Quantity("complexity_identification", "A(u)", player_complexity(u, power=2), "Theorem 3.4"),
     ]
     if len(u) % 2 or len(u) < 4:  # no matching of all, or only one
         return found

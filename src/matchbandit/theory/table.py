@@ -1,49 +1,127 @@
-"""All bounds that speak of an instance, at a horizon or at a risk."""
+"""All bounds that speak of an instance, at a horizon or at an error probability δ, and what was left out."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from html import escape
+from typing import Any, NamedTuple
 
 from matchbandit.confidence import checked_delta
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.theory.asymptotic import computable, has_many_answers
-from matchbandit.theory.bound import Bound
+from matchbandit.theory.bound import Bound, Bounds
 from matchbandit.theory.lower import (
-    matchings_certain,
-    model_certain,
+    BINDS,
+    matchings_rounds,
+    model_name,
     model_regret,
-    order_certain,
-    players_certain,
-    slots_certain,
+    model_rounds,
+    order_rounds,
+    players_rounds,
+    slots_rounds,
 )
 from matchbandit.theory.matching_upper import (
     adaptive_regret,
     first_split_regret,
-    matching_id_certain,
+    matching_id_rounds,
     simple_adaptive_regret,
     trivial_regret,
 )
 from matchbandit.theory.pair_upper import (
-    pair_elim_certain,
-    pair_elim_mono_certain,
     pair_elim_mono_regret,
+    pair_elim_mono_rounds,
     pair_elim_regret,
-    pair_select_certain,
+    pair_elim_rounds,
+    pair_select_rounds,
 )
+from matchbandit.theory.quantities import Quantity, checked_products, quantities
 
 _SELECTIONS: tuple[Selection, ...] = ("pair", "matching")
+_GOALS: tuple[tuple[Selection, Selection], ...] = (("pair", "pair"), ("pair", "matching"), ("matching", "matching"))
 
 
-def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None = None) -> list[Bound]:
-    """Every bound of the paper, and those of the product model, on this instance.
+class LeftOut(NamedTuple):
+    """A bound that does not speak of this instance, and why."""
 
-    With `horizon` bounds on the regret, with `delta` on the rounds that certainty takes; with both, both. Lower bounds
-    come first. The limits of the product model are left out where there is more than one best answer, or where the
-    problem is too large for them (`limits.computable`).
+    name: str
+    why: str
 
-    >>> from matchbandit.problems import Bipartite
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What the theory says of an instance: quantities, bounds, and the bounds that were left out."""
+
+    problem: Problem
+    horizon: int | None
+    delta: float | None
+    quantities: list[Quantity]
+    bounds: Bounds
+    left_out: list[LeftOut]
+
+    @property
+    def groups(self) -> dict[str, Bounds]:
+        """The bounds by what they are on, in words."""
+        found: dict[str, Bounds] = {}
+        for bound in self.bounds:
+            found.setdefault(bound.on, Bounds()).append(bound)
+        return found
+
+    @property
+    def binds(self) -> dict[str, str]:
+        """The classes of policies that lower bounds bind here, each with its meaning."""
+        return {about: words for about, words in BINDS.items() if any(bound.about == about for bound in self.bounds)}
+
+    @property
+    def not_given(self) -> list[str]:
+        """What was left out, a sentence for each reason."""
+        reasons = dict.fromkeys(left.why for left in self.left_out)
+        return [
+            f"left out, as {why}: {', '.join(left.name for left in self.left_out if left.why == why)}."
+            for why in reasons
+        ]
+
+    def describe(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {
+            "problem": self.problem.describe(),
+            "horizon": self.horizon,
+            "delta": self.delta,
+            "quantities": [quantity.describe() for quantity in self.quantities],
+            "bounds": [bound.describe() for bound in self.bounds],
+            "left_out": [left._asdict() for left in self.left_out],
+        }
+
+    def __repr__(self) -> str:
+        """The bounds in tables, and what was left out."""
+        tables = [f"{heading}\n{group!r}\n" for heading, group in self.groups.items()]
+        return "\n".join([*tables, *self.not_given])
+
+    def _repr_html_(self) -> str:
+        tables = [f"<h4>{escape(heading)}</h4>{group._repr_html_()}" for heading, group in self.groups.items()]
+        return "".join([*tables, *(f"<p>{escape(line)}</p>" for line in self.not_given)])
+
+
+def report(problem: Problem, *, horizon: int | None = None, delta: float | None = None) -> Report:
+    """The paper's quantities and `bounds`, grouped by what they are on, and what was left out and why.
+
+    >>> found = report(Monopartite([0.9, 0.5, 0.5]), horizon=10**6)
+    >>> [bound.name for bound in found.bounds], found.left_out[0].why
+    (['pair-elim-mono-regret', 'worst-round-pair'], 'there is more than one best pair')
+    """
+    found, left_out = _gathered(problem, horizon, delta)
+    return Report(problem, horizon, delta, quantities(problem), found, left_out)
+
+
+def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None = None) -> Bounds:
+    """Every bound of the paper, and the asymptotic lower bounds of the product model, on this instance.
+
+    With `horizon` bounds on the regret, with `delta` on the rounds that identification takes; with both, both. Lower
+    bounds come first. Those of the product model are left out where there is more than one best answer, or where the
+    problem is too large for them; `report` says which were left out.
+
     >>> for bound in bounds(Bipartite([0.9, 0.3], [0.9, 0.5]), horizon=10**6):
     ...     print(bound.kind, f"{bound.value:.0f}", bound.source)
     lower 26 C log T of the product model (Graves & Lai 1997)
@@ -52,16 +130,21 @@ def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None 
     upper 660000 T times the worst round
     upper 240000 T times the worst round
     """
-    if not isinstance(problem, Bipartite | Monopartite):
-        raise MatchbanditError(f"bounds are for Bipartite and Monopartite problems; got {problem!r}.")
+    return _gathered(problem, horizon, delta)[0]
+
+
+def _gathered(problem: Problem, horizon: int | None, delta: float | None) -> tuple[Bounds, list[LeftOut]]:
+    checked = checked_products("bounds", problem)
     if horizon is None and delta is None:
         raise MatchbanditError("give a horizon, for bounds on the regret, or a delta, for bounds on the rounds.")
-    found: list[Bound] = []
+    found: list[Bound | LeftOut] = []
     if horizon is not None:
-        found += _regret(problem, checked_horizon(horizon))
+        found += _regret(checked, checked_horizon(horizon))
     if delta is not None:
-        found += _certain(problem, checked_delta(delta))
-    return sorted(found, key=lambda bound: (bound.of == "rounds", bound.kind == "upper"))
+        found += _rounds(checked, checked_delta(delta))
+    kept = [bound for bound in found if isinstance(bound, Bound)]
+    left_out = [bound for bound in found if isinstance(bound, LeftOut)]
+    return Bounds(sorted(kept, key=lambda bound: (bound.of == "rounds", bound.kind == "upper"))), left_out
 
 
 def checked_horizon(horizon: int) -> int:
@@ -72,65 +155,68 @@ def checked_horizon(horizon: int) -> int:
     return horizon
 
 
-def _regret(problem: Bipartite | Monopartite, horizon: int) -> list[Bound]:
-    even = _even(problem)
-    found: list[Bound] = []
+def _regret(problem: Bipartite | Monopartite, horizon: int) -> Iterator[Bound | LeftOut]:
     for selection in _SELECTIONS:
-        if _limited(problem, selection, selection) and (selection == "pair" or even):
-            found += _or_warn(partial(model_regret, problem, horizon, selection))
+        limit = partial(model_regret, problem, horizon, selection)
+        yield _model(f"model-{selection}-regret", problem, selection, selection, limit)
     if isinstance(problem, Bipartite):
-        found.append(pair_elim_regret(problem, horizon))
+        yield pair_elim_regret(problem, horizon)
     else:
-        found.append(pair_elim_mono_regret(problem, horizon))
-        if _ordered(problem):
-            found += [simple_adaptive_regret(problem, horizon), adaptive_regret(problem, horizon)]
-            found += first_split_regret(problem, horizon)
-    found += [trivial_regret(problem, horizon, s) for s in _SELECTIONS if s == "pair" or even]
-    return found
+        yield pair_elim_mono_regret(problem, horizon)
+        why = _no_order(problem)
+        if why is None:
+            yield from (simple_adaptive_regret(problem, horizon), adaptive_regret(problem, horizon))
+            yield from first_split_regret(problem, horizon)
+        else:
+            yield LeftOut("simple-adaptive-matching-regret", why)
+            yield LeftOut("adaptive-matching-regret", why)
+    for selection in _SELECTIONS:
+        if selection == "pair" or not _is_odd(problem):
+            yield trivial_regret(problem, horizon, selection)
 
 
-def _certain(problem: Bipartite | Monopartite, delta: float) -> list[Bound]:
+def _rounds(problem: Bipartite | Monopartite, delta: float) -> Iterator[Bound | LeftOut]:
     if isinstance(problem, Bipartite):
-        found = [*slots_certain(problem, delta), pair_elim_certain(problem, delta)]
+        yield from (*slots_rounds(problem, delta), pair_elim_rounds(problem, delta))
     else:
-        found = [*players_certain(problem, delta), pair_elim_mono_certain(problem, delta)]
-        if _ordered(problem):
-            found += [*order_certain(problem, delta), pair_select_certain(problem, delta)]
-            found += [*matchings_certain(problem, delta), *matching_id_certain(problem, delta)]
-    goals: Sequence[tuple[Selection, Selection]] = [("pair", "pair"), ("pair", "matching"), ("matching", "matching")]
-    for plays, seeks in goals:
-        if _limited(problem, plays, seeks) and (seeks == "pair" or _even(problem)):
-            found += _or_warn(partial(model_certain, problem, delta, plays=plays, seeks=seeks))
-    return found
+        yield from (*players_rounds(problem, delta), pair_elim_mono_rounds(problem, delta))
+        why = _no_order(problem)
+        if why is None:
+            yield from (*order_rounds(problem, delta), pair_select_rounds(problem, delta))
+            yield from (*matchings_rounds(problem, delta), *matching_id_rounds(problem, delta))
+        else:
+            yield from (
+                LeftOut(name, why) for name in ("order", "pair-select-rounds", "matchings", "matching-id-rounds")
+            )
+    for plays, seeks in _GOALS:
+        time = partial(model_rounds, problem, delta, plays=plays, seeks=seeks)
+        yield _model(model_name(plays, seeks), problem, plays, seeks, time)
 
 
-def _or_warn(limit: Callable[[], Bound]) -> list[Bound]:
-    """A limit that is not found is left out, with a word; the closed forms stand without it."""
-    try:
-        return [limit()]
-    except MatchbanditError as error:
-        warnings.warn(f"a limit of the model is left out: {error}", stacklevel=4)
-        return []
-
-
-def _even(problem: Problem) -> bool:
-    """Are there matchings of everybody?"""
-    return isinstance(problem, Bipartite) or problem.graph.shape[0] % 2 == 0
-
-
-def _ordered(problem: Monopartite) -> bool:
-    """Are there at least two pairs of players to tell apart?"""
-    return _even(problem) and len(problem.u) >= 4
-
-
-def _limited(problem: Problem, plays: Selection, seeks: Selection) -> bool:
-    return why_no_limit(problem, plays, seeks) is None
-
-
-def why_no_limit(problem: Problem, plays: Selection, seeks: Selection) -> str | None:
-    """Why the model's limit is left out for this goal, or None if it is not."""
+def _model(
+    name: str, problem: Problem, plays: Selection, seeks: Selection, bound: Callable[[], Bound]
+) -> Bound | LeftOut:
+    """A bound of the product model; one that is not found is left out, with a warning."""
+    if seeks == "matching" and _is_odd(problem):
+        return LeftOut(name, _ODD)
     if has_many_answers(problem, seeks):
-        return f"there is more than one best {seeks}"
+        return LeftOut(name, f"there is more than one best {seeks}")
     if not computable(problem, plays):
-        return f"the problem is too large for limits when playing {plays}s"
-    return None
+        return LeftOut(name, f"the problem is too large for it when playing {plays}s")
+    try:
+        return bound()
+    except MatchbanditError as error:
+        warnings.warn(f"the bound {name} is left out: {error}", stacklevel=5)
+        return LeftOut(name, str(error).rstrip("."))
+
+
+_ODD = "an odd number of players has no matching of all"
+
+
+def _is_odd(problem: Problem) -> bool:
+    return isinstance(problem, Monopartite) and len(problem.u) % 2 == 1
+
+
+def _no_order(problem: Monopartite) -> str | None:
+    """Why there are no two pairs of players to tell apart, or None if there are."""
+    return _ODD if _is_odd(problem) else "two players have only one matching" if len(problem.u) < 4 else None

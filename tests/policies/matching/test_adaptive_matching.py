@@ -14,6 +14,7 @@ import matchbandit as mb
 from matchbandit.confidence import NEVER
 from matchbandit.errors import MatchbanditError
 from matchbandit.plans import Tally
+from matchbandit.policies.matching.clusters import separated
 from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.play import Job
 from matchbandit.simulation.score import Score
@@ -65,6 +66,11 @@ def leap(policy, rounds, source):
 # Balance
 
 
+def adaptive(policy):
+    """What keeps the clusters: exploration-first holds an Adaptive-Matching for that."""
+    return getattr(policy, "adaptive", policy)
+
+
 class Balance:
     """Looks at the ledger after everything that a policy learns."""
 
@@ -74,7 +80,7 @@ class Balance:
 
     def __call__(self, tally):
         self.learn(tally)
-        counts, pool = self.policy.counts, []
+        counts, pool = adaptive(self.policy).ledger.counts, []
         for cluster in self.policy.clusters:
             pool += cluster
             for a, b in combinations(cluster, 2):
@@ -171,20 +177,19 @@ def test_a_pair_across_two_clusters_is_booked_for_the_player_of_the_lower_one_al
     # is reached after ten. Each pair of the three has met 10 times, and 3 has met each of them 10 times.
     policy = build("adaptive-matching", 4, horizon=100, growth=1.0, clusters=[[0, 1, 2], [3]])
     play(policy, 30, [1.0, 1.0, 1.0, 0.5])
-    assert policy.counts.tolist() == [[0, 10, 10, 0], [10, 0, 10, 0], [10, 10, 0, 0], [10, 10, 10, 0]]
-    assert policy.sums.tolist() == [[0, 10, 10, 0], [10, 0, 10, 0], [10, 10, 0, 0], [5, 5, 5, 0]]
+    assert policy.ledger.counts.tolist() == [[0, 10, 10, 0], [10, 0, 10, 0], [10, 10, 0, 0], [10, 10, 10, 0]]
+    assert policy.ledger.sums.tolist() == [[0, 10, 10, 0], [10, 0, 10, 0], [10, 10, 0, 0], [5, 5, 5, 0]]
 
 
 def test_the_rule_to_split_is_that_intervals_do_not_touch():
-    policy = build("adaptive-matching", 4)
-    players = np.arange(4)
-    assert len(policy.cut(players, np.array([0.75, 0.75, 0.25, 0.25]), 0.25)) == 1
-    parts = policy.cut(players, np.array([0.25, 0.75, 0.25, 0.75]), 0.2499)
-    assert [part.tolist() for part in parts] == [[1, 3], [0, 2]]
-    parts = policy.cut(players, np.array([0.0, 1.0, 0.5, 0.25]), 0.2)
-    assert [part.tolist() for part in parts] == [[1], [0, 2, 3]]
-    parts = policy.cut(np.array([4, 7, 9]), np.array([0.1, 0.9, 0.5]), 0.1)
-    assert [part.tolist() for part in parts] == [[7], [9], [4]]
+    def cut(players, means, radius):
+        ranked, places = separated(np.array(players), np.array(means), radius)
+        return [part.tolist() for part in np.split(ranked, places)]
+
+    assert cut(range(4), [0.75, 0.75, 0.25, 0.25], 0.25) == [[0, 1, 2, 3]]
+    assert cut(range(4), [0.25, 0.75, 0.25, 0.75], 0.2499) == [[1, 3], [0, 2]]
+    assert cut(range(4), [0.0, 1.0, 0.5, 0.25], 0.2) == [[1], [2, 3, 0]]
+    assert cut([4, 7, 9], [0.1, 0.9, 0.5], 0.1) == [[7], [9], [4]]
 
 
 def test_by_hand_four_players_split_at_the_first_check_that_tells_them_apart():
@@ -195,11 +200,11 @@ def test_by_hand_four_players_split_at_the_first_check_that_tells_them_apart():
     u = [1.0, 0.0, 1.0, 0.0]
     play(policy, 296, u)
     assert policy.splits == []
-    assert policy.counts.max() == 25
+    assert policy.ledger.counts.max() == 25
     play(policy, 1, u)
     assert policy.splits == [(297, [[0, 2], [1, 3]])]
-    assert (policy.counts == 99 * (1 - np.eye(4))).all()
-    assert policy.sums.tolist() == (99 * (np.outer(u, u) * (1 - np.eye(4)))).tolist()
+    assert (policy.ledger.counts == 99 * (1 - np.eye(4))).all()
+    assert policy.ledger.sums.tolist() == (99 * (np.outer(u, u) * (1 - np.eye(4)))).tolist()
     assert play(policy, 10, u) == [[(0, 2), (1, 3)]] * 10
     assert policy.current.limit == NEVER
 
@@ -209,9 +214,9 @@ def test_the_radius_is_that_of_the_scheduled_count_not_of_the_actual_one():
     scheduled, actual = sqrt(log(100) / 74), sqrt(log(100) / 75)
     for gap, splits in ((2 * scheduled + 1e-9, 1), ((scheduled + actual), 0)):
         policy = build("adaptive-matching", 4, horizon=100, growth=4.0)
-        policy.sums[:2] = 75 * gap / 3 * (1 - np.eye(4)[:2])
+        policy.ledger.sums[:2] = 75 * gap / 3 * (1 - np.eye(4)[:2])
         leap(policy, 75, Means([0.0] * 4))
-        assert policy.counts.max() == 25
+        assert policy.ledger.counts.max() == 25
         assert len(policy.splits) == splits
 
 
@@ -279,7 +284,7 @@ def test_sam_is_adaptive_matching_for_players_in_equal_pairs():
         assert all(len(cluster) % 2 == 0 for cluster in other.clusters)
         assert len(ours.splits) >= 2
         assert ours.splits == other.splits
-        assert ours.counts.tolist() == other.counts.tolist()
+        assert ours.ledger.counts.tolist() == other.ledger.counts.tolist()
         assert score.regret.tolist() == other_score.regret.tolist()
         assert not ours.warned
 
@@ -417,28 +422,29 @@ def test_explain_shows_clusters_chains_and_splits_as_json(name):
     play(policy, 450, [1.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.0, 0.0])
     said = json.loads(json.dumps(policy.explain(), allow_nan=False))
     assert [cluster["players"] for cluster in said["clusters"]] == policy.clusters
-    assert said["chains"] == policy.chains
-    assert [(split["round"], split["clusters"]) for split in said["splits"]] == policy.splits != []
+    assert said["details"]["chains"] == adaptive(policy).chains
+    assert [(split["round"], split["clusters"]) for split in said["details"]["splits"]] == policy.splits != []
     assert [len(cluster["estimates"]) for cluster in said["clusters"]] == [len(c) for c in policy.clusters]
-    assert all(cluster["samples_each"] >= 0 for cluster in said["clusters"])
+    assert all(cluster["samples"] >= 0 for cluster in said["clusters"])
     assert said["next_check"]["rounds_a_sweep"] == policy.current.length
     assert said["recommendation"] == policy.recommend().tolist()
-    assert [cluster for chain in policy.chains for cluster in chain] == policy.clusters
+    assert [cluster for chain in adaptive(policy).chains for cluster in chain] == policy.clusters
 
 
 def test_explain_says_when_a_cluster_is_checked_next_and_what_its_period_is():
     policy = build("adaptive-matching", 6, horizon=100, growth=4.0, clusters=[[0, 1, 2], [3], [4, 5]])
     play(policy, 3, [0.5] * 6)
     three, one, two = policy.explain()["clusters"]
-    assert (three["period"], three["samples_each"], three["next_check_at_samples"]) == (3, 0, 74)
-    assert (one["period"], one["next_check_at_samples"]) == (3, None)
-    assert (two["period"], two["next_check_at_samples"]) == (1, None)
+    assert (three["samples"], three["next_check_at_samples"]) == (0, 74)
+    assert one["next_check_at_samples"] is two["next_check_at_samples"] is None
+    assert policy.explain()["details"]["periods"] == [3, 3, 1]
     assert policy.explain()["next_check"]["after_sweeps_at_most"] == 37 * 3 - 3
 
 
 def test_the_guess_follows_clusters_first_and_averages_within_them():
     policy = build("adaptive-matching", 6, horizon=10**9, clusters=[[0, 1], [2, 3, 4, 5]], growth=4.0)
-    policy.sums[2, 3], policy.sums[5, 3], policy.sums[1, 0] = 1.0, 2.0, 9.0
+    sums = policy.ledger.sums
+    sums[2, 3], sums[5, 3], sums[1, 0] = 1.0, 2.0, 9.0
     assert policy.recommend().tolist() == [[0, 1], [2, 5], [3, 4]]
 
 
@@ -465,7 +471,7 @@ def test_exploration_first_keeps_the_best_two_together_once_the_others_split(bes
     assert all(rounds[t] == rounds[t % 5] for t in range(first))
     assert sum(tuple(two) in pairs for pairs in rounds[:first]) == first // 5
     assert all(tuple(two) in pairs for pairs in rounds[first:])
-    assert policy.explain()["phase"] == "clusters"
+    assert policy.explain()["details"]["phase"] == "clusters"
 
 
 def test_exploration_first_judges_the_others_on_everyone():
@@ -474,12 +480,12 @@ def test_exploration_first_judges_the_others_on_everyone():
     u = [1.0, 1.0, 1.0, 0.5, 0.0, 0.0]
     play(policy, 74, u)
     assert policy.exploring
-    assert policy.explain()["phase"] == "all meet all"
+    assert policy.explain()["details"]["phase"] == "all meet all"
     play(policy, 1, u)
     # 2 has (1 + 1 + 1/2)/5 = 0.5, 3 has 1.5/5 = 0.3, 4 and 5 have 0; the radius is 0.2495: nothing is separated but 2
     # from 4, who are no neighbours.
     assert policy.exploring
-    assert np.allclose(policy.averages()[2:], [0.5, 0.3, 0.0, 0.0])
+    assert np.allclose(policy.adaptive.averages()[2:], [0.5, 0.3, 0.0, 0.0])
     # k_2 = 295, radius 0.125, 59 tournaments: 3 and 4 are apart, 2 and 3 are not.
     play(policy, 220, u)
     assert policy.splits == [(295, [[0, 1], [2, 3], [4, 5]])]

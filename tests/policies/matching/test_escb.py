@@ -8,7 +8,7 @@ from reference import joint
 from scipy.optimize import minimize_scalar
 
 import matchbandit as mb
-from matchbandit.confidence import kl_upper
+from matchbandit.kl import kl_upper
 from matchbandit.policies.matching.combinatorial import TIE, exploration, joint_bounds
 from matchbandit.policies.matching.escb import kl_index, kl_values
 from matchbandit.solvers import all_matchings

@@ -304,6 +304,14 @@ def test_equal_players_on_both_sides_of_a_border_are_never_told_apart():
         mb.identify(mb.Monopartite([0.9, 0.5, 0.5, 0.1]), "matching-id")
 
 
+def test_once_everyone_is_ranked_its_plan_is_the_answer():
+    policy = build(6)
+    policy.above = np.triu(np.ones((6, 6), dtype=bool), 1)
+    policy.unranked = unranked(policy.above)
+    assert policy.finished
+    assert policy.graph.pairs[policy.plan().rounds].tolist() == [policy.recommend().tolist()]
+
+
 def test_two_players_are_done_at_once():
     policy = build(2)
     assert policy.done
@@ -315,15 +323,16 @@ def test_explain_says_who_is_unranked_and_who_is_above_whom():
     json.dumps(policy.explain(), allow_nan=False)
     play(policy, 28, [0.0, 1.0, 0.0, 1.0])
     said = json.loads(json.dumps(policy.explain(), allow_nan=False))
-    assert said["unranked"] == said["candidates"] == [0, 1, 2, 3]
-    assert said["players"][1]["samples"] == 27
-    assert np.isclose(said["players"][1]["estimate"], 1 / 3)
-    assert np.allclose(said["players"][1]["last_checked_interval"], [1 / 3 - 0.24609, 1 / 3 + 0.24609], atol=1e-5)
+    assert said["details"]["unranked"] == said["details"]["candidates"] == [0, 1, 2, 3]
+    assert said["items"][1]["samples"] == 27
+    assert np.isclose(said["items"][1]["estimate"], 1 / 3)
+    assert np.allclose(said["items"][1]["interval"], [1 / 3 - 0.24609, 1 / 3 + 0.24609], atol=1e-5)
     assert said["next_check"] == {"after_sweeps_at_most": 41, "rounds_a_sweep": 3}
     play(policy, 122, [0.0, 1.0, 0.0, 1.0])
     said = policy.explain()
-    assert said["unranked"] == []
-    assert said["players"][0]["above"] == [1, 3]
+    assert said["details"]["unranked"] == []
+    assert said["next_check"] is None
+    assert said["items"][0]["beaten_by"] == [1, 3]
 
 
 @pytest.mark.parametrize("delta", [0, 1, 2.0, float("nan"), None])

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import naive
+from reference.outcomes import out_at
 
 import matchbandit as mb
 
@@ -48,7 +49,7 @@ def test_pair_elim_plays_what_the_definition_plays(u, v, horizon, growth, cap, l
     spec = mb.policy("pair-elim", growth=growth, cap_windows=cap)
     options = {"growth": growth, "cap_windows": cap, "sigma": law.sigma}
     policy, theirs = agree(spec, naive.pair_elim, u, v, horizon, seed, law, **options)
-    assert policy.rows.out_at.tolist() == theirs.rows_out.tolist()
+    assert out_at(policy, "row") == theirs.rows_out.tolist()
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -62,8 +63,8 @@ def test_pair_elim_plays_what_the_definition_plays(u, v, horizon, growth, cap, l
 def test_rank1_elim_plays_what_the_definition_plays(u, v, horizon, law, seed):
     spec = mb.policy("rank1-elim")
     policy, theirs = agree(spec, naive.rank1_elim, u, v, horizon, seed, law, sigma=law.sigma)
-    assert policy.rows.out_at.tolist() == theirs.rows_out.tolist()
-    assert policy.columns.out_at.tolist() == theirs.columns_out.tolist()
+    assert out_at(policy, "row") == theirs.rows_out.tolist()
+    assert out_at(policy, "column") == theirs.columns_out.tolist()
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -86,4 +87,4 @@ def test_pair_elim_agrees_on_a_long_run_through_four_windows(growth):
     policy, theirs = agree(spec, naive.pair_elim, u, v, 80_000, 3, mb.Bernoulli(), growth=growth)
     assert policy.window.number == 5
     assert (theirs.rows_out[1:] > 0).all()
-    assert policy.rows.out_at.tolist() == theirs.rows_out.tolist()
+    assert out_at(policy, "row") == theirs.rows_out.tolist()

@@ -2,6 +2,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+from reference.outcomes import out_at
 
 import matchbandit as mb
 from matchbandit.policies.pair.ledger import POOLED, Ledger, within
@@ -27,7 +28,7 @@ def test_by_hand_a_row_leaves_at_the_ninth_sweep():
     assert policy.rows.active.tolist() == [0, 1]
     play(policy, 1, lambda i, j: float(i == 0))
     assert policy.rows.active.tolist() == [0]
-    assert policy.rows.out_at.tolist() == [-1, 27]
+    assert out_at(policy, "row") == [-1, 27]
     assert policy.rows.dominators.tolist() == [0, 0]
     assert play(policy, 4, lambda i, j: 1.0) == [(0, 0)] * 4
 
@@ -72,9 +73,10 @@ def test_an_average_is_checked_only_when_its_count_reaches_the_schedule():
     play(policy, 47 * 3, lambda i, j: float(i == 0))
     assert len(policy.rows.active) == 2
     play(policy, 3, lambda i, j: float(i == 0))
-    assert policy.rows.out_at.tolist() == [-1, 48 * 3]
+    assert out_at(policy, "row") == [-1, 48 * 3]
     radius = sqrt(log(20) / 48)
-    assert np.allclose(policy.rows.intervals, [[1 - radius, 1 + radius], [-radius, radius]])
+    (gone,) = policy.eliminations
+    assert np.allclose([gone.by_interval, gone.interval], [[1 - radius, 1 + radius], [-radius, radius]])
 
 
 def test_capped_windows_check_columns_sooner():
@@ -100,39 +102,39 @@ def _schedule(growth, log_beta):
     return [int(np.ceil(4 * growth**level * log_beta)) for level in range(1, 50)]
 
 
-def test_heirs_are_followed_to_an_active_item_and_keep_their_weight():
-    ledger = Ledger.empty(4, 1)
+def test_dominators_are_followed_to_an_active_item_and_keep_their_weight():
+    ledger = Ledger.empty("row", 4, 1)
     ledger.counts[:] = 100
     ledger.sums[:, 0] = [10, 40, 60, 90]
     ledger.check(POOLED, within(0.12), now=5)  # 60 + 12 < 90 − 12: all but item 3 are beaten by item 3
     assert ledger.dominators.tolist() == [3, 3, 3, 3]
-    ledger = Ledger.empty(4, 2)
+    ledger = Ledger.empty("row", 4, 2)
     ledger.counts[:] = 100
     ledger.sums[:] = [[0, 50], [90, 50], [50, 90], [60, 0]]
-    ledger.check(0, within(0.14), now=1)  # against opponent 0: 0, 2 and 3 fall to 1
+    left = ledger.check(0, within(0.14), now=1)  # against opponent 0: 0, 2 and 3 fall to 1
     assert ledger.dominators.tolist() == [1, 1, 1, 1]
-    assert ledger.out_on.tolist() == [0, POOLED, 0, 0]
-    ledger = Ledger.empty(4, 2)
+    assert [(gone.item, gone.by, gone.on, gone.round) for gone in left] == [(0, 1, 0, 1), (2, 1, 0, 1), (3, 1, 0, 1)]
+    ledger = Ledger.empty("row", 4, 2)
     ledger.counts[:] = 100
     ledger.sums[:] = [[0, 50], [70, 10], [60, 90], [60, 85]]
     ledger.check(0, within(0.29), now=1)  # 0 falls to 1
     assert ledger.dominators.tolist() == [1, 1, 2, 3]
     ledger.check(1, within(0.29), now=2)  # 1 falls to 2, and 0 with it
     assert ledger.dominators.tolist() == [2, 2, 2, 3]
-    assert ledger.out_at.tolist() == [1, 2, -1, -1]
+    assert ledger.active.tolist() == [2, 3]
 
 
 def test_strictly_below_is_beaten_and_a_tie_is_not():
     for ties_lose, left in ((False, [0, 1]), (True, [0])):
-        ledger = Ledger.empty(2, 1)
+        ledger = Ledger.empty("row", 2, 1)
         ledger.counts[:] = 4
         ledger.sums[:, 0] = [4, 2]
         ledger.check(POOLED, within(0.25), now=1, ties_lose=ties_lose)  # 0.5 + 0.25 against 1 − 0.25
         assert ledger.active.tolist() == left
 
 
-def test_equal_best_values_have_the_lowest_index_as_heir():
-    ledger = Ledger.empty(3, 1)
+def test_equal_best_values_have_the_lowest_index_as_dominator():
+    ledger = Ledger.empty("row", 3, 1)
     ledger.counts[:] = 10
     ledger.sums[:, 0] = [0, 9, 9]
     ledger.check(POOLED, within(0.1), now=1)
@@ -165,18 +167,19 @@ def test_explain_names_who_is_out_and_why():
     policy = mb.policy("pair-elim", growth=1.0).build(mb.bipartite(2, 1), horizon=8, seed=0)
     play(policy, 27, lambda i, j: float(i == 0))
     said = policy.explain()
-    assert said["rows"]["active"][0]["item"] == 0
-    assert said["rows"]["active"][0]["estimate"] == 1.0
-    assert said["rows"]["eliminated"] == [
+    rows = [item for item in said["items"] if item["side"] == "row"]
+    shown = ("item", "active", "samples", "estimate", "dominator")
+    assert [[row[key] for key in shown] for row in rows] == [[0, True, 9, 1.0, 0], [1, False, 9, 0.0, 0]]
+    radius = sqrt(log(8) / 9)
+    assert rows[0]["interval"] == [1 - radius, 1 + radius]
+    assert rows[1]["interval"] is None  # beaten against column 0, before anyone looked at the pooled average
+    assert said["eliminations"] == [
         {
-            "item": 1,
-            "round": 27,
-            "beaten_against": 0,
-            "dominator": 0,
-            "last_checked_interval": said["rows"]["eliminated"][0]["last_checked_interval"],
+            "round": 27, "side": "row", "item": 1, "by": 0, "on": 0, "window": None,
+            "estimate": 0.0, "interval": [-radius, radius], "by_estimate": 1.0, "by_interval": [1 - radius, 1 + radius],
         }
-    ]
-    assert said["window"]["number"] == policy.window.number
+    ]  # fmt: skip
+    assert said["details"]["window"]["number"] == policy.window.number
     assert said["recommendation"] == [[0, 0]]
 
 

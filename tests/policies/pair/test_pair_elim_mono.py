@@ -300,15 +300,19 @@ def test_explain_names_who_beats_whom_what_is_played_and_when_it_looks_again():
     assert said["policy"] == "pair-elim-mono"
     assert said["rounds"] == 852
     assert said["recommendation"] == [[0, 1]]
-    assert said["players"][2] == {"player": 2, "beaten_for_good_by": [], "beaten_in_this_window_by": [0, 1]}
-    assert said["players"][0] == {"player": 0, "beaten_for_good_by": [], "beaten_in_this_window_by": []}
-    assert said["active_pairs"] == [[0, 1], [1, 0], [2, 0], [2, 1]]
-    assert said["window"] == {"number": 4, "samples": 540, "ends_above": 65536}
+    assert (said["items"][2]["beaten_by"], said["items"][2]["beaten_in_this_window_by"]) == ([], [0, 1])
+    assert said["items"][0] == {
+        "item": 0, "side": "player", "active": True, "samples": 142, "estimate": 0.5, "interval": None,
+        "beaten_by": [], "beaten_in_this_window_by": [],
+    }  # fmt: skip
+    assert said["details"]["active_pairs"] == [[0, 1], [1, 0], [2, 0], [2, 1]]
+    assert said["details"]["window"] == {"number": 4, "samples": 540, "ends_above": 65536}
     assert said["next_check"] == {"after_sweeps_at_most": 1, "rounds_a_sweep": 8}
     policy = build(3, 8, growth=1.0)
     play(policy, 9 * 12 + 4, FIRST_TWO)
-    assert policy.explain()["players"][2]["beaten_for_good_by"] == [0, 1]
-    assert policy.explain()["window"]["samples"] == 5 * 12 + 4
+    assert policy.explain()["items"][2]["beaten_by"] == [0, 1]
+    assert [item["active"] for item in policy.explain()["items"]] == [True, True, False]
+    assert policy.explain()["details"]["window"]["samples"] == 5 * 12 + 4
 
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, float("nan"), "0.1", True])

@@ -73,11 +73,11 @@ def test_by_hand_the_first_part_finds_the_two_best_with_half_of_delta():
     play(policy, 1, THREE_PAIRS)
     assert np.argwhere(policy.above).tolist() == [[0, 4], [0, 5], [1, 4], [1, 5]]
     play(policy, 40 * 24 - 1, THREE_PAIRS)
-    assert policy.explain()["phase"] == "the two best"
+    assert policy.explain()["details"]["phase"] == "the two best"
     play(policy, 1, THREE_PAIRS)
     assert policy.rounds == BY_HAND
-    assert policy.explain()["phase"] == "ranking against the two best"
-    assert policy.explain()["best"] == [0, 1]
+    assert policy.explain()["details"]["phase"] == "ranking against the two best"
+    assert policy.explain()["details"]["best"] == [0, 1]
     assert policy.above[:2, 2:].all()
     assert not policy.above[:, :2].any()
     assert not policy.above[2:].any()
@@ -98,7 +98,9 @@ def test_by_hand_the_second_part_ranks_the_others_against_the_two_best():
     assert np.allclose(policy.against_best.upper[2:], [0.5 + 0.24983] * 2 + [0.24983] * 2, atol=1e-5)
     assert np.isclose(policy.against_best.upper[4], sqrt(log(pi * sqrt(8)) / 35))
     assert policy.recommend().tolist() == [[0, 1], [2, 3], [4, 5]]
-    assert play(policy, 30, THREE_PAIRS) == [(0, 1)] * 30
+    pairs = play(policy, 30, THREE_PAIRS)  # the answer, in turn
+    assert pairs[0] != pairs[1]
+    assert sorted(pairs) == [(0, 1)] * 10 + [(2, 3)] * 10 + [(4, 5)] * 10
 
 
 def test_what_the_first_part_has_learnt_of_the_order_is_kept():
@@ -117,7 +119,7 @@ def test_only_the_unranked_are_played_in_the_second_part():
     seen = set()
     while not policy.done:
         leap(policy, policy.current.length, _Means(u))
-        if policy._best_known and policy.unranked.any():
+        if policy.first.finished and policy.unranked.any():
             seen.add(tuple(np.flatnonzero(policy.unranked).tolist()))
             played = {int(edge) for edge in policy.current.edges[policy.current.rounds.ravel()]}
             pairs = {tuple(policy.graph.pairs[edge].tolist()) for edge in played}
@@ -141,7 +143,7 @@ def test_four_players_need_no_second_part():
     assert policy.done
     assert not policy.against_best.counts.any()
     assert policy.recommend().tolist() == [[1, 3], [0, 2]]
-    assert play(policy, 5, [0.0] * 4) == [(1, 3)] * 5
+    assert sorted(play(policy, 6, [0.0] * 4)) == [(0, 2)] * 3 + [(1, 3)] * 3
 
 
 def test_two_players_are_done_at_once():
@@ -166,11 +168,20 @@ def test_who_is_ranked_once_stays_ranked():
 
 def test_both_parts_have_half_of_delta_and_their_own_number_of_averages():
     policy = build(6, delta=0.1, growth=2.0)
-    assert np.isclose(policy.row_checks.log_beta, log(pi * sqrt(60 / (3 * 0.05))))
+    assert np.isclose(policy.first.row_checks.log_beta, log(pi * sqrt(60 / (3 * 0.05))))
     assert np.isclose(policy.rank_checks.log_beta, log(pi * sqrt(6 / (3 * 0.05))))
-    assert policy.row_checks.growth == policy.rank_checks.growth == 2.0
-    assert policy.row_checks.by_level
+    assert policy.first.row_checks.growth == policy.rank_checks.growth == 2.0
+    assert policy.first.row_checks.by_level
     assert policy.rank_checks.by_level
+
+
+def test_capped_windows_are_capped_at_the_first_parts_own_two_over_delta():
+    # Window 5 has log β = 32 log 2 = 22.2; the first part runs with δ/2, so its cap is log(2/δ).
+    policy = build(6, delta=0.1, cap_windows=True)
+    policy.first.window.number = 5
+    assert np.isclose(policy.first.column_checks.log_beta, log(2 / 0.1))
+    policy.first.window.number = 1
+    assert np.isclose(policy.first.column_checks.log_beta, 2 * log(2))
 
 
 def test_the_guess_before_the_end_is_a_perfect_matching_with_the_best_averages():
@@ -186,9 +197,9 @@ def test_explain_says_who_is_unranked_and_when_it_looks_again():
     policy = build(6)
     play(policy, BY_HAND + 8, THREE_PAIRS)
     said = policy.explain()
-    assert said["unranked"] == [2, 3, 4, 5]
-    assert said["best"] == [0, 1]
-    assert said["players"][4] == {"player": 4, "beaten_for_good_by": [0, 1]}
+    assert said["details"]["unranked"] == [2, 3, 4, 5]
+    assert said["details"]["best"] == [0, 1]
+    assert said["items"][4]["beaten_by"] == [0, 1]
     assert said["next_check"] == {"after_sweeps_at_most": 17, "rounds_a_sweep": 8}
     assert said["recommendation"] == policy.recommend().tolist()
 
@@ -210,7 +221,7 @@ def test_contradictions_that_leave_a_best_player_unranked_still_leave_something_
     # one of the two best therefore, and alone unranked.
     policy = build(4)
     policy.above = closed(np.array([[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]], dtype=bool))
-    np.fill_diagonal(policy.above, False)
+    policy.first.above = policy.above
     policy.unranked &= unranked(policy.above)
     assert policy.done or policy.plan().length > 0
 
@@ -228,6 +239,7 @@ def test_nobody_is_above_itself_even_when_the_two_parts_contradict_each_other():
     policy = build(6)
     policy.above = np.triu(np.ones((6, 6), dtype=bool), 1)
     policy.above[2, 4] = policy.above[2, 5] = policy.above[3, 4] = policy.above[3, 5] = False
+    policy.first.above = policy.above
     policy.unranked = unranked(policy.above)
     assert policy.unranked.tolist() == [False, False, True, True, True, True]
     leap(policy, 10**5, _Means([1.0, 1.0, 0.0, 1.0, 0.0, 1.0]))

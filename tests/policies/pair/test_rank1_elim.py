@@ -1,6 +1,7 @@
 from math import ceil, log
 
 import numpy as np
+from reference.outcomes import out_at
 
 import matchbandit as mb
 
@@ -17,7 +18,7 @@ def test_by_hand_a_row_leaves_at_the_end_of_stage_0():
     play(policy, 26, lambda i, j: float(i == 0))
     assert policy.rows.active.tolist() == [0, 1]
     play(policy, 1, lambda i, j: float(i == 0))
-    assert policy.rows.out_at.tolist() == [-1, 27]
+    assert out_at(policy, "row") == [-1, 27]
     assert policy.stage == 1
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import kl
+from reference.outcomes import out_at
 
 import matchbandit as mb
 
@@ -23,8 +24,8 @@ def agree(u, v, horizon, law, seed):
         policy.tell(pairs, [ours(*played[-1])])
     trace = kl.rank1_elim_kl(W, horizon, np.random.default_rng(seed), draw=theirs, record=True)
     assert played == trace.pairs
-    assert policy.rows.out_at.tolist() == trace.rows_out.tolist()
-    assert policy.columns.out_at.tolist() == trace.columns_out.tolist()
+    assert out_at(policy, "row") == trace.rows_out.tolist()
+    assert out_at(policy, "column") == trace.columns_out.tolist()
     return trace
 
 
@@ -55,7 +56,7 @@ def test_by_hand_the_first_stage_ends_after_16_log_horizon_sweeps():
     for t in range(1, 3 * sweeps + 10):
         pairs = policy.ask()
         policy.tell(pairs, [float(pairs[0, 0] == 0)])
-        assert policy.rows.out_at[1] == (3 * sweeps if t >= 3 * sweeps else -1)
+        assert out_at(policy, "row")[1] == (3 * sweeps if t >= 3 * sweeps else -1)
         if t > 3 * sweeps:
             assert pairs.tolist() == [[0, 0]]
     # The intervals there: means 1 and 0, budget (log T + 3 log log T)/n.
@@ -87,7 +88,7 @@ def test_rows_that_differ_by_a_hair_near_1_are_separated_as_the_bounds_say():
         mean = policy.rows.sums[1].sum() / sweeps
         assert mean == pytest.approx(wins / sweeps)
         separated = kl.upper_bound(mean, sweeps, level) <= kl.lower_bound(1.0, sweeps, level)
-        assert (policy.rows.out_at[1] > 0) == separated
+        assert (out_at(policy, "row")[1] > 0) == separated
         out.append(separated)
     assert True in out
     assert False in out

@@ -214,20 +214,22 @@ class Clucb(CombinatorialPolicy):
     def _next(self) -> Edges:
         return RoundPolicy._next(self) if self.round_size == 1 else super()._next()
 
-    def _receive(self, edges: Edges, rewards: Floats) -> None:
-        super()._receive(edges, rewards)
-        if not (self.enumerates or np.isnan(rewards).all()):
-            self._decide()
+    def _receive(self, edges: Edges, rewards: Floats) -> bool:
+        done = super()._receive(edges, rewards)
+        if self.enumerates or np.isnan(rewards).all():
+            return done
+        self._decide()
+        return self._is_finished()
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Book logged results, and the rounds that they count as."""
+        """Book logged results; they count as as many rounds as they fill."""
         super().take(edges, counts, sums)
         plays = self.arrays.plays
         self.arrays.own.rounds[0] = max(plays.max(), -(-plays.sum() // self.round_size))
         self._decide()
 
     def of_pairs(self) -> dict[str, list[Any]]:
-        """μ ± rad, once every pair was played."""
+        """The interval of each pair."""
         if not self.arrays.plays.all():
             return {}
         radius, means = self._radii(), self.means()

@@ -3,75 +3,30 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import log
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.confidence import Checks
+from matchbandit.confidence import NEVER, Checks
 from matchbandit.errors import MatchbanditError, whole_number
-from matchbandit.graphs import Edges, Graph, Pairs
+from matchbandit.graphs import Graph, Pairs
+from matchbandit.plans import ChainRounds, Tally
+from matchbandit.plans.groups import Group, grouped
 from matchbandit.policies.base import Setting
 from matchbandit.policies.planned_policy import PlannedPolicy
-from matchbandit.rewards import Floats
-from matchbandit.schedules.chains import Chain, chain, chain_ends
+from matchbandit.rewards import Counts, Floats
+from matchbandit.schedules.chains import chain_ends
 
 Clusters = list[list[int]]
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """A chain of clusters with the players in it."""
-
-    chain: Chain
-    items: NDArray[np.int64]
-    """The players, cluster after cluster."""
-    first_cluster: int
-    """The number of its first cluster among all."""
-    pairs: Pairs
-    """The players of each cell of the chain, the one of the better cluster first."""
-    edges: Edges
-
-    def members(self, k: int) -> NDArray[np.int64]:
-        """The players of its k-th cluster."""
-        return self.items[self.chain.firsts[k] : self.chain.firsts[k + 1]]
-
-    def cells(self, k: int) -> slice:
-        """The cells that its k-th cluster uses."""
-        return slice(self.chain.first_cells[k], self.chain.first_cells[k + 1])
-
-    def splittable(self, k: int) -> bool:
-        """May its k-th cluster split? Not if it is a single player, or two who play each other anyway."""
-        size = self.chain.sizes[k]
-        return size > 1 and not (size == 2 and len(self.chain.sizes) == 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """Ordered clusters, grouped into chains."""
-
-    clusters: tuple[NDArray[np.int64], ...]
-    groups: tuple[Group, ...]
-
-    @classmethod
-    def of(cls, clusters: Sequence[NDArray[np.int64]], graph: Graph) -> "Layout":
-        """The clusters with their chains."""
-        sizes = tuple(len(cluster) for cluster in clusters)
-        groups, first = [], 0
-        for end in chain_ends(sizes):
-            schedule, items = chain(sizes[first:end]), np.concatenate(clusters[first:end])
-            pairs = items[schedule.pairs]
-            groups.append(Group(schedule, items, first, pairs, graph.edges(pairs)))
-            first = end
-        return cls(tuple(clusters), tuple(groups))
+Players = NDArray[np.int64]
 
 
 class ClusterPolicy(PlannedPolicy):
     """Keeps an order of clusters: every player of a cluster is better than all of the next, with high probability."""
 
-    remembered: ClassVar[tuple[str, ...]] = ("order", "sizes", "history")
+    remembered: ClassVar[tuple[str, ...]] = ("clusters", "history")
 
     def __init__(
         self,
@@ -82,128 +37,220 @@ class ClusterPolicy(PlannedPolicy):
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """All players in one cluster, or in those to start from."""
-        self.begin(setting, rng, growth=growth, clusters=clusters)
-
-    def begin(self, setting: Setting, rng: np.random.Generator, *, growth: float, **options: Any) -> None:
-        """Nothing sampled, in the first clusters; for constructors with other options."""
-        super().__init__(setting, rng, growth=growth, **options)
+        given = checked_clusters(clusters, setting.graph)
+        super().__init__(setting, rng, growth=growth, clusters=given)
         self.n = self.graph.shape[0]
-        self.checks = Checks(growth, log(setting.horizon or 1), self.spread)
+        self.checks = Checks(growth, log(setting.horizon or 1), setting.rewards.sigma)
+        self.clusters: Clusters = given or [list(range(self.n))]
+        """The players of each cluster, the best cluster first; replaced as a whole, never changed."""
         self.history: list[Any] = []
-        self.arrange([np.array(cluster) for cluster in self.first_clusters()])
-        self.empty_ledgers()
-
-    @abstractmethod
-    def empty_ledgers(self) -> None:
-        """Nothing sampled."""
-
-    def first_clusters(self) -> Clusters:
-        """The clusters to start from."""
-        if self.options["clusters"] is None:
-            return [list(range(self.n))]
-        self.options["clusters"] = checked_clusters(self.options["clusters"], self.n)
-        return list(self.options["clusters"])
+        self._layout: tuple[Clusters, tuple[Group, ...], Players] = ([], (), np.zeros(0, dtype=np.int64))
 
     @property
-    def spread(self) -> float:
-        """σ of what is compared."""
-        return self.setting.rewards.sigma
+    def groups(self) -> tuple[Group, ...]:
+        """The clusters in their chains."""
+        return self._laid_out()[1]
 
-    @property
-    def clusters(self) -> Clusters:
-        """The players of each cluster, the best cluster first."""
-        return [cluster.tolist() for cluster in self.layout.clusters]
+    def better(self, group: Group, k: int) -> Players:
+        """The players of a group's k-th cluster and of all better ones."""
+        return self._laid_out()[2][: group.ends[k]]
+
+    def _laid_out(self) -> tuple[Clusters, tuple[Group, ...], Players]:
+        """The clusters with their groups and all players in order, worked out anew when the clusters are others."""
+        if self._layout[0] is not self.clusters:
+            groups = grouped(self.clusters, self.graph)
+            self._layout = self.clusters, groups, np.concatenate([c for group in groups for c in group.clusters])
+        return self._layout
 
     @property
     def chains(self) -> list[Clusters]:
         """The clusters of each chain."""
-        return [[g.members(k).tolist() for k in range(len(g.chain.sizes))] for g in self.layout.groups]
+        return [[cluster.tolist() for cluster in group.clusters] for group in self.groups]
 
     @property
     def splits(self) -> list[tuple[int, Clusters]]:
         """The round after which each split was made, and the clusters from then on."""
         return [(at, [list(cluster) for cluster in clusters]) for at, clusters in self.history]
 
-    @cached_property
-    def layout(self) -> Layout:
-        """The clusters and their chains."""
-        cuts = np.cumsum(self.sizes)[:-1]
-        return Layout.of([np.sort(part) for part in np.split(self.order, cuts)], self.graph)
-
-    def arrange(self, clusters: Sequence[NDArray[np.int64]]) -> None:
-        """Take these for the clusters from now on."""
-        self.order = np.concatenate(clusters).astype(np.int64)
-        self.sizes = np.array([len(cluster) for cluster in clusters])
-        self.__dict__.pop("layout", None)
-
-    def record(self) -> None:
-        """Note the clusters after a split."""
+    def arrange(self, clusters: Sequence[Players]) -> None:
+        """Take these for the clusters from now on, after a split."""
+        self.clusters = [sorted(cluster.tolist()) for cluster in clusters]
         self.history.append([self.rounds, self.clusters])
-
-    def cut(self, members: NDArray[np.int64], means: Floats, radius: float) -> list[NDArray[np.int64]]:
-        """The parts of a cluster: split wherever two neighbours in the order of averages are separated."""
-        ranked = np.lexsort((members, -means))
-        low, high = means[ranked][1:] + radius, means[ranked][:-1] - radius
-        return [np.sort(part) for part in np.split(members[ranked], self.places(low < high))]
-
-    def places(self, separated: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """After how many players to split, given between which neighbours it is possible: everywhere."""
-        return np.flatnonzero(separated) + 1
 
     def recommend(self) -> Pairs:
         """Neighbours in the order of clusters, within a cluster of averages (ties: the lower index)."""
-        places = np.repeat(np.arange(len(self.sizes)), self.sizes)[np.argsort(self.order)]
-        ranked = np.lexsort((np.arange(self.n), -self.averages(), places))
-        return np.sort(ranked.reshape(-1, 2), axis=1)
+        averages = self.averages()
+        ranked = [sorted(cluster, key=lambda player: -averages[player]) for cluster in self.clusters]  # a stable sort
+        return np.sort(np.concatenate(ranked).reshape(-1, 2), axis=1)
 
     @abstractmethod
     def averages(self) -> Floats:
         """What each player is judged by within the cluster; 0 before the first sample."""
 
-    def _remember(self, memory: dict[str, Any]) -> None:
-        self.__dict__.pop("layout", None)
-        super()._remember(memory)
+    @abstractmethod
+    def samples(self, group: Group, k: int) -> int:
+        """Samples of each player of the k-th cluster of a group that its average is taken over."""
 
     def reasons(self) -> dict[str, Any]:
-        averages = self.averages()
-        return {
-            "clusters": [
-                {
+        """The clusters, and when they are checked."""
+        return {**self.described(), "next_check": self.next_check()}
+
+    def described(self) -> dict[str, Any]:
+        """The clusters as plain data, for `explain`."""
+        averages, clusters = self.averages(), []
+        for group in self.groups:
+            for k, members in enumerate(group.clusters):
+                count = self.samples(group, k)
+                following = self.checks.following(count) if group.splittable(k) else NEVER
+                clusters.append({
                     "players": members.tolist(),
-                    "estimates": averages[members].tolist() if known["samples_each"] else None,
-                    **known,
-                }
-                for group in self.layout.groups
-                for k in range(len(group.chain.sizes))
-                for members, known in ((group.members(k), self._of_cluster(group, k)),)
-            ],
-            "chains": self.chains,
-            "splits": [{"round": at, "clusters": clusters} for at, clusters in self.splits],
-            "next_check": self.next_check(),
-        }
-
-    @abstractmethod
-    def _of_cluster(self, group: Group, k: int) -> dict[str, Any]:
-        """What `explain` says of a cluster beyond its players."""
+                    "samples": count,
+                    "estimates": averages[members].tolist() if count else None,
+                    "next_check_at_samples": following if following < NEVER else None,
+                })  # fmt: skip
+        splits = [{"round": at, "clusters": then} for at, then in self.splits]
+        return {"clusters": clusters, "details": {"chains": self.chains, "splits": splits}}
 
 
-def checked_clusters(clusters: Any, n_items: int) -> Clusters:
-    """Clusters that name each player once, best cluster first."""
-    otherwise = ""
+@dataclass
+class ClusterLedger:
+    """Samples of players in clusters: committed when a period of their cluster is complete, open until then."""
+
+    counts: Counts
+    """Committed: row i holds those of player i. A pair across two clusters is booked for the lower player alone."""
+    sums: Floats
+    open_counts: Counts
+    """Of periods that are not complete, by edge."""
+    open_sums: Floats
+
+    @classmethod
+    def empty(cls, graph: Graph) -> "ClusterLedger":
+        """Nothing sampled."""
+        shape, n = graph.shape, graph.n_pairs
+        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(n, dtype=np.int64), np.zeros(n))
+
+    def commit(self, group: Group, k: int, closing: Tally) -> None:
+        """A period of a group's k-th cluster is complete: commit what was open of the pairs that it uses, and this."""
+        edges = group.edges[group.cells(k)]
+        better, own = group.pairs[group.cells(k)].T
+        within = group.chain.sizes[k] * (group.chain.sizes[k] - 1) // 2  # both players of these are of the cluster
+        parts = ((self.counts, self.open_counts, closing.counts), (self.sums, self.open_sums, closing.sums))
+        for committed, waiting, brought in parts:
+            complete = waiting[edges] + brought
+            committed[own, better] += complete
+            committed[better[:within], own[:within]] += complete[:within]
+            waiting[edges] = 0
+
+    def keep_open(self, group: Group, k: int, brought: Tally) -> None:
+        """Keep these until the period is complete."""
+        edges = group.edges[group.cells(k)]
+        self.open_counts[edges] += brought.counts
+        self.open_sums[edges] += brought.sums
+
+    def drop(self, group: Group) -> None:
+        """Forget what is open of a group."""
+        self.open_counts[group.edges], self.open_sums[group.edges] = 0, 0
+
+
+class CommittingPolicy(ClusterPolicy):
+    """Clusters whose players are judged by committed samples against their own and better clusters."""
+
+    remembered: ClassVar[tuple[str, ...]] = (*ClusterPolicy.remembered, "ledger", "ages")
+
+    def __init__(
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        growth: float = 1.05,
+        clusters: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """Nothing sampled, every chain at its beginning."""
+        super().__init__(setting, rng, growth=growth, clusters=clusters)
+        self.ledger = ClusterLedger.empty(self.graph)
+        self.ages = [0] * len(self.groups)
+        """Rounds since each chain began."""
+
+    def plan(self) -> ChainRounds:
+        """Each cluster's own rounds, until one of them reaches a check, which it does at the end of a period."""
+        waits = []
+        for group, age in zip(self.groups, self.ages, strict=True):
+            for k, (period, gain) in enumerate(zip(group.chain.periods, group.chain.gains, strict=True)):
+                if group.splittable(k):
+                    count = self.samples(group, k)
+                    periods = -(-(self.checks.following(count) - count) // gain)
+                    waits.append(periods * period - age % period)
+        return ChainRounds(self.groups, self.ages, limit=min([*waits, NEVER]))
+
+    def samples(self, group: Group, k: int) -> int:
+        """Committed samples of each player of a cluster against its own and better clusters."""
+        return int(self.ledger.counts[group.clusters[k][0], self.better(group, k)].sum())
+
+    def means(self, group: Group, k: int) -> Floats:
+        """Their averages; 0 before the first sample."""
+        sums = self.ledger.sums[np.ix_(group.clusters[k], self.better(group, k))].sum(axis=1)
+        return np.asarray(sums / max(1, self.samples(group, k)))
+
+    def averages(self) -> Floats:
+        """The pooled average of each player."""
+        means = np.zeros(self.n)
+        for group in self.groups:
+            for k, members in enumerate(group.clusters):
+                means[members] = self.means(group, k)
+        return means
+
+    def described(self) -> dict[str, Any]:
+        """The clusters as plain data, for `explain`, with the rounds of a period of each."""
+        said = super().described()
+        said["details"]["periods"] = [period for group in self.groups for period in group.chain.periods]
+        return said
+
+    def split(self, parts_of: dict[int, list[Players]]) -> None:
+        """Replace clusters by their parts; a chain of which one splits begins anew, without its open samples."""
+        clusters: list[Players] = []
+        ages: list[int] = []
+        for group, age in zip(self.groups, self.ages, strict=True):
+            parts = [parts_of.get(group.first_cluster + k, [members]) for k, members in enumerate(group.clusters)]
+            now = [part for of_cluster in parts for part in of_cluster]
+            clusters += now
+            if len(now) == len(parts):
+                ages.append(age)
+            else:
+                self.ledger.drop(group)
+                ages += [0] * len(chain_ends(tuple(map(len, now))))
+        self.ages = ages
+        if len(clusters) > len(self.clusters):
+            self.arrange(clusters)
+
+
+def separated(members: Players, means: Floats, radius: float) -> tuple[Players, list[int]]:
+    """The players in the order of their averages, and after how many of them two neighbours are separated."""
+    order = np.lexsort((members, -means))
+    low, high = means[order][1:] + radius, means[order][:-1] - radius
+    return members[order], (np.flatnonzero(low < high) + 1).tolist()
+
+
+def checked_clusters(clusters: Any, graph: Graph) -> Clusters | None:
+    """Clusters that name each player once, best cluster first; None: all together.
+
+    On a graph that has no players the policy is refused for that, and nothing is looked at here.
+    """
+    if clusters is None or graph.kind != "monopartite":
+        return None
+    n_items = graph.shape[0]
     try:
         listed = [[whole_number("clusters", item, least=0, most=n_items - 1) for item in part] for part in clusters]
     except (TypeError, MatchbanditError):
-        listed, otherwise = [], "something in it is no player"
-    named = [item for part in listed for item in part]
-    if sorted(named) != list(range(n_items)) or not all(listed):
+        listed, why = [], "something in it is no player"
+    else:
+        named = [item for part in listed for item in part]
         missing = sorted(set(range(n_items)) - set(named))
         twice = sorted({item for item in named if named.count(item) > 1})
-        why = otherwise or (
-            f"missing: {missing}" if missing else f"twice: {twice}" if twice else "one of them is empty"
-        )
+        empty = "" if all(listed) else "one of them is empty"
+        why = f"missing: {missing}" if missing else f"twice: {twice}" if twice else empty
+    if why:
         raise MatchbanditError(
             f"clusters must list each of the players 0 … {n_items - 1} once, best cluster first, "
-            f"such as [[0, 1], [2, 3]]; "
-            f"got {clusters!r} ({why})."
+            f"such as [[0, 1], [2, 3]]; got {clusters!r} ({why})."
         )
     return [sorted(part) for part in listed]

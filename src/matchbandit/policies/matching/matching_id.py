@@ -11,13 +11,12 @@ from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
-from matchbandit.policies.ranking import Averages, Relation, closed, unranked
-from matchbandit.rewards import Floats
+from matchbandit.policies.ranking import Averages, Relation, closed, ranked, unranked
 from matchbandit.schedules import round_robin
 
 
 class MatchingId(PlannedPolicy):
-    """Sentenac et al. 2021, Matching-Id (appendix); Theorem 4.1.
+    """Matching-Id, appendix of [Sentenac2021]; Theorem 4.1.
 
     Kept is an order of the players, a relation that only grows. S are the *unranked* players: not comparable with some
     other, unless with exactly one and with an even number of players above (these two are partners whatever their
@@ -28,16 +27,20 @@ class MatchingId(PlannedPolicy):
 
     Deviations: averages of different moments are multiplied by the mean of B at the time, so only the order is kept,
     and only players with the same history are compared. To give two unordered players of S the same history, every
-    player of S that is unordered with one in B joins B, until nothing changes; the paper's B lacks this, and with it a
-    run need not end. If |A| is odd the best-placed player outside joins the round-robin. Once it is done, the answer
-    is played.
+    player of S that is unordered with one in B joins B, until nothing changes; the paper's B lacks this, and without it
+    a run need not end. If |A| is odd the best-placed player outside joins the round-robin.
 
-    Options: `delta` is δ, `growth` g; the paper's is 4.
+    Parameters
+    ----------
+    growth : float, default 4
+        g, by which the counts k_l grow; above 1.
+    delta : float, default 0.05
+        δ, the error probability.
     """
 
     name: ClassVar[str] = "matching-id"
     summary: ClassVar[str] = "the best matching from whole matchings: unranked players against the candidates for best"
-    reference: ClassVar[str] = "Sentenac et al. 2021, Matching-Id"
+    reference: ClassVar[str] = "[Sentenac2021], Matching-Id"
     fits: ClassVar[Fits] = Fits(
         selections=("matching",), graphs=("monopartite",), goals=("identification",), proved=("identification",)
     )
@@ -47,13 +50,13 @@ class MatchingId(PlannedPolicy):
         """Nobody ranked."""
         super().__init__(setting, rng, growth=growth, delta=checked_delta(delta))
         self.n = self.graph.shape[0]
-        self.checks = Checks.certain(growth, self.n, delta, setting.rewards.sigma)
+        self.checks = Checks.fixed_confidence(growth, self.n, delta, setting.rewards.sigma)
         self.above: Relation = np.zeros((self.n, self.n), dtype=bool)
         self.unranked = unranked(self.above)
         self.averages = Averages.empty(self.n)
 
     @property
-    def done(self) -> bool:
+    def finished(self) -> bool:
         """Is everyone ranked?"""
         return not self.unranked.any()
 
@@ -70,11 +73,9 @@ class MatchingId(PlannedPolicy):
 
     def plan(self) -> FixedSweeps:
         """A round-robin on A beside a matching of the rest, until an average reaches its next check."""
-        if self.done:
-            return FixedSweeps(edges=self.graph.edges(self.recommend()), rounds=np.arange(self.round_size)[None, :])
         active = self.candidates | self.unranked
-        placed = self._placed()
-        if active.sum() % 2:
+        placed = np.argsort(self.above.sum(axis=0), kind="stable")  # fewest above first (ties: the lower index)
+        while active.sum() < 2 or active.sum() % 2:  # none are active once it is finished
             active[placed[~active[placed]][0]] = True
         tour = np.flatnonzero(active)[round_robin(int(active.sum()))]
         rest = placed[~active[placed]].reshape(-1, 2)
@@ -88,9 +89,8 @@ class MatchingId(PlannedPolicy):
         """Book the samples of S against B, and order those players who are separated."""
         booked, unordered = self._gains(), self._unordered()
         counts, sums = (self.graph.matrix(brought) for brought in (tally.counts, tally.sums))
-        self.averages.book(
-            ((counts + counts.T) * booked).sum(axis=1), ((sums + sums.T) * booked).sum(axis=1), self.checks
-        )
+        counts, sums = (((table + table.T) * booked).sum(axis=1) for table in (counts, sums))
+        self.averages.book(counts, sums, self.checks)
         comparable = unordered & self.unranked[:, None] & self.unranked[None, :]
         known, inside = self.averages, self.candidates
         i, j = np.nonzero(comparable)
@@ -101,8 +101,7 @@ class MatchingId(PlannedPolicy):
 
     def recommend(self) -> Pairs:
         """Neighbours in the order: fewest above first; ties: the better average, then the lower index."""
-        ranked = np.lexsort((np.arange(self.n), -self._means(), self.above.sum(axis=0)))
-        return np.sort(ranked.reshape(-1, 2), axis=1)
+        return np.sort(ranked(self.above, self.averages.means()).reshape(-1, 2), axis=1)
 
     def _gains(self) -> NDArray[np.bool_]:
         """Which samples are booked: row i in S, column j in B."""
@@ -111,29 +110,9 @@ class MatchingId(PlannedPolicy):
     def _unordered(self) -> Relation:
         return np.asarray(~(self.above | self.above.T | np.eye(self.n, dtype=bool)))
 
-    def _placed(self) -> NDArray[np.int64]:
-        """All players, fewest above first (ties: the lower index)."""
-        return np.argsort(self.above.sum(axis=0), kind="stable")
-
-    def _means(self) -> Floats:
-        return np.asarray(self.averages.sums / np.maximum(1, self.averages.counts))
-
     def reasons(self) -> dict[str, Any]:
-        known, means = self.averages, self._means()
-        return {
-            "unranked": np.flatnonzero(self.unranked).tolist(),
-            "candidates": np.flatnonzero(self.candidates).tolist(),
-            "players": [
-                {
-                    "player": j,
-                    "above": np.flatnonzero(self.above[:, j]).tolist(),
-                    "samples": int(known.counts[j]),
-                    "estimate": float(means[j]) if known.counts[j] else None,
-                    "last_checked_interval": [float(known.lower[j]), float(known.upper[j])]
-                    if np.isfinite(known.lower[j])
-                    else None,
-                }
-                for j in range(self.n)
-            ],
-            "next_check": self.next_check(),
-        }
+        """Who is unranked, who is a candidate, and who is above whom."""
+        items = self.averages.records(self.unranked, self.above)
+        names = {"unranked": self.unranked, "candidates": self.candidates}
+        details = {name: np.flatnonzero(which).tolist() for name, which in names.items()}
+        return {"items": items, "next_check": self.next_check(), "details": details}

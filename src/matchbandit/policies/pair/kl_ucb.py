@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.confidence import kl_upper
 from matchbandit.graphs import Pairs
+from matchbandit.kl import kl_upper
 from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy

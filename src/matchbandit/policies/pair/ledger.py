@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchbandit.policies.explanation import Elimination, item_record
 from matchbandit.rewards import Counts, Floats
 
 Interval = Callable[[Floats], tuple[Floats, Floats]]
@@ -24,41 +25,35 @@ class Ledger:
     beaten by anyone is the same as being beaten by the best.
     """
 
+    side: str
+    """"row" or "column"."""
     counts: Counts
-    """Samples of each active item against each opponent."""
+    """Samples of each item against each opponent, shape (items, opponents)."""
     sums: Floats
-    """Their sums, shape (items, opponents)."""
+    active: NDArray[np.int64]
+    """The items still in, in index order."""
     dominators: NDArray[np.int64]
     """The active item that stands in for each item; an active item stands for itself."""
-    out_at: NDArray[np.int64]
-    """The round at which each item was eliminated, −1 while it is active."""
-    out_on: NDArray[np.int64]
-    """The opponent against whom it was beaten, or POOLED."""
     intervals: Floats
-    """Lower and upper end of each item's pooled average at its last check, NaN before the first; once an item is out,
-    of the average on which it was beaten."""
+    """Lower and upper end of each item's pooled average at its last check, NaN before the first."""
 
     @classmethod
-    def empty(cls, n_items: int, n_opponents: int) -> "Ledger":
+    def empty(cls, side: str, n_items: int, n_opponents: int) -> "Ledger":
         """Nothing sampled, everyone active."""
-        return cls(
-            counts=np.zeros(n_opponents, dtype=np.int64),
-            sums=np.zeros((n_items, n_opponents)),
-            dominators=np.arange(n_items),
-            out_at=np.full(n_items, -1),
-            out_on=np.full(n_items, POOLED),
-            intervals=np.full((n_items, 2), np.nan),
-        )
+        shape = n_items, n_opponents
+        intervals = np.full((n_items, 2), np.nan)
+        items = np.arange(n_items)
+        return cls(side, np.zeros(shape, dtype=np.int64), np.zeros(shape), items, items.copy(), intervals)
 
     @property
-    def active(self) -> NDArray[np.int64]:
-        """The items still in, in index order."""
-        return (self.out_at < 0).nonzero()[0]
+    def met(self) -> Counts:
+        """How often each active item has met each opponent."""
+        return np.asarray(self.counts[self.active[0]])
 
     @property
     def samples(self) -> int:
         """Samples of each active item."""
-        return int(self.counts.sum())
+        return int(self.met.sum())
 
     @property
     def best(self) -> int:
@@ -67,52 +62,48 @@ class Ledger:
 
     def book(self, counts: Counts, sums: Floats) -> None:
         """Add samples, given per item and opponent."""
-        self.counts += counts[self.active[0]]
+        self.counts += counts
         self.sums += sums
 
-    def check(self, opponent: int, interval: Interval, *, now: int, ties_lose: bool = False) -> None:
+    def check(
+        self, opponent: int, interval: Interval, *, now: int, window: int | None = None, ties_lose: bool = False
+    ) -> list[Elimination]:
         """Eliminate whoever is separated from the best on the average against this opponent, or POOLED.
 
         The best on that average becomes the dominator of those that it beats (ties: the lowest index).
         """
         active, means = self.active, self._means(opponent)
         lower, upper = interval(means)
+        if opponent == POOLED:
+            self.intervals[active] = np.stack([lower, upper], axis=1)
         beaten = upper <= lower.max() if ties_lose else upper < lower.max()
-        beaten[np.argmax(means)] = False  # an interval of one point is not below itself
-        shown = slice(None) if opponent == POOLED else beaten
-        self.intervals[active[shown], 0], self.intervals[active[shown], 1] = lower[shown], upper[shown]
-        losers = active[beaten]
-        if len(losers):
-            self.out_at[losers], self.out_on[losers] = now, opponent
-            self.dominators[np.isin(self.dominators, losers)] = active[np.argmax(means)]
+        first = int(np.argmax(means))
+        beaten[first] = False  # an interval of one point is not below itself
+        if not beaten.any():
+            return []
+        self.active = active[~beaten]
+        self.dominators[np.isin(self.dominators, active[beaten])] = active[first]
+        on = "all opponents" if opponent == POOLED else opponent
+        numbers = [(float(means[k]), (float(lower[k]), float(upper[k]))) for k in range(len(active))]
+        return [
+            Elimination(now, self.side, int(active[k]), int(active[first]), on, window, *numbers[k], *numbers[first])
+            for k in np.flatnonzero(beaten)
+        ]
 
     def _means(self, opponent: int) -> Floats:
         """The average of each active item; 0 before the first sample."""
         if opponent == POOLED:
             return np.asarray(self.sums[self.active].sum(axis=1) / max(1, self.samples))
-        return np.asarray(self.sums[self.active, opponent] / max(1, int(self.counts[opponent])))
+        return np.asarray(self.sums[self.active, opponent] / max(1, int(self.met[opponent])))
 
-    def reasons(self) -> dict[str, Any]:
-        """The ledger as plain data, for `explain`."""
-        estimates = self._means(POOLED).tolist() if self.samples else [None] * len(self.active)
-        intervals = [None if np.isnan(i).any() else i.tolist() for i in self.intervals]
-        return {
-            "samples_each": self.samples,
-            "active": [
-                {"item": int(i), "estimate": estimate, "last_checked_interval": intervals[i]}
-                for i, estimate in zip(self.active, estimates, strict=True)
-            ],
-            "eliminated": [
-                {
-                    "item": int(i),
-                    "round": int(self.out_at[i]),
-                    "beaten_against": "all together" if self.out_on[i] == POOLED else int(self.out_on[i]),
-                    "dominator": int(self.dominators[i]),
-                    "last_checked_interval": intervals[i],
-                }
-                for i in np.flatnonzero(self.out_at >= 0)
-            ],
-        }
+    def reasons(self) -> list[dict[str, Any]]:
+        """A record of each item, for `explain`."""
+        counts, sums = self.counts.sum(axis=1).tolist(), self.sums.sum(axis=1).tolist()
+        return [
+            item_record(i, self.side, samples=counts[i], estimate=sums[i] / counts[i] if counts[i] else None,
+                        active=dominator == i, dominator=dominator, interval=None if np.isnan(ends[0]) else ends)
+            for i, (dominator, ends) in enumerate(zip(self.dominators.tolist(), self.intervals.tolist(), strict=True))
+        ]  # fmt: skip
 
 
 def within(radius: float) -> Interval:

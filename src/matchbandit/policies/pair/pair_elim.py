@@ -15,7 +15,7 @@ from matchbandit.rewards import Counts, Floats
 
 
 class PairElim(TwoSidedElimination):
-    """Sentenac et al. 2021, Algorithm 1 of the appendix (Pair-Elim); Theorem 3.1 for regret.
+    """Pair-Elim, appendix of [Sentenac2021]; Theorem 3.1 for regret, Theorem 3.2 for identification.
 
     A sweep plays every active row against a random column, for the row ledger, then every active column against a
     random row, for the column ledger; the ledgers never share samples. An average is checked when its count reaches
@@ -27,34 +27,35 @@ class PairElim(TwoSidedElimination):
     β = 2^(2^w); then all that is known of columns is thrown away. So doubly sub-optimal pairs, which only columns'
     windows revive, cost O(log log T), and singly sub-optimal ones O(log T).
 
-    Deviations from the printed text: w advances and the columns' intervals are reset at the end of a window (the
-    print forgets both); windows from w = 6 on never end; checks are made at the end of a sweep only, rows against each
+    Deviations from the paper as printed: w advances and the columns' intervals are reset at the end of a window (the
+    paper forgets both); windows from w = 6 on never end; checks are made at the end of a sweep only, rows against each
     opponent, rows pooled, columns against each opponent, columns pooled, then the window test; dominators are
-    chosen by the best average (the print takes the largest index).
+    chosen by the best average (the paper takes the largest index).
 
-    Certainty (`delta`; Theorem 3.2): T becomes 1/δ and the rows' β_l = c l, see `Checks.certain`, with K = (N+1)(M+1).
+    Identification (`delta`): T becomes 1/δ and the rows' β_l = c l, see `Checks.fixed_confidence`, with K = (N+1)(M+1).
     Columns live in windows until one row is left. Then only the column half is played, from an empty ledger with all
     columns active and the rows' β_l, until one column is left: that pair is the answer, wrong with probability at most
-    δ, and it is played from then on. (The print starts with `column_explore` true; it must be false.) Equal best items
-    can never be told apart: identification then has no end.
+    δ. (The paper starts with `column_explore` true; it must be false.) Equal best items can never be told apart:
+    identification then has no end.
 
-    Options: `growth` is g; 4 is the paper's; for regret smaller values lose less under the same guarantee, and 1 checks
-    at every chance. `cap_windows` caps β of the windows at T, which lowers regret; the paper does not. `delta` asks for
-    the best pair with certainty 1 − δ.
+    Parameters
+    ----------
+    growth : float, default 4
+        g; 4 is the paper's. For regret smaller values lose less under the same guarantee, and 1 checks at every chance.
+    cap_windows : bool, default False
+        Cap β of the windows at T (with `delta`: at 1/δ), which lowers regret; the paper does not.
+    delta : float, optional
+        δ, the error probability: identify the best pair instead of minimising regret.
     """
 
     name: ClassVar[str] = "pair-elim"
     summary: ClassVar[str] = "eliminate rows for good, columns for windows of length 2^(2^w)"
-    reference: ClassVar[str] = "Sentenac et al. 2021, Algorithm 1"
+    reference: ClassVar[str] = "[Sentenac2021], Pair-Elim"
     fits: ClassVar[Fits] = Fits(
-        selections=("pair",),
-        graphs=("bipartite",),
-        goals=("regret", "identification"),
-        proved=("regret", "identification"),
-        horizon=True,
-        eliminates=True,
-    )
-    remembered: ClassVar[tuple[str, ...]] = ("rows", "columns", "window", "certifying")
+        selections=("pair",), graphs=("bipartite",), horizon=True, eliminates=True,
+        goals=("regret", "identification"), proved=("regret", "identification"),
+    )  # fmt: skip
+    remembered: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.remembered, "window", "certifying")
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class PairElim(TwoSidedElimination):
         self._certify_columns_if_due()
 
     @property
-    def done(self) -> bool:
+    def finished(self) -> bool:
         """With `delta`: is one row and, for good, one column left?"""
         return self.certifying and len(self.columns.active) == 1
 
@@ -105,34 +106,35 @@ class PairElim(TwoSidedElimination):
         self.window.samples += int(tally.counts.sum())
         if self.window.over and not self.certifying:
             self.window = self.window.following()
-            self.columns = Ledger.empty(*self.columns.sums.shape)
+            self.columns = Ledger.empty("column", *self.columns.sums.shape)
         self._certify_columns_if_due()
 
     def _certify_columns_if_due(self) -> None:
         if self.goal == "identification" and not self.certifying and len(self.rows.active) == 1:
             self.certifying = True
-            self.columns = Ledger.empty(*self.columns.sums.shape)
+            self.columns = Ledger.empty("column", *self.columns.sums.shape)
 
     def _check(self, ledger: Ledger, checks: Checks, counts: Counts, sums: Floats) -> None:
         """Book new samples; on each average that has reached a scheduled count, eliminate whoever is separated."""
-        before, pooled_before = ledger.counts.tolist(), ledger.samples
+        before = [*ledger.met.tolist(), ledger.samples]
         ledger.book(counts, sums)
         if len(ledger.active) == 1:
             return
-        for opponent, (had, has) in enumerate(zip(before, ledger.counts.tolist(), strict=True)):
+        window = self.window.number if ledger is self.columns and not self.certifying else None
+        after, averages = [*ledger.met.tolist(), ledger.samples], [*range(len(before) - 1), POOLED]
+        for opponent, had, has in zip(averages, before, after, strict=True):
             if has > had and has >= checks.following(had):
-                ledger.check(opponent, within(checks.radius(has)), now=self.rounds)
-        if ledger.samples >= checks.following(pooled_before):
-            ledger.check(POOLED, within(checks.radius(ledger.samples)), now=self.rounds)
+                self.left += ledger.check(opponent, within(checks.radius(has)), now=self.rounds, window=window)
 
     def reasons(self) -> dict[str, Any]:
+        """All rows and columns, and the window."""
         window = None if self.certifying else self.window.reasons(int(self.pending.counts.sum()))
-        return {**super().reasons(), "window": window}
+        return {**super().reasons(), "details": {"window": window}}
 
 
 def _needs(ledger: Ledger, checks: Checks, opponents: Counts) -> tuple[Counts | None, int]:
     """How many samples are missing to the next check: against each of these opponents, and of the pooled average."""
     if len(ledger.active) == 1:
         return None, NEVER
-    against_each = [checks.following(had) - had for had in ledger.counts[opponents].tolist()]
+    against_each = [checks.following(had) - had for had in ledger.met[opponents].tolist()]
     return np.array(against_each), checks.following(ledger.samples) - ledger.samples

@@ -3,19 +3,22 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchbandit.confidence import Checks
 from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.explanation import Elimination, item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.window import TimeScales, Window
 from matchbandit.policies.planned_policy import PlannedPolicy
-from matchbandit.policies.ranking import Averages, Relation, closed
+from matchbandit.policies.ranking import Averages, Relation, closed, ranked
+from matchbandit.rewards import Counts, Floats
 
 
 class PairElimMono(PlannedPolicy):
-    """Sentenac et al. 2021, Pair-Elim-Mono (appendix); Theorems 3.3 and 3.4.
+    """Pair-Elim-Mono, appendix of [Sentenac2021]; Theorem 3.3 for regret, Theorem 3.4 for identification.
 
     Rows and columns are both copies of the players. A sweep plays each active ordered pair (i, j), in lexicographic
     order, twice: once for row i's ledger against j, once for column j's ledger against i. Two rows are compared on
@@ -27,37 +30,37 @@ class PairElimMono(PlannedPolicy):
     A column beaten within the window by two others loses all its entries until the window ends; by one, it keeps only
     that one's row. If nothing is left to play, the next window starts.
 
-    Certainty (`delta`): the rows' β_l = c l with K = 4N(2N − 1) averages, until at most two players have fewer than two
-    beaters; these two are the answer, wrong with probability at most δ, and are played from then on.
+    Identification (`delta`): the rows' β_l = c l with K = 4N(2N − 1) averages, until at most two players have fewer
+    than two beaters; these two are the answer, wrong with probability at most δ.
 
-    Deviations from the printed text: "beaten" is closed transitively, the permanent and the window relation each for
-    itself, without which a player beaten once can be left with no pair to play; the pooled average takes only samples
-    of sweeps in which both met the third (the printed C'(i, j) is a typo; with nothing removed this is the paper's
-    Q(i, 2N + j)); windows as in Pair-Elim.
+    Deviations from the paper as printed: "beaten" is closed transitively, the permanent and the window relation each
+    for itself, without which a player beaten once can be left with no pair to play; the pooled average takes only
+    samples of sweeps in which both met the third (the printed C'(i, j) is a typo; with nothing removed this is the
+    paper's Q(i, 2N + j)); windows as in Pair-Elim.
 
-    Options: as in Pair-Elim.
+    `eliminations` has the comparisons by which players were beaten, for good or within a window: at each check the new
+    beaters of a player, by index, until it has two. Those that follow from others by transitivity are not listed.
+
+    Parameters
+    ----------
+    growth : float, default 4
+        g; 4 is the paper's. For regret smaller values lose less under the same guarantee, and 1 checks at every chance.
+    cap_windows : bool, default False
+        Cap β of the windows at T (with `delta`: at 1/δ), which lowers regret; the paper does not.
+    delta : float, optional
+        δ, the error probability: identify the best two players instead of minimising regret.
     """
 
     name: ClassVar[str] = "pair-elim-mono"
     summary: ClassVar[str] = "Pair-Elim for players: pairs leave for good, columns for a window"
-    reference: ClassVar[str] = "Sentenac et al. 2021, Pair-Elim-Mono"
+    reference: ClassVar[str] = "[Sentenac2021], Pair-Elim-Mono"
     fits: ClassVar[Fits] = Fits(
-        selections=("pair",),
-        graphs=("monopartite",),
-        goals=("regret", "identification"),
-        proved=("regret", "identification"),
-        horizon=True,
-        eliminates=True,
-    )
+        selections=("pair",), graphs=("monopartite",), horizon=True, eliminates=True,
+        goals=("regret", "identification"), proved=("regret", "identification"),
+    )  # fmt: skip
     remembered: ClassVar[tuple[str, ...]] = (
-        "window",
-        "above",
-        "row_single",
-        "row_pooled",
-        "window_above",
-        "column_single",
-        "column_pooled",
-    )
+        "window", "above", "row_single", "row_pooled", "window_above", "column_single", "column_pooled", "left",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -81,6 +84,8 @@ class PairElimMono(PlannedPolicy):
         """above[i, j]: i is better than j, for good."""
         self.row_single = Averages.empty(n, n)
         self.row_pooled = Averages.empty(n, n)
+        self.left: list[Any] = []
+        """The comparisons by which players were beaten, in the order in which they came."""
         self._open(Window())
 
     def _open(self, window: Window) -> None:
@@ -91,19 +96,14 @@ class PairElimMono(PlannedPolicy):
         self.column_pooled = Averages.empty(self.n, self.n)
 
     @property
-    def done(self) -> bool:
+    def finished(self) -> bool:
         """With `delta`: have all but two players two beaters?"""
-        return self.goal == "identification" and len(self._contenders) <= 2
+        return self.goal == "identification" and int((self.above.sum(axis=0) < 2).sum()) <= 2
 
     @property
-    def _contenders(self) -> Pairs:
-        """The players with fewer than two beaters, who may be among the best two."""
-        return np.flatnonzero(self.above.sum(axis=0) < 2)
-
-    @property
-    def _best_two(self) -> Pairs:
-        """The two players with the fewest beaters (ties: the lowest index)."""
-        return np.sort(np.argsort(self.above.sum(axis=0), kind="stable")[:2])
+    def eliminations(self) -> list[Elimination]:
+        """The comparisons by which players were beaten, for good or within a window."""
+        return [Elimination.restored(record) for record in self.left]
 
     @property
     def column_checks(self) -> Checks:
@@ -116,15 +116,12 @@ class PairElimMono(PlannedPolicy):
         keeps = _may_meet(self.above)
         graph = keeps & keeps.T & ~np.eye(self.n, dtype=bool)
         if not graph.any():  # only after intervals that have failed, and then contradict each other
-            i, j = self._best_two
+            i, j = best_two(self.above)
             graph[i, j] = graph[j, i] = True
         return np.asarray(graph & _may_meet(self.window_above))
 
     def plan(self) -> FixedSweeps:
         """Every active pair, twice, until some average is to be checked or the window ends."""
-        if self.done:
-            i, j = self._best_two
-            return FixedSweeps(edges=self._edges, rounds=np.array([[2 * (i * self.n + j)]]))
         active = self.active
         cells = 2 * np.flatnonzero(active)
         met = active.astype(np.int64)
@@ -142,40 +139,64 @@ class PairElimMono(PlannedPolicy):
         """Check rows, then columns, then the window."""
         sums = tally.sums.reshape(self.n, self.n, 2)
         met = self.active.astype(np.int64)
-        self.above = _update_order(
-            self.above, self.row_single, self.row_pooled, met, sums[..., 0], tally.sweeps, self.row_checks
+        _book(self.row_single, self.row_pooled, met, sums[..., 0], tally.sweeps, self.row_checks)
+        _book(self.column_single, self.column_pooled, met.T, sums[..., 1].T, tally.sweeps, self.column_checks)
+        self.above = self._update_order(self.above, self.row_single, self.row_pooled, None)
+        self.window_above = self._update_order(
+            self.window_above, self.column_single, self.column_pooled, self.window.number
         )
-        self.window_above = _update_order(
-            self.window_above, self.column_single, self.column_pooled, met.T, sums[..., 1].T, tally.sweeps,
-            self.column_checks,
-        )  # fmt: skip
         self.window.samples += int(tally.counts.sum())
         if self.window.over or not self.active.any():
             self._open(self.window.following())
 
+    def _update_order(self, above: Relation, single: Averages, pooled: Averages, window: int | None) -> Relation:
+        """Who is now separated from another is below it, and so is all below; the new beaters are noted."""
+        on_a_third = (single.lower[:, None, :] > single.upper[None, :, :]).any(axis=2)
+        new = (on_a_third | (pooled.lower > pooled.upper.T)) & ~above
+        for j in np.flatnonzero(new.any(axis=0)).tolist():
+            missing = max(0, 2 - int(above[:, j].sum()))
+            for i in np.flatnonzero(new[:, j])[:missing].tolist():
+                thirds = np.flatnonzero(single.lower[i] > single.upper[j]).tolist()
+                on: int | str = thirds[0] if thirds else "all opponents"
+                of_j, of_i = [single.at(k, thirds[0]) if thirds else pooled.at(k, i + j - k) for k in (j, i)]
+                self.left.append(Elimination(self.rounds, "player", j, i, on, window, *of_j, *of_i))
+        return closed(above | new)
+
     def recommend(self) -> Pairs:
         """The two players with the fewest beaters; ties: the best average over all thirds, then the lowest index."""
-        best = np.lexsort((np.arange(self.n), -self._means(), self.above.sum(axis=0)))[:2]
-        return np.sort(best)[None, :]
+        return np.sort(ranked(self.above, self.means(self.pending))[:2])[None, :]
 
-    def _means(self) -> Any:
-        """Each player's average over all opponents, as a row."""
-        sums = self.row_single.sums + self.pending.sums.reshape(self.n, self.n, 2)[..., 0]
-        counts = self.row_single.counts + self.pending.counts.reshape(self.n, self.n, 2)[..., 0]
-        return sums.sum(axis=1) / np.maximum(1, counts.sum(axis=1))
+    def means(self, pending: Tally) -> Floats:
+        """Each player's average over all opponents, as a row, with what the unfinished plan has brought so far."""
+        counts, sums = self._by_player(pending)
+        return np.asarray(sums / np.maximum(1, counts))
+
+    def _by_player(self, pending: Tally) -> tuple[Counts, Floats]:
+        counts, sums = (cells.reshape(self.n, self.n, 2)[..., 0] for cells in (pending.counts, pending.sums))
+        return (self.row_single.counts + counts).sum(axis=1), (self.row_single.sums + sums).sum(axis=1)
 
     def reasons(self) -> dict[str, Any]:
-        beaters = {int(j): np.flatnonzero(self.above[:, j]).tolist() for j in range(self.n)}
-        return {
-            "players": [
-                {"player": j, "beaten_for_good_by": beaters[j],
-                 "beaten_in_this_window_by": np.flatnonzero(self.window_above[:, j]).tolist()}
-                for j in range(self.n)
-            ],
-            "active_pairs": np.argwhere(self.active).tolist(),
-            "window": self.window.reasons(int(self.pending.counts.sum())),
-            "next_check": self.next_check(),
-        }  # fmt: skip
+        """Who beats whom, what is played and when it looks again."""
+        return {**self.described(self.pending), "next_check": self.next_check()}
+
+    def described(self, pending: Tally) -> dict[str, Any]:
+        """Who beats whom and what is played as plain data, for `explain`."""
+        counts, sums = (of_players.tolist() for of_players in self._by_player(pending))
+        active = self.active
+        playing, relations = np.argwhere(active), (self.above, self.window_above)
+        items = []
+        for j in range(self.n):
+            beaters, in_window = (np.flatnonzero(above[:, j]).tolist() for above in relations)
+            estimate = sums[j] / counts[j] if counts[j] else None
+            items.append(item_record(j, "player", samples=counts[j], estimate=estimate, active=j in playing,
+                                     beaten_by=beaters, beaten_in_this_window_by=in_window))  # fmt: skip
+        window = self.window.reasons(int(pending.counts.sum()))
+        return {"items": items, "details": {"active_pairs": np.argwhere(active).tolist(), "window": window}}
+
+
+def best_two(above: Relation) -> NDArray[np.int64]:
+    """The two players with the fewest beaters (ties: the lowest index)."""
+    return np.sort(np.argsort(above.sum(axis=0), kind="stable")[:2])
 
 
 def _may_meet(above: Relation) -> Relation:
@@ -191,13 +212,9 @@ def _common(met: Any) -> Any:
     return common
 
 
-def _update_order(
-    above: Relation, single: Averages, pooled: Averages, met: Any, sums: Any, sweeps: int, checks: Checks
-) -> Relation:
-    """Book the sweeps' samples of items against opponents; who is now separated is below, and so is all below it."""
+def _book(single: Averages, pooled: Averages, met: Any, sums: Any, sweeps: int, checks: Checks) -> None:
+    """Book the sweeps' samples of items against opponents, and against the thirds that each two have in common."""
     single.book(sweeps * met, sums, checks)
     in_common = sums @ met.T  # of each item, against the thirds that the other has met too
     np.fill_diagonal(in_common, 0)
     pooled.book(sweeps * _common(met), in_common, checks)
-    on_a_third = (single.lower[:, None, :] > single.upper[None, :, :]).any(axis=2)
-    return closed(above | on_a_third | (pooled.lower > pooled.upper.T))

@@ -6,38 +6,43 @@ import numpy as np
 
 from matchbandit.confidence import Checks, checked_delta
 from matchbandit.graphs import Pairs
-from matchbandit.plans import FixedSweeps, Tally
+from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.pair.pair_elim_mono import PairElimMono
-from matchbandit.policies.ranking import Averages, Relation, closed, unranked
+from matchbandit.policies.pair.pair_elim_mono import PairElimMono, best_two
+from matchbandit.policies.planned_policy import PlannedPolicy
+from matchbandit.policies.ranking import Averages, Relation, closed, ranked, unranked
 
 
-class PairSelect(PairElimMono):
-    """Sentenac et al. 2021, Pair-Select (appendix); Theorem 3.5.
+class PairSelect(PlannedPolicy):
+    """Pair-Select, appendix of [Sentenac2021]; Theorem 3.5.
 
     First Pair-Elim-Mono with δ/2 finds the two best players. Then a sweep plays each unranked player against each of
     these two, in index order, and compares the players on their averages over both, with β_l = c l, K = 2N and δ/2,
-    until no player is unranked. What the first part has learnt of the order is kept. *Unranked* is a player who is not
+    until no player is unranked. What the first phase has learnt of the order is kept. *Unranked* is a player who is not
     comparable with some other, unless with exactly one and with an even number of players above: these two are partners
     whatever their order. Who is ranked once stays so. The answer is the matching of neighbours in the order, wrong with
-    probability at most δ; from then on the two best players are played.
+    probability at most δ. `eliminations` are those of the first phase.
 
-    Options: `growth` and `cap_windows` as in Pair-Elim-Mono; `delta` is δ.
+    Parameters
+    ----------
+    growth : float, default 4
+        g, by which the counts k_l grow; above 1. 4 is the paper's.
+    cap_windows : bool, default False
+        Cap β of the first phase's windows at 2/δ; the paper does not.
+    delta : float, default 0.05
+        δ, the error probability.
     """
 
     name: ClassVar[str] = "pair-select"
     summary: ClassVar[str] = "the best matching from single pairs: the two best first, then all others against them"
-    reference: ClassVar[str] = "Sentenac et al. 2021, Pair-Select"
+    reference: ClassVar[str] = "[Sentenac2021], Pair-Select"
     fits: ClassVar[Fits] = Fits(
-        selections=("pair",),
-        graphs=("monopartite",),
-        answers="matching",
-        goals=("identification",),
-        proved=("identification",),
-        eliminates=True,
-    )
-    remembered: ClassVar[tuple[str, ...]] = (*PairElimMono.remembered, "against_best", "unranked")
+        selections=("pair",), graphs=("monopartite",), answers="matching", eliminates=True,
+        goals=("identification",), proved=("identification",),
+    )  # fmt: skip
+    remembered: ClassVar[tuple[str, ...]] = ("first", "above", "unranked", "against_best")
 
     def __init__(
         self,
@@ -49,72 +54,68 @@ class PairSelect(PairElimMono):
         delta: float = 0.05,
     ) -> None:
         """Nobody ranked."""
-        super().__init__(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta)
-        sigma, delta = setting.rewards.sigma, checked_delta(delta)
-        self.row_checks = Checks.certain(growth, 2 * self.n * (self.n - 1), delta / 2, sigma)
-        self.rank_checks = Checks.certain(growth, self.n, delta / 2, sigma)
-        self.against_best = Averages.empty(self.n)
+        super().__init__(setting, rng, growth=growth, cap_windows=cap_windows, delta=checked_delta(delta))
+        self.n = self.graph.shape[0]
+        self.first = PairElimMono(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta / 2)
+        """The first phase; over once it is finished."""
+        self.rank_checks = Checks.fixed_confidence(growth, self.n, delta / 2, setting.rewards.sigma)
+        self.above: Relation = self.first.above
         self.unranked = unranked(self.above)
+        self.against_best = Averages.empty(self.n)
 
     @property
-    def done(self) -> bool:
+    def finished(self) -> bool:
         """Is everyone ranked?"""
-        return self._best_known and not self._to_rank.any()
+        return self.first.finished and not self._to_rank.any()
+
+    @property
+    def eliminations(self) -> list[Elimination]:
+        """The comparisons by which players were beaten in the first phase."""
+        return self.first.eliminations
 
     @property
     def _to_rank(self) -> Relation:
         """Who is unranked; not the two best, who are the first pair even after intervals that contradict each other."""
-        return np.asarray(self.unranked & ~np.isin(np.arange(self.n), self._best_two))
+        return np.asarray(self.unranked & ~np.isin(np.arange(self.n), best_two(self.above)))
 
-    @property
-    def _best_known(self) -> bool:
-        return len(self._contenders) <= 2
-
-    def plan(self) -> FixedSweeps:
+    def plan(self) -> Plan:
         """Pair-Elim-Mono's plan; then each unranked player against the two best."""
-        if not self._best_known:
-            return super().plan()
-        best = self._best_two
-        if self.done:
-            return FixedSweeps(edges=self.graph.edges(best[None, :]), rounds=np.array([[0]]))
+        if not self.first.finished:
+            return self.first.current
+        best, to_rank = best_two(self.above), self._to_rank
         others = np.setdiff1d(np.arange(self.n), best)
         edges = self.graph.edges(np.stack([np.repeat(others, 2), np.tile(best, len(others))], axis=1))
-        rounds = np.flatnonzero(np.repeat(self._to_rank[others], 2))[:, None]
-        limit = self.against_best.sweeps_to_check(2 * self._to_rank.astype(np.int64), self.rank_checks)
+        rounds = np.flatnonzero(np.repeat(to_rank[others], 2))[:, None]
+        limit = self.against_best.sweeps_to_check(2 * to_rank.astype(np.int64), self.rank_checks)
         return FixedSweeps(edges=edges, rounds=rounds, limit=limit)
 
     def learn(self, tally: Tally) -> None:
         """Pair-Elim-Mono's; then compare the unranked players on their averages against the two best."""
-        if not self._best_known:
-            super().learn(tally)
+        if not self.first.finished:
+            self.first.follow(tally, self.rounds)
+            self.above = self.first.above
         else:
-            others = np.setdiff1d(np.arange(self.n), self._best_two)
+            others = np.setdiff1d(np.arange(self.n), best_two(self.above))
             counts, sums = np.zeros(self.n, dtype=np.int64), np.zeros(self.n)
             counts[others] = tally.counts.reshape(-1, 2).sum(axis=1)
             sums[others] = tally.sums.reshape(-1, 2).sum(axis=1)
-            self.against_best.book(counts, sums, self.rank_checks)
             known = self.against_best
+            known.book(counts, sums, self.rank_checks)
             self.above = closed(self.above | (known.lower[:, None] > known.upper[None, :]))
         self.unranked &= unranked(self.above)
 
     def recommend(self) -> Pairs:
         """Neighbours in the order: fewest beaters first; ties: the best average, then the lowest index."""
-        ranked = np.lexsort((np.arange(self.n), -self._means(), self.above.sum(axis=0)))
-        return np.sort(ranked.reshape(-1, 2), axis=1)
-
-    def _means(self) -> Any:
-        if not self._best_known:
-            return super()._means()
-        return self.against_best.sums / np.maximum(1, self.against_best.counts)
+        means = self.against_best.means() if self.first.finished else self.first.means(self.pending)
+        return np.sort(ranked(self.above, means).reshape(-1, 2), axis=1)
 
     def reasons(self) -> dict[str, Any]:
-        if not self._best_known:
-            return {**super().reasons(), "phase": "the two best"}
-        beaters = [np.flatnonzero(self.above[:, j]).tolist() for j in range(self.n)]
-        return {
-            "phase": "ranking against the two best",
-            "best": self._best_two.tolist(),
-            "unranked": np.flatnonzero(self._to_rank).tolist(),
-            "players": [{"player": j, "beaten_for_good_by": beaters[j]} for j in range(self.n)],
-            "next_check": self.next_check(),
-        }
+        """The phase, and who beats whom."""
+        if not self.first.finished:
+            said = self.first.described(self.pending)
+            return {**said, "next_check": self.next_check(), "details": {"phase": "the two best", **said["details"]}}
+        to_rank = self._to_rank
+        items = self.against_best.records(to_rank, self.above)
+        details = {"phase": "ranking against the two best", "best": best_two(self.above).tolist(),
+                   "unranked": np.flatnonzero(to_rank).tolist()}  # fmt: skip
+        return {"items": items, "next_check": self.next_check(), "details": details}

@@ -14,7 +14,7 @@ from matchbandit.policies.pair.two_sided import TwoSidedElimination
 
 
 class Rank1Elim(TwoSidedElimination):
-    """Katariya et al. 2017, Algorithm 1 (Rank1Elim), the baseline of the paper's pair-selection figures.
+    """Rank1Elim [Katariya2017], the baseline of the pair-selection figures of [Sentenac2021].
 
     Sweeps as in Pair-Elim. Stage l = 0, 1, … ends when every active item has n_l = ceil(4^(l+1) log T) samples since
     the start. Then items of either side whose pooled upper bound, mean + r, is at most the best lower bound, mean − r,
@@ -23,11 +23,11 @@ class Rank1Elim(TwoSidedElimination):
 
     name: ClassVar[str] = "rank1-elim"
     summary: ClassVar[str] = "eliminate rows and columns for good, in stages, on pooled averages"
-    reference: ClassVar[str] = "Katariya et al. 2017"
+    reference: ClassVar[str] = "[Katariya2017], Rank1Elim"
     fits: ClassVar[Fits] = Fits(
         selections=("pair",), graphs=("bipartite",), proved=("regret",), horizon=True, eliminates=True
     )
-    remembered: ClassVar[tuple[str, ...]] = ("rows", "columns", "stage")
+    remembered: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.remembered, "stage")
     first_stage: ClassVar[int] = 4
     """n_0 / log T."""
 
@@ -52,7 +52,7 @@ class Rank1Elim(TwoSidedElimination):
         interval = self._interval(self.stage_end)
         for ledger, samples in zip((self.rows, self.columns), self._by_side(tally), strict=True):
             ledger.book(*samples)
-            ledger.check(POOLED, interval, now=self.rounds, ties_lose=True)
+            self.left += ledger.check(POOLED, interval, now=self.rounds, ties_lose=True)
         self.stage += 1
 
     def _interval(self, samples: int) -> Interval:
@@ -60,4 +60,5 @@ class Rank1Elim(TwoSidedElimination):
         return within(2 * self.setting.rewards.sigma * sqrt(self.log_horizon / samples))
 
     def reasons(self) -> dict[str, Any]:
-        return {**super().reasons(), "stage": self.stage}
+        """All rows and columns, and the stage."""
+        return {**super().reasons(), "details": {"stage": self.stage}}

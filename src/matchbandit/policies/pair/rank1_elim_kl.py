@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from matchbandit.confidence import kl_lower, kl_upper
+from matchbandit.kl import kl_lower, kl_upper
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.ledger import Interval
 from matchbandit.policies.pair.rank1_elim import Rank1Elim
@@ -13,7 +13,7 @@ from matchbandit.rewards import Floats
 
 
 class Rank1ElimKL(Rank1Elim):
-    """Katariya et al. 2017b (Rank1ElimKL).
+    """Rank1ElimKL [Katariya2017b].
 
     As Rank1Elim, with stages of n_l = ceil(16 · 4^l log T) samples and the Bernoulli intervals
     {q : n_l kl(mean, q) ≤ log T + 3 log log T}, which are narrow near 0 and 1. The constants are recalled from the
@@ -22,15 +22,11 @@ class Rank1ElimKL(Rank1Elim):
 
     name: ClassVar[str] = "rank1-elim-kl"
     summary: ClassVar[str] = "Rank1Elim with Kullback–Leibler intervals"
-    reference: ClassVar[str] = "Katariya et al. 2017b"
+    reference: ClassVar[str] = "[Katariya2017b], Rank1ElimKL"
     fits: ClassVar[Fits] = Fits(
-        selections=("pair",),
-        graphs=("bipartite",),
-        proved=("regret",),
-        unit_rewards=True,
-        horizon=True,
+        selections=("pair",), graphs=("bipartite",), proved=("regret",), unit_rewards=True, horizon=True,
         eliminates=True,
-    )
+    )  # fmt: skip
     first_stage: ClassVar[int] = 16
 
     def _interval(self, samples: int) -> Interval:

@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from matchbandit.graphs import Pairs
 from matchbandit.plans import Sweeps, Tally
 from matchbandit.plans.sweeps import Side
 from matchbandit.policies.base import Setting
+from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.pair.ledger import Ledger
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Counts, Floats
@@ -20,14 +21,23 @@ Samples = tuple[Counts, Floats]
 class TwoSidedElimination(PlannedPolicy):
     """Rows and columns, each sampled against random opponents from the other side, each with a ledger of its own."""
 
+    remembered: ClassVar[tuple[str, ...]] = ("rows", "columns", "left")
+
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Everyone active."""
         super().__init__(setting, rng, **options)
         self.log_horizon = log(setting.horizon or 1)
         n_rows, n_columns = self.graph.shape
-        self.rows = Ledger.empty(n_rows, n_columns)
-        self.columns = Ledger.empty(n_columns, n_rows)
+        self.rows = Ledger.empty("row", n_rows, n_columns)
+        self.columns = Ledger.empty("column", n_columns, n_rows)
+        self.left: list[Any] = []
+        """The eliminations, in the order in which they came."""
         self._edges = np.tile(np.arange(self.graph.n_pairs), 2)
+
+    @property
+    def eliminations(self) -> list[Elimination]:
+        """Who left when, on which average and by whom."""
+        return [Elimination.restored(record) for record in self.left]
 
     def recommend(self) -> Pairs:
         """The active row with the best pooled average, and the active column that did best with it in both ledgers.
@@ -37,7 +47,7 @@ class TwoSidedElimination(PlannedPolicy):
         rows, columns = self._up_to_now()
         row = rows.best
         sums = rows.sums[row] + columns.sums[:, row]
-        counts = rows.counts + columns.counts[row]
+        counts = rows.counts[row] + columns.counts[:, row]
         means = (sums / np.maximum(1, counts))[columns.active]
         return np.array([[row, columns.active[np.argmax(means)]]])
 
@@ -64,5 +74,6 @@ class TwoSidedElimination(PlannedPolicy):
         return ledgers
 
     def reasons(self) -> dict[str, Any]:
+        """All rows and columns, and when they are checked."""
         rows, columns = self._up_to_now()
-        return {"rows": rows.reasons(), "columns": columns.reasons(), "next_check": self.next_check()}
+        return {"items": rows.reasons() + columns.reasons(), "next_check": self.next_check()}

@@ -53,7 +53,7 @@ class TimeScales:
     """The checks of an elimination on two time scales: rows for good, columns within a window."""
 
     permanent: Checks
-    """β = T; for certainty β_l = c l."""
+    """β = T; for identification β_l = c l."""
     largest_log_beta: float
     """What log β of a window is capped at."""
 
@@ -70,7 +70,7 @@ class TimeScales:
             permanent = Checks(growth, log_horizon, sigma)
         else:
             log_horizon = -log(checked_delta(delta))
-            permanent = Checks.certain(growth, n_averages, delta, sigma)
+            permanent = Checks.fixed_confidence(growth, n_averages, delta, sigma)
         return cls(permanent, log_horizon if cap_windows else inf)
 
     def within(self, window: Window) -> Checks:

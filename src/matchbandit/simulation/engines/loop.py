@@ -1,9 +1,15 @@
-"""Round policies play in one compiled loop over the same two functions that ask and tell call."""
+"""Round policies play in one compiled loop over the same functions that ask and tell call."""
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 
+from matchbandit.compiled import is_compiled, with_functions
 from matchbandit.policies import RoundPolicy
-from matchbandit.policies.round_policy import compiled_loop
+from matchbandit.policies.round_policy import no_such_edge
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
 
@@ -14,13 +20,45 @@ _LONGEST_CALL = 1_000_000
 def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
     """Play until the horizon, one call for each stretch between checkpoints."""
     rewards = source.problem.rewards
-    play = compiled_loop(type(policy), type(rewards).draw_one)
+    play = _loop_of(type(policy), type(rewards).draw_one)
+    if not is_compiled(play):
+        warnings.warn(
+            f"the functions of {policy.name} are plain Python: they can print, and are slow. "
+            f"Decorate them with matchbandit.compiled once they work.",
+            stacklevel=2,
+        )
     edges = np.zeros(policy.round_size, dtype=np.int64)
     while not (score.finished or policy.done):
         most = min(score.to_checkpoint, _LONGEST_CALL)
-        rounds = play(
-            policy.arrays, policy.rng, source.rng, rewards.noise, source.problem.means, score.plays, edges, most
-        )
+        rounds, wrong = play(policy.held, source.rng, rewards.noise, source.problem.means, score.plays, edges, most)
         policy.rounds += rounds
         score.passed(rounds)
-        policy.end_if_finished()
+        if wrong >= 0:
+            raise no_such_edge(policy, edges[wrong])
+        policy.settle()
+
+
+def _play(held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int) -> tuple[int, int]:
+    """Play until it is finished, `most` rounds at most, and count them in `plays`.
+
+    Gives the number of rounds, and the place of a chosen edge that does not exist, or −1.
+    """
+    rewards = np.zeros(len(edges))
+    for played in range(most):
+        if finished(held.arrays):  # type: ignore[name-defined]  # noqa: F821
+            return played, -1
+        choose(held.arrays, held.rng, edges)  # type: ignore[name-defined]  # noqa: F821
+        for k in range(len(edges)):
+            if edges[k] < 0 or edges[k] >= len(means):
+                return played, k
+        for k in range(len(edges)):
+            rewards[k] = draw_one(noise, means[edges[k]], reward_rng)  # type: ignore[name-defined]  # noqa: F821
+            plays[edges[k]] += 1
+        update(held.arrays, held.rng, edges, rewards)  # type: ignore[name-defined]  # noqa: F821
+    return most, -1
+
+
+@cache
+def _loop_of(kind: type[RoundPolicy], draw_one: Callable[..., float]) -> Callable[..., tuple[int, int]]:
+    """`_play` with this policy's functions, and this way to draw a reward."""
+    return with_functions(_play, choose=kind.choose, update=kind.update, finished=kind.finished, draw_one=draw_one)

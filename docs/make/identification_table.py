@@ -1,6 +1,6 @@
-"""Error rates and rounds of the policies that identify: the table in docs/certainty.md. Takes some minutes.
+"""Error rates and rounds of the policies that identify: the table in docs/identification.md. Takes some minutes.
 
-Usage: python benchmarks/certainty_table.py [RUNS]
+Usage: python docs/make/identification_table.py [RUNS]
 """
 
 import os

@@ -70,7 +70,7 @@ def test_by_hand_the_column_phase_starts_from_an_empty_ledger_with_all_columns()
     assert not policy.done
     play(policy, 1, lambda i, j: float(j == 1))
     assert policy.done
-    assert policy.columns.counts.tolist() == [33, 0]
+    assert policy.columns.counts.tolist() == [[33, 0], [33, 0]]
     assert policy.recommend().tolist() == [[0, 1]]
 
 
@@ -105,7 +105,7 @@ def test_windows_keep_their_own_beta_until_the_best_row_is_known():
     assert np.isclose(capped.column_checks.log_beta, log(10))  # T becomes 1/δ
 
 
-def test_without_delta_it_is_after_regret_and_never_done():
+def test_without_delta_it_is_for_regret_and_never_done():
     policy = mb.policy("pair-elim").build(mb.bipartite(1, 1), horizon=10)
     assert policy.goal == "regret"
     assert not policy.done
@@ -121,11 +121,11 @@ def test_no_horizon_is_needed_with_delta_and_one_is_without():
 def test_explain_has_no_window_once_the_column_is_certified():
     policy = build(2, 2)
     play(policy, 5, lambda i, j: float(i == 0))
-    assert policy.explain()["window"]["number"] == 1
+    assert policy.explain()["details"]["window"]["number"] == 1
     play(policy, 33 * 4 - 5, lambda i, j: float(i == 0))
     said = policy.explain()
-    assert said["window"] is None
-    assert said["rows"]["eliminated"][0]["item"] == 1
+    assert said["details"]["window"] is None
+    assert said["eliminations"][0]["item"] == 1
     assert said["next_check"] == {"after_sweeps_at_most": 33, "rounds_a_sweep": 2}
 
 

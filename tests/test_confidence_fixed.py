@@ -30,14 +30,14 @@ def listed(growth, n_averages, delta, beyond):
 @examples
 @given(growths, numbers, deltas, counts)
 def test_the_next_check_is_at_the_smallest_scheduled_count_above(growth, n_averages, delta, count):
-    checks = Checks.certain(growth, n_averages, delta, 0.5)
+    checks = Checks.fixed_confidence(growth, n_averages, delta, 0.5)
     assert checks.following(count) == listed(growth, n_averages, delta, count)[-1][0]
 
 
 @examples
 @given(growths, numbers, deltas, counts, st.sampled_from([0.1, 0.5, 2.0]))
 def test_the_radius_is_that_of_the_largest_scheduled_count_reached(growth, n_averages, delta, more, sigma):
-    checks = Checks.certain(growth, n_averages, delta, sigma)
+    checks = Checks.fixed_confidence(growth, n_averages, delta, sigma)
     count = listed(growth, n_averages, delta, 0)[0][0] + more
     k, log_beta = max(entry for entry in listed(growth, n_averages, delta, count) if entry[0] <= count)
     assert isclose(checks.radius(count), 2 * sigma * sqrt(log_beta / k), rel_tol=1e-12)
@@ -46,7 +46,7 @@ def test_the_radius_is_that_of_the_largest_scheduled_count_reached(growth, n_ave
 @examples
 @given(growths, numbers, deltas)
 def test_the_scheduled_counts_are_those_listed_and_never_fall(growth, n_averages, delta):
-    checks = Checks.certain(growth, n_averages, delta, 0.5)
+    checks = Checks.fixed_confidence(growth, n_averages, delta, 0.5)
     scheduled = [checks.scheduled(level) for level in range(1, 40)]
     assert scheduled == [k for k, _ in listed(growth, n_averages, delta, scheduled[-1])[:39]]
     assert scheduled == sorted(scheduled)
@@ -56,7 +56,7 @@ def test_the_scheduled_counts_are_those_listed_and_never_fall(growth, n_averages
 def test_all_checks_together_fail_with_probability_delta(growth, n_averages, delta, sigma):
     # An average of k samples, each σ-sub-Gaussian, leaves ± r with probability at most 2 exp(−k r² / 2σ²) = 2 β_l^−2.
     # Over l and the K averages: 2 K Σ 1/(c l)² = 2 K / c² · π²/6 = δ. The tail of Σ 1/l² beyond L is 1/L to order L^−2.
-    checks = Checks.certain(growth, n_averages, delta, sigma)
+    checks = Checks.fixed_confidence(growth, n_averages, delta, sigma)
     few = 200 if growth == 4.0 else 500
     failures = []
     for level in range(1, few + 1):
@@ -71,20 +71,21 @@ def test_all_checks_together_fail_with_probability_delta(growth, n_averages, del
 
 def test_by_hand_the_schedule_of_12_averages_at_one_half():
     # c = π sqrt(12 / 1.5) = 8.886: 16 log c = 34.95, 64 log 2c = 184.2, 256 log 3c = 840.5, 1024 log 4c = 3656.5.
-    checks = Checks.certain(4.0, 12, 0.5, 0.5)
+    checks = Checks.fixed_confidence(4.0, 12, 0.5, 0.5)
     assert [checks.following(count) for count in (0, 34, 35, 184, 185, 840, 841)] == [35, 35, 185, 185, 841, 841, 3657]
     assert isclose(checks.radius(100), sqrt(log(pi * sqrt(8)) / 35))
     assert isclose(checks.radius(185), sqrt(log(2 * pi * sqrt(8)) / 185))
 
 
 def test_a_smaller_delta_and_more_averages_look_later():
-    first = [Checks.certain(4.0, n, delta, 0.5).following(0) for n, delta in [(4, 0.2), (40, 0.2), (40, 0.002)]]
+    settings_of = [(4, 0.2), (40, 0.2), (40, 0.002)]
+    first = [Checks.fixed_confidence(4.0, n, delta, 0.5).following(0) for n, delta in settings_of]
     assert first == sorted(set(first))
 
 
 def test_every_chance_is_refused_by_level_and_allowed_otherwise():
     with pytest.raises(MatchbanditError, match=r"growth 1 \(every chance\) is for regret only; with delta take 4"):
-        Checks.certain(1.0, 4, 0.1, 0.5)
+        Checks.fixed_confidence(1.0, 4, 0.1, 0.5)
     with pytest.raises(MatchbanditError, match="for regret only"):
         Checks(1, 2.0, by_level=True)
     assert Checks(1.0, 2.0).following(8) == 9

@@ -1,16 +1,44 @@
-"""Kullback–Leibler bounds against the slow and precise ones in tests/reference."""
+"""Kullback–Leibler divergences and bounds against the slow and precise ones in tests/reference."""
 
-from math import exp, log
+from math import exp, inf, isclose, log
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference import kl
 
-from matchbandit.confidence import kl_lower, kl_upper
+from matchbandit.kl import (
+    bernoulli_kl,
+    bernoulli_kl_at_logs,
+    bernoulli_kl_split,
+    kl_lower,
+    kl_upper,
+    plain_bernoulli_kl,
+)
 
 means = st.one_of(st.sampled_from([0.0, 1e-12, 1e-6, 0.3, 0.5, 0.999, 1 - 1e-12, 1.0]), st.floats(1e-12, 1 - 1e-12))
 budgets = st.floats(-10, 2).map(lambda exponent: 10**exponent)
+
+
+def test_the_divergence_at_the_ends():
+    assert bernoulli_kl(0.0, 0.0) == bernoulli_kl(1.0, 1.0) == 0
+    assert bernoulli_kl(0.0, 1.0) == bernoulli_kl(1.0, 0.0) == bernoulli_kl(0.3, 0.0) == bernoulli_kl(0.3, 1.0) == inf
+    assert isclose(bernoulli_kl(0.0, 0.75), log(4))
+    assert isclose(bernoulli_kl(1.0, 0.25), log(4))
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(p=means, q=st.floats(1e-3, 1 - 1e-3))
+def test_the_divergence_is_the_precise_one(p, q):
+    assert bernoulli_kl(p, q) == pytest.approx(kl.kl(p, q), rel=1e-9, abs=1e-15)
+    assert plain_bernoulli_kl(p, q) == pytest.approx(bernoulli_kl(p, q), rel=1e-15, abs=1e-300)
+    assert bernoulli_kl_at_logs(np.array([p]), np.log([q]))[0] == pytest.approx(kl.kl(p, q), rel=1e-9, abs=1e-14)
+
+
+def test_nothing_is_lost_where_q_or_what_it_lacks_to_1_is_tiny():
+    assert bernoulli_kl_split(0.5, 1.0, 1e-30) == pytest.approx(0.5 * log(0.5) + 0.5 * log(0.5e30))
+    assert bernoulli_kl_at_logs(np.array([0.5]), np.array([-60.0]))[0] == pytest.approx(log(0.5) + 30)
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)

@@ -1,6 +1,6 @@
 """The two pictures of docs/theory.md: results laid over bounds.
 
-Usage: python benchmarks/bounds_pictures.py FOLDER
+Usage: python docs/make/bounds_pictures.py FOLDER
 """
 
 import os

@@ -1,13 +1,14 @@
 """Every policy between what is possible and what is promised: the tables in docs/theory.md. Takes some minutes.
 
-Usage: python benchmarks/bounds_table.py [RUNS]
+Usage: python docs/make/bounds_table.py [RUNS]
 """
 
 import os
 import sys
 from itertools import groupby
 
-from matchbandit.experiments.standing import HORIZON, MOST_ROUNDS, RISK, StandingRow, standing_claims, standing_rows
+from matchbandit.experiments.standing import DELTA, HORIZON, MOST_ROUNDS, standing_claims, standing_rows
+from matchbandit.placement import Placement
 
 
 def spaced(value: float) -> str:
@@ -17,8 +18,8 @@ def spaced(value: float) -> str:
 
 
 def main(runs: int) -> None:
-    print(f"T = {HORIZON:,}, δ = {RISK}, {runs} runs\n".replace(",", " ", 1))
-    every: list[StandingRow] = []
+    print(f"T = {HORIZON:,}, δ = {DELTA}, {runs} runs\n".replace(",", " ", 1))
+    every: list[Placement] = []
     rows = standing_rows(runs, 1, os.cpu_count() or 1, lambda _: None)
     for instance, of_instance in groupby(rows, key=lambda row: row.instance):
         print(f"**{instance}**\n")

@@ -1,0 +1,24 @@
+"""What is not installed with the core: drawing, and files of results."""
+
+from importlib import import_module
+from types import ModuleType
+
+from matchbandit.errors import MatchbanditError
+
+
+def need(module: str, purpose: str) -> ModuleType:
+    """A module of the extra `lab`, or one line that says what it is for and how to install it.
+
+    >>> need("nowhere.near", "drawing")
+    Traceback (most recent call last):
+    matchbandit.errors.MatchbanditError: drawing needs nowhere, which is not installed.
+        Install it with: pip install 'matchbandit[lab]'
+    """
+    top = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name != top:
+            raise
+        install = "Install it with: pip install 'matchbandit[lab]'"
+        raise MatchbanditError(f"{purpose} needs {top}, which is not installed. {install}") from None

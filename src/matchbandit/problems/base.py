@@ -1,0 +1,177 @@
+"""What every problem has: means, an optimum, and the regret of what was played."""
+
+import html
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.rewards import Bernoulli, Floats, RewardDistribution
+
+ROUNDING = 1e-9
+"""An answer that is worth this share less than the optimum differs from it by rounding only."""
+Array = TypeVar("Array", bound=NDArray[Any])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem(ABC):
+    """What is true. No policy ever sees it: only the simulator, which pays and keeps the score."""
+
+    rewards: RewardDistribution = field(default_factory=Bernoulli, kw_only=True)
+
+    @property
+    @abstractmethod
+    def graph(self) -> Graph:
+        """Who can meet whom."""
+
+    @property
+    @abstractmethod
+    def means(self) -> Floats:
+        """The mean reward of each pair, in the order of `graph.pairs`; read-only."""
+
+    @property
+    @abstractmethod
+    def best_pair(self) -> Pairs:
+        """An optimal pair, shape (1, 2)."""
+
+    @property
+    @abstractmethod
+    def best_matching(self) -> Pairs:
+        """An optimal matching; read-only."""
+
+    @abstractmethod
+    def tie(self, selection: Selection) -> str | None:
+        """Which two are equal, in words, if the best answer hangs on them: no number of samples tells them apart."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The problem as plain data; `problem_from` reads it back."""
+
+    @property
+    def matrix(self) -> Floats:
+        """The mean rewards as a matrix; of players only the entries i < j."""
+        return self.graph.matrix(self.means)
+
+    @property
+    def pair_gaps(self) -> Floats:
+        """What a play of each pair loses in pair selection, as a matrix like `matrix`."""
+        return self.graph.matrix(self.optimum("pair") - self.means)
+
+    def best(self, selection: Selection) -> Pairs:
+        """The optimal pair or the optimal matching."""
+        if selection not in ("pair", "matching"):
+            raise unknown("selection", selection, ["pair", "matching"])
+        return self.best_pair if selection == "pair" else self.best_matching
+
+    def value(self, pairs: ArrayLike) -> float:
+        """The expected reward of one round that plays these pairs."""
+        return float(self.means[self.graph.edges(pairs)].sum())
+
+    def optimum(self, selection: Selection) -> float:
+        """The expected reward of the best round."""
+        return self.value(self.best(selection))
+
+    def is_optimal(self, pairs: ArrayLike, selection: Selection) -> bool:
+        """Is this pair or this matching worth the optimum, but for rounding?
+
+        >>> from matchbandit.problems import Bipartite
+        >>> faint = Bipartite([1e-6, 3e-7], [1e-7])
+        >>> faint.is_optimal([(0, 0)], "pair"), faint.is_optimal([(1, 0)], "pair")
+        (True, False)
+        """
+        value = float(self.means[self._one_round(pairs, selection)].sum())
+        return value >= self.optimum(selection) * (1 - ROUNDING)
+
+    def regret(self, pairs: ArrayLike, *, selection: Selection) -> float:
+        """What one round that plays this pair or this matching loses against the best one.
+
+        Of an odd number of players one sits out, and the best matching is that of the others.
+        """
+        played = np.bincount(self._one_round(pairs, selection), minlength=self.graph.n_pairs)
+        return self.regret_of_plays(played, 1, selection=selection)
+
+    def regret_of_plays(self, plays: NDArray[np.int64], rounds: int, *, selection: Selection) -> float:
+        """The regret of `rounds` rounds in which each pair was played so often.
+
+        Pairs: the sum of plays × gaps, none of which is negative. Matchings: whole numbers are subtracted before
+        anything is multiplied, so that of 10^12 rounds only those that differ from the best can be rounded. Of an odd
+        number of players one sits out each round, and each round is compared with the best matching of the others.
+        """
+        if selection == "matching":
+            return float(((self._best_plays(plays, rounds) - plays) * self.means).sum())
+        return float((plays * (self.optimum(selection) - self.means)).sum())
+
+    def _best_plays(self, plays: NDArray[np.int64], rounds: int) -> NDArray[np.int64]:
+        """How often the best matchings of those present would have played each pair in the place of these plays."""
+        graph = self.graph
+        if graph.kind == "monopartite" and graph.shape[0] % 2:
+            return self._best_with_byes(self._sat_out(plays, rounds))
+        best = np.zeros_like(plays)
+        best[graph.edges(self.best_matching)] = rounds
+        return best
+
+    def _best_with_byes(self, sat_out: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often the best matchings play each pair, when of an odd number of players each sits out so often."""
+        raise NotImplementedError(f"{type(self).__name__} has no players who sit out")
+
+    def _sat_out(self, plays: NDArray[np.int64], rounds: int) -> NDArray[np.int64]:
+        """How often each of an odd number of players sat out: rounds − Σ_j plays_ij."""
+        n = self.graph.shape[0]
+        sat_out = np.full(n, rounds, dtype=np.int64)
+        np.subtract.at(sat_out, self.graph.pairs[:, 0], plays)
+        np.subtract.at(sat_out, self.graph.pairs[:, 1], plays)
+        if (sat_out < 0).any() or plays.sum() != rounds * (n // 2):
+            raise MatchbanditError(
+                f"in each round of matchings all but one of {n} players play, in {n // 2} pairs; "
+                f"got {plays.sum()} pairs in {rounds} rounds. Give whole matchings, or take selection='pair'."
+            )
+        return sat_out
+
+    def _one_round(self, pairs: ArrayLike, selection: Selection) -> Edges:
+        """The edges of these pairs, if they are one pair or one largest matching."""
+        edges, graph = self.graph.edges(pairs), self.graph
+        size = len(self.best(selection))
+        if len(edges) != size:
+            whole = f"a matching of {graph}" if selection == "matching" else "a round of pair selection"
+            raise MatchbanditError(
+                f"{whole} has {size} pair{'s' * (size > 1)}; got {len(edges)}. Give one whole round."
+            )
+        ends = np.asarray(pairs)
+        within = graph.kind == "monopartite"
+        for name, side in [("player", ends.ravel())] if within else [("row", ends[:, 0]), ("column", ends[:, 1])]:
+            items, times = np.unique(side, return_counts=True)
+            if (times > 1).any():
+                raise MatchbanditError(
+                    f"a matching has each {name} at most once; got {name} {items[times > 1][0]} "
+                    f"{times.max()} times. Give one whole round."
+                )
+        return edges
+
+    def _in_words(self, *parts: str) -> str:
+        """The parts of a repr and the rewards."""
+        return f"{type(self).__name__} {', '.join(parts)}, {str(self.rewards).removesuffix('()')} rewards"
+
+    def _repr_html_(self) -> str:
+        """The repr, for notebooks."""
+        return f"<code>{html.escape(repr(self))}</code>"
+
+
+def as_numbers(name: str, values: ArrayLike, what: str) -> Floats:
+    """A copy of the values as floats, or an error that says what they must be."""
+    try:
+        given = np.array(values)
+    except ValueError:  # rows of uneven length
+        given = np.array(None)
+    if given.dtype.kind not in "iuf":
+        raise MatchbanditError(f"{name} must be {what}; got {values!r}.")
+    return given.astype(np.float64)
+
+
+def read_only(array: Array) -> Array:
+    """The array, which from now on nobody can change."""
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,151 @@
+"""Problems whose means are any numbers: no product, no order of the items."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import Edges, Graph, Pairs, Selection, bipartite, monopartite
+from matchbandit.problems.base import Problem, as_numbers, read_only
+from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
+from matchbandit.solvers import best_matching
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Means(Problem):
+    """The pair (i, j) pays matrix[i][j] on average, whatever the other pairs pay.
+
+    Rows × columns; with `players=True` the items are on one side, the matrix is symmetric, and its diagonal is ignored.
+    A square symmetric matrix alone does not make players of rows and columns.
+
+    >>> tastes = Means([[.9, .2, .1], [.8, .7, .1]])
+    >>> tastes
+    Means 2×3, from 0.1 to 0.9, Bernoulli rewards
+    >>> tastes.best_pair.tolist(), tastes.best_matching.tolist()
+    ([[0, 0]], [[0, 0], [1, 1]])
+    """
+
+    table: Floats
+    """The matrix as it was given; of players with zeros on its diagonal."""
+    players: bool
+
+    def __init__(self, matrix: ArrayLike, players: bool = False, *, rewards: RewardDistribution | None = None) -> None:
+        """Check the matrix, once and for all."""
+        if not isinstance(players, bool | np.bool_):
+            raise MatchbanditError(f"players must be True or False; got {players!r}.")
+        object.__setattr__(self, "table", _checked(matrix, bool(players)))
+        object.__setattr__(self, "players", bool(players))
+        object.__setattr__(self, "rewards", checked_rewards(rewards))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Rows × columns, or all players."""
+        return monopartite(len(self.table)) if self.players else bipartite(*self.table.shape)
+
+    @cached_property
+    def means(self) -> Floats:
+        """The entries of the matrix, row by row, of players those with i < j; read-only."""
+        i, j = self.graph.pairs.T
+        return read_only(self.table[i, j])
+
+    @property
+    def best_pair(self) -> Pairs:
+        """The first pair with the greatest mean."""
+        return self.graph.pairs[[int(np.argmax(self.means))]]
+
+    @cached_property
+    def best_matching(self) -> Pairs:
+        """The largest matching with the greatest sum of means, by a solver; read-only."""
+        return read_only(self.graph.pairs[best_matching(self.graph, self.means)])
+
+    def tie(self, selection: Selection) -> str | None:
+        """A second pair or matching that is worth the optimum."""
+        best = self.graph.edges(self.best(selection))
+        if selection == "pair":
+            others = np.delete(np.arange(self.graph.n_pairs), best)
+            second = others[[np.argmax(self.means[others])]] if len(others) else best
+        else:
+            second = max((self._without(edge) for edge in best), key=lambda edges: float(self.means[edges].sum()))
+        pairs = self.graph.pairs[second]
+        if len(np.intersect1d(best, second)) == len(best) or not self.is_optimal(pairs, selection):
+            return None
+        worth = "both have the mean" if selection == "pair" else "are both worth"
+        what = "pairs" if selection == "pair" else "matchings"
+        return f"the {what} {_listed(self.best(selection))} and {_listed(pairs)} {worth} {self.optimum(selection):g}"
+
+    def _without(self, edge: int) -> Edges:
+        """The best matching that does not play this pair, if there is one."""
+        weights = self.means.copy()
+        weights[edge] = -float(len(weights))
+        return best_matching(self.graph, weights)
+
+    def _best_with_byes(self, sat_out: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often the best matchings play each pair, when each player sits out so often."""
+        best = np.zeros(self.graph.n_pairs, dtype=np.int64)
+        for player in np.flatnonzero(sat_out).tolist():
+            best[self._best_of_others(player)] += sat_out[player]
+        return best
+
+    def _best_of_others(self, player: int) -> Edges:
+        """The edges of the best matching when this player sits out, found once."""
+        if player not in self._solved:
+            others = np.delete(np.arange(len(self.table)), player)
+            graph = monopartite(len(others))
+            i, j = others[graph.pairs].T
+            pairs = others[graph.pairs[best_matching(graph, self.table[i, j])]]
+            self._solved[player] = self.graph.edges(pairs)
+        return self._solved[player]
+
+    @cached_property
+    def _solved(self) -> dict[int, Edges]:
+        return {}
+
+    def describe(self) -> dict[str, Any]:
+        """Kind, matrix, whether the items are players, and reward distribution."""
+        return {
+            "kind": "means",
+            "matrix": self.table.tolist(),
+            "players": self.players,
+            "rewards": self.rewards.describe(),
+        }
+
+    def __repr__(self) -> str:
+        """Shape, range of the means and rewards."""
+        n, m = self.table.shape
+        shape = f"{n} players" if self.players else f"{n}×{m}"
+        return self._in_words(shape, f"from {self.means.min():.3g} to {self.means.max():.3g}")
+
+
+def _checked(matrix: ArrayLike, players: bool) -> Floats:
+    """The matrix as a read-only array, checked; of players with zeros on its diagonal."""
+    table = as_numbers("matrix", matrix, "rows of numbers, all of one length")
+    if table.ndim != 2 or table.size == 0:
+        raise MatchbanditError(f"matrix must have rows and columns; got an array of shape {table.shape}.")
+    if players:
+        if table.shape[0] != table.shape[1] or len(table) < 2:
+            raise MatchbanditError(
+                f"the matrix of players must be square, at least 2×2; got shape {table.shape}. "
+                f"Leave players=True out for rows and columns."
+            )
+        np.fill_diagonal(table, 0.0)
+    bad = np.argwhere(~((table >= 0) & (table <= 1)))
+    if len(bad):
+        i, j = bad[0].tolist()
+        raise MatchbanditError(
+            f"matrix must lie in [0, 1]; got {table[i, j]:g} at ({i}, {j}). Rescale the rewards first."
+        )
+    uneven = np.argwhere(table != table.T) if players else bad
+    if len(uneven):
+        i, j = uneven[0].tolist()
+        raise MatchbanditError(
+            f"the matrix of players must be symmetric; got {table[i, j]} at ({i}, {j}) and {table[j, i]} at "
+            f"({j}, {i}). Leave players=True out for rows and columns."
+        )
+    return read_only(table)
+
+
+def _listed(pairs: Pairs) -> str:
+    return " ".join(f"({i}, {j})" for i, j in pairs.tolist())

@@ -1,0 +1,41 @@
+"""Compile everything ahead of time, for images and deployments."""
+
+import time
+from collections.abc import Callable
+
+from matchbandit.compiled import quietly
+from matchbandit.policies import CATALOGUE, Policy, RoundPolicy, policy
+from matchbandit.problems import Bipartite, Monopartite
+from matchbandit.simulation.identify import identify
+from matchbandit.simulation.simulate import simulate
+
+_PROBLEMS = {"bipartite": Bipartite([0.9, 0.4], [0.8, 0.5, 0.1]), "monopartite": Monopartite([0.9, 0.7, 0.4, 0.1])}
+
+
+def warm_up(report: Callable[[str, float], None] | None = None) -> None:
+    """Call all that is compiled once, so that nobody waits for it later; `report` gets each policy and its seconds."""
+    with quietly():
+        for name, kind in CATALOGUE.items():
+            began = time.perf_counter()
+            for graph in kind.fits.graphs:
+                for selection in kind.fits.selections:
+                    _use(kind, graph, {"selection": selection} if len(kind.fits.selections) > 1 else {})
+            if report is not None:
+                report(name, time.perf_counter() - began)
+
+
+def _use(kind: type[Policy], graph: str, options: dict[str, str]) -> None:
+    """Live, explained, restored and simulated."""
+    problem, spec = _PROBLEMS[graph], policy(kind, **options)
+    live = spec.build(problem.graph, horizon=10**4)
+    for _ in range(10):
+        live.tell(live.ask(), [1.0] * live.round_size)
+    live.explain()
+    if kind.fits.warm_start:
+        spec.warm_start([problem.graph.pairs[0]], [2], [1.0]).build(problem.graph, horizon=10**4)
+    if issubclass(kind, RoundPolicy) or "identification" in kind.fits.goals:
+        rounds = 200 if issubclass(kind, RoundPolicy) else 10**6
+        if kind.goal_with(options) == "regret":
+            simulate(problem, spec, horizon=rounds)
+        else:
+            identify(problem, spec, max_rounds=rounds)

@@ -1,0 +1,111 @@
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import matchbandit as mb
+from matchbandit.errors import MatchbanditError
+from matchbandit.simulation.parallel import each_run
+
+LONGEST = 60
+"""Seconds until a test that waits for an event gives up."""
+
+PARENT = """
+import os, sys, time
+from matchbandit.simulation.parallel import each_run
+
+def play(run):  # says who it is, and plays for ever
+    os.write(1, f"{os.getpid()}\\n".encode())
+    time.sleep(1e6)
+
+list(each_run(play, 2, 2))
+"""
+
+
+def square(run):
+    return run * run
+
+
+def in_this_process(run):
+    return os.getpid()
+
+
+def kill_itself(run):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork beside pytest's threads
+        yield
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, None])
+@pytest.mark.parametrize("runs", [1, 2, 7, 300])
+def test_every_run_is_played_once(runs, workers):
+    played = list(each_run(square, runs, workers))
+    assert sorted(played) == [(run, run * run) for run in range(runs)]
+
+
+def test_no_workers_named_is_one_for_each_core(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert [pid for _, pid in each_run(in_this_process, 3, None)] == [os.getpid()] * 3
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert os.getpid() not in [pid for _, pid in each_run(in_this_process, 3, None)]
+
+
+def test_a_huge_number_of_runs_is_not_listed_and_of_workers_not_started(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    one = each_run(square, 10**12, 1)
+    assert next(one) == (0, 0)
+    one.close()
+    pids = {pid for _, pid in each_run(in_this_process, 1000, 10**9)}
+    assert 1 <= len(pids) <= 4
+
+
+def test_a_worker_of_a_pool_plays_by_itself():
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        pid, played = pool.apply(play_in_pool)
+    assert played == [(0, pid), (1, pid), (2, pid)]
+    assert pid != os.getpid()
+
+
+def play_in_pool():
+    return os.getpid(), list(each_run(in_this_process, 3, 2))
+
+
+def test_simulate_works_within_a_pool():
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        within = pool.apply(simulate_in_pool)
+    assert within == simulate_in_pool()
+
+
+def simulate_in_pool():
+    slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
+    return mb.simulate(slots, "pair-elim", horizon=1000, runs=4, seed=1, workers=2).regret.tolist()
+
+
+def test_a_worker_that_is_killed_is_named():
+    with pytest.raises(MatchbanditError, match="a worker process was killed"):
+        list(each_run(kill_itself, 4, 2))
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_workers_end_with_their_parent(deadly):
+    # The workers hold the pipe's other end: it closes when the last of them has ended, and only then.
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    workers = [int(parent.stdout.readline()) for _ in range(2)]
+    assert parent.pid not in workers
+    assert len(set(workers)) == 2
+    parent.send_signal(deadly)
+    rest, _ = parent.communicate(timeout=LONGEST)
+    assert rest == ""
+    assert parent.returncode != 0

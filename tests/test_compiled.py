@@ -1,0 +1,263 @@
+"""Compiled code is never stale, never breaks anyone else, and never needs a home."""
+
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import matchbandit as mb
+from matchbandit import compiled as cache
+from matchbandit.compiled import compiled
+
+SRC = str(Path(mb.__file__).parents[1])
+
+POLICY = """
+    from typing import NamedTuple
+    import numpy as np
+    import matchbandit as mb
+    from matchbandit.policies.matching.combinatorial import update  # a built-in's function, with types of our own
+    from matchbandit.compiled import compiled
+    from helpers import best
+
+    class Arrays(NamedTuple):
+        plays: np.ndarray
+        sums: np.ndarray
+        total: np.ndarray
+
+    @compiled
+    def choose(arrays, rng, edges):
+        edges[0] = best(arrays.plays)
+
+    class Own(mb.RoundPolicy):
+        '''Whatever the helper says.'''
+        name, summary, reference = "own", "own", "own"
+        fits = mb.Fits(selections=("pair",))
+        arrays_type, choose, update = Arrays, staticmethod(choose), staticmethod(update)
+
+        def start(self):
+            n = self.graph.n_pairs
+            return Arrays(np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(1, dtype=np.int64))
+
+        def recommend(self):
+            return self.graph.pairs[[0]]
+
+        def reasons(self):
+            return {}
+"""
+HELPERS = """
+    from matchbandit.compiled import compiled
+
+    @compiled
+    def best(plays):
+        return {}
+"""
+
+
+def run(code, folder, *, cwd=None, **environment):
+    """The code in a process of its own, with a cache in this folder."""
+    env = {**os.environ, "MATCHBANDIT_CACHE": str(folder), "PYTHONPATH": SRC, **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=env, cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A policy of one's own in a module of one's own, with a helper in another."""
+    (tmp_path / "own.py").write_text(textwrap.dedent(POLICY))
+    (tmp_path / "helpers.py").write_text(textwrap.dedent(HELPERS.format("0")))
+    return tmp_path
+
+
+PLAY_OWN = """
+    import matchbandit as mb
+    from own import Own
+    runs = mb.simulate(mb.Bipartite([.9, .5], [.8, .3]), mb.policy(Own), horizon=50, runs=1)
+    print(runs.plays.argmax())
+"""
+
+
+def test_an_edit_of_a_helper_is_seen(own):
+    assert run(PLAY_OWN, own / "cache", cwd=own).stdout.strip() == "0"
+    (own / "helpers.py").write_text(textwrap.dedent(HELPERS.format("2")))
+    assert run(PLAY_OWN, own / "cache", cwd=own).stdout.strip() == "2"
+
+
+def test_a_policy_of_ones_own_breaks_no_built_in(own, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run(PLAY_OWN, own / "cache", cwd=own)
+    code = """
+        import matchbandit as mb
+        mb.simulate(mb.Monopartite([.9, .8, .3, .2]), "cucb", horizon=50)
+        mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50)
+    """
+    run(code, own / "cache", cwd=elsewhere)
+
+
+def test_the_second_process_compiles_nothing(tmp_path):
+    code = """
+        import matchbandit as mb
+        from numba.core import event
+        with event.install_recorder("numba:compile") as recorder:
+            mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50)
+        print(len(recorder.buffer) // 2)
+    """
+    assert int(run(code, tmp_path).stdout) > 0
+    assert int(run(code, tmp_path).stdout) == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", None])
+def test_a_damaged_entry_is_compiled_again(tmp_path, damage):
+    code = 'import matchbandit as mb; print(mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "kl-ucb", horizon=50).final)'
+    expected = run(code, tmp_path).stdout
+    kept = [place for place in tmp_path.rglob("*") if place.is_file()]
+    assert kept
+    for place in kept:
+        content = place.read_bytes()
+        place.write_bytes(content[: len(content) // 2] if damage is None else damage)
+    assert run(code, tmp_path).stdout == expected
+    assert any(len(place.read_bytes()) > 1000 for place in kept)  # mended
+
+
+def test_an_entry_that_cannot_be_read_back_is_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+
+    @compiled
+    def plus(x):
+        return x + 1
+
+    assert plus(1) == 2
+    (place,) = [place for place in tmp_path.rglob("plus*") if place.is_file()]
+    body = pickle.dumps(("not", "what", "was", "kept"))
+    place.write_bytes(cache.blake2b(body, digest_size=cache._DIGEST).digest() + body)
+
+    again = compiled(plus.py_func)
+    assert again(1) == 2
+
+
+def test_without_a_folder_it_works_all_the_same(tmp_path):
+    code = """
+        import tempfile
+        tempfile.tempdir = "/nowhere/at/all"
+        import matchbandit as mb
+        from matchbandit.compiled import folder
+        print(folder(), mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50).final.shape)
+    """
+    done = run(code, "", HOME="/dev/null/no/home", XDG_CACHE_HOME="/dev/null/none", NUMBA_CACHE_DIR="")
+    assert done.stdout.strip() == "None (1,)"
+
+
+def test_a_folder_that_others_may_write_into_is_not_used(tmp_path, monkeypatch):
+    shared = tmp_path / "matchbandit"
+    shared.mkdir()
+    shared.chmod(0o777)
+    for name in ("MATCHBANDIT_CACHE", "NUMBA_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    chosen = cache.folder.__wrapped__()
+    assert chosen is not None
+    assert chosen != shared
+    shared.chmod(0o700)
+    assert cache.folder.__wrapped__() == shared
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o700
+
+
+def test_a_full_disk_is_named_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(cache, "_warned", set())
+
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.warns(UserWarning, match="No space left on device.*MATCHBANDIT_CACHE"):
+        assert compiled(lambda x: x + 1)(1) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compiled(lambda x: x + 2)(1) == 3
+
+
+def test_two_named_tuples_that_are_called_alike_are_told_apart():
+    def make(fields):
+        from collections import namedtuple
+
+        return namedtuple("Arrays", fields)
+
+    @compiled
+    def first(arrays):
+        return arrays.plays
+
+    assert first(make("plays sums")(1.0, 2.0)) == 1.0
+    assert first(make("sums plays")(1.0, 2.0)) == 2.0
+    from numba import typeof
+
+    one, other = typeof(make("plays sums")(1.0, 2.0)), typeof(make("sums plays")(1.0, 2.0))
+    assert str(one) == str(other)
+    assert cache._typed(one) != cache._typed(other)
+
+
+@pytest.mark.parametrize("change", ["constant", "array", "code", "module"])
+def test_the_fingerprint_sees_all_that_a_function_uses(change):
+    import types
+
+    module = types.ModuleType("other")
+    scope = {"SCALE": 2.0, "TABLE": np.arange(3), "other": module, "compiled": compiled}
+    module.inner = compiled(eval("lambda x: x + 1"))
+
+    def made():
+        exec(compile("def helper(x):\n    return x * SCALE + TABLE[0]", "own", "exec"), scope)
+        if change == "code" and changed:
+            exec(compile("def helper(x):\n    return x + SCALE + TABLE[0]", "own", "exec"), scope)
+        scope["helper"] = compiled(scope["helper"])
+        exec(compile("def called(x):\n    return helper(x) + other.inner(x)", "own", "exec"), scope)
+        return cache._fingerprint(scope["called"])
+
+    changed = False
+    before = made()
+    assert made() == before
+    changed = True
+    if change == "constant":
+        scope["SCALE"] = 3.0
+    if change == "array":
+        scope["TABLE"] = np.arange(1, 4)
+    if change == "module":
+        module.inner = compiled(eval("lambda x: x + 2"))
+    assert made() != before
+
+
+def test_waiting_is_said_once_on_stderr(tmp_path):
+    code = """
+        import matchbandit as mb
+        import matchbandit.compiled as cache
+        cache.PATIENCE = 0.0
+        mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50)
+        mb.simulate(mb.Monopartite([.9, .8, .3, .2]), "cucb", horizon=50)
+    """
+    told = run(code, tmp_path).stderr
+    assert told.count("compiling") == 1
+    assert str(tmp_path) in told
+    assert run(code, tmp_path).stderr == ""
+
+
+def test_everything_works_without_compiling(tmp_path):
+    code = """
+        import matchbandit as mb
+        one = mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=200, seed=3)
+        p = mb.policy("rank1-thompson").build(mb.monopartite(4), seed=1)
+        for _ in range(5):
+            p.tell(p.ask(), [1, 0])
+        print(one.plays.tolist(), p.ask().tolist())
+    """
+    plain = run(code, tmp_path, NUMBA_DISABLE_JIT="1")
+    assert "plain Python" in plain.stderr
+    assert plain.stdout == run(code, tmp_path).stdout

@@ -1,0 +1,190 @@
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import matchbandit as mb
+from matchbandit.placement import is_proved, lines_of, overlay_of, placement_of
+
+SLOTS = mb.Bipartite([0.9, 0.3, 0.2], [0.9, 0.5, 0.1])
+PLAYERS = mb.Monopartite([0.9, 0.8, 0.5, 0.4])
+
+
+def test_a_line_is_the_bound_at_every_horizon():
+    horizons = np.array([10.0, 1e3, 1e6])
+    lines = {line.label: line for line in lines_of(SLOTS, {("pair", "pair")}, ["pair-elim"], horizons=horizons)}
+    own = lines["pair-elim, Theorem 3.1"]
+    at = [next(b for b in mb.bounds(SLOTS, horizon=int(t)) if b.name == "pair-elim-regret") for t in horizons]
+    assert (own.kind, own.exact, own.x) == ("upper", True, horizons.tolist())
+    assert own.y == [bound.value for bound in at]
+    model = next(line for label, line in lines.items() if "product model" in label)
+    assert (model.kind, model.exact) == ("lower", False)
+    assert np.allclose(np.array(model.y) / np.log(horizons), model.y[0] / np.log(10))
+    assert "asymptotic" in model.label
+
+
+def test_only_bounds_on_what_was_played_and_by_whom_are_drawn():
+    deltas = np.array([0.1, 0.01])
+    goal = {("matching", "matching")}
+    labels = [line.label for line in lines_of(PLAYERS, goal, ["matching-id"], deltas=deltas)]
+    assert any(label.startswith("matching-id") for label in labels)
+    assert not any("pair" in label for label in labels)
+    labels = [line.label for line in lines_of(PLAYERS, goal, ["clucb"], deltas=deltas)]
+    assert not any(label.startswith("matching-id") for label in labels)
+    # Partners are not equal here, so that the theorem on Simple Adaptive Matching does not speak.
+    labels = [line.label for line in lines_of(PLAYERS, goal, horizons=np.array([100.0, 1000.0]))]
+    assert any("Theorem 4.4" in label for label in labels)
+    assert not any("Theorem 4.3" in label for label in labels)
+
+
+def test_of_the_papers_lower_bounds_the_highest_is_drawn():
+    deltas = np.array([0.1, 0.01])
+    lower = [line for line in lines_of(PLAYERS, {("pair", "pair")}, deltas=deltas) if line.kind == "lower"]
+    known = [b for b in mb.bounds(PLAYERS, delta=0.01) if b.kind == "lower" and (b.plays, b.seeks) == ("pair", "pair")]
+    paper = max(b.value for b in known if not b.name.startswith("model"))
+    assert len(lower) == 2
+    assert {line.y[-1] for line in lower} == {paper, next(b.value for b in known if b.name.startswith("model"))}
+
+
+def test_results_are_laid_over():
+    runs = [mb.simulate(SLOTS, name, horizon=5000, runs=4, seed=2) for name in ("pair-elim", "uts")]
+    of, lines, measured = overlay_of(SLOTS, runs)
+    assert of == "regret"
+    assert [one.label for one in measured] == ["pair-elim", "uts"]
+    for one, result in zip(measured, runs, strict=True):
+        lost = np.array(result.summary()["mean"]) > 0
+        assert one.mean.tolist() == np.array(result.summary()["mean"])[lost].tolist()
+        assert one.x[-1] == 5000
+    assert max(line.x[-1] for line in lines) == 5000
+
+
+def test_answers_of_a_policy_at_several_deltas_make_one_curve():
+    found = [
+        mb.identify(PLAYERS, mb.policy(name, delta=delta), runs=3, seed=1)
+        for name, delta in (("matching-id", 0.001), ("matching-id", 0.1), ("rank1-identify", 0.1))
+    ]
+    of, lines, (first, second) = overlay_of(PLAYERS, found)
+    assert of == "rounds"
+    assert (first.label, second.label) == ("matching-id", "rank1-identify (no proof)")
+    assert np.allclose(first.x, [10, 1000])
+    assert first.mean.tolist() == [found[1].rounds.mean(), found[0].rounds.mean()]
+    assert np.isclose(max(lines[0].x), 1000)
+
+
+def test_what_cannot_be_laid_over_is_refused():
+    runs = mb.simulate(SLOTS, "uts", horizon=100)
+    found = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.2), seed=1)
+    unfinished = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.2), max_rounds=10)
+    fresh = mb.simulate(mb.family("spiked", n=2, u1=0.9, gap=0.75), "uts", horizon=100)
+    for problem, results, given, words in (
+        (PLAYERS, [runs], {}, "the results of uts are those of another problem"),
+        (SLOTS, [fresh], {}, "another problem"),
+        (SLOTS, [runs, found], {}, "do not share a picture"),
+        (SLOTS, [runs], {"delta": 0.05}, "do not share a picture"),
+        (SLOTS, [found], {"horizon": 100}, "do not share a picture"),
+        (SLOTS, [], {}, "give results to lay over, or a horizon or a delta"),
+        (SLOTS, [], {"horizon": 100, "delta": 0.1}, "do not share a picture"),
+        (SLOTS, [], {"horizon": 1.5}, "horizon must be a whole number"),
+        (SLOTS, [], {"delta": 2}, "delta must lie between 0 and 1"),
+        (SLOTS, [1], {}, "results are what simulate or identify gave; got 1"),
+        (SLOTS, [unfinished], {}, "some runs of pair-elim ended without an answer"),
+        (mb.Monopartite([0.5, 0.3]), [], {"delta": 0.1}, "there is nothing to draw"),
+    ):
+        with pytest.raises(mb.MatchbanditError, match=re.escape(words)):
+            overlay_of(problem, results, **given)
+
+
+def test_the_same_policy_with_other_options_is_another_curve():
+    runs = [mb.simulate(SLOTS, mb.policy("pair-elim", growth=g), horizon=500) for g in (4, 1.5)]
+    _, lines, measured = overlay_of(SLOTS, runs)
+    assert [one.label for one in measured] == ["pair-elim", "pair-elim (growth=1.5)"]
+    assert any("Theorem 3.1" in line.label for line in lines)
+
+
+def test_a_theorem_is_not_drawn_for_options_that_it_does_not_speak_of():
+    runs = mb.simulate(SLOTS, mb.policy("pair-elim", growth=16), horizon=500)
+    assert not any("Theorem 3.1" in line.label for line in overlay_of(SLOTS, [runs]).lines)
+    found = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
+    assert not any("Theorem 3.2" in line.label for line in overlay_of(SLOTS, [found]).lines)
+
+
+def test_rounds_of_pairs_and_of_matchings_are_told_apart():
+    found = [
+        mb.identify(PLAYERS, mb.policy("clucb", delta=0.1, selection=selection), seed=1)
+        for selection in ("pair", "matching")
+    ]
+    _, lines, measured = overlay_of(PLAYERS, found)
+    assert [one.label for one in measured] == ["clucb, playing pairs", "clucb, playing matchings"]
+    labels = [line.label for line in lines]
+    assert len(set(labels)) == len(labels)
+    assert "T* of the product model, playing pairs" in labels
+
+
+class Coin(mb.CATALOGUE["uniform"]):
+    """A policy of a user's own, which is not in the catalogue and is done after the fifth round."""
+
+    name = "coin"
+    fits = replace(mb.CATALOGUE["uniform"].fits, goals=("identification",))
+
+    def __init__(self, setting, rng, *, selection=None, growth="fast"):
+        super().__init__(setting, rng, selection=selection)
+        self.options["growth"] = growth
+
+    @property
+    def done(self):
+        return self.rounds >= 5
+
+    finished = done
+
+
+class Toss(mb.CATALOGUE["uts"]):
+    name = "toss"
+
+
+def test_a_policy_of_ones_own_has_no_theorem_and_no_proof():
+    runs = mb.simulate(SLOTS, Toss, horizon=200)
+    assert [one.label for one in overlay_of(SLOTS, [runs]).measured] == ["toss (gamma=2)"]
+    placed = placement_of(runs, mb.bounds(SLOTS, horizon=200))
+    assert (placed.policy, placed.upper, placed.binding) == ("toss", None, False)
+    assert not is_proved("toss", "regret")
+
+
+def test_answers_of_a_policy_without_delta_are_placed_where_one_says(tmp_path):
+    found = mb.identify(SLOTS, Coin, max_rounds=100)
+    with pytest.raises(mb.MatchbanditError, match="the results of coin do not say their error probability"):
+        mb.draw_bounds(SLOTS, [found], path=tmp_path / "x.png")
+    (measured,) = overlay_of(SLOTS, [found], delta=0.01).measured
+    assert measured.label == "coin (growth=fast) (no proof)"
+    assert measured.x.tolist() == [100]
+    assert mb.draw_bounds(SLOTS, [found], path=tmp_path / "x.png", delta=0.01).exists()
+
+
+def test_what_has_a_proof_is_what_the_policies_say():
+    proved = {name for name in mb.CATALOGUE if is_proved(name, "identification")}
+    assert proved >= {"pair-elim", "pair-elim-mono", "pair-select", "matching-id", "clucb"}
+    assert not proved & {"track-and-stop", "rank1-identify", "uniform"}
+
+
+def test_a_theorem_is_not_held_against_options_that_it_does_not_speak_of():
+    slots = mb.Bipartite([0.9, 0.3], [0.9, 0.5])
+    known = mb.bounds(slots, horizon=500)
+    usual, coarse = (mb.simulate(slots, mb.policy("pair-elim", growth=g), horizon=500) for g in (1.5, 16))
+    assert placement_of(usual, known).upper == next(b.value for b in known if b.name == "pair-elim-regret")
+    assert placement_of(coarse, known).upper is None
+    capped = mb.simulate(slots, mb.policy("pair-elim", cap_windows=True), horizon=500)
+    assert placement_of(capped, known).upper is None
+    known = mb.bounds(slots, delta=0.1)
+    found = mb.identify(slots, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
+    assert placement_of(found, known).upper is None
+    assert placement_of(found, known).binding
+
+
+def test_what_was_known_before_the_start_is_not_bound():
+    players = mb.Monopartite([0.9, 0.8, 0.4, 0.3])
+    known, cold = mb.bounds(players, delta=0.1), mb.policy("clucb", delta=0.1)
+    warm = cold.warm_start(players.graph.pairs, [10**6] * 6, (10**6 * players.means).tolist())
+    assert placement_of(mb.identify(players, cold, seed=1), known).binding
+    row = placement_of(mb.identify(players, warm, seed=1), known)
+    assert row.mean < row.lower
+    assert not row.binding
