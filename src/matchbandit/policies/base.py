@@ -21,8 +21,6 @@ STATE_VERSION = 2
 """Of what `state` gives; version 0.3 gave 1."""
 
 
-LARGEST_REWARD = 1e100
-"""Beyond this sums and squares of rewards leave what floats can hold."""
 
 
 @dataclass(frozen=True)
@@ -320,7 +318,7 @@ class Policy(ABC):
     def _refuse_outside(self, received: Floats) -> None:
         """Refuse rewards that the distribution cannot give; NaN is none."""
         rewards = self.setting.rewards
-        low, high = max(rewards.low, -LARGEST_REWARD), min(rewards.high, LARGEST_REWARD)
+        low, high = rewards.low, rewards.high
         for reward in received.tolist():  # quicker than whole arrays for the few pairs of a round
             if reward < low or reward > high:
                 raise MatchbanditError(

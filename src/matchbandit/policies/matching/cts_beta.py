@@ -39,7 +39,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
 
 
 class CtsBeta(CombinatorialPolicy):
-    """CTS [Wang2018], CTS-Beta [Perrault2020].
+    """CTS [WangChen2018], CTS-Beta [Perrault2020].
 
     Every round, θ_e ~ Beta(1 + S_e, 1 + F_e) for each pair, S_e successes and F_e failures so far; the matching with
     the greatest sum of θ_e is played. The uniform prior stands in for a first play of each pair.

@@ -38,7 +38,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 
 
 class CtsGaussian(CombinatorialPolicy):
-    """CTS-Gaussian [Perrault2020], after CTS [Wang2018].
+    """CTS-Gaussian [Perrault2020], after CTS [WangChen2018].
 
     Every pair once, in the rounds of a tour; then, every round, θ_e ~ N(μ_e, σ²/n_e) for each pair, independent, and
     the matching with the greatest sum of θ_e is played. σ is the sub-Gaussian constant of the rewards: 1/2 if they are

@@ -43,7 +43,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 
 
 class OlsUcb(CombinatorialPolicy):
-    """OLS-UCB [Degenne2016], for independent σ-sub-Gaussian rewards.
+    """OLS-UCB [DegennePerchet2016], for independent σ-sub-Gaussian rewards.
 
     Every pair once, in the rounds of a tour; then, in round t, the matching with the greatest
     Σ μ_e + sqrt(2 f σ² (1 + λ) Σ 1/n_e), f = log t + (m + 2) log log t + (m/2) log(1 + e/λ), with m pairs a round.

@@ -146,7 +146,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
 
 
 class UnimodalMatching(CombinatorialPolicy):
-    """After UniRank [Gauthier2022], for matchings of players: the counterpart of UTS.
+    """After [RodetGaudel2022] and UniRank [Gauthier2022], for matchings of players: the counterpart of UTS.
 
     Every pair once, in the rounds of a tour. Then, every round, a leader is elected. At every γ-th time that it leads
     it is played; otherwise draws from Beta(1 + S, 1 + F) are made for its pairs and for those of its neighbours, one

@@ -52,7 +52,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Flo
 
 
 class KlUcb(RoundPolicy):
-    """KL-UCB [Garivier2011] with every pair an arm of its own: the yardstick that is blind to the structure.
+    """KL-UCB [GarivierCappe2011] with every pair an arm of its own: the yardstick that is blind to the structure.
 
     Each pair once, in index order. Then, in round t, the pair with the largest
     max{q : n kl(mean, q) ≤ log t + 3 log log t}, with the Bernoulli kl; valid for all rewards in [0, 1].

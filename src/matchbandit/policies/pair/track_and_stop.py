@@ -88,7 +88,7 @@ def shares_at(noise: Noise, means: Floats, best: int, y: float, shares: Floats) 
 
 @compiled
 def optimal_proportions(noise: Noise, means: Floats, w: Floats) -> None:
-    """Write down w*: how often to sample each arm to tell the best soonest [Garivier2016, Theorem 5].
+    """Write down w*: how often to sample each arm to tell the best soonest [GarivierKaufmann2016, Theorem 5].
 
     With x_b(y) the share of rival b relative to the best at which the evidence between the two is y, y is the root of
     Σ_b d(best, m_b) / d(b, m_b) = 1, increasing in y. Equal best arms: all the same.
@@ -185,7 +185,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Flo
 
 
 class TrackAndStop(RoundPolicy):
-    """Track-and-Stop with D-tracking [Garivier2016] and every pair an arm: blind to the structure.
+    """Track-and-Stop with D-tracking [GarivierKaufmann2016] and every pair an arm: blind to the structure.
 
     Each pair once, in index order. Then, with t rounds played: if a pair has fewer than √t − d/2 plays, the least
     played one; otherwise the one with the largest t w*_e − n_e, w* the optimal proportions for the present means,
