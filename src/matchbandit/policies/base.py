@@ -21,8 +21,6 @@ STATE_VERSION = 2
 """Of what `state` gives; version 0.3 gave 1."""
 
 
-
-
 @dataclass(frozen=True)
 class Setting:
     """All that a policy may know: who can meet whom, the law's public face, the horizon if there is one."""
