@@ -176,6 +176,24 @@ def test_what_is_cited_is_in_the_bibliography():
     assert sorted(key for key in cited if key.lower() not in entries) == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "best-arm identification",
+        "fixed confidence",
+        "regret minimisation",
+        "delayed feedback",
+        "API",
+        "reward distribution",
+    ],
+)
+def test_what_newcomers_search_for_is_on_the_front_page(words):
+    guide = ROOT / "docs" / "index.md"
+    assert words in guide.read_text(encoding="utf-8")
+    listed = set(re.findall(r"\]\(([^)#]+)", guide.read_text(encoding="utf-8")))
+    assert [page.name for page in guide.parent.glob("*.md") if page.name not in {*listed, "index.md"}] == []
+
+
 def test_the_readme_says_the_two_commands_and_shows_a_picture():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make reproduce" in readme
