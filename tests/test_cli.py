@@ -18,7 +18,8 @@ SIMULATE = ["simulate", "--policy", "pair-elim", "--u", "0.9,0.3,0.2", "--v", "0
 def run(monkeypatch, capsys):
     """Type a command; gives exit code, stdout and stderr."""
 
-    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress
+    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress,
+    monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
 
     def typed(*words):
         monkeypatch.setattr(sys, "argv", ["matchbandit", *words])
@@ -87,11 +88,11 @@ def test_warm_up_says_what_it_compiles(run, monkeypatch):
         report("uts", 1.25)
         report("escb", 2.0)
 
-    monkeypatch.setattr(compiled, "warm_up", warm_up, raising=False)
+    monkeypatch.setattr("matchbandit.simulation.warm_up.warm_up", warm_up)
     code, out, err = run("warm-up")
     assert (code, err) == (0, "")
-    assert [line.split() for line in out.splitlines()] == [
-        ["uts", "1.2", "s"], ["escb", "2.0", "s"], ["in", "all", "3.2", "s"],
+    assert [line.split()[:4] for line in out.splitlines()] == [
+        ["uts", "1.2", "s"], ["escb", "2.0", "s"], ["in", "all", "3.2", "s,"],
     ]  # fmt: skip
     code, out, _ = run("warm-up", "--json")
     assert json.loads(out) == {"uts": 1.25, "escb": 2.0}
@@ -216,7 +217,7 @@ def test_identify_stops_at_max_rounds(run):
         (["--delta", "small"], "--delta takes numbers such as 0.05; got 'small'"),
         (["--delta", ""], "--delta takes numbers such as 0.05; got ''"),
         (["--delta", "0.1", "--option", "growth=1"], "growth 1 (every chance) is for regret only"),
-        ([], "pair-elim is after regret here, not identification: give it delta="),
+        ([], "pair-elim is for regret here, not identification: give it delta="),
     ],
 )
 def test_a_mistake_in_identify_gets_one_line_and_exit_code_2(run, words, message):
@@ -418,6 +419,11 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--horizon": "²"}, "--horizon takes numbers such as 20 or 2e6; got '²'"),
         ({"--horizon": ""}, "--horizon takes numbers such as 20 or 2e6; got ''"),
         ({"--option": "growth=" + "[" * 100_000}, "a list is written like"),
+        ({"--runs": "1e12"}, "Take fewer runs, fewer checkpoints, or a smaller problem."),
+        (
+            {"--u": None, "--v": None, "--family": "spiked --param n=20000 --param u1=0.9 --param gap=0.5"},
+            "bipartite 20000×20000 has 400000000 pairs, and at most 20000000 can be kept in memory.",
+        ),
         ({"--save": "x.csv"}, "results are kept as Parquet; got 'x.csv'. Call the file x.parquet."),
         ({"--horizon": "soon"}, "--horizon takes numbers such as 20 or 2e6; got 'soon'"),
         ({"--runs": "few"}, "--runs takes numbers such as 20 or 2e6; got 'few'"),
@@ -436,7 +442,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--param": "n=8"}, "--param goes with --family"),
         ({"--engine": "warp"}, "unknown engine 'warp'"),
         ({"--engine": "loop"}, "pair-elim cannot loop"),
-        ({"--rewards": "poisson"}, "unknown reward law 'poisson'"),
+        ({"--rewards": "poisson"}, "unknown reward distribution 'poisson'"),
         ({"--rewards": "gaussian"}, "gaussian rewards need their sd, for example gaussian:0.5"),
         ({"--rewards": "gaussian:-1"}, "sd must be positive; got -1.0"),
         ({"--rewards": "bernoulli:2"}, "bernoulli rewards take no parameter"),
@@ -453,7 +459,8 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
 def test_a_mistake_gets_one_line_and_exit_code_2(run, tmp_path, monkeypatch, changes, words):
     monkeypatch.chdir(tmp_path)
     options = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
-    code, out, err = run("simulate", *[word for pair in options.items() for word in pair])
+    typed = {name: value.split(" ") if "--param" in value else [value] for name, value in options.items()}
+    code, out, err = run("simulate", *[word for name, value in typed.items() for word in (name, *value)])
     assert code == 2
     assert words in err
     assert err.startswith("error: ")

@@ -19,6 +19,7 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
+QUIET = "from matchbandit import compiled; compiled.PATIENCE = 1e6"
 SLOTS = ["--u", "0.9,0.3", "--v", "0.8,0.2"]
 RUNS = ["--runs", "2", "--workers", "1"]
 
@@ -33,7 +34,7 @@ def blocked(tmp_path):
     work.mkdir()
 
     def run(text):
-        begin = f"import sys; sys.path.insert(0, {str(site)!r}); import blocker\n"
+        begin = f"import sys; sys.path.insert(0, {str(site)!r}); import blocker\n{QUIET}\n"
         made = subprocess.run(
             [sys.executable, "-c", begin + text], cwd=work, capture_output=True, text=True, check=False
         )

@@ -182,6 +182,13 @@ def test_extremes_are_fitted_without_a_word_from_numpy(sums, rewards):
     assert np.isfinite(fit.residuals).all()
 
 
+def test_nothing_ever_paid_between_rows_and_columns():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = product_fit(mb.bipartite(2, 2), mb.bipartite(2, 2).pairs, counts=[5] * 4, sums=[5, 0, 0, 0])
+    assert np.allclose(np.outer(*fit.strengths), [[1, 0], [0, 0]])
+
+
 def test_huge_counts_are_fitted_too():
     plays = np.full(6, 10**12)
     u = np.array([0.9, 0.7, 0.5, 0.3])
@@ -191,6 +198,11 @@ def test_huge_counts_are_fitted_too():
     fit = product_fit(mb.monopartite(4), pairs, counts=plays, sums=rng.binomial(plays, means))
     assert fit.p_value > 0.01
     assert np.allclose(fit.strengths[0], u, atol=1e-5)
+
+
+def test_what_is_no_graph_is_refused():
+    with pytest.raises(MatchbanditError, match=r"^results are of pairs of bipartite\(N, M\) or .*; got 3"):
+        product_fit(3, [(0, 1)], counts=[1], sums=[1])
 
 
 def test_rare_successes_of_very_many_plays():
@@ -287,7 +299,7 @@ def test_clear_non_products_are_noticed():
         ({"pairs": [(0, 5)], "counts": [1], "sums": [1]}, "(0, 5) is not a pair of monopartite with 3 players"),
         ({"pairs": [(0, 1)], "counts": [1, 2], "sums": [1]}, "1 logged pairs need a count and a sum each"),
         ({"pairs": [(0, 1)], "counts": [1.5], "sums": [1]}, "the count of the pair [0, 1] must be a whole number"),
-        ({"pairs": [(0, 1)], "counts": [1], "sums": [2]}, "1 rewards of the law bernoulli sum to between 0 and 1"),
+        ({"pairs": [(0, 1)], "counts": [1], "sums": [2]}, "1 bernoulli rewards sum to between 0 and 1"),
         ({"pairs": [(0, 1)], "counts": ["a"], "sums": [2]}, "counts and sums must be numbers"),
         ({"pairs": [(0, 1)], "counts": [0], "sums": [0]}, "no pair was played: there is nothing to fit."),
         ({"pairs": [], "counts": [], "sums": []}, "no pair was played: there is nothing to fit."),

@@ -288,6 +288,16 @@ def test_only_parquet_is_written(tmp_path, runs, name):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("x" * 300, "File name too long"), ("\0.parquet", "embedded null"), ("\udcff.parquet", "surrogates not allowed")],
+    ids=["long", "null", "not UTF-8"],
+)
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, runs, name, why):
+    with pytest.raises(MatchbanditError, match=f"cannot be written: .*{why}"):
+        runs.save(tmp_path / name)
+
+
 def test_a_file_without_a_name_is_refused(runs):
     with pytest.raises(MatchbanditError, match="a file to write needs a name"):
         runs.save("")

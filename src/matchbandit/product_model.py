@@ -22,7 +22,7 @@ SIMULATIONS = 999
 """Data sets drawn from the fitted product to see how large the statistic gets when the product is right."""
 LARGEST_BATCH = 2_000_000
 """Entries of the matrices that are solved at once: those of as many data sets as fit are."""
-PSEUDO_PLAYS = 1.0
+PSEUDO_PLAYS = 2.0
 """Plays of the average reward that each item is given before data sets are drawn."""
 OFTEN = 30
 """Coins that fall at least so often on either side have the deviance of normal noise."""
@@ -87,13 +87,15 @@ def product_fit(
 
     The p-value comes from 999 data sets drawn from the fitted product, with the same counts and a fixed seed: it is at
     least 1/1000. With `simulate_null=False` it comes from a chi-square distribution corrected for small counts:
-    quicker, without that floor, less exact.
+    quicker, without that floor, less exact, and the one to take for hundreds of items.
 
     >>> from matchbandit.graphs import bipartite
     >>> fit = product_fit(bipartite(2, 2), [(0, 0), (0, 1), (1, 0), (1, 1)], counts=[100] * 4, sums=[72, 36, 18, 40])
     >>> fit
     ProductFit p = 0.001 (statistic 31.2 on 1 degrees of freedom, 4 pairs), worst: (1, 1) at +5.6 sd
     """
+    if not isinstance(graph, Graph):
+        raise MatchbanditError(f"results are of pairs of bipartite(N, M) or monopartite(n); got {graph!r}.")
     distribution = checked_rewards(rewards)
     edges, plays, paid = by_edge(graph, distribution, pairs, counts, sums)
     if not len(edges):
@@ -107,12 +109,11 @@ def product_fit(
     labels, two_sided = _sides(data.ends, data.n_items)
     freedom = len(edges) - data.n_items + two_sided
     cautious = data.cautious_products(means)
-    held = int((logs[0][np.unique(data.ends)] == 0).sum())  # each strength held at 1 can add a degree of freedom
-    p_value = (
-        _simulated(data, cautious, statistic)
-        if simulate_null
-        else _approximate(data, cautious, statistic, freedom + held)
-    )
+    if simulate_null:
+        p_value = _simulated(data, cautious, statistic)
+    else:  # each strength held at a border can add a degree of freedom; coins without a success have none to add
+        held = (logs[0] == 0) | (np.isinf(logs[0]) & isinstance(distribution, Gaussian))
+        p_value = _approximate(data, cautious, statistic, freedom + int(held[np.unique(data.ends)].sum()))
     u = _balanced(np.exp(logs[0]), labels)
     u[np.setdiff1d(np.arange(data.n_items), data.ends)] = np.nan
     strengths = (u[:n_rows], u[n_rows:]) if n_rows else (u,)
@@ -137,7 +138,7 @@ def by_edge(
         least, most = (rewards.low * n, rewards.high * n) if n else (0.0, 0.0)
         if not least <= real_number(f"the sum of the pair {pair}", total) <= most:
             raise MatchbanditError(
-                f"{n:.0f} rewards of the law {rewards.name} sum to between {least:g} and {most:g}; "
+                f"{n:.0f} {rewards.name} rewards sum to between {least:g} and {most:g}; "
                 f"got {total:g} for the pair {pair}."
             )
     played = plays > 0
@@ -211,13 +212,13 @@ class _Data:
         return logs, self.deviances(means, self.products(logs))
 
     def cautious_products(self, means: Floats) -> Floats:
-        """The products that fit when each item has a little more plays, of the average reward.
+        """The products that fit when, of coin flips, each item has a few more plays, of the average reward.
 
-        From two plays the likeliest strengths are often 0 or 1. Data drawn from them are all alike, and next to those
+        From two flips the likeliest strengths are often 0 or 1. Data drawn from them are all alike, and next to those
         any real data would stick out.
         """
         degrees = np.bincount(self.ends.ravel(), minlength=self.n_items)
-        more = PSEUDO_PLAYS * (1 / degrees[self.ends]).sum(axis=1)
+        more = 0 if isinstance(self.rewards, Gaussian) else PSEUDO_PLAYS * (1 / degrees[self.ends]).sum(axis=1)
         average = ((self.plays * means).sum() + 0.5) / (self.plays.sum() + 1)
         logs, _ = self.fit(((self.plays * means + more * average) / (self.plays + more))[None, :])
         return np.asarray(self.products(logs)[0])
@@ -307,9 +308,8 @@ def _balanced(u: Floats, labels: NDArray[np.int32]) -> Floats:
     own, partners = labels
     top = np.zeros(labels.max() + 1)
     np.maximum.at(top, own, u)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.sqrt(top[partners] / top[own])
-    return np.where((top[own] > 0) & (top[partners] > 0), u * factor, u)
+    free = (top[own] > 0) & (top[partners] > 0)
+    return np.asarray(u * np.sqrt(np.divide(top[partners], top[own], out=np.ones(len(u)), where=free)))
 
 
 def _residuals(data: _Data, means: Floats, logs: Floats) -> Floats:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from html import escape
@@ -241,12 +242,18 @@ def results_file(path: str | os.PathLike[str]) -> Path:
 
 def writable_file(path: str | os.PathLike[str]) -> Path:
     """The file that is to be written, links followed; an error if it cannot be, before any work is done."""
-    if not os.fspath(path):
+    name, way_out = os.fspath(path), "Choose another place."
+    if not name:
         raise MatchbanditError("a file to write needs a name; got ''.")
-    target = Path(path).resolve()
-    way_out = "Choose another place."
+    try:
+        name.encode()  # what writes Parquet takes names in UTF-8 only
+        target = Path(path).resolve()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            target.lstat()
+    except (OSError, ValueError) as error:
+        raise MatchbanditError(f"{name!r} cannot be written: {getattr(error, 'strerror', None) or error}.") from None
     if target.exists() and not target.is_file():
-        raise MatchbanditError(f"{os.fspath(path)!r} is not a file that can be replaced. {way_out}")
+        raise MatchbanditError(f"{name!r} is not a file that can be replaced. {way_out}")
     if not target.parent.is_dir():
         raise MatchbanditError(f"there is no folder {str(target.parent)!r} to write into. Make it, or choose another.")
     if not os.access(target.parent, os.W_OK):

@@ -63,8 +63,8 @@ class RewardDistribution(ABC):
     name: ClassVar[str]
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
-    draw_one: ClassVar[Callable[[Noise, float, np.random.Generator], float]] = staticmethod(draw_reward)
-    """How compiled code draws one reward of a mean."""
+    draw_one: ClassVar[Callable[..., float]] = staticmethod(draw_reward)
+    """How compiled code draws one reward: of the noise, the mean and a random stream."""
 
     @property
     @abstractmethod
@@ -133,7 +133,7 @@ class Bernoulli(RewardDistribution):
     """One with probability W, else zero."""
 
     name: ClassVar[str] = "bernoulli"
-    draw_one = staticmethod(flip_coin)
+    draw_one: ClassVar[Callable[..., float]] = staticmethod(flip_coin)
 
     @property
     def sigma(self) -> float:
@@ -199,7 +199,9 @@ def succeeds(reward: float, rng: np.random.Generator) -> bool:
 def checked_rewards(rewards: RewardDistribution | None) -> RewardDistribution:
     """The reward distribution, Bernoulli unless told otherwise."""
     if rewards is not None and not isinstance(rewards, RewardDistribution):
-        raise MatchbanditError(f"rewards must be a distribution such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}.")
+        raise MatchbanditError(
+            f"rewards must be a distribution such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}."
+        )
     return rewards or Bernoulli()
 
 

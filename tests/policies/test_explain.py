@@ -35,11 +35,27 @@ def test_who_sits_out_is_in_no_pair():
     policy = mb.policy("rank1-thompson").build(mb.monopartite(5), seed=2)
     for _ in range(6):
         pairs = policy.ask()
-        assert policy.explain()["sits_out"] not in pairs
+        assert policy.explain()["details"]["sits_out"] not in pairs
         policy.tell(pairs, [1, 1])
     items = mb.policy("rank1-thompson").build(mb.bipartite(2, 3)).explain()
-    assert [row["item"] for row in items["rows"]] == [0, 1]
-    assert [column["item"] for column in items["columns"]] == [0, 1, 2]
+    assert [(row["side"], row["item"]) for row in items["items"][:2]] == [("row", 0), ("row", 1)]
+    assert [(column["side"], column["item"]) for column in items["items"][2:]] == [("column", j) for j in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "graph"), [("rank1-thompson", mb.bipartite(2, 2)), ("rank1-identify", mb.monopartite(4))]
+)
+def test_the_rank1_policies_warn_when_the_results_do_not_fit_a_product(name, graph):
+    n = np.full(graph.n_pairs, 1000)
+    products = np.array([0.72, 0.36, 0.36, 0.18]) if name == "rank1-thompson" else np.full(6, 0.25)
+    others = np.where(np.isin(np.arange(graph.n_pairs), (0, graph.n_pairs - 1)), 0.9, 0.1)
+    for means, warned in ((products, False), (others, True)):
+        policy = mb.policy(name).warm_start(graph.pairs, n, n * means).build(graph)
+        warnings = policy.explain()["warnings"]
+        assert len(warnings) == warned
+        if warned:
+            assert warnings[0].startswith("the results do not fit a product of strengths (p = ")
+    assert mb.policy(name).build(graph).explain()["warnings"] == []
 
 
 def test_results_from_before_are_refused_as_soon_as_they_are_given():

@@ -7,23 +7,13 @@ from hypothesis import strategies as st
 from reference.tables import random_tables, symmetric
 
 import matchbandit as mb
-from matchbandit.policies.rank1_model import fisher, settle
-from matchbandit.policies.rank1_thompson import (
-    Arrays,
-    best_pair,
-    best_round,
-    choose,
-    draw_shift,
-    draw_strengths,
-    model_of,
-    renew,
-    sits_out,
-    strongest_first,
-)
+from matchbandit.policies.rank1_model import Model, equations, settle
+from matchbandit.policies.rank1_thompson import Arrays, best_round, choose, draw_strengths, sits_out
+from matchbandit.rewards import Noise
 from matchbandit.simulation.play import Job
 from matchbandit.solvers import sorted_across, sorted_pairing
 
-COIN = (1.0, 0.0)
+COIN = Noise(1, 0.0)
 CERTAIN = 1e12
 """An information that leaves draws no room."""
 PAIRS, MATCHINGS = (mb.policy("rank1-thompson", selection=selection) for selection in ("pair", "matching"))
@@ -35,16 +25,43 @@ def arrays_of(C, X, graph, law=COIN, strengths=None):
     plays, sums = symmetric(C, graph), symmetric(X, graph)
     n, n_rows = len(plays), 0 if graph == "monopartite" else len(C)
     return Arrays(
-        plays=plays,
-        sums=sums,
+        Model(plays, sums, np.full(n, 0.6) if strengths is None else np.array(strengths, dtype=float), law),
         plays_then=np.zeros((n, n)),
-        strengths=np.full(n, 0.6) if strengths is None else np.array(strengths, dtype=float),
         factor=np.eye(n),
+        out_of_date=np.ones(1, dtype=np.int64),
+        rounds_since=np.zeros(1, dtype=np.int64),
+        byes=np.zeros(0, dtype=np.int64),
+        last_bye=np.zeros(0, dtype=np.int64),
         ends=np.zeros((1, 2), dtype=np.int64),
-        flags=np.array([1, n_rows, 0]),
-        byes=np.zeros((2, 0), dtype=np.int64),
-        law=np.array(law),
+        n_rows=n_rows,
     )
+
+
+def renew(arrays):
+    """Choose with a posterior that is out of date."""
+    arrays.out_of_date[0], arrays.rounds_since[0] = 1, 1000
+    choose(arrays, np.random.default_rng(0), np.zeros(1, dtype=np.int64))
+
+
+def fisher(model):
+    F = np.empty(model.plays.shape)
+    equations(model, F, np.empty(len(F)))
+    return F
+
+
+def draw(arrays, rng):
+    return draw_strengths(arrays.model.strengths, arrays.factor, arrays.n_rows, rng)
+
+
+def draw_shift(arrays, rng):
+    """By how much the strengths are shifted in a draw, before a fall is bent."""
+    u, drawn = arrays.model.strengths, draw(arrays, rng)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((drawn < u) & (u > 0), u * np.log(drawn / u), drawn - u)
+
+
+def all_finite(arrays):
+    return all(np.isfinite(part).all() for part in (*arrays.model[:3], *arrays[1:8]))
 
 
 def build(graph, seed=0, **options):
@@ -66,7 +83,7 @@ def play(policy, reward_of, rounds):
 def test_by_hand_one_pair_without_plays_stays_at_the_prior():
     arrays = arrays_of(np.zeros((1, 1)), np.zeros((1, 1)), "bipartite")
     renew(arrays)
-    assert arrays.strengths.tolist() == pytest.approx([0.6, 0.6])
+    assert arrays.model.strengths.tolist() == pytest.approx([0.6, 0.6])
     assert arrays.factor == pytest.approx(np.eye(2) * 2)
 
 
@@ -77,9 +94,10 @@ def test_in_the_midst_of_play_the_strengths_are_close_to_the_settled_fit(seed, s
     problem = mb.Bipartite(rng.random(4), rng.random(5)) if seed % 2 else mb.Monopartite(rng.random(6))
     spec = mb.policy("rank1-thompson", selection=selection)
     policy, _ = Job(problem, spec, np.array([20_000]), seed, "loop", None).play(0)
-    model = policy._fitted()
-    warm, deviations = model.strengths.copy(), np.sqrt(np.linalg.inv(fisher(model)).diagonal())
-    settle(model)
+    model = policy.arrays.model
+    warm, F = policy._fitted()
+    deviations = np.sqrt(np.linalg.inv(F).diagonal())
+    settle(model, np.empty(F.shape))
     assert (np.abs(warm - model.strengths) < 0.03 * deviations).all()
 
 
@@ -92,14 +110,14 @@ def test_the_factor_is_a_root_of_the_information(graph):
         _, C, X = random_tables(graph, np.random.default_rng(seed))
         arrays = arrays_of(C, X, graph)
         renew(arrays)
-        assert arrays.factor @ arrays.factor.T == pytest.approx(fisher(arrays), rel=1e-10)
-        assert (arrays.plays_then == arrays.plays).all()
-        assert arrays.flags[0] == 0
+        assert arrays.factor @ arrays.factor.T == pytest.approx(fisher(arrays.model), rel=1e-10)
+        assert (arrays.plays_then == arrays.model.plays).all()
+        assert arrays.out_of_date[0] == 0
 
 
 def projection(arrays):
     """Takes the direction (û, −v̂) out."""
-    n_rows, u = arrays.flags[1], arrays.strengths
+    n_rows, u = arrays.n_rows, arrays.model.strengths
     if n_rows == 0:
         return np.eye(len(u))
     scale = np.concatenate([u[:n_rows], -u[n_rows:]])
@@ -114,7 +132,7 @@ def test_draws_have_the_mean_and_covariance_of_the_posterior(graph):
     rng, n = np.random.default_rng(7), 20_000
     drawn = np.array([draw_shift(arrays, rng) for _ in range(n)])
     P = projection(arrays)
-    covariance = P @ np.linalg.inv(fisher(arrays)) @ P
+    covariance = P @ np.linalg.inv(fisher(arrays.model)) @ P
     variances = covariance.diagonal()
     assert (np.abs(drawn.mean(axis=0)) < 4 * np.sqrt(variances / n)).all()
     error = np.sqrt((np.outer(variances, variances) + covariance**2) / n)
@@ -125,7 +143,7 @@ def test_draws_between_rows_and_columns_leave_their_scale_alone():
     _, C, X = random_tables("bipartite", np.random.default_rng(2))
     arrays = arrays_of(C, X, "bipartite")
     renew(arrays)
-    scale = np.concatenate([arrays.strengths[:4], -arrays.strengths[4:]])
+    scale = np.concatenate([arrays.model.strengths[:4], -arrays.model.strengths[4:]])
     rng = np.random.default_rng(3)
     for _ in range(100):
         shift = draw_shift(arrays, rng)
@@ -140,10 +158,10 @@ def test_a_draw_that_falls_stays_above_0_and_one_that_rises_is_the_gaussian():
     arrays.factor[:] /= 20  # far out
     for seed in range(50):
         shift = draw_shift(arrays, np.random.default_rng(seed))
-        drawn = draw_strengths(arrays, np.random.default_rng(seed))
+        drawn = draw(arrays, np.random.default_rng(seed))
         up = shift >= 0
-        assert np.allclose(drawn[up], (arrays.strengths + shift)[up])
-        assert np.allclose(drawn[~up], (arrays.strengths * np.exp(shift / arrays.strengths))[~up])
+        assert np.allclose(drawn[up], (arrays.model.strengths + shift)[up])
+        assert np.allclose(drawn[~up], (arrays.model.strengths * np.exp(shift / arrays.model.strengths))[~up])
 
 
 def test_with_all_strengths_0_there_is_no_scale_to_leave_alone():
@@ -156,12 +174,13 @@ def test_the_two_strongest_are_played(graph):
     policy, edges = build(graph, selection="pair"), np.zeros(1, dtype=np.int64)
     n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
     for edge, (i, j) in enumerate(graph.pairs.tolist()):
-        policy.arrays.strengths[:] = 0.1
-        policy.arrays.strengths[[i, n_rows + j]] = 0.9
-        policy.arrays.factor[:] = CERTAIN * np.eye(len(policy.arrays.strengths))
+        policy.arrays.model.strengths[:] = 0.1
+        policy.arrays.model.strengths[[i, n_rows + j]] = 0.9
+        policy.arrays.factor[:] = CERTAIN * np.eye(len(policy.arrays.model.strengths))
         choose(policy.arrays, policy.rng, edges)
         assert edges[0] == edge
-        assert best_pair(policy.arrays.strengths, n_rows) == (i, n_rows + j)
+        best_round(policy.arrays.model.strengths, n_rows, -1, edges)
+        assert edges[0] == edge
 
 
 def test_the_posterior_is_renewed_when_a_pair_has_grown_by_2_percent():
@@ -187,11 +206,28 @@ def test_by_hand_two_columns_one_of_which_always_wins():
     assert policy.recommend().tolist() == [[0, 1]]
     assert [pair[1] for pair in play(policy, lambda i, j: float(j == 1), 100)].count(1) >= 98
     shown = policy.explain()
-    assert shown["columns"][1]["strength"] > 0.9 > 0.4 > shown["columns"][0]["strength"]
-    assert shown["columns"][0]["plays"] + shown["columns"][1]["plays"] == shown["rows"][0]["plays"] == 300
+    row, first, second = shown["items"]
+    assert [row["side"], first["side"], second["side"]] == ["row", "column", "column"]
+    assert second["estimate"] > 0.9 > 0.4 > first["estimate"]
+    assert first["samples"] + second["samples"] == row["samples"] == 300
 
 
 # Extremes
+
+
+@pytest.mark.parametrize("graph", [mb.bipartite(2, 3), mb.monopartite(4)], ids=str)
+@pytest.mark.parametrize("slip", [1e150, -1e150, 1e30])
+def test_one_gaussian_reward_beyond_belief_does_not_end_the_fit(graph, slip):
+    policy = mb.policy("rank1-thompson", selection="pair").build(graph, rewards=mb.Gaussian(0.5), seed=1)
+    best = graph.pairs[0].tolist()
+    for n in range(600):
+        pair = policy.ask()[0].tolist()
+        policy.tell([pair], [slip if n in (5, 6) else float(pair == best)])
+        assert all_finite(policy.arrays)
+    assert ((policy.arrays.model.strengths >= 0) & (policy.arrays.model.strengths <= 1)).all()
+    assert policy.recommend()[0].tolist() == best
+    with pytest.raises(mb.MatchbanditError, match="1e\\+308"):
+        policy.tell(policy.ask(), [1e308])
 
 
 @pytest.mark.parametrize("reward", [0.0, 1.0])
@@ -201,7 +237,7 @@ def test_while_nothing_tells_the_pairs_apart_all_are_played(graph, reward):
         policy = build(graph, seed, selection="pair")
         played = play(policy, lambda i, j: reward, 400)
         assert set(played) == set(map(tuple, graph.pairs.tolist()))
-        assert all(np.isfinite(part).all() for part in policy.arrays)
+        assert all_finite(policy.arrays)
 
 
 @pytest.mark.parametrize(
@@ -226,8 +262,8 @@ def test_odd_problems_are_learnt_without_a_hitch(problem):
     assert np.isfinite(runs.regret).all()
     assert (runs.final < 100).all()
     policy, _ = Job(problem, PAIRS, np.array([5000]), 2, "loop", None).play(0)
-    assert all(np.isfinite(part).all() for part in policy.arrays)
-    assert ((policy.arrays.strengths >= 0) & (policy.arrays.strengths <= 1)).all()
+    assert all_finite(policy.arrays)
+    assert ((policy.arrays.model.strengths >= 0) & (policy.arrays.model.strengths <= 1)).all()
 
 
 def test_an_item_that_failed_at_first_is_taken_up_again():
@@ -355,7 +391,6 @@ def test_looking_at_it_changes_nothing():
 @given(st.lists(st.sampled_from([0.0, 0.2, 0.5]) | st.floats(0, 1), min_size=2, max_size=9), st.integers(1, 8))
 def test_the_best_round_is_the_sorted_pairing(strengths, n_rows):
     drawn = np.array(strengths)
-    assert strongest_first(drawn).tolist() == sorted(range(len(drawn)), key=lambda i: (-drawn[i], i))
     players, edges = mb.monopartite(len(drawn)), np.zeros(len(drawn) // 2, dtype=np.int64)
     best_round(drawn, 0, -1, edges)
     assert players.pairs[edges].tolist() == sorted_pairing(drawn).tolist()
@@ -473,7 +508,7 @@ def absent(policy):
     ],
 )
 def test_by_hand_who_sits_out(times, last, first):
-    assert sits_out(np.array([times, last])) == first
+    assert sits_out(np.array(times), np.array(last)) == first
 
 
 def test_by_hand_five_players_sit_out_in_turn_also_after_a_restart():
@@ -487,13 +522,13 @@ def test_by_hand_five_players_sit_out_in_turn_also_after_a_restart():
         if number in (5, 8):
             policy = mb.restore(json.loads(json.dumps(policy.state())))
     assert seen == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2]
-    assert [player["byes"] for player in policy.explain()["players"]] == [3, 3, 3, 2, 2]
-    assert policy.arrays.byes[1].tolist() == [11, 12, 13, 9, 10]
+    assert [player["byes"] for player in policy.explain()["items"]] == [3, 3, 3, 2, 2]
+    assert policy.arrays.last_bye.tolist() == [11, 12, 13, 9, 10]
 
 
 def test_who_had_more_byes_before_is_passed_over():
     policy = build(mb.monopartite(3), seed=1)
-    policy.arrays.byes[:] = [[2, 0, 1], [3, 0, 2]]
+    policy.arrays.byes[:], policy.arrays.last_bye[:] = [2, 0, 1], [3, 0, 2]
     seen = []
     for _ in range(6):
         seen.append(absent(policy))
@@ -504,7 +539,7 @@ def test_who_had_more_byes_before_is_passed_over():
 
 def test_in_a_long_run_all_sit_out_equally_often():
     policy, score = Job(mb.Monopartite([0.9, 0.5, 0.4]), MATCHINGS, np.array([999]), 1, "loop", None).play(0)
-    assert policy.arrays.byes[0].tolist() == [333, 333, 333]
+    assert policy.arrays.byes.tolist() == [333, 333, 333]
     assert score.plays.tolist() == [333, 333, 333]
     assert score.regret.tolist() == [0.0]  # two who are present can only meet
 
@@ -536,12 +571,12 @@ def test_a_warm_start_is_worth_as_much_as_having_played(graph, selection):
         sums[graph.edges(pairs)] += rewards
         policy.tell(pairs, rewards)
     warm = mb.policy("rank1-thompson", selection=selection).warm_start(graph.pairs, counts, sums).build(graph, seed=5)
-    assert np.array_equal(warm.arrays.plays, policy.arrays.plays)
-    assert np.array_equal(warm.arrays.sums, policy.arrays.sums)
+    assert np.array_equal(warm.arrays.model.plays, policy.arrays.model.plays)
+    assert np.array_equal(warm.arrays.model.sums, policy.arrays.model.sums)
+    renew(warm.arrays)
+    settle(policy.arrays.model, policy.arrays.factor)
     renew(policy.arrays)
-    settle(model_of(policy.arrays))
-    renew(policy.arrays)
-    assert np.abs(warm.arrays.strengths - policy.arrays.strengths).max() < 1e-6
+    assert np.abs(warm.arrays.model.strengths - policy.arrays.model.strengths).max() < 1e-6
     assert warm.arrays.factor == pytest.approx(policy.arrays.factor, rel=1e-4, abs=1e-4)
     assert warm.recommend().tolist() == policy.recommend().tolist()
 
@@ -549,12 +584,12 @@ def test_a_warm_start_is_worth_as_much_as_having_played(graph, selection):
 def test_logged_pairs_may_come_in_either_order_and_counts_may_be_huge():
     n = 2**53
     policy = mb.policy("rank1-thompson").warm_start([(1, 0), (2, 3)], [n, 10], [n / 2, 9]).build(mb.monopartite(4))
-    assert policy.arrays.plays[0, 1] == policy.arrays.plays[1, 0] == n
-    assert policy.arrays.sums[0, 1] == policy.arrays.sums[1, 0] == n / 2
-    assert policy.arrays.strengths[:2].prod() == pytest.approx(0.5)
+    assert policy.arrays.model.plays[0, 1] == policy.arrays.model.plays[1, 0] == n
+    assert policy.arrays.model.sums[0, 1] == policy.arrays.model.sums[1, 0] == n / 2
+    assert policy.arrays.model.strengths[:2].prod() == pytest.approx(0.5)
     for _ in range(20):
         policy.tell(policy.ask(), [1.0, 0.0])
-    assert all(np.isfinite(part).all() for part in policy.arrays)
+    assert all_finite(policy.arrays)
 
 
 def test_a_policy_that_was_told_the_truth_has_little_left_to_learn():

@@ -87,7 +87,8 @@ def main() -> None:
         words = getattr(mistake, "format_message", None)  # what typer raises for a wrong call
         if words is None:
             raise
-        _end(f"{words()} --help says what can be typed.", 2)
+        told = words()
+        _end(f"{told}{'' if told.endswith(('.', '?')) else '.'} --help says what can be typed.", 2)
 
 
 def _silence_stdout() -> None:

@@ -24,7 +24,7 @@ from matchbandit.cli.options import (
     counted,
     table,
 )
-from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole, workers_of
+from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole, whole_if
 from matchbandit.progress import bar
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def identify(
                 spec,
                 runs=whole("--runs", runs),
                 seed=whole("--seed", seed),
-                max_rounds=None if max_rounds is None else whole("--max-rounds", max_rounds),
+                max_rounds=whole_if("--max-rounds", max_rounds),
                 engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
-                workers=workers_of(workers),
+                workers=whole_if("--workers", workers),
                 progress=lambda finished, total: advance("runs", finished, total),
             )
     except Interrupted as stop:

@@ -1,7 +1,6 @@
 """What was typed, as numbers, settings and problems."""
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, whole_number
@@ -95,9 +94,9 @@ def whole(name: str, text: str) -> int:
     return whole_number(name, given, least=0 if name == "--seed" else 1)
 
 
-def workers_of(text: str | None) -> int:
-    """Processes: one for each core unless told otherwise."""
-    return (os.cpu_count() or 1) if text is None else whole("--workers", text)
+def whole_if(name: str, text: str | None) -> int | None:
+    """A whole number, or None where nothing was typed."""
+    return None if text is None else whole(name, text)
 
 
 def settings(name: str, given: list[str] | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _NAMES, _OPTIONS = 25, 12
 """The widths of the columns for names."""
+_BEFORE_DEFAULT = re.compile(r", (?:default|optional)\b")
 
 
 def policies(
@@ -137,5 +139,5 @@ def parameters_of(kind: type) -> dict[str, dict[str, str]]:
                 told[name]["meaning"] = f"{told[name]['meaning']} {line.strip()}".strip()
             elif line:
                 name, _, given = (text.strip() for text in line.partition(":"))
-                told[name] = {"type": given.partition(", default")[0], "meaning": ""}
+                told[name] = {"type": _BEFORE_DEFAULT.split(given)[0], "meaning": ""}
     return told

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from matchbandit.cli.options import Json, Seed, Workers, table
-from matchbandit.cli.parsing import whole, workers_of
+from matchbandit.cli.parsing import whole, whole_if
 from matchbandit.progress import bar
 
 
@@ -42,7 +42,7 @@ def reproduce(
                 runs=whole("--runs", runs),
                 seed=whole("--seed", seed),
                 out=out,
-                workers=workers_of(workers),
+                workers=whole_if("--workers", workers),
                 progress=advance,
             )
     except KeyboardInterrupt:

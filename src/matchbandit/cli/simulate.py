@@ -24,7 +24,7 @@ from matchbandit.cli.options import (
     counted,
     table,
 )
-from matchbandit.cli.parsing import listed, problem_of, rewards_of, settings, whole, workers_of
+from matchbandit.cli.parsing import listed, problem_of, rewards_of, settings, whole, whole_if
 from matchbandit.progress import bar
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def simulate(
                 engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
                 checkpoints=None if checkpoints is None else [whole("--checkpoints", r) for r in listed(checkpoints)],
                 stop=stop,  # type: ignore[arg-type]  # as is an unknown stop
-                workers=workers_of(workers),
+                workers=whole_if("--workers", workers),
                 progress=lambda finished, total: advance("runs", finished, total),
             )
     except Interrupted as interrupted:

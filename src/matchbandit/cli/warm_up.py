@@ -23,5 +23,7 @@ def warm_up(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(seconds))
     else:
-        kept = f"kept in {folder()}" if folder() else "not kept: there is no folder to write into; set MATCHBANDIT_CACHE"
+        kept = (
+            f"kept in {folder()}" if folder() else "not kept: there is no folder to write into; set MATCHBANDIT_CACHE"
+        )
         typer.echo(f"{'in all':<25} {sum(seconds.values()):6.1f} s, {kept}")

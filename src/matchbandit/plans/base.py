@@ -58,7 +58,7 @@ class Plan(ABC):
     def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
         """How many sweeps follow until the policy decides, at most `most`, and how often they play each cell.
 
-        Drawn at once, with exactly the law of playing sweep by sweep after the `pending` ones.
+        Drawn at once, with exactly the distribution of playing sweep by sweep after the `pending` ones.
         """
         return self.draw(pending, min(most, self.limit - pending.sweeps), rng)
 

@@ -32,9 +32,9 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
     """Check a policy's contract on every graph, uneven ones among them, law and selection that it claims to fit.
 
     Each round is asked twice, told in another order, sometimes with pairs that did not take place; wrong answers must
-    be refused and leave no trace; a round told twice must change nothing; a policy restored from JSON in the middle must
-    go on exactly like its twin; `explain()` must follow the schema; once `done` it must stay so and play its answer. It
-    raises `ContractError` at the first breach.
+    be refused and leave no trace; a round told twice must change nothing; a policy restored from JSON in the middle
+    must go on exactly like its twin; `explain()` must follow the schema; once `done` it must stay so and play its
+    answer. It raises `ContractError` at the first breach.
 
     >>> check_policy("uts")
     """

@@ -103,7 +103,7 @@ def backward(L: Floats, x: Floats) -> None:
 
 
 @compiled
-def fit(model: Model, F: Floats) -> float:
+def fit(model: Model, F: Floats) -> float:  # noqa: PLR0912  # one function compiles quicker than four
     """Move the strengths towards the most probable ones; how far the last steps went. F is then their information.
 
     First Newton steps on each item in turn, each kept in [0, 1], until they are small. Then one step δ = F⁻¹ g on all
@@ -186,13 +186,19 @@ def product_warnings(setting: Setting, plays: Floats, sums: Floats) -> list[str]
     from matchbandit.product_model import product_fit  # noqa: PLC0415  # it needs scipy, which playing does not
 
     graph, played = setting.graph, plays > 0
-    n_strengths = sum(graph.shape) - 1 if graph.kind == "bipartite" else graph.shape[0]
-    if played.sum() <= n_strengths:
+    if not played.any():
         return []
-    fit = product_fit(graph, graph.pairs[played], counts=plays[played], sums=sums[played], rewards=setting.rewards)
-    if fit.p_value >= SUSPICIOUS:
-        return []
-    return [f"the results do not fit a product of strengths (p = {fit.p_value:.2g}); see product_fit."]
+    found = product_fit(
+        graph,
+        graph.pairs[played],
+        counts=plays[played].astype(np.int64),
+        sums=sums[played],
+        rewards=setting.rewards,
+        simulate_null=False,  # quick, and it can be small
+    )
+    if found.degrees_of_freedom > 0 and found.p_value < SUSPICIOUS:
+        return [f"the results do not fit a product of strengths (p = {found.p_value:.2g}); see product_fit."]
+    return []
 
 
 def covariance(F: Floats, strengths: Floats, n_rows: int) -> Floats:

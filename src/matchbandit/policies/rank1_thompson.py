@@ -231,6 +231,7 @@ class Rank1Thompson(RoundPolicy):
         return model.strengths, F
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results; the posterior is renewed when it is next drawn from."""
         model = self.arrays.model
         for i, j in (self.arrays.ends[edges].T, self.arrays.ends[edges, ::-1].T):
             model.plays[i, j] += counts
@@ -239,6 +240,7 @@ class Rank1Thompson(RoundPolicy):
         self.arrays.out_of_date[0], self.arrays.rounds_since[0] = 1, len(model.strengths)
 
     def reasons(self) -> dict[str, Any]:
+        """The strength of each item, with its standard deviation; who sits out next."""
         (strengths, F), n_rows, byes = self._fitted(), self.arrays.n_rows, self.arrays.byes
         deviations = np.sqrt(covariance(F, strengths, n_rows).diagonal())
         plays, sums = self.arrays.model.plays, self.arrays.model.sums
@@ -249,10 +251,11 @@ class Rank1Thompson(RoundPolicy):
                 samples=int(plays[k].sum()),
                 estimate=float(strengths[k]),
                 standard_deviation=float(deviations[k]),
-                **({"byes": int(byes[k])} if len(byes) else {}),
             )
             for k in range(len(deviations))
         ]
+        for item, times in zip(items, byes.tolist(), strict=False):  # none, or one for each player
+            item["byes"] = times
         i, j = self.arrays.ends.T
         return {
             "items": items,

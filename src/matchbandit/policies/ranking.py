@@ -1,11 +1,13 @@
 """Who is known to be better than whom: relations that only grow, and the averages that they grow from."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.confidence import NEVER, Checks
+from matchbandit.policies.explanation import item_record
 from matchbandit.rewards import Counts, Floats
 
 Relation = NDArray[np.bool_]
@@ -72,14 +74,14 @@ class Averages:
         """The averages; 0 where nothing is sampled."""
         return np.asarray(self.sums / np.maximum(1, self.counts))
 
-    def estimates(self) -> list[float | None]:
-        """The averages of a single row of items; None where nothing is sampled."""
-        return [mean if n else None for mean, n in zip(self.means().tolist(), self.counts.tolist(), strict=True)]
-
-    def intervals(self) -> list[tuple[float, float] | None]:
-        """Their intervals; None before the first check."""
-        ends = zip(self.lower.tolist(), self.upper.tolist(), strict=True)
-        return [(low, high) if low > -np.inf else None for low, high in ends]
+    def records(self, active: Relation, above: Relation) -> list[dict[str, Any]]:
+        """A record of each player, for `explain`, where there is one average for each."""
+        return [
+            item_record(j, "player", samples=int(self.counts[j]), estimate=mean if self.counts[j] else None,
+                        active=bool(active[j]), interval=self.at(j)[1] if np.isfinite(self.lower[j]) else None,
+                        beaten_by=np.flatnonzero(above[:, j]).tolist())
+            for j, mean in enumerate(self.means().tolist())
+        ]  # fmt: skip
 
     def at(self, *place: int) -> tuple[float, tuple[float, float]]:
         """The average at its last check, the middle of its interval, and the interval."""

@@ -35,8 +35,8 @@ class RoundPolicy(Policy):
     arrays_type: ClassVar[type[tuple[Any, ...]]]
     """The NamedTuple."""
     derived: ClassVar[tuple[str, ...]] = ()
-    """Fields, nested ones too, that `start` gives again or that are made anew every round: no part of the state. Scalars
-    never are: they cannot change."""
+    """Fields, nested ones too, that `start` gives again or that are made anew every round: no part of the state, nor
+    are scalars, which cannot change."""
     choose: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
     finished: ClassVar[Callable[..., bool]] = staticmethod(never)

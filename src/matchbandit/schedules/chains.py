@@ -30,7 +30,9 @@ def chain_ends(sizes: tuple[int, ...]) -> list[int]:
     """
     ends = [k + 1 for k, total in enumerate(accumulate(sizes)) if total % 2 == 0]
     if not sizes or not ends or ends[-1] != len(sizes) or min(sizes) < 1:
-        raise MatchbanditError(f"chains need clusters of an even number of items in all; got sizes {sizes}.")
+        raise MatchbanditError(
+            f"chains need clusters of an even number of items in all; got sizes {sizes}. Leave an item out, or add one."
+        )
     return ends
 
 
@@ -175,7 +177,7 @@ def chain(sizes: tuple[int, ...]) -> Chain:
     [5, 1960, 7]
     """
     if chain_ends(sizes) != [len(sizes)]:
-        raise MatchbanditError(f"clusters of sizes {sizes} are not a single chain.")
+        raise MatchbanditError(f"clusters of sizes {sizes} are not a single chain; `chain_ends` says where each ends.")
     last = len(sizes) - 1
     parts = tuple(schemes(size, has_prev=k > 0, has_next=k < last) for k, size in enumerate(sizes))
     behind = (*sizes, 1)

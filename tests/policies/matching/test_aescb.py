@@ -5,7 +5,7 @@ import pytest
 from reference import joint
 
 import matchbandit as mb
-from matchbandit.policies.matching.aescb import solve, subsets, trace
+from matchbandit.policies.matching.aescb import solve, subsets
 
 ESCB_TIE = 1e-9
 
@@ -52,16 +52,21 @@ def test_every_budget_is_solved_as_by_looking_at_all_matchings(n, xi):
         plays = rng.integers(1, most, graph.n_pairs)
         arrays = filled(graph, plays, rng.integers(0, plays + 1), xi=xi).arrays
         rounded = np.array(rounded_up((arrays.sums / plays).tolist(), xi))
-        spreads = solve(arrays, rounded)
+        own, width = arrays.own, int(rounded.max()) * (n // 2) + 1
+        solve(own, plays, rounded, width)
+        spreads = own.spreads[-1, :width]
         totals = [int(rounded[m].sum()) for m in listed]
         widths = [float((1 / plays[m]).sum()) for m in listed]
         for s in range(len(spreads)):
             best = max((w for w, total in zip(widths, totals, strict=True) if total == s), default=-np.inf)
             assert spreads[s] == pytest.approx(best, rel=1e-12)
             if best > 0:
-                matching = np.zeros(n // 2, dtype=np.int64)
-                trace(arrays, rounded, s, matching)
-                assert sorted(matching.tolist()) in [sorted(m) for m in listed]
+                matching, players, left = [], len(own.spreads) - 1, s
+                for _ in range(n // 2):
+                    k = own.steps[players, left]
+                    matching.append(int(own.firsts[players, k]))
+                    players, left = own.rests[players, k], left - rounded[matching[-1]]
+                assert sorted(matching) in [sorted(m) for m in listed]
                 assert rounded[matching].sum() == s
                 assert (1 / plays[matching]).sum() == pytest.approx(best, rel=1e-12)
         assert len(spreads) > max(totals)

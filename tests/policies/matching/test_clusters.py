@@ -32,8 +32,6 @@ def test_by_hand_a_commit_takes_the_open_samples_too_and_books_across_for_the_lo
     assert ledger.counts[3].tolist() == [1, 1, 1, 0]
     assert ledger.sums[3].tolist() == [0.5, 1, 1, 0]
     assert not ledger.counts[:, 3].any()
-    assert ledger.samples(np.array([0, 1, 2]), np.array([0, 1, 2])) == 4
-    assert ledger.means(np.array([0, 1]), np.array([0, 1, 2])).tolist() == [0.75, 1.0]
 
 
 def test_what_is_dropped_is_gone_and_other_groups_keep_theirs():

@@ -5,7 +5,7 @@ import pytest
 from reference.combinatorial import NaiveCucb, total
 
 import matchbandit as mb
-from matchbandit.policies.matching import index
+from matchbandit.policies.matching import combinatorial
 from matchbandit.solvers import weighted
 
 PROBLEMS = [
@@ -78,7 +78,7 @@ def test_a_solver_plays_what_enumeration_plays(name, graph, monkeypatch):
     means = np.linspace(0.2, 0.8, graph.n_pairs)
     played = []
     for most in (1000, 0):
-        monkeypatch.setattr(index, "MOST_MATCHINGS", most)
+        monkeypatch.setattr(combinatorial, "MOST_MATCHINGS", most)
         monkeypatch.setattr(weighted, "MOST_MATCHINGS", most)
         policy, rng = mb.policy(name).build(graph, rewards=law, seed=5), np.random.default_rng(2)
         assert policy.enumerates == policy.compiled == (most == 1000)

@@ -128,17 +128,17 @@ def beyond(share):
 
 def test_the_threshold_leaves_a_gaussian_delta_over_4N_and_1_plus_log_t():
     policy = built(6, delta=0.1)
-    assert policy.explain()["threshold"] == pytest.approx(beyond(0.1 / 12))
+    assert policy.explain()["details"]["threshold"] == pytest.approx(beyond(0.1 / 12))
     policy.sampled = 100
-    assert np.isclose(policy.explain()["threshold"], beyond(0.1 / (12 * (1 + log(100)))))
+    assert np.isclose(policy.explain()["details"]["threshold"], beyond(0.1 / (12 * (1 + log(100)))))
     policy = played([0.8, 0.5, 0.3, 0.1], 60, delta=0.01)
-    assert np.isclose(policy.explain()["threshold"], beyond(0.01 / (8 * (1 + log(policy.rounds)))))
+    assert np.isclose(policy.explain()["details"]["threshold"], beyond(0.01 / (8 * (1 + log(policy.rounds)))))
 
 
 def test_it_is_done_when_every_border_is_more_certain_than_the_threshold_and_not_before():
     policy = built(6, delta=0.1)
     policy.sampled = 50
-    threshold = policy.explain()["threshold"]
+    threshold = policy.explain()["details"]["threshold"]
     for values, done in (
         ([threshold + 0.01] * 2, True),
         ([threshold, threshold + 1], False),
@@ -148,9 +148,9 @@ def test_it_is_done_when_every_border_is_more_certain_than_the_threshold_and_not
     ):
         policy.certainty = np.array(values)
         policy.sampled = 49  # ten times all have met all after 50 rounds
-        assert not policy.done
+        assert not policy.finished
         policy.sampled = 50
-        assert policy.done is done
+        assert policy.finished is done
 
 
 def test_a_run_ends_at_the_first_check_that_is_certain_everywhere():
@@ -213,9 +213,9 @@ def test_aimed_tours_let_players_beside_borders_meet_each_other_or_the_strongest
     policy = built(n)
     policy.strengths = rng.uniform(size=n)
     policy.sampled = 1000
-    policy.certainty = rng.uniform(0, 2 * policy.explain()["threshold"], size=n // 2 - 1)
+    policy.certainty = rng.uniform(0, 2 * policy.explain()["details"]["threshold"], size=n // 2 - 1)
     policy.certainty[rng.integers(n // 2 - 1)] = 0.01
-    uncertain = [k for k, c in enumerate(policy.certainty) if c <= policy.explain()["threshold"]]
+    uncertain = [k for k, c in enumerate(policy.certainty) if c <= policy.explain()["details"]["threshold"]]
     ranked = np.argsort(-policy.strengths).tolist()
     expected = []
     for borders in (uncertain, [int(np.argmin(policy.certainty))]):
@@ -357,12 +357,12 @@ def test_it_explains_its_borders_from_the_best_pair_down():
     policy = played([0.1, 0.9, 0.3, 0.35, 0.8, 0.05], 400)
     told = policy.explain()
     pairs = policy.recommend().tolist()
-    assert [(border["between"], border["and"]) for border in told["borders"]] == [
+    assert [(border["between"], border["and"]) for border in told["details"]["borders"]] == [
         (pairs[0], pairs[1]),
         (pairs[1], pairs[2]),
     ]
-    assert [border["certainty"] for border in told["borders"]] == policy.certainty.tolist()
-    assert [player["plays"] for player in told["players"]] == [policy.rounds] * 6
+    assert [border["certainty"] for border in told["details"]["borders"]] == policy.certainty.tolist()
+    assert [player["samples"] for player in told["items"]] == [policy.rounds] * 6
 
 
 @pytest.mark.parametrize("law", LAWS[1:], ids=str)

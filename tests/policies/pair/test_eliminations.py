@@ -127,6 +127,13 @@ def test_by_hand_pair_elim_mono_on_all_thirds():
     assert {gone.interval for gone in policy.eliminations} == {(-sqrt(log(8) / 10), sqrt(log(8) / 10))}
 
 
+def test_by_hand_of_three_who_beat_a_player_at_once_the_first_two_are_on_record():
+    policy = mb.policy("pair-elim-mono", growth=1.0).build(mb.monopartite(4), horizon=8)
+    ask_and_tell(policy, 5 * 24, lambda i, j: float(j != 3))  # as above: 0, 1 and 2 beat 3 by 1 to 0
+    assert policy.above[:, 3].tolist() == [True, True, True, False]
+    assert [(gone.item, gone.by) for gone in policy.eliminations] == [(3, 0), (3, 1)]
+
+
 def test_a_player_has_at_most_two_records_for_good_and_two_in_each_window():
     policy = played("pair-elim-mono", jump)
     seen = [(gone.item, gone.window) for gone in policy.eliminations]

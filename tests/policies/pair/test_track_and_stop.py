@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from reference import kl
 
 import matchbandit as mb
-from matchbandit.policies.pair.track_and_stop import Arrays, choose, evidence, finished, optimal_proportions
+from matchbandit.policies.pair.track_and_stop import Arrays, choose, evidence, finished
+from matchbandit.policies.pair.track_and_stop import optimal_proportions as write_proportions
+from matchbandit.rewards import Noise
 from matchbandit.simulation.play import Job
 
-COIN, NOISE = np.array([1.0, 0.0, 0.1]), np.array([0.0, 0.5, 0.1])
+COIN, NOISE = Noise(1, 0.0), Noise(0, 0.5)
 laws = pytest.mark.parametrize(("law", "named"), [(COIN, "bernoulli"), (NOISE, ("gaussian", 0.5))])
 
 
@@ -32,7 +34,14 @@ def rewards_of(law, means, seed):
 def arrays_of(plays, sums, law=COIN, proportions=None, clock=(0, 0)):
     d = len(plays)
     wanted = np.full(d, 1 / d) if proportions is None else np.array(proportions)
-    return Arrays(np.array(plays), np.array(sums, dtype=float), wanted, np.array(clock), law)
+    at, hardest = (np.array([number]) for number in clock)
+    return Arrays(np.array(plays), np.array(sums, dtype=float), wanted, at, hardest, law, 0.1)
+
+
+def optimal_proportions(noise, means):
+    w = np.empty(len(means))
+    write_proportions(noise, means, w)
+    return w
 
 
 # Play by play
@@ -80,7 +89,7 @@ def test_by_hand_two_pairs_that_always_and_never_pay():
     assert policy.recommend().tolist() == [[0, 0]]
     assert evidence(policy.arrays, 0, 1) == pytest.approx(3 * log(5 / 3) + 2 * log(5 / 2))
     shown = policy.explain()
-    assert shown["threshold"] == pytest.approx(log((1 + log(5)) / 0.1))
+    assert shown["details"]["threshold"] == pytest.approx(log((1 + log(5)) / 0.1))
     assert shown["pairs"][1]["evidence_against"] == pytest.approx(3.3651, abs=1e-3)
 
 
@@ -91,9 +100,9 @@ def test_by_hand_gaussian_evidence():
 
 
 def test_the_evidence_of_a_reward_of_many_coins_is_that_of_the_coins():
-    one, many = (arrays_of([40, 60], [32.0, 20.0], np.array([coins, 0.0, 0.1])) for coins in (1.0, 5.0))
+    one, many = (arrays_of([40, 60], [32.0, 20.0], Noise(trials, 0.0)) for trials in (1, 5))
     assert evidence(many, 0, 1) == pytest.approx(5 * evidence(one, 0, 1))
-    law = np.array([5.0, 0.0, 0.1])
+    law = Noise(5, 0.0)
     means = np.array([0.8, 0.5, 0.3])
     assert optimal_proportions(law, means) == pytest.approx(optimal_proportions(COIN, means), abs=1e-9)
 
@@ -131,7 +140,7 @@ def test_proportions_are_computed_anew_when_t_has_grown_by_1_percent():
         arrays = arrays_of([500, 500], [260, 240], proportions=[0.3, 0.7], clock=(then, 0))
         choose(arrays, np.random.default_rng(1), edges)
         assert (arrays.proportions[0] != 0.3) == renewed
-        assert arrays.clock[0] == (1000 if renewed else then)
+        assert arrays.computed_at[0] == (1000 if renewed else then)
 
 
 def test_leads_that_differ_by_rounding_go_to_the_lowest_index():
@@ -216,8 +225,8 @@ def test_it_errs_less_often_than_delta_and_takes_about_as_long_as_it_must(proble
     assert found.identified.all()
     assert 1 - found.correct.mean() <= delta
     # E τ ≥ T* kl(δ, 1 − δ) (Garivier & Kaufmann 2016, Theorem 1); and not much more than T* times the threshold.
-    coins, noise = problem.rewards.coins
-    time = kl.characteristic_time(problem.means, "bernoulli" if coins else ("gaussian", noise)) / max(1, coins)
+    trials, sd = problem.rewards.noise
+    time = kl.characteristic_time(problem.means, "bernoulli" if trials else ("gaussian", sd)) / max(1, trials)
     assert found.rounds.mean() > time * kl.kl(delta, 1 - delta)
     assert found.rounds.mean() < 2 * time * log((1 + log(found.rounds.mean())) / delta)
 

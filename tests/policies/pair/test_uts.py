@@ -51,7 +51,7 @@ def test_draws_follow_the_beta_posterior():
     n, wins = 20_000, 0
     for _ in range(n):
         counts = np.array([2, 2])
-        arrays = Arrays(counts, np.array([2.0, 0.0]), np.array([2, 0]), np.zeros(2, dtype=np.int64), np.array([2, 2]))
+        arrays = Arrays(counts, np.array([2.0, 0.0]), np.array([2, 0]), np.zeros(2, dtype=np.int64), 2, 2)
         choose(arrays, rng, edges)
         wins += edges[0] == 0
     p = 1 - 3 / 60

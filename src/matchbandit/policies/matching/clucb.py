@@ -124,7 +124,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
 @compiled
 def finished(arrays: Arrays) -> bool:
     """Is no matching better than M, however much the intervals favour it?"""
-    return arrays.own.rival_left[0] == 0
+    return bool(arrays.own.rival_left[0] == 0)
 
 
 class Clucb(CombinatorialPolicy):
@@ -216,7 +216,7 @@ class Clucb(CombinatorialPolicy):
 
     def _receive(self, edges: Edges, rewards: Floats) -> bool:
         done = super()._receive(edges, rewards)
-        if self.enumerates:
+        if self.enumerates or np.isnan(rewards).all():
             return done
         self._decide()
         return self._is_finished()

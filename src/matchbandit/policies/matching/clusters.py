@@ -79,11 +79,9 @@ class ClusterPolicy(PlannedPolicy):
 
     def recommend(self) -> Pairs:
         """Neighbours in the order of clusters, within a cluster of averages (ties: the lower index)."""
-        places = np.empty(self.n)
-        for place, cluster in enumerate(self.clusters):
-            places[cluster] = place
-        ranked = np.lexsort((np.arange(self.n), -self.averages(), places))
-        return np.sort(ranked.reshape(-1, 2), axis=1)
+        averages = self.averages()
+        ranked = [sorted(cluster, key=lambda player: -averages[player]) for cluster in self.clusters]  # a stable sort
+        return np.sort(np.concatenate(ranked).reshape(-1, 2), axis=1)
 
     @abstractmethod
     def averages(self) -> Floats:
@@ -153,14 +151,6 @@ class ClusterLedger:
         """Forget what is open of a group."""
         self.open_counts[group.edges], self.open_sums[group.edges] = 0, 0
 
-    def samples(self, members: Players, pool: Players) -> int:
-        """How often each of these, who share their counts, has met those of the pool."""
-        return int(self.counts[members[0], pool].sum())
-
-    def means(self, members: Players, pool: Players) -> Floats:
-        """The average of each over the pool."""
-        return np.asarray(self.sums[np.ix_(members, pool)].sum(axis=1) / max(1, self.samples(members, pool)))
-
 
 class CommittingPolicy(ClusterPolicy):
     """Clusters whose players are judged by committed samples against their own and better clusters."""
@@ -194,11 +184,12 @@ class CommittingPolicy(ClusterPolicy):
 
     def samples(self, group: Group, k: int) -> int:
         """Committed samples of each player of a cluster against its own and better clusters."""
-        return self.ledger.samples(group.clusters[k], self.better(group, k))
+        return int(self.ledger.counts[group.clusters[k][0], self.better(group, k)].sum())
 
     def means(self, group: Group, k: int) -> Floats:
-        """Their averages."""
-        return self.ledger.means(group.clusters[k], self.better(group, k))
+        """Their averages; 0 before the first sample."""
+        sums = self.ledger.sums[np.ix_(group.clusters[k], self.better(group, k))].sum(axis=1)
+        return np.asarray(sums / max(1, self.samples(group, k)))
 
     def averages(self) -> Floats:
         """The pooled average of each player."""
@@ -255,8 +246,8 @@ def checked_clusters(clusters: Any, graph: Graph) -> Clusters | None:
         named = [item for part in listed for item in part]
         missing = sorted(set(range(n_items)) - set(named))
         twice = sorted({item for item in named if named.count(item) > 1})
-        why = f"missing: {missing}" if missing else f"twice: {twice}" if twice else ""
-        why = why or ("" if all(listed) else "one of them is empty")
+        empty = "" if all(listed) else "one of them is empty"
+        why = f"missing: {missing}" if missing else f"twice: {twice}" if twice else empty
     if why:
         raise MatchbanditError(
             f"clusters must list each of the players 0 … {n_items - 1} once, best cluster first, "

@@ -135,7 +135,7 @@ class CombinatorialPolicy(RoundPolicy):
         return self.oracle != "solver" or self.enumerates
 
     def own(self) -> Any:
-        """A NamedTuple of what only this policy needs: fixed numbers, and arrays that change; () if there is nothing."""
+        """A NamedTuple of what only this policy needs: fixed numbers, and arrays that change; () for nothing."""
         return ()
 
     def start(self) -> Arrays:
@@ -180,10 +180,12 @@ class CombinatorialPolicy(RoundPolicy):
         return np.asarray(self.arrays.sums / np.maximum(1, self.arrays.plays))
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results."""
         super().take(edges, counts, sums)
         self.arrays.total[0] += counts.sum()
 
     def reasons(self) -> dict[str, Any]:
+        """The plays and the average of each pair, and what `of_pairs` adds."""
         told, more = zip(self.graph.pairs.tolist(), self.arrays.plays, self.means(), strict=True), self.of_pairs()
         return {
             "pairs": [

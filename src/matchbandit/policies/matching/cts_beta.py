@@ -70,8 +70,10 @@ class CtsBeta(CombinatorialPolicy):
     weigh = staticmethod(weigh)
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results, as the nearest numbers of successes."""
         super().take(edges, counts, np.rint(sums))
 
     def of_pairs(self) -> dict[str, list[Any]]:
+        """The posterior."""
         wins, plays = self.arrays.sums.astype(int).tolist(), self.arrays.plays.tolist()
         return {"posterior": [{"beta": [1 + s, 1 + n - s]} for s, n in zip(wins, plays, strict=True)]}

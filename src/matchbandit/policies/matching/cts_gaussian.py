@@ -41,8 +41,8 @@ class CtsGaussian(CombinatorialPolicy):
     """CTS-Gaussian [Perrault2020], after CTS [Wang2018].
 
     Every pair once, in the rounds of a tour; then, every round, θ_e ~ N(μ_e, σ²/n_e) for each pair, independent, and
-    the matching with the greatest sum of θ_e is played. σ is the sub-Gaussian constant of the rewards: 1/2 for Bernoulli
-    rewards.
+    the matching with the greatest sum of θ_e is played. σ is the sub-Gaussian constant of the rewards: 1/2 if they are
+    Bernoulli.
 
     Up to 10 players (or 1000 matchings of rows and columns) every matching is looked at, in compiled code; beyond,
     a blossom or an assignment solver finds the best, round by round through ask and tell.
@@ -67,5 +67,6 @@ class CtsGaussian(CombinatorialPolicy):
         return Own(self.setting.rewards.sigma)
 
     def of_pairs(self) -> dict[str, list[Any]]:
+        """σ/√n_e."""
         sigma = self.setting.rewards.sigma
         return {"deviation": [sigma / sqrt(n) if n else None for n in self.arrays.plays.tolist()]}

@@ -67,4 +67,5 @@ class Cucb(CombinatorialPolicy):
         return Own(2 * self.setting.rewards.sigma)
 
     def of_pairs(self) -> dict[str, list[Any]]:
+        """The upper bound, once every pair was played."""
         return {"upper_bound": self.weights().tolist()} if self.arrays.plays.all() else {}

@@ -9,7 +9,6 @@ from matchbandit.confidence import Checks, checked_delta
 from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked, unranked
@@ -28,8 +27,8 @@ class MatchingId(PlannedPolicy):
 
     Deviations: averages of different moments are multiplied by the mean of B at the time, so only the order is kept,
     and only players with the same history are compared. To give two unordered players of S the same history, every
-    player of S that is unordered with one in B joins B, until nothing changes; the paper's B lacks this, and with it a
-    run need not end. If |A| is odd the best-placed player outside joins the round-robin.
+    player of S that is unordered with one in B joins B, until nothing changes; the paper's B lacks this, and without it
+    a run need not end. If |A| is odd the best-placed player outside joins the round-robin.
 
     Parameters
     ----------
@@ -90,9 +89,8 @@ class MatchingId(PlannedPolicy):
         """Book the samples of S against B, and order those players who are separated."""
         booked, unordered = self._gains(), self._unordered()
         counts, sums = (self.graph.matrix(brought) for brought in (tally.counts, tally.sums))
-        self.averages.book(
-            ((counts + counts.T) * booked).sum(axis=1), ((sums + sums.T) * booked).sum(axis=1), self.checks
-        )
+        counts, sums = (((table + table.T) * booked).sum(axis=1) for table in (counts, sums))
+        self.averages.book(counts, sums, self.checks)
         comparable = unordered & self.unranked[:, None] & self.unranked[None, :]
         known, inside = self.averages, self.candidates
         i, j = np.nonzero(comparable)
@@ -114,13 +112,7 @@ class MatchingId(PlannedPolicy):
 
     def reasons(self) -> dict[str, Any]:
         """Who is unranked, who is a candidate, and who is above whom."""
-        estimates, intervals = self.averages.estimates(), self.averages.intervals()
-        items = [
-            item_record(j, "player", samples=int(self.averages.counts[j]), estimate=estimates[j],
-                        active=bool(self.unranked[j]), interval=intervals[j],
-                        beaten_by=np.flatnonzero(self.above[:, j]).tolist())
-            for j in range(self.n)
-        ]  # fmt: skip
+        items = self.averages.records(self.unranked, self.above)
         names = {"unranked": self.unranked, "candidates": self.candidates}
         details = {name: np.flatnonzero(which).tolist() for name, which in names.items()}
         return {"items": items, "next_check": self.next_check(), "details": details}

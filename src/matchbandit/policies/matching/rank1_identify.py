@@ -54,7 +54,7 @@ def apart(a: float, b: float, var_a: float, var_b: float, both: float) -> float:
     one, two = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     for _ in range(STEPS):
         at_one, at_two = cost(one, a, b, v, var_b, c), cost(two, a, b, v, var_b, c)
-        least = min(least, min(at_one, at_two))
+        least = min(least, at_one, at_two)
         if at_one < at_two:
             high, two = two, one
             one = high - GOLDEN * (high - low)
@@ -151,6 +151,7 @@ class Rank1Identify(PlannedPolicy):
         return sorted_pairing(self.strengths)
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results, as the rounds that they fill."""
         self._book(edges, counts, sums)
         self.sampled += ceil(counts.sum() / self.round_size)
         self._fit()
@@ -216,6 +217,7 @@ class Rank1Identify(PlannedPolicy):
         return tours
 
     def reasons(self) -> dict[str, Any]:
+        """The strength of each player, and how certain each border is."""
         pairs, (i, j) = self.recommend().tolist(), self.graph.pairs.T
         borders = [
             {"between": pairs[k], "and": pairs[k + 1], "certainty": float(certainty)}

@@ -47,29 +47,36 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 def mean_of(plays: Counts, sums: Floats, i: int, j: int, n: int) -> float:
     """The empirical mean of two of n players."""
     edge = player_edge(i, j, n)
-    return sums[edge] / plays[edge]
+    return float(sums[edge] / plays[edge])
+
+
+@compiled
+def by_averages(plays: Counts, sums: Floats, leader: Pairs) -> None:
+    """The first leader: players in the order of their averages over all opponents (ties: the lower index first)."""
+    n = 2 * len(leader)
+    totals = np.empty(n)
+    for i in range(n):
+        total, place = 0.0, i
+        for j in range(n):
+            total += mean_of(plays, sums, i, j, n) if i != j else 0.0
+        while place > 0 and totals[place - 1] < total:
+            totals[place] = totals[place - 1]
+            leader[place // 2, place % 2] = leader[(place - 1) // 2, (place - 1) % 2]
+            place -= 1
+        totals[place] = total
+        leader[place // 2, place % 2] = i
 
 
 @compiled
 def elect(plays: Counts, sums: Floats, leader: Pairs, rng: np.random.Generator) -> None:
     """Make the leader the best of itself and its neighbours, by means, at each two consecutive pairs in turn.
 
-    Its pairs stand in the order of their means, best first, ties at random. The first leader pairs players in the order
-    of their averages over all opponents (ties: the lower index first).
+    Its pairs stand in the order of their means, best first, ties at random.
     """
     n = 2 * len(leader)
-    values = np.empty(n)
+    values = np.empty(len(leader))
     if leader[0, 0] < 0:
-        for i in range(n):
-            total, place = 0.0, i
-            for j in range(n):
-                total += mean_of(plays, sums, i, j, n) if i != j else 0.0
-            while place > 0 and values[place - 1] < total:
-                values[place] = values[place - 1]
-                leader[place // 2, place % 2] = leader[(place - 1) // 2, (place - 1) % 2]
-                place -= 1
-            values[place] = total
-            leader[place // 2, place % 2] = i
+        by_averages(plays, sums, leader)
     swapped = True
     for turn in range(2):
         if not swapped:
@@ -102,8 +109,8 @@ def elect(plays: Counts, sums: Floats, leader: Pairs, rng: np.random.Generator) 
 def best_draw(plays: Counts, wins: Counts, leader: Pairs, rng: np.random.Generator, edges: Edges) -> None:
     """Given the leader's edges, write down those of the best draw among the leader and its neighbours.
 
-    A pair is drawn once: (c, d), below (a, b) in the leader, and then the pairs of the two neighbours, (a, c) and (b, d)
-    or (a, d) and (b, c). All other pairs of a neighbour are the leader's too, and do not matter.
+    A pair is drawn once: (c, d), below (a, b) in the leader, and then the pairs of the two neighbours, (a, c) and
+    (b, d) or (a, d) and (b, c). All other pairs of a neighbour are the leader's too, and do not matter.
     """
     site, most, one, two = -1, 0.0, 0, 0
     above, below, half, first = 0.0, 0.0, 0.0, 0
@@ -111,7 +118,7 @@ def best_draw(plays: Counts, wins: Counts, leader: Pairs, rng: np.random.Generat
         for turn in range(5 if k > 0 else 1):
             edge = edges[k]
             if turn > 0:
-                i, j = leader[k - 1, (turn + 1) % 2], leader[k, 0 if turn == 1 or turn == 4 else 1]  # noqa: PLR1714
+                i, j = leader[k - 1, (turn + 1) % 2], leader[k, turn // 2 % 2]
                 edge = player_edge(i, j, 2 * len(edges))
             draw = rng.beta(1.0 + wins[edge], 1.0 + plays[edge] - wins[edge])
             if turn == 0:
@@ -195,10 +202,12 @@ class UnimodalMatching(CombinatorialPolicy):
         return sorted_pairing((table + table.T).sum(axis=1))
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results, with the nearest numbers of successes."""
         super().take(edges, counts, sums)
-        self.arrays.own.wins[edges] += np.rint(sums).astype(np.int64)  # the nearest number of successes
+        self.arrays.own.wins[edges] += np.rint(sums).astype(np.int64)
 
     def of_pairs(self) -> dict[str, list[Any]]:
+        """The posterior, and how often the pair led."""
         own, plays = self.arrays.own, self.arrays.plays
         beta = [{"beta": [1 + int(won), 1 + int(n - won)]} for n, won in zip(plays, own.wins, strict=True)]
         return {"posterior": beta, "leads": own.leads.tolist()}

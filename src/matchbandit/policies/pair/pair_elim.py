@@ -52,13 +52,9 @@ class PairElim(TwoSidedElimination):
     summary: ClassVar[str] = "eliminate rows for good, columns for windows of length 2^(2^w)"
     reference: ClassVar[str] = "[Sentenac2021], Pair-Elim"
     fits: ClassVar[Fits] = Fits(
-        selections=("pair",),
-        graphs=("bipartite",),
-        goals=("regret", "identification"),
-        proved=("regret", "identification"),
-        horizon=True,
-        eliminates=True,
-    )
+        selections=("pair",), graphs=("bipartite",), horizon=True, eliminates=True,
+        goals=("regret", "identification"), proved=("regret", "identification"),
+    )  # fmt: skip
     remembered: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.remembered, "window", "certifying")
 
     def __init__(

@@ -55,13 +55,9 @@ class PairElimMono(PlannedPolicy):
     summary: ClassVar[str] = "Pair-Elim for players: pairs leave for good, columns for a window"
     reference: ClassVar[str] = "[Sentenac2021], Pair-Elim-Mono"
     fits: ClassVar[Fits] = Fits(
-        selections=("pair",),
-        graphs=("monopartite",),
-        goals=("regret", "identification"),
-        proved=("regret", "identification"),
-        horizon=True,
-        eliminates=True,
-    )
+        selections=("pair",), graphs=("monopartite",), horizon=True, eliminates=True,
+        goals=("regret", "identification"), proved=("regret", "identification"),
+    )  # fmt: skip
     remembered: ClassVar[tuple[str, ...]] = (
         "window", "above", "row_single", "row_pooled", "window_above", "column_single", "column_pooled", "left",
     )  # fmt: skip

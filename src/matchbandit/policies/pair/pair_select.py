@@ -8,7 +8,7 @@ from matchbandit.confidence import Checks, checked_delta
 from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.explanation import Elimination, item_record
+from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono, best_two
 from matchbandit.policies.planned_policy import PlannedPolicy
@@ -39,13 +39,9 @@ class PairSelect(PlannedPolicy):
     summary: ClassVar[str] = "the best matching from single pairs: the two best first, then all others against them"
     reference: ClassVar[str] = "[Sentenac2021], Pair-Select"
     fits: ClassVar[Fits] = Fits(
-        selections=("pair",),
-        graphs=("monopartite",),
-        answers="matching",
-        goals=("identification",),
-        proved=("identification",),
-        eliminates=True,
-    )
+        selections=("pair",), graphs=("monopartite",), answers="matching", eliminates=True,
+        goals=("identification",), proved=("identification",),
+    )  # fmt: skip
     remembered: ClassVar[tuple[str, ...]] = ("first", "above", "unranked", "against_best")
 
     def __init__(
@@ -118,13 +114,8 @@ class PairSelect(PlannedPolicy):
         if not self.first.finished:
             said = self.first.described(self.pending)
             return {**said, "next_check": self.next_check(), "details": {"phase": "the two best", **said["details"]}}
-        known, to_rank = self.against_best, self._to_rank
-        estimates, intervals = known.estimates(), known.intervals()
-        items = [
-            item_record(j, "player", samples=int(known.counts[j]), estimate=estimates[j], active=bool(to_rank[j]),
-                        interval=intervals[j], beaten_by=np.flatnonzero(self.above[:, j]).tolist())
-            for j in range(self.n)
-        ]  # fmt: skip
+        to_rank = self._to_rank
+        items = self.against_best.records(to_rank, self.above)
         details = {"phase": "ranking against the two best", "best": best_two(self.above).tolist(),
                    "unranked": np.flatnonzero(to_rank).tolist()}  # fmt: skip
         return {"items": items, "next_check": self.next_check(), "details": details}

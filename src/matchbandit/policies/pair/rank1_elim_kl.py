@@ -24,13 +24,9 @@ class Rank1ElimKL(Rank1Elim):
     summary: ClassVar[str] = "Rank1Elim with Kullback–Leibler intervals"
     reference: ClassVar[str] = "[Katariya2017b], Rank1ElimKL"
     fits: ClassVar[Fits] = Fits(
-        selections=("pair",),
-        graphs=("bipartite",),
-        proved=("regret",),
-        unit_rewards=True,
-        horizon=True,
+        selections=("pair",), graphs=("bipartite",), proved=("regret",), unit_rewards=True, horizon=True,
         eliminates=True,
-    )
+    )  # fmt: skip
     first_stage: ClassVar[int] = 16
 
     def _interval(self, samples: int) -> Interval:

@@ -124,7 +124,7 @@ def evidence(arrays: Arrays, best: int, rival: int) -> float:
     n, m = arrays.plays[best], arrays.plays[rival]
     common = (arrays.sums[best] + arrays.sums[rival]) / (n + m)
     p, q = arrays.sums[best] / n, arrays.sums[rival] / m
-    return n * divergence(arrays.noise, p, common) + m * divergence(arrays.noise, q, common)
+    return float(n * divergence(arrays.noise, p, common) + m * divergence(arrays.noise, q, common))
 
 
 @compiled

@@ -114,8 +114,9 @@ class Uts(RoundPolicy):
         )
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results, with the nearest numbers of successes."""
         super().take(edges, counts, sums)
-        self.arrays.wins[edges] += np.rint(sums).astype(np.int64)  # the nearest number of successes
+        self.arrays.wins[edges] += np.rint(sums).astype(np.int64)
 
     def recommend(self) -> Pairs:
         """The pair with the best empirical mean (ties: the lowest index)."""

@@ -53,7 +53,7 @@ class TimeScales:
     """The checks of an elimination on two time scales: rows for good, columns within a window."""
 
     permanent: Checks
-    """β = T; for certainty β_l = c l."""
+    """β = T; for identification β_l = c l."""
     largest_log_beta: float
     """What log β of a window is capped at."""
 

@@ -30,9 +30,7 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
     edges = np.zeros(policy.round_size, dtype=np.int64)
     while not (score.finished or policy.done):
         most = min(score.to_checkpoint, _LONGEST_CALL)
-        rounds, wrong = play(
-            policy.held, source.rng, rewards.noise, source.problem.means, score.plays, edges, most
-        )
+        rounds, wrong = play(policy.held, source.rng, rewards.noise, source.problem.means, score.plays, edges, most)
         policy.rounds += rounds
         score.passed(rounds)
         if wrong >= 0:
@@ -40,9 +38,7 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
         policy.settle()
 
 
-def _play(
-    held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int
-) -> tuple[int, int]:
+def _play(held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int) -> tuple[int, int]:
     """Play until it is finished, `most` rounds at most, and count them in `plays`.
 
     Gives the number of rounds, and the place of a chosen edge that does not exist, or −1.

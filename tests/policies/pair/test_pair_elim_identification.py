@@ -105,7 +105,7 @@ def test_windows_keep_their_own_beta_until_the_best_row_is_known():
     assert np.isclose(capped.column_checks.log_beta, log(10))  # T becomes 1/δ
 
 
-def test_without_delta_it_is_after_regret_and_never_done():
+def test_without_delta_it_is_for_regret_and_never_done():
     policy = mb.policy("pair-elim").build(mb.bipartite(1, 1), horizon=10)
     assert policy.goal == "regret"
     assert not policy.done
