@@ -169,6 +169,19 @@ def test_explain_is_written_down():
     assert [field.name for field in fields(About) if f"`{field.name}`" not in reference] == []
 
 
+@pytest.mark.parametrize("name", mb.CATALOGUE)
+def test_what_a_policy_adds_to_its_explanation_is_written_down(name):
+    kind = mb.CATALOGUE[name]
+    graph = mb.monopartite(5 if kind.fits.byes else 4) if "monopartite" in kind.fits.graphs else mb.bipartite(2, 2)
+    live = mb.policy(name).build(graph, horizon=1000)
+    for _ in range(3):
+        live.tell(live.ask(), [1.0] * live.round_size)
+    told = live.explain()
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    keys = {key for part in PARTS for record in told[part] for key in record} | set(told["details"])
+    assert [key for key in sorted(keys) if f"`{key}`" not in reference] == []
+
+
 def test_what_is_cited_is_in_the_bibliography():
     entries = anchors(ROOT / "docs" / "bibliography.md")
     texts = [*("\n".join(prose(page)) for page in PAGES), *(kind.reference for kind in mb.CATALOGUE.values())]
