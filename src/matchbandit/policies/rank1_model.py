@@ -3,6 +3,7 @@
 Compiled when they are first called: plain loops, as array expressions, slices and LAPACK take seconds to compile.
 """
 
+from functools import lru_cache
 from math import exp, sqrt
 from typing import NamedTuple
 
@@ -183,22 +184,24 @@ def credible(noise: Noise, counts: Counts, sums: Floats) -> Floats:
 
 def product_warnings(setting: Setting, plays: Floats, sums: Floats) -> list[str]:
     """What `explain` warns of when plays and sums, by edge, do not fit a product of strengths."""
+    p = _p_value(setting, tuple(plays.tolist()), tuple(sums.tolist())) if plays.any() else 1.0
+    return [f"the results do not fit a product of strengths (p = {p:.2g}); see product_fit."] if p < SUSPICIOUS else []
+
+
+@lru_cache(maxsize=8)
+def _p_value(setting: Setting, plays: tuple[float, ...], sums: tuple[float, ...]) -> float:
+    """That of `product_fit`; 1 where there are too few pairs to tell."""
     from matchbandit.product_model import product_fit  # noqa: PLC0415  # it needs scipy, which playing does not
 
-    graph, played = setting.graph, plays > 0
-    if not played.any():
-        return []
     found = product_fit(
-        graph,
-        graph.pairs[played],
-        counts=plays[played].astype(np.int64),
-        sums=sums[played],
+        setting.graph,
+        setting.graph.pairs,
+        counts=np.array(plays, dtype=np.int64),
+        sums=sums,
         rewards=setting.rewards,
         simulate_null=False,  # quick, and it can be small
     )
-    if found.degrees_of_freedom > 0 and found.p_value < SUSPICIOUS:
-        return [f"the results do not fit a product of strengths (p = {found.p_value:.2g}); see product_fit."]
-    return []
+    return float(found.p_value) if found.degrees_of_freedom > 0 else 1.0
 
 
 def covariance(F: Floats, strengths: Floats, n_rows: int) -> Floats:
