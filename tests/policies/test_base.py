@@ -209,8 +209,8 @@ def test_the_best_column_is_not_forgotten_at_the_end_of_a_window():
 
 
 @pytest.mark.parametrize("rewards", ["bernoulli", mb.Bernoulli, 0.5])
-def test_what_is_no_law_is_refused(rewards):
-    with pytest.raises(MatchbanditError, match="rewards must be a law"):
+def test_what_is_no_reward_distribution_is_refused(rewards):
+    with pytest.raises(MatchbanditError, match="rewards must be a distribution"):
         mb.policy("uts").build(mb.bipartite(2, 2), rewards=rewards)
 
 
