@@ -169,11 +169,42 @@ def test_explain_is_written_down():
     assert [field.name for field in fields(About) if f"`{field.name}`" not in reference] == []
 
 
+@pytest.mark.parametrize("name", mb.CATALOGUE)
+def test_what_a_policy_adds_to_its_explanation_is_written_down(name):
+    kind = mb.CATALOGUE[name]
+    graph = mb.monopartite(5 if kind.fits.byes else 4) if "monopartite" in kind.fits.graphs else mb.bipartite(2, 2)
+    live = mb.policy(name).build(graph, horizon=1000)
+    for _ in range(3):
+        live.tell(live.ask(), [1.0] * live.round_size)
+    told = live.explain()
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    keys = {key for part in PARTS for record in told[part] for key in record} | set(told["details"])
+    assert [key for key in sorted(keys) if f"`{key}`" not in reference] == []
+
+
 def test_what_is_cited_is_in_the_bibliography():
     entries = anchors(ROOT / "docs" / "bibliography.md")
     texts = [*("\n".join(prose(page)) for page in PAGES), *(kind.reference for kind in mb.CATALOGUE.values())]
     cited = {key for text in texts for key in re.findall(r"\[([A-Z]\w+\d{4}[a-z]?)\]", text)}
     assert sorted(key for key in cited if key.lower() not in entries) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "best-arm identification",
+        "fixed confidence",
+        "regret minimisation",
+        "delayed feedback",
+        "API",
+        "reward distribution",
+    ],
+)
+def test_what_newcomers_search_for_is_on_the_front_page(words):
+    guide = ROOT / "docs" / "index.md"
+    assert words in guide.read_text(encoding="utf-8")
+    listed = set(re.findall(r"\]\(([^)#]+)", guide.read_text(encoding="utf-8")))
+    assert [page.name for page in guide.parent.glob("*.md") if page.name not in {*listed, "index.md"}] == []
 
 
 def test_the_readme_says_the_two_commands_and_shows_a_picture():

@@ -209,8 +209,8 @@ def test_the_best_column_is_not_forgotten_at_the_end_of_a_window():
 
 
 @pytest.mark.parametrize("rewards", ["bernoulli", mb.Bernoulli, 0.5])
-def test_what_is_no_law_is_refused(rewards):
-    with pytest.raises(MatchbanditError, match="rewards must be a law"):
+def test_what_is_no_reward_distribution_is_refused(rewards):
+    with pytest.raises(MatchbanditError, match="rewards must be a distribution"):
         mb.policy("uts").build(mb.bipartite(2, 2), rewards=rewards)
 
 
@@ -321,3 +321,11 @@ def test_rewards_beyond_what_floats_can_square_are_refused():
     policy = mb.policy("rank1-thompson").build(mb.monopartite(4), rewards=mb.Gaussian(sd=1.0), seed=1)
     with pytest.raises(MatchbanditError, match=r"gaussian rewards lie in \[-1e\+100, 1e\+100\]; got 1e\+308"):
         policy.tell(policy.ask(), [1e308, 0.0])
+
+
+def test_policies_say_who_they_are(players):
+    assert repr(mb.policy("pair-elim", growth=1.05)) == "policy('pair-elim', growth=1.05)"
+    assert repr(players) == "<uniform on monopartite with 6 players, 0 rounds, guesses (0, 1) (2, 3) (4, 5)>"
+    assert players._repr_html_() == (
+        "<code>&lt;uniform on monopartite with 6 players, 0 rounds, guesses (0, 1) (2, 3) (4, 5)&gt;</code>"
+    )

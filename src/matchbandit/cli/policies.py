@@ -77,7 +77,7 @@ def _fits(entry: dict[str, Any]) -> list[str]:
     ]
     further = {
         f"an even number of players{in_matchings}": entry["even"],
-        "needs its horizon": entry["needs_horizon"],
+        "needs its horizon for regret": entry["needs_horizon"],
         f"at most {entry['fits_up_to']}": entry["fits_up_to"],
         "warm start": entry["warm_start"],
         "byes": entry["byes"],

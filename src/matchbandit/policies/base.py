@@ -3,6 +3,7 @@
 import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,6 +73,17 @@ class Policy(ABC):
         self._answer: Edges | None = None
         self._answered_at = 0
         self._refuse_misfit()
+
+    def __repr__(self) -> str:
+        """Who it is, where it plays, how far it is, and what it recommends."""
+        best = " ".join(f"({i}, {j})" for i, j in self.recommend().tolist()[:4])
+        more = " …" if self.graph.matching_size > 4 and self.answer_selection == "matching" else ""
+        return (
+            f"<{self.name} on {self.graph}, {self.rounds} rounds, {'answers' if self.done else 'guesses'} {best}{more}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
 
     @property
     def graph(self) -> Graph:

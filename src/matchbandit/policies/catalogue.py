@@ -1,6 +1,7 @@
 """The policies by name, and how to build one."""
 
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,14 @@ class PolicySpec:
     options: dict[str, Any] = field(default_factory=dict)
     logged: tuple[tuple[Any, Any, Any], ...] = ()
     """Pairs, counts and sums to begin with; more than once if they come from several places."""
+
+    def __repr__(self) -> str:
+        """As it was named."""
+        options = "".join(f", {key}={value!r}" for key, value in self.options.items())
+        return f"policy({self.name!r}{options})" + (".warm_start(…)" if self.logged else "")
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
 
     @property
     def name(self) -> str:

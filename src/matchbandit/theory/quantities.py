@@ -34,9 +34,17 @@ class Quantity:
         return dict(plain(asdict(self)))
 
 
+MOST_ITEMS = 1000
+"""Beyond so many items a side the sums over pairs take minutes."""
+
+
 def checked_products(what: str, problem: object) -> Bipartite | Monopartite:
     """The problem, if its means are products of strengths."""
     if isinstance(problem, Bipartite | Monopartite):
+        if max(problem.graph.shape) > MOST_ITEMS:
+            raise MatchbanditError(
+                f"{what} look at every pair, of at most {MOST_ITEMS} items a side; got {problem.graph}. Take fewer."
+            )
         return problem
     raise MatchbanditError(
         f"{what} are for means that are products of strengths, Bipartite or Monopartite problems; "

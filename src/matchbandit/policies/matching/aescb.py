@@ -149,7 +149,6 @@ class Aescb(CombinatorialPolicy):
     fits: ClassVar[Fits] = Fits(
         selections=("matching",),
         graphs=("monopartite",),
-        proved=("regret",),
         unit_rewards=True,
         warm_start=True,
         counts_alone=True,

@@ -143,7 +143,6 @@ class Escb(CombinatorialPolicy):
     reference: ClassVar[str] = "Combes et al. 2015"
     fits: ClassVar[Fits] = Fits(
         selections=("matching",),
-        proved=("regret",),
         warm_start=True,
         counts_alone=True,
         up_to=f"{MOST_MATCHINGS} matchings (10 players)",

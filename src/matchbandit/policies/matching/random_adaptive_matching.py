@@ -47,9 +47,7 @@ class RandomAdaptiveMatching(ClusterPolicy):
     name: ClassVar[str] = "random-adaptive-matching"
     summary: ClassVar[str] = "Adaptive-Matching for many players: balanced in expectation, no period to wait for"
     reference: ClassVar[str] = "this library, after [Sentenac2021]"
-    fits: ClassVar[Fits] = Fits(
-        selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
-    )
+    fits: ClassVar[Fits] = Fits(selections=("matching",), graphs=("monopartite",), horizon=True, clusters=True)
     remembered: ClassVar[tuple[str, ...]] = (*ClusterPolicy.remembered, "count", "sums")
 
     def __init__(

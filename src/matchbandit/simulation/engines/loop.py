@@ -24,7 +24,7 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
     if not is_compiled(play):
         warnings.warn(
             f"the functions of {policy.name} are plain Python: they can print, and are slow. "
-            f"Decorate them with matchbandit.compiled once they work.",
+            f"Decorate them with matchbandit.compiled.compiled once they work.",
             stacklevel=2,
         )
     edges = np.zeros(policy.round_size, dtype=np.int64)
