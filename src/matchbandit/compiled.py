@@ -62,8 +62,20 @@ def is_compiled(function: object) -> bool:
 def with_functions(template: Function, **functions: Callable[..., Any]) -> Function:
     """The template with these functions in the place of its globals of that name; compiled if all of them are."""
     source: Any = getattr(template, "py_func", template)
-    made = types.FunctionType(source.__code__, {**source.__globals__, **functions}, source.__name__)
+    inside = {name: _inlined(function) for name, function in functions.items()}
+    made = types.FunctionType(source.__code__, {**source.__globals__, **inside}, source.__name__)
     return compiled(made) if all(map(is_compiled, functions.values())) else made  # type: ignore[return-value]
+
+
+def _inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Ours become part of what calls them: a function of its own would be compiled, and then optimised once more there.
+
+    Yours are left as they are, for numba cannot do that to everything.
+    """
+    if not is_compiled(function) or not function.__module__.startswith("matchbandit."):
+        return function
+    inside: Callable[..., Any] = numba.njit(inline="always")(function.py_func)  # type: ignore[attr-defined]
+    return inside
 
 
 # --- the cache ---

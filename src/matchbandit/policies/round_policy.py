@@ -99,8 +99,9 @@ class RoundPolicy(Policy):
 
     def _changing(self, arrays: Any) -> dict[str, Any]:
         parts = {name: part for name, part in arrays._asdict().items() if name not in self.derived}
+        nested = {name: self._changing(part) for name, part in parts.items() if hasattr(part, "_asdict")}
         kept = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
-        return kept | {name: self._changing(part) for name, part in parts.items() if hasattr(part, "_asdict")}
+        return kept | {name: inner for name, inner in nested.items() if inner}
 
     def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
         for name, kept in memory.items():
