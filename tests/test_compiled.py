@@ -148,7 +148,7 @@ def test_an_entry_that_cannot_be_read_back_is_compiled_again(tmp_path, monkeypat
 def test_without_a_folder_it_works_all_the_same(tmp_path):
     code = """
         import tempfile
-        tempfile.tempdir = "/nowhere/at/all"
+        tempfile.tempdir = "/dev/null/none"
         import matchbandit as mb
         from matchbandit.compiled import folder
         print(folder(), mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50).final.shape)

@@ -59,12 +59,12 @@ def is_compiled(function: object) -> bool:
     return isinstance(function, Dispatcher)
 
 
-def with_functions(template: Function, **functions: Callable[..., Any]) -> Function:
-    """The template with these functions in the place of its globals of that name; compiled if all of them are."""
+def with_functions(template: Function, *, plain: bool = False, **functions: Callable[..., Any]) -> Function:
+    """The template with these functions in the place of its globals of that name; compiled unless it shall stay plain."""
     source: Any = getattr(template, "py_func", template)
     inside = {name: _inlined(function) for name, function in functions.items()}
     made = types.FunctionType(source.__code__, {**source.__globals__, **inside}, source.__name__)
-    return compiled(made) if all(map(is_compiled, functions.values())) else made  # type: ignore[return-value]
+    return made if plain else compiled(made)  # type: ignore[return-value]
 
 
 def _inlined(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -134,7 +134,7 @@ class _FunctionCache(_Cache):
                 unfinished.unlink(missing_ok=True)
             if isinstance(error, OSError) and os.access(place.parent.parent, os.W_OK):
                 _warn_once(
-                    f"compiled code cannot be kept in {place.parent}: {error.strerror or error}. It is compiled again "
+                    f"compiled code cannot be kept in {place.parent.parent}: {error.strerror or error}. It is compiled again "
                     f"in every process; make room there, or set MATCHBANDIT_CACHE to another folder."
                 )
 

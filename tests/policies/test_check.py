@@ -100,7 +100,7 @@ class Careless(PairElim):
 
 
 class Crashing(Uniform):
-    def _reasons(self):
+    def reasons(self):
         raise IndexError("out of range")
 
 

@@ -10,9 +10,9 @@ def test_results_logged_twice_add_up_and_keep_every_pairs_plays_below_the_rounds
     players = mb.monopartite(6)
     clucb = mb.policy("clucb").build(players)
     clucb.warm_start(players.pairs, [1000] * 15, [500] * 15)
-    assert clucb.arrays.rounds[0] == 5000
+    assert clucb.arrays.own.rounds[0] == 5000
     clucb.warm_start([(0, 1)], [1], [0])
-    assert clucb.arrays.rounds[0] == 5001 > clucb.arrays.plays.max()
+    assert clucb.arrays.own.rounds[0] == 5001 > clucb.arrays.plays.max()
     twice = mb.policy("clucb").warm_start(players.pairs, [1000] * 15, [500] * 15).warm_start([(0, 1)], [1], [0])
     assert twice.build(players).arrays.plays.tolist() == clucb.arrays.plays.tolist()
 
@@ -53,7 +53,7 @@ def test_certain_rewards_after_very_many_trials_are_no_division_by_zero():
     seen = mb.policy("rank1-thompson").warm_start([(0, 1), (2, 3)], [10**12] * 2, [10**12] * 2)
     policy = seen.build(mb.monopartite(4), rewards=mb.Binomial(10**6))
     assert policy.ask().shape == (2, 2)
-    assert np.isfinite(policy.arrays.strengths).all()
+    assert np.isfinite(policy.arrays.model.strengths).all()
 
 
 @pytest.mark.parametrize(

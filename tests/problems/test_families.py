@@ -265,6 +265,6 @@ def test_a_family_in_words():
     assert spikes._repr_html_() == f"<code>{spikes!r}</code>"
 
 
-def test_what_is_no_law_is_refused():
-    with pytest.raises(MatchbanditError, match=r"^rewards must be a law such as Bernoulli\(\)"):
+def test_what_is_no_reward_distribution_is_refused():
+    with pytest.raises(MatchbanditError, match=r"^rewards must be a distribution such as Bernoulli\(\)"):
         family("staircase", rewards="bernoulli", **STAIRCASE)

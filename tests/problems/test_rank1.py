@@ -311,11 +311,11 @@ def test_rewards_are_bernoulli_unless_told_otherwise():
 
 
 @pytest.mark.parametrize("law", ["gaussian", Bernoulli, 0.5, {"name": "bernoulli"}])
-def test_what_is_no_law_is_refused(law):
+def test_what_is_no_reward_distribution_is_refused(law):
     for build in (lambda: Bipartite([0.5], [0.5], rewards=law), lambda: Monopartite([0.5, 0.5], rewards=law)):
         with pytest.raises(MatchbanditError) as refusal:
             build()
-        assert str(refusal.value).startswith("rewards must be a law such as Bernoulli()")
+        assert str(refusal.value).startswith("rewards must be a distribution such as Bernoulli()")
         assert str(refusal.value).endswith(f"got {law!r}.")
 
 

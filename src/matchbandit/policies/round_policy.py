@@ -62,8 +62,7 @@ class RoundPolicy(Policy):
     def held(self) -> Any:
         """Arrays and random stream as its functions take them."""
         if self._held is None:
-            kind = type(self)
-            plain = not all(map(is_compiled, (kind.choose, kind.update, kind.finished)))
+            plain = is_plain(type(self))
             self._held = SimpleNamespace(arrays=self.arrays, rng=self.rng) if plain else hold(self.arrays, self.rng)
         return self._held
 
@@ -110,6 +109,11 @@ class RoundPolicy(Policy):
                 part[...] = kept
             else:
                 self._remember(kept, part)
+
+
+def is_plain(kind: type[RoundPolicy]) -> bool:
+    """Is one of its functions plain Python, so that compiled code cannot call it?"""
+    return not all(map(is_compiled, (kind.choose, kind.update, kind.finished)))
 
 
 def no_such_edge(policy: Policy, edge: int) -> MatchbanditError:
@@ -176,4 +180,8 @@ def _tell(held: Any, edges: Edges, rewards: Floats, empty_too: bool) -> bool:
 @cache
 def _live(kind: type[RoundPolicy]) -> tuple[Callable[..., int], Callable[..., bool]]:
     """`_ask` and `_tell` with this policy's functions."""
-    return with_functions(_ask, choose=kind.choose), with_functions(_tell, update=kind.update, finished=kind.finished)
+    plain = is_plain(kind)
+    return (
+        with_functions(_ask, plain=plain, choose=kind.choose),
+        with_functions(_tell, plain=plain, update=kind.update, finished=kind.finished),
+    )

@@ -186,7 +186,7 @@ def test_by_hand_unordered_players_join_the_candidates_one_after_the_other():
 def test_partners_need_no_order_if_an_even_number_is_above_them():
     assert not knowing(8, [(0, 1), (2, 3), (6, 7)]).unranked.any()
     assert places(knowing(8, [(0, 1), (1, 2)]).unranked) == [1, 2]
-    assert knowing(4, [(0, 1), (2, 3)]).done
+    assert knowing(4, [(0, 1), (2, 3)]).finished
 
 
 def test_who_is_ranked_once_stays_ranked_and_no_order_is_withdrawn():

@@ -323,7 +323,7 @@ def test_misfits_are_refused_by_name():
         built(5)
     with pytest.raises(MatchbanditError, match="rank1-identify plays on monopartite graphs; got bipartite 2×2"):
         mb.policy("rank1-identify").build(mb.bipartite(2, 2))
-    with pytest.raises(MatchbanditError, match="rank1-identify is after identification here"):
+    with pytest.raises(MatchbanditError, match="rank1-identify is for identification here"):
         mb.simulate(mb.Monopartite([0.9, 0.1]), "rank1-identify", horizon=10)
 
 

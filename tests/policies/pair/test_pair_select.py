@@ -223,7 +223,7 @@ def test_contradictions_that_leave_a_best_player_unranked_still_leave_something_
     policy.above = closed(np.array([[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]], dtype=bool))
     policy.first.above = policy.above
     policy.unranked &= unranked(policy.above)
-    assert policy.done or policy.plan().length > 0
+    assert policy.finished or policy.plan().length > 0
 
 
 @pytest.mark.parametrize("n", [4, 6])

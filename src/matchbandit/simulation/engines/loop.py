@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.compiled import is_compiled, with_functions
+from matchbandit.compiled import with_functions
 from matchbandit.policies import RoundPolicy
-from matchbandit.policies.round_policy import no_such_edge
+from matchbandit.policies.round_policy import is_plain, no_such_edge
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
 
@@ -21,7 +21,7 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
     """Play until the horizon, one call for each stretch between checkpoints."""
     rewards = source.problem.rewards
     play = _loop_of(type(policy), type(rewards).draw_one)
-    if not is_compiled(play):
+    if is_plain(type(policy)):
         warnings.warn(
             f"the functions of {policy.name} are plain Python: they can print, and are slow. "
             f"Decorate them with matchbandit.compiled.compiled once they work.",
@@ -61,4 +61,5 @@ def _play(held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges:
 @cache
 def _loop_of(kind: type[RoundPolicy], draw_one: Callable[..., float]) -> Callable[..., tuple[int, int]]:
     """`_play` with this policy's functions, and this way to draw a reward."""
-    return with_functions(_play, choose=kind.choose, update=kind.update, finished=kind.finished, draw_one=draw_one)
+    functions = {"choose": kind.choose, "update": kind.update, "finished": kind.finished, "draw_one": draw_one}
+    return with_functions(_play, plain=is_plain(kind), **functions)
