@@ -60,7 +60,7 @@ def is_compiled(function: object) -> bool:
 
 
 def with_functions(template: Function, *, plain: bool = False, **functions: Callable[..., Any]) -> Function:
-    """The template with these functions in the place of its globals of that name; compiled unless it shall stay plain."""
+    """The template with these functions in the place of its globals of that name; compiled, unless it stays plain."""
     source: Any = getattr(template, "py_func", template)
     inside = {name: _inlined(function) for name, function in functions.items()}
     made = types.FunctionType(source.__code__, {**source.__globals__, **inside}, source.__name__)
@@ -134,8 +134,8 @@ class _FunctionCache(_Cache):
                 unfinished.unlink(missing_ok=True)
             if isinstance(error, OSError) and os.access(place.parent.parent, os.W_OK):
                 _warn_once(
-                    f"compiled code cannot be kept in {place.parent.parent}: {error.strerror or error}. It is compiled again "
-                    f"in every process; make room there, or set MATCHBANDIT_CACHE to another folder."
+                    f"compiled code cannot be kept in {place.parent.parent}: {error.strerror or error}. It is compiled "
+                    f"again in every process; make room there, or set MATCHBANDIT_CACHE to another folder."
                 )
 
     def _place(self, sig: Any, codegen: Any) -> Path | None:

@@ -68,10 +68,11 @@ def test_it_goes_on_as_the_policy_whose_results_were_logged(name):
         one.tell(pairs, rewards.random(len(pairs)) < means[graph.edges(pairs)])
     other = built(name, graph.pairs, *seen(one))
     other.rng.bit_generator.state = one.rng.bit_generator.state
-    if name in ("uts", "unimodal-matching"):
+    if name == "uts":
         other.arrays.leads[:] = one.arrays.leads
     if name == "unimodal-matching":
-        other.arrays.leader[:] = one.arrays.leader
+        other.arrays.own.leads[:] = one.arrays.own.leads
+        other.arrays.own.leader[:] = one.arrays.own.leader
     for _ in range(30):
         pairs = one.ask()
         assert other.ask().tolist() == pairs.tolist()
