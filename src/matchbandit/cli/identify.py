@@ -1,6 +1,5 @@
 """`matchbandit identify`: let a policy seek the best pair or matching."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,13 +18,11 @@ from matchbandit.cli.options import (
     U,
     V,
     Workers,
-    as_printed,
-    as_typed,
     counted,
     table,
 )
 from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole, whole_if
-from matchbandit.progress import bar
+from matchbandit.cli.playing import play_and_report
 
 if TYPE_CHECKING:
     from matchbandit.results import Identification
@@ -57,64 +54,36 @@ def identify(
 ) -> None:
     """Let a policy seek the best pair or matching, and report how long it takes and how often it errs."""
     from matchbandit.policies import policy as named
-    from matchbandit.simulation import Interrupted
     from matchbandit.simulation import identify as seek
 
-    risk = [] if delta is None else [f"delta={number('--delta', delta, example='0.05')}"]
-    options = settings("--option", [*(option or []), *risk])
-    spec = named(policy, **options)
+    error = [] if delta is None else [f"delta={number('--delta', delta, example='0.05')}"]
+    spec = named(policy, **settings("--option", [*(option or []), *error]))
     problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
-    if save is not None:
-        from matchbandit.results import results_file
-
-        results_file(save)
-    stopped = False
-    try:
-        with bar(f"identifying with {policy}") as advance:
-            found = seek(
-                problem,
-                spec,
-                runs=whole("--runs", runs),
-                seed=whole("--seed", seed),
-                max_rounds=whole_if("--max-rounds", max_rounds),
-                engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
-                workers=whole_if("--workers", workers),
-                progress=lambda finished, total: advance("runs", finished, total),
-            )
-    except Interrupted as stop:
-        if stop.finished is None:
-            typer.echo("stopped before a run was finished.", err=True)
-            raise typer.Exit(130) from None
-        found, stopped = stop.finished, True
-    if save is not None:
-        found.save(save)
-    if as_json:
-        typer.echo(json.dumps(_as_data(found)))
-    else:
-        _report(found)
-        if save is not None:
-            typer.echo(f"these runs are kept in {save}")
-    if stopped:
-        typer.echo(f"stopped after {found.about['runs']} of {found.about['interrupted_of']} runs.", err=True)
-        raise typer.Exit(130)
+    play_and_report(
+        f"identifying with {policy}",
+        lambda progress: seek(
+            problem,
+            spec,
+            runs=whole("--runs", runs),
+            seed=whole("--seed", seed),
+            max_rounds=whole_if("--max-rounds", max_rounds),
+            engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
+            workers=whole_if("--workers", workers),
+            progress=progress,
+        ),
+        save=save,
+        data=_as_data if as_json else None,
+        report=_report,
+    )
 
 
 def _as_data(found: "Identification") -> dict[str, Any]:
-    return {
-        **as_printed(found.about),
-        "summary": found.summary(),
-        "rounds": found.rounds.tolist(),
-        "pairs": found.pairs.tolist(),
-        "identified": found.identified.tolist(),
-        "correct": found.correct.tolist(),
-        "answers": found.answers.tolist(),
-    }
+    arrays = {name: getattr(found, name).tolist() for name in ("rounds", "pairs", "identified", "correct", "answers")}
+    return {"summary": found.summary(), **arrays}
 
 
 def _report(found: "Identification") -> None:
-    about, summary = found.about, found.summary()
-    options = ", ".join(f"{key}={as_typed(value)}" for key, value in about["options"].items())
-    typer.echo(f"{about['policy']} ({options}), {counted(about['runs'], 'run')}, engine {about['engine']}")
+    summary = found.summary()
     rounds = summary["rounds"]
     line = (
         *(f"{rounds[key]:,.0f}".replace(",", " ") for key in ("mean", "p5", "p95")),
