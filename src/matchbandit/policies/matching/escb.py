@@ -8,6 +8,7 @@ import numpy as np
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.graphs import Edges
+from matchbandit.kl import bernoulli_kl_split
 from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.combinatorial import (
@@ -99,10 +100,7 @@ def kl_index(plays: Counts, sums: Floats, matching: Edges, f: float, floor: floa
             q = (1.0 - a + root) / 2.0 if a <= 1.0 else 2.0 * a * mean / (a - 1.0 + root)
             if q > mean:
                 rest = 2.0 * a * (1.0 - mean) / (1.0 + a + root)  # 1 − q, without loss near 1
-                kl = (1.0 - mean) * log((1.0 - mean) / rest)
-                if mean > 0.0:
-                    kl += mean * log(mean / q)
-                spent += n * max(kl, 0.0)
+                spent += n * max(bernoulli_kl_split(mean, q, rest), 0.0)
                 slope -= n * (q - mean) / root
             value += max(q, mean)
         least = min(least, value + lam * (f - spent))

@@ -8,6 +8,7 @@ import numpy as np
 from matchbandit.compiled import compiled
 from matchbandit.confidence import checked_delta
 from matchbandit.graphs import Pairs
+from matchbandit.kl import bernoulli_kl_split
 from matchbandit.policies.base import Setting
 from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.fits import Fits
@@ -40,13 +41,7 @@ def divergence(noise: Noise, p: float, q: float) -> float:
     """The Kullback–Leibler divergence of the reward distribution with mean p from that with mean q."""
     if noise.trials == 0:
         return (p - q) * (p - q) / (2 * (noise.sd * noise.sd))
-    if p == q:
-        return 0.0
-    if (p > 0 and q <= 0) or (p < 1 and q >= 1):
-        return inf
-    first = p * log(p / q) if p > 0 else 0.0
-    second = (1 - p) * log((1 - p) / (1 - q)) if p < 1 else 0.0
-    return noise.trials * (first + second)
+    return noise.trials * bernoulli_kl_split(p, q, 1 - q)
 
 
 @compiled
