@@ -163,7 +163,7 @@ class Policy(ABC):
 
     def settle(self) -> None:
         """Notice that identification is finished, where that can be so before a round is told."""
-        if self._answer is None and self._is_finished():
+        if self._answer is None and self.goal == "identification" and self._is_finished():
             self._finish()
 
     def _finish(self) -> None:
