@@ -39,7 +39,7 @@ POLICY = """
         '''Whatever the helper says.'''
         name, summary, reference = "own", "own", "own"
         fits = mb.Fits(selections=("pair",))
-        arrays_type, choose, update = Arrays, staticmethod(choose), staticmethod(update)
+        choose, update = staticmethod(choose), staticmethod(update)
 
         def start(self):
             n = self.graph.n_pairs

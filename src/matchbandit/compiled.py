@@ -31,6 +31,7 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
+from numba.np.ufunc.dufunc import DUFunc
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -87,6 +88,8 @@ class _FunctionCache(_Cache):
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._enabled = True
+        self.first: str | None = None
+        """The fingerprint when it was first compiled in this process."""
 
     @property
     def cache_path(self) -> str:
@@ -140,9 +143,14 @@ class _FunctionCache(_Cache):
 
     def _place(self, sig: Any, codegen: Any) -> Path | None:
         where = folder()
-        if where is None:
+        try:
+            fingerprint = _fingerprint(self._function)
+        except Exception:  # something that it uses cannot be looked at, or has changed since it was compiled
             return None
-        made_from = (_fingerprint(self._function), _typed(sig), codegen.magic_tuple(), _versions())
+        self.first = self.first or fingerprint
+        if where is None or self.first != fingerprint:
+            return None
+        made_from = (fingerprint, _typed(sig), codegen.magic_tuple(), _versions())
         name = blake2b(repr(made_from).encode(), digest_size=_DIGEST).hexdigest()
         return where / name[:2] / f"{self._function.__name__}-{name}"
 
@@ -153,14 +161,24 @@ def folder() -> Path | None:
 
     Code is loaded from there, so that nobody else may write into it: a folder in a place that all share must be ours.
     """
-    given = os.environ.get("MATCHBANDIT_CACHE") or os.environ.get("NUMBA_CACHE_DIR")
-    if given:
-        chosen = Path(given).expanduser().absolute() / "matchbandit"
-        return chosen if chosen.is_dir() or _can_make(chosen) else None
+    given = named_folder()
+    if given is not None:
+        if (given.is_dir() or _can_make(given)) and _is_safe(given):
+            return given
+        _warn_once(f"compiled code is not kept in {given}: it cannot be made there, or others may write into it.")
     user = getattr(os, "getuid", lambda: os.environ.get("USERNAME", "user"))()
     for place in (_usual_place(), Path(tempfile.gettempdir()) / f"matchbandit-{user}"):
-        if place is not None and _can_make(place) and _is_ours(place):
+        if place is not None and _can_make(place) and _is_safe(place, ours=True):
             return place
+    return None
+
+
+def named_folder() -> Path | None:
+    """The folder that the environment asks for."""
+    if os.environ.get("MATCHBANDIT_CACHE"):
+        return Path(os.environ["MATCHBANDIT_CACHE"]).expanduser().absolute()
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(os.environ["NUMBA_CACHE_DIR"]).expanduser().absolute() / "matchbandit"
     return None
 
 
@@ -184,11 +202,13 @@ def _can_make(place: Path) -> bool:
         return False
 
 
-def _is_ours(place: Path) -> bool:
+def _is_safe(place: Path, *, ours: bool = False) -> bool:
+    """May nobody but us, and unless it must be ours the administrator, write into it?"""
     if not hasattr(os, "getuid"):
         return True
     kept = place.stat()
-    return kept.st_uid == os.getuid() and not kept.st_mode & 0o022 and not place.is_symlink()
+    owners = {os.getuid()} if ours else {os.getuid(), 0}
+    return kept.st_uid in owners and not kept.st_mode & 0o022 and not (ours and place.is_symlink())
 
 
 @lru_cache(maxsize=1)
@@ -196,25 +216,24 @@ def _versions() -> tuple[str, ...]:
     return sys.version, numba.__version__, llvmlite.__version__, np.__version__
 
 
-def _fingerprint(function: Callable[..., Any]) -> str:
+def _fingerprint(function: Any, known: dict[Any, str] | None = None) -> str:
     """A name for all that a function does: its bytecode, and that of what it calls, with the constants in use."""
-    parts: list[Any] = []
-    _collect(function, parts, set())
-    return blake2b(repr(parts).encode(), digest_size=_DIGEST).hexdigest()
-
-
-def _collect(function: Any, parts: list[Any], seen: set[int]) -> None:
-    function = getattr(function, "py_func", function)
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    code = function.__code__
-    parts.append((function.__module__, function.__qualname__, function.__defaults__))
-    named = _collect_code(code, parts)
-    scope = dict(zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__ or ()), strict=True))
-    for name in sorted(named | set(code.co_freevars)):
-        if name in scope or name in function.__globals__:
-            _collect_value(name, scope.get(name, function.__globals__.get(name)), named, parts, seen)
+    known = {} if known is None else known
+    source = getattr(function, "py_func", function)
+    if id(source) not in known:
+        known[id(source)] = "itself"
+        parts: list[Any] = [(source.__module__, source.__qualname__)]
+        named = _collect_code(source.__code__, parts)
+        _collect("defaults", source.__defaults__ or (), named, parts, known)
+        cells = (cell.cell_contents for cell in source.__closure__ or ())
+        scope = {**source.__globals__, **dict(zip(source.__code__.co_freevars, cells, strict=True))}
+        for name in sorted((named | set(source.__code__.co_freevars)) & scope.keys()):
+            _collect(name, scope[name], named, parts, known)
+        known[id(source)] = blake2b(repr(parts).encode(), digest_size=_DIGEST).hexdigest()
+    kept = getattr(function, "_cache", None)
+    if isinstance(kept, _FunctionCache) and kept.first not in (None, known[id(source)]):
+        raise ValueError("a constant has changed since this was compiled; what calls it gets the old one")
+    return known[id(source)]
 
 
 def _collect_code(code: types.CodeType, parts: list[Any]) -> set[str]:
@@ -228,37 +247,48 @@ def _collect_code(code: types.CodeType, parts: list[Any]) -> set[str]:
     return named
 
 
-def _collect_value(name: str, value: Any, named: set[str], parts: list[Any], seen: set[int]) -> None:
+def _collect(name: str, value: Any, named: set[str], parts: list[Any], known: dict[Any, str]) -> None:
+    """Note a value that a function uses: of functions and modules all that matters, of others what they are."""
     if is_compiled(value) or isinstance(value, types.FunctionType):
-        parts.append(name)
-        _collect(value, parts, seen)
+        parts.append((name, _fingerprint(value, known)))
+    elif isinstance(value, DUFunc):
+        parts.append((name, _fingerprint(value._dispatcher, known)))  # type: ignore[attr-defined]
     elif isinstance(value, types.ModuleType):
         parts.append((name, value.__name__))
-        if value.__name__.partition(".")[0] not in ("numpy", "numba", "math", "cmath"):
+        looked_at = id(value), frozenset(named)  # modules may hold each other
+        if value.__name__.partition(".")[0] not in ("numpy", "numba", "math", "cmath") and looked_at not in known:
+            known[looked_at] = value.__name__
             for inner in sorted(named & vars(value).keys()):
-                _collect_value(inner, vars(value)[inner], set(), parts, seen)
+                _collect(inner, vars(value)[inner], named, parts, known)
     elif isinstance(value, np.ndarray):
-        parts.append((name, value.dtype.str, value.shape, value.tobytes()))
+        parts.append((name, value.dtype.descr, value.shape, value.tobytes()))
+    elif isinstance(value, tuple | list):
+        parts.append((name, type(value).__qualname__, getattr(value, "_fields", None), len(value)))
+        for place, inner in enumerate(value):
+            _collect(f"{name}[{place}]", inner, named, parts, known)
     elif isinstance(value, type):
-        parts.append((name, value.__module__, value.__qualname__, getattr(value, "_fields", None)))
+        members = repr(getattr(value, "__members__", None))
+        parts.append((name, value.__module__, value.__qualname__, getattr(value, "_fields", None), members))
     else:
         parts.append((name, repr(value)))
 
 
 def _typed(kind: Any) -> Any:
     """A numba type as plain data, with the full names and fields of NamedTuples: two may be called alike."""
+    told: Any = str(kind)
     if isinstance(kind, tuple):
-        return tuple(map(_typed, kind))
-    if isinstance(kind, numba_types.BaseNamedTuple):
-        made: Any = kind.instance_class  # type: ignore[attr-defined]
-        return made.__module__, made.__qualname__, made._fields, tuple(map(_typed, kind.types))  # type: ignore[attr-defined]
-    if isinstance(kind, numba_types.StructRef):
-        return type(kind).__name__, tuple((name, _typed(inner)) for name, inner in kind._fields)
-    if isinstance(kind, numba_types.Dispatcher):
-        return _fingerprint(kind.dispatcher)
-    if hasattr(kind, "args") and hasattr(kind, "return_type"):
-        return _typed(tuple(kind.args)), str(kind.return_type)
-    return str(kind)
+        told = tuple(map(_typed, kind))
+    elif isinstance(kind, numba_types.BaseTuple):
+        made: Any = getattr(kind, "instance_class", tuple)
+        fields = getattr(made, "_fields", None)
+        told = made.__module__, made.__qualname__, fields, tuple(map(_typed, kind.types))  # type: ignore[attr-defined]
+    elif isinstance(kind, numba_types.StructRef):
+        told = type(kind).__name__, tuple((name, _typed(inner)) for name, inner in kind._fields)
+    elif isinstance(kind, numba_types.Dispatcher):
+        told = _fingerprint(kind.dispatcher)
+    elif hasattr(kind, "args") and hasattr(kind, "return_type"):
+        told = _typed(tuple(kind.args)), str(kind.return_type)
+    return told
 
 
 _warned: set[str] = set()
@@ -284,7 +314,9 @@ class _Patience(event.Listener):
         self._timer: threading.Timer | None = None
 
     def on_start(self, event: Any) -> None:
-        """A function begins to be compiled."""
+        """A function begins to be compiled; a user's own is none of our business."""
+        if not isinstance(event.data["dispatcher"]._cache, _FunctionCache) and not self._depth:
+            return
         self._depth += 1
         if self._depth == 1 and not self.said:
             self._began = time.perf_counter()
@@ -294,6 +326,8 @@ class _Patience(event.Listener):
 
     def on_end(self, event: Any) -> None:
         """It is done, or has failed."""
+        if not self._depth:
+            return
         self._depth -= 1
         if self._depth == 0 and self._timer is not None:
             self._timer.cancel()

@@ -24,7 +24,7 @@ STATE_VERSION = 2
 
 @dataclass(frozen=True)
 class Setting:
-    """All that a policy may know: who can meet whom, the law's public face, the horizon if there is one."""
+    """All that a policy may know: who can meet whom, what may be known of the rewards, the horizon if there is one."""
 
     graph: Graph
     rewards: RewardDistribution
@@ -155,10 +155,16 @@ class Policy(ABC):
                 "no round is open: it was told already, or never asked. Call ask() before each tell()."
             )
         received = self._in_order(self._asked, pairs, rewards)
+        before = self._asked, self._told
         asked, self._asked = self._asked, None
-        self._told = asked, received
-        self.rounds += 1
-        if self._answer is None and self._receive(asked, received):
+        self._told, self.rounds = (asked, received), self.rounds + 1
+        try:
+            finished = self._answer is None and self._receive(asked, received)
+        except BaseException:  # Ctrl-C, or an update of yours that failed: the round is still open
+            self._asked, self._told = before
+            self.rounds -= 1
+            raise
+        if finished:
             self._finish()
 
     def settle(self) -> None:
@@ -227,6 +233,7 @@ class Policy(ABC):
         kept = {
             "matchbandit": STATE_VERSION,
             "policy": self.name,
+            "class": type(self).__qualname__,
             "options": pack(self.options),
             "setting": self.setting.describe(),
             "rounds": self.rounds,
@@ -243,7 +250,7 @@ class Policy(ABC):
         """Continue from a state that a policy of the same name, options and setting has given."""
         refuse_damage(state)
         mine = self.state()
-        for part in ("policy", "options", "setting"):
+        for part in ("policy", "class", "options", "setting"):
             if state[part] != mine[part]:
                 raise MatchbanditError(
                     f"the state has {part} {state[part]!r}, this policy has {mine[part]!r}. "
@@ -302,9 +309,14 @@ class Policy(ABC):
         """The rewards in the order asked, checked."""
         told = asked if pairs is self._shown and asked is self._asked else self.graph.edges(pairs)
         try:
-            received = np.array(rewards, dtype=np.float64)
+            received = np.array(rewards)
+            if received.dtype.kind not in "biuf":  # None is NaN; text is no number, even if it reads like one
+                received = np.array(None if received.dtype.kind in "US" else rewards, dtype=np.float64)
+            received = received.astype(np.float64, copy=False)
         except (TypeError, ValueError):
-            raise MatchbanditError(f"rewards must be numbers; got {rewards!r}. NaN marks a missing one.") from None
+            received = np.array(np.nan)
+        if received.ndim == 0:
+            raise MatchbanditError(f"rewards must be numbers; got {rewards!r}. NaN or None marks a missing one.")
         if received.shape != asked.shape or told.shape != asked.shape:
             rewards_given = f"{received.size} rewards" if received.ndim == 1 else f"rewards of shape {received.shape}"
             raise MatchbanditError(

@@ -163,10 +163,10 @@ def restore(state: dict[str, Any]) -> Policy:
     np.True_
     """
     refuse_damage(state)
-    if state["policy"] not in CATALOGUE:
+    if state["policy"] not in CATALOGUE or state["class"] != CATALOGUE[state["policy"]].__qualname__:
         raise MatchbanditError(
-            f"{state['policy']!r} is not in the catalogue. Build your own with policy(YourClass, …).build(…), "
-            f"then load(state)."
+            f"the policy {state['policy']!r} of the class {state['class']} is not in the catalogue. "
+            f"Build your own with policy(YourClass, …).build(…), then load(state)."
         )
     setting = state["setting"]
     fresh = policy(state["policy"], **unpack(state["options"])).build(

@@ -32,8 +32,6 @@ class RoundPolicy(Policy):
     pair that did not take place is left out of the update; if none did, there is none.
     """
 
-    arrays_type: ClassVar[type[tuple[Any, ...]]]
-    """The NamedTuple."""
     derived: ClassVar[tuple[str, ...]] = ()
     """Fields, nested ones too, that `start` gives again or that are made anew every round: no part of the state, nor
     are scalars, which cannot change."""
@@ -47,6 +45,11 @@ class RoundPolicy(Policy):
         """Start from fresh arrays."""
         super().__init__(setting, rng, **options)
         self.arrays = self.start()
+        refuse_unkeepable(self.name, self.arrays)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what compiled code holds, which is made anew: for copies and pickles."""
+        return {**self.__dict__, "_held": None}
 
     @property
     def arrays(self) -> Any:
@@ -111,6 +114,20 @@ class RoundPolicy(Policy):
                 self._remember(kept, part)
 
 
+def refuse_unkeepable(name: str, arrays: Any) -> None:
+    """Refuse arrays that a state could not keep whole."""
+    if not hasattr(arrays, "_asdict"):
+        raise MatchbanditError(f"start() of {name} must give a NamedTuple; got {type(arrays).__name__}.")
+    for field, part in arrays._asdict().items():
+        if hasattr(part, "_asdict"):
+            refuse_unkeepable(name, part)
+        elif not isinstance(part, np.ndarray | np.generic | int | float):
+            raise MatchbanditError(
+                f"the field {field} of {name} is a {type(part).__name__}, which its state cannot keep. "
+                f"Take arrays, numbers, and NamedTuples of them."
+            )
+
+
 def is_plain(kind: type[RoundPolicy]) -> bool:
     """Is one of its functions plain Python, so that compiled code cannot call it?"""
     return not all(map(is_compiled, (kind.choose, kind.update, kind.finished)))
@@ -150,7 +167,9 @@ def hold(arrays: Any, rng: np.random.Generator) -> Held:
 
 
 def _ask(held: Any, edges: Edges, n_pairs: int) -> int:
-    """Choose; gives the place of a chosen edge that does not exist, or −1."""
+    """Choose; gives the place of a chosen edge that does not exist, or was not written, or −1."""
+    for k in range(len(edges)):
+        edges[k] = -1
     choose(held.arrays, held.rng, edges)  # type: ignore[name-defined]  # noqa: F821
     for k in range(len(edges)):
         if edges[k] < 0 or edges[k] >= n_pairs:

@@ -40,7 +40,6 @@ def each_run(
         return
     # Where it exists, fork spares a script its `if __name__ == "__main__"`; what is forked takes no locks of threads.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    before = set(multiprocessing.active_children())
     parts = min(runs, PARTS_A_WORKER * workers)
     chunks = [range(runs * part // parts, runs * (part + 1) // parts) for part in range(parts)]
     pool = ProcessPoolExecutor(workers, context, initializer=_follow, initargs=(os.getpid(),))
@@ -54,7 +53,7 @@ def each_run(
                 _pass_on(messages, shown)
                 yield from outcomes
     except BaseException as error:
-        for worker in set(multiprocessing.active_children()) - before:
+        for worker in list((pool._processes or {}).values()):
             worker.terminate()
         if isinstance(error, BrokenProcessPool):
             raise MatchbanditError(

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Selection
 from matchbandit.problems import Problem
 from matchbandit.rewards import Counts, Floats
@@ -40,9 +41,26 @@ class Score:
         np.add.at(self.plays, edges, counts)
         self.passed(rounds)
 
+    def _refuse_overlaps(self) -> None:
+        """Refuse rounds that were no matchings: an item would be in more pairs than there were rounds."""
+        graph = self.problem.graph
+        for ends, n_items in zip(graph.pairs.T, graph.shape, strict=True):
+            met = np.bincount(ends, self.plays, minlength=n_items)
+            if graph.kind == "monopartite":
+                met += np.bincount(graph.pairs[:, 1], self.plays, minlength=n_items)
+            if met.max() > self.round * (1 + 1e-9):
+                raise MatchbanditError(
+                    f"item {met.argmax()} was in {met.max():.0f} pairs in {self.round} rounds: these are no matchings. "
+                    f"Mend the policy's choose() or plan(); check_policy shows where."
+                )
+            if graph.kind == "monopartite":
+                return
+
     def passed(self, rounds: int) -> None:
         """Add rounds whose plays are counted already."""
         self.round += rounds
+        if self.selection == "matching" and (not self.finished and self.to_checkpoint == 0):
+            self._refuse_overlaps()
         if not self.finished and self.to_checkpoint == 0:
             now = self.problem.regret_of_plays(self.plays, self.round, selection=self.selection)
             self._regret.append(now)

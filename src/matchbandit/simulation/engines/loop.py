@@ -47,6 +47,8 @@ def _play(held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges:
     for played in range(most):
         if finished(held.arrays):  # type: ignore[name-defined]  # noqa: F821
             return played, -1
+        for k in range(len(edges)):
+            edges[k] = -1
         choose(held.arrays, held.rng, edges)  # type: ignore[name-defined]  # noqa: F821
         for k in range(len(edges)):
             if edges[k] < 0 or edges[k] >= len(means):
