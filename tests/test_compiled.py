@@ -7,8 +7,10 @@ import subprocess
 import sys
 import textwrap
 import warnings
+from enum import IntEnum
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -206,33 +208,90 @@ def test_two_named_tuples_that_are_called_alike_are_told_apart():
     assert cache._typed(one) != cache._typed(other)
 
 
-@pytest.mark.parametrize("change", ["constant", "array", "code", "module"])
+def change_nothing(scope):
+    pass
+
+
+CHANGES = {
+    "constant": lambda scope: scope.update(SCALE=3.0),
+    "array": lambda scope: scope.update(TABLE=np.arange(1, 4)),
+    "far digits of an array in a tuple": lambda scope: scope.update(TUPLE=(np.full(2000, 1 + 1e-12),)),
+    "module": lambda scope: setattr(scope["other"], "inner", compiled(eval("lambda x: x + 2"))),
+    "module in a module": lambda scope: setattr(scope["other"].deep, "bottom", compiled(eval("lambda x: x + 2"))),
+    "enumeration": lambda scope: scope.update(Kind=IntEnum("Kind", {"A": 2})),
+    "vectorized": lambda scope: scope.update(ufunc=numba.vectorize(eval("lambda x: x + 2"))),
+    "code": change_nothing,
+    "default": change_nothing,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_the_fingerprint_sees_all_that_a_function_uses(change):
     import types
 
-    module = types.ModuleType("other")
-    scope = {"SCALE": 2.0, "TABLE": np.arange(3), "other": module, "compiled": compiled}
+    module, deep = types.ModuleType("other"), types.ModuleType("other.deep")
+    module.deep = deep
+    scope = {"SCALE": 2.0, "TABLE": np.arange(3), "TUPLE": (np.full(2000, 1.0),), "other": module, "compiled": compiled}
+    scope |= {"Kind": IntEnum("Kind", {"A": 1}), "ufunc": numba.vectorize(eval("lambda x: x + 1")), "ONES": np.ones(2)}
     module.inner = compiled(eval("lambda x: x + 1"))
+    deep.bottom = compiled(eval("lambda x: x + 1"))
 
     def made():
-        exec(compile("def helper(x):\n    return x * SCALE + TABLE[0]", "own", "exec"), scope)
-        if change == "code" and changed:
-            exec(compile("def helper(x):\n    return x + SCALE + TABLE[0]", "own", "exec"), scope)
+        sign = "-" if change == "code" and changed else "+"
+        scope["ONES"] = np.full(2, 2.0 if change == "default" and changed else 1.0)
+        exec(f"def helper(x, d=ONES):\n    return x {sign} SCALE + TABLE[0] + TUPLE[0][5] + d[0]", scope)
         scope["helper"] = compiled(scope["helper"])
-        exec(compile("def called(x):\n    return helper(x) + other.inner(x)", "own", "exec"), scope)
+        called = "def called(x):\n    return helper(x) + other.inner(x) + other.deep.bottom(x) + Kind.A + ufunc(x)"
+        exec(called, scope)
         return cache._fingerprint(scope["called"])
 
     changed = False
     before = made()
     assert made() == before
     changed = True
-    if change == "constant":
-        scope["SCALE"] = 3.0
-    if change == "array":
-        scope["TABLE"] = np.arange(1, 4)
-    if change == "module":
-        module.inner = compiled(eval("lambda x: x + 2"))
+    CHANGES[change](scope)
     assert made() != before
+
+
+def test_a_function_whose_constant_has_changed_is_not_kept(tmp_path, monkeypatch):
+    """What calls it is compiled with the old one inside, and must not be kept under the name of the new one."""
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    scope = {"compiled": compiled, "K": 1.0}
+    exec("@compiled\ndef inner(x):\n    return x * K\n@compiled\ndef outer(x):\n    return inner(x)", scope)
+    assert scope["inner"](1.0) == 1.0
+    kept = len(list(tmp_path.rglob("*")))
+    scope["K"] = 2.0
+    scope["outer"](1.0)
+    assert len(list(tmp_path.rglob("*"))) == kept
+
+
+def test_tuples_of_named_tuples_are_told_apart():
+    from collections import namedtuple
+
+    from numba import typeof
+
+    one, other = namedtuple("A", "x y"), namedtuple("A", "y x")
+    assert cache._typed(typeof((one(1, 2), one(1, 2)))) != cache._typed(typeof((other(1, 2), other(1, 2))))
+
+
+def test_ones_own_compiled_code_is_not_announced(tmp_path):
+    code = """
+        import matchbandit.compiled as cache
+        from numba import njit
+        cache.PATIENCE = 0.0
+        njit(lambda x: x + 1)(1)
+    """
+    assert run(code, tmp_path).stderr == ""
+
+
+def test_workers_find_it_compiled_and_it_is_said_once(tmp_path):
+    code = """
+        import matchbandit as mb
+        import matchbandit.compiled as cache
+        cache.PATIENCE = 0.0
+        mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "kl-ucb", horizon=50, runs=4, workers=2)
+    """
+    assert run(code, tmp_path).stderr.count("compiling") == 1
 
 
 def test_waiting_is_said_once_on_stderr(tmp_path):

@@ -7,6 +7,7 @@ from scipy.stats import ks_2samp
 import matchbandit as mb
 
 PLAYERS = mb.Monopartite([0.9, 0.7, 0.4, 0.1])
+IN_TWOS = mb.Monopartite([0.9, 0.9, 0.3, 0.3])
 SLOTS = mb.Bipartite([0.9, 0.5], [0.8, 0.6, 0.2])
 ANYTIME = [name for name, kind in mb.CATALOGUE.items() if kind.fits.goals == ("regret",) and not kind.fits.horizon]
 REGRET = [name for name, kind in mb.CATALOGUE.items() if "regret" in kind.fits.goals and name != "uniform"]
@@ -15,7 +16,9 @@ ROUNDS = {"regret": 3000, "identification": 10**7}
 
 
 def instance(name):
-    """A small problem that the policy fits, and options for it; exploration-first knows its best two."""
+    """A small problem that the policy fits."""
+    if name == "simple-adaptive-matching":
+        return IN_TWOS
     return SLOTS if "monopartite" not in mb.CATALOGUE[name].fits.graphs else PLAYERS
 
 

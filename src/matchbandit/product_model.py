@@ -111,7 +111,7 @@ def product_fit(
     cautious = data.cautious_products(means)
     if simulate_null:
         p_value = _simulated(data, cautious, statistic)
-    else:  # each strength held at a border can add a degree of freedom; coins without a success have none to add
+    else:  # each strength held at a border can add a degree of freedom; trials without a success have none to add
         held = (logs[0] == 0) | (np.isinf(logs[0]) & isinstance(distribution, Gaussian))
         p_value = _approximate(data, cautious, statistic, freedom + int(held[np.unique(data.ends)].sum()))
     u = _balanced(np.exp(logs[0]), labels)
@@ -269,7 +269,7 @@ def _simulated(data: _Data, p: Floats, statistic: float) -> float:
 def _approximate(data: _Data, p: Floats, statistic: float, freedom: int) -> float:
     """The tail of a gamma distribution with the moments that the deviance has at p, per degree of freedom.
 
-    These are 1 and 2, those of chi-square, for Gaussian rewards and for coins that fall often enough on either side;
+    These are 1 and 2, those of chi-square, for Gaussian rewards and for trials that end often enough either way;
     for rarer sides the sum over their number is exact.
     """
     mean, variance = np.ones(len(p)), np.full(len(p), 2.0)
@@ -277,7 +277,7 @@ def _approximate(data: _Data, p: Floats, statistic: float, freedom: int) -> floa
     few = (C * q < OFTEN) & (not isinstance(data.rewards, Gaussian))
     C, q = C[few, None], q[few, None]
     x = np.minimum(np.arange(4 * OFTEN), C)
-    most = np.minimum(C, 10**6)  # of more coins, rarer sides are as good as Poisson
+    most = np.minimum(C, 10**6)  # of more trials, rarer ends are as good as Poisson
     weights, share = np.diff(bdtr(x, most.astype(np.int64), q * C / most), axis=1, prepend=0), x / C
     deviance = 2 * C * (rel_entr(share, q) + rel_entr(1 - share, 1 - q))
     deviance[weights == 0] = 0.0

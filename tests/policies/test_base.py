@@ -1,4 +1,6 @@
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -319,7 +321,7 @@ def test_an_answer_of_several_pairs_is_played_in_turn():
 
 def test_rewards_beyond_what_floats_can_square_are_refused():
     policy = mb.policy("rank1-thompson").build(mb.monopartite(4), rewards=mb.Gaussian(sd=1.0), seed=1)
-    with pytest.raises(MatchbanditError, match=r"gaussian rewards lie in \[-1e\+100, 1e\+100\]; got 1e\+308"):
+    with pytest.raises(MatchbanditError, match=r"gaussian rewards lie in \[-1e\+150, 1e\+150\]; got 1e\+308"):
         policy.tell(policy.ask(), [1e308, 0.0])
 
 
@@ -329,3 +331,46 @@ def test_policies_say_who_they_are(players):
     assert players._repr_html_() == (
         "<code>&lt;uniform on monopartite with 6 players, 0 rounds, guesses (0, 1) (2, 3) (4, 5)&gt;</code>"
     )
+
+
+@pytest.mark.parametrize("name", ["uts", "pair-elim"])
+def test_a_tell_that_fails_leaves_its_round_open(name, monkeypatch):
+    policy, twin = (mb.policy(name).build(mb.bipartite(2, 2), horizon=100, seed=1) for _ in range(2))
+    pairs = policy.ask()
+    with monkeypatch.context() as patch:
+        patch.setattr(type(policy), "_receive", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            policy.tell(pairs, [1], round=1)
+    assert policy.round == 1
+    policy.tell(pairs, [1], round=1)
+    twin.tell(twin.ask(), [1])
+    assert policy.state() == twin.state()
+
+
+@pytest.mark.parametrize("name", ["uts", "pair-elim", "rank1-thompson"])
+def test_copies_and_pickles_go_on_alike(name):
+    policy = mb.policy(name).build(mb.bipartite(2, 2), horizon=100, seed=1)
+    policy.tell(policy.ask(), [1])
+    copies = [copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))]
+    for other in copies:
+        assert other.state() == policy.state()
+        other.tell(other.ask(), [0])
+        assert other.rounds == policy.rounds + 1
+
+
+def test_a_state_of_a_class_of_ones_own_is_not_taken_for_a_built_in():
+    kind = type("Mine", (mb.CATALOGUE["kl-ucb"],), {})
+    mine = mb.policy(kind).build(mb.bipartite(2, 2))
+    with pytest.raises(MatchbanditError, match="'kl-ucb' of the class Mine is not in the catalogue"):
+        mb.restore(mine.state())
+    with pytest.raises(MatchbanditError, match="the state has class 'KlUcb', this policy has 'Mine'"):
+        mine.load(mb.policy("kl-ucb").build(mb.bipartite(2, 2)).state())
+
+
+def test_none_is_a_missing_reward_and_text_is_none(players):
+    twin = mb.policy("uniform").build(mb.monopartite(6), seed=1)
+    players.tell(players.ask(), [1, 0, None])
+    twin.tell(twin.ask(), [1, 0, np.nan])
+    assert players.state() == twin.state()
+    with pytest.raises(MatchbanditError, match="rewards must be numbers"):
+        players.tell(players.ask(), ["1", 0, 1])

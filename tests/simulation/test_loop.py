@@ -98,3 +98,36 @@ def test_plain_python_works_slowly_and_with_a_word():
     assert plain.about["engine"] == "loop"
     assert plain.plays.tolist() == compiled.plays.tolist()
     mb.check_policy(kind)
+
+
+def choose_nothing(arrays, rng, edges):
+    return 1
+
+
+def choose_twice(arrays, rng, edges):
+    for k in range(len(edges)):
+        edges[k] = 0
+
+
+@pytest.mark.parametrize("engine", ["loop", "step"])
+def test_a_choice_that_is_not_written_down_is_refused(engine):
+    """It played the first pair for ever."""
+    kind = type("Returning", (Uts,), {"choose": staticmethod(njit(choose_nothing))})
+    with pytest.raises(mb.MatchbanditError, match="uts chose the edge -1 in round 1"):
+        mb.simulate(mb.Bipartite([0.9, 0.4], [0.3, 0.8]), mb.policy(kind), horizon=500, engine=engine)
+
+
+@pytest.mark.parametrize("problem", [mb.Monopartite([0.9, 0.8, 0.3, 0.2]), mb.Bipartite([0.9, 0.4], [0.3, 0.8])])
+@pytest.mark.parametrize("engine", ["loop", "step"])
+def test_rounds_that_are_no_matchings_are_refused(engine, problem):
+    """They had a negative regret."""
+    kind = type("Twice", (mb.CATALOGUE["cucb"],), {"choose": staticmethod(njit(choose_twice))})
+    with pytest.raises(mb.MatchbanditError, match="item 0 was in 2 pairs in 1 rounds: these are no matchings"):
+        mb.simulate(problem, mb.policy(kind), horizon=500, engine=engine)
+
+
+@pytest.mark.parametrize("start", [[1, 2], {"a": 1}, "text"])
+def test_a_field_that_a_state_cannot_keep_is_refused(start):
+    kind = type("Odd", (Uts,), {"start": lambda self: Uts.start(self)._replace(sums=start)})
+    with pytest.raises(mb.MatchbanditError, match=r"the field sums of uts is a .*, which its state cannot keep"):
+        mb.policy(kind).build(mb.bipartite(2, 2))

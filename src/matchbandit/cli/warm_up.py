@@ -5,11 +5,12 @@ import json
 import typer
 
 from matchbandit.cli.options import Json
+from matchbandit.errors import MatchbanditError
 
 
 def warm_up(as_json: Json = False) -> None:
     """Compile all policies and keep the machine code, for images and deployments; it is that of this processor."""
-    from matchbandit.compiled import folder
+    from matchbandit.compiled import folder, named_folder
     from matchbandit.simulation.warm_up import warm_up as compile_all
 
     seconds: dict[str, float] = {}
@@ -19,11 +20,13 @@ def warm_up(as_json: Json = False) -> None:
         if not as_json:
             typer.echo(f"{name:<25} {took:6.1f} s")
 
+    wanted = named_folder()
+    if folder() is None or wanted not in (None, folder()):
+        raise MatchbanditError(
+            f"{wanted or 'the cache'} cannot be written. Set MATCHBANDIT_CACHE to a folder of yours."
+        )
     compile_all(report)
     if as_json:
         typer.echo(json.dumps(seconds))
     else:
-        kept = (
-            f"kept in {folder()}" if folder() else "not kept: there is no folder to write into; set MATCHBANDIT_CACHE"
-        )
-        typer.echo(f"{'in all':<25} {sum(seconds.values()):6.1f} s, {kept}")
+        typer.echo(f"{'in all':<25} {sum(seconds.values()):6.1f} s, kept in {folder()}")

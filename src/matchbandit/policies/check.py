@@ -17,7 +17,7 @@ from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Bernoulli, Binomial, Gaussian, RewardDistribution
 
 _GRAPHS = (bipartite(1, 1), bipartite(1, 4), bipartite(3, 2), bipartite(2, 5), *map(monopartite, (2, 4, 5, 6)))
-_LAWS = (Bernoulli(), Binomial(3), Gaussian(0.5))
+_REWARDS = (Bernoulli(), Binomial(3), Gaussian(0.5))
 _ROUNDS = 500
 _HORIZON = 50
 
@@ -29,25 +29,25 @@ class ContractError(AssertionError):
 
 
 def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
-    """Check a policy's contract on every graph, uneven ones among them, law and selection that it claims to fit.
+    """Check a policy's contract on every graph, reward distribution and selection that it claims to fit.
 
-    Each round is asked twice, told in another order, sometimes with pairs that did not take place; wrong answers must
-    be refused and leave no trace; a round told twice must change nothing; a policy restored from JSON in the middle
-    must go on exactly like its twin; `explain()` must follow the schema; once `done` it must stay so and play its
-    answer. It raises `ContractError` at the first breach.
+    There are uneven graphs among them. Each round is asked twice, told in another order, sometimes with pairs that did
+    not take place; wrong answers must be refused and leave no trace; a round told twice must change nothing; a policy
+    restored from JSON in the middle must go on exactly like its twin; `explain()` must follow the schema; once `done`
+    it must stay so and play its answer. It raises `ContractError` at the first breach.
 
     >>> check_policy("uts")
     """
     chosen = spec if isinstance(spec, PolicySpec) else policy(spec)
     fitted = 0
-    for graph, law, selection in _settings(chosen):
+    for graph, rewards, selection in _settings(chosen):
         fitted += 1
         given = PolicySpec(chosen.kind, {**chosen.options, **selection})
-        where = f"{chosen.name} on {graph} with {law} {selection or ''}".rstrip()
+        where = f"{chosen.name} on {graph} with {rewards} {selection or ''}".rstrip()
         try:
             with warnings.catch_warnings():  # what a policy warns of is no breach
                 warnings.simplefilter("ignore", UserWarning)
-                _check(partial(given.build, graph, rewards=law, horizon=_HORIZON, seed=3))
+                _check(partial(given.build, graph, rewards=rewards, horizon=_HORIZON, seed=3))
         except (ContractError, MatchbanditError) as breach:
             raise ContractError(f"{where}: {breach}") from None
         except Exception as breach:
@@ -57,16 +57,16 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
 
 
 def _settings(spec: PolicySpec) -> Iterator[tuple[Graph, RewardDistribution, dict[str, Any]]]:
-    """Every graph, law and selection that the policy claims to fit."""
+    """Every graph, reward distribution and selection that the policy claims to fit."""
     kind = spec.kind
     both = len(kind.fits.selections) > 1 and "selection" not in spec.options
     for graph in _GRAPHS:
         for selection in kind.fits.selections if both else (spec.options.get("selection", kind.fits.selections[0]),):
             odd = (kind.fits.answers or selection) == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2
             if graph.kind in kind.fits.graphs and (kind.fits.byes or not odd):
-                for law in _LAWS:
-                    if not kind.fits.unit_rewards or (law.low >= 0 and law.high <= 1):
-                        yield graph, law, {"selection": selection} if both else {}
+                for rewards in _REWARDS:
+                    if not kind.fits.unit_rewards or (rewards.low >= 0 and rewards.high <= 1):
+                        yield graph, rewards, {"selection": selection} if both else {}
 
 
 def _check_misfits(spec: PolicySpec) -> None:

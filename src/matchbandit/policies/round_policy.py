@@ -121,7 +121,7 @@ def refuse_unkeepable(name: str, arrays: Any) -> None:
     for field, part in arrays._asdict().items():
         if hasattr(part, "_asdict"):
             refuse_unkeepable(name, part)
-        elif not isinstance(part, np.ndarray | np.generic | int | float):
+        elif not isinstance(part, np.ndarray | np.generic | int | float) and part != ():
             raise MatchbanditError(
                 f"the field {field} of {name} is a {type(part).__name__}, which its state cannot keep. "
                 f"Take arrays, numbers, and NamedTuples of them."

@@ -10,6 +10,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.policies import PolicySpec, RoundPolicy
 from matchbandit.policies.catalogue import checked_horizon
+from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Family, Problem
 from matchbandit.results import About, Identification
 from matchbandit.simulation.play import (
@@ -18,6 +19,7 @@ from matchbandit.simulation.play import (
     Progress,
     build_first,
     checked_call,
+    compile_first,
     describe_part,
     engine_for,
     play_all,
@@ -32,6 +34,7 @@ def identify(
     problem: Problem | Family,
     policy: PolicySpec | str,
     *,
+    delta: float | None = None,
     runs: int = 1,
     seed: int = 0,
     max_rounds: int | None = None,
@@ -41,9 +44,10 @@ def identify(
 ) -> Identification:
     """Let a policy seek the best pair or matching, `runs` times, until it has an answer or `max_rounds` is reached.
 
-    `correct` means that the answer is worth the optimum. By default `max_rounds` is 10^12 for policies that plan and
-    10^7 for those that decide every round. Equal items at the border of the answer can never be told apart; without a
-    `max_rounds` of yours such a problem is refused. The rest is as in `simulate`.
+    `delta`, the error probability, is short for `policy(name, delta=…)`. `correct` means that the answer is worth the
+    optimum. By default `max_rounds` is 10^12 for policies that plan and 10^7 for those that decide every round. Equal
+    items at the border of the answer can never be told apart; without a `max_rounds` of yours such a problem is
+    refused. The rest is as in `simulate`.
 
     >>> from matchbandit.policies import policy
     >>> from matchbandit.problems import Bipartite
@@ -52,6 +56,9 @@ def identify(
     >>> found.identified.all(), found.answers[0].tolist()
     (np.True_, [[0, 0]])
     """
+    if delta is not None:
+        spec = policy if isinstance(policy, PolicySpec) else named(policy)
+        policy = named(spec.kind, **{**spec.options, "delta": delta})
     spec, runs, workers, seed = checked_call("identify", problem, policy, runs, workers, seed, "identification")
     job = Job(problem, spec, np.array([1]), seed, engine, None)
     first = build_first(job)
@@ -61,8 +68,10 @@ def identify(
     build_first(job)
     refuse_too_large(runs, 2 * first.graph.matching_size)
     if max_rounds is None:
-        for run in range(runs if isinstance(problem, Family) else 1):
-            _refuse_tie(job.start(run)[0], first.answer_selection)
+        instances = (problem.draw(seed, run) for run in range(runs)) if isinstance(problem, Family) else [problem]
+        for instance in instances:
+            _refuse_tie(instance, first.answer_selection)
+    compile_first(job, min(runs, workers or runs))
     about = job.describe(first, runs, max_rounds=limit, answers=first.answer_selection)
     return play_all(partial(_answered, job), runs, workers, progress, partial(_collected, about))
 

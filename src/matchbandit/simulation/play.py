@@ -115,7 +115,7 @@ def checked_call(
         other = "identify" if verb == "simulate" else "simulate"
         way = f"use {other}() (matchbandit {other})"
         if goal in spec.kind.fits.goals:
-            way = ("leave delta out, or " if goal == "regret" else "give it delta=, or ") + way
+            way = ("leave delta out, or " if goal == "regret" else "give it delta= (--delta), or ") + way
         raise MatchbanditError(f"{spec.name} is for {is_for} here, not {goal}: {way}.")
     return (
         spec,
@@ -135,6 +135,12 @@ def build_first(job: Job) -> Policy:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return job.start(0)[1]
+
+
+def compile_first(job: Job, workers: int | None) -> None:
+    """Play one round here before workers start: they then find it compiled, and nobody says so twice."""
+    if job.engine == "loop" and workers != 1:
+        replace(job, checkpoints=np.array([1])).play(0)
 
 
 def engine_for(wanted: Engine, policy: Policy) -> Engine:

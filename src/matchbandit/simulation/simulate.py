@@ -20,6 +20,7 @@ from matchbandit.simulation.play import (
     Progress,
     build_first,
     checked_call,
+    compile_first,
     describe_part,
     engine_for,
     play_all,
@@ -66,6 +67,7 @@ def simulate(
     job = replace(job, engine=engine_for(engine, first))
     refuse_too_large(runs, len(job.checkpoints) + first.graph.n_pairs)
     about = job.describe(first, runs, horizon=horizon, stop=stop)
+    compile_first(job, min(runs, workers or runs))
     return play_all(partial(_scored, job), runs, workers, progress, partial(_collected, about, job.checkpoints))
 
 

@@ -19,7 +19,7 @@ class RewardSource(Protocol):
 
 @dataclass(frozen=True)
 class DrawnRewards:
-    """Rewards drawn from the problem's law."""
+    """Rewards drawn from the problem's reward distribution."""
 
     problem: Problem
     rng: np.random.Generator

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from matchbandit.compiled import quietly
 from matchbandit.policies import CATALOGUE, Policy, RoundPolicy, policy
 from matchbandit.problems import Bipartite, Monopartite
+from matchbandit.rewards import Binomial, Gaussian, RewardDistribution
 from matchbandit.simulation.identify import identify
 from matchbandit.simulation.simulate import simulate
 
-_PROBLEMS = {"bipartite": Bipartite([0.9, 0.4], [0.8, 0.5, 0.1]), "monopartite": Monopartite([0.9, 0.7, 0.4, 0.1])}
+_PROBLEMS: dict[str, Bipartite | Monopartite] = {
+    "bipartite": Bipartite([0.9, 0.4], [0.8, 0.5, 0.1]),
+    "monopartite": Monopartite([0.9, 0.7, 0.4, 0.1]),
+}
 
 
 def warm_up(report: Callable[[str, float], None] | None = None) -> None:
@@ -36,6 +40,16 @@ def _use(kind: type[Policy], graph: str, options: dict[str, str]) -> None:
     if issubclass(kind, RoundPolicy) or "identification" in kind.fits.goals:
         rounds = 200 if issubclass(kind, RoundPolicy) else 10**6
         if kind.goal_with(options) == "regret":
-            simulate(problem, spec, horizon=rounds)
+            for one in _with_other_rewards(problem, kind):
+                simulate(one, spec, horizon=rounds)
         else:
-            identify(problem, spec, max_rounds=rounds)
+            for one in _with_other_rewards(problem, kind):
+                identify(one, spec, max_rounds=rounds)
+
+
+def _with_other_rewards(problem: Bipartite | Monopartite, kind: type[Policy]) -> list[Bipartite | Monopartite]:
+    """The problem with every reward distribution that the policy takes: each is drawn by code of its own."""
+    others: tuple[RewardDistribution, ...] = (Binomial(2),) if kind.fits.unit_rewards else (Binomial(2), Gaussian(0.5))
+    if isinstance(problem, Bipartite):
+        return [problem, *(Bipartite(problem.u, problem.v, rewards=other) for other in others)]
+    return [problem, *(Monopartite(problem.u, rewards=other) for other in others)]

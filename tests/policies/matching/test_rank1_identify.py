@@ -78,7 +78,7 @@ def cost_of_a_tie(a, b, spread):
     ).fun
 
 
-def certainty(plays, u, law):
+def evidence(plays, u, law):
     """For each two neighbouring pairs of the order, the least of the four cross pairs."""
     spread = covariance(plays, u, law)
     ranked = sorted(range(len(u)), key=lambda i: (-u[i], i))
@@ -98,11 +98,11 @@ def test_it_keeps_the_contract_with_options():
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("u", [[0.2, 0.8, 0.5, 0.7], EIGHT, [0.1, 0.9, 0.3, 0.35, 0.8, 0.05]], ids=str)
-def test_the_certainty_of_a_border_is_that_of_its_least_certain_cross_pair(u, law):
+def test_the_evidence_at_a_border_is_that_of_its_least_certain_cross_pair(u, law):
     for rounds in (1, 150):
         policy = played(u, rounds, law, delta=1e-12)
         assert policy.sampled >= rounds
-        assert np.allclose(policy.certainty, certainty(policy.plays, policy.strengths, law), rtol=1e-6)
+        assert np.allclose(policy.evidence, evidence(policy.plays, policy.strengths, law), rtol=1e-6)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
@@ -146,7 +146,7 @@ def test_it_is_done_when_every_border_is_more_certain_than_the_threshold_and_not
         ([0.0, 1e9], False),
         ([0.0, 0.0], False),
     ):
-        policy.certainty = np.array(values)
+        policy.evidence = np.array(values)
         policy.sampled = 49  # ten times all have met all after 50 rounds
         assert not policy.finished
         policy.sampled = 50
@@ -160,7 +160,7 @@ def test_a_run_ends_at_the_first_check_that_is_certain_everywhere():
         def learn(self, tally):
             super().learn(tally)
             limit = beyond(0.1 / (2 * self.n * (1 + log(self.sampled))))
-            checks.append((self.sampled, bool((np.array(self.certainty) > limit).all())))
+            checks.append((self.sampled, bool((np.array(self.evidence) > limit).all())))
 
     found = mb.identify(mb.Monopartite([0.9, 0.8, 0.5, 0.4, 0.2, 0.1]), mb.policy(Watched, delta=0.1), seed=4)
     assert [certain for _, certain in checks] == [False] * (len(checks) - 1) + [True]
@@ -213,12 +213,12 @@ def test_aimed_tours_let_players_beside_borders_meet_each_other_or_the_strongest
     policy = built(n)
     policy.strengths = rng.uniform(size=n)
     policy.sampled = 1000
-    policy.certainty = rng.uniform(0, 2 * policy.explain()["details"]["threshold"], size=n // 2 - 1)
-    policy.certainty[rng.integers(n // 2 - 1)] = 0.01
-    uncertain = [k for k, c in enumerate(policy.certainty) if c <= policy.explain()["details"]["threshold"]]
+    policy.evidence = rng.uniform(0, 2 * policy.explain()["details"]["threshold"], size=n // 2 - 1)
+    policy.evidence[rng.integers(n // 2 - 1)] = 0.01
+    uncertain = [k for k, c in enumerate(policy.evidence) if c <= policy.explain()["details"]["threshold"]]
     ranked = np.argsort(-policy.strengths).tolist()
     expected = []
-    for borders in (uncertain, [int(np.argmin(policy.certainty))]):
+    for borders in (uncertain, [int(np.argmin(policy.evidence))]):
         beside = [ranked[place] for place in range(n) if any(2 * k <= place < 2 * k + 4 for k in borders)]
         others = [player for player in ranked if player not in beside]
         expected.append((beside, beside, others))
@@ -261,7 +261,7 @@ def test_the_best_tour_promises_the_most(u, law):
             promised = []
             for candidate in tours:
                 more = 0.3 * policy.sampled / len(candidate) * meetings(candidate, n)
-                promised.append(min(certainty(policy.plays + more, policy.strengths, law)))
+                promised.append(min(evidence(policy.plays + more, policy.strengths, law)))
             met = meetings(tour, n).tolist()
             chosen = next(k for k, candidate in enumerate(tours) if meetings(candidate, n).tolist() == met)
             assert promised[chosen] >= max(promised) * (1 - 1e-6)
@@ -293,7 +293,7 @@ def test_a_warm_start_is_like_having_played():
     assert warm.plays.tolist() == cold.plays.tolist()
     assert warm.sums.tolist() == cold.sums.tolist()
     assert np.allclose(warm.strengths, cold.strengths, atol=1e-7)
-    assert np.allclose(warm.certainty, cold.certainty, rtol=1e-5)
+    assert np.allclose(warm.evidence, cold.evidence, rtol=1e-5)
     assert np.array_equal(warm.ask(), cold.ask())
     assert warm.recommend().tolist() == cold.recommend().tolist()
 
@@ -361,7 +361,7 @@ def test_it_explains_its_borders_from_the_best_pair_down():
         (pairs[0], pairs[1]),
         (pairs[1], pairs[2]),
     ]
-    assert [border["certainty"] for border in told["details"]["borders"]] == policy.certainty.tolist()
+    assert [border["evidence"] for border in told["details"]["borders"]] == policy.evidence.tolist()
     assert [player["samples"] for player in told["items"]] == [policy.rounds] * 6
 
 

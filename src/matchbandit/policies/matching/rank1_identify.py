@@ -65,7 +65,7 @@ def apart(a: float, b: float, var_a: float, var_b: float, both: float) -> float:
 
 
 @compiled
-def border_certainty(strengths: Floats, covariance: Floats, ranked: Counts, certain: Floats) -> None:
+def border_evidence(strengths: Floats, covariance: Floats, ranked: Counts, certain: Floats) -> None:
     """Write down the least certain of the four cross pairs, for every border between neighbouring pairs."""
     for k in range(len(certain)):
         certain[k] = inf
@@ -111,7 +111,7 @@ class Rank1Identify(PlannedPolicy):
     fits: ClassVar[Fits] = Fits(
         selections=("matching",), graphs=("monopartite",), goals=("identification",), warm_start=True
     )
-    remembered: ClassVar[tuple[str, ...]] = ("plays", "sums", "strengths", "certainty", "sampled")
+    remembered: ClassVar[tuple[str, ...]] = ("plays", "sums", "strengths", "evidence", "sampled")
 
     def __init__(
         self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, delta: float = 0.05
@@ -123,7 +123,7 @@ class Rank1Identify(PlannedPolicy):
         self.n = self.graph.shape[0]
         self.plays, self.sums = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
         self.strengths = np.full(self.n, PRIOR_MEAN)
-        self.certainty = np.zeros(self.n // 2 - 1)
+        self.evidence = np.zeros(self.n // 2 - 1)
         """How certain each border is, from the best pair down."""
         self.sampled = 0
         """Rounds whose results are in the tables."""
@@ -131,7 +131,7 @@ class Rank1Identify(PlannedPolicy):
     @property
     def finished(self) -> bool:
         """Is every border certain, after rounds enough to trust a Gaussian?"""
-        return bool((self.certainty > self._threshold()).all()) and self.sampled >= self._trusted()
+        return bool((self.evidence > self._threshold()).all()) and self.sampled >= self._trusted()
 
     def plan(self) -> FixedSweeps:
         """The most promising tour, until the rounds have grown by the factor g."""
@@ -165,17 +165,17 @@ class Rank1Identify(PlannedPolicy):
     def _fit(self) -> None:
         noise = self.setting.rewards.noise
         self.strengths, covariance = fitted(self.plays, self.sums, noise, start=self.strengths)
-        self.certainty = self._certainty(covariance)
+        self.evidence = self._evidence(covariance)
 
     def _threshold(self) -> float:
         """z²/2 for the z beyond which a Gaussian lies with probability δ / (4N (1 + log t))."""
         share = self.options["delta"] / (2 * self.n * (1 + log(max(1, self.sampled))))
         return float(norm.isf(share) ** 2 / 2)
 
-    def _certainty(self, covariance: Floats) -> Floats:
+    def _evidence(self, covariance: Floats) -> Floats:
         """The least certain of the four cross pairs, for every border."""
         certain = np.empty(self.n // 2 - 1)
-        border_certainty(self.strengths, covariance, self._ranked(), certain)
+        border_evidence(self.strengths, covariance, self._ranked(), certain)
         return certain
 
     def _trusted(self) -> int:
@@ -200,13 +200,13 @@ class Rank1Identify(PlannedPolicy):
         plays = self.plays + times * (played + played.T)
         F = np.empty(plays.shape)
         equations(Model(plays, self.sums, self.strengths, self.setting.rewards.noise), F, np.empty(self.n))
-        return float(self._certainty(np.linalg.inv(F)).min())
+        return float(self._evidence(np.linalg.inv(F)).min())
 
     def _aimed(self) -> list[Tour]:
         """Tours around all uncertain borders, and around the least certain one."""
         ranked, tours = self._ranked(), []
-        least = np.array([np.argmin(self.certainty)])
-        for borders in (np.flatnonzero(self.certainty <= self._threshold()), least):
+        least = np.array([np.argmin(self.evidence)])
+        for borders in (np.flatnonzero(self.evidence <= self._threshold()), least):
             beside = np.zeros(self.n, dtype=bool)
             beside[2 * borders[:, None] + np.arange(4)] = True
             players, others, size = ranked[beside], ranked[~beside], int(beside.sum())
@@ -220,8 +220,8 @@ class Rank1Identify(PlannedPolicy):
         """The strength of each player, and how certain each border is."""
         pairs, (i, j) = self.recommend().tolist(), self.graph.pairs.T
         borders = [
-            {"between": pairs[k], "and": pairs[k + 1], "certainty": float(certainty)}
-            for k, certainty in enumerate(self.certainty)
+            {"between": pairs[k], "and": pairs[k + 1], "evidence": float(evidence)}
+            for k, evidence in enumerate(self.evidence)
         ]
         return {
             "items": [
