@@ -32,7 +32,7 @@ from matchbandit.theory.quantities import across, falling, hardest_borders, slot
 DELTA_CORRECT, CONSISTENT = "every δ-correct policy", "every consistent policy"
 BINDS = {
     DELTA_CORRECT: "wrong with probability at most δ on every instance; policies without a proof are not bound",
-    CONSISTENT: "with regret o(T^a), a > 0, on every instance; it holds as T → ∞, not at this horizon",
+    CONSISTENT: "with regret o(T^a), a > 0, on every instance; they hold as T → ∞, not at this horizon",
 }
 """The classes of policies that lower bounds bind, and what they mean."""
 
