@@ -17,6 +17,7 @@ import pytest
 import matchbandit as mb
 from matchbandit import compiled as cache
 from matchbandit.compiled import compiled
+from matchbandit.fingerprint import fingerprint, typed
 
 SRC = str(Path(mb.__file__).parents[1])
 
@@ -205,7 +206,7 @@ def test_two_named_tuples_that_are_called_alike_are_told_apart():
 
     one, other = typeof(make("plays sums")(1.0, 2.0)), typeof(make("sums plays")(1.0, 2.0))
     assert str(one) == str(other)
-    assert cache._typed(one) != cache._typed(other)
+    assert typed(one) != typed(other)
 
 
 def change_nothing(scope):
@@ -243,7 +244,7 @@ def test_the_fingerprint_sees_all_that_a_function_uses(change):
         scope["helper"] = compiled(scope["helper"])
         called = "def called(x):\n    return helper(x) + other.inner(x) + other.deep.bottom(x) + Kind.A + ufunc(x)"
         exec(called, scope)
-        return cache._fingerprint(scope["called"])
+        return fingerprint(scope["called"])
 
     changed = False
     before = made()
@@ -271,7 +272,7 @@ def test_tuples_of_named_tuples_are_told_apart():
     from numba import typeof
 
     one, other = namedtuple("A", "x y"), namedtuple("A", "y x")
-    assert cache._typed(typeof((one(1, 2), one(1, 2)))) != cache._typed(typeof((other(1, 2), other(1, 2))))
+    assert typed(typeof((one(1, 2), one(1, 2)))) != typed(typeof((other(1, 2), other(1, 2))))
 
 
 def test_ones_own_compiled_code_is_not_announced(tmp_path):

@@ -26,12 +26,11 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import event
-from numba.core import types as numba_types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
-from numba.np.ufunc.dufunc import DUFunc
+
+from matchbandit.fingerprint import fingerprint, is_compiled, typed
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -53,11 +52,6 @@ def compiled(function: Function) -> Function:
     if is_compiled(made):  # with NUMBA_DISABLE_JIT=1 it is the function itself
         made._cache = _FunctionCache(function)
     return made  # type: ignore[no-any-return]
-
-
-def is_compiled(function: object) -> bool:
-    """Is it a compiled function, rather than plain Python?"""
-    return isinstance(function, Dispatcher)
 
 
 def with_functions(template: Function, *, plain: bool = False, **functions: Callable[..., Any]) -> Function:
@@ -144,14 +138,14 @@ class _FunctionCache(_Cache):
     def _place(self, sig: Any, codegen: Any) -> Path | None:
         where = folder()
         try:
-            fingerprint = _fingerprint(self._function)
+            made_from = fingerprint(self._function)
         except Exception:  # something that it uses cannot be looked at, or has changed since it was compiled
             return None
-        self.first = self.first or fingerprint
-        if where is None or self.first != fingerprint:
+        self.first = self.first or made_from
+        if where is None or self.first != made_from:
             return None
-        made_from = (fingerprint, _typed(sig), codegen.magic_tuple(), _versions())
-        name = blake2b(repr(made_from).encode(), digest_size=_DIGEST).hexdigest()
+        all_of_it = (made_from, typed(sig), codegen.magic_tuple(), _versions())
+        name = blake2b(repr(all_of_it).encode(), digest_size=_DIGEST).hexdigest()
         return where / name[:2] / f"{self._function.__name__}-{name}"
 
 
@@ -214,81 +208,6 @@ def _is_safe(place: Path, *, ours: bool = False) -> bool:
 @lru_cache(maxsize=1)
 def _versions() -> tuple[str, ...]:
     return sys.version, numba.__version__, llvmlite.__version__, np.__version__
-
-
-def _fingerprint(function: Any, known: dict[Any, str] | None = None) -> str:
-    """A name for all that a function does: its bytecode, and that of what it calls, with the constants in use."""
-    known = {} if known is None else known
-    source = getattr(function, "py_func", function)
-    if id(source) not in known:
-        known[id(source)] = "itself"
-        parts: list[Any] = [(source.__module__, source.__qualname__)]
-        named = _collect_code(source.__code__, parts)
-        _collect("defaults", source.__defaults__ or (), named, parts, known)
-        cells = (cell.cell_contents for cell in source.__closure__ or ())
-        scope = {**source.__globals__, **dict(zip(source.__code__.co_freevars, cells, strict=True))}
-        for name in sorted((named | set(source.__code__.co_freevars)) & scope.keys()):
-            _collect(name, scope[name], named, parts, known)
-        known[id(source)] = blake2b(repr(parts).encode(), digest_size=_DIGEST).hexdigest()
-    kept = getattr(function, "_cache", None)
-    if isinstance(kept, _FunctionCache) and kept.first not in (None, known[id(source)]):
-        raise ValueError("a constant has changed since this was compiled; what calls it gets the old one")
-    return known[id(source)]
-
-
-def _collect_code(code: types.CodeType, parts: list[Any]) -> set[str]:
-    """Note the bytecode and all constants; the names in use."""
-    plain = tuple(value for value in code.co_consts if not isinstance(value, types.CodeType))
-    parts.append((code.co_code, plain, code.co_names, code.co_varnames))
-    named = set(code.co_names)
-    for value in code.co_consts:
-        if isinstance(value, types.CodeType):
-            named |= _collect_code(value, parts)
-    return named
-
-
-def _collect(name: str, value: Any, named: set[str], parts: list[Any], known: dict[Any, str]) -> None:
-    """Note a value that a function uses: of functions and modules all that matters, of others what they are."""
-    if is_compiled(value) or isinstance(value, types.FunctionType):
-        parts.append((name, _fingerprint(value, known)))
-    elif isinstance(value, DUFunc):
-        parts.append((name, _fingerprint(value._dispatcher, known)))  # type: ignore[attr-defined]
-    elif isinstance(value, types.ModuleType):
-        parts.append((name, value.__name__))
-        looked_at = id(value), frozenset(named)  # modules may hold each other
-        if value.__name__.partition(".")[0] not in ("numpy", "numba", "math", "cmath") and looked_at not in known:
-            known[looked_at] = value.__name__
-            for inner in sorted(named & vars(value).keys()):
-                _collect(inner, vars(value)[inner], named, parts, known)
-    elif isinstance(value, np.ndarray):
-        parts.append((name, value.dtype.descr, value.shape, value.tobytes()))
-    elif isinstance(value, tuple | list):
-        parts.append((name, type(value).__qualname__, getattr(value, "_fields", None), len(value)))
-        for place, inner in enumerate(value):
-            _collect(f"{name}[{place}]", inner, named, parts, known)
-    elif isinstance(value, type):
-        members = repr(getattr(value, "__members__", None))
-        parts.append((name, value.__module__, value.__qualname__, getattr(value, "_fields", None), members))
-    else:
-        parts.append((name, repr(value)))
-
-
-def _typed(kind: Any) -> Any:
-    """A numba type as plain data, with the full names and fields of NamedTuples: two may be called alike."""
-    told: Any = str(kind)
-    if isinstance(kind, tuple):
-        told = tuple(map(_typed, kind))
-    elif isinstance(kind, numba_types.BaseTuple):
-        made: Any = getattr(kind, "instance_class", tuple)
-        fields = getattr(made, "_fields", None)
-        told = made.__module__, made.__qualname__, fields, tuple(map(_typed, kind.types))  # type: ignore[attr-defined]
-    elif isinstance(kind, numba_types.StructRef):
-        told = type(kind).__name__, tuple((name, _typed(inner)) for name, inner in kind._fields)
-    elif isinstance(kind, numba_types.Dispatcher):
-        told = _fingerprint(kind.dispatcher)
-    elif hasattr(kind, "args") and hasattr(kind, "return_type"):
-        told = _typed(tuple(kind.args)), str(kind.return_type)
-    return told
 
 
 _warned: set[str] = set()

@@ -10,8 +10,9 @@ import numpy as np
 from numba.core import types
 from numba.experimental import structref
 
-from matchbandit.compiled import compiled, is_compiled, with_functions
+from matchbandit.compiled import compiled, with_functions
 from matchbandit.errors import MatchbanditError
+from matchbandit.fingerprint import is_compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.rewards import Counts, Floats
