@@ -105,7 +105,7 @@ def _check(build: Build) -> None:
         if number % 10 == 9:
             rewards[noise.integers(len(rewards))] = np.nan
         order = noise.permutation(len(pairs))
-        if number % 50 == 31:
+        if number % 100 == 31:
             twin = _restored(one, build())  # with the question open
         open_round, was_done = one.round, one.done
         one.tell(pairs[order], rewards[order], round=open_round)
@@ -115,7 +115,7 @@ def _check(build: Build) -> None:
             _check_repeats(one, pairs, rewards, open_round)
         if was_done:
             _check_done(one, pairs)
-        if number % 30 in (17, 29):  # the second is right after a pair that did not take place
+        if number % 60 in (17, 29):  # the second is right after a pair that did not take place
             _require(twin.explain() == one.explain(), "the same seed and rewards led to another explanation")
             twin = _restored(one, build())
             _check_words(one)
