@@ -149,7 +149,7 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_was_finished(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "matchbandit", *words, "--workers", "2", "--save", str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        preexec_fn=hear_ctrl_c,
+        preexec_fn=hear_ctrl_c,  # noqa: PLW1509
     )  # fmt: skip
     while "of 60 runs" not in process.stderr.readline():  # until some are finished, and said to be
         pass
