@@ -13,8 +13,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import bdtr, gammaincc, rel_entr
 
-from matchbandit.errors import MatchbanditError, real_number, whole_number
-from matchbandit.graphs import Edges, Graph, Pairs
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import Graph, Pairs
+from matchbandit.logged import by_edge
 from matchbandit.rewards import Binomial, Counts, Floats, Gaussian, RewardDistribution, checked_rewards
 from matchbandit.seeding import stream
 
@@ -118,33 +119,6 @@ def product_fit(
     u[np.setdiff1d(np.arange(data.n_items), data.ends)] = np.nan
     strengths = (u[:n_rows], u[n_rows:]) if n_rows else (u,)
     return ProductFit(p_value, statistic, freedom, strengths, played, _residuals(data, means, logs))
-
-
-def by_edge(
-    graph: Graph, rewards: RewardDistribution, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike
-) -> tuple[Edges, Counts, Floats]:
-    """The edges that were played, each once, how often and what they paid; a pair that comes twice is added up."""
-    edges = graph.edges(pairs) if np.size(pairs) else np.zeros(0, dtype=np.int64)
-    try:
-        plays, paid = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise MatchbanditError(f"counts and sums must be numbers; got {counts!r} and {sums!r}.") from None
-    if plays.shape != edges.shape or paid.shape != edges.shape:
-        raise MatchbanditError(
-            f"{len(edges)} logged pairs need a count and a sum each; got shapes {plays.shape} and {paid.shape}."
-        )
-    for pair, n, total in zip(graph.pairs[edges].tolist(), plays.tolist(), paid.tolist(), strict=True):
-        whole_number(f"the count of the pair {pair}", n, least=0, most=2**53)
-        least, most = (rewards.low * n, rewards.high * n) if n else (0.0, 0.0)
-        if not least <= real_number(f"the sum of the pair {pair}", total) <= most:
-            raise MatchbanditError(
-                f"{n:.0f} {rewards.name} rewards sum to between {least:g} and {most:g}; "
-                f"got {total:g} for the pair {pair}."
-            )
-    played = plays > 0
-    known, places = np.unique(edges[played], return_inverse=True)
-    total_counts = np.bincount(places, plays[played], minlength=len(known)).astype(np.int64)
-    return known, total_counts, np.bincount(places, paid[played], minlength=len(known)).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
+from matchbandit.logged import by_edge
 from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
 from matchbandit.policies.warm_start import cannot_start_warm
-from matchbandit.product_model import by_edge
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 2

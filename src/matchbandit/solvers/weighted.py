@@ -4,7 +4,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from matchbandit.graphs import Edges, Graph
 from matchbandit.rewards import Floats
@@ -27,6 +26,8 @@ def best_matching(graph: Graph, weights: Floats) -> Edges:
         matchings = all_matchings(graph)
         return np.asarray(matchings[int(np.argmax(weights[matchings].sum(axis=1)))])
     if graph.kind == "bipartite":
+        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  # only large graphs need it
+
         rows, columns = linear_sum_assignment(weights.reshape(graph.shape), maximize=True)
         return np.sort(rows * graph.shape[1] + columns)
     return _blossom(graph, weights)

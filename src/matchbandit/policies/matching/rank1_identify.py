@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from matchbandit.compiled import compiled
 from matchbandit.confidence import checked_delta
@@ -170,7 +170,7 @@ class Rank1Identify(PlannedPolicy):
     def _threshold(self) -> float:
         """z²/2 for the z beyond which a Gaussian lies with probability δ / (4N (1 + log t))."""
         share = self.options["delta"] / (2 * self.n * (1 + log(max(1, self.sampled))))
-        return float(norm.isf(share) ** 2 / 2)
+        return float(ndtri(share) ** 2 / 2)
 
     def _evidence(self, covariance: Floats) -> Floats:
         """The least certain of the four cross pairs, for every border."""
