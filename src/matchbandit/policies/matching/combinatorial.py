@@ -75,14 +75,17 @@ def exploration(arrays: Arrays, weight: float) -> float:
 @compiled
 def joint_bounds(arrays: Arrays, level: float, bounds: Floats) -> int:
     """Write down Σ μ_e + sqrt(level · Σ 1/n_e) for every matching, and say where it is greatest (ties: the first)."""
-    plays, sums, matchings = arrays.plays, arrays.sums, arrays.matchings
-    best = 0
+    n_pairs, matchings, best = len(arrays.plays), arrays.matchings, 0
+    means, inverses = np.empty(n_pairs), np.empty(n_pairs)
+    for edge in range(n_pairs):  # divided once, for a pair is in many matchings
+        means[edge] = arrays.sums[edge] / arrays.plays[edge]
+        inverses[edge] = 1.0 / arrays.plays[edge]
     for k in range(len(bounds)):
         value, spread = 0.0, 0.0
         for i in range(matchings.shape[1]):
             edge = matchings[k, i]
-            value += sums[edge] / plays[edge]
-            spread += 1.0 / plays[edge]
+            value += means[edge]
+            spread += inverses[edge]
         bounds[k] = value + sqrt(level * spread)
         if bounds[k] > bounds[best] + TIE:
             best = k
