@@ -11,6 +11,7 @@ from matchbandit.graphs import Edges, Selection
 from matchbandit.policies.base import Setting
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, heaviest, open_round
+from matchbandit.policies.matching.combinatorial import update as count
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.solvers import MOST_MATCHINGS, best_matching
@@ -112,10 +113,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 @compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays, rewards and the round; decide what to play next, unless that takes a solver."""
-    for k in range(len(edges)):
-        arrays.plays[edges[k]] += 1
-        arrays.sums[edges[k]] += rewards[k]
-    arrays.total[0] += len(edges)
+    count(arrays, rng, edges, rewards)
     arrays.own.rounds[0] += 1
     if len(arrays.matchings) > 0:
         decide(arrays)
