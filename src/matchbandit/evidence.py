@@ -6,19 +6,17 @@ inequality it ever reaches x with probability at most 1/x. The proof is in docs/
 
 from math import erfc, exp, inf, log, log1p, pi, sqrt
 
-import numpy as np
-
 from matchbandit.compiled import compiled
 from matchbandit.rewards import Counts, Floats, Noise
 
-HALF_GAPS = 6
+HALF_GAPS = 4
 """Bets on a fixed grid: half a gap of 0.4 of the strength, and a half, a quarter, … of that."""
 BETS = HALF_GAPS + 1
 """The first one bets the fitted gap."""
 LARGEST_HALF_GAP = 0.4
 SPREAD = 0.25
 """The standard deviation of the half-normal over which the bets on whole tours are mixed."""
-SHARE_OF_TOURS, SHARE_OF_FIT = 1 / 16, 1 / 2
+SHARE_OF_TOURS, SHARE_OF_FIT = 1 / 32, 1 / 2
 """The weights of the bet on whole tours and of the fitted gap; the grid shares the rest evenly."""
 NARROWEST = 1e-12
 """The means that are bet on keep this distance from 0 and 1."""
@@ -77,27 +75,25 @@ def bet_on_batch(
     """Multiply every bet of every ordered pair of items by its factor of this batch.
 
     `plays` and `sums` are those of the batch, symmetric, items × items; all others are from before the batch.
-    `half_gaps[a, b]` is the half gap that the fit bets on, or 0. Items are compared within a side, `sides[k]` to
-    `sides[k + 1]`, on every opponent c that both have met. The bets are θ = (ū ± half-gap) û_c, ū = (û_a + û_b)/2.
+    `half_gaps[a, b]` is the half gap that the fit bets on. Items are compared within a side, `sides[k]` to
+    `sides[k + 1]`, on every opponent c that both have met. The bets are θ = (ū ± half-gap) û_c, ū = (û_a + û_b)/2;
+    where û_a is below û_b nothing is bet.
     """
     n = len(strengths)
     for side in range(len(sides) - 1):
         for a in range(sides[side], sides[side + 1]):
             for b in range(sides[side], sides[side + 1]):
-                if a == b:
+                if a == b or strengths[a] < strengths[b]:
                     continue
                 level = (strengths[a] + strengths[b]) / 2.0
                 for bet in range(BETS):
                     half = half_gaps[a, b] if bet == 0 else level * LARGEST_HALF_GAP * 0.5 ** (bet - 1)
-                    if half > 0.0:
-                        total = 0.0
-                        for c in range(n):
-                            if plays[a, c] > 0.0 and plays[b, c] > 0.0:
-                                above, below = (level + half) * strengths[c], (level - half) * strengths[c]
-                                total += log_factor(
-                                    noise, plays[a, c], sums[a, c], plays[b, c], sums[b, c], above, below
-                                )
-                        log_bets[bet, a, b] += total
+                    total = 0.0
+                    for c in range(n):
+                        if plays[a, c] > 0.0 and plays[b, c] > 0.0:
+                            above, below = (level + half) * strengths[c], (level - half) * strengths[c]
+                            total += log_factor(noise, plays[a, c], sums[a, c], plays[b, c], sums[b, c], above, below)
+                    log_bets[bet, a, b] += total
 
 
 @compiled
@@ -107,16 +103,18 @@ def log_evidence(
     """Write the logarithm of every pair's e-process into `total`: the weighted mean of its bets; −∞ if not of a side.
 
     `tours` whole tours were played, in which every pair met once; `tour_sums[a]` is what a's pairs paid in them, and
-    `opponents[side]` how many opponents two of a side have in common.
+    `opponents[a]` how many opponents a has in common with another of its side.
     """
     each = (1.0 - SHARE_OF_TOURS - SHARE_OF_FIT) / HALF_GAPS
-    total[:, :] = -inf
+    for a in range(len(total)):
+        for b in range(len(total)):
+            total[a, b] = -inf
     for side in range(len(sides) - 1):
         for a in range(sides[side], sides[side + 1]):
             for b in range(sides[side], sides[side + 1]):
                 if a == b:
                     continue
-                on_tours = log_mixture(tour_sums[a] - tour_sums[b], tours * opponents[side], sigma)
+                on_tours = log_mixture(tour_sums[a] - tour_sums[b], tours * opponents[a], sigma)
                 largest = on_tours
                 for bet in range(BETS):
                     largest = max(largest, log_bets[bet, a, b])
@@ -126,10 +124,11 @@ def log_evidence(
                 total[a, b] = largest + log(together)
 
 
-def half_gaps(strengths: Floats, covariance: Floats) -> Floats:
-    """Half of every fitted gap û_a − û_b, shrunk by gap²/(gap² + its variance); 0 where it is not positive."""
-    gap = strengths[:, None] - strengths[None, :]
-    own = covariance.diagonal()
-    variance = np.maximum(own[:, None] + own[None, :] - 2.0 * covariance, 0.0)
-    shrunk = np.divide(gap**3, gap**2 + variance, out=np.zeros_like(gap), where=gap > 0.0)
-    return np.asarray(shrunk / 2.0)
+@compiled
+def half_gaps(strengths: Floats, covariance: Floats, halves: Floats) -> None:
+    """Write down half of every fitted gap û_a − û_b, shrunk by gap²/(gap² + its variance); 0 where it is not positive."""
+    for a in range(len(strengths)):
+        for b in range(len(strengths)):
+            gap = strengths[a] - strengths[b]
+            variance = max(covariance[a, a] + covariance[b, b] - 2.0 * covariance[a, b], 0.0)
+            halves[a, b] = gap * gap * gap / (gap * gap + variance) / 2.0 if gap > 0.0 else 0.0

@@ -7,7 +7,8 @@ which is bad is right.
 """
 
 from dataclasses import dataclass
-from math import comb
+from functools import cached_property
+from math import comb, inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,13 @@ from matchbandit.rewards import Counts, Floats
 
 Links = NDArray[np.int64]
 """Ordered pairs of items, shape (k, 2)."""
+Relation = NDArray[np.bool_]
+"""Who is above whom, items × items."""
 
 
 @dataclass(frozen=True)
-class Goal:
-    """The blocks of each side; items are numbered through, rows before columns."""
+class Target:
+    """The answer that is sought, as blocks of each side; items are numbered through, rows before columns."""
 
     sides: tuple[int, ...]
     """Where each side begins, and where the last one ends."""
@@ -30,13 +33,13 @@ class Goal:
     """The sizes of the blocks of each side, the strongest first."""
 
     @classmethod
-    def of(cls, graph: Graph, answer: Selection) -> "Goal":
+    def of(cls, graph: Graph, answer: Selection) -> "Target":
         """The blocks that make out the best pair or the best matching.
 
         >>> from matchbandit.graphs import bipartite, monopartite
-        >>> Goal.of(monopartite(6), "matching").blocks, Goal.of(monopartite(5), "pair").blocks
+        >>> Target.of(monopartite(6), "matching").blocks, Target.of(monopartite(5), "pair").blocks
         (((2, 2, 2),), ((2, 3),))
-        >>> Goal.of(bipartite(2, 4), "matching").blocks, Goal.of(bipartite(2, 4), "pair").blocks
+        >>> Target.of(bipartite(2, 4), "matching").blocks, Target.of(bipartite(2, 4), "pair").blocks
         (((1, 1), (1, 1, 2)), ((1, 1), (1, 3)))
         """
         if graph.kind == "monopartite":
@@ -46,15 +49,48 @@ class Goal:
         ones = (1,) if answer == "pair" else (1,) * min(rows, columns)
         return cls((0, rows, rows + columns), (_blocks(ones, rows), _blocks(ones, columns)))
 
-    @property
+    @cached_property
     def bad_links(self) -> int:
         """F: how many links would be bad, whatever the truth.
 
         >>> from matchbandit.graphs import bipartite, monopartite
-        >>> Goal.of(monopartite(6), "matching").bad_links, Goal.of(bipartite(2, 4), "matching").bad_links
+        >>> Target.of(monopartite(6), "matching").bad_links, Target.of(bipartite(2, 4), "matching").bad_links
         (12, 6)
         """
         return sum(comb(sum(sizes), 2) - sum(comb(size, 2) for size in sizes) for sizes in self.blocks)
+
+    @cached_property
+    def n_items(self) -> int:
+        """How many items there are on all sides."""
+        return self.sides[-1]
+
+    @cached_property
+    def starts(self) -> Counts:
+        """The sides, for compiled code."""
+        return np.array(self.sides)
+
+    @cached_property
+    def comparable(self) -> Relation:
+        """Which items are compared: two of a side."""
+        side = np.repeat(np.arange(len(self.blocks)), np.diff(self.starts))
+        return (side[:, None] == side[None, :]) & ~np.eye(len(side), dtype=bool)
+
+    @cached_property
+    def opponents(self) -> Counts:
+        """How many opponents each item has in common with another of its side."""
+        within = len(self.blocks) == 1
+        common = [self.n_items - 2] if within else np.diff(self.starts)[::-1]
+        return np.repeat(common, np.diff(self.starts))
+
+    def weakest(self, order: Counts, chains: Floats) -> float:
+        """By which log E the answer of this order is known: that of its weakest link; ∞ if it needs none."""
+        links = self.borders(order)
+        return float(chains[links[:, 0], links[:, 1]].min()) if len(links) else inf
+
+    def missing(self, order: Counts, chains: Floats, needed: float) -> Links:
+        """The links of the answer that lack evidence."""
+        links = self.borders(order)
+        return links[chains[links[:, 0], links[:, 1]] < needed]
 
     def borders(self, order: Counts) -> Links:
         """The links that certify the answer of this order: every item of a block above every item of the next."""
@@ -88,23 +124,32 @@ def strongest_chains(links: Floats) -> Floats:
     return chains
 
 
-def extension(strengths: Floats, sides: tuple[int, ...], *above: NDArray[np.bool_]) -> Counts:
-    """An order of the items of each side that agrees with these relations, and beyond them with the strengths.
+@compiled
+def extension(strengths: Floats, sides: Counts, certified: Relation, separated: Relation) -> Counts:
+    """An order of the items of each side that agrees with both relations, and beyond them with the strengths.
 
-    Place by place the strongest of those that nobody left is above. Where the relations contradict each other, or
-    themselves, the last ones give way, and in the end all of them.
+    Place by place the strongest of those that nobody left is above. Where the relations contradict each other the
+    certified one holds; where it contradicts itself, the strengths.
 
-    >>> known = np.array([[False, False], [True, False]])
-    >>> extension(np.array([0.9, 0.8]), (0, 2), known).tolist(), extension(np.array([0.9, 0.8]), (0, 2)).tolist()
-    ([1, 0], [0, 1])
+    >>> known, nothing = np.array([[False, False], [True, False]]), np.zeros((2, 2), dtype=bool)
+    >>> extension(np.array([0.9, 0.8]), np.array([0, 2]), known, nothing).tolist()
+    [1, 0]
     """
-    relations = [np.logical_or.reduce(above[:k]) for k in range(len(above), 0, -1)]
-    order: list[int] = []
-    for first, end in zip(sides, sides[1:], strict=False):
-        left = np.array(sorted(range(first, end), key=lambda item: (-strengths[item], item)))
-        while len(left):
-            beaten = [relation[np.ix_(left, left)].any(axis=0) for relation in relations]
-            free = next((~below for below in beaten if not below.all()), np.ones(len(left), dtype=bool))
-            order.append(int(left[free][0]))
-            left = left[left != order[-1]]
-    return np.array(order, dtype=np.int64)
+    order = np.empty(len(strengths), dtype=np.int64)
+    left = np.ones(len(strengths), dtype=np.bool_)
+    for side in range(len(sides) - 1):
+        for place in range(sides[side], sides[side + 1]):
+            best, least = -1, 3
+            for a in range(sides[side], sides[side + 1]):
+                if left[a]:
+                    beaten = 0  # 0: nobody left is above; 1: somebody is, but not certified; 2: certified
+                    for b in range(sides[side], sides[side + 1]):
+                        if left[b] and certified[b, a]:
+                            beaten = 2
+                        elif left[b] and separated[b, a]:
+                            beaten = max(beaten, 1)
+                    if beaten < least or (beaten == least and strengths[a] > strengths[best]):
+                        best, least = a, beaten
+            order[place] = best
+            left[best] = False
+    return order
