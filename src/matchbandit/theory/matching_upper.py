@@ -140,10 +140,7 @@ def matching_id_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     share = settled_share(u)
     constants = [border_constant(k, len(gaps)) for k in range(1, len(gaps) + 1)]
     largest = max(
-        (
-            _matching_id(float(gap), len(u), delta, sigma, constant=c)
-            for c, gap in zip(constants, gaps, strict=True)
-        ),
+        (_matching_id(float(gap), len(u), delta, sigma, constant=c) for c, gap in zip(constants, gaps, strict=True)),
         default=0.0,
     )
     tournament = float(len(u) - 1)
@@ -175,7 +172,9 @@ def matching_id_rounds(problem: Monopartite, delta: float) -> list[Bound]:
             source="Theorem 4.1, second bound; Theorem H.1",
             assumptions=(
                 unique,
-                Assumption("gap s times the weight of the best is far enough below every other weighted gap: α < 1", share < 1),
+                Assumption(
+                    "gap s times the weight of the best is far enough below every other weighted gap: α < 1", share < 1
+                ),
             ),
             note="with probability ≥ 1 − δ; the mean of the best as in the appendix, α with a factor for every border.",
         ),
@@ -183,21 +182,21 @@ def matching_id_rounds(problem: Monopartite, delta: float) -> list[Bound]:
 
 
 def border_constant(border: int, n_borders: int) -> float:
-    """c of Matching-Id's first bound at a border, from 1: 72 of a single one; of several 192 at the first, else 32·28/9.
+    """c of Matching-Id's first bound: 72 at a single border; of several 192 at the first, 32 · 28/9 at the others.
 
     eqn:kl and eqn:util make 32 · 9/4 = 72 for all: B lets at least 4/9 of the rounds count, and against the others the
-    two at border k differ by μ Δ or more. The second is wrong while both are in B. That the mean of B grows (Proposition
-    H.2) does not say that it grows without the two: they are told by Δ times the other b − 2 of B, over b − 1
-    opponents. A tournament of A = B ∪ S, which then has at most 2b − 2 players, counts b − 1 of its rounds. So rounds
-    grow by up to (2b − 3)/(b − 1) · ((b − 1)/(b − 2))², which falls with b. B has player 1 besides the two at border 1,
-    and the best three at the others: b = 3 makes 6, and b = 5 makes 28/9. (Outside B 2 is enough. Where rounds of
-    several kinds follow each other, with x the part that counts and y = x times what shows of the gap, y²/x is convex,
-    and rises from the corner (4/7, 3/7) to every other point. Tested on the sets that the policy forms.)
+    two at border k differ by μ Δ or more. The second is wrong while both are in B. That the mean of B grows
+    (Proposition H.2) does not say that it grows without the two: they are told by Δ times the other b − 2 of B, over
+    b − 1 opponents. A tournament of A = B ∪ S, which then has at most 2b − 2 players, counts b − 1 of its rounds. So
+    rounds grow by up to (2b − 3)/(b − 1) · ((b − 1)/(b − 2))², which falls with b. B has player 1 besides the two at
+    border 1, and the best three at the others: b = 3 makes 6, and b = 5 makes 28/9. (Outside B 2 is enough. Where
+    rounds of several kinds follow each other, with x the part that counts and y = x times what shows of the gap, y²/x
+    is convex, and rises from the corner (4/7, 3/7) to every other point. Tested on the sets that the policy forms.)
 
-    The print fails at both. Border 1 takes B = {1, 2, 3}: on (1, 0.95, 0.9499, 0.9) and 13 equal pairs 0.001 apart below
-    it is exceeded by a quarter. Border 2 takes B = {1, …, 5}, 3 like 4, and another border for a while: on 100 pairs by
-    4 %, in the limit of many by 7 %. Both with rewards as far off as the intervals allow, none of which fails; rewards
-    equal to their means take 0.31 of the print on the first.
+    The printed bound fails at both. Border 1 takes B = {1, 2, 3}: on (1, 0.95, 0.9499, 0.9) and 13 equal pairs below,
+    0.001 apart, it is exceeded by a quarter. Border 2 takes B = {1, …, 5}, 3 like 4, and for a while another border: on
+    100 pairs it is exceeded by 4 %, in the limit of many by 7 %. Both with rewards as far off as the intervals allow,
+    none of which fails; rewards equal to their means take 0.31 of it on the first.
     """
     if n_borders == 1:
         return 72.0
@@ -207,8 +206,8 @@ def border_constant(border: int, n_borders: int) -> float:
 def settled_share(u: Floats) -> float:
     """α of Matching-Id's second bound: at most this share of the samples at border s precedes the order of all others.
 
-    max over the other borders k of F_k (top mean · Δ_s/(μ_k Δ_k))², at most 1, with F_1 = 6, and 20/9 at the others. The
-    paper, as `alpha`, has no F_k. It is ((b − 1)/(b − 2))², for the two at border k while they are in B (see
+    max over the other borders k of F_k (top mean · Δ_s/(μ_k Δ_k))², at most 1, with F_1 = 6, and 20/9 at the others.
+    The paper, as `alpha`, has no F_k. It is ((b − 1)/(b − 2))², for the two at border k while they are in B (see
     `border_constant`), times b/(b − 1), for players outside B count b samples where those in it count b − 1.
     """
     s, _ = hardest_borders(u)

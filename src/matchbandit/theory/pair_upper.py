@@ -83,9 +83,9 @@ def pair_elim_rounds(problem: Bipartite, delta: float) -> Bound:
 
     Corrected: the last term of every τ (see there). K = (N + 1)(M + 1) averages as in the algorithm's β_l; the paper as
     printed has N(M + 1) and M in different lines. eqn:badsample prints log2(4 log x + 1), which for x > 2 is less than
-    the number of windows, log2 log2 x + 2. And it is taken N + 1 times: a column j is played at most so often in a sweep.
-    But in a sweep that draws j for the rows the best column is played, too, for its own ledger, and eqn:samplei1 counts
-    its plays in those sweeps only that draw it.
+    the number of windows, log2 log2 x + 2. And it is taken N + 1 times, as often as a sweep may play a column j. But in
+    a sweep that draws j for the rows the best column is played, too, for its own ledger, and eqn:samplei1 counts its
+    plays in those sweeps only that draw it.
     """
     u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
     n, m = len(u), len(v)
