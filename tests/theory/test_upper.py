@@ -756,8 +756,8 @@ def test_the_print_fails_at_border_1_but_not_without_noise():
 
 
 def test_the_print_fails_at_border_2():
-    # 100 pairs. 3 is like 4, and neither is told from 5 until the end: B = {1, …, 5}. For a fifth of the samples 8 and 9
-    # are open, too, so that four rounds of seven count for 4 and 5, then of five: 32 · 16/9 (7/4 + 4 · 5/4)/5 = 77.
+    # 100 pairs. 3 is like 4, and neither is told from 5 until the end: B = {1, …, 5}. For a fifth of the samples 8
+    # and 9 are open, too: four rounds of seven count for 4 and 5, then four of five: 32 · 16/9 (7/4 + 4 · 5/4)/5 = 77.
     small, gap = 1e-5, 3.964e-8
     u, last = [1.0, 1.0], 1.0
     for border in range(1, 100):
