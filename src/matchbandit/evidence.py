@@ -36,20 +36,18 @@ def log_factor(
     """
     if n_a <= 0.0 or n_b <= 0.0:
         return 0.0
+    if noise.trials > 0:
+        theta_a = min(max(theta_a, NARROWEST), 1.0 - NARROWEST)
+        theta_b = min(max(theta_b, NARROWEST), 1.0 - NARROWEST)
+    if theta_a <= theta_b:
+        return 0.0
+    middle = (n_a * theta_a + n_b * theta_b) / (n_a + n_b)  # θ_0
+    bet_a = n_b / (n_a + n_b) * (theta_a - theta_b)  # θ_a − θ_0, also where n_a is 10^12 times n_b
+    bet_b = -n_a / (n_a + n_b) * (theta_a - theta_b)
     if noise.trials == 0:
-        if theta_a <= theta_b:
-            return 0.0
-        middle = (n_a * theta_a + n_b * theta_b) / (n_a + n_b)
-        bet_a, bet_b = theta_a - middle, theta_b - middle
         for_a = bet_a * (sum_a - n_a * (theta_a + middle) / 2.0)
         for_b = bet_b * (sum_b - n_b * (theta_b + middle) / 2.0)
         return (for_a + for_b) / (noise.sd * noise.sd)
-    theta_a = min(max(theta_a, NARROWEST), 1.0 - NARROWEST)
-    theta_b = min(max(theta_b, NARROWEST), 1.0 - NARROWEST)
-    if theta_a <= theta_b:
-        return 0.0
-    middle = (n_a * theta_a + n_b * theta_b) / (n_a + n_b)
-    bet_a, bet_b = theta_a - middle, theta_b - middle
     rest = 1.0 - middle
     for_a = sum_a * log1p(bet_a / middle) + (n_a - sum_a) * log1p(-bet_a / rest)
     for_b = sum_b * log1p(bet_b / middle) + (n_b - sum_b) * log1p(-bet_b / rest)
