@@ -171,7 +171,9 @@ def test_any_rewards_in_0_and_1_have_at_most_the_mean_of_coins(law_a, law_b):
         assert sum(p for _, p in outcomes_a) == 1
         for theta_a, theta_b in ((0.51, 0.49), (0.6, 0.3), (0.9, 0.1), (0.999, 0.5), (0.2, 0.001)):
             found = mean_over(
-                outcomes_a, outcomes_b, lambda a, b, bet=(theta_a, theta_b): factor(COIN, n_a, a, n_b, b, *bet)
+                outcomes_a,
+                outcomes_b,
+                lambda a, b, n=(n_a, n_b), bet=(theta_a, theta_b): factor(COIN, n[0], a, n[1], b, *bet),
             )
             of_coins = float(naive.mean_coin_factor(n_a, n_b, theta_a, theta_b, p_a, p_b))
             assert found <= min(1.0, of_coins) + SLACK
@@ -287,7 +289,7 @@ def test_a_look_in_mid_batch_would_break_it():
 
 
 def test_counts_chosen_by_their_own_outcomes_would_break_it():
-    # A log that stopped by what it saw is no batch: b is played until it fails, a until it succeeds, at most four times.
+    # A log that stopped by what it saw is no batch: a is played until it succeeds, b until it fails, up to four times.
     def until(result, p, most=4):
         stops = [(k, p if result else 1 - p, (p if not result else 1 - p)) for k in range(1, most + 1)]
         found = [(k, k - 1 if not result else 1, hit * miss ** (k - 1)) for k, hit, miss in stops]
@@ -343,6 +345,48 @@ def test_for_gaussian_rewards_and_a_tie_the_mean_of_the_mixture_is_one():
 
 
 # All together
+
+
+@pytest.mark.parametrize("sides", [(0, 5), (0, 3, 7)])
+def test_every_bet_of_every_pair_is_the_product_over_the_opponents_that_both_have_met(sides):
+    rng = np.random.default_rng(len(sides))
+    n = sides[-1]
+    plays = np.triu(rng.integers(0, 5, (n, n)), 1)
+    if len(sides) == 3:  # rows meet columns only
+        plays[: sides[1], : sides[1]] = plays[sides[1] :, sides[1] :] = 0
+    sums = np.minimum(plays, rng.integers(0, 4, (n, n)))
+    plays, sums = plays + plays.T, sums + sums.T
+    strengths, halves = rng.uniform(0.3, 0.9, n), rng.uniform(-0.05, 0.1, (n, n))
+    before = rng.normal(size=(evidence.BETS, n, n))
+    log_bets = before.copy()
+    evidence.bet_on_batch(log_bets, plays * 1.0, sums * 1.0, strengths, halves, np.array(sides), COIN)
+    compared = 0
+    for a, b, bet in product(range(n), range(n), range(evidence.BETS)):
+        expected = 0.0
+        if a != b and np.searchsorted(sides, a, "right") == np.searchsorted(sides, b, "right"):
+            level = (strengths[a] + strengths[b]) / 2
+            half = halves[a, b] if bet == 0 else 0.4 * level / 2 ** (bet - 1)
+            for c in set(range(n)) - {a, b}:
+                exact = naive.coin_factor(
+                    int(plays[a, c]), int(sums[a, c]), int(plays[b, c]), int(sums[b, c]),
+                    (level + half) * strengths[c], (level - half) * strengths[c],
+                )  # fmt: skip
+                expected += log(exact)
+                compared += exact != 1
+        assert log_bets[bet, a, b] - before[bet, a, b] == pytest.approx(expected, abs=1e-9)
+    assert compared > 50
+
+
+def test_the_evidence_is_the_weighted_mean_of_the_bets():
+    rng = np.random.default_rng(3)
+    log_bets, tour_sums, total = rng.normal(0, 3, (evidence.BETS, 4, 4)), rng.uniform(0, 20, 4), np.zeros((4, 4))
+    log_bets[:, 0, 1] = -2000.0  # what has lost all stays a number
+    evidence.log_evidence(log_bets, 7.0, tour_sums, np.array([2]), np.array([0, 4]), 0.5, total)
+    for a, b in product(range(4), repeat=2):
+        if a != b:
+            tours = exp(naive.log_mixture(tour_sums[a] - tour_sums[b], 14, 0.5, evidence.SPREAD))
+            grid = sum(exp(x) for x in log_bets[1:, a, b]) * (1 - 1 / 16 - 1 / 2) / 6
+            assert total[a, b] == pytest.approx(log(tours / 16 + exp(log_bets[0, a, b]) / 2 + grid), abs=1e-6)
 
 
 @pytest.mark.parametrize("u", [(0.8, 0.8, 0.5), (0.3, 0.6, 0.9), (0.5, 0.5, 0.5), (0.0, 0.4, 1.0)])
