@@ -225,7 +225,8 @@ def alpha(u: Floats) -> float:
     """α = min((top mean · Δ_s / (μ_h Δ_h))², 1) of Matching-Id's second bound, in the appendix's version (Theorem H.1).
 
     The main text leaves out the square and has 1/2 for 1/4; the proof needs the square, for α bounds the share of the
-    samples that were taken before all others were ranked. 0 where there is no second border.
+    samples that were taken before all others were ranked. 0 where there is no second border. (The bound itself takes
+    `settled_share`, which has a factor for every border.)
     """
     s, h = hardest_borders(u)
     if s is None or h is None:
