@@ -112,9 +112,9 @@ def _blocks(first: tuple[int, ...], n_items: int) -> tuple[int, ...]:
 
 @compiled
 def strongest_chains(links: Floats) -> Floats:
-    """By which evidence a lies above b: that of the strongest chain of links from a to b, which has that of its weakest.
+    """By which evidence a lies above b: that of the strongest chain of links from a to b.
 
-    This is the transitive closure of the links, for every threshold at once.
+    A chain is as strong as its weakest link: this is the transitive closure, for every threshold at once.
     """
     chains = links.copy()
     for via in range(len(chains)):

@@ -8,9 +8,9 @@ from math import exp, log
 
 import numpy as np
 
+from matchbandit.certificates import Links
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
-from matchbandit.certificates import Links
 from matchbandit.rewards import Counts, Floats, Noise
 
 STEPS, SOLVED_STEPS = 30, 12

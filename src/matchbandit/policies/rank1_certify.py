@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from matchbandit.certificates import Links, Relation, Target, extension, strongest_chains
 from matchbandit.confidence import NEVER, checked_delta
 from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.evidence import BETS, bet_on_batch, half_gaps, log_evidence
 from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.plans import Batch, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.certificates import Links, Relation, Target, extension, strongest_chains
 from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.information import choose_listed, choose_solved, expected_gains, losses, most_per_loss
@@ -42,8 +42,8 @@ class Rank1Certify(PlannedPolicy):
     *Regret*: the same with δ = 1/T, but of a batch only a `share` explores, by what it tells per regret. The others
     play the best guess: an order that agrees with what is certified, then with what whole tours tell apart, then with
     the fit. Once all is certified the answer is played for ever. What is equal is never certified: up to round t at
-    most 8 √(t log(FT)) rounds explore, besides the first tours. With `anytime`, or without a horizon, a certificate must have E_ab ≥ F g(t) in round t,
-    g(t) = t log²(t + 2): it lapses, and it is then explored until E_ab ≥ F g(4t).
+    most 8 √(t log(FT)) rounds explore, besides the first tours. With `anytime`, or without a horizon, a certificate
+    must have E_ab ≥ F g(t) in round t, g(t) = t log²(t + 2): it lapses, and then it explores until E_ab ≥ F g(4t).
 
     A batch is looked at once, at its end. Results of a `warm_start` choose where to look and are never evidence. Of an
     odd number of players the weakest sits out the answer; for regret an even number is needed.
@@ -338,7 +338,7 @@ def log_g(t: int) -> float:
 
     >>> from math import exp
     >>> round(sum(exp(-log_g(t)) for t in range(1, 10**5)) + 1 / log(10**5), 2)
-    1.87
+    1.89
     """
     t = max(1, t)
     return log(t) + 2 * log(log(t + 2))
