@@ -1,16 +1,17 @@
 """Draws inside the model: would rank1-thompson lose less if no drawn strength were above 1?
 
 `today` takes every draw. `redraw` draws again while some strength is above 1 (rows × columns: while the best product
-is), at most 30 times. `metropolis` takes the draw as a proposal: it replaces the last accepted one with the probability
-that makes the exact posterior, restricted to [0, 1], stay as it is. Each line of the output, and of draws.jsonl beside
-this script, is one instance with one way to draw: what is lost at the horizon, on average and in the worst runs.
+is), at most 30 times. `metropolis` walks through the exact posterior, restricted to [0, 1], of players with coins for
+rewards: a step to a fresh draw, and four from where the last round ended, each taken with the probability that leaves
+the posterior as it is. A line of the output, and of draws.jsonl beside this script, is one instance with one way to
+draw: what is lost at the horizon, on average and in the worst runs. Measured, and left: see docs/policies.md.
 
-Usage: python docs/make/draws.py RUNS HORIZON [INSTANCE …]
+Usage: python docs/make/draws.py RUNS HORIZON [WAY …] [INSTANCE …]
 """
 
 import json
 import sys
-from math import exp, log
+from math import exp, log, sqrt
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -25,8 +26,8 @@ from matchbandit.policies.rank1_thompson import update as update_today
 
 ROWS = Path(__file__).with_name("draws.jsonl")
 MOST_REDRAWS = 30
-STEPS = 2
-"""Metropolis steps a round."""
+STEPS, STRIDE, LEAST = 5, 1.5, 0.05
+"""Metropolis steps a round; how far one goes, in standard deviations; the least strength to measure a step in log u."""
 
 
 def players(*u: float) -> mb.Monopartite:
@@ -132,21 +133,38 @@ def log_proposal(arrays: Arrays, x: np.ndarray) -> float:
 
 @compiled
 def choose_accepted(arrays: Chain, rng: np.random.Generator, edges: np.ndarray) -> None:
-    """Two steps of the independence sampler from where the last round ended."""
+    """A step to a fresh draw and steps from where the last round ended, along the curves of known products."""
     base, state = arrays.base, arrays.state
     renew(base)
-    here = log_posterior(base, state) - log_proposal(base, state)
-    for _ in range(STEPS):
-        drawn = draw_strengths(base.model.strengths, base.factor, 0, rng)
-        valid = inside(drawn, 0)
-        for i in range(len(drawn)):
-            valid = valid and 1e-6 < drawn[i] < 1.0 - 1e-9
+    u, n = base.model.strengths, len(state)
+    target, proposed = log_posterior(base, state), np.empty(n)
+    for step in range(STEPS):
+        fresh = step == 0
+        odds = 0.0
+        if fresh:
+            drawn = draw_strengths(u, base.factor, 0, rng)
+            for i in range(n):
+                proposed[i] = drawn[i]
+        else:
+            for i in range(n):
+                proposed[i] = rng.standard_normal() * STRIDE / sqrt(n)
+            backward(base.factor, proposed)
+            for i in range(n):
+                stride = proposed[i] / max(u[i], LEAST)
+                odds += stride
+                proposed[i] = state[i] * exp(min(stride, 50.0))
+        valid = True
+        for i in range(n):
+            valid = valid and 1e-6 < proposed[i] < 1.0
         if valid:
-            there = log_posterior(base, drawn) - log_proposal(base, drawn)
-            if there >= here or rng.random() < exp(there - here):
-                here = there
-                for i in range(len(drawn)):
-                    state[i] = drawn[i]
+            there = log_posterior(base, proposed)
+            odds += there - target
+            if fresh:
+                odds += log_proposal(base, state) - log_proposal(base, proposed)
+            if odds >= 0.0 or rng.random() < exp(odds):
+                target = there
+                for i in range(n):
+                    state[i] = proposed[i]
     best_round(state, 0, sits_out(base.byes, base.last_bye), edges)
 
 
@@ -177,7 +195,9 @@ def main(runs: int, horizon: int, chosen: list[str], ways: list[str]) -> None:
             if way == "metropolis" and problem.graph.kind == "bipartite":
                 continue
             spec, began = mb.policy(WAYS[way], selection=selection), process_time()
-            final = mb.simulate(problem, spec, horizon=horizon, runs=runs, seed=7, checkpoints=[horizon], workers=1).final
+            final = mb.simulate(
+                problem, spec, horizon=horizon, runs=runs, seed=7, checkpoints=[horizon], workers=1
+            ).final
             row = {
                 "instance": name,
                 "way": way,
