@@ -668,6 +668,17 @@ def test_the_posterior_is_renewed_as_results_fade(half_life):
     assert all(player["samples"] == 0 for player in policy.explain()["items"])
 
 
+def test_a_short_half_life_outgrows_no_number_while_many_players_wait_for_a_renewal():
+    # 300 players are renewed every sixth round; by then what is new would count for 2^1500 of what is old.
+    policy = build(mb.monopartite(300), seed=1, selection="pair", half_life=0.004)
+    for _ in range(13):
+        pairs = policy.ask()
+        policy.tell(pairs, [1.0])
+        assert all_finite(policy.arrays)
+        assert policy._fitted()[0].plays.sum() == pytest.approx(2)
+        assert policy._fitted()[0].plays[tuple(pairs[0])] == pytest.approx(1)
+
+
 def test_what_is_all_but_forgotten_is_nothing():
     policy = build(mb.monopartite(2), half_life=0.2)
     policy.tell(policy.ask(), [1.0])

@@ -42,8 +42,8 @@ class Arrays(NamedTuple):
     model: Model
     """Plays and sums, times `scale`, and the strengths that were last fitted to them."""
     scale: Floats
-    """What a play of the last told round counts for in the tables, shape (1,): rather than all that is old for less, the
-    new counts for more, until the tables are brought to the present, with scale 1, when they are next fitted."""
+    """What a play of the last told round counts for in the tables, shape (1,): rather than all that is old for less,
+    the new counts for more, until the tables are brought to the present, with scale 1, when they are next fitted."""
     plays_then: Floats
     """Plays when the posterior was last renewed."""
     factor: Floats
