@@ -102,9 +102,14 @@ def draw() -> None:
         x, mean, error = (np.array([row[key] for row in fading]) for key in ("half_life", "mean", "error"))
         axes.errorbar(x, mean, yerr=2 * error, color=colour, marker="o", markersize=4, capsize=2, label=WORDS[scene])
         never = next(row["mean"] for row in chosen if row["half_life"] is None)
-        axes.axhline(never, color=colour, linestyle=":", linewidth=1.2, label=f"{WORDS[scene]}: nothing fades")
-    words(axes, f"{PLAYERS} players, {whole(ROUNDS)} rounds: mean ± 2 standard errors", "half-life (rounds)", "regret")
+        axes.axhline(never, color=colour, linestyle=":", linewidth=1.2)
+    title = f"{PLAYERS} players, {whole(ROUNDS)} rounds: mean ± 2 standard errors; dotted: nothing fades"
+    words(axes, title, "half-life (rounds)", "regret")
     axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_ylim(30, 10_000)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(whole)
     axes.legend(frameon=False, fontsize=8)
     figure.savefig(PICTURE, dpi=150)
 
