@@ -23,6 +23,7 @@ from matchbandit.cli.options import (
 )
 from matchbandit.cli.parsing import listed, problem_of, rewards_of, settings, whole, whole_if
 from matchbandit.cli.playing import play_and_report
+from matchbandit.graphs import MOST_COUNTED, graph_from
 
 if TYPE_CHECKING:
     from matchbandit.results import Runs as Simulated
@@ -81,11 +82,18 @@ def _as_data(done: "Simulated") -> dict[str, Any]:
         "rounds": done.rounds.tolist(),
         "regret": done.summary(),
         "final_regret": done.final.tolist(),
-        "mean_plays": done.plays.mean(axis=0).tolist(),
+        **_plays(done),
         "ended": done.ended.tolist(),
         "splits": done.splits,
         "eliminations": [[gone.describe() for gone in run] for run in done.eliminations],
     }
+
+
+def _plays(done: "Simulated") -> dict[str, Any]:
+    """The mean plays of each pair; of large graphs, what each run played."""
+    if graph_from(done.about.graph).n_pairs <= MOST_COUNTED:
+        return {"mean_plays": done.plays.mean(axis=0).tolist()}
+    return {"played": [{"pairs": run.pairs.tolist(), "plays": run.counts.tolist()} for run in done.played]}
 
 
 def _report(done: "Simulated") -> None:

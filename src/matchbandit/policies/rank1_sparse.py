@@ -5,17 +5,29 @@ i stand at start[i] … start[i + 1] − 1, by rising j. Kernels are plain loops
 """
 
 from math import exp, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.compiled import compiled
-from matchbandit.policies.rank1_model import PRIOR_MEAN, PRIOR_PRECISION, information
-from matchbandit.rewards import Counts, Floats, Noise
+from matchbandit.policies.rank1_model import PRIOR_MEAN, PRIOR_PRECISION, SUSPICIOUS, information
+from matchbandit.rewards import Counts, Floats, Noise, RewardDistribution
 
-ACCURACY = 0.01
-MOST_STEPS = 400
+ACCURACY = 1e-3
+"""Of a draw: the error e of all items together has about eᵀ F e = this, where a draw has n; see `solve`."""
+NEWTON_ACCURACY = 1e-3
+"""The same for a step of the fit, as a share of what there was."""
+MOST_STEPS = 500
+"""Of conjugate gradients; between 4 and 12 are usual."""
+FITS, SETTLED = 100, 1e-8
+"""Fits from scratch, at most, and the largest move after which there is no other."""
+FORGOTTEN = 1e-6
+"""Pairs whose plays have faded to less tell nothing, and make room."""
+MOST_TESTED = 10_000
+"""Pairs, those with the most plays, from which `explain` sees whether the results fit a product."""
+DRAWS = 30
+"""From which `explain` estimates standard deviations."""
 
 
 class Stored(NamedTuple):
@@ -45,46 +57,50 @@ class Posterior(NamedTuple):
 
 @compiled
 def weigh(stored: Stored, noise: Noise, posterior: Posterior) -> None:
-    """Work out F, the pull and the preconditioner at the strengths u."""
+    """Work out F, the pull and the preconditioner at the strengths u.
+
+    What is known of an item stands together in `of`: partners are scattered, and each costs one access to memory.
+    """
     start, partner, plays, sums, weights = stored
     u, diagonal, pull, mate, own, with_mate = posterior
     n_items = len(u)
+    of = np.empty((n_items, 4))  # strength, F_ii, pull, largest weight
     for i in range(n_items):
-        diagonal[i] = PRIOR_PRECISION
-        pull[i] = PRIOR_PRECISION * (PRIOR_MEAN - u[i])
+        of[i, 0], of[i, 1], of[i, 2], of[i, 3] = u[i], PRIOR_PRECISION, PRIOR_PRECISION * (PRIOR_MEAN - u[i]), 0.0
         mate[i] = -1
-        own[i] = 0.0  # until all are known, the largest weight
     for i in range(n_items):
-        more, pulled, top, best = 0.0, 0.0, own[i], mate[i]
+        u_i, more, pulled, top, best = u[i], 0.0, 0.0, of[i, 3], mate[i]
         for k in range(start[i], start[i + 1]):
             j = partner[k]
-            n, p = plays[k], u[i] * u[j]
-            w = information(noise, n, p)
-            weight, off = w * n, w * (sums[k] - n * p)
+            u_j, n = of[j, 0], plays[k]
+            w = information(noise, n, u_i * u_j)
+            weight, off = w * n, w * (sums[k] - n * (u_i * u_j))
             weights[k] = weight
-            more += weight * (u[j] * u[j])
-            pulled += u[j] * off
-            diagonal[j] += weight * (u[i] * u[i])
-            pull[j] += u[i] * off
+            more += weight * (u_j * u_j)
+            pulled += u_j * off
+            of[j, 1] += weight * (u_i * u_i)
+            of[j, 2] += u_i * off
             if weight > top:
                 top, best = weight, j
-            if weight > own[j]:
-                own[j], mate[j] = weight, i
-        diagonal[i] += more
-        pull[i] += pulled
-        own[i], mate[i] = top, best
+            if weight > of[j, 3]:
+                of[j, 3] = weight
+                mate[j] = i
+        of[i, 1] += more
+        of[i, 2] += pulled
+        of[i, 3], mate[i] = top, best
     for i in range(n_items):
+        diagonal[i], pull[i] = of[i, 1], of[i, 2]
         if (u[i] == 0.0 and pull[i] < 0.0) or (u[i] == 1.0 and pull[i] > 0.0):
             pull[i] = 0.0
-        j, weight = mate[i], own[i]
+        j, weight = mate[i], of[i, 3]
         if j < 0 or mate[j] != i:
             mate[i] = -1
             own[i], with_mate[i] = 1.0 / diagonal[i], 0.0
-        elif i < j:  # both at once; what is left without their pair is added up, as differences would cancel
-            left_i = max(diagonal[i] - weight * (u[j] * u[j]), PRIOR_PRECISION)
-            left_j = max(diagonal[j] - weight * (u[i] * u[i]), PRIOR_PRECISION)
+        elif i < j:  # both at once; of what is left without their pair products are added, as differences would cancel
+            left_i = max(of[i, 1] - weight * (u[j] * u[j]), PRIOR_PRECISION)
+            left_j = max(of[j, 1] - weight * (u[i] * u[i]), PRIOR_PRECISION)
             determinant = left_i * left_j + weight * (left_i * (u[i] * u[i]) + left_j * (u[j] * u[j]))
-            own[i], own[j] = diagonal[j] / determinant, diagonal[i] / determinant
+            own[i], own[j] = of[j, 1] / determinant, of[i, 1] / determinant
             with_mate[i] = -weight * u[i] * u[j] / determinant
             with_mate[j] = with_mate[i]
 
@@ -112,31 +128,37 @@ def times_information(stored: Stored, posterior: Posterior, x: Floats, product: 
 
 
 @compiled
-def solve(stored: Stored, posterior: Posterior, r: Floats, bounded: bool, accuracy: float, steps: Counts) -> Floats:
-    """F⁻¹ r by preconditioned conjugate gradients; r is changed. Bounded: items with r = 0 stay where they are.
-    """
+def precondition(posterior: Posterior, r: Floats, z: Floats) -> float:
+    """z = M⁻¹ r, where M keeps of F the diagonal and what mates have in common; and rᵀ z."""
     mate, own, with_mate = posterior.mate, posterior.own, posterior.with_mate
-    n_items = len(r)
-    x, p, z, q, work = np.zeros(n_items), np.zeros(n_items), np.empty(n_items), np.empty(n_items), np.empty((n_items, 2))
-    free = np.ones(n_items)
-    for i in range(n_items if bounded else 0):
-        free[i] = 0.0 if r[i] == 0.0 else 1.0
-    before = 1.0
-    for step in range(MOST_STEPS):
-        left = 0.0
-        for i in range(n_items):
-            z[i] = free[i] * (own[i] * r[i] + (with_mate[i] * r[mate[i]] if mate[i] >= 0 else 0.0))
-            left += z[i] * r[i]
-        steps[0] = step
+    energy = 0.0
+    for i in range(len(r)):
+        z[i] = own[i] * r[i] + (with_mate[i] * r[mate[i]] if mate[i] >= 0 else 0.0)
+        energy += z[i] * r[i]
+    return energy
+
+
+@compiled
+def solve(stored: Stored, posterior: Posterior, b: Floats, accuracy: float, bounded: bool) -> Floats:
+    """F⁻¹ b by conjugate gradients, until what is left of b has rᵀ M⁻¹ r ≤ accuracy.
+
+    Bounded: items with b = 0 stay where they are, and the others are solved for among themselves.
+    """
+    n_items = len(b)
+    x, p, r, z, q = np.zeros(n_items), np.zeros(n_items), b.copy(), np.empty(n_items), np.empty(n_items)
+    work, before = np.empty((n_items, 2)), 0.0
+    for _ in range(MOST_STEPS):
+        left = precondition(posterior, r, z)
         if left <= accuracy:
             break
         for i in range(n_items):
-            p[i] = z[i] + (left / before if step > 0 else 0.0) * p[i]
-        energy = times_information(stored, posterior, p, q, work)
-        size = left / energy
+            if not (bounded and b[i] == 0.0):
+                p[i] = z[i] + (left / before * p[i] if before > 0.0 else 0.0)
+        size = left / times_information(stored, posterior, p, q, work)
         for i in range(n_items):
-            x[i] += size * p[i]
-            r[i] -= size * q[i] * free[i]
+            if not (bounded and b[i] == 0.0):
+                x[i] += size * p[i]
+                r[i] -= size * q[i]
         before = left
     return x
 
@@ -145,64 +167,66 @@ def solve(stored: Stored, posterior: Posterior, r: Floats, bounded: bool, accura
 def perturbed(stored: Stored, posterior: Posterior, rng: np.random.Generator) -> Floats:
     """Noise with the covariance F: 2 z_i, and √(w_ij n_ij) z_ij (u_j, u_i) for each stored pair."""
     start, partner, weights, u = stored.start, stored.partner, stored.weights, posterior.u
-    b = np.empty(len(u))
+    b, of = np.empty(len(u)), np.empty((len(u), 2))  # strength and noise
     for i in range(len(u)):
-        b[i] = sqrt(PRIOR_PRECISION) * rng.standard_normal()
+        of[i, 0], of[i, 1] = u[i], sqrt(PRIOR_PRECISION) * rng.standard_normal()
     for i in range(len(u)):
         total = 0.0
         for k in range(start[i], start[i + 1]):
             j, noise = partner[k], sqrt(weights[k]) * rng.standard_normal()
-            total += noise * u[j]
-            b[j] += noise * u[i]
-        b[i] += total
+            total += noise * of[j, 0]
+            of[j, 1] += noise * u[i]
+        of[i, 1] += total
+    for i in range(len(u)):
+        b[i] = of[i, 1]
     return b
 
 
 @compiled
-def draw_strengths(stored: Stored, posterior: Posterior, n_rows: int, rng: np.random.Generator, steps: Counts) -> Floats:
-    u = posterior.u
-    drawn = solve(stored, posterior, perturbed(stored, posterior, rng), False, ACCURACY, steps)
+def move(u: Floats, shift: Floats, n_rows: int) -> None:
+    """ũ in the place of the shift: û + shift where that rises, û exp(shift/û) where it falls.
+
+    Between rows and columns the part of the shift along (û, −v̂) is taken out: see `rank1_thompson.draw_strengths`.
+    """
     length, along = 0.0, 0.0
     for i in range(len(u) if n_rows > 0 else 0):
         length += u[i] * u[i]
-        along += u[i] * drawn[i] if i < n_rows else -u[i] * drawn[i]
+        along += u[i] * shift[i] if i < n_rows else -u[i] * shift[i]
     part = along / length if length > 0.0 else 0.0
     for i in range(len(u)):
-        shift = drawn[i] - part * (u[i] if i < n_rows else -u[i])
-        drawn[i] = u[i] * exp(shift / u[i]) if shift < 0.0 and u[i] > 0.0 else u[i] + shift
-    return drawn
+        own = shift[i] - part * (u[i] if i < n_rows else -u[i])
+        shift[i] = u[i] * exp(own / u[i]) if own < 0.0 and u[i] > 0.0 else u[i] + own
 
 
 @compiled
-def pulled(posterior: Posterior) -> float:
-    """How far the strengths are from the most probable ones: gᵀ M⁻¹ g."""
-    total = 0.0
-    g, mate = posterior.pull, posterior.mate
-    for i in range(len(g)):
-        total += g[i] * (posterior.own[i] * g[i] + (posterior.with_mate[i] * g[mate[i]] if mate[i] >= 0 else 0.0))
-    return total
+def draw_strengths(stored: Stored, posterior: Posterior, n_rows: int, rng: np.random.Generator) -> Floats:
+    """ũ by the rules of the dense draw, from the shift F⁻¹ b, which is N(0, F⁻¹) as b is N(0, F)."""
+    shift = solve(stored, posterior, perturbed(stored, posterior, rng), ACCURACY, False)
+    move(posterior.u, shift, n_rows)
+    return shift
 
 
 @compiled
-def fit(stored: Stored, noise: Noise, posterior: Posterior, steps: Counts) -> float:
+def fit(stored: Stored, noise: Noise, posterior: Posterior) -> float:
     """Move the strengths towards the most probable ones; how far they went. The posterior is then worked out there.
+
+    One Newton step in log u on all items together, as in the dense fit. If it does not lessen the pull, each item
+    goes half of the way to where it would go if the others stayed: slow, but a step that cannot lead astray.
     """
-    u = posterior.u
-    n_items = len(u)
+    u, n_items = posterior.u, len(posterior.u)
+    start, alone, z = u.copy(), np.empty(n_items), np.empty(n_items)
     weigh(stored, noise, posterior)
-    start, own = u.copy(), np.empty(n_items)
+    before = precondition(posterior, posterior.pull, z)
+    if before == 0.0:
+        return 0.0
+    shift = solve(stored, posterior, posterior.pull, NEWTON_ACCURACY * before, True)
     for i in range(n_items):
-        own[i] = min(max(u[i] + 0.5 * posterior.pull[i] / posterior.diagonal[i], 0.0), 1.0)
-    before = pulled(posterior)
-    shift = solve(stored, posterior, posterior.pull.copy(), True, before * 1e-3, steps)
-    for i in range(n_items):
-        step = shift[i]
-        u[i] = min(start[i] * exp(min(step / start[i], 1.0)) if start[i] > 0.0 else max(step, 0.0), 1.0)
+        alone[i] = min(max(u[i] + 0.5 * posterior.pull[i] / posterior.diagonal[i], 0.0), 1.0)
+        u[i] = min(u[i] * exp(min(shift[i] / u[i], 1.0)) if u[i] > 0.0 else max(shift[i], 0.0), 1.0)
     weigh(stored, noise, posterior)
-    if pulled(posterior) >= before:
-        steps[0] = -1
+    if not precondition(posterior, posterior.pull, z) < before:
         for i in range(n_items):
-            u[i] = own[i]
+            u[i] = alone[i]
         weigh(stored, noise, posterior)
     moved = 0.0
     for i in range(n_items):
@@ -210,46 +234,125 @@ def fit(stored: Stored, noise: Noise, posterior: Posterior, steps: Counts) -> fl
     return moved
 
 
+def settle(stored: Stored, noise: Noise, posterior: Posterior) -> None:
+    """Fit until nothing moves."""
+    for _ in range(FITS):
+        if fit(stored, noise, posterior) < SETTLED:
+            break
+
+
+def deviations(stored: Stored, posterior: Posterior, n_rows: int, rng: np.random.Generator) -> Floats:
+    """The standard deviation of each strength, to a tenth: √(F⁻¹)_ii from a few draws.
+
+    Var x_i = (M⁻¹)_ii + Var(x_i − (M⁻¹ b)_i), the first what is open when all but i and its mate are known, the second
+    the variance of its mean given the others [Papandreou and Yuille 2010]. Only the second is estimated. Between rows
+    and columns s = (û, −v̂) has F s = 4 s, and with it s_i²/(4 sᵀs) is taken out.
+    """
+    more, z = np.zeros(len(posterior.u)), np.empty(len(posterior.u))
+    for _ in range(DRAWS):
+        b = perturbed(stored, posterior, rng)
+        precondition(posterior, b, z)
+        more += (solve(stored, posterior, b, ACCURACY, False) - z) ** 2
+    variance = posterior.own + more / DRAWS
+    if n_rows and posterior.u.any():
+        variance -= posterior.u**2 / (PRIOR_PRECISION * (posterior.u @ posterior.u))
+    return np.sqrt(np.maximum(variance, 0.0))
+
+
 @compiled
-def look_up(stored: Stored, low: Counts, high: Counts, place: Counts, known: NDArray[np.bool_]) -> int:
-    """Where each of these pairs stands or would stand; how many are not stored yet."""
+def look_up(stored: Stored, low: Counts, high: Counts, places: Counts) -> int:
+    """Where each of these pairs stands, or −1 − where it would stand; how many are not stored yet."""
     missing = 0
     for k in range(len(low)):
-        first, last = stored.start[low[k]], stored.start[low[k] + 1]
+        first, end = stored.start[low[k]], stored.start[low[k] + 1]
+        last = end
         while first < last:
             middle = (first + last) // 2
             if stored.partner[middle] < high[k]:
                 first = middle + 1
             else:
                 last = middle
-        place[k] = first
-        known[k] = first < stored.start[low[k] + 1] and stored.partner[first] == high[k]
-        missing += 0 if known[k] else 1
+        places[k] = first
+        if first == end or stored.partner[first] != high[k]:
+            places[k] = -1 - first
+            missing += 1
     return missing
 
 
 @compiled
-def book(stored: Stored, low: Counts, high: Counts, plays: Floats, sums: Floats, place: Counts, known: NDArray[np.bool_], missing: int) -> None:
-    """Add plays and sums of pairs in their order, each once, of which `missing` are new and there is room for them."""
-    start, partner = stored.start, stored.partner
-    n_items = len(start) - 1
-    end, gap = start[n_items], missing
-    for k in range(len(low) - 1, -1, -1):
-        if not known[k]:
-            for m in range(end - 1, place[k] - 1, -1):
-                partner[m + gap] = partner[m]
-                stored.plays[m + gap] = stored.plays[m]
-                stored.sums[m + gap] = stored.sums[m]
-            end = place[k]
-            gap -= 1
-            partner[end + gap] = high[k]
-            stored.plays[end + gap], stored.sums[end + gap] = 0.0, 0.0
-    new, k = 0, 0
-    for i in range(n_items):
+def insert(stored: Stored, low: Counts, high: Counts, places: Counts, missing: int) -> None:
+    """Put the missing pairs in their places, never played yet; `places` then tells where all of them stand.
+
+    There must be room. From the last to the first, each stored pair moves up by the number of new ones before it.
+    """
+    start, partner, plays, sums, _ = stored
+    end, gap, new, k = start[len(start) - 1], missing, 0, 0
+    for i in range(len(start)):
         start[i] += new
         while k < len(low) and low[k] == i:
-            stored.plays[place[k] + new] += plays[k]
-            stored.sums[place[k] + new] += sums[k]
-            new += 0 if known[k] else 1
+            new += 1 if places[k] < 0 else 0
             k += 1
-    start[n_items] += new
+    for k in range(len(low) - 1, -1, -1):
+        if places[k] >= 0:
+            places[k] += gap
+            continue
+        place = -1 - places[k]
+        for m in range(end - 1, place - 1, -1):
+            partner[m + gap], plays[m + gap], sums[m + gap] = partner[m], plays[m], sums[m]
+        end, gap = place, gap - 1
+        places[k] = place + gap
+        partner[places[k]], plays[places[k]], sums[places[k]] = high[k], 0.0, 0.0
+
+
+@compiled
+def fade(stored: Stored, growth: float) -> None:
+    """Divide all plays and sums by this; pairs of which next to nothing is left are stored no longer."""
+    start, partner, plays, sums, _ = stored
+    kept, k = 0, 0
+    for i in range(len(start) - 1):
+        end = start[i + 1]
+        start[i] = kept
+        while k < end:
+            if plays[k] > growth * FORGOTTEN:
+                partner[kept], plays[kept], sums[kept] = partner[k], plays[k] / growth, sums[k] / growth
+                kept += 1
+            k += 1
+    start[len(start) - 1] = kept
+
+
+def nothing(n_items: int) -> tuple[Stored, Posterior]:
+    """No pair played: the prior."""
+    none, items = np.zeros(0), [np.zeros(n_items) for _ in range(4)]
+    stored = Stored(np.zeros(n_items + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), none, none.copy(), none.copy())
+    return stored, Posterior(np.full(n_items, PRIOR_MEAN), *items[:2], np.full(n_items, -1), *items[2:])
+
+
+def added(stored: Stored, low: Counts, high: Counts, plays: Floats, sums: Floats) -> Stored:
+    """The same with more plays of these pairs, which come in order, each once; with more room if need be."""
+    places, held = np.empty(len(low), dtype=np.int64), int(stored.start[-1])
+    missing = look_up(stored, low, high, places)
+    if held + missing > len(stored.partner):
+        room = held + missing + held // 2  # so that each pair is copied no more than three times
+        stored = Stored(stored.start, *(_longer(part, held, room) for part in stored[1:]))
+    insert(stored, low, high, places, missing)
+    stored.plays[places] += plays
+    stored.sums[places] += sums
+    return stored
+
+
+def _longer(part: NDArray[Any], held: int, room: int) -> NDArray[Any]:
+    longer = np.empty(room, dtype=part.dtype)
+    longer[:held] = part[:held]
+    return longer
+
+
+def product_doubt(rewards: RewardDistribution, plays: Floats, sums: Floats, products: Floats) -> list[str]:
+    """What `explain` warns of when the pairs that were played most do not pay the products of the strengths."""
+    from matchbandit.product_model import misfit_of_means  # noqa: PLC0415  # it needs scipy, which playing does not
+
+    most = np.sort(np.argsort(-plays, kind="stable")[:MOST_TESTED])
+    most = most[plays[most] >= 1.0]
+    if not len(most):
+        return []
+    p = misfit_of_means(rewards, np.rint(plays[most]).astype(np.int64), sums[most] / plays[most], products[most])
+    return [f"the results do not fit a product of strengths (p = {p:.2g}); see product_fit."] if p < SUSPICIOUS else []

@@ -189,7 +189,14 @@ class Rank1Thompson(RoundPolicy):
     name: ClassVar[str] = "rank1-thompson"
     summary: ClassVar[str] = "Thompson sampling with one posterior for all strengths: the practical choice"
     reference: ClassVar[str] = "this library"
-    fits: ClassVar[Fits] = Fits(selections=("pair", "matching"), byes=True, warm_start=True, counts_alone=True)
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair", "matching"),
+        byes=True,
+        warm_start=True,
+        counts_alone=True,
+        any_size=True,
+        compiled_up_to="299 items",
+    )
     derived: ClassVar[tuple[str, ...]] = ("ends",)
     choose = staticmethod(choose)
     update = staticmethod(update)
