@@ -15,9 +15,9 @@ from matchbandit.policies.rank1_model import PRIOR_MEAN, PRIOR_PRECISION, SUSPIC
 from matchbandit.rewards import Counts, Floats, Noise, RewardDistribution
 
 ACCURACY = 1e-3
-"""Of a draw: the error e of all items together has about eᵀ F e = this, where a draw has n; see `solve`."""
-NEWTON_ACCURACY = 1e-3
-"""The same for a step of the fit, as a share of what there was."""
+"""Of a draw: the error e of all items together has eᵀ F e ≤ this, where a draw of n items has n; see `solve`."""
+NEWTON_ACCURACY = 0.1
+"""The same for a step of the fit, as a share: the next step goes on from there."""
 MOST_STEPS = 500
 """Of conjugate gradients; between 4 and 12 are usual."""
 FITS, SETTLED = 100, 1e-8
@@ -140,26 +140,33 @@ def precondition(posterior: Posterior, r: Floats, z: Floats) -> float:
 
 @compiled
 def solve(stored: Stored, posterior: Posterior, b: Floats, accuracy: float, bounded: bool) -> Floats:
-    """F⁻¹ b by conjugate gradients, until what is left of b has rᵀ M⁻¹ r ≤ accuracy.
+    """x = F⁻¹ b by conjugate gradients, until the error e has eᵀ F e ≤ accuracy · xᵀ F x.
 
-    Bounded: items with b = 0 stay where they are, and the others are solved for among themselves.
+    In xᵀ F x all directions of a draw count alike; in what is left of b, r = F e, those in which F is small hardly
+    show, and it is they that a draw must explore. The prior makes eᵀ F e = rᵀ F⁻¹ r at most rᵀ r/4, and xᵀ F x is what
+    the steps have added. Bounded: items with b = 0 stay where they are, and the others are solved for among themselves.
     """
     n_items = len(b)
     x, p, r, z, q = np.zeros(n_items), np.zeros(n_items), b.copy(), np.empty(n_items), np.empty(n_items)
-    work, before = np.empty((n_items, 2)), 0.0
+    work, before, energy = np.empty((n_items, 2)), 0.0, 0.0
     for _ in range(MOST_STEPS):
         left = precondition(posterior, r, z)
-        if left <= accuracy:
+        if left <= 0.0:
             break
         for i in range(n_items):
             if not (bounded and b[i] == 0.0):
                 p[i] = z[i] + (left / before * p[i] if before > 0.0 else 0.0)
         size = left / times_information(stored, posterior, p, q, work)
+        rest = 0.0
         for i in range(n_items):
             if not (bounded and b[i] == 0.0):
                 x[i] += size * p[i]
                 r[i] -= size * q[i]
+                rest += r[i] * r[i]
         before = left
+        energy += size * left
+        if rest <= accuracy * energy * PRIOR_PRECISION:
+            break
     return x
 
 
@@ -201,7 +208,7 @@ def move(u: Floats, shift: Floats, n_rows: int) -> None:
 @compiled
 def draw_strengths(stored: Stored, posterior: Posterior, n_rows: int, rng: np.random.Generator) -> Floats:
     """ũ by the rules of the dense draw, from the shift F⁻¹ b, which is N(0, F⁻¹) as b is N(0, F)."""
-    shift = solve(stored, posterior, perturbed(stored, posterior, rng), ACCURACY, False)
+    shift = solve(stored, posterior, perturbed(stored, posterior, rng), ACCURACY / len(posterior.u), False)
     move(posterior.u, shift, n_rows)
     return shift
 
@@ -219,7 +226,7 @@ def fit(stored: Stored, noise: Noise, posterior: Posterior) -> float:
     before = precondition(posterior, posterior.pull, z)
     if before == 0.0:
         return 0.0
-    shift = solve(stored, posterior, posterior.pull, NEWTON_ACCURACY * before, True)
+    shift = solve(stored, posterior, posterior.pull, NEWTON_ACCURACY, True)
     for i in range(n_items):
         alone[i] = min(max(u[i] + 0.5 * posterior.pull[i] / posterior.diagonal[i], 0.0), 1.0)
         u[i] = min(u[i] * exp(min(shift[i] / u[i], 1.0)) if u[i] > 0.0 else max(shift[i], 0.0), 1.0)
@@ -245,7 +252,7 @@ def deviations(stored: Stored, posterior: Posterior, n_rows: int, rng: np.random
     """The standard deviation of each strength, to a tenth: √(F⁻¹)_ii from a few draws.
 
     Var x_i = (M⁻¹)_ii + Var(x_i − (M⁻¹ b)_i), the first what is open when all but i and its mate are known, the second
-    the variance of its mean given the others [Papandreou and Yuille 2010]. Only the second is estimated. Between rows
+    the variance of its mean given the others [Sidén, Lindgren, Bolin and Villani 2018]. Only the second is estimated. Between rows
     and columns s = (û, −v̂) has F s = 4 s, and with it s_i²/(4 sᵀs) is taken out.
     """
     more, z = np.zeros(len(posterior.u)), np.empty(len(posterior.u))
@@ -322,9 +329,10 @@ def fade(stored: Stored, growth: float) -> None:
 
 def nothing(n_items: int) -> tuple[Stored, Posterior]:
     """No pair played: the prior."""
-    none, items = np.zeros(0), [np.zeros(n_items) for _ in range(4)]
-    stored = Stored(np.zeros(n_items + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), none, none.copy(), none.copy())
-    return stored, Posterior(np.full(n_items, PRIOR_MEAN), *items[:2], np.full(n_items, -1), *items[2:])
+    start, partner = np.zeros(n_items + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    diagonal, pull, own, with_mate = np.zeros((4, n_items))
+    posterior = Posterior(np.full(n_items, PRIOR_MEAN), diagonal, pull, np.full(n_items, -1), own, with_mate)
+    return Stored(start, partner, np.zeros(0), np.zeros(0), np.zeros(0)), posterior
 
 
 def added(stored: Stored, low: Counts, high: Counts, plays: Floats, sums: Floats) -> Stored:

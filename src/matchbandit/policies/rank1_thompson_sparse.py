@@ -12,6 +12,7 @@ from matchbandit.policies.fits import Fits
 from matchbandit.policies.rank1_model import FARTHEST, credible
 from matchbandit.policies.rank1_sparse import (
     Posterior,
+    Stored,
     added,
     deviations,
     draw_strengths,
@@ -40,9 +41,8 @@ class SparseRank1Thompson(Policy):
 
     The model, the prior, the draw, the byes and the options are those of `Rank1Thompson`. The draw N(û, F⁻¹) comes from
     noise with the covariance F, b = 2 z_0 + Σ_e √(w_e n_e) x_e z_e with x_e = û_j e_i + û_i e_j, and F⁻¹ b by conjugate
-    gradients [Papandreou and Yuille 2010; Orieux, Féron and Giovannelli 2012]. The fit goes on by one Newton step before
-    every draw, so that no round has to make up for others: it follows a round behind what the dense one would have
-    found.
+    gradients [Papandreou and Yuille 2010; Orieux, Féron and Giovannelli 2012]. The fit goes on by one Newton step
+    before every draw, so that no round has to make up for others.
     """
 
     name: ClassVar[str] = Rank1Thompson.name
@@ -147,8 +147,8 @@ class SparseRank1Thompson(Policy):
         }
 
     def _remember(self, memory: dict[str, Any]) -> None:
-        parts = [memory[name] for name in ("start", "partner", "plays", "sums")]
-        self.stored = self.stored._make([*parts, np.zeros(len(memory["plays"]))])
+        start, partner, plays, sums = (memory[name] for name in ("start", "partner", "plays", "sums"))
+        self.stored = Stored(start, partner, plays, sums, weights=np.zeros(len(plays)))
         self.posterior.u[:] = memory["strengths"]
         self.byes[:], self.last_bye[:] = memory["byes"], memory["last_bye"]
 

@@ -87,7 +87,8 @@ class Score:
     def _refuse_overlaps(self) -> None:
         """Refuse rounds that were no matchings: an item would be in more pairs than there were rounds."""
         graph = self.problem.graph
-        pairs, plays = (graph.pairs, self._plays) if self.lists_all else (graph.pairs_of(self.played[0]), self.played[1])
+        edges, plays = self.played
+        pairs = graph.pairs_of(edges)
         for ends, n_items in zip(pairs.T, graph.shape, strict=True):
             met = np.bincount(ends, plays, minlength=n_items)
             if graph.kind == "monopartite":
