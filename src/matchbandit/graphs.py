@@ -63,6 +63,11 @@ class Graph(ABC):
     def n_pairs(self) -> int:
         """How many pairs there are."""
 
+    @property
+    def has_few_pairs(self) -> bool:
+        """Is there a number for each pair in results, or only for those that were played?"""
+        return self.n_pairs <= MOST_COUNTED
+
     def edges(self, pairs: ArrayLike) -> Edges:
         """The edge of each pair; players may come in either order.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.graphs import MOST_COUNTED, Edges, Graph, Pairs, Selection, refuse_if_too_large
+from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
 from matchbandit.logged import by_edge
 from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits, Goal
@@ -146,7 +146,7 @@ class Policy(ABC):
 
     def _pairs_of(self, edges: Edges) -> Pairs:
         graph = self.setting.graph
-        if graph.n_pairs <= MOST_COUNTED:  # quicker, once they are listed
+        if graph.has_few_pairs:  # quicker, once they are listed
             return graph.pairs.take(edges, axis=0)
         return graph.pairs_of(edges)
 

@@ -112,18 +112,26 @@ class PolicySpec:
         """A policy ready to be asked, with the random stream of this seed and run."""
         if not isinstance(graph, Graph):
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
-        refuse_if_too_large_for(self.kind, graph)
-        setting = Setting(graph, checked_rewards(rewards), None if horizon is None else checked_horizon(horizon))
-        built = self._kind_on(graph)(setting, stream(seed, "policy", self.name, run), **self.options)
-        for log in self.logged:
-            built.warm_start(*log)
-        built.settle()
-        return built
+        return replace(self, kind=self._kind_on(graph)).build_as_named(
+            graph, rewards=rewards, horizon=horizon, seed=seed, run=run
+        )
 
     def _kind_on(self, graph: Graph) -> type[Policy]:
         """The class that is built on this graph."""
         for_many = FOR_MANY_ITEMS.get(self.kind)
         return self.kind if for_many is None or n_items(graph) < for_many.least_items else for_many
+
+    def build_as_named(
+        self, graph: Graph, *, rewards: RewardDistribution | None, horizon: int | None, seed: int = 0, run: int = 0
+    ) -> Policy:
+        """`build`, of this very class, though another would be built today: for a state that it gave."""
+        refuse_if_too_large_for(self.kind, graph)
+        setting = Setting(graph, checked_rewards(rewards), None if horizon is None else checked_horizon(horizon))
+        built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
+        for log in self.logged:
+            built.warm_start(*log)
+        built.settle()
+        return built
 
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> "PolicySpec":
         """The same policy, to begin with results from before: plays of each pair, and what they paid in total.
@@ -180,7 +188,7 @@ def restore(state: dict[str, Any]) -> Policy:
             f"Build your own with policy(YourClass, …).build(…), then load(state)."
         )
     setting = state["setting"]
-    fresh = policy(named[0], **unpack(state["options"])).build(  # as it was, whatever would be built today
+    fresh = policy(named[0], **unpack(state["options"])).build_as_named(
         graph_from(setting["graph"]), rewards=rewards_from(setting["rewards"]), horizon=setting["horizon"]
     )
     fresh.load(state)

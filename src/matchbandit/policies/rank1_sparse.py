@@ -251,19 +251,23 @@ def settle(stored: Stored, noise: Noise, posterior: Posterior) -> None:
 def deviations(stored: Stored, posterior: Posterior, n_rows: int, rng: np.random.Generator) -> Floats:
     """The standard deviation of each strength, to a tenth: √(F⁻¹)_ii from a few draws.
 
-    Var x_i = (M⁻¹)_ii + Var(x_i − (M⁻¹ b)_i), the first what is open when all but i and its mate are known, the second
-    the variance of its mean given the others [Sidén, Lindgren, Bolin and Villani 2018]. Only the second is estimated. Between rows
-    and columns s = (û, −v̂) has F s = 4 s, and with it s_i²/(4 sᵀs) is taken out.
+    Var x_i = (M⁻¹)_ii + Var(x_i − (M⁻¹ b)_i): what is open when all but i and its mate are known, and the variance of
+    its mean given the others [Sidén, Lindgren, Bolin and Villani 2018]. Only the second is estimated. Between rows and
+    columns the direction s = (û, −v̂), with F s = 4 s, is taken out of both x and b; the mean had s − 4 M⁻¹ s of it.
     """
-    more, z = np.zeros(len(posterior.u)), np.empty(len(posterior.u))
+    n_items = len(posterior.u)
+    more, z, known = np.zeros(n_items), np.empty(n_items), np.zeros(n_items)
+    s = np.concatenate([posterior.u[:n_rows], -posterior.u[n_rows:]]) * (n_rows > 0)
+    if s.any():
+        s /= np.sqrt(s @ s)
+        precondition(posterior, s, z)
+        known = (s**2 - (s - PRIOR_PRECISION * z) ** 2) / PRIOR_PRECISION
     for _ in range(DRAWS):
         b = perturbed(stored, posterior, rng)
+        b -= (s @ b) * s
         precondition(posterior, b, z)
-        more += (solve(stored, posterior, b, ACCURACY, False) - z) ** 2
-    variance = posterior.own + more / DRAWS
-    if n_rows and posterior.u.any():
-        variance -= posterior.u**2 / (PRIOR_PRECISION * (posterior.u @ posterior.u))
-    return np.sqrt(np.maximum(variance, 0.0))
+        more += (solve(stored, posterior, b, ACCURACY / n_items, False) - z) ** 2
+    return np.sqrt(np.maximum(posterior.own - known + more / DRAWS, 0.0))
 
 
 @compiled
@@ -362,5 +366,9 @@ def product_doubt(rewards: RewardDistribution, plays: Floats, sums: Floats, prod
     most = most[plays[most] >= 1.0]
     if not len(most):
         return []
-    p = misfit_of_means(rewards, np.rint(plays[most]).astype(np.int64), sums[most] / plays[most], products[most])
+    counts, products = np.rint(plays[most]).astype(np.int64), products[most]
+    if rewards.noise.trials:  # two strengths held at 1 do not exclude a failure
+        closest = 0.5 / (counts * rewards.noise.trials + 1)
+        products = np.clip(products, closest, 1 - closest)
+    p = misfit_of_means(rewards, counts, sums[most] / plays[most], products)
     return [f"the results do not fit a product of strengths (p = {p:.2g}); see product_fit."] if p < SUSPICIOUS else []

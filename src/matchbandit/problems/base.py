@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
-from matchbandit.graphs import MOST_COUNTED, Edges, Graph, Pairs, Selection
+from matchbandit.graphs import Edges, Graph, Pairs, Selection
 from matchbandit.rewards import Bernoulli, Counts, Floats, RewardDistribution
 
 ROUNDING = 1e-9
@@ -35,7 +35,7 @@ class Problem(ABC):
 
     def means_of(self, edges: Edges) -> Floats:
         """The mean rewards of these edges only, on a graph of any size."""
-        if self.graph.n_pairs <= MOST_COUNTED:  # quicker, once they are listed
+        if self.graph.has_few_pairs:  # quicker, once they are listed
             return np.asarray(self.means[edges])
         return self._means_between(*self.graph.pairs_of(edges).T)
 

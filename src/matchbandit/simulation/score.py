@@ -3,7 +3,7 @@
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import MOST_COUNTED, Edges, Selection
+from matchbandit.graphs import Edges, Selection
 from matchbandit.problems import Problem
 from matchbandit.rewards import Counts, Floats
 
@@ -24,7 +24,7 @@ class Score:
         self.selection = selection
         self.checkpoints = checkpoints.tolist()
         self.round = 0
-        self.lists_all = problem.graph.n_pairs <= MOST_COUNTED
+        self.lists_all = problem.graph.has_few_pairs
         """Is there a count for each pair?"""
         self._plays: Counts = np.zeros(problem.graph.n_pairs if self.lists_all else 0, dtype=np.int64)
         self._edges: Edges = np.zeros(0, dtype=np.int64)

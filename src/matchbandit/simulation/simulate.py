@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, whole_number
-from matchbandit.graphs import MOST_COUNTED, Edges
+from matchbandit.graphs import Edges
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import checked_horizon
 from matchbandit.policies.explanation import Elimination
@@ -75,7 +75,7 @@ def simulate(
 def _numbers_of_plays(policy: Policy, horizon: int) -> int:
     """How many numbers the plays of a run may take: one for each pair, or two for each that is played."""
     n_pairs = policy.graph.n_pairs
-    return n_pairs if n_pairs <= MOST_COUNTED else 2 * min(n_pairs, horizon * policy.round_size)
+    return n_pairs if policy.graph.has_few_pairs else 2 * min(n_pairs, horizon * policy.round_size)
 
 
 class _Outcome(NamedTuple):
