@@ -309,7 +309,7 @@ def test_too_many_items_are_refused():
 )
 def test_the_regret_has_the_law_of_the_dense_variant(problem, selection, horizon):
     dense, many = (
-        mb.simulate(problem, mb.policy(kind, selection=selection), horizon=horizon, runs=150, workers=2, seed=seed)
+        mb.simulate(problem, mb.policy(kind, selection=selection), horizon=horizon, runs=150, seed=seed)
         for seed, kind in enumerate((Rank1Thompson, SparseRank1Thompson))
     )
     for at in np.searchsorted(dense.rounds, [30, 300, horizon]):
