@@ -216,6 +216,34 @@ def test_the_printed_sum_over_switches_exceeds_its_program():
     assert printed_switch(six) == pytest.approx(19.133, rel=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_printed_sum_over_switches_is_true_for_gaussian_rewards(seed):
+    # u_1 (u_2 − u_i) ≤ u_2 (u_1 − u_i): each i is told from 2, against 1, by less than from 1, against 2.
+    rng = np.random.default_rng(seed)
+    problem = mb.Monopartite(rng.uniform(0.01, 0.99, rng.integers(3, 9)), rewards=mb.Gaussian(sd=rng.uniform(0.2, 2)))
+    assert printed_switch(problem) * delta_divergence(0.05) <= value(problem, "players") * (1 + 1e-9)
+
+
+def test_the_printed_sum_over_switches_is_false_at_three_hundred_players():
+    # Two players at 0.9999 and 300 at 0.5: (1, 2) A times, each (1, i) and (2, i) B times. In an alternative some i is
+    # level with the weaker of 1 and 2, or above; it tells least if it is level, and if the 299 others go along.
+    n, A, B = 300, 38.2, 0.2375
+    high, low = 0.9999**2, 0.9999 * 0.5
+
+    def kl(p, q):
+        return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+
+    first, second = np.meshgrid(*[1 - np.geomspace(1e-7, 0.6, 120)] * 2)
+    weaker = np.minimum(first, second)
+    others = np.linspace(0.45, 0.75, 301)
+    least = np.min([kl(low, first * x) + kl(low, second * x) for x in others], axis=0)
+    told = A * kl(high, first * second) + B * (kl(low, first * weaker) + kl(low, second * weaker) + (n - 1) * least)
+    assert told.min() > 1
+    assert A + 2 * n * B < 181
+    assert n / 2 / min(kl(low, high), kl(high, low)) == pytest.approx(217, abs=0.5)
+    assert least[0, 0] < 1e-6
+
+
 def test_the_printed_sum_over_switches_is_false():
     # Two players who nearly always succeed together, p = u_1 u_2, and n others who do half as well. Play (1, 2) A times
     # and (1, i), (2, i) B times each. In an alternative some i comes level with 2 or 1, so that (1, i) or (2, i) pays

@@ -32,6 +32,7 @@ from matchbandit.policies.pair.rank1_elim import Rank1Elim
 from matchbandit.policies.pair.rank1_elim_kl import Rank1ElimKL
 from matchbandit.policies.pair.track_and_stop import TrackAndStop
 from matchbandit.policies.pair.uts import Uts
+from matchbandit.policies.rank1_certify import Rank1Certify
 from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.policies.rank1_thompson_sparse import SparseRank1Thompson, n_items
 from matchbandit.policies.serialization import unpack
@@ -62,6 +63,7 @@ CATALOGUE: dict[str, type[Policy]] = {
     "aescb": Aescb,
     "ols-ucb": OlsUcb,
     "unimodal-matching": UnimodalMatching,
+    "rank1-certify": Rank1Certify,
     "rank1-thompson": Rank1Thompson,
     "rank1-identify": Rank1Identify,
     "uniform": Uniform,

@@ -42,9 +42,15 @@ def latin_design(n_rows: int, n_columns: int) -> Pairs:
 def all_meet(graph: Graph) -> Edges:
     """Rounds of matchings in which every pair of the graph meets once, as edges, shape (rounds, pairs a round).
 
+    Of an odd number of players each sits out once: the one whom the others' last seat would play.
+
     >>> from matchbandit.graphs import monopartite
     >>> all_meet(monopartite(4)).tolist()
     [[2, 3], [4, 1], [5, 0]]
     """
-    rounds = latin_design(*graph.shape) if graph.kind == "bipartite" else round_robin(graph.shape[0])
+    if graph.kind == "bipartite":
+        rounds = latin_design(*graph.shape)
+    else:
+        odd = graph.shape[0] % 2
+        rounds = round_robin(graph.shape[0] + odd)[:, odd:]  # the first pair of a round is that of the last seat
     return graph.edges(rounds.reshape(-1, 2)).reshape(rounds.shape[:2])

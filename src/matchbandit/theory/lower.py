@@ -73,10 +73,12 @@ def players_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     ½ (1/kl(u_1 u_2, u_1 u_3) + Σ_(i≥3) 1/kl(u_1 u_i, u_1 u_2)) d(δ, 1 − δ); LP_α between that and twice that; and
     LP_switch with its closed form max_(i≥3) 1/max(kl(u_1 u_2, u_i u_2), kl(u_i u_2, u_1 u_2)).
 
-    Corrected: the alternatives, see `player_alternatives`. eq:2, ½ Σ_i 1/min(kl, kl'), does not follow from LP_switch,
-    and is false: in every one of its alternatives the best player changes, so that plays of (1, 2) alone tell them all.
-    Gaussian rewards with sd 1, players (0.9, 0.8, 0.2, 0.2): ½ Σ 2/(0.8·0.7)² = 6.4, LP_switch = 2/(0.8·0.7)² = 6.4,
-    that of its hardest alternative; with six at 0.2 the former is 19.1, the latter still 6.4.
+    Corrected: the alternatives, see `player_alternatives`. eq:2, ½ Σ_i 1/min(kl, kl'), does not follow from LP_switch:
+    in every one of its alternatives the best player changes, so that plays of (1, 2) alone tell them all. Gaussian
+    rewards with sd 1, players (0.9, 0.8, 0.2, 0.2): ½ Σ 2/(0.8·0.7)² = 6.4, LP_switch = 2/(0.8·0.7)² = 6.4, that of its
+    hardest alternative; with six at 0.2 the former is 19.1, the latter still 6.4. For Gaussian rewards eq:2 is true all
+    the same: u_1 Δ_(2,i) ≤ u_2 Δ_(1,i), so that the first bound is above it. For Bernoulli ones it is false, but only
+    near 1: with two players at 0.9999 and 300 at 0.5 it says 217 d(δ, 1 − δ), where T* is below 181.
     """
     u, rewards = falling(problem.u), problem.rewards
     best = float(u[0] * u[1])
@@ -107,7 +109,8 @@ def players_rounds(problem: Monopartite, delta: float) -> list[Bound]:
             switched * d,
             "Theorem C.1, eq:2",
             assumptions=assumptions[:1],
-            note="the hardest alternative; the printed sum over all does not follow.",
+            note="the hardest alternative; the printed sum over all does not follow. It is true for Gaussian rewards, "
+            "where the bound `players` is above it, and may be false for Bernoulli ones with means near 1.",
         ),
         _lower(
             "players-switch-program",

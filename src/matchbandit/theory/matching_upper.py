@@ -5,10 +5,10 @@ from math import inf, log, log2, pi
 
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
+from matchbandit.rewards import Floats
 from matchbandit.theory.bound import Assumption, Bound, upper_bound
 from matchbandit.theory.counting import seen_gap
 from matchbandit.theory.quantities import (
-    alpha,
     border_gaps,
     falling,
     hardest_borders,
@@ -127,52 +127,98 @@ def matching_id_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     """Theorem 4.1: rounds until Matching-Id has its answer, by two bounds.
 
     The largest over all borders of (c/gap²) (log(1/δ) + f(gap)) with gap = μ_([2N]∖{2k,2k+1}) Δ_(2k,2k+1),
-    f(x) = log (2 − log2 x)² + log(2N π²/3) and c = 72 (eqn:kl and eqn:util), but c = 192 at border 1 of three pairs or
-    more; and with x = (1 − α) Δ_s times `top_mean`, (72/x²) (log(1/δ) + f(x)), if α < 1 (Theorem H.1). Each plus 9/4
-    for rounding up.
+    f(x) = log (2 − log2 x)² + log(2N π²/3) and c as in `border_constant`; and with x = (1 − α) Δ_s times `top_mean`,
+    (72/x²) (log(1/δ) + f(x)), if α < 1 (Theorem H.1). Each plus what rounding up k_l costs, c/32 or 9/4, and one more
+    tournament, 2N − 1 rounds, as checks are made at the end of one. Both hold with probability at least 1 − δ.
 
-    Corrected in the first: the paper as printed has 72/γ_min². That the mean of B grows (Proposition H.2) does not say
-    that it grows without the two players at the border. When all others are ranked and B = {1, 2, 3}, players 2 and 3
-    are measured against u_1/2 in two rounds of three: 32/(u_1 Δ/2)² · 3/2 = 192/(u_1 Δ)². With 26 players in equal
-    pairs below (1, 0.95, 0.9499, 0.9), rewards without noise can exceed the printed bound by a third while no interval
-    fails. In the second: α and s as in `alpha` and `hardest_borders`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
+    Corrected in the first: the paper as printed has 72/γ_min², see `border_constant`. In the second: α is as in
+    `settled_share`, s as in `hardest_borders`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
     """
     u, sigma = falling(problem.u), problem.rewards.sigma
     gaps = weighted_gaps(u)
     s, _ = hardest_borders(u)
-    share = alpha(u)
+    share = settled_share(u)
+    constants = [border_constant(k, len(gaps)) for k in range(1, len(gaps) + 1)]
     largest = max(
-        (
-            _matching_id(float(gap), len(u), delta, sigma, constant=192 if k == 0 and len(gaps) > 1 else 72)
-            for k, gap in enumerate(gaps)
-        ),
+        (_matching_id(float(gap), len(u), delta, sigma, constant=c) for c, gap in zip(constants, gaps, strict=True)),
         default=0.0,
     )
+    tournament = float(len(u) - 1)
     last = (1 - share) * top_mean(u) * float(border_gaps(u)[s - 1]) if s is not None else inf
     unique = _unique(problem)
     return [
         _upper(
             "matching-id-rounds",
             "rounds",
-            {"the border that takes longest": largest, "rounding up": 9 / 4},
+            {
+                "the border that takes longest": largest,
+                "rounding up": max(constants, default=0.0) / 32,
+                "a tournament": tournament,
+            },
             about="matching-id",
             source="Theorem 4.1, first bound; eqn:kl and eqn:util in Appendix H",
             assumptions=(unique,),
-            note="with probability ≥ 1 − δ; 192 for 72 at border 1 of three pairs or more.",
+            note="with probability ≥ 1 − δ; of three pairs or more 192 for 72 at border 1, 32 · 28/9 at the others.",
         ),
         _upper(
             "matching-id-rounds-one-gap",
             "rounds",
-            {"border s": _matching_id(last, len(u), delta, sigma, constant=72), "rounding up": 9 / 4},
+            {
+                "border s": _matching_id(last, len(u), delta, sigma, constant=72),
+                "rounding up": 9 / 4,
+                "a tournament": tournament,
+            },
             about="matching-id",
             source="Theorem 4.1, second bound; Theorem H.1",
             assumptions=(
                 unique,
-                Assumption("gap s times the weight of the best is less than gap h times its mean: α < 1", share < 1),
+                Assumption(
+                    "gap s times the weight of the best is far enough below every other weighted gap: α < 1", share < 1
+                ),
             ),
-            note="with probability ≥ 1 − δ; α and the mean of the best in the appendix's version.",
+            note="with probability ≥ 1 − δ; the mean of the best as in the appendix, α with a factor for every border.",
         ),
     ]
+
+
+def border_constant(border: int, n_borders: int) -> float:
+    """c of Matching-Id's first bound: 72 at a single border; of several 192 at the first, 32 · 28/9 at the others.
+
+    eqn:kl and eqn:util make 32 · 9/4 = 72 for all: B lets at least 4/9 of the rounds count, and against the others the
+    two at border k differ by μ Δ or more. The second is wrong while both are in B. That the mean of B grows
+    (Proposition H.2) does not say that it grows without the two: they are told by Δ times the other b − 2 of B, over
+    b − 1 opponents. A tournament of A = B ∪ S, which then has at most 2b − 2 players, counts b − 1 of its rounds. So
+    rounds grow by up to (2b − 3)/(b − 1) · ((b − 1)/(b − 2))², which falls with b. B has player 1 besides the two at
+    border 1, and the best three at the others: b = 3 makes 6, and b = 5 makes 28/9. (Outside B 2 is enough. Where
+    rounds of several kinds follow each other, with x the part that counts and y = x times what shows of the gap, y²/x
+    is convex, and rises from the corner (4/7, 3/7) to every other point. Tested on the sets that the policy forms.)
+
+    The printed bound fails at both. Border 1 takes B = {1, 2, 3}: on (1, 0.95, 0.9499, 0.9) and 13 equal pairs below,
+    0.001 apart, it is exceeded by a quarter. Border 2 takes B = {1, …, 5}, 3 like 4, and for a while another border: on
+    100 pairs it is exceeded by 4 %, in the limit of many by 7 %. Both with rewards as far off as the intervals allow,
+    none of which fails; rewards equal to their means take 0.31 of it on the first.
+    """
+    if n_borders == 1:
+        return 72.0
+    return 192.0 if border == 1 else 32 * 28 / 9
+
+
+def settled_share(u: Floats) -> float:
+    """α of Matching-Id's second bound: at most this share of the samples at border s precedes the order of all others.
+
+    max over the other borders k of F_k (top mean · Δ_s/(μ_k Δ_k))², at most 1, with F_1 = 6, and 20/9 at the others.
+    The paper, as `alpha`, has no F_k. It is ((b − 1)/(b − 2))², for the two at border k while they are in B (see
+    `border_constant`), times b/(b − 1), for players outside B count b samples where those in it count b − 1.
+    """
+    s, _ = hardest_borders(u)
+    if s is None:
+        return 0.0
+    last, found = top_mean(u) * float(border_gaps(u)[s - 1]), 0.0
+    for k, gap in enumerate(weighted_gaps(u).tolist(), start=1):
+        if k != s:
+            factor = 6 if k == 1 else 20 / 9
+            found = max(found, factor * (last / gap) ** 2 if gap > 0 else inf)
+    return min(found, 1.0)
 
 
 def trivial_regret(problem: Problem, horizon: int, selection: Selection) -> Bound:

@@ -2,6 +2,12 @@
 
 What the proofs pass over: they take the mean strength of opponents that were drawn at random (μ_U, ṽ_min) for the mean
 of those that came, and let a window end in the middle of a sweep. Neither shows against constants such as 1024.
+
+What the bounds on rounds are: windows of columns may fail, and what that costs is counted by its mean. With A the event
+that no interval of β_l fails, which has probability at least 1 − δ, the proofs give E[τ 1_A] ≤ value for the rounds τ,
+so that their mean over the runs in A is at most value/(1 − δ). They do not give τ ≤ value with probability 1 − δ, as
+the theorems say; by Markov's inequality τ exceeds x times the value with probability at most δ + 1/x. Outside A nothing
+is said of τ.
 """
 
 from math import inf, log, log2
@@ -13,6 +19,8 @@ from matchbandit.rewards import Floats, RewardDistribution
 from matchbandit.theory.bound import Assumption, Bound, upper_bound
 from matchbandit.theory.counting import log_log2, ranked_after, ranked_with_delta, seen_gap
 from matchbandit.theory.quantities import falling, trials_of
+
+_ON_AVERAGE = "on average, a run in which an interval of β_l fails, at most δ of them, counted as 0"
 
 
 def least_opponent(strengths: Floats, rewards: RewardDistribution) -> float:
@@ -67,15 +75,17 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
 
 
 def pair_elim_rounds(problem: Bipartite, delta: float) -> Bound:
-    """Theorem 3.2: rounds until Pair-Elim has its answer, in expectation over windows, while no interval of β_l fails.
+    """Theorem 3.2: rounds until Pair-Elim has its answer, on average while no interval of β_l fails (see above).
 
-    eqn:badsampleconffail 2(N + 1)M (log2 log2((N + M) τ^U) + 2); (N + 1) × eqn:badsample
+    eqn:badsampleconffail 2(N + 1)M (log2 log2((N + M) τ^U) + 2); (N + 2) × eqn:badsample
     Σ_j 256/(μ_U Δ_j)² log((N + M) τ^U) + log2 log2((N + M) τ^U) + 2; eqn:samplei1 3 τ_1 + Σ_i τ_i;
     eqn:phase2 Σ_j τ_j and eqn:phase21, each τ as in `ranked_with_delta`.
 
     Corrected: the last term of every τ (see there). K = (N + 1)(M + 1) averages as in the algorithm's β_l; the paper as
     printed has N(M + 1) and M in different lines. eqn:badsample prints log2(4 log x + 1), which for x > 2 is less than
-    the number of windows, log2 log2 x + 2.
+    the number of windows, log2 log2 x + 2. And it is taken N + 1 times, as often as a sweep may play a column j. But in
+    a sweep that draws j for the rows the best column is played, too, for its own ledger, and eqn:samplei1 counts its
+    plays in those sweeps only that draw it.
     """
     u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
     n, m = len(u), len(v)
@@ -93,7 +103,7 @@ def pair_elim_rounds(problem: Bipartite, delta: float) -> Bound:
     bad = sum(_in_windows(seen_gap(u.mean() * gap, sigma), samples) for gap in column_gaps)
     parts = {
         "eqn:badsampleconffail": 2 * (n + 1) * m * (log_log2(samples) + 2),
-        "eqn:badsample": (n + 1) * bad,
+        "eqn:badsample": (n + 2) * bad,
         "eqn:samplei1": 3 * max(rows, default=0.0) + sum(rows),
         "eqn:phase2": sum(columns),
         "eqn:phase21": max(columns, default=0.0),
@@ -105,7 +115,7 @@ def pair_elim_rounds(problem: Bipartite, delta: float) -> Bound:
         about="pair-elim",
         source="Theorem 3.2, proof in Appendix B",
         assumptions=_slots(problem),
-        note="while no interval fails, with probability ≥ 1 − δ; log log terms keep their 1/gap²; K = (N + 1)(M + 1).",
+        note=f"{_ON_AVERAGE}; N + 2 for N + 1 plays; log log terms keep their 1/gap²; K = (N + 1)(M + 1).",
     )
 
 
@@ -159,7 +169,7 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
 
 
 def pair_elim_mono_rounds(problem: Monopartite, delta: float) -> Bound:
-    """Theorem 3.4: rounds until Pair-Elim-Mono knows the best two of n players.
+    """Theorem 3.4: rounds until Pair-Elim-Mono knows the best two of n players, on average while no interval fails.
 
     4 τ_1 + 2(n − 1) Σ_j τ_j + 2K (log2 log2(K τ^U) + 2), K = 2n(n − 1), which is also the most that a sweep plays: τ_1
     = 2 Σ_(i≥3) of `ranked_with_delta` at u_1 Δ_(2,i), τ_j = 256/(u_1 Δ_(2,j))² log(K τ^U) + log2 log2(K τ^U) + 2, τ^U
@@ -176,12 +186,14 @@ def pair_elim_mono_rounds(problem: Monopartite, delta: float) -> Bound:
         about="pair-elim-mono",
         source="Theorem 3.4, proof in Appendix C",
         assumptions=_players(problem),
-        note="with probability ≥ 1 − δ; sums end at 2N and run over every j; K = 2n(n − 1) throughout.",
+        note=f"{_ON_AVERAGE}; sums end at 2N and run over every j; K = 2n(n − 1) throughout.",
     )
 
 
 def pair_select_rounds(problem: Monopartite, delta: float) -> Bound:
-    """Theorem 3.5: rounds until Pair-Select knows the best matching: Pair-Elim-Mono with δ/2, then τ_m.
+    """Theorem 3.5: rounds until Pair-Select knows the best matching, on average while no interval fails.
+
+    Pair-Elim-Mono with δ/2, then τ_m, which holds in every run in which no interval fails.
 
     τ_m = Σ_(i≥3) of `ranked_with_delta` at ((u_1 + u_2)/2) Δ_i with δ/2 and K = 2N averages, Δ_i the distance to the
     nearest player of another pair but the first, which is known by then.
@@ -210,7 +222,7 @@ def pair_select_rounds(problem: Monopartite, delta: float) -> Bound:
         about="pair-select",
         source="Theorem 3.5, proof in Appendix D",
         assumptions=(*_players(problem), unique),
-        note="with probability ≥ 1 − δ; opponents 1 and 2 are pooled, (u_1 + u_2)/2 for u_1; gaps to both sides.",
+        note=f"{_ON_AVERAGE}; opponents 1 and 2 are pooled, (u_1 + u_2)/2 for u_1; gaps to both sides.",
         seeks="matching",
     )
 

@@ -225,7 +225,8 @@ def alpha(u: Floats) -> float:
     """α = min((top mean · Δ_s / (μ_h Δ_h))², 1) of Matching-Id's second bound, in the appendix's version (Theorem H.1).
 
     The main text leaves out the square and has 1/2 for 1/4; the proof needs the square, for α bounds the share of the
-    samples that were taken before all others were ranked. 0 where there is no second border.
+    samples that were taken before all others were ranked. 0 where there is no second border. (The bound itself takes
+    `settled_share`, which has a factor for every border.)
     """
     s, h = hardest_borders(u)
     if s is None or h is None:
@@ -259,7 +260,8 @@ def least_comparison_bounds(u: Floats) -> tuple[float, float]:
     """U_D and U_I, each with the m that makes it least.
 
     So taken, the ratio is not bounded as Lemma 4.5 says: with u = (1, 1, 1, x, 0, 0) U_D = 6/x and U_I stays near 2.5,
-    though u_2/u_1 = u_3/u_2 = 1. The proof takes one m for both, larger than 3, and that ratio is bounded.
+    though u_2/u_1 = u_3/u_2 = 1. The proof takes one m ≥ 4 for both, and that ratio is bounded; at m = 3 it is not
+    either: there U_D is infinite.
     """
     found = [comparison_bounds(u, m) for m in range(3, len(u))]
     return min((d for d, _ in found), default=inf), min((i for _, i in found), default=inf)

@@ -1,0 +1,155 @@
+"""What must be certified for an answer, how often a certificate could be wrong, and what follows from those there are.
+
+The answer is an ordered partition of the items of each side into *blocks*: it is right if every item of a block is
+above every item of the next. A *link* a > b is bad if, in one fixed order that agrees with the strengths (ties: the
+lower index first), a lies in a later block than b. docs/certified.md has the proof that an answer made of links none of
+which is bad is right.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb, inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchbandit.compiled import compiled
+from matchbandit.graphs import Graph, Selection
+from matchbandit.rewards import Counts, Floats
+
+Links = NDArray[np.int64]
+"""Ordered pairs of items, shape (k, 2)."""
+Relation = NDArray[np.bool_]
+"""Who is above whom, items × items."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The answer that is sought, as blocks of each side; items are numbered through, rows before columns."""
+
+    sides: tuple[int, ...]
+    """Where each side begins, and where the last one ends."""
+    blocks: tuple[tuple[int, ...], ...]
+    """The sizes of the blocks of each side, the strongest first."""
+
+    @classmethod
+    def of(cls, graph: Graph, answer: Selection) -> "Target":
+        """The blocks that make out the best pair or the best matching.
+
+        >>> from matchbandit.graphs import bipartite, monopartite
+        >>> Target.of(monopartite(6), "matching").blocks, Target.of(monopartite(5), "pair").blocks
+        (((2, 2, 2),), ((2, 3),))
+        >>> Target.of(bipartite(2, 4), "matching").blocks, Target.of(bipartite(2, 4), "pair").blocks
+        (((1, 1), (1, 1, 2)), ((1, 1), (1, 3)))
+        """
+        if graph.kind == "monopartite":
+            n, pairs = graph.shape[0], 1 if answer == "pair" else graph.shape[0] // 2
+            return cls((0, n), (_blocks((2,) * pairs, n),))
+        rows, columns = graph.shape
+        ones = (1,) if answer == "pair" else (1,) * min(rows, columns)
+        return cls((0, rows, rows + columns), (_blocks(ones, rows), _blocks(ones, columns)))
+
+    @cached_property
+    def bad_links(self) -> int:
+        """F: how many links would be bad, whatever the truth.
+
+        >>> from matchbandit.graphs import bipartite, monopartite
+        >>> Target.of(monopartite(6), "matching").bad_links, Target.of(bipartite(2, 4), "matching").bad_links
+        (12, 6)
+        """
+        return sum(comb(sum(sizes), 2) - sum(comb(size, 2) for size in sizes) for sizes in self.blocks)
+
+    @cached_property
+    def n_items(self) -> int:
+        """How many items there are on all sides."""
+        return self.sides[-1]
+
+    @cached_property
+    def starts(self) -> Counts:
+        """The sides, for compiled code."""
+        return np.array(self.sides)
+
+    @cached_property
+    def comparable(self) -> Relation:
+        """Which items are compared: two of a side."""
+        side = np.repeat(np.arange(len(self.blocks)), np.diff(self.starts))
+        return (side[:, None] == side[None, :]) & ~np.eye(len(side), dtype=bool)
+
+    @cached_property
+    def opponents(self) -> Counts:
+        """How many opponents each item has in common with another of its side."""
+        within = len(self.blocks) == 1
+        common = [self.n_items - 2] if within else np.diff(self.starts)[::-1]
+        return np.repeat(common, np.diff(self.starts))
+
+    def weakest(self, order: Counts, chains: Floats) -> float:
+        """By which log E the answer of this order is known: that of its weakest link; ∞ if it needs none."""
+        links = self.borders(order)
+        return float(chains[links[:, 0], links[:, 1]].min()) if len(links) else inf
+
+    def missing(self, order: Counts, chains: Floats, needed: float) -> Links:
+        """The links of the answer that lack evidence."""
+        links = self.borders(order)
+        return links[chains[links[:, 0], links[:, 1]] < needed]
+
+    def borders(self, order: Counts) -> Links:
+        """The links that certify the answer of this order: every item of a block above every item of the next."""
+        links: list[tuple[int, int]] = []
+        for first, sizes in zip(self.sides, self.blocks, strict=False):
+            start = first
+            for size, following in zip(sizes, sizes[1:], strict=False):
+                middle, end = start + size, start + size + following
+                links += [(a, b) for a in order[start:middle].tolist() for b in order[middle:end].tolist()]
+                start = middle
+        return np.array(links, dtype=np.int64).reshape(-1, 2)
+
+
+def _blocks(first: tuple[int, ...], n_items: int) -> tuple[int, ...]:
+    rest = n_items - sum(first)
+    return (*first, rest) if rest else first
+
+
+@compiled
+def strongest_chains(links: Floats) -> Floats:
+    """By which evidence a lies above b: that of a chain of links from a to b is its weakest; the strongest chain counts.
+
+    A chain of certified links is a certificate: this is the transitive closure for every threshold at once.
+    """
+    chains = links.copy()
+    for via in range(len(chains)):
+        for a in range(len(chains)):
+            for b in range(len(chains)):
+                if a != b:
+                    chains[a, b] = max(chains[a, b], min(chains[a, via], chains[via, b]))
+    return chains
+
+
+@compiled
+def extension(strengths: Floats, sides: Counts, certified: Relation, separated: Relation) -> Counts:
+    """An order of the items of each side that agrees with both relations, and beyond them with the strengths.
+
+    Place by place the strongest of those that nobody left is above. Where the relations contradict each other the
+    certified one holds; where it contradicts itself, the strengths.
+
+    >>> known, nothing = np.array([[False, False], [True, False]]), np.zeros((2, 2), dtype=bool)
+    >>> extension(np.array([0.9, 0.8]), np.array([0, 2]), known, nothing).tolist()
+    [1, 0]
+    """
+    order = np.empty(len(strengths), dtype=np.int64)
+    left = np.ones(len(strengths), dtype=np.bool_)
+    for side in range(len(sides) - 1):
+        for place in range(sides[side], sides[side + 1]):
+            best, least = -1, 3
+            for a in range(sides[side], sides[side + 1]):
+                if left[a]:
+                    beaten = 0  # 0: nobody left is above; 1: somebody is, but not certified; 2: certified
+                    for b in range(sides[side], sides[side + 1]):
+                        if left[b] and certified[b, a]:
+                            beaten = 2
+                        elif left[b] and separated[b, a]:
+                            beaten = max(beaten, 1)
+                    if beaten < least or (beaten == least and strengths[a] > strengths[best]):
+                        best, least = a, beaten
+            order[place] = best
+            left[best] = False
+    return order

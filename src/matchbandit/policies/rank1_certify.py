@@ -1,0 +1,373 @@
+"""Rank-1 certify: the best pair or matching with a proof, and little regret on the way."""
+
+from functools import cached_property, partial
+from math import ceil, inf, log
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from matchbandit.confidence import NEVER, checked_delta
+from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.evidence import BETS, bet_on_batch, half_gaps, log_evidence
+from matchbandit.graphs import Edges, Pairs, Selection
+from matchbandit.plans import Batch, Tally
+from matchbandit.policies.base import Setting
+from matchbandit.policies.certificates import Links, Relation, Target, extension, strongest_chains
+from matchbandit.policies.explanation import item_record
+from matchbandit.policies.fits import Fits
+from matchbandit.policies.information import choose_listed, choose_solved, expected_gains, losses, most_per_loss
+from matchbandit.policies.planned_policy import PlannedPolicy
+from matchbandit.policies.rank1_model import PRIOR_MEAN, credible, fitted, product_warnings
+from matchbandit.rewards import Counts, Floats
+from matchbandit.schedules import all_meet
+from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, count_matchings
+
+GROWTH = 0.05
+"""A batch explores for this share of the rounds explored before it,"""
+LEAST = 1
+"""but for so many rounds for each item at least."""
+TOURS = 1 / 32
+"""φ: this share of the rounds explored are whole tours, in which all meet all."""
+CAP = 8.0
+"""κ: up to round t it explores for κ √(t log(F/δ)) rounds at most, besides its first tours."""
+
+
+class Schedule(NamedTuple):
+    """The next batch: known beforehand, from nothing but the number of batches, as long as it explores."""
+
+    rounds: int
+    explored: int
+    """Of them, those that explore; the others play the best guess."""
+    tours: int
+    """Whole tours among those that explore; the others are chosen for what they tell."""
+
+
+def next_batch(
+    sampled: int, explored: int, tours: int, *, length: int, first: int, items: int, share: float, needed: float
+) -> Schedule:
+    """The batch after so many rounds, of which so many explored, and so many whole tours of this length.
+
+    It begins with `first` tours. A batch explores for max(items, 5 % of the rounds explored) rounds, of which whole
+    tours make up 1/32 so far; together with rounds of the best guess it is so long that exploring takes at most
+    `share` of it, and up to its end at most 8 √(t needed) rounds, besides the first tours.
+    """
+    if not explored:
+        return Schedule(first * length, first * length, first)
+    more = max(LEAST * items, ceil(GROWTH * explored))
+    add = max(0, int(TOURS * (explored + more)) // length - tours)
+    more = max(more, add * length)
+    if share == 1:
+        return Schedule(more, more, add)
+    earliest = ceil(((explored + more - first * length) / CAP) ** 2 / needed)
+    return Schedule(max(ceil(more / share), earliest - sampled), more, add)
+
+
+class Rank1Certify(PlannedPolicy):
+    """Certified: names the best pair or matching with a proof, and loses little regret until it can.
+
+    For every ordered pair of items of a side it keeps an e-process E_ab: a product of likelihood ratios, bet by bet,
+    that grows if a is above b, and that is a supermartingale from 1 if it is not (see `evidence`). Once E_ab ≥ F/δ, a is
+    *certified* above b: a chain of certificates is one. F is the number of certificates that could spoil the answer;
+    once every item of each block of the answer (its pairs; or single rows and columns) is certified above every item of
+    the next, the answer is right with probability 1 − δ. That is exact, at any time, and needs no product of strengths:
+    only that one order of the items holds against every opponent, and for matchings increasing differences.
+    docs/certified.md has the proof.
+
+    *Identification* (`delta`): one tour of all pairs, or two of matchings, then batches of 5 % of the rounds so far.
+    Strengths are fitted to all results (as in rank1-thompson); a batch plays the rounds from which the fit expects the
+    most for the certificate that would come last. 1/32 of the rounds are whole tours, which the bound on its rounds
+    needs, not its correctness.
+
+    *Regret*: the same with δ = 1/T, but of a batch only a `share` explores, by what it tells per regret. The others play
+    the best guess: an order that agrees with what is certified, then with what whole tours tell apart, then with the
+    fit. Once all is certified the answer is played for ever. What is equal is never certified: up to round t at most 8
+    √(t log(FT)) rounds explore. With `anytime`, or without a horizon, a certificate must have E_ab ≥ F g(t) in round t,
+    g(t) = t log²(t + 2): it lapses, and it is then explored until E_ab ≥ F g(4t).
+
+    A batch is looked at once, at its end. Results of a `warm_start` choose where to look and are never evidence. Of an
+    odd number of players the weakest sits out the answer; for regret an even number is needed.
+
+    Gaussian rewards whose sum in a batch is more than 40 of its standard deviations away from what means in [0, 1] allow
+    are slips, and count as if it were 40 away.
+
+    Parameters
+    ----------
+    selection : {"pair", "matching"}, optional
+        What a round plays and what is sought; by default matchings of players, and pairs of rows and columns.
+    delta : float, optional
+        δ, the error probability: with it the policy identifies, without it it minimises regret.
+    anytime : bool, default False
+        Ignore the horizon: certificates lapse as rounds go by. So it is, too, without a horizon.
+    share : float, default 0.25
+        The share of the rounds that explore while something is not certified; 1 at most. For regret.
+    """
+
+    name: ClassVar[str] = "rank1-certify"
+    summary: ClassVar[str] = "certificates that only the truth can earn: proved, and cheap"
+    reference: ClassVar[str] = "this library"
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair", "matching"),
+        goals=("regret", "identification"),
+        proved=("regret", "identification"),
+        byes=True,
+        warm_start=True,
+    )
+    remembered: ClassVar[tuple[str, ...]] = (
+        "plays", "sums", "strengths", "half_gaps", "log_bets", "evidence", "peaks", "tours", "tour_sums",
+        "sampled", "explored",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        selection: Selection | None = None,
+        delta: float | None = None,
+        anytime: bool = False,
+        share: float = 0.25,
+    ) -> None:
+        """Nothing played, no evidence."""
+        delta = None if delta is None else checked_delta(delta)
+        if not isinstance(anytime, bool):
+            raise MatchbanditError(f"anytime must be true or false; got {anytime!r}.")
+        if anytime and delta is not None:
+            raise MatchbanditError("anytime is for regret; with delta rank1-certify needs no horizon. Leave one out.")
+        if not 0 < real_number("share", share) <= 1:
+            raise MatchbanditError(f"share must lie above 0, up to 1; got {share!r}. It is that of exploring rounds.")
+        super().__init__(setting, rng, selection=selection, delta=delta, anytime=anytime, share=share)
+        graph = self.graph
+        if self.goal == "regret" and self.selection == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2:
+            raise MatchbanditError(
+                f"rank1-certify needs an even number of players for the regret of matchings; got {graph.shape[0]}. "
+                f"Leave one out, add one, or take rank1-thompson, which lets one sit out in turn."
+            )
+        self.target = Target.of(graph, self.selection)
+        self.n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
+        n = self.target.n_items
+        self.plays, self.sums = np.zeros((n, n)), np.zeros((n, n))
+        """All results, those of a warm start too: what the strengths are fitted to."""
+        self.strengths, self.half_gaps = np.full(n, PRIOR_MEAN), np.zeros((n, n))
+        self.log_bets = np.zeros((BETS, n, n))
+        self.evidence = np.where(self.target.comparable, 0.0, -inf)
+        """log E of every ordered pair of items now,"""
+        self.peaks = self.evidence.copy()
+        """and the highest that it has been."""
+        self.tours, self.tour_sums = 0, np.zeros(n)
+        """Whole tours so far, and what each item's pairs have paid in them."""
+        self.sampled = self.explored = 0
+        """Rounds of the batches that are over, and those of them that explored."""
+
+    @cached_property
+    def _ends(self) -> Counts:
+        """The two items of each pair, numbered through."""
+        return self.graph.pairs + np.array([0, self.n_rows])
+
+    @cached_property
+    def _tour(self) -> Edges:
+        """Rounds in which every pair meets once."""
+        return np.arange(self.graph.n_pairs)[:, None] if self.selection == "pair" else all_meet(self.graph)
+
+    @cached_property
+    def _listed(self) -> Edges | None:
+        """Every round that there is, if they are few."""
+        if self.selection == "pair":
+            return np.arange(self.graph.n_pairs)[:, None]
+        return all_matchings(self.graph) if count_matchings(self.graph) <= MOST_MATCHINGS else None
+
+    @property
+    def lapses(self) -> bool:
+        """Do certificates lapse, because there is no horizon to hold for?"""
+        return self.goal == "regret" and (self.options["anytime"] or self.setting.horizon is None)
+
+    def threshold(self, at: int) -> float:
+        """log E from which on a link is certified in round `at`: log(F/δ); for regret log(F T) or log(F g(t))."""
+        F = log(max(1, self.target.bad_links))
+        if self.goal == "identification":
+            return F - log(self.options["delta"])
+        return F + (log_g(at) if self.lapses else log(self.setting.horizon or 1))
+
+    @property
+    def needed(self) -> float:
+        """log E for which it explores: anytime a certificate that holds until four times the rounds."""
+        return self.threshold(4 * self.sampled)
+
+    def schedule(self) -> Schedule:
+        """The next batch that explores."""
+        return next_batch(
+            self.sampled, self.explored, self.tours,
+            length=len(self._tour), first=1 if self.selection == "pair" else 2, items=self.target.n_items,
+            share=1.0 if self.goal == "identification" else self.options["share"], needed=self.needed,
+        )  # fmt: skip
+
+    def _order(self, chains: Floats, until: int) -> Counts:
+        """All items, by what is certified until then, then by what whole tours tell apart, then by the fit."""
+        certified = chains >= self.threshold(until)
+        separated = self._separated() if self.goal == "regret" and self.tours else np.zeros_like(certified)
+        return extension(self.strengths, self.target.starts, certified, separated)
+
+    def _separated(self) -> Relation:
+        """Whose average over whole tours is ahead by more than r, r² = 12 σ² log(n t)/m, m plays of each."""
+        m = self.tours * self.target.opponents
+        radius = self.setting.rewards.sigma * np.sqrt(12 * log(len(m) * max(1, self.sampled)) * m)
+        ahead = self.tour_sums[:, None] - self.tour_sums[None, :]
+        return np.asarray(self.target.comparable & (ahead > radius[:, None]))
+
+    @property
+    def finished(self) -> bool:
+        """Is every link of the answer certified?"""
+        if self.goal == "regret":
+            return False
+        chains = strongest_chains(self.peaks)
+        return self.target.weakest(self._order(chains, self.sampled), chains) >= self.needed
+
+    def plan(self) -> Batch:
+        """A batch that explores; the answer alone, while everything is certified or the horizon is nearer."""
+        chains, schedule, needed = strongest_chains(self.peaks), self.schedule(), self.needed
+        end = self.sampled + schedule.rounds
+        order = self._order(chains, end)
+        weakest = self.target.weakest(order, chains)
+        cells = np.tile(np.arange(self.graph.n_pairs), 3)  # three ledgers: the best guess, chosen rounds, tours
+        best = self.graph.edges(self._pairs(order))[None, :]
+        if weakest >= needed:
+            lasts = self._lapse(weakest) - self.sampled if self.lapses else NEVER
+            return Batch.of(cells, best, np.array([lasts]))
+        if self.goal == "regret" and not self.lapses and end > (self.setting.horizon or 0):
+            return Batch.of(cells, best, np.array([NEVER]))  # nobody would look at what it explores
+        chosen, times = self._chosen(schedule, best[0], self.target.missing(order, chains, needed))
+        guesses = [schedule.rounds - schedule.explored]
+        return Batch.of(
+            cells,
+            np.concatenate([best, chosen + self.graph.n_pairs, self._tour + 2 * self.graph.n_pairs]),
+            np.concatenate([guesses, times, np.full(len(self._tour), schedule.tours)]),
+        )
+
+    def _lapse(self, weakest: float) -> int:
+        """The last round in which links with this log E hold, anytime."""
+        low, high = self.sampled, NEVER
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.threshold(middle) <= weakest else (low, middle)
+        return low
+
+    def _chosen(self, schedule: Schedule, best: Edges, links: Links) -> tuple[Edges, Counts]:
+        """The rounds that the batch explores with, and how often each."""
+        rounds = schedule.explored - schedule.tours * len(self._tour)
+        if not rounds:
+            return best[None, :], np.array([0])
+        missing = self.needed - self.evidence[links[:, 0], links[:, 1]]
+        batch = self.setting.rewards.noise, self.strengths, links, missing, self._decided(schedule, best), rounds
+        means = self.strengths[self._ends].prod(axis=1)
+        if self._listed is not None:
+            cost = losses(means, best, self._listed) if self.goal == "regret" else np.ones(len(self._listed))
+            times = np.zeros(len(self._listed), dtype=np.int64)
+            choose_listed(*batch, self._ends, self._listed, cost, times)
+            return self._listed, times
+        solver = partial(best_matching, self.graph)
+        if self.goal == "regret":
+            return choose_solved(*batch, self._ends, partial(most_per_loss, solver, means, best))
+        return choose_solved(*batch, self._ends, solver)
+
+    def _decided(self, schedule: Schedule, best: Edges) -> Floats:
+        """The plays of a batch that are decided: the best guess and whole tours; −1 where items cannot meet."""
+        plays = np.full(self.plays.shape, -1.0)
+        i, j = self._ends.T
+        plays[i, j] = plays[j, i] = schedule.tours
+        i, j = self._ends[best].T
+        plays[i, j] = plays[j, i] = schedule.tours + schedule.rounds - schedule.explored
+        return plays
+
+    def learn(self, tally: Tally) -> None:
+        """Let every bet of this batch win or lose, then fit what the next one bets on."""
+        noise, m = self.setting.rewards.noise, self.graph.n_pairs
+        counts, sums = tally.counts.reshape(3, m), tally.sums.reshape(3, m)
+        plays, paid = self._table(counts.sum(axis=0)), self._table(credible(noise, counts, sums).sum(axis=0))
+        bet_on_batch(self.log_bets, plays, paid, self.strengths, self.half_gaps, self.target.starts, noise)
+        self.tours += int(counts[2, 0])
+        self.tour_sums = self.tour_sums + self._table(credible(noise, counts[2], sums[2])).sum(axis=1)
+        self.evidence = np.full(self.evidence.shape, -inf)
+        log_evidence(
+            self.log_bets, float(self.tours), self.tour_sums, self.target.opponents, self.target.starts,
+            self.setting.rewards.sigma, self.evidence,
+        )  # fmt: skip
+        self.peaks = np.maximum(self.peaks, self.evidence)
+        self.sampled += tally.sweeps
+        self.explored += int(counts[1:].sum()) // self.round_size
+        self._fit(plays, paid)
+
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Let logged results choose where to look; they are never evidence."""
+        by_edge = np.zeros((2, self.graph.n_pairs))
+        by_edge[:, edges] = counts, credible(self.setting.rewards.noise, counts, sums)
+        self._fit(self._table(by_edge[0]), self._table(by_edge[1]))
+
+    def _fit(self, plays: Floats, sums: Floats) -> None:
+        """Fit the strengths to these results and to those before."""
+        self.plays, self.sums = self.plays + plays, self.sums + sums
+        noise = self.setting.rewards.noise
+        self.strengths, covariance = fitted(self.plays, self.sums, noise, self.n_rows, start=self.strengths)
+        self.half_gaps = np.empty_like(covariance)
+        half_gaps(self.strengths, covariance, self.half_gaps)
+
+    def _table(self, by_edge: Any) -> Floats:
+        """Numbers of pairs as a symmetric table, items × items."""
+        table = np.zeros(self.plays.shape)
+        i, j = self._ends.T
+        table[i, j] = table[j, i] = by_edge
+        return table
+
+    def _pairs(self, order: Counts) -> Pairs:
+        """The best pair or matching for an order of all items."""
+        size = self.round_size
+        if self.n_rows:
+            return np.stack([order[:size], order[self.n_rows : self.n_rows + size] - self.n_rows], axis=1)
+        return np.sort(order[: 2 * size].reshape(-1, 2), axis=1)
+
+    def recommend(self) -> Pairs:
+        """The best pair or matching of what is certified, and beyond that of what is fitted."""
+        return self._pairs(self._order(strongest_chains(self.peaks), self.sampled))
+
+    def reasons(self) -> dict[str, Any]:
+        """The strength of each item; and of each link of the answer its evidence, and when it may be certified."""
+        n_rows, i, j = self.n_rows, *self._ends.T
+        names = [("player" if not n_rows else "row" if k < n_rows else "column", k - n_rows * (k >= n_rows))
+                 for k in range(self.target.n_items)]  # fmt: skip
+        chains, needed = strongest_chains(self.peaks), self.needed
+        order = self._order(chains, self.sampled)
+        links = self.target.borders(order)
+        rounds = self._expected_rounds(links, chains, order)
+        rivals = [
+            {"side": names[a][0], "above": names[a][1], "below": names[b][1], "log_evidence": float(self.evidence[a, b]),
+             "threshold": needed, "certified": bool(chains[a, b] >= self.threshold(self.sampled)),
+             "expected_rounds": None if np.isinf(left) else ceil(left)}
+            for (a, b), left in zip(links.tolist(), rounds.tolist(), strict=True)
+        ]  # fmt: skip
+        return {
+            "items": [item_record(item, side, samples=int(self.plays[k].sum()), estimate=float(self.strengths[k]))
+                      for k, (side, item) in enumerate(names)],  # fmt: skip
+            "next_check": self.next_check(),
+            "warnings": product_warnings(self.setting, self.plays[i, j], self.sums[i, j]),
+            "details": {"threshold": needed, "rivals": rivals, "explored": self.explored, "tours": self.tours},
+        }
+
+    def _expected_rounds(self, links: Links, chains: Floats, order: Counts) -> Floats:
+        """In how many rounds each link would be certified, if the fit were right and every batch like the next one."""
+        plan = self.current
+        counts = plan.draw(Tally.empty(len(plan.edges)), min(plan.limit, NEVER // 2), self.rng)[1]
+        plays = np.where(self._decided(Schedule(0, 0, 0), self.graph.edges(self._pairs(order))) < 0, -1.0,
+                         self._table(counts.reshape(3, -1).sum(axis=0)))  # fmt: skip
+        gain = expected_gains(self.setting.rewards.noise, self.strengths, links, plays) / min(plan.limit, NEVER // 2)
+        a, b = links.T
+        left = np.where(chains[a, b] >= self.needed, 0.0, self.needed - self.evidence[a, b])
+        return np.divide(left, gain, out=np.where(left > 0, inf, 0.0), where=gain > 1e-12)
+
+
+def log_g(t: int) -> float:
+    """log g(t), g(t) = t log²(t + 2): the sum of 1/g(t) over all rounds t ≥ 1 is below 1.9.
+
+    >>> from math import exp
+    >>> round(sum(exp(-log_g(t)) for t in range(1, 10**5)) + 1 / log(10**5), 2)
+    1.87
+    """
+    t = max(1, t)
+    return log(t) + 2 * log(log(t + 2))
