@@ -24,7 +24,8 @@ def by_edge(
         raise MatchbanditError(
             f"{len(edges)} logged pairs need a count and a sum each; got shapes {plays.shape} and {paid.shape}."
         )
-    low, high = rewards.low * plays, rewards.high * plays
+    with np.errstate(invalid="ignore"):  # 0 · ∞ is no number, and found below
+        low, high = rewards.low * plays, rewards.high * plays
     fine = (plays >= 0) & (plays <= MOST_PLAYS) & (plays == np.floor(plays)) & (low <= paid) & (paid <= high)
     for k in np.flatnonzero(~fine).tolist():  # what is wrong is looked at more closely
         pair, n, total = graph.pairs_of(edges[k : k + 1])[0].tolist(), float(plays[k]), float(paid[k])

@@ -23,7 +23,6 @@ from matchbandit.cli.options import (
 )
 from matchbandit.cli.parsing import listed, problem_of, rewards_of, settings, whole, whole_if
 from matchbandit.cli.playing import play_and_report
-from matchbandit.graphs import graph_from
 
 if TYPE_CHECKING:
     from matchbandit.results import Runs as Simulated
@@ -91,6 +90,8 @@ def _as_data(done: "Simulated") -> dict[str, Any]:
 
 def _plays(done: "Simulated") -> dict[str, Any]:
     """The mean plays of each pair; of large graphs, what each run played."""
+    from matchbandit.graphs import graph_from
+
     if graph_from(done.about.graph).has_few_pairs:
         return {"mean_plays": done.plays.mean(axis=0).tolist()}
     return {"played": [{"pairs": run.pairs.tolist(), "plays": run.counts.tolist()} for run in done.played]}
