@@ -290,6 +290,38 @@ def test_byes_go_round():
     assert one.explain()["details"] == {"pairs_stored": 0, "sits_out": 0}
 
 
+def test_with_a_half_life_old_results_fade_and_are_forgotten():
+    one = mb.policy(SparseRank1Thompson, half_life=2).build(mb.monopartite(5), seed=1)
+    total, played = 0.0, {}
+    for number in range(200):
+        pairs = one.ask()
+        one.tell(pairs, [np.nan, 1.0] if number % 3 else [0.0, 1.0])
+        told = pairs[1:] if number % 3 else pairs
+        played = {pair: n * 2**-0.5 for pair, n in played.items()}
+        for pair in map(tuple, told.tolist()):
+            played[pair] = played.get(pair, 0.0) + 1.0
+        total = total * 2**-0.5 + len(told)
+    held = one.stored.start[-1]
+    left = {pair: n for pair, n in played.items() if n > 1e-6}
+    low = np.repeat(np.arange(5), np.diff(one.stored.start))
+    found = dict(zip(zip(low, one.stored.partner[:held], strict=True), one.stored.plays[:held], strict=True))
+    assert found == pytest.approx(left, rel=1e-9)
+    assert one.stored.plays[:held].sum() == pytest.approx(total, rel=1e-5)
+    assert restore_own(one).ask().tolist() == one.ask().tolist()
+
+
+def restore_own(policy):
+    twin = mb.policy(type(policy), **policy.options).build(policy.graph)
+    twin.load(json.loads(json.dumps(policy.state())))
+    return twin
+
+
+@pytest.mark.parametrize("half_life", [0, -1.0])
+def test_a_half_life_is_positive(half_life):
+    with pytest.raises(mb.MatchbanditError, match="half_life must be above 0"):
+        mb.policy(SparseRank1Thompson, half_life=half_life).build(mb.monopartite(4))
+
+
 def test_too_many_items_are_refused():
     with pytest.raises(mb.MatchbanditError, match=r"takes at most 2147483647 items; got 3000000000\. Take fewer\.$"):
         mb.policy("rank1-thompson").build(mb.monopartite(3_000_000_000))

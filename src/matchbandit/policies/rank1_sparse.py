@@ -252,7 +252,7 @@ def deviations(stored: Stored, posterior: Posterior, n_rows: int, rng: np.random
     """The standard deviation of each strength, to a tenth: √(F⁻¹)_ii from a few draws.
 
     Var x_i = (M⁻¹)_ii + Var(x_i − (M⁻¹ b)_i): what is open when all but i and its mate are known, and the variance of
-    its mean given the others [Sidén, Lindgren, Bolin and Villani 2018]. Only the second is estimated. Between rows and
+    its mean given the others [Siden2018]. Only the second is estimated. Between rows and
     columns the direction s = (û, −v̂), with F s = 4 s, is taken out of both x and b; the mean had s − 4 M⁻¹ s of it.
     """
     n_items = len(posterior.u)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.policies.explanation import item_record
@@ -36,12 +36,25 @@ def n_items(graph: Graph) -> int:
     return sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
 
 
+def growth_of(half_life: float | None) -> float:
+    """By how much a round counts for more than the one before: 2^(1/half_life); 1: nothing fades."""
+    if half_life is None:
+        return 1.0
+    rounds = real_number("half_life", half_life)
+    if rounds <= 0:
+        raise MatchbanditError(
+            f"half_life must be above 0; got {half_life!r}. It is the number of rounds after which a result "
+            f"counts half; leave it out if nothing is to fade."
+        )
+    return float(2.0 ** min(1.0 / rounds, 1000.0))  # 2^1024 is no float
+
+
 class SparseRank1Thompson(Policy):
     """`Rank1Thompson` with memory and time in proportion to the pairs that were played; see `rank1_sparse`.
 
     The model, the prior, the draw, the byes and the options are those of `Rank1Thompson`. The draw N(û, F⁻¹) comes from
     noise with the covariance F, b = 2 z_0 + Σ_e √(w_e n_e) x_e z_e with x_e = û_j e_i + û_i e_j, and F⁻¹ b by conjugate
-    gradients [Papandreou and Yuille 2010; Orieux, Féron and Giovannelli 2012]. The fit goes on by one Newton step
+    gradients [PapandreouYuille2010, Orieux2012]. The fit goes on by one Newton step
     before every draw, so that no round has to make up for others.
     """
 
@@ -52,10 +65,18 @@ class SparseRank1Thompson(Policy):
     least_items: ClassVar[int] = 300
     """On graphs with fewer items the dense variant is built."""
 
-    def __init__(self, setting: Setting, rng: np.random.Generator, *, selection: Selection | None = None) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        selection: Selection | None = None,
+        half_life: float | None = None,
+    ) -> None:
         """Nothing played yet: the prior."""
-        self.growth = 1.0
-        super().__init__(setting, rng, selection=selection)
+        self.growth = growth_of(half_life)
+        fading = {} if half_life is None else {"half_life": float(half_life)}
+        super().__init__(setting, rng, selection=selection, **fading)
         items = n_items(self.graph)
         if items > MOST_ITEMS:
             raise MatchbanditError(f"{self.name} takes at most {MOST_ITEMS} items; got {items}. Take fewer.")
