@@ -172,7 +172,8 @@ def test_explain_is_written_down():
 @pytest.mark.parametrize("name", mb.CATALOGUE)
 def test_what_a_policy_adds_to_its_explanation_is_written_down(name):
     kind = mb.CATALOGUE[name]
-    graph = mb.monopartite(5 if kind.fits.byes else 4) if "monopartite" in kind.fits.graphs else mb.bipartite(2, 2)
+    players = mb.monopartite(5 if "regret" in kind.fits.byes else 4)
+    graph = players if "monopartite" in kind.fits.graphs else mb.bipartite(2, 2)
     live = mb.policy(name).build(graph, horizon=1000)
     for _ in range(3):
         live.tell(live.ask(), [1.0] * live.round_size)

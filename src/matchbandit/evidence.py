@@ -126,7 +126,7 @@ def log_evidence(
 
 @compiled
 def half_gaps(strengths: Floats, covariance: Floats, halves: Floats) -> None:
-    """Write down half of every fitted gap û_a − û_b, shrunk by gap²/(gap² + its variance); 0 where it is not positive."""
+    """Write down half of every fitted gap û_a − û_b, shrunk by gap²/(gap² + its variance); 0 where it is negative."""
     for a in range(len(strengths)):
         for b in range(len(strengths)):
             gap = strengths[a] - strengths[b]

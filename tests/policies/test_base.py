@@ -295,7 +295,7 @@ def test_what_is_asked_cannot_be_changed_by_accident(players):
 
 def test_a_state_of_version_0_3_is_refused_in_one_line():
     states = json.loads((Path(__file__).parents[1] / "data" / "0.3" / "states.json").read_text())
-    assert states.keys() == mb.CATALOGUE.keys()
+    assert states.keys() <= mb.CATALOGUE.keys()
     for kept in states.values():
         with pytest.raises(
             MatchbanditError, match=r"format 1, of another version.*begin anew, with warm_start"

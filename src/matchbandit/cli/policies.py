@@ -57,8 +57,8 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
         "fits_up_to": fits.up_to,
         "loops_up_to": fits.compiled_up_to,
         "warm_start": fits.warm_start,
-        "byes": fits.byes,
-        "even": in_matchings and not fits.byes,
+        "byes": list(fits.byes),
+        "even": in_matchings and set(fits.byes) != set(fits.goals),
         "options": kind.option_defaults(),
         "summary": kind.summary,
         "reference": kind.reference,
@@ -68,6 +68,7 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
 def _fits(entry: dict[str, Any]) -> list[str]:
     """What a policy fits, in words."""
     in_matchings = " in matchings" if len(entry["selection"]) > 1 else ""
+    but_for = f" but for {' or '.join(entry['byes'])}" if entry["byes"] else ""
     told = [
         " or ".join(entry["selection"]),
         " or ".join(entry["graphs"]),
@@ -76,11 +77,11 @@ def _fits(entry: dict[str, Any]) -> list[str]:
         entry["engine"] + (f" up to {entry['loops_up_to']}, else step" if entry["loops_up_to"] else ""),
     ]
     further = {
-        f"an even number of players{in_matchings}": entry["even"],
+        f"an even number of players{in_matchings}{but_for}": entry["even"],
         "needs its horizon for regret": entry["needs_horizon"],
         f"at most {entry['fits_up_to']}": entry["fits_up_to"],
         "warm start": entry["warm_start"],
-        "byes": entry["byes"],
+        "byes": entry["byes"] and not entry["even"],
     }
     return told + [words for words, so in further.items() if so]
 

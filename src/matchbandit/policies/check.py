@@ -63,7 +63,7 @@ def _settings(spec: PolicySpec) -> Iterator[tuple[Graph, RewardDistribution, dic
     for graph in _GRAPHS:
         for selection in kind.fits.selections if both else (spec.options.get("selection", kind.fits.selections[0]),):
             odd = (kind.fits.answers or selection) == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2
-            if graph.kind in kind.fits.graphs and (kind.fits.byes or not odd):
+            if graph.kind in kind.fits.graphs and (kind.goal_with(spec.options) in kind.fits.byes or not odd):
                 for rewards in _REWARDS:
                     if not kind.fits.unit_rewards or (rewards.low >= 0 and rewards.high <= 1):
                         yield graph, rewards, {"selection": selection} if both else {}
@@ -76,7 +76,7 @@ def _check_misfits(spec: PolicySpec) -> None:
     for graph in _GRAPHS:
         if graph.kind not in kind.fits.graphs:
             _refuses(partial(spec.build, graph, horizon=_HORIZON), f"{graph}")
-        elif graph.shape == (5, 5) and not kind.fits.byes:
+        elif graph.shape == (5, 5) and kind.goal_with(spec.options) not in kind.fits.byes:
             only = [kind.fits.answers] if kind.fits.answers else [s for s in kind.fits.selections if s == "matching"]
             for selection in only:
                 chosen = {"selection": selection} if len(kind.fits.selections) > 1 and not kind.fits.answers else {}

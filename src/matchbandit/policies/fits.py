@@ -25,8 +25,8 @@ class Fits:
     """It needs rewards in [0, 1]."""
     horizon: bool = False
     """It needs to know its horizon when it is for regret."""
-    byes: bool = False
-    """It plays matchings of an odd number of players."""
+    byes: tuple[Goal, ...] = ()
+    """The goals for which it plays matchings of an odd number of players."""
     warm_start: bool = False
     """It can begin with results from before, however they were sampled."""
     counts_alone: bool = False
@@ -59,7 +59,7 @@ class Fits:
                 f"`matchbandit policies` lists what fits."
             )
         odd = graph.kind == "monopartite" and graph.shape[0] % 2
-        if odd and not self.byes and (self.answers or selection) == "matching":
+        if odd and goal not in self.byes and (self.answers or selection) == "matching":
             ways = "Leave one out, or add one."
             if goal == "regret":
                 ways = "Leave one out, add one, or take rank1-thompson, which lets one sit out in turn."

@@ -8,13 +8,14 @@ from math import exp, log
 
 import numpy as np
 
+from matchbandit.certificates import Links
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
-from matchbandit.policies.certificates import Links
 from matchbandit.rewards import Counts, Floats, Noise
 
-STEPS = 12
-"""Rounds that a batch chooses, at most, each for an even part of the batch."""
+STEPS, SOLVED_STEPS = 30, 12
+"""Rounds that a batch chooses, at most, each for an even part of the batch: where all rounds are listed, and where each
+must be solved for."""
 SHARPNESS = 6.0
 """How much the link that would be certified last outweighs the others."""
 WORTH = 0.01
@@ -46,7 +47,7 @@ def gains(
         found[k] = 0.0
         for c in range(len(strengths)):
             slopes[k, 0, c], slopes[k, 1, c] = 0.0, 0.0
-            if c != a and c != b and plays[a, c] >= 0.0:
+            if c not in (a, b) and plays[a, c] >= 0.0:
                 x, y = plays[a, c] + floor, plays[b, c] + floor
                 p = min(max(strengths[a] * strengths[c], INSIDE), 1.0 - INSIDE)
                 q = min(max(strengths[b] * strengths[c], INSIDE), 1.0 - INSIDE)
@@ -116,16 +117,16 @@ def choose_listed(
 
 def choose_solved(
     noise: Noise, strengths: Floats, links: Links, missing: Floats, plays: Floats, rounds: int, ends: Counts,
-    best: Callable[[Floats], Edges],
+    best: Edges, solver: Callable[[Floats, Edges], Edges],
 ) -> tuple[Edges, Counts]:  # fmt: skip
-    """The same where there are too many rounds to list: `best` gives the round for what each edge is worth."""
+    """The same where there are too many rounds to list: the solver improves on the last round, by each edge's worth."""
     worth = np.empty(plays.shape)
     floor = 0.1 * rounds / len(strengths)
-    steps = min(STEPS, rounds)
-    chosen, times = [], []
+    steps = min(SOLVED_STEPS, rounds)
+    chosen, times = [best], [0]
     for step in range(steps):
         worth_of_pairs(noise, strengths, links, missing, plays, floor, worth)
-        chosen.append(best(worth[ends[:, 0], ends[:, 1]]))
+        chosen.append(solver(worth[ends[:, 0], ends[:, 1]], chosen[-1]))
         times.append(part(rounds, step, steps))
         i, j = ends[chosen[-1]].T
         plays[i, j] += times[-1]
@@ -139,19 +140,22 @@ def losses(means: Floats, best: Edges, rounds: Edges) -> Floats:
     return np.asarray(np.maximum(optimum - means[rounds].sum(axis=1), 0.0) + (WORTH * optimum + 1e-300))
 
 
-def most_per_loss(solver: Callable[[Floats], Edges], means: Floats, best: Edges, worth: Floats) -> Edges:
-    """The round of the greatest worth per loss, by Dinkelbach's method, from the best round on.
+def most_per_loss(
+    solver: Callable[[Floats], Edges], means: Floats, optimum: float, worth: Floats, start: Edges
+) -> Edges:
+    """The round of the greatest worth per loss, by Dinkelbach's method, from another round on.
 
     At a price λ, the worth per loss of a round, what beats it most is the round with the greatest worth − λ loss, and
     so with the greatest Σ (worth + λ mean), which the solver finds; if none does, it is the best.
     """
-    edges = best
+    most = (1 + WORTH) * optimum
+    edges, price = start, float(worth[start].sum() / max(most - means[start].sum(), 1e-300))
     while True:
-        price = worth[edges].sum() / losses(means, best, edges[None, :])[0]
         better = solver(worth + price * means)
-        if worth[better].sum() <= price * losses(means, best, better[None, :])[0] * (1 + 1e-9):
+        reached = float(worth[better].sum() / max(most - means[better].sum(), 1e-300))
+        if reached <= price * (1 + 1e-9):
             return edges
-        edges = better
+        edges, price = better, reached
 
 
 def expected_gains(noise: Noise, strengths: Floats, links: Links, plays: Floats) -> Floats:

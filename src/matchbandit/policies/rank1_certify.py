@@ -2,75 +2,36 @@
 
 from functools import cached_property, partial
 from math import ceil, inf, log
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
+from matchbandit.certificates import Links, Relation, Target, extension, strongest_chains
 from matchbandit.confidence import NEVER, checked_delta
 from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.evidence import BETS, bet_on_batch, half_gaps, log_evidence
 from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.plans import Batch, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.certificates import Links, Relation, Target, extension, strongest_chains
 from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.information import choose_listed, choose_solved, expected_gains, losses, most_per_loss
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.rank1_model import PRIOR_MEAN, credible, fitted, product_warnings
 from matchbandit.rewards import Counts, Floats
-from matchbandit.schedules import all_meet
+from matchbandit.schedules import Schedule, all_meet, next_batch
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, count_matchings
-
-GROWTH = 0.05
-"""A batch explores for this share of the rounds explored before it,"""
-LEAST = 1
-"""but for so many rounds for each item at least."""
-TOURS = 1 / 32
-"""φ: this share of the rounds explored are whole tours, in which all meet all."""
-CAP = 8.0
-"""κ: up to round t it explores for κ √(t log(F/δ)) rounds at most, besides its first tours."""
-
-
-class Schedule(NamedTuple):
-    """The next batch: known beforehand, from nothing but the number of batches, as long as it explores."""
-
-    rounds: int
-    explored: int
-    """Of them, those that explore; the others play the best guess."""
-    tours: int
-    """Whole tours among those that explore; the others are chosen for what they tell."""
-
-
-def next_batch(
-    sampled: int, explored: int, tours: int, *, length: int, first: int, items: int, share: float, needed: float
-) -> Schedule:
-    """The batch after so many rounds, of which so many explored, and so many whole tours of this length.
-
-    It begins with `first` tours. A batch explores for max(items, 5 % of the rounds explored) rounds, of which whole
-    tours make up 1/32 so far; together with rounds of the best guess it is so long that exploring takes at most
-    `share` of it, and up to its end at most 8 √(t needed) rounds, besides the first tours.
-    """
-    if not explored:
-        return Schedule(first * length, first * length, first)
-    more = max(LEAST * items, ceil(GROWTH * explored))
-    add = max(0, int(TOURS * (explored + more)) // length - tours)
-    more = max(more, add * length)
-    if share == 1:
-        return Schedule(more, more, add)
-    earliest = ceil(((explored + more - first * length) / CAP) ** 2 / needed)
-    return Schedule(max(ceil(more / share), earliest - sampled), more, add)
 
 
 class Rank1Certify(PlannedPolicy):
     """Certified: names the best pair or matching with a proof, and loses little regret until it can.
 
-    For every ordered pair of items of a side it keeps an e-process E_ab: a product of likelihood ratios, bet by bet,
-    that grows if a is above b, and that is a supermartingale from 1 if it is not (see `evidence`). Once E_ab ≥ F/δ, a is
-    *certified* above b: a chain of certificates is one. F is the number of certificates that could spoil the answer;
-    once every item of each block of the answer (its pairs; or single rows and columns) is certified above every item of
-    the next, the answer is right with probability 1 − δ. That is exact, at any time, and needs no product of strengths:
-    only that one order of the items holds against every opponent, and for matchings increasing differences.
+    For every ordered pair of items of a side it keeps an e-process E_ab: a mixture of products of likelihood ratios
+    that grows if a is above b, and is a supermartingale from 1 if it is not (see `evidence`). Once E_ab ≥ F/δ, a is
+    *certified* above b, and chains of certificates are certificates. F is the number of those that could spoil the
+    answer. Once every item of each block of the answer (its pairs; or single rows and columns) is certified above every
+    item of the next, the answer is right with probability 1 − δ. That is exact, at any time, and needs no product of
+    strengths: only that one order of the items holds against every opponent, and for matchings increasing differences.
     docs/certified.md has the proof.
 
     *Identification* (`delta`): one tour of all pairs, or two of matchings, then batches of 5 % of the rounds so far.
@@ -78,17 +39,17 @@ class Rank1Certify(PlannedPolicy):
     most for the certificate that would come last. 1/32 of the rounds are whole tours, which the bound on its rounds
     needs, not its correctness.
 
-    *Regret*: the same with δ = 1/T, but of a batch only a `share` explores, by what it tells per regret. The others play
-    the best guess: an order that agrees with what is certified, then with what whole tours tell apart, then with the
-    fit. Once all is certified the answer is played for ever. What is equal is never certified: up to round t at most 8
-    √(t log(FT)) rounds explore. With `anytime`, or without a horizon, a certificate must have E_ab ≥ F g(t) in round t,
-    g(t) = t log²(t + 2): it lapses, and it is then explored until E_ab ≥ F g(4t).
+    *Regret*: the same with δ = 1/T, but of a batch only a `share` explores, by what it tells per regret. The others
+    play the best guess: an order that agrees with what is certified, then with what whole tours tell apart, then with
+    the fit. Once all is certified the answer is played for ever. What is equal is never certified: up to round t at
+    most 8 √(t log(FT)) rounds explore, besides the first tours. With `anytime`, or without a horizon, a certificate
+    must have E_ab ≥ F g(t) in round t, g(t) = t log²(t + 2): it lapses, and then it explores until E_ab ≥ F g(4t).
 
     A batch is looked at once, at its end. Results of a `warm_start` choose where to look and are never evidence. Of an
     odd number of players the weakest sits out the answer; for regret an even number is needed.
 
-    Gaussian rewards whose sum in a batch is more than 40 of its standard deviations away from what means in [0, 1] allow
-    are slips, and count as if it were 40 away.
+    Gaussian rewards whose sum in a batch is more than 40 of its standard deviations away from what means in [0, 1]
+    allow are slips, and count as if it were 40 away.
 
     Parameters
     ----------
@@ -109,12 +70,12 @@ class Rank1Certify(PlannedPolicy):
         selections=("pair", "matching"),
         goals=("regret", "identification"),
         proved=("regret", "identification"),
-        byes=True,
+        byes=("identification",),
         warm_start=True,
     )
     remembered: ClassVar[tuple[str, ...]] = (
         "plays", "sums", "strengths", "half_gaps", "log_bets", "evidence", "peaks", "tours", "tour_sums",
-        "sampled", "explored",
+        "sampled", "explored", "certified",
     )  # fmt: skip
 
     def __init__(
@@ -136,14 +97,8 @@ class Rank1Certify(PlannedPolicy):
         if not 0 < real_number("share", share) <= 1:
             raise MatchbanditError(f"share must lie above 0, up to 1; got {share!r}. It is that of exploring rounds.")
         super().__init__(setting, rng, selection=selection, delta=delta, anytime=anytime, share=share)
-        graph = self.graph
-        if self.goal == "regret" and self.selection == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2:
-            raise MatchbanditError(
-                f"rank1-certify needs an even number of players for the regret of matchings; got {graph.shape[0]}. "
-                f"Leave one out, add one, or take rank1-thompson, which lets one sit out in turn."
-            )
-        self.target = Target.of(graph, self.selection)
-        self.n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
+        self.target = Target.of(self.graph, self.selection)
+        self.n_rows = self.graph.shape[0] if self.graph.kind == "bipartite" else 0
         n = self.target.n_items
         self.plays, self.sums = np.zeros((n, n)), np.zeros((n, n))
         """All results, those of a warm start too: what the strengths are fitted to."""
@@ -157,11 +112,13 @@ class Rank1Certify(PlannedPolicy):
         """Whole tours so far, and what each item's pairs have paid in them."""
         self.sampled = self.explored = 0
         """Rounds of the batches that are over, and those of them that explored."""
+        self.certified = self.target.bad_links == 0
+        """Is every link of the answer certified? Anytime it may lapse."""
 
     @cached_property
     def _ends(self) -> Counts:
         """The two items of each pair, numbered through."""
-        return self.graph.pairs + np.array([0, self.n_rows])
+        return np.asarray(self.graph.pairs + np.array([0, self.n_rows]))
 
     @cached_property
     def _tour(self) -> Edges:
@@ -194,11 +151,17 @@ class Rank1Certify(PlannedPolicy):
 
     def schedule(self) -> Schedule:
         """The next batch that explores."""
+        regret = self.goal == "regret"
         return next_batch(
-            self.sampled, self.explored, self.tours,
-            length=len(self._tour), first=1 if self.selection == "pair" else 2, items=self.target.n_items,
-            share=1.0 if self.goal == "identification" else self.options["share"], needed=self.needed,
-        )  # fmt: skip
+            self.sampled,
+            self.explored,
+            self.tours,
+            length=len(self._tour),
+            first=1 if self.selection == "pair" else 2,
+            items=self.target.n_items,
+            share=self.options["share"] if regret else 1.0,
+            needed=self.needed if regret else None,
+        )
 
     def _order(self, chains: Floats, until: int) -> Counts:
         """All items, by what is certified until then, then by what whole tours tell apart, then by the fit."""
@@ -216,10 +179,7 @@ class Rank1Certify(PlannedPolicy):
     @property
     def finished(self) -> bool:
         """Is every link of the answer certified?"""
-        if self.goal == "regret":
-            return False
-        chains = strongest_chains(self.peaks)
-        return self.target.weakest(self._order(chains, self.sampled), chains) >= self.needed
+        return self.goal == "identification" and self.certified
 
     def plan(self) -> Batch:
         """A batch that explores; the answer alone, while everything is certified or the horizon is nearer."""
@@ -264,9 +224,10 @@ class Rank1Certify(PlannedPolicy):
             choose_listed(*batch, self._ends, self._listed, cost, times)
             return self._listed, times
         solver = partial(best_matching, self.graph)
-        if self.goal == "regret":
-            return choose_solved(*batch, self._ends, partial(most_per_loss, solver, means, best))
-        return choose_solved(*batch, self._ends, solver)
+        if self.goal == "identification":
+            return choose_solved(*batch, self._ends, best, lambda worth, _: solver(worth))
+        optimum = float(means[best].sum())
+        return choose_solved(*batch, self._ends, best, partial(most_per_loss, solver, means, optimum))
 
     def _decided(self, schedule: Schedule, best: Edges) -> Floats:
         """The plays of a batch that are decided: the best guess and whole tours; −1 where items cannot meet."""
@@ -294,6 +255,8 @@ class Rank1Certify(PlannedPolicy):
         self.sampled += tally.sweeps
         self.explored += int(counts[1:].sum()) // self.round_size
         self._fit(plays, paid)
+        chains = strongest_chains(self.peaks)
+        self.certified = self.target.weakest(self._order(chains, self.sampled), chains) >= self.needed
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Let logged results choose where to look; they are never evidence."""
@@ -337,14 +300,22 @@ class Rank1Certify(PlannedPolicy):
         links = self.target.borders(order)
         rounds = self._expected_rounds(links, chains, order)
         rivals = [
-            {"side": names[a][0], "above": names[a][1], "below": names[b][1], "log_evidence": float(self.evidence[a, b]),
-             "threshold": needed, "certified": bool(chains[a, b] >= self.threshold(self.sampled)),
-             "expected_rounds": None if np.isinf(left) else ceil(left)}
+            {
+                "side": names[a][0],
+                "above": names[a][1],
+                "below": names[b][1],
+                "log_evidence": float(self.evidence[a, b]),
+                "threshold": needed,
+                "certified": bool(chains[a, b] >= self.threshold(self.sampled)),
+                "expected_rounds": None if np.isinf(left) else ceil(left),
+            }
             for (a, b), left in zip(links.tolist(), rounds.tolist(), strict=True)
-        ]  # fmt: skip
+        ]
         return {
-            "items": [item_record(item, side, samples=int(self.plays[k].sum()), estimate=float(self.strengths[k]))
-                      for k, (side, item) in enumerate(names)],  # fmt: skip
+            "items": [
+                item_record(item, side, samples=int(self.plays[k].sum()), estimate=float(self.strengths[k]))
+                for k, (side, item) in enumerate(names)
+            ],
             "next_check": self.next_check(),
             "warnings": product_warnings(self.setting, self.plays[i, j], self.sums[i, j]),
             "details": {"threshold": needed, "rivals": rivals, "explored": self.explored, "tours": self.tours},
@@ -367,7 +338,7 @@ def log_g(t: int) -> float:
 
     >>> from math import exp
     >>> round(sum(exp(-log_g(t)) for t in range(1, 10**5)) + 1 / log(10**5), 2)
-    1.87
+    1.89
     """
     t = max(1, t)
     return log(t) + 2 * log(log(t + 2))

@@ -191,7 +191,7 @@ class Rank1Thompson(RoundPolicy):
     reference: ClassVar[str] = "this library"
     fits: ClassVar[Fits] = Fits(
         selections=("pair", "matching"),
-        byes=True,
+        byes=("regret",),
         warm_start=True,
         counts_alone=True,
         any_size=True,

@@ -1,6 +1,17 @@
 """Pure combinatorics: in which rounds who meets whom."""
 
+from matchbandit.schedules.batches import Schedule, next_batch
 from matchbandit.schedules.chains import Chain, chain, chain_ends, schemes
 from matchbandit.schedules.round_robin import all_meet, latin_design, round_robin
 
-__all__ = ["Chain", "all_meet", "chain", "chain_ends", "latin_design", "round_robin", "schemes"]
+__all__ = [
+    "Chain",
+    "Schedule",
+    "all_meet",
+    "chain",
+    "chain_ends",
+    "latin_design",
+    "next_batch",
+    "round_robin",
+    "schemes",
+]

@@ -8,6 +8,7 @@ which is bad is right.
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import comb, inf
 
 import numpy as np
@@ -73,7 +74,7 @@ class Target:
     def comparable(self) -> Relation:
         """Which items are compared: two of a side."""
         side = np.repeat(np.arange(len(self.blocks)), np.diff(self.starts))
-        return (side[:, None] == side[None, :]) & ~np.eye(len(side), dtype=bool)
+        return np.asarray((side[:, None] == side[None, :]) & ~np.eye(len(side), dtype=bool))
 
     @cached_property
     def opponents(self) -> Counts:
@@ -97,7 +98,7 @@ class Target:
         links: list[tuple[int, int]] = []
         for first, sizes in zip(self.sides, self.blocks, strict=False):
             start = first
-            for size, following in zip(sizes, sizes[1:], strict=False):
+            for size, following in pairwise(sizes):
                 middle, end = start + size, start + size + following
                 links += [(a, b) for a in order[start:middle].tolist() for b in order[middle:end].tolist()]
                 start = middle
@@ -111,9 +112,9 @@ def _blocks(first: tuple[int, ...], n_items: int) -> tuple[int, ...]:
 
 @compiled
 def strongest_chains(links: Floats) -> Floats:
-    """By which evidence a lies above b: that of a chain of links from a to b is its weakest; the strongest chain counts.
+    """By which evidence a lies above b: that of the strongest chain of links from a to b.
 
-    A chain of certified links is a certificate: this is the transitive closure for every threshold at once.
+    A chain is as strong as its weakest link: this is the transitive closure, for every threshold at once.
     """
     chains = links.copy()
     for via in range(len(chains)):

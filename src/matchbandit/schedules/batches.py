@@ -1,0 +1,49 @@
+"""Batches of rounds that grow, and how many of them explore."""
+
+from math import ceil
+from typing import NamedTuple
+
+GROWTH = 0.05
+"""A batch explores for this share of the rounds explored before it,"""
+LEAST = 1
+"""but for so many rounds for each item at least."""
+TOURS = 1 / 32
+"""φ: this share of the rounds explored are whole tours, in which all meet all."""
+CAP = 8.0
+"""κ: up to round t it explores for κ √(t log(F/δ)) rounds at most, besides its first tours."""
+
+
+class Schedule(NamedTuple):
+    """The next batch: known beforehand, from nothing but the number of batches, as long as it explores."""
+
+    rounds: int
+    explored: int
+    """Of them, those that explore; the others play the best guess."""
+    tours: int
+    """Whole tours among those that explore; the others are chosen for what they tell."""
+
+
+def next_batch(
+    sampled: int, explored: int, tours: int, *, length: int, first: int, items: int, share: float, needed: float | None
+) -> Schedule:
+    """The batch after so many rounds, of which so many explored, and so many whole tours of this length.
+
+    It begins with `first` tours. A batch explores for max(items, 5 % of the rounds explored) rounds; whole tours are
+    added as soon as they fit into 1/32 of all rounds explored. With rounds of the best guess it is so long that
+    exploring takes at most `share` of it and, besides the first tours, at most 8 √(t needed) of the t rounds up to its
+    end; `needed` is log(F/δ), None where there is no such limit.
+
+    >>> next_batch(0, 0, 0, length=3, first=2, items=4, share=0.25, needed=9.0)
+    Schedule(rounds=6, explored=6, tours=2)
+    >>> next_batch(6, 6, 2, length=3, first=2, items=4, share=0.25, needed=9.0)
+    Schedule(rounds=16, explored=4, tours=0)
+    """
+    if not explored:
+        return Schedule(first * length, first * length, first)
+    more = max(LEAST * items, ceil(GROWTH * explored))
+    add = max(0, int(TOURS * (explored + more)) // length - tours)
+    more = max(more, add * length)
+    if needed is None:
+        return Schedule(ceil(more / share), more, add)
+    earliest = ceil(((explored + more - first * length) / CAP) ** 2 / needed)
+    return Schedule(max(ceil(more / share), earliest - sampled), more, add)
