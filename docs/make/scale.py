@@ -21,7 +21,7 @@ from matchbandit.extras import need
 from matchbandit.figures.style import whole, words
 
 ROWS = Path(__file__).with_name("scale.json")
-ROUNDS = {300: 5000, 1000: 5000, 2000: 5000, 10_000: 400, 100_000: 30, 1_000_000: 22}
+ROUNDS = {200: 5000, 1000: 5000, 2000: 5000, 10_000: 400, 100_000: 30, 1_000_000: 22}
 """How long each size is played."""
 COLOURS = ("#0072b2", "#d55e00")
 
@@ -30,7 +30,7 @@ def measured(n_players: int, rounds: int) -> list[dict[str, Any]]:
     """A row for each round: stored pairs, seconds of the ask and of the tell, and the share of the optimum lost."""
     rng = np.random.default_rng(1)
     players = mb.Monopartite(rng.uniform(0.1, 0.95, n_players))
-    _play(mb.Monopartite(players.u[:300]), 3, rng)  # what is compiled, is compiled now
+    _play(mb.Monopartite(players.u[:200]), 3, rng)  # what is compiled, is compiled now
     return _play(players, rounds, rng)
 
 

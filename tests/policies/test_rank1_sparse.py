@@ -216,7 +216,7 @@ def test_the_contract():
     mb.check_policy(SparseRank1Thompson)
 
 
-@pytest.mark.parametrize("graph", [mb.monopartite(300), mb.bipartite(150, 150), mb.monopartite(301)], ids=str)
+@pytest.mark.parametrize("graph", [mb.monopartite(200), mb.bipartite(100, 100), mb.monopartite(201)], ids=str)
 def test_many_items_are_stored_as_played_pairs_and_restored_as_such(graph):
     one = mb.policy("rank1-thompson", selection="matching").build(graph, seed=3)
     assert type(one) is SparseRank1Thompson
@@ -234,7 +234,7 @@ def test_many_items_are_stored_as_played_pairs_and_restored_as_such(graph):
     assert one.state() == twin.state()
 
 
-@pytest.mark.parametrize("graph", [mb.monopartite(299), mb.bipartite(149, 150)], ids=str)
+@pytest.mark.parametrize("graph", [mb.monopartite(199), mb.bipartite(99, 100)], ids=str)
 def test_fewer_items_are_kept_in_tables(graph):
     assert type(mb.policy("rank1-thompson").build(graph)) is Rank1Thompson
 

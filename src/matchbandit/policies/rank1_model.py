@@ -24,6 +24,8 @@ JITTER = 1e-12
 FARTHEST = 40.0
 """A Gaussian reward more standard deviations away from [0, 1] counts as one at this distance: it is a slip, which must
 not outweigh all others."""
+FORGOTTEN = 1e-100
+"""A pair whose plays have faded to less was never played: numbers too small for all their digits are slow."""
 SUSPICIOUS = 0.001
 """The p-value below which the results are said not to fit a product."""
 
@@ -176,6 +178,19 @@ def settle(model: Model, F: Floats) -> None:
             break
 
 
+@compiled
+def fade(model: Model, scale: float) -> None:
+    """Divide plays and sums by the scale."""
+    plays, sums, _, _ = model
+    for i in range(len(plays)):
+        for j in range(len(plays)):
+            plays[i, j] /= scale
+            sums[i, j] /= scale
+            if plays[i, j] < FORGOTTEN:
+                plays[i, j] = 0.0
+                sums[i, j] = 0.0
+
+
 def credible(noise: Noise, counts: Counts, sums: Floats) -> Floats:
     """The sums of so many rewards each, none farther off than its deviation sd √n allows."""
     reach = FARTHEST * noise.sd * np.sqrt(counts)
@@ -183,8 +198,15 @@ def credible(noise: Noise, counts: Counts, sums: Floats) -> Floats:
 
 
 def product_warnings(setting: Setting, plays: Floats, sums: Floats) -> list[str]:
-    """What `explain` warns of when plays and sums, by edge, do not fit a product of strengths."""
-    p = _p_value(setting, tuple(plays.tolist()), tuple(sums.tolist())) if plays.any() else 1.0
+    """What `explain` warns of when plays and sums, by edge, do not fit a product of strengths.
+
+    Plays that have faded to a fraction are rounded, with the same average. That is careful: averages of fading rewards
+    are less noisy than those of so many plays.
+    """
+    counts = np.rint(plays)
+    if not np.array_equal(counts, plays):
+        sums = counts * np.divide(sums, plays, out=np.zeros_like(sums), where=plays > 0)
+    p = _p_value(setting, tuple(counts.tolist()), tuple(sums.tolist())) if counts.any() else 1.0
     return [f"the results do not fit a product of strengths (p = {p:.2g}); see product_fit."] if p < SUSPICIOUS else []
 
 

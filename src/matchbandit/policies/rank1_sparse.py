@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from matchbandit.compiled import compiled
 from matchbandit.policies.rank1_model import PRIOR_MEAN, PRIOR_PRECISION, SUSPICIOUS, information
+from matchbandit.policies.rank1_thompson import move
 from matchbandit.rewards import Counts, Floats, Noise, RewardDistribution
 
 ACCURACY = 1e-3
@@ -187,22 +188,6 @@ def perturbed(stored: Stored, posterior: Posterior, rng: np.random.Generator) ->
     for i in range(len(u)):
         b[i] = of[i, 1]
     return b
-
-
-@compiled
-def move(u: Floats, shift: Floats, n_rows: int) -> None:
-    """ũ in the place of the shift: û + shift where that rises, û exp(shift/û) where it falls.
-
-    Between rows and columns the part of the shift along (û, −v̂) is taken out: see `rank1_thompson.draw_strengths`.
-    """
-    length, along = 0.0, 0.0
-    for i in range(len(u) if n_rows > 0 else 0):
-        length += u[i] * u[i]
-        along += u[i] * shift[i] if i < n_rows else -u[i] * shift[i]
-    part = along / length if length > 0.0 else 0.0
-    for i in range(len(u)):
-        own = shift[i] - part * (u[i] if i < n_rows else -u[i])
-        shift[i] = u[i] * exp(own / u[i]) if own < 0.0 and u[i] > 0.0 else u[i] + own
 
 
 @compiled

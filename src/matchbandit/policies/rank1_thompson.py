@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from matchbandit.compiled import compiled
+from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges, Pairs, Selection, player_edge
 from matchbandit.policies.base import Setting
 from matchbandit.policies.explanation import item_record
@@ -19,6 +20,7 @@ from matchbandit.policies.rank1_model import (
     covariance,
     credible,
     factor,
+    fade,
     fit,
     product_warnings,
     settle,
@@ -27,22 +29,27 @@ from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 
 REFRESH = 0.02
-"""The posterior is renewed when a pair's plays have grown by this share since the last time,"""
+"""The posterior is renewed when a pair's plays have grown, or faded, by this share since the last time,"""
 MIN_ROUNDS_BETWEEN_FITS = 50
 """but not before a round has passed for each so many items: renewing takes O(n³), a round O(n²)."""
+LARGEST_SCALE = 2.0
+"""When a new play counts for so many in the tables, all are brought back to the present: half a life may pass."""
 
 
 class Arrays(NamedTuple):
     """Items are numbered through, rows before columns; tables are symmetric, items × items."""
 
     model: Model
-    """Plays and sums, and the strengths that were last fitted to them."""
+    """Plays and sums, times `scale`, and the strengths that were last fitted to them."""
+    scale: Floats
+    """What a play of the last told round counts for in the tables, shape (1,): rather than all that is old for less,
+    the new counts for more, until the tables are brought to the present, with scale 1, when they are next fitted."""
     plays_then: Floats
     """Plays when the posterior was last renewed."""
     factor: Floats
     """L with L Lᵀ = F, the information: a draw differs from the strengths by L⁻ᵀ z."""
     out_of_date: Counts
-    """1 if some pair's plays have grown since by more than `REFRESH`, else 0, shape (1,)."""
+    """1 if some pair's plays have grown or faded since by more than `REFRESH`, else 0, shape (1,)."""
     rounds_since: Counts
     """Rounds since the posterior was last renewed, shape (1,)."""
     byes: Counts
@@ -51,21 +58,19 @@ class Arrays(NamedTuple):
     """In which bye of all each player sat out for the last time; 0: never."""
     ends: Counts
     """The two items of each edge."""
+    growth: float
+    """By how much a round counts for more than the one before: 2^(1/half_life); 1: nothing fades."""
     n_rows: int
     """How many items are rows; 0: all are players."""
 
 
 @compiled
-def draw_strengths(u: Floats, L: Floats, n_rows: int, rng: np.random.Generator) -> Floats:
+def move(u: Floats, drawn: Floats, n_rows: int) -> None:
     """ũ = û + shift where that rises, û exp(shift/û) where it falls: a known product keeps both its items above 0.
 
-    The shift is N(0, F⁻¹), F = L Lᵀ. Between rows and columns its part along (û, −v̂) is taken out, in which rows grow
-    as columns shrink: products do not show it.
+    `drawn` holds the shift, and then ũ. Between rows and columns the part of the shift along (û, −v̂) is taken out, in
+    which rows grow as columns shrink: products do not show it.
     """
-    drawn = np.empty(len(u))
-    for i in range(len(u)):
-        drawn[i] = rng.standard_normal()
-    backward(L, drawn)
     length, along = 0.0, 0.0
     for i in range(len(u) if n_rows > 0 else 0):
         length += u[i] * u[i]
@@ -74,6 +79,16 @@ def draw_strengths(u: Floats, L: Floats, n_rows: int, rng: np.random.Generator) 
     for i in range(len(u)):
         shift = drawn[i] - part * (u[i] if i < n_rows else -u[i])
         drawn[i] = u[i] * exp(shift / u[i]) if shift < 0.0 and u[i] > 0.0 else u[i] + shift
+
+
+@compiled
+def draw_strengths(u: Floats, L: Floats, n_rows: int, rng: np.random.Generator) -> Floats:
+    """ũ from the shift L⁻ᵀ z, which is N(0, F⁻¹) as F = L Lᵀ."""
+    drawn = np.empty(len(u))
+    for i in range(len(u)):
+        drawn[i] = rng.standard_normal()
+    backward(L, drawn)
+    move(u, drawn, n_rows)
     return drawn
 
 
@@ -122,6 +137,9 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """The best pair or matching of drawn strengths, of those whose turn it is not to sit out."""
     u = arrays.model.strengths
     if arrays.out_of_date[0] == 1 and arrays.rounds_since[0] >= len(u) // MIN_ROUNDS_BETWEEN_FITS:
+        if arrays.scale[0] != 1.0:
+            fade(arrays.model, arrays.scale[0])
+            arrays.scale[0] = 1.0
         fit(arrays.model, arrays.factor)
         factor(arrays.factor)
         now, then = arrays.model.plays, arrays.plays_then
@@ -136,16 +154,23 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 
 @compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
-    """Count plays, rewards and the bye; is the posterior out of date?"""
+    """Let the old fade, count plays, rewards and the bye; is the posterior out of date?"""
     plays, sums, _, noise = arrays.model
     reach = FARTHEST * noise.sd
+    scale = arrays.scale[0] * arrays.growth
+    if scale > 1.0 + REFRESH:
+        arrays.out_of_date[0] = 1
+    if scale > LARGEST_SCALE:
+        fade(arrays.model, scale)
+        scale = 1.0
+    arrays.scale[0] = scale
     for k in range(len(edges)):
         i, j = arrays.ends[edges[k], 0], arrays.ends[edges[k], 1]
-        plays[i, j] += 1.0
+        plays[i, j] += scale
         plays[j, i] = plays[i, j]
-        sums[i, j] += min(max(rewards[k], -reach), 1.0 + reach)
+        sums[i, j] += scale * min(max(rewards[k], -reach), 1.0 + reach)
         sums[j, i] = sums[i, j]
-        if plays[i, j] > (1.0 + REFRESH) * arrays.plays_then[i, j]:
+        if plays[i, j] > (1.0 + REFRESH) * scale * arrays.plays_then[i, j]:
             arrays.out_of_date[0] = 1
     arrays.rounds_since[0] += 1
     absent = sits_out(arrays.byes, arrays.last_bye)
@@ -155,6 +180,19 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
         for i in range(len(arrays.byes)):
             total += arrays.byes[i]
         arrays.last_bye[absent] = total
+
+
+def growth_of(half_life: float | None) -> float:
+    """By how much a round counts for more than the one before: 2^(1/half_life); 1: nothing fades."""
+    if half_life is None:
+        return 1.0
+    rounds = real_number("half_life", half_life)
+    if rounds <= 0:
+        raise MatchbanditError(
+            f"half_life must be above 0; got {half_life!r}. It is the number of rounds after which a result "
+            f"counts half; leave it out if nothing is to fade."
+        )
+    return float(2.0 ** min(1.0 / rounds, 1000.0))  # 2^1024 is no float
 
 
 class Rank1Thompson(RoundPolicy):
@@ -178,12 +216,19 @@ class Rank1Thompson(RoundPolicy):
     last ended, and is renewed when the plays of some pair have grown by 2 %: a rarely played pair renews it at once, or
     among n ≥ 100 items once n // 50 rounds have passed.
 
+    With a `half_life` h old results fade: every round told, also one in which no pair took place, multiplies all counts
+    and sums by 2^(−1/h) before its own enter. So a result of h rounds ago counts half, all that is known is worth at
+    most about 1.44 h rounds, and strengths that drift are followed. What is fitted, drawn from, recommended and
+    explained are the counts that are left; the posterior is renewed when they have faded by 2 %, too.
+
     Gaussian rewards more than 40 sd away from [0, 1] are slips, and count as if they were 40 sd away.
 
     Parameters
     ----------
     selection : {"pair", "matching"}, optional
         What a round plays; by default matchings of players, and pairs of rows and columns.
+    half_life : float, optional
+        After how many rounds a result counts half, for strengths that drift; above 0. By default nothing fades.
     """
 
     name: ClassVar[str] = "rank1-thompson"
@@ -195,16 +240,26 @@ class Rank1Thompson(RoundPolicy):
         warm_start=True,
         counts_alone=True,
         any_size=True,
-        compiled_up_to="299 items",
+        compiled_up_to="199 items",
     )
     derived: ClassVar[tuple[str, ...]] = ("ends",)
     choose = staticmethod(choose)
     update = staticmethod(update)
     counts_empty_rounds: ClassVar[bool] = True  # someone sat out
 
-    def __init__(self, setting: Setting, rng: np.random.Generator, *, selection: Selection | None = None) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        selection: Selection | None = None,
+        half_life: float | None = None,
+    ) -> None:
         """Nothing played yet: the prior."""
-        super().__init__(setting, rng, selection=selection)
+        self.growth = growth_of(half_life)
+        # Named where results fade only, so that states from before there was a choice are read.
+        fading = {} if half_life is None else {"half_life": float(half_life)}
+        super().__init__(setting, rng, selection=selection, **fading)
 
     def start(self) -> Arrays:
         """The prior."""
@@ -214,6 +269,7 @@ class Rank1Thompson(RoundPolicy):
         sitting = n if self.selection == "matching" and not bipartite and n % 2 else 0
         return Arrays(
             Model(np.zeros((n, n)), np.zeros((n, n)), np.full(n, PRIOR_MEAN), self.setting.rewards.noise),
+            scale=np.ones(1),
             plays_then=np.zeros((n, n)),
             factor=np.eye(n) * np.sqrt(PRIOR_PRECISION),
             out_of_date=np.zeros(1, dtype=np.int64),
@@ -221,21 +277,24 @@ class Rank1Thompson(RoundPolicy):
             byes=np.zeros(sitting, dtype=np.int64),
             last_bye=np.zeros(sitting, dtype=np.int64),
             ends=self.graph.pairs + np.array([0, n_rows]),
+            growth=self.growth,
             n_rows=n_rows,
         )
 
     def recommend(self) -> Pairs:
         """The best pair or matching of the fitted strengths; of an odd number of players the weakest sits out."""
         edges = np.zeros(self.round_size, dtype=np.int64)
-        best_round(self._fitted()[0], self.arrays.n_rows, -1, edges)
+        best_round(self._fitted()[0].strengths, self.arrays.n_rows, -1, edges)
         return self.graph.pairs[edges]
 
-    def _fitted(self) -> tuple[Floats, Floats]:
-        """Strengths that are up to date, and their information; the policy's own are left as they are."""
-        model: Model = self.arrays.model._replace(strengths=self.arrays.model.strengths.copy())
-        F = np.empty(model.plays.shape)
+    def _fitted(self) -> tuple[Model, Floats]:
+        """The model up to date, and the information of its strengths; the policy's own are left as they are."""
+        plays, sums, strengths, noise = self.arrays.model
+        if self.arrays.scale[0] != 1.0:
+            plays, sums = plays / self.arrays.scale[0], sums / self.arrays.scale[0]
+        model, F = Model(plays, sums, strengths.copy(), noise), np.empty(plays.shape)
         fit(model, F)
-        return model.strengths, F
+        return model, F
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results; the posterior is renewed when it is next drawn from."""
@@ -247,15 +306,15 @@ class Rank1Thompson(RoundPolicy):
         self.arrays.out_of_date[0], self.arrays.rounds_since[0] = 1, len(model.strengths)
 
     def reasons(self) -> dict[str, Any]:
-        """The strength of each item, with its standard deviation; who sits out next."""
-        (strengths, F), n_rows, byes = self._fitted(), self.arrays.n_rows, self.arrays.byes
+        """The strength of each item, with its standard deviation, and the samples left of it; who sits out next."""
+        (model, F), n_rows, byes = self._fitted(), self.arrays.n_rows, self.arrays.byes
+        plays, sums, strengths, _ = model
         deviations = np.sqrt(covariance(F, strengths, n_rows).diagonal())
-        plays, sums = self.arrays.model.plays, self.arrays.model.sums
         items = [
             item_record(
                 k - n_rows if k >= n_rows else k,
                 "player" if n_rows == 0 else "row" if k < n_rows else "column",
-                samples=int(plays[k].sum()),
+                samples=round(plays[k].sum()),
                 estimate=float(strengths[k]),
                 standard_deviation=float(deviations[k]),
             )

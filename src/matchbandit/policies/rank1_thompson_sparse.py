@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.policies.explanation import item_record
@@ -22,7 +22,7 @@ from matchbandit.policies.rank1_sparse import (
     product_doubt,
     settle,
 )
-from matchbandit.policies.rank1_thompson import Rank1Thompson, sits_out
+from matchbandit.policies.rank1_thompson import Rank1Thompson, growth_of, sits_out
 from matchbandit.rewards import Counts, Floats
 from matchbandit.seeding import stream
 from matchbandit.solvers import sorted_across, sorted_pairing
@@ -34,19 +34,6 @@ MOST_ITEMS = 2**31 - 1
 def n_items(graph: Graph) -> int:
     """Rows and columns, or players."""
     return sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
-
-
-def growth_of(half_life: float | None) -> float:
-    """By how much a round counts for more than the one before: 2^(1/half_life); 1: nothing fades."""
-    if half_life is None:
-        return 1.0
-    rounds = real_number("half_life", half_life)
-    if rounds <= 0:
-        raise MatchbanditError(
-            f"half_life must be above 0; got {half_life!r}. It is the number of rounds after which a result "
-            f"counts half; leave it out if nothing is to fade."
-        )
-    return float(2.0 ** min(1.0 / rounds, 1000.0))  # 2^1024 is no float
 
 
 class SparseRank1Thompson(Policy):
@@ -62,7 +49,7 @@ class SparseRank1Thompson(Policy):
     summary: ClassVar[str] = Rank1Thompson.summary
     reference: ClassVar[str] = Rank1Thompson.reference
     fits: ClassVar[Fits] = Rank1Thompson.fits
-    least_items: ClassVar[int] = 300
+    least_items: ClassVar[int] = 200
     """On graphs with fewer items the dense variant is built."""
 
     def __init__(
