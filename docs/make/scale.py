@@ -21,7 +21,7 @@ from matchbandit.extras import need
 from matchbandit.figures.style import whole, words
 
 ROWS = Path(__file__).with_name("scale.json")
-ROUNDS = {200: 5000, 1000: 5000, 2000: 5000, 10_000: 400, 100_000: 30, 1_000_000: 22}
+ROUNDS = {300: 5000, 1000: 5000, 2000: 5000, 10_000: 400, 100_000: 30, 1_000_000: 22}
 """How long each size is played."""
 COLOURS = ("#0072b2", "#d55e00")
 
