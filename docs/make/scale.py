@@ -18,7 +18,7 @@ import numpy as np
 
 import matchbandit as mb
 from matchbandit.extras import need
-from matchbandit.figures.style import whole, words
+from matchbandit.figures.style import words
 
 ROWS = Path(__file__).with_name("scale.json")
 ROUNDS = {300: 5000, 1000: 5000, 2000: 5000, 10_000: 400, 100_000: 30, 1_000_000: 22}
@@ -88,7 +88,7 @@ def measure() -> None:
 
 
 def draw(folder: Path) -> None:
-    """Seconds and memory against the number of stored pairs."""
+    """Seconds, stored pairs and memory against the number of players."""
     rows = json.loads(ROWS.read_text())
     pyplot = need("matplotlib.pyplot", "drawing")
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
@@ -97,21 +97,17 @@ def draw(folder: Path) -> None:
     left.plot(x, [row["seconds_a_round"] for row in rows], "o-", color=COLOURS[0], label="a round at the end (median)")
     left.plot(x, [row["ask_most"] for row in rows], "o--", color=COLOURS[1], label="the slowest ask", fillstyle="none")
     words(right, "stored pairs, and memory at its peak", "players", "pairs")
-    right.plot(x, [row["pairs"] for row in rows], "o-", color=COLOURS[0], label="pairs stored, of all played")
+    right.plot(x, [row["pairs"] for row in rows], "o-", color=COLOURS[0], label="pairs stored")
     right.plot(x, [n * (n - 1) / 2 for n in x], ":", color="gray", label="all pairs")
     bytes_axis = right.twinx()
     bytes_axis.plot(x, [row["peak_MiB"] for row in rows], "o--", color=COLOURS[1], fillstyle="none")
     bytes_axis.set_ylabel("MiB (dashed)")
-    for axes in (left, right, bytes_axis):
+    for axes, limits in ((left, (3e-4, 20)), (right, (1e4, 1e12)), (bytes_axis, (100, 10_000))):
         axes.set_xscale("log")
         axes.set_yscale("log")
-    bytes_axis.set_ylim(100, 10_000)
-    for place, row in enumerate(rows):
-        above = (0, 6) if place % 2 else (0, -14)
-        left.annotate(f"{whole(row['pairs'])} pairs", (row["players"], row["seconds_a_round"]), above,
-                      textcoords="offset points", fontsize=6, ha="center")  # fmt: skip
+        axes.set_ylim(*limits)
     left.legend(fontsize=8, frameon=False)
-    right.legend(fontsize=8, frameon=False)
+    right.legend(fontsize=8, frameon=False, loc="upper left")
     figure.savefig(folder / "scale.png", dpi=150)
 
 
