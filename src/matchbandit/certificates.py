@@ -130,11 +130,15 @@ def extension(strengths: Floats, sides: Counts, certified: Relation, separated: 
     """An order of the items of each side that agrees with both relations, and beyond them with the strengths.
 
     Place by place the strongest of those that nobody left is above. Where the relations contradict each other the
-    certified one holds; where it contradicts itself, the strengths.
+    certified one holds. Items that are certified above each other count as not certified: what stands above or below
+    both is not touched by that, if `certified` has every chain of its links.
 
     >>> known, nothing = np.array([[False, False], [True, False]]), np.zeros((2, 2), dtype=bool)
     >>> extension(np.array([0.9, 0.8]), np.array([0, 2]), known, nothing).tolist()
     [1, 0]
+    >>> both = np.array([[False, True, True], [True, False, True], [False, False, False]])
+    >>> extension(np.array([0.2, 0.3, 0.9]), np.array([0, 3]), both, np.zeros((3, 3), dtype=bool)).tolist()
+    [1, 0, 2]
     """
     order = np.empty(len(strengths), dtype=np.int64)
     left = np.ones(len(strengths), dtype=np.bool_)
@@ -145,7 +149,7 @@ def extension(strengths: Floats, sides: Counts, certified: Relation, separated: 
                 if left[a]:
                     beaten = 0  # 0: nobody left is above; 1: somebody is, but not certified; 2: certified
                     for b in range(sides[side], sides[side + 1]):
-                        if left[b] and certified[b, a]:
+                        if left[b] and certified[b, a] and not certified[a, b]:
                             beaten = 2
                         elif left[b] and separated[b, a]:
                             beaten = max(beaten, 1)

@@ -151,11 +151,14 @@ def is_proved(policy: str, goal: Goal) -> bool:
 def is_promised(result: Runs | Identification) -> bool:
     """Has it a theorem, about these options? Growth 4 is the paper's; for regret a smaller one only helps.
 
-    The paper does not cap windows.
+    The paper does not cap windows. Of rank1-certify it is the regret with its usual share and a known horizon.
     """
-    if result.about["policy"] not in CATALOGUE or result.about["options"].get("cap_windows"):
+    name, options = result.about["policy"], result.about["options"]
+    if name not in CATALOGUE or options.get("cap_windows") or options.get("anytime"):
         return False
-    growth = result.about["options"].get("growth", 4)
+    if isinstance(result, Runs) and options.get("share") != CATALOGUE[name].option_defaults().get("share"):
+        return False
+    growth = options.get("growth", 4)
     return bool(growth == 4 or (isinstance(result, Runs) and growth < 4))
 
 

@@ -13,6 +13,7 @@ from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.theory.asymptotic import computable, has_many_answers
 from matchbandit.theory.bound import Bound, Bounds
+from matchbandit.theory.certified_upper import certify_regret, certify_rounds
 from matchbandit.theory.lower import (
     BINDS,
     matchings_rounds,
@@ -172,7 +173,9 @@ def _regret(problem: Bipartite | Monopartite, horizon: int) -> Iterator[Bound | 
             yield LeftOut("adaptive-matching-regret", why)
     for selection in _SELECTIONS:
         if selection == "pair" or not _is_odd(problem):
-            yield trivial_regret(problem, horizon, selection)
+            yield from (certify_regret(problem, horizon, selection), trivial_regret(problem, horizon, selection))
+        else:
+            yield LeftOut("rank1-certify-regret-matching", _ODD)
 
 
 def _rounds(problem: Bipartite | Monopartite, delta: float) -> Iterator[Bound | LeftOut]:
@@ -188,6 +191,7 @@ def _rounds(problem: Bipartite | Monopartite, delta: float) -> Iterator[Bound | 
             yield from (
                 LeftOut(name, why) for name in ("order", "pair-select-rounds", "matchings", "matching-id-rounds")
             )
+    yield from (certify_rounds(problem, delta, selection) for selection in _SELECTIONS)
     for plays, seeks in _GOALS:
         time = partial(model_rounds, problem, delta, plays=plays, seeks=seeks)
         yield _model(model_name(plays, seeks), problem, plays, seeks, time)

@@ -1,0 +1,284 @@
+"""Bounds of rank1-certify: against sums done by hand, the policy's own schedule, and runs."""
+
+from itertools import combinations, product
+from math import comb, exp, inf, isfinite, log
+
+import numpy as np
+import pytest
+
+import matchbandit as mb
+from matchbandit.certificates import Target, extension, strongest_chains
+from matchbandit.evidence import log_mixture
+from matchbandit.placement import is_promised, placement_of
+from matchbandit.schedules import all_meet, next_batch
+from matchbandit.theory import certified_upper as certified
+from matchbandit.theory import report
+from matchbandit.theory.certified_upper import certify_regret, certify_rounds
+from matchbandit.theory.matching_upper import trivial_regret
+
+WIDE = mb.Monopartite([0.3, 0.9, 0.4, 0.8])
+SLOTS = mb.Bipartite([0.9, 0.3, 0.2], [0.5, 0.9])
+SIX = mb.Monopartite([0.9, 0.8, 0.6, 0.5, 0.3, 0.2], rewards=mb.Gaussian(sd=0.7))
+ODD = mb.Monopartite([0.9, 0.7, 0.5, 0.3, 0.1], rewards=mb.Binomial(trials=3))
+TIED = mb.Monopartite([0.9, 0.6, 0.6, 0.3])
+PROBLEMS = [WIDE, SLOTS, SIX, ODD, mb.Bipartite([0.9, 0.4, 0.6, 0.2], [0.8, 0.5]), mb.Bipartite([0.8, 0.5], [0.6])]
+SELECTIONS = ("pair", "matching")
+
+
+def sides_of(problem):
+    """For each side its strengths and, for every two of its items, the strengths of their common opponents."""
+    if isinstance(problem, mb.Bipartite):
+        return [(problem.u, lambda a, b: problem.v), (problem.v, lambda a, b: problem.u)]
+    return [(problem.u, lambda a, b: np.delete(problem.u, [a, b]))]
+
+
+def links_of(problem, selection):
+    """g_ab and the number of opponents of every border, as the definitions have it."""
+    found = []
+    for (u, others), sizes in zip(sides_of(problem), Target.of(problem.graph, selection).blocks, strict=True):
+        order, block = np.argsort(-u, kind="stable"), np.repeat(np.arange(len(sizes)), sizes)
+        for i, j in combinations(range(len(u)), 2):
+            if block[j] == block[i] + 1:
+                a, b = order[i], order[j]
+                found.append((float(np.mean([u[a] * c - u[b] * c for c in others(a, b)])), len(others(a, b))))
+    return found
+
+
+def least_difference(N, goal, sigma):
+    """The least D with which the mixture over whole tours reaches the goal, by halving."""
+    low, high = 0.0, 1.0
+    while log_mixture(high, N, sigma) < goal:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if log_mixture(middle, N, sigma) >= goal else (middle, high)
+    return high
+
+
+def by_hand(problem, selection, needed):
+    """min(1, q) after so many tours, link by link."""
+
+    def q(tours):
+        total = 0.0
+        for gap, o in links_of(problem, selection):
+            N, sigma = float(tours * o), problem.rewards.sigma
+            if not tours or N * gap < (d := least_difference(N, needed + log(32), sigma)):
+                return 1.0
+            total += exp(-((N * gap - d) ** 2) / (4 * sigma**2 * N))
+        return min(1.0, total)
+
+    return q
+
+
+def batches(problem, selection, needed=None, share=1.0):
+    """Rounds, tours, rounds explored before a batch, and the batch."""
+    length = problem.graph.n_pairs if selection == "pair" else len(all_meet(problem.graph))
+    items, first = sum(len(u) for u, _ in sides_of(problem)), 1 if selection == "pair" else 2
+    t = X = M = 0
+    while True:
+        batch = next_batch(t, X, M, length=length, first=first, items=items, share=share, needed=needed)
+        yield t, M, batch
+        t, X, M = t + batch.rounds, X + batch.explored, M + batch.tours
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_the_rounds_are_the_sum_of_theorem_3(problem, selection):
+    bad = Target.of(problem.graph, selection).bad_links
+    q, total = by_hand(problem, selection, log(bad / 0.05)), 0.0
+    for _, tours, batch in batches(problem, selection):
+        left = q(tours)
+        total += batch.rounds * left
+        if left < 1e-12:
+            break
+    bound = certify_rounds(problem, 0.05, selection)
+    assert bound.value == pytest.approx(total, rel=1e-9)
+    assert (bound.met, bound.plays, bound.seeks, bound.constants) == (True, selection, selection, "explicit")
+
+
+def regret_by_hand(problem, selection, horizon):
+    target, sigma = Target.of(problem.graph, selection), problem.rewards.sigma
+    worst, n = trivial_regret(problem, 1, selection).value, target.n_items
+    m = 1 if selection == "pair" else problem.graph.matching_size
+    needed = log(target.bad_links * horizon)
+    q = by_hand(problem, selection, needed)
+    total = worst * sum(comb(len(u), 2) for u, _ in sides_of(problem)) / target.bad_links
+    for t, tours, batch in batches(problem, selection, needed, 0.25):
+        left, last = q(tours), t + batch.rounds > horizon
+        explored = 0 if last else batch.explored
+        guesses = horizon - t if last else batch.rounds - batch.explored
+        loss = 0.0 if tours else inf
+        for u, others in sides_of(problem) if tours else []:
+            pairs = [(a, b) for a in range(len(u)) for b in range(len(u)) if a != b]
+            o = len(others(*pairs[0])) if pairs else 1
+            y = 2 * sigma * (12 * log(n * t) / (tours * o)) ** 0.5
+            gaps = [(u[a] - u[b]) * others(a, b).mean() for a, b in pairs]
+            if not all(gap <= 1e-15 or y <= gap for gap in gaps):
+                loss += y / min(others(a, b).mean() for a, b in pairs) * m * (1 if isinstance(problem, mb.Bipartite) else 2)
+        lost = worst / (n * t**3) + min(worst, loss) * left if tours else inf
+        total += worst * explored * left + guesses * min(worst * left, lost)
+        if last or left < 1e-14:
+            return total
+
+
+@pytest.mark.parametrize("horizon", [1, 5, 300, 10**5, 10**8])
+@pytest.mark.parametrize(("problem", "selection"), [*product([WIDE, SLOTS, SIX, TIED], SELECTIONS), (ODD, "pair")])
+def test_the_regret_is_the_sum_of_theorem_5(problem, selection, horizon):
+    bound = certify_regret(problem, horizon, selection)
+    assert bound.value == pytest.approx(regret_by_hand(problem, selection, horizon), rel=1e-8)
+    assert bound.met
+
+
+def test_so_much_is_enough():
+    N = np.array([1.0, 7.0, 1e4, 1e9])
+    for sigma, needed in product((0.05, 0.5, 3.0), (0.0, 5.0, 700.0)):
+        for plays, d in zip(N, certified.enough(N, needed, sigma) * sigma * np.sqrt(N), strict=True):
+            assert log_mixture(d, plays, sigma) == pytest.approx(needed + log(32), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "horizon"),
+    [
+        (TIED, {"delta": 0.1}, None),
+        (mb.Monopartite([0.9, 0.6, 0.6, 0.6, 0.3]), {"delta": 0.1}, None),
+        (TIED, {}, 900),
+        (mb.Bipartite([0.9, 0.9, 0.2], [0.5, 0.5]), {}, 900),
+        (mb.Bipartite([0.9, 0.9, 0.2], [0.5, 0.5]), {"selection": "matching"}, 900),
+    ],
+)
+def test_the_schedule_is_that_of_the_policy_whatever_is_paid(problem, options, horizon):
+    policy = mb.policy("rank1-certify", **options).build(problem.graph, horizon=horizon, seed=0)
+    rng, target = np.random.default_rng(5), policy.target
+    needed = None if horizon is None else log(target.bad_links * horizon)
+    expected = next(certified.schedule(problem.graph, target, policy.selection, horizon, needed))
+    seen = [(0, 0)]
+    while policy.rounds < (horizon or 700):
+        asked = policy.ask()
+        policy.tell(asked, rng.integers(0, 2, len(asked)))  # coins: nothing is ever certified
+        if policy.sampled > seen[-1][0]:
+            seen.append((policy.sampled, policy.tours))
+    assert not policy.certified
+    assert len(seen) > 10
+    assert seen == list(zip(expected.rounds.tolist(), expected.tours.tolist(), strict=True))[: len(seen)]
+    if horizon is not None:
+        assert len(seen) == len(expected.rounds)
+        assert expected.rounds[-1] + expected.guesses[-1] == horizon
+
+
+def test_runs_lie_below():
+    for problem, options in ((WIDE, {}), (SLOTS, {}), (WIDE, {"selection": "pair"}), (ODD, {})):
+        found = mb.identify(problem, mb.policy("rank1-certify", delta=0.1, **options), runs=20, seed=3)
+        placed = placement_of(found, mb.bounds(problem, delta=0.1))
+        assert placed.upper_source == "Theorem 3 of docs/certified.md"
+        assert 0 < placed.mean < placed.upper
+        assert placed.explicit
+    for problem, options in ((WIDE, {}), (SLOTS, {}), (TIED, {}), (SIX, {"selection": "pair"})):
+        runs = mb.simulate(problem, mb.policy("rank1-certify", **options), horizon=20_000, runs=20, seed=3)
+        placed = placement_of(runs, mb.bounds(problem, horizon=20_000))
+        assert placed.upper_source == "Theorem 5 of docs/certified.md"
+        assert 0 < placed.mean < placed.upper
+
+
+@pytest.mark.parametrize("options", [{"anytime": True}, {"share": 0.5}])
+def test_the_theorem_speaks_of_the_usual_options(options):
+    usual, other = (
+        mb.simulate(WIDE, mb.policy("rank1-certify", **chosen), horizon=300, runs=2, seed=1) for chosen in ({}, options)
+    )
+    assert is_promised(usual)
+    assert not is_promised(other)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_a_smaller_risk_takes_longer(problem):
+    for selection in SELECTIONS:
+        risks = [0.9, 0.5, 0.1, 0.05, 1e-3, 1e-30, 1e-300]
+        values = [certify_rounds(problem, delta, selection).value for delta in risks]
+        assert values == sorted(values)
+        assert values[0] < values[-1] < inf
+
+
+def test_what_is_lost_grows_like_log_t_or_with_ties_like_its_root():
+    horizons = [10**k for k in range(9)]
+    for problem, selection in product((WIDE, SLOTS, TIED), SELECTIONS):
+        values = [certify_regret(problem, horizon, selection).value for horizon in horizons]
+        assert values == sorted(values)
+    apart = [certify_regret(WIDE, 10**k, "matching").value for k in (50, 100, 200)]
+    assert (apart[2] - apart[1]) / (apart[1] - apart[0]) == pytest.approx(2, rel=0.15)
+    tied = [certify_regret(TIED, 10**k, "matching").parts["rounds that explore"] for k in (50, 100)]
+    assert tied[1] / tied[0] == pytest.approx(1e25 * 2**0.5, rel=0.1)
+
+
+@pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Gaussian(sd=1e-100), mb.Gaussian(sd=1e100)])
+@pytest.mark.parametrize(
+    "u", [[0.0] * 4, [1.0] * 4, [0.9, 0.5, 0.0, 0.0], [1.0, 1e-20, 1e-21, 1e-22], [0.9, 0.5, 0.5 - 1e-15, 0.1], [1, 0]]
+)
+def test_nothing_overflows(u, law):
+    for problem in (mb.Monopartite(u, rewards=law), mb.Bipartite(u, u[:2], rewards=law)):
+        for selection in SELECTIONS:
+            for delta in (1 - 1e-9, 1e-300):
+                bound = certify_rounds(problem, delta, selection)
+                assert bound.value >= 0
+                assert bound.met or bound.value == inf
+            for horizon in (1, 2, 10**6, 10**300):
+                worst = trivial_regret(problem, 1, selection).value
+                value = certify_regret(problem, horizon, selection).value
+                assert 0 <= value <= worst * (horizon + 10) * (1 + 1e-9)
+                assert isfinite(value)
+
+
+def test_tied_borders_are_never_certified_and_that_is_said():
+    bound = certify_rounds(TIED, 0.05, "matching")
+    assert bound.value == inf
+    assert bound.unmet == ["across each border of the answer strengths differ, and not all common opponents are 0"]
+    assert not certify_rounds(mb.Bipartite([0.9, 0.8], [0.0]), 0.05, "pair").met
+    assert certify_rounds(mb.Monopartite([0.9, 0.9, 0.3, 0.3]), 0.05, "matching").met  # partners may be equal
+
+
+def test_nothing_to_certify_costs_nothing():
+    for problem in (mb.Monopartite([0.9, 0.2]), mb.Bipartite([0.9], [0.2])):
+        for selection in SELECTIONS:
+            assert certify_rounds(problem, 0.05, selection).value == 0
+            assert certify_regret(problem, 1000, selection).value == 0
+
+
+def test_the_report_names_each_selection_and_leaves_out_matchings_of_odd_players():
+    told = report(ODD, horizon=1000, delta=0.1)
+    names = {bound.name for bound in told.bounds}
+    assert names >= {"rank1-certify-rounds-pair", "rank1-certify-rounds-matching", "rank1-certify-regret-pair"}
+    assert ("rank1-certify-regret-matching", "an odd number of players has no matching of all") in told.left_out
+    assert {bound.name for bound in mb.bounds(SLOTS, horizon=9)} >= {
+        "rank1-certify-regret-pair",
+        "rank1-certify-regret-matching",
+    }
+
+
+# What the proofs rest on
+
+
+def test_the_loss_of_a_wrong_order_is_bounded_by_random_search():
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        y = float(rng.choice([0.02, 0.1, 0.3]))
+        players = mb.Monopartite(rng.integers(1, 11, 6) / 10)
+        u, o = players.u, 4
+        others = u.sum() - u[:, None] - u[None, :]
+        apart = (u[:, None] - u[None, :]) * others / o >= y
+        order = extension(rng.random(6), np.array([0, 6]), np.zeros((6, 6), dtype=bool), apart)
+        for selection, pairs in (("pair", 1), ("matching", 3)):
+            lost = players.optimum(selection) - sum(u[order[2 * k]] * u[order[2 * k + 1]] for k in range(pairs))
+            assert lost <= certified.misplaced(players, selection, np.array([y * o**0.5]))[0] + 1e-12
+
+
+def test_once_the_borders_are_certified_the_order_has_the_true_blocks():
+    # Whatever else is certified, as long as no bad link is: within a block also both ways.
+    block, rng = np.array([0, 0, 1, 1]), np.random.default_rng(2)
+    inner = [(0, 1), (1, 0), (2, 3), (3, 2)]
+    for chosen in product((0.0, 1.0), repeat=len(inner)):
+        links = np.where(block[:, None] < block[None, :], 1.0, 0.0)
+        for (a, b), link in zip(inner, chosen, strict=True):
+            links[a, b] = link
+        certain = strongest_chains(links) >= 1
+        for separated in (np.zeros((4, 4), dtype=bool), rng.random((4, 4)) < 0.5):
+            for _ in range(5):
+                order = extension(rng.random(4), np.array([0, 4]), certain, separated)
+                assert set(order[:2].tolist()) == {0, 1}
