@@ -85,3 +85,22 @@ def test_identification_rows_name_all_that_was_sought(tmp_path, monkeypatch):
 
     path = draw("identification", lambda axes: pictures.identification(axes, rows), tmp_path)
     assert path.stat().st_size > 10_000
+
+
+def test_sizes_are_written_where_their_lines_end_and_together_where_these_do():
+    from matplotlib.figure import Figure
+
+    from matchbandit.figures import beyond as pictures
+
+    ends = {("pair-elim", 4): 100.0, ("pair-elim", 8): 300.0, ("pair-elim", 16): 310.0, ("track-and-stop", 4): 20.0}
+    rows = [
+        IdentificationRow("half", kind, n, delta, scale * 2 * n * np.log(1 / delta))
+        for (kind, n), scale in ends.items()
+        for delta in (0.1, 0.01)
+    ]
+    axes = Figure().add_subplot()
+    pictures.identification(axes, rows)
+    assert {text.get_text() for text in axes.texts} == {"4×4", "8×8 to 16×16"}
+    assert [len(line.get_xdata()) for line in axes.get_lines()] == [2] * 4
+    assert [line.get_linestyle() for line in axes.get_lines()] == ["-", "-", "-", ":"]
+    assert np.allclose(axes.get_lines()[1].get_ydata(), [300 * np.log(10), 300 * np.log(100)])

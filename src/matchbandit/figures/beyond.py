@@ -64,15 +64,21 @@ def identification(axes: "Axes", rows: Sequence[Any]) -> None:
         ("rank1-certify", "--", _RED, "rank1-certify, proved"),
         ("track-and-stop", ":", _GREEN, "track-and-stop, no proof of its threshold"),
     ):
-        drawn = [n for n in sizes if any((row.policy, row.n, row.family) == (kind, n, "half") for row in rows)]
-        for n in drawn:
+        ends: list[list[tuple[int, float, float]]] = []  # size and place, those together that end together
+        for n in sizes:
             chosen = [row for row in rows if (row.policy, row.n, row.family) == (kind, n, "half")]
+            if not chosen:
+                continue
             x, y = [np.log(1 / row.delta) for row in chosen], [row.rounds / (2 * n) for row in chosen]
             shade = 0.35 + 0.65 * sizes.index(n) / max(1, len(sizes) - 1)
-            axes.plot(x, y, line, color=colour, alpha=shade, label=name if n == drawn[-1] else None)
-            if n <= 16:  # larger ones end where 16×16 does
-                place = (x[-1], y[-1])
-                axes.annotate(f"{n}×{n}", place, xytext=(4, 0), textcoords="offset points", fontsize=7, va="center")
+            axes.plot(x, y, line, color=colour, alpha=shade, label=None if ends else name)
+            if ends and abs(np.log(y[-1] / ends[-1][-1][2])) < 0.15:
+                ends[-1].append((n, x[-1], y[-1]))
+            else:
+                ends.append([(n, x[-1], y[-1])])
+        for (first, at, height), *others in ends:
+            words = f"{first}×{first}" + (f" to {others[-1][0]}×{others[-1][0]}" if others else "")
+            axes.annotate(words, (at, height), xytext=(4, 0), textcoords="offset points", fontsize=7, va="center")
     axes.set_yscale("log")
     axes.set_title("Rounds until the best pair is identified, for each item", fontsize=10, loc="left")
     axes.set_xlabel("log(1/δ)")
