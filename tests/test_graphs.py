@@ -166,3 +166,23 @@ def test_a_single_player_has_nobody_to_meet():
 def test_a_whole_float_is_a_number_of_items():
     assert bipartite(2.0, np.int64(3)) == bipartite(2, 3)
     assert bipartite(2.0, np.int64(3)).describe() == {"kind": "bipartite", "shape": [2, 3]}
+
+
+@pytest.mark.parametrize("graph", [*map(monopartite, range(2, 30)), bipartite(1, 1), bipartite(3, 7), bipartite(7, 3)])
+def test_pairs_of_edges_are_those_of_the_list(graph):
+    edges = np.random.default_rng(0).permutation(graph.n_pairs)
+    assert np.array_equal(graph.pairs_of(edges), graph.pairs[edges])
+    assert graph.pairs_of(np.zeros(0, dtype=np.int64)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("graph", [monopartite(10**6), monopartite(2 * 10**9), bipartite(10**6, 10**6)], ids=str)
+def test_pairs_of_edges_are_exact_where_floats_are_not(graph):
+    rng, n = np.random.default_rng(1), graph.n_pairs
+    firsts = rng.integers(0, graph.shape[0] - 1, 10_000)
+    first_pairs = graph.edges(np.stack([firsts, firsts + 1], axis=1))  # of players, where a new first player begins
+    edges = np.concatenate([rng.integers(0, n, 100_000), np.arange(500), n - 1 - np.arange(500), first_pairs])
+    edges = np.concatenate([edges, np.maximum(first_pairs - 1, 0)])
+    pairs = graph.pairs_of(edges)
+    assert np.array_equal(graph.edges(pairs), edges)
+    if graph.kind == "monopartite":
+        assert (pairs[:, 0] < pairs[:, 1]).all()

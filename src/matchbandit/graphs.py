@@ -21,6 +21,8 @@ Selection = Literal["pair", "matching"]
 
 MOST_PAIRS = 20_000_000
 """Graphs with more pairs are not listed: a number for each pair would take gigabytes."""
+MOST_COUNTED = 1_000_000
+"""Of graphs with more pairs, results name those that were played, in place of a count for each pair."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,23 @@ class Graph(ABC):
     def _edges(self, pairs: Pairs) -> Edges:
         """The edges of pairs that are known to be valid."""
 
+    @abstractmethod
+    def pairs_of(self, edges: Edges) -> Pairs:
+        """The pairs of these edges, without a list of all pairs.
+
+        >>> monopartite(4).pairs_of(np.array([0, 5])).tolist()
+        [[0, 1], [2, 3]]
+        """
+
     @property
     @abstractmethod
     def n_pairs(self) -> int:
         """How many pairs there are."""
+
+    @property
+    def has_few_pairs(self) -> bool:
+        """Is there a number for each pair in results, or only for those that were played?"""
+        return self.n_pairs <= MOST_COUNTED
 
     def edges(self, pairs: ArrayLike) -> Edges:
         """The edge of each pair; players may come in either order.
@@ -70,7 +85,7 @@ class Graph(ABC):
             )
         no_pair = (given < 0) | (given >= self.shape)
         if self.kind == "monopartite":
-            given = np.sort(given, axis=1)
+            given = np.stack([given.min(axis=1), given.max(axis=1)], axis=1)
             no_pair |= given[:, :1] == given[:, 1:]
         if no_pair.any():
             first = tuple(np.asarray(pairs)[no_pair.any(axis=1)][0].tolist())
@@ -120,6 +135,10 @@ class BipartiteGraph(Graph):
     def _edges(self, pairs: Pairs) -> Edges:
         return pairs[:, 0] * self.n_columns + pairs[:, 1]
 
+    def pairs_of(self, edges: Edges) -> Pairs:
+        """Quotient and remainder."""
+        return np.stack(np.divmod(edges, self.n_columns), axis=1)
+
     def __str__(self) -> str:
         """Short words for error messages."""
         return f"bipartite {self.n_rows}×{self.n_columns}"
@@ -155,7 +174,23 @@ class MonopartiteGraph(Graph):
 
     def _edges(self, pairs: Pairs) -> Edges:
         i, j = pairs[:, 0], pairs[:, 1]
-        return i * (2 * self.n_items - i - 1) // 2 + (j - i - 1)
+        return self._before(i) + (j - i - 1)
+
+    def _before(self, i: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many pairs have a lower first player than i."""
+        return i * (2 * self.n_items - i - 1) // 2
+
+    def pairs_of(self, edges: Edges) -> Pairs:
+        """The first player by the root of a quadratic equation, which floats may round to a neighbour.
+
+        Counted from the end, m = n_pairs − 1 − edge, the last pair but k (k + 1)/2 has the first player n − 2 − k.
+        """
+        edges = np.asarray(edges, dtype=np.int64)
+        last = self.n_items - 2
+        i = last - ((np.sqrt(8.0 * (self.n_pairs - 1 - edges) + 1.0) - 1.0) / 2.0).astype(np.int64)
+        i -= edges < self._before(i)
+        i += edges >= self._before(i + 1)
+        return np.stack([i, edges - self._before(i) + i + 1], axis=1)
 
     def __str__(self) -> str:
         """Short words for error messages."""
@@ -188,11 +223,11 @@ def _read_only(pairs: Pairs) -> Pairs:
     return pairs
 
 
-def refuse_if_too_large(graph: Graph) -> None:
+def refuse_if_too_large(graph: Graph, way_out: str = "Take fewer items.") -> None:
     """Refuse to keep a number for each pair of a graph that has too many, rather than run out of memory."""
     if graph.n_pairs > MOST_PAIRS:
         raise MatchbanditError(
-            f"{graph} has {graph.n_pairs} pairs, and at most {MOST_PAIRS} can be kept in memory. Take fewer items."
+            f"{graph} has {graph.n_pairs} pairs, and at most {MOST_PAIRS} can be kept in memory. {way_out}"
         )
 
 

@@ -7,6 +7,9 @@ from matchbandit.errors import MatchbanditError, real_number, whole_number
 from matchbandit.graphs import Edges, Graph
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
+MOST_PLAYS = 2**53
+"""Of a logged pair: floats hold them exactly."""
+
 
 def by_edge(
     graph: Graph, rewards: RewardDistribution, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike
@@ -21,8 +24,12 @@ def by_edge(
         raise MatchbanditError(
             f"{len(edges)} logged pairs need a count and a sum each; got shapes {plays.shape} and {paid.shape}."
         )
-    for pair, n, total in zip(graph.pairs[edges].tolist(), plays.tolist(), paid.tolist(), strict=True):
-        whole_number(f"the count of the pair {pair}", n, least=0, most=2**53)
+    with np.errstate(invalid="ignore"):  # 0 · ∞ is no number, and found below
+        low, high = rewards.low * plays, rewards.high * plays
+    fine = (plays >= 0) & (plays <= MOST_PLAYS) & (plays == np.floor(plays)) & (low <= paid) & (paid <= high)
+    for k in np.flatnonzero(~fine).tolist():  # what is wrong is looked at more closely
+        pair, n, total = graph.pairs_of(edges[k : k + 1])[0].tolist(), float(plays[k]), float(paid[k])
+        whole_number(f"the count of the pair {pair}", n, least=0, most=MOST_PLAYS)
         least, most = (rewards.low * n, rewards.high * n) if n else (0.0, 0.0)
         if not least <= real_number(f"the sum of the pair {pair}", total) <= most:
             raise MatchbanditError(

@@ -102,7 +102,7 @@ def product_fit(
     if not len(edges):
         raise MatchbanditError("no pair was played: there is nothing to fit. Give counts above 0.")
     n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
-    played = graph.pairs[edges]
+    played = graph.pairs_of(edges)
     data = _Data(played + np.array([0, n_rows]), n_rows + graph.shape[1], distribution, plays)
     means = paid / plays
     logs, deviances = data.fit(means[None, :])
@@ -119,6 +119,16 @@ def product_fit(
     u[np.setdiff1d(np.arange(data.n_items), data.ends)] = np.nan
     strengths = (u[:n_rows], u[n_rows:]) if n_rows else (u,)
     return ProductFit(p_value, statistic, freedom, strengths, played, _residuals(data, means, logs))
+
+
+def misfit_of_means(rewards: RewardDistribution, plays: Counts, means: Floats, p: Floats) -> float:
+    """The p-value of the means of some pairs against products p that were fitted to these pairs and others.
+
+    For graphs whose items are too many for `product_fit`. Strengths that were fitted cost no degree of freedom here,
+    so that it is careful: a small p-value is smaller still.
+    """
+    data = _Data(np.zeros((0, 2), dtype=np.int64), 0, rewards, plays)
+    return _approximate(data, p, float(data.deviances(means[None, :], p[None, :])[0]), len(p))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
-from matchbandit.graphs import graph_from
+from matchbandit.graphs import MOST_COUNTED, Edges, Pairs, graph_from
 from matchbandit.policies.explanation import Elimination
 from matchbandit.rewards import Counts, Floats
 
@@ -25,6 +25,8 @@ _KEY = b"matchbandit"
 
 Split = tuple[int, list[list[int]]]
 """A round, and the clusters from then on."""
+PlayedEdges = list[tuple[Edges, Counts]]
+"""For each run the edges that it played, sorted, and how often."""
 
 
 def _nothing() -> Counts:
@@ -141,6 +143,32 @@ def _html(title: str, lines: dict[str, str]) -> str:
     return f"<table><caption>{escape(title)}</caption>{rows}</table>"
 
 
+class Played(NamedTuple):
+    """The pairs that a run played, each once, and how often."""
+
+    pairs: Pairs
+    counts: Counts
+
+
+class _PlaysByEdge:
+    """A count for each pair, if there is one: of large graphs only the pairs that were played are kept."""
+
+    def __get__(self, runs: "Runs | None", kind: type | None = None) -> NDArray[np.int64]:
+        if runs is None:
+            raise AttributeError("plays_by_edge")  # which tells the dataclass that it has no default
+        counted: NDArray[np.int64] | PlayedEdges = runs.__dict__["_counted"]
+        if isinstance(counted, list):
+            graph = graph_from(runs.about["graph"])
+            raise MatchbanditError(
+                f"{graph} has {graph.n_pairs} pairs, and above {MOST_COUNTED} there is no count for each. "
+                f"Use runs.played: the pairs that each run played, and how often."
+            )
+        return counted
+
+    def __set__(self, runs: "Runs", counted: "NDArray[np.int64] | PlayedEdges") -> None:
+        runs.__dict__["_counted"] = counted
+
+
 @dataclass(frozen=True, eq=False)
 class Runs:
     """What came of a simulation: the regret of every run at every checkpoint, and how often it played each pair."""
@@ -151,7 +179,7 @@ class Runs:
     """The checkpoints, shape (C,)."""
     regret: Floats
     """The regret of each run at each checkpoint, shape (runs, C)."""
-    plays_by_edge: NDArray[np.int64]
+    plays_by_edge: _PlaysByEdge = _PlaysByEdge()
     """Plays at the end, shape (runs, pairs)."""
     ended: Counts = field(default_factory=_nothing)
     """The round at which each run ended, shape (runs,): the horizon, unless something stopped it."""
@@ -181,8 +209,23 @@ class Runs:
         return lines | ({"of runs": str(self.about.interrupted_of)} if self.about.interrupted_of else {})
 
     @property
+    def played(self) -> list[Played]:
+        """For each run the pairs that it played, in the order of their edges, and how often."""
+        graph = graph_from(self.about["graph"])
+        return [Played(graph.pairs_of(edges), counts) for edges, counts in self._played_edges()]
+
+    def _played_edges(self) -> PlayedEdges:
+        counted: NDArray[np.int64] | PlayedEdges = self.__dict__["_counted"]
+        if isinstance(counted, list):
+            return counted
+        return [(edges, plays[edges]) for plays in counted for edges in [np.flatnonzero(plays)]]
+
+    @property
     def plays(self) -> NDArray[np.int64]:
-        """Plays of each pair at the end, shape (runs, N, M); of players the entries i < j of (runs, n, n)."""
+        """Plays of each pair at the end, shape (runs, N, M); of players the entries i < j of (runs, n, n).
+
+        Refused for graphs with more than 10^6 pairs, as is `plays_by_edge`: see `played`.
+        """
         return graph_from(self.about["graph"]).matrix(self.plays_by_edge)
 
     @property
@@ -208,12 +251,19 @@ class Runs:
         kept = {
             "run": self.run_numbers,
             "regret": list(self.regret),
-            "plays": list(self.plays_by_edge),
+            **self._plays_columns(),
             "ended": self.ended,
             "splits": [json.dumps(splits) for splits in self.splits],
             "eliminations": [json.dumps([gone.describe() for gone in run]) for run in self.eliminations],
         }
         _write(kept, {"about": self.about.describe(), "rounds": self.rounds.tolist()}, path)
+
+    def _plays_columns(self) -> dict[str, Any]:
+        """A count for each pair, or the edges that were played and how often."""
+        counted: NDArray[np.int64] | PlayedEdges = self.__dict__["_counted"]
+        if isinstance(counted, list):
+            return {"edges": [edges for edges, _ in counted], "times": [times for _, times in counted]}
+        return {"plays": list(counted)}
 
 
 def _write(columns: dict[str, Any], kept: dict[str, Any], path: str | os.PathLike[str]) -> None:
@@ -327,9 +377,17 @@ def _runs_in(table: Any, kept: dict[str, Any]) -> Runs:
         about=About.from_dict(kept["about"]),
         rounds=np.array(kept["rounds"], dtype=np.int64),
         regret=np.array(table["regret"].to_pylist(), dtype=np.float64),
-        plays_by_edge=np.array(table["plays"].to_pylist(), dtype=np.int64),
+        plays_by_edge=_plays_in(table),
         **_events_in(table),
     )
+
+
+def _plays_in(table: Any) -> "NDArray[np.int64] | PlayedEdges":
+    """A count for each pair; or, since version 0.5 and of large graphs, the pairs that were played."""
+    if "plays" in table.column_names:
+        return np.array(table["plays"].to_pylist(), dtype=np.int64)
+    columns = zip(table["edges"], table["times"], strict=True)
+    return [(edges.values.to_numpy().copy(), times.values.to_numpy().copy()) for edges, times in columns]
 
 
 def _identification_in(table: Any, kept: dict[str, Any]) -> "Identification":

@@ -40,7 +40,7 @@ def made_up(power, small_power):
     """Rounds = n^power log(1/δ) from n = 16 on, and smaller below."""
     rows = []
     for name in beyond.IDENTIFICATION_FAMILIES:
-        for kind, sizes in (("pair-elim", beyond.SIZES), ("track-and-stop", beyond.BLIND_SIZES)):
+        for kind, (sizes, _) in beyond.identification_parts().items():
             for n in sizes:
                 for delta in beyond.DELTAS:
                     scale = 16**power * (n / 16) ** (power if n >= 16 else small_power)
@@ -68,16 +68,18 @@ def test_the_figures_beyond_are_drawn_by_name(tmp_path, monkeypatch):
 
 
 def test_identification_rows_name_all_that_was_sought(tmp_path, monkeypatch):
-    for name, value in {"SIZES": (2, 3), "DELTAS": (0.2,), "BLIND_SIZES": (2,), "BLIND_DELTAS": (0.2,)}.items():
+    smaller = {"SIZES": (2, 3), "DELTAS": (0.2,), "CERTIFIED_SIZES": (3,), "BLIND_SIZES": (2,), "BLIND_DELTAS": (0.2,)}
+    for name, value in smaller.items():
         monkeypatch.setattr(beyond, name, value)
     told = []
     rows = beyond.identification_rows(2, 1, 1, told.append)
     assert [row[:4] for row in rows if row.family == "half"] == [
         ("half", "pair-elim", 2, 0.2),
         ("half", "pair-elim", 3, 0.2),
+        ("half", "rank1-certify", 3, 0.2),
         ("half", "track-and-stop", 2, 0.2),
     ]
-    assert told == [2] * 6
+    assert told == [2] * 8
     from matchbandit.figures import beyond as pictures
     from matchbandit.figures import draw
 

@@ -146,30 +146,33 @@ def test_the_claims_of_the_comparison_say_what_was_measured():
     assert "at u₂/u₁ = 0.003: U_D/U_I = 3.3e+02, R_D/R_I = 1.1e+05" in grows.measured
 
 
-def test_evaluation_rows_are_pairs_of_players_seen_until_certain(monkeypatch):
+def test_evaluation_rows_are_pairs_of_players_seen_until_the_answer(monkeypatch):
     monkeypatch.setattr(comparison, "SIZES", (2, 3))
     told = []
     rows = comparison.evaluation_rows(2, 5, 1, told.append)
     assert [(row.policy, row.n) for row in rows] == [
         ("matching-id", 2),
         ("pair-select", 2),
+        ("rank1-certify", 2),
         ("matching-id", 3),
         ("pair-select", 3),
+        ("rank1-certify", 3),
     ]
-    assert told == [2] * 4
+    assert told == [2] * 6
     problem = mb.Monopartite([0.9, 0.9, 0.6, 0.6, 0.3, 0.3])
-    for row in rows[2:]:
+    for row in rows[3:]:
         found = mb.identify(problem, mb.policy(row.policy, delta=0.05), runs=2, seed=5)
         assert row.pairs == found.pairs.tolist()
-        assert row.pairs == (found.rounds * (3 if row.policy == "matching-id" else 1)).tolist()
+        assert row.pairs == (found.rounds * (1 if row.policy == "pair-select" else 3)).tolist()
 
 
 def evaluated(ratios):
-    """Matching-Id uses 100 N³ pairs, Pair-Select so many times more."""
+    """Matching-Id uses 100 N³ pairs, Pair-Select so many times more, rank1-certify 5 N³."""
     rows = []
     for n, ratio in zip(comparison.SIZES, ratios, strict=True):
         rows.append(EvaluationRow("matching-id", n, [90 * n**3, 110 * n**3]))
         rows.append(EvaluationRow("pair-select", n, [90 * n**3 * ratio, 110 * n**3 * ratio]))
+        rows.append(EvaluationRow("rank1-certify", n, [4 * n**3, 6 * n**3]))
     return rows
 
 
@@ -189,7 +192,7 @@ def test_the_same_order_is_a_ratio_that_stays_within_a_factor_of_3(ratios, verdi
     (claim,) = comparison.evaluation_claims(evaluated(ratios))
     assert (claim.where, claim.verdict) == ("evaluations", verdict)
     assert f"from {min(ratios):.2f} to {max(ratios):.2f} for N = 2 … 8" in claim.measured
-    assert "and N^3.0" in claim.measured
+    assert "and N^3.0. rank1-certify uses 20 to 20 times fewer than Matching-Id" in claim.measured
 
 
 def test_both_pictures_are_drawn(tmp_path):
@@ -212,9 +215,8 @@ def test_the_pictures_show_the_ratios_and_the_mean_numbers_of_pairs():
         assert np.allclose(lines[f"measured $R_D/R_I$, {name}"][small], [comparison.RATIOS[k] ** -2.0 for k in small])
     axes = Figure().add_subplot()
     pictures.evaluations(axes, evaluated([2] * 7))
-    ours, theirs = axes.get_lines()
-    assert np.allclose(ours.get_ydata(), [100 * n**3 for n in comparison.SIZES])
-    assert np.allclose(theirs.get_ydata(), [200 * n**3 for n in comparison.SIZES])
+    for line, times in zip(axes.get_lines(), (100, 200, 5), strict=True):
+        assert np.allclose(line.get_ydata(), [times * n**3 for n in comparison.SIZES])
 
 
 def test_the_comparison_is_reproduced_by_name(tmp_path, monkeypatch):
@@ -237,4 +239,5 @@ def test_evaluations_are_reproduced_by_name(tmp_path, monkeypatch):
 
 def test_progress_knows_how_many_simulations_there_are():
     assert BEYOND["comparison"].parts == 2 * 2 * 10
-    assert BEYOND["evaluations"].parts == 2 * 7
+    assert BEYOND["evaluations"].parts == 3 * 7
+    assert BEYOND["identification"].parts == 2 * (5 * 8 + 3 * 8 + 3 * 4)

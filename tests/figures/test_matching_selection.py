@@ -3,6 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from matchbandit.experiments.reproduce import published
+from matchbandit.experiments.studies import STUDIES
 from matchbandit.figures import DRAWINGS, draw
 from matchbandit.results import Row
 
@@ -63,3 +64,34 @@ def test_figure_3_bottom_is_regret_over_mu_at_the_horizon_with_both_records():
     assert list(lines["second record"].get_ydata()) == [1748]
     marks = [list(c.lines[0].get_ydata()) for c in axes.containers]
     assert marks == [[1634, 1245, 900, 689], [2451, 2376, 2437, 2400]]
+
+
+def test_practical_tells_policies_with_a_proof_by_line_mark_and_word():
+    rows = [
+        Row("practical", policy, mu, run, 200_000, scale * mu + run)
+        for policy, scale in ((SAM, 1000.0), ("rank1-certify", 100.0), ("rank1-thompson", 30.0))
+        for mu in (0.5, 0.8)
+        for run in range(5)
+    ]
+    axes = Figure().add_subplot()
+    DRAWINGS["practical"](axes, rows=rows, published=published())
+    lines = {str(line.get_label()): line for line in axes.get_lines()}
+    looks = {name: (line.get_linestyle(), line.get_fillstyle()) for name, line in lines.items()}
+    proved, unproved = ("-", "full"), ("--", "none")
+    assert looks == {f"_{SAM}": proved, "_rank1-certify": proved, "_rank1-thompson": unproved}
+    assert {text.get_text() for text in axes.texts} == {
+        f"{SAM}, proved",
+        "rank1-certify, proved",
+        "rank1-thompson, no proof",
+    }
+    assert np.allclose(lines["_rank1-certify"].get_ydata(), [52, 82])
+    assert (
+        len({line.get_color() for line in lines.values()}) == len({line.get_marker() for line in lines.values()}) == 3
+    )
+
+
+def test_every_policy_of_the_study_is_in_the_picture():
+    rows = [Row("practical", policy, 0.5, 0, 200_000, 10.0) for policy in STUDIES["practical"].policies]
+    axes = Figure().add_subplot()
+    DRAWINGS["practical"](axes, rows=rows, published=published())
+    assert len(axes.get_lines()) == len(STUDIES["practical"].policies)

@@ -224,7 +224,8 @@ def test_a_problem_with_many_items_is_cheap_and_what_cannot_be_kept_is_refused(p
     assert many.best_pair.shape == (1, 2)
     assert many.graph.n_pairs > 10**8
     assert "…" in repr(many)
-    for ask in (lambda: many.means, lambda: many.graph.pairs, lambda: many.optimum("pair")):
+    assert many.optimum("pair") == many.value([(0, 1)]) == 0.25
+    for ask in (lambda: many.means, lambda: many.graph.pairs, lambda: many.pair_gaps):
         with pytest.raises(MatchbanditError) as refusal:
             ask()
         assert str(refusal.value) == f"{size}, and at most 20000000 can be kept in memory. Take fewer items."

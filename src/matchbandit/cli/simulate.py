@@ -81,11 +81,20 @@ def _as_data(done: "Simulated") -> dict[str, Any]:
         "rounds": done.rounds.tolist(),
         "regret": done.summary(),
         "final_regret": done.final.tolist(),
-        "mean_plays": done.plays.mean(axis=0).tolist(),
+        **_plays(done),
         "ended": done.ended.tolist(),
         "splits": done.splits,
         "eliminations": [[gone.describe() for gone in run] for run in done.eliminations],
     }
+
+
+def _plays(done: "Simulated") -> dict[str, Any]:
+    """The mean plays of each pair; of large graphs, what each run played."""
+    from matchbandit.graphs import graph_from
+
+    if graph_from(done.about.graph).has_few_pairs:
+        return {"mean_plays": done.plays.mean(axis=0).tolist()}
+    return {"played": [{"pairs": run.pairs.tolist(), "plays": run.counts.tolist()} for run in done.played]}
 
 
 def _report(done: "Simulated") -> None:

@@ -53,7 +53,7 @@ BEYOND: dict[str, Beyond] = {
         beyond.identification_rows,
         beyond.identification_claims,
         pictures_beyond.identification,
-        2 * (len(beyond.SIZES) * len(beyond.DELTAS) + len(beyond.BLIND_SIZES) * len(beyond.BLIND_DELTAS)),
+        2 * sum(len(sizes) * len(deltas) for sizes, deltas in beyond.identification_parts().values()),
     ),
     "comparison": Beyond(
         comparison.comparison_rows,
@@ -65,7 +65,7 @@ BEYOND: dict[str, Beyond] = {
         comparison.evaluation_rows,
         comparison.evaluation_claims,
         pictures_of_comparison.evaluations,
-        2 * len(comparison.SIZES),
+        len(comparison.SEEKERS) * len(comparison.SIZES),
     ),
 }
 

@@ -23,6 +23,7 @@ PRACTICAL_POLICIES = (
     "cts-beta",
     "cts-gaussian",
     "unimodal-matching",
+    "rank1-certify",
     "rank1-thompson",
 )
 

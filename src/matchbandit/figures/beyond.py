@@ -57,17 +57,22 @@ def growth(axes: "Axes", rows: Sequence[Any]) -> None:
 
 
 def identification(axes: "Axes", rows: Sequence[Any]) -> None:
-    """Rounds over log(1/δ), each divided by n, for every size."""
+    """Rounds over log(1/δ), each divided by 2n, for every size, which is written where its line ends."""
     sizes = sorted({row.n for row in rows})
-    for kind, line, colour in (("pair-elim", "-", _BLUE), ("track-and-stop", ":", _GREEN)):
-        for n in sizes:
+    for kind, line, colour, name in (
+        ("pair-elim", "-", _BLUE, "pair-elim, proved"),
+        ("rank1-certify", "--", _RED, "rank1-certify, proved"),
+        ("track-and-stop", ":", _GREEN, "track-and-stop, no proof of its threshold"),
+    ):
+        drawn = [n for n in sizes if any((row.policy, row.n, row.family) == (kind, n, "half") for row in rows)]
+        for n in drawn:
             chosen = [row for row in rows if (row.policy, row.n, row.family) == (kind, n, "half")]
-            if chosen:
-                shade = 0.35 + 0.65 * sizes.index(n) / (len(sizes) - 1)
-                axes.plot(
-                    [np.log(1 / row.delta) for row in chosen], [row.rounds / (2 * n) for row in chosen],
-                    line, color=colour, alpha=shade, label=f"{kind}, {n}×{n}",
-                )  # fmt: skip
+            x, y = [np.log(1 / row.delta) for row in chosen], [row.rounds / (2 * n) for row in chosen]
+            shade = 0.35 + 0.65 * sizes.index(n) / max(1, len(sizes) - 1)
+            axes.plot(x, y, line, color=colour, alpha=shade, label=name if n == drawn[-1] else None)
+            if n <= 16:  # larger ones end where 16×16 does
+                place = (x[-1], y[-1])
+                axes.annotate(f"{n}×{n}", place, xytext=(4, 0), textcoords="offset points", fontsize=7, va="center")
     axes.set_yscale("log")
     axes.set_title("Rounds until the best pair is identified, for each item", fontsize=10, loc="left")
     axes.set_xlabel("log(1/δ)")

@@ -8,7 +8,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BLUE, _RED = "#0072b2", "#d55e00"
+_BLUE, _RED, _GREEN = "#0072b2", "#d55e00", "#009e73"
 
 
 def comparison(axes: "Axes", rows: Sequence[Any]) -> None:
@@ -28,12 +28,16 @@ def comparison(axes: "Axes", rows: Sequence[Any]) -> None:
 
 
 def evaluations(axes: "Axes", rows: Sequence[Any]) -> None:
-    """Pair evaluations of Matching-Id and Pair-Select over N."""
-    for kind, label, colour in (("matching-id", "Matching-Id", _BLUE), ("pair-select", "Pair-Select", _RED)):
+    """Pair evaluations over N: policies for identification, all with a proof."""
+    for kind, label, colour, mark in (
+        ("matching-id", "Matching-Id, matchings", _BLUE, "o"),
+        ("pair-select", "Pair-Select, single pairs", _RED, "s"),
+        ("rank1-certify", "rank1-certify, matchings", _GREEN, "D"),
+    ):
         chosen = [row for row in rows if row.policy == kind]
         x, pairs = [row.n for row in chosen], np.array([row.pairs for row in chosen])
         low, high = np.percentile(pairs, [5, 95], axis=1)
-        axes.plot(x, pairs.mean(axis=1), "o-", color=colour, markersize=4, label=f"{label}: mean, 5–95 %")
+        axes.plot(x, pairs.mean(axis=1), f"{mark}-", color=colour, markersize=4, label=f"{label}: mean, 5–95 %")
         axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.set_yscale("log")
     axes.set_title("Pair evaluations until the best matching is identified, δ = 0.05", fontsize=10, loc="left")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def draw(name: str, drawing: Callable[["Axes"], None], folder: Path, *, beside: bool = False) -> Path:
-    """Draw one figure as PNG and PDF, its legend inside or beside, and give the path of the PNG."""
+    """Draw one figure as PNG and PDF, the legend of labelled lines inside or beside, and give the path of the PNG."""
     size = (9.2 if beside else 6.4, 4.2)
     figure = need("matplotlib.figure", "drawing").Figure(figsize=size, dpi=160, layout="constrained")
     axes = figure.add_subplot()
@@ -20,7 +20,9 @@ def draw(name: str, drawing: Callable[["Axes"], None], folder: Path, *, beside: 
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if beside else {}
-    axes.legend(frameon=False, fontsize=8 if beside or len(axes.get_legend_handles_labels()[0]) < 8 else 6, **place)
+    labels = len(axes.get_legend_handles_labels()[0])
+    if labels:
+        axes.legend(frameon=False, fontsize=8 if beside or labels < 8 else 6, **place)
     path = folder / f"{name}.png"
     try:
         figure.savefig(path)

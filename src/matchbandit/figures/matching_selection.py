@@ -7,7 +7,8 @@ import numpy as np
 
 from matchbandit.figures import style
 from matchbandit.figures.curves import curve
-from matchbandit.figures.style import STYLES, band, spread_of, whole, words
+from matchbandit.figures.style import COLOURS, MARKS, STYLES, band, names_at_the_ends, spread_of, whole, words
+from matchbandit.policies import CATALOGUE
 from matchbandit.results import Row
 
 if TYPE_CHECKING:
@@ -60,16 +61,23 @@ def _over_mu(axes: "Axes", rows: Rows, published: Published) -> None:
 
 
 def _practical(axes: "Axes", rows: Rows, published: Published) -> None:
+    """Regret over μ: whole lines and full marks for policies with a proof, broken and empty ones for those without."""
     policies = list(dict.fromkeys(row.policy for row in rows if row.study == "practical"))
-    for number, policy in enumerate(policies):
-        ours = curve(rows, "practical", policy)
-        axes.plot(ours.x, ours.mean, "o-", color=f"C{number}", markersize=3, linewidth=1.2, label=policy)
-        axes.fill_between(ours.x, ours.p5, ours.p95, color=f"C{number}", alpha=0.1, linewidth=0)
+    ends = []
+    for policy, colour, mark in zip(policies[::-1], COLOURS, MARKS, strict=False):  # ours come last
+        ours, proved = curve(rows, "practical", policy), "regret" in CATALOGUE[policy].fits.proved
+        axes.plot(
+            ours.x, ours.mean, f"{mark}{'-' if proved else '--'}", color=colour, markersize=4, linewidth=1.2,
+            fillstyle="full" if proved else "none", label=f"_{policy}",
+        )  # fmt: skip
+        axes.fill_between(ours.x, ours.p5, ours.p95, color=colour, alpha=0.1, linewidth=0)
+        ends.append((f"{policy}, {'proved' if proved else 'no proof'}", ours.x[-1], ours.mean[-1], colour))
     axes.set_yscale("log")
     axes.set_xticks(sorted({row.x for row in rows if row.study == "practical"}))
     axes.set_title("Policies for matchings over μ, N = 4, gap 0.1, T = 2·10⁵", fontsize=10, loc="left")
     axes.set_xlabel("μ, the mean strength")
     axes.set_ylabel("regret: mean, 5–95 %")
+    names_at_the_ends(axes, ends)
 
 
 DRAWINGS: dict[str, Callable[..., None]] = {

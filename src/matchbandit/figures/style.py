@@ -1,4 +1,4 @@
-"""How curves, published numbers and words look in every picture of the paper's figures."""
+"""How curves, published numbers and words look in every picture."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matchbandit.figures.curves import Curve
+from matchbandit.rewards import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +18,9 @@ STYLES = {
     "escb": ("ESCB-2", "#d55e00"),
 }
 """Name and colour of each policy."""
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#000000", "#56b4e9", "#e69f00", "#6a51a3", "#7f7f7f")
+"""Told apart by those who do not see all colours; labels and marks tell the same."""
+MARKS = "osD^vPX<>h"
 _PUBLISHED: dict[str, Any] = {
     "fillstyle": "none",
     "linestyle": "none",
@@ -54,6 +58,38 @@ def published(
 def spread_of(known: dict[str, list[float]]) -> tuple[list[float], list[float], list[float]]:
     """Mean and range of published numbers."""
     return known["mean"], known["p5"], known["p95"]
+
+
+def names_at_the_ends(axes: "Axes", ends: Sequence[tuple[str, float, float, str]], *, between: float = 0.045) -> None:
+    """Write each curve's name to the right of its end (name, x, y, colour), and apart where curves end together.
+
+    Lines are drawn and scales set before. `between` is the least distance, as a share of the axis.
+    """
+    on_paper = axes.transData.transform([(x, y) for _, x, y, _ in ends])
+    heights = axes.transAxes.inverted().transform(on_paper)[:, 1]
+    order = np.argsort(heights)
+    for place, height in zip(order, spread_apart(heights[order], between), strict=True):
+        name, x, y, colour = ends[place]
+        axes.annotate(
+            name, (x, y), xytext=(1.03, height), textcoords="axes fraction", color=colour, fontsize=8, va="center",
+            annotation_clip=False, arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6},
+        )  # fmt: skip
+
+
+def spread_apart(heights: Sequence[float] | Floats, between: float) -> list[float]:
+    """The nearest heights to these, in the same order, that are so far apart.
+
+    >>> spread_apart([0.0, 0.1, 0.8], 0.25)
+    [-0.075, 0.175, 0.8]
+    """
+    groups: list[list[float]] = []  # each: where its first stands, and how many there are
+    for height in heights:
+        groups.append([float(height), 1])
+        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < between * groups[-2][1]:
+            start, size = groups.pop()
+            first, before = groups[-1]
+            groups[-1] = [(first * before + (start - between * before) * size) / (before + size), before + size]
+    return [round(start + between * k, 12) for start, size in groups for k in range(int(size))]
 
 
 def words(axes: "Axes", title: str, x: str, y: str) -> None:

@@ -20,6 +20,8 @@ from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 2
 """Of what `state` gives; version 0.3 gave 1."""
+LONG_ROUND = 50
+"""Rounds with more pairs are checked as whole arrays, and shortened in messages."""
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,15 @@ class Policy(ABC):
             self._asked = self._next() if self._answer is None else self._turn_of(self._answer)
             self._shown = None
         if self._shown is None:
-            self._shown = self.setting.graph.pairs.take(self._asked, axis=0)
+            self._shown = self._pairs_of(self._asked)
             self._shown.setflags(write=False)
         return self._shown
+
+    def _pairs_of(self, edges: Edges) -> Pairs:
+        graph = self.setting.graph
+        if graph.has_few_pairs:  # quicker, once they are listed
+            return graph.pairs.take(edges, axis=0)
+        return graph.pairs_of(edges)
 
     def tell(self, pairs: ArrayLike, rewards: ArrayLike, *, round: int | None = None) -> None:
         """What came back for the pairs asked, in any order; NaN where a pair did not take place.
@@ -194,7 +202,7 @@ class Policy(ABC):
         asked, known = self._told
         if not np.array_equal(self._in_order(asked, pairs, rewards), known, equal_nan=True):
             raise MatchbanditError(
-                f"round {number} was told already, with other rewards: {known.tolist()}. What is told stays told."
+                f"round {number} was told already, with other rewards: {_shortened(known)}. What is told stays told."
             )
         return True
 
@@ -214,8 +222,8 @@ class Policy(ABC):
             "goal": self.goal,
             "rounds": self.rounds,
             "round": self.round,
-            "asked": None if self._asked is None else self.graph.pairs[self._asked].tolist(),
-            "waiting_for": self.graph.pairs[self._missing()].tolist(),
+            "asked": None if self._asked is None else self._pairs_of(self._asked).tolist(),
+            "waiting_for": self._pairs_of(self._missing()).tolist(),
             "done": self.done,
             "recommendation": self.recommend().tolist(),
             "items": [],
@@ -330,8 +338,8 @@ class Policy(ABC):
         place = np.argsort(asked, kind="stable")
         if not np.array_equal(told[order], asked[place]):
             raise MatchbanditError(
-                f"told pairs {np.asarray(pairs).tolist()} are not the pairs asked, "
-                f"{self.graph.pairs[asked].tolist()}. Tell exactly those, in any order."
+                f"told pairs {_shortened(pairs)} are not the pairs asked, {_shortened(self._pairs_of(asked))}. "
+                f"Tell exactly those, in any order."
             )
         in_order = np.empty_like(received)
         in_order[place] = received[order]
@@ -341,7 +349,9 @@ class Policy(ABC):
         """Refuse rewards that the distribution cannot give; NaN is none."""
         rewards = self.setting.rewards
         low, high = rewards.low, rewards.high
-        for reward in received.tolist():  # quicker than whole arrays for the few pairs of a round
+        if len(received) > LONG_ROUND:
+            received = received[(received < low) | (received > high)][:1]
+        for reward in received.tolist():  # quicker than whole arrays for the few pairs of most rounds
             if reward < low or reward > high:
                 raise MatchbanditError(
                     f"{rewards.name} rewards lie in [{low:g}, {high:g}]; got {reward:g}. "
@@ -363,13 +373,25 @@ class Policy(ABC):
         )
         if why is not None:
             raise MatchbanditError(why)
-        refuse_if_too_large(setting.graph)
+        refuse_if_too_large_for(type(self), setting.graph)
 
     @classmethod
     def option_defaults(cls) -> dict[str, Any]:
         """The options that the constructor takes, with their defaults."""
         parameters = inspect.signature(cls.__init__).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def refuse_if_too_large_for(kind: type[Policy], graph: Graph) -> None:
+    """Refuse a graph with too many pairs for a policy that keeps a number for each."""
+    if not kind.fits.any_size:
+        refuse_if_too_large(graph, "Take fewer items, or rank1-thompson, which keeps only the pairs that were played.")
+
+
+def _shortened(values: ArrayLike) -> str:
+    """Pairs or rewards for an error message: no more than a few."""
+    listed = np.asarray(values).tolist()
+    return str(listed) if len(listed) <= LONG_ROUND else f"{str(listed[:4])[:-1]}, … {len(listed)} in all]"
 
 
 def refuse_damage(state: Any) -> None:

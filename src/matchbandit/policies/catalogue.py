@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.graphs import Graph, graph_from, refuse_if_too_large
-from matchbandit.policies.base import Policy, Setting, refuse_damage
+from matchbandit.graphs import Graph, graph_from
+from matchbandit.policies.base import Policy, Setting, refuse_damage, refuse_if_too_large_for
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.aescb import Aescb
 from matchbandit.policies.matching.clucb import Clucb
@@ -34,6 +34,7 @@ from matchbandit.policies.pair.track_and_stop import TrackAndStop
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.rank1_certify import Rank1Certify
 from matchbandit.policies.rank1_thompson import Rank1Thompson
+from matchbandit.policies.rank1_thompson_sparse import SparseRank1Thompson, n_items
 from matchbandit.policies.serialization import unpack
 from matchbandit.policies.uniform import Uniform
 from matchbandit.policies.warm_start import cannot_start_warm
@@ -68,6 +69,8 @@ CATALOGUE: dict[str, type[Policy]] = {
     "uniform": Uniform,
 }
 
+FOR_MANY_ITEMS: dict[type[Policy], type[SparseRank1Thompson]] = {Rank1Thompson: SparseRank1Thompson}
+"""What is built in the place of a policy on a graph with `least_items` or more: the same policy, stored otherwise."""
 LONGEST_HORIZON = 10**18
 
 
@@ -111,7 +114,20 @@ class PolicySpec:
         """A policy ready to be asked, with the random stream of this seed and run."""
         if not isinstance(graph, Graph):
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
-        refuse_if_too_large(graph)
+        return replace(self, kind=self._kind_on(graph)).build_as_named(
+            graph, rewards=rewards, horizon=horizon, seed=seed, run=run
+        )
+
+    def _kind_on(self, graph: Graph) -> type[Policy]:
+        """The class that is built on this graph."""
+        for_many = FOR_MANY_ITEMS.get(self.kind)
+        return self.kind if for_many is None or n_items(graph) < for_many.least_items else for_many
+
+    def build_as_named(
+        self, graph: Graph, *, rewards: RewardDistribution | None, horizon: int | None, seed: int = 0, run: int = 0
+    ) -> Policy:
+        """`build`, of this very class, though another would be built today: for a state that it gave."""
+        refuse_if_too_large_for(self.kind, graph)
         setting = Setting(graph, checked_rewards(rewards), None if horizon is None else checked_horizon(horizon))
         built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
         for log in self.logged:
@@ -165,13 +181,16 @@ def restore(state: dict[str, Any]) -> Policy:
     np.True_
     """
     refuse_damage(state)
-    if state["policy"] not in CATALOGUE or state["class"] != CATALOGUE[state["policy"]].__qualname__:
+    kind = CATALOGUE.get(state["policy"])
+    kinds = [] if kind is None else [kind, *filter(None, [FOR_MANY_ITEMS.get(kind)])]
+    named = [one for one in kinds if one.__qualname__ == state["class"]]
+    if not named:
         raise MatchbanditError(
             f"the policy {state['policy']!r} of the class {state['class']} is not in the catalogue. "
             f"Build your own with policy(YourClass, …).build(…), then load(state)."
         )
     setting = state["setting"]
-    fresh = policy(state["policy"], **unpack(state["options"])).build(
+    fresh = policy(named[0], **unpack(state["options"])).build_as_named(
         graph_from(setting["graph"]), rewards=rewards_from(setting["rewards"]), horizon=setting["horizon"]
     )
     fresh.load(state)

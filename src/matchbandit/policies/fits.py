@@ -35,6 +35,8 @@ class Fits:
     """It keeps clusters of players, which split."""
     eliminates: bool = False
     """It eliminates items."""
+    any_size: bool = False
+    """It keeps only the pairs that were played, on graphs whose pairs cannot be listed."""
     up_to: str | None = None
     """The largest graph that it takes, in words; None: any."""
     compiled_up_to: str | None = None

@@ -47,8 +47,8 @@ def gains(
         found[k] = 0.0
         for c in range(len(strengths)):
             slopes[k, 0, c], slopes[k, 1, c] = 0.0, 0.0
-            if c not in (a, b) and plays[a, c] >= 0.0:
-                x, y = plays[a, c] + floor, plays[b, c] + floor
+            x, y = plays[a, c] + floor, plays[b, c] + floor
+            if c not in (a, b) and plays[a, c] >= 0.0 and x + y > 0.0:
                 p = min(max(strengths[a] * strengths[c], INSIDE), 1.0 - INSIDE)
                 q = min(max(strengths[b] * strengths[c], INSIDE), 1.0 - INSIDE)
                 m = (x * p + y * q) / (x + y)
@@ -161,5 +161,5 @@ def most_per_loss(
 def expected_gains(noise: Noise, strengths: Floats, links: Links, plays: Floats) -> Floats:
     """What such plays are expected to add to log E of each link; −1 where items cannot meet."""
     found = np.zeros(len(links))
-    gains(noise, strengths, links, plays, 1e-9, found, np.empty((len(links), 2, len(strengths))))
+    gains(noise, strengths, links, plays, 0.0, found, np.empty((len(links), 2, len(strengths))))
     return found

@@ -65,16 +65,12 @@ class Arrays(NamedTuple):
 
 
 @compiled
-def draw_strengths(u: Floats, L: Floats, n_rows: int, rng: np.random.Generator) -> Floats:
+def move(u: Floats, drawn: Floats, n_rows: int) -> None:
     """ũ = û + shift where that rises, û exp(shift/û) where it falls: a known product keeps both its items above 0.
 
-    The shift is N(0, F⁻¹), F = L Lᵀ. Between rows and columns its part along (û, −v̂) is taken out, in which rows grow
-    as columns shrink: products do not show it.
+    `drawn` holds the shift, and then ũ. Between rows and columns the part of the shift along (û, −v̂) is taken out, in
+    which rows grow as columns shrink: products do not show it.
     """
-    drawn = np.empty(len(u))
-    for i in range(len(u)):
-        drawn[i] = rng.standard_normal()
-    backward(L, drawn)
     length, along = 0.0, 0.0
     for i in range(len(u) if n_rows > 0 else 0):
         length += u[i] * u[i]
@@ -83,6 +79,16 @@ def draw_strengths(u: Floats, L: Floats, n_rows: int, rng: np.random.Generator) 
     for i in range(len(u)):
         shift = drawn[i] - part * (u[i] if i < n_rows else -u[i])
         drawn[i] = u[i] * exp(shift / u[i]) if shift < 0.0 and u[i] > 0.0 else u[i] + shift
+
+
+@compiled
+def draw_strengths(u: Floats, L: Floats, n_rows: int, rng: np.random.Generator) -> Floats:
+    """ũ from the shift L⁻ᵀ z, which is N(0, F⁻¹) as F = L Lᵀ."""
+    drawn = np.empty(len(u))
+    for i in range(len(u)):
+        drawn[i] = rng.standard_normal()
+    backward(L, drawn)
+    move(u, drawn, n_rows)
     return drawn
 
 
@@ -176,6 +182,19 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
         arrays.last_bye[absent] = total
 
 
+def growth_of(half_life: float | None) -> float:
+    """By how much a round counts for more than the one before: 2^(1/half_life); 1: nothing fades."""
+    if half_life is None:
+        return 1.0
+    rounds = real_number("half_life", half_life)
+    if rounds <= 0:
+        raise MatchbanditError(
+            f"half_life must be above 0; got {half_life!r}. It is the number of rounds after which a result "
+            f"counts half; leave it out if nothing is to fade."
+        )
+    return float(2.0 ** min(1.0 / rounds, 1000.0))  # 2^1024 is no float
+
+
 class Rank1Thompson(RoundPolicy):
     """Thompson sampling that uses the product model: the practical choice, without a proof.
 
@@ -215,7 +234,14 @@ class Rank1Thompson(RoundPolicy):
     name: ClassVar[str] = "rank1-thompson"
     summary: ClassVar[str] = "Thompson sampling with one posterior for all strengths: the practical choice"
     reference: ClassVar[str] = "this library"
-    fits: ClassVar[Fits] = Fits(selections=("pair", "matching"), byes=("regret",), warm_start=True, counts_alone=True)
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair", "matching"),
+        byes=("regret",),
+        warm_start=True,
+        counts_alone=True,
+        any_size=True,
+        compiled_up_to="199 items",
+    )
     derived: ClassVar[tuple[str, ...]] = ("ends",)
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -230,16 +256,9 @@ class Rank1Thompson(RoundPolicy):
         half_life: float | None = None,
     ) -> None:
         """Nothing played yet: the prior."""
-        self.growth = 1.0
-        fading = {}  # named where results fade only, so that states from before there was a choice are read
-        if half_life is not None:
-            fading["half_life"] = real_number("half_life", half_life)
-            if fading["half_life"] <= 0:
-                raise MatchbanditError(
-                    f"half_life must be above 0; got {half_life!r}. It is the number of rounds after which a result "
-                    f"counts half; leave it out if nothing is to fade."
-                )
-            self.growth = 2.0 ** min(1.0 / fading["half_life"], 1000.0)  # 2^1024 is no float
+        self.growth = growth_of(half_life)
+        # Named where results fade only, so that states from before there was a choice are read.
+        fading = {} if half_life is None else {"half_life": float(half_life)}
         super().__init__(setting, rng, selection=selection, **fading)
 
     def start(self) -> Arrays:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
-from matchbandit.rewards import Bernoulli, Floats, RewardDistribution
+from matchbandit.rewards import Bernoulli, Counts, Floats, RewardDistribution
 
 ROUNDING = 1e-9
 """An answer that is worth this share less than the optimum differs from it by rounding only."""
@@ -32,6 +32,16 @@ class Problem(ABC):
     @abstractmethod
     def means(self) -> Floats:
         """The mean reward of each pair, in the order of `graph.pairs`; read-only."""
+
+    def means_of(self, edges: Edges) -> Floats:
+        """The mean rewards of these edges only, on a graph of any size."""
+        if self.graph.has_few_pairs:  # quicker, once they are listed
+            return np.asarray(self.means[edges])
+        return self._means_between(*self.graph.pairs_of(edges).T)
+
+    @abstractmethod
+    def _means_between(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
+        """The mean rewards of the pairs of these items."""
 
     @property
     @abstractmethod
@@ -69,7 +79,7 @@ class Problem(ABC):
 
     def value(self, pairs: ArrayLike) -> float:
         """The expected reward of one round that plays these pairs."""
-        return float(self.means[self.graph.edges(pairs)].sum())
+        return float(self.means_of(self.graph.edges(pairs)).sum())
 
     def optimum(self, selection: Selection) -> float:
         """The expected reward of the best round."""
@@ -83,7 +93,7 @@ class Problem(ABC):
         >>> faint.is_optimal([(0, 0)], "pair"), faint.is_optimal([(1, 0)], "pair")
         (True, False)
         """
-        value = float(self.means[self._one_round(pairs, selection)].sum())
+        value = float(self.means_of(self._one_round(pairs, selection)).sum())
         return value >= self.optimum(selection) * (1 - ROUNDING)
 
     def regret(self, pairs: ArrayLike, *, selection: Selection) -> float:
@@ -91,8 +101,8 @@ class Problem(ABC):
 
         Of an odd number of players one sits out, and the best matching is that of the others.
         """
-        played = np.bincount(self._one_round(pairs, selection), minlength=self.graph.n_pairs)
-        return self.regret_of_plays(played, 1, selection=selection)
+        edges = self._one_round(pairs, selection)
+        return self.regret_of_played(edges, np.ones_like(edges), 1, selection=selection)
 
     def regret_of_plays(self, plays: NDArray[np.int64], rounds: int, *, selection: Selection) -> float:
         """The regret of `rounds` rounds in which each pair was played so often.
@@ -102,28 +112,43 @@ class Problem(ABC):
         number of players one sits out each round, and each round is compared with the best matching of the others.
         """
         if selection == "matching":
-            return float(((self._best_plays(plays, rounds) - plays) * self.means).sum())
+            missed = -plays
+            edges, times = self._best_plays(np.arange(len(plays)), plays, rounds)
+            np.add.at(missed, edges, times)
+            return float((missed * self.means).sum())
         return float((plays * (self.optimum(selection) - self.means)).sum())
 
-    def _best_plays(self, plays: NDArray[np.int64], rounds: int) -> NDArray[np.int64]:
-        """How often the best matchings of those present would have played each pair in the place of these plays."""
+    def regret_of_played(self, edges: Edges, counts: Counts, rounds: int, *, selection: Selection) -> float:
+        """`regret_of_plays` from the pairs that were played, each once: its cost does not depend on all pairs."""
+        if selection == "matching":
+            best, times = self._best_plays(edges, counts, rounds)
+            known, places = np.unique(np.concatenate([best, edges]), return_inverse=True)
+            missed = np.zeros(len(known), dtype=np.int64)
+            np.add.at(missed, places, np.concatenate([times, -counts]))
+            return float((missed * self.means_of(known)).sum())
+        return float((counts * (self.optimum(selection) - self.means_of(edges))).sum())
+
+    def _best_plays(self, edges: Edges, counts: Counts, rounds: int) -> tuple[Edges, Counts]:
+        """Which pairs the best matchings of those present would have played in the place of these, and how often.
+
+        A pair may be named more than once.
+        """
         graph = self.graph
         if graph.kind == "monopartite" and graph.shape[0] % 2:
-            return self._best_with_byes(self._sat_out(plays, rounds))
-        best = np.zeros_like(plays)
-        best[graph.edges(self.best_matching)] = rounds
-        return best
+            return self._best_with_byes(self._sat_out(edges, counts, rounds))
+        best = graph.edges(self.best_matching)
+        return best, np.full(len(best), rounds, dtype=np.int64)
 
-    def _best_with_byes(self, sat_out: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often the best matchings play each pair, when of an odd number of players each sits out so often."""
+    def _best_with_byes(self, sat_out: Counts) -> tuple[Edges, Counts]:
+        """Which pairs the best matchings play how often, when of an odd number of players each sits out so often."""
         raise NotImplementedError(f"{type(self).__name__} has no players who sit out")
 
-    def _sat_out(self, plays: NDArray[np.int64], rounds: int) -> NDArray[np.int64]:
+    def _sat_out(self, edges: Edges, plays: Counts, rounds: int) -> Counts:
         """How often each of an odd number of players sat out: rounds − Σ_j plays_ij."""
         n = self.graph.shape[0]
         sat_out = np.full(n, rounds, dtype=np.int64)
-        np.subtract.at(sat_out, self.graph.pairs[:, 0], plays)
-        np.subtract.at(sat_out, self.graph.pairs[:, 1], plays)
+        for side in self.graph.pairs_of(edges).T:
+            np.subtract.at(sat_out, side, plays)
         if (sat_out < 0).any() or plays.sum() != rounds * (n // 2):
             raise MatchbanditError(
                 f"in each round of matchings all but one of {n} players play, in {n // 2} pairs; "

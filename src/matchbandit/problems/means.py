@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, bipartite, monopartite
 from matchbandit.problems.base import Problem, as_numbers, read_only
-from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
+from matchbandit.rewards import Counts, Floats, RewardDistribution, checked_rewards
 from matchbandit.solvers import best_matching
 
 
@@ -48,8 +48,11 @@ class Means(Problem):
     @cached_property
     def means(self) -> Floats:
         """The entries of the matrix, row by row, of players those with i < j; read-only."""
-        i, j = self.graph.pairs.T
-        return read_only(self.table[i, j])
+        return read_only(self._means_between(*self.graph.pairs.T))
+
+    def _means_between(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
+        """The entries of the matrix."""
+        return np.asarray(self.table[i, j])
 
     @property
     def best_pair(self) -> Pairs:
@@ -82,12 +85,12 @@ class Means(Problem):
         weights[edge] = -float(len(weights))
         return best_matching(self.graph, weights)
 
-    def _best_with_byes(self, sat_out: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often the best matchings play each pair, when each player sits out so often."""
-        best = np.zeros(self.graph.n_pairs, dtype=np.int64)
-        for player in np.flatnonzero(sat_out).tolist():
-            best[self._best_of_others(player)] += sat_out[player]
-        return best
+    def _best_with_byes(self, sat_out: Counts) -> tuple[Edges, Counts]:
+        """Which pairs the best matchings play how often, when each player sits out so often."""
+        absent = np.flatnonzero(sat_out)
+        edges = [self._best_of_others(player) for player in absent.tolist()]
+        none = np.zeros(0, dtype=np.int64)
+        return np.concatenate([none, *edges]), np.repeat(sat_out[absent], self.graph.matching_size)
 
     def _best_of_others(self, player: int) -> Edges:
         """The edges of the best matching when this player sits out, found once."""

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import Graph, Pairs, Selection, bipartite, monopartite, refuse_if_too_large
+from matchbandit.graphs import Edges, Graph, Pairs, Selection, bipartite, monopartite, refuse_if_too_large
 from matchbandit.problems.base import Problem, as_numbers, read_only
-from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
+from matchbandit.rewards import Counts, Floats, RewardDistribution, checked_rewards
 from matchbandit.solvers import sorted_across, sorted_pairing
 
 
@@ -44,6 +44,10 @@ class Bipartite(Problem):
         """W = u vᵀ, row by row; read-only."""
         refuse_if_too_large(self.graph)
         return read_only(np.outer(self.u, self.v).ravel())
+
+    def _means_between(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
+        """u_i v_j."""
+        return np.asarray(self.u[i] * self.v[j])
 
     @property
     def best_pair(self) -> Pairs:
@@ -111,8 +115,11 @@ class Monopartite(Problem):
     @cached_property
     def means(self) -> Floats:
         """W = u uᵀ, the entries i < j; read-only."""
-        i, j = self.graph.pairs.T
-        return read_only(np.asarray(self.u[i] * self.u[j]))
+        return read_only(self._means_between(*self.graph.pairs.T))
+
+    def _means_between(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
+        """u_i u_j."""
+        return np.asarray(self.u[i] * self.u[j])
 
     @property
     def best_pair(self) -> Pairs:
@@ -124,8 +131,8 @@ class Monopartite(Problem):
         """The two best together, then the next two; of an odd number the weakest sits out. Read-only."""
         return read_only(sorted_pairing(self.u))
 
-    def _best_with_byes(self, sat_out: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often the best matchings play each pair, when each player sits out so often.
+    def _best_with_byes(self, sat_out: Counts) -> tuple[Edges, Counts]:
+        """Which pairs the best matchings play how often, when each player sits out so often.
 
         Without the k-th strongest (from 0) those before are paired as (0, 1), (2, 3), …, those behind as (1, 2),
         (3, 4), …, and with k odd its neighbours meet.
@@ -133,14 +140,10 @@ class Monopartite(Problem):
         order = np.argsort(-self.u, kind="stable")
         sat_out = sat_out[order]
         so_far = np.cumsum(sat_out)
-        best = np.zeros(self.graph.n_pairs, dtype=np.int64)
-        for first, second, times in (
-            (order[:-1:2], order[1::2], so_far[-1] - so_far[1::2]),
-            (order[1::2], order[2::2], so_far[:-1:2]),
-            (order[:-1:2], order[2::2], sat_out[1::2]),
-        ):
-            best[self.graph.edges(np.stack([first, second], axis=1))] = times
-        return best
+        first = np.concatenate([order[:-1:2], order[1::2], order[:-1:2]])
+        second = np.concatenate([order[1::2], order[2::2], order[2::2]])
+        times = np.concatenate([so_far[-1] - so_far[1::2], so_far[:-1:2], sat_out[1::2]])
+        return self.graph.edges(np.stack([first, second], axis=1)), times
 
     def tie(self, selection: Selection) -> str | None:
         """Equal players on both sides of a border between pairs; equal partners are harmless."""
@@ -180,10 +183,12 @@ def _strengths(name: str, values: ArrayLike, *, least: int) -> Floats:
 def _tie(side: str, strengths: Floats, borders: range) -> str | None:
     """The first two equal items around one of these places in the order of strengths."""
     order = np.argsort(-strengths, kind="stable")
-    for place in borders:
-        if place < len(order) and strengths[order[place - 1]] == strengths[order[place]]:
-            return f"{side} {order[place - 1]} and {order[place]} both have strength {strengths[order[place]]:g}"
-    return None
+    places = np.array([place for place in borders if place < len(order)], dtype=np.int64)
+    equal = places[strengths[order[places - 1]] == strengths[order[places]]]
+    if not len(equal):
+        return None
+    one, other = order[equal[0] - 1], order[equal[0]]
+    return f"{side} {one} and {other} both have strength {strengths[other]:g}"
 
 
 def _some(strengths: Floats) -> str:

@@ -1,4 +1,4 @@
-"""The score of a run: plays of each pair, and the regret at the checkpoints."""
+"""The score of a run: plays of each pair, or of the pairs that were played, and the regret at the checkpoints."""
 
 import numpy as np
 
@@ -7,9 +7,16 @@ from matchbandit.graphs import Edges, Selection
 from matchbandit.problems import Problem
 from matchbandit.rewards import Counts, Floats
 
+LATEST = 100_000
+"""Plays that are kept unsorted, at least."""
+
 
 class Score:
-    """Counts plays and reads the regret whenever a checkpoint is reached. The last checkpoint is the horizon."""
+    """Counts plays and reads the regret whenever a checkpoint is reached. The last checkpoint is the horizon.
+
+    Of graphs with more than `MOST_COUNTED` pairs only those that were played are kept, sorted, and beside them what
+    came since they were last sorted.
+    """
 
     def __init__(self, problem: Problem, selection: Selection, checkpoints: Counts) -> None:
         """Nothing played, nothing read."""
@@ -17,7 +24,11 @@ class Score:
         self.selection = selection
         self.checkpoints = checkpoints.tolist()
         self.round = 0
-        self.plays: Counts = np.zeros(problem.graph.n_pairs, dtype=np.int64)
+        self.lists_all = problem.graph.has_few_pairs
+        """Is there a count for each pair?"""
+        self._plays: Counts = np.zeros(problem.graph.n_pairs if self.lists_all else 0, dtype=np.int64)
+        self._edges: Edges = np.zeros(0, dtype=np.int64)
+        self._new: list[tuple[Edges, Counts]] = []
         self._regret: list[float] = []
 
     @property
@@ -31,23 +42,57 @@ class Score:
         return int(self.checkpoints[len(self._regret)]) - self.round
 
     @property
+    def plays(self) -> Counts:
+        """Plays of each pair, where they are all counted; the caller may add to them."""
+        if not self.lists_all:
+            raise ValueError(f"{self.problem.graph} has too many pairs to count each; see played")
+        return self._plays
+
+    @property
+    def played(self) -> tuple[Edges, Counts]:
+        """The edges that were played, sorted, and how often."""
+        if self.lists_all:
+            edges = np.flatnonzero(self._plays)
+            return edges, self._plays[edges]
+        if self._new:
+            edges = np.concatenate([self._edges, *(edges for edges, _ in self._new)])
+            counts = np.concatenate([self._plays, *(counts for _, counts in self._new)])
+            order = np.argsort(edges, kind="stable")
+            edges, counts = edges[order], counts[order]
+            first = np.flatnonzero(np.diff(edges, prepend=-1))
+            self._edges, self._plays, self._new = edges[first], np.add.reduceat(counts, first), []
+        return self._edges, self._plays
+
+    @property
     def regret(self) -> Floats:
         """The regret at the checkpoints; at those that a run did not live to see, its regret at the end."""
-        last = self.problem.regret_of_plays(self.plays, self.round, selection=self.selection)
+        last = self._regret_now()
         return np.array(self._regret + [last] * (len(self.checkpoints) - len(self._regret)))
 
     def count(self, rounds: int, edges: Edges, counts: Counts | int) -> None:
         """Add rounds that do not go past the next checkpoint, with the plays that they made."""
-        np.add.at(self.plays, edges, counts)
+        if self.lists_all:
+            np.add.at(self._plays, edges, counts)
+        elif len(edges):
+            self._new.append((edges, np.broadcast_to(np.asarray(counts, dtype=np.int64), edges.shape)))
+            if sum(len(new) for new, _ in self._new) > max(len(self._edges), LATEST):
+                _ = self.played  # sorted whenever it has doubled: no more than log m times
         self.passed(rounds)
+
+    def _regret_now(self) -> float:
+        if self.lists_all:
+            return self.problem.regret_of_plays(self._plays, self.round, selection=self.selection)
+        return self.problem.regret_of_played(*self.played, self.round, selection=self.selection)
 
     def _refuse_overlaps(self) -> None:
         """Refuse rounds that were no matchings: an item would be in more pairs than there were rounds."""
         graph = self.problem.graph
-        for ends, n_items in zip(graph.pairs.T, graph.shape, strict=True):
-            met = np.bincount(ends, self.plays, minlength=n_items)
+        edges, plays = self.played
+        pairs = graph.pairs_of(edges)
+        for ends, n_items in zip(pairs.T, graph.shape, strict=True):
+            met = np.bincount(ends, plays, minlength=n_items)
             if graph.kind == "monopartite":
-                met += np.bincount(graph.pairs[:, 1], self.plays, minlength=n_items)
+                met += np.bincount(pairs[:, 1], plays, minlength=n_items)
             if met.max() > self.round * (1 + 1e-9):
                 raise MatchbanditError(
                     f"item {met.argmax()} was in {met.max():.0f} pairs in {self.round} rounds: these are no matchings. "
@@ -62,5 +107,4 @@ class Score:
         if self.selection == "matching" and (not self.finished and self.to_checkpoint == 0):
             self._refuse_overlaps()
         if not self.finished and self.to_checkpoint == 0:
-            now = self.problem.regret_of_plays(self.plays, self.round, selection=self.selection)
-            self._regret.append(now)
+            self._regret.append(self._regret_now())

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, whole_number
-from matchbandit.policies import PolicySpec
+from matchbandit.graphs import Edges
+from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import checked_horizon
 from matchbandit.policies.explanation import Elimination
 from matchbandit.problems import Family, Problem
@@ -65,15 +66,21 @@ def simulate(
     first = build_first(job)
     stopping(stop, first)
     job = replace(job, engine=engine_for(engine, first))
-    refuse_too_large(runs, len(job.checkpoints) + first.graph.n_pairs)
+    refuse_too_large(runs, len(job.checkpoints) + _numbers_of_plays(first, horizon))
     about = job.describe(first, runs, horizon=horizon, stop=stop)
     compile_first(job, min(runs, workers or runs))
     return play_all(partial(_scored, job), runs, workers, progress, partial(_collected, about, job.checkpoints))
 
 
+def _numbers_of_plays(policy: Policy, horizon: int) -> int:
+    """How many numbers the plays of a run may take: one for each pair, or two for each that is played."""
+    n_pairs = policy.graph.n_pairs
+    return n_pairs if policy.graph.has_few_pairs else 2 * min(n_pairs, horizon * policy.round_size)
+
+
 class _Outcome(NamedTuple):
     regret: Floats
-    plays: Counts
+    plays: Counts | tuple[Edges, Counts]
     ended: int
     splits: list[Split]
     eliminations: list[Elimination]
@@ -82,7 +89,8 @@ class _Outcome(NamedTuple):
 def _scored(job: Job, run: int) -> _Outcome:
     """Play a run; what came of it."""
     policy, score = job.play(run)
-    return _Outcome(score.regret, score.plays, score.round, policy.splits, policy.eliminations)
+    plays = score.plays if score.lists_all else score.played
+    return _Outcome(score.regret, plays, score.round, policy.splits, policy.eliminations)
 
 
 def _collected(about: About, checkpoints: Counts, finished: dict[int, _Outcome]) -> Runs:
@@ -93,7 +101,7 @@ def _collected(about: About, checkpoints: Counts, finished: dict[int, _Outcome])
         describe_part(about, numbers),
         checkpoints,
         np.array(regret),
-        np.array(plays),
+        list(plays) if isinstance(plays[0], tuple) else np.array(plays),
         np.array(ended),
         list(splits),
         list(eliminations),

@@ -26,4 +26,4 @@ class DrawnRewards:
 
     def sums(self, edges: Edges, counts: Counts) -> Floats:
         """Each sum in a single draw."""
-        return self.problem.rewards.sums(self.problem.means[edges], counts, self.rng)
+        return self.problem.rewards.sums(self.problem.means_of(edges), counts, self.rng)

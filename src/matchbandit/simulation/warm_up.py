@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from matchbandit.compiled import quietly
 from matchbandit.policies import CATALOGUE, Policy, RoundPolicy, policy
+from matchbandit.policies.catalogue import FOR_MANY_ITEMS
 from matchbandit.problems import Bipartite, Monopartite
 from matchbandit.rewards import Binomial, Gaussian, RewardDistribution
 from matchbandit.simulation.identify import identify
@@ -23,7 +24,8 @@ def warm_up(report: Callable[[str, float], None] | None = None) -> None:
             began = time.perf_counter()
             for graph in kind.fits.graphs:
                 for selection in kind.fits.selections:
-                    _use(kind, graph, {"selection": selection} if len(kind.fits.selections) > 1 else {})
+                    for one in filter(None, [kind, FOR_MANY_ITEMS.get(kind)]):
+                        _use(one, graph, {"selection": selection} if len(kind.fits.selections) > 1 else {})
             if report is not None:
                 report(name, time.perf_counter() - began)
 

@@ -30,9 +30,14 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
     edges = np.zeros(policy.round_size, dtype=np.int64)
     while not (score.finished or policy.done):
         most = min(score.to_checkpoint, _LONGEST_CALL)
-        rounds, wrong = play(policy.held, source.rng, rewards.noise, source.problem.means, score.plays, edges, most)
+        plays = score.plays if score.lists_all else np.zeros(policy.graph.n_pairs, dtype=np.int64)
+        rounds, wrong = play(policy.held, source.rng, rewards.noise, source.problem.means, plays, edges, most)
         policy.rounds += rounds
-        score.passed(rounds)
+        if score.lists_all:
+            score.passed(rounds)
+        else:
+            played = np.flatnonzero(plays)
+            score.count(rounds, played, plays[played])
         if wrong >= 0:
             raise no_such_edge(policy, edges[wrong])
         policy.settle()
