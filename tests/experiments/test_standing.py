@@ -54,6 +54,7 @@ def test_no_measured_value_breaks_a_bound(rows):
         "pair-select",
         "matching-id",
         "clucb",
+        "rank1-certify",
     }
     assert {row.policy for row in made if row.explicit} == {
         "pair-elim",
