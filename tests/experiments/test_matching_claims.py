@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from matchbandit.experiments.claims import FAILS, HOLDS, IN_PART
-from matchbandit.experiments.matching_claims import agreement_claim, mean_claims, size_claims
+from matchbandit.experiments.matching_claims import agreement_claim, mean_claims, practical_claims, size_claims
 from matchbandit.experiments.reproduce import judge, published
 from matchbandit.results import Row
 
@@ -228,3 +228,27 @@ def test_the_published_numbers_agree_with_themselves_and_are_judged_by_study():
     assert [claim.verdict for claim in agreements] == [HOLDS, HOLDS]
     assert [claim.measured.split(" within")[0] for claim in agreements] == ["10 of 10", "8 of 8"]
     assert [claim.where for claim in judge(rows, numbers, ["over-n"])] == ["fig2", "fig2"]
+
+
+@pytest.mark.parametrize(
+    ("certify", "thompson", "verdicts"),
+    [
+        ([100, 100, 100], [20, 20, 20], [HOLDS, HOLDS, HOLDS]),
+        ([124, 124, 126], [20, 20, 41], [IN_PART, IN_PART, IN_PART]),
+        ([200, 200, 200], [41, 41, 41], [FAILS, FAILS, FAILS]),
+    ],
+)
+def test_this_librarys_policies_are_claimed_to_lose_so_many_times_less_at_every_mean(certify, thompson, verdicts):
+    lost = {SAM: [1000] * 3, "escb": [2000] * 3, "rank1-certify": certify, "rank1-thompson": thompson}
+    rows = [
+        Row("s", policy, mu, run, 100, regret + 0.01 * run)
+        for policy, regrets in lost.items()
+        for mu, regret in zip((0.5, 0.6, 0.8), regrets, strict=True)
+        for run in range(3)
+    ]
+    claims = practical_claims(rows, "s", "here")
+    assert [claim.verdict for claim in claims] == verdicts
+    assert claims[0].claim == f"{SAM} loses at least 8 times as much as rank1-certify"
+    assert claims[0].measured == "times: " + ", ".join(
+        f"{1000 / lost:.0f} at {mu}" for lost, mu in zip(certify, (0.5, 0.6, 0.8), strict=True)
+    )
