@@ -62,6 +62,7 @@ def test_no_measured_value_breaks_a_bound(rows):
         "pair-select",
         "matching-id",
         "simple-adaptive-matching",
+        "rank1-certify",
     }
 
 

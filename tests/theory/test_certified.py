@@ -114,7 +114,8 @@ def regret_by_hand(problem, selection, horizon):
             y = 2 * sigma * (12 * log(n * t) / (tours * o)) ** 0.5
             gaps = [(u[a] - u[b]) * others(a, b).mean() for a, b in pairs]
             if not all(gap <= 1e-15 or y <= gap for gap in gaps):
-                loss += y / min(others(a, b).mean() for a, b in pairs) * m * (1 if isinstance(problem, mb.Bipartite) else 2)
+                ends = 1 if isinstance(problem, mb.Bipartite) else 2  # of a pair that lie on this side
+                loss += y / min(others(a, b).mean() for a, b in pairs) * m * ends
         lost = worst / (n * t**3) + min(worst, loss) * left if tours else inf
         total += worst * explored * left + guesses * min(worst * left, lost)
         if last or left < 1e-14:

@@ -1047,15 +1047,19 @@ ORDERED_ROUNDS = {
     "matchings", "matchings-one-gap", "matchings-program",
     "matching-id-rounds", "matching-id-rounds-one-gap",
 }  # fmt: skip
+CERTIFIED_ROUNDS = {"rank1-certify-rounds-pair", "rank1-certify-rounds-matching"}
 
 
 @pytest.mark.usefixtures("without_the_model")
 @pytest.mark.parametrize("shape", [(1, 1), (1, 3), (3, 1), (2, 3)])
 def test_rows_and_columns_have_the_bounds_of_pair_elim(shape):
     problem = mb.Bipartite(np.linspace(0.9, 0.3, shape[0]), np.linspace(0.8, 0.2, shape[1]))
-    assert names(problem, horizon=1000) == ["pair-elim-regret", "worst-round-pair", "worst-round-matching"]
+    assert names(problem, horizon=1000) == [
+        "pair-elim-regret", "rank1-certify-regret-pair", "worst-round-pair", "rank1-certify-regret-matching",
+        "worst-round-matching",
+    ]  # fmt: skip
     assert set(names(problem, delta=0.05)) == {
-        "pairs", "pairs-closed", "pairs-program", "pair-elim-rounds",
+        "pairs", "pairs-closed", "pairs-program", "pair-elim-rounds", *CERTIFIED_ROUNDS,
     }  # fmt: skip
 
 
@@ -1065,11 +1069,12 @@ def test_an_even_number_of_players_has_the_bounds_of_matchings_too(n):
     problem = mb.Monopartite(np.linspace(0.9, 0.2, n))
     even = n % 2 == 0
     assert set(names(problem, horizon=1000)) == {
-        "pair-elim-mono-regret", "worst-round-pair", *(ORDERED if even else ()),
+        "pair-elim-mono-regret", "rank1-certify-regret-pair", "worst-round-pair",
+        *((*ORDERED, "rank1-certify-regret-matching") if even else ()),
     }  # fmt: skip
     of_pairs = {f"players{kind}" for kind in ("", "-program", "-switch", "-switch-program")}
     assert set(names(problem, delta=0.05)) == {
-        *of_pairs, "pair-elim-mono-rounds", *(ORDERED_ROUNDS if even else ()),
+        *of_pairs, "pair-elim-mono-rounds", *CERTIFIED_ROUNDS, *(ORDERED_ROUNDS if even else ()),
     }  # fmt: skip
 
 
@@ -1078,9 +1083,10 @@ def test_two_players_have_one_matching_and_no_regret():
     values = {bound.name: bound.value for bound in found}
     assert set(values) == {
         "model-pair-regret", "model-matching-regret", "pair-elim-mono-regret", "worst-round-pair",
-        "worst-round-matching",
+        "worst-round-matching", "rank1-certify-regret-pair", "rank1-certify-regret-matching",
     }  # fmt: skip
     assert values["worst-round-pair"] == values["worst-round-matching"] == 0
+    assert values["rank1-certify-regret-pair"] == values["rank1-certify-regret-matching"] == 0
     assert values["model-pair-regret"] == values["model-matching-regret"] == 0
 
 
@@ -1159,7 +1165,9 @@ def test_small_problems_have_the_bounds_of_the_model_unless_there_is_a_tie():
     tied = mb.Bipartite([0.9, 0.9], [0.8])
     assert not [name for name in names(tied, horizon=1000, delta=0.05) if name.startswith("model")]
     three = mb.Monopartite([0.9, 0.7, 0.2])
-    assert names(three, horizon=1000) == ["model-pair-regret", "pair-elim-mono-regret", "worst-round-pair"]
+    assert names(three, horizon=1000) == [
+        "model-pair-regret", "pair-elim-mono-regret", "rank1-certify-regret-pair", "worst-round-pair",
+    ]  # fmt: skip
 
 
 PLAYERS = mb.Monopartite([0.9, 0.8, 0.5, 0.3])

@@ -120,7 +120,7 @@ def schedule(
     sampled = explored = tours = 0
     going = True
     while going and sampled < FARTHEST:
-        found = []
+        found: list[tuple[float, ...]] = []
         while going and len(found) < AT_ONCE and sampled < FARTHEST:
             batch = next_batch(
                 sampled,

@@ -110,14 +110,14 @@ def report(problem: Problem, *, horizon: int | None = None, delta: float | None 
 
     >>> found = report(Monopartite([0.9, 0.5, 0.5]), horizon=10**6)
     >>> [bound.name for bound in found.bounds], found.left_out[0].why
-    (['pair-elim-mono-regret', 'worst-round-pair'], 'there is more than one best pair')
+    (['pair-elim-mono-regret', 'rank1-certify-regret-pair', 'worst-round-pair'], 'there is more than one best pair')
     """
     found, left_out = _gathered(problem, horizon, delta)
     return Report(problem, horizon, delta, quantities(problem), found, left_out)
 
 
 def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None = None) -> Bounds:
-    """Every bound of the paper, and the asymptotic lower bounds of the product model, on this instance.
+    """Every bound of the paper, the asymptotic lower bounds of the product model, and those of rank1-certify.
 
     With `horizon` bounds on the regret, with `delta` on the rounds that identification takes; with both, both. Lower
     bounds come first. Those of the product model are left out where there is more than one best answer, or where the
@@ -128,7 +128,9 @@ def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None 
     lower 26 C log T of the product model (Graves & Lai 1997)
     lower 9 C log T of the product model (Graves & Lai 1997)
     upper 211134 Theorem 3.1, proof in Appendix B
+    upper 615789 Theorem 5 of docs/certified.md
     upper 660000 T times the worst round
+    upper 73364 Theorem 5 of docs/certified.md
     upper 240000 T times the worst round
     """
     return _gathered(problem, horizon, delta)[0]
