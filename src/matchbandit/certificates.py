@@ -83,6 +83,22 @@ class Target:
         common = [self.n_items - 2] if within else np.diff(self.starts)[::-1]
         return np.repeat(common, np.diff(self.starts))
 
+    @cached_property
+    def places(self) -> Links:
+        """The borders of an order, as places in it: every place of a block before every place of the next."""
+        links: list[tuple[int, int]] = []
+        for first, sizes in zip(self.sides, self.blocks, strict=False):
+            start = first
+            for size, following in pairwise(sizes):
+                middle, end = start + size, start + size + following
+                links += [(a, b) for a in range(start, middle) for b in range(middle, end)]
+                start = middle
+        return np.array(links, dtype=np.int64).reshape(-1, 2)
+
+    def borders(self, order: Counts) -> Links:
+        """The links that certify the answer of this order: every item of a block above every item of the next."""
+        return np.asarray(order[self.places])
+
     def weakest(self, order: Counts, chains: Floats) -> float:
         """By which log E the answer of this order is known: that of its weakest link; ∞ if it needs none."""
         links = self.borders(order)
@@ -92,17 +108,6 @@ class Target:
         """The links of the answer that lack evidence."""
         links = self.borders(order)
         return links[chains[links[:, 0], links[:, 1]] < needed]
-
-    def borders(self, order: Counts) -> Links:
-        """The links that certify the answer of this order: every item of a block above every item of the next."""
-        links: list[tuple[int, int]] = []
-        for first, sizes in zip(self.sides, self.blocks, strict=False):
-            start = first
-            for size, following in pairwise(sizes):
-                middle, end = start + size, start + size + following
-                links += [(a, b) for a in order[start:middle].tolist() for b in order[middle:end].tolist()]
-                start = middle
-        return np.array(links, dtype=np.int64).reshape(-1, 2)
 
 
 def _blocks(first: tuple[int, ...], n_items: int) -> tuple[int, ...]:

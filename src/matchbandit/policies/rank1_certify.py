@@ -98,6 +98,7 @@ class Rank1Certify(PlannedPolicy):
         if not 0 < real_number("share", share) <= 1:
             raise MatchbanditError(f"share must lie above 0, up to 1; got {share!r}. It is that of exploring rounds.")
         super().__init__(setting, rng, selection=selection, delta=delta, anytime=anytime, share=share)
+        self._regret = self.goal == "regret"
         self.target = Target.of(self.graph, self.selection)
         self.n_rows = self.graph.shape[0] if self.graph.kind == "bipartite" else 0
         n = self.target.n_items
@@ -114,12 +115,22 @@ class Rank1Certify(PlannedPolicy):
         self.sampled = self.explored = 0
         """Rounds of the batches that are over, and those of them that explored."""
         self.certified = self.target.bad_links == 0
-        """Is every link of the answer certified? Anytime it may lapse."""
+        """Is every link of the answer certified, in identification?"""
 
     @cached_property
     def _ends(self) -> Counts:
         """The two items of each pair, numbered through."""
         return np.asarray(self.graph.pairs + np.array([0, self.n_rows]))
+
+    @cached_property
+    def _edges(self) -> Edges:
+        """The edge of every two items, numbered through."""
+        return self._table(np.arange(self.graph.n_pairs)).astype(np.int64)
+
+    @cached_property
+    def _cells(self) -> Edges:
+        """Three ledgers: the best guess, rounds chosen for what they tell, whole tours."""
+        return np.tile(np.arange(self.graph.n_pairs), 3)
 
     @cached_property
     def _tour(self) -> Edges:
@@ -136,12 +147,12 @@ class Rank1Certify(PlannedPolicy):
     @property
     def lapses(self) -> bool:
         """Do certificates lapse, because there is no horizon to hold for?"""
-        return self.goal == "regret" and (self.options["anytime"] or self.setting.horizon is None)
+        return self._regret and (self.options["anytime"] or self.setting.horizon is None)
 
     def threshold(self, at: int) -> float:
         """log E from which on a link is certified in round `at`: log(F/δ); for regret log(F T) or log(F g(t))."""
         F = log(max(1, self.target.bad_links))
-        if self.goal == "identification":
+        if not self._regret:
             return F - log(self.options["delta"])
         return F + (log_g(at) if self.lapses else log(self.setting.horizon or 1))
 
@@ -152,7 +163,7 @@ class Rank1Certify(PlannedPolicy):
 
     def schedule(self) -> Schedule:
         """The next batch that explores."""
-        regret = self.goal == "regret"
+        regret = self._regret
         return next_batch(
             self.sampled,
             self.explored,
@@ -167,7 +178,7 @@ class Rank1Certify(PlannedPolicy):
     def _order(self, chains: Floats, until: int) -> Counts:
         """All items, by what is certified until then, then by what whole tours tell apart, then by the fit."""
         certified = chains >= self.threshold(until)
-        separated = self._separated() if self.goal == "regret" and self.tours else np.zeros_like(certified)
+        separated = self._separated() if self._regret and self.tours else np.zeros_like(certified)
         return extension(self.strengths, self.target.starts, certified, separated)
 
     def _separated(self) -> Relation:
@@ -180,7 +191,7 @@ class Rank1Certify(PlannedPolicy):
     @property
     def finished(self) -> bool:
         """Is every link of the answer certified?"""
-        return self.goal == "identification" and self.certified
+        return not self._regret and self.certified
 
     def plan(self) -> Batch:
         """A batch that explores; the answer alone, while everything is certified or the horizon is nearer."""
@@ -188,12 +199,11 @@ class Rank1Certify(PlannedPolicy):
         end = self.sampled + schedule.rounds
         order = self._order(chains, end)
         weakest = self.target.weakest(order, chains)
-        cells = np.tile(np.arange(self.graph.n_pairs), 3)  # three ledgers: the best guess, chosen rounds, tours
-        best = self.graph.edges(self._pairs(order))[None, :]
+        cells, best = self._cells, self._best(order)[None, :]
         if weakest >= needed:
             lasts = self._lapse(weakest) - self.sampled if self.lapses else NEVER
             return Batch.of(cells, best, np.array([lasts]))
-        if self.goal == "regret" and not self.lapses and end > (self.setting.horizon or 0):
+        if self._regret and not self.lapses and end > (self.setting.horizon or 0):
             return Batch.of(cells, best, np.array([NEVER]))  # nobody would look at what it explores
         chosen, times = self._chosen(schedule, best[0], self.target.missing(order, chains, needed))
         guesses = [schedule.rounds - schedule.explored]
@@ -220,12 +230,12 @@ class Rank1Certify(PlannedPolicy):
         batch = self.setting.rewards.noise, self.strengths, links, missing, self._decided(schedule, best), rounds
         means = self.strengths[self._ends].prod(axis=1)
         if self._listed is not None:
-            cost = losses(means, best, self._listed) if self.goal == "regret" else np.ones(len(self._listed))
+            cost = losses(means, best, self._listed) if self._regret else np.ones(len(self._listed))
             times = np.zeros(len(self._listed), dtype=np.int64)
             choose_listed(*batch, self._ends, self._listed, cost, times)
             return self._listed, times
         solver = partial(best_matching, self.graph)
-        if self.goal == "identification":
+        if not self._regret:
             return choose_solved(*batch, self._ends, best, lambda worth, _: solver(worth))
         optimum = float(means[best].sum())
         return choose_solved(*batch, self._ends, best, partial(most_per_loss, solver, means, optimum))
@@ -256,8 +266,9 @@ class Rank1Certify(PlannedPolicy):
         self.sampled += tally.sweeps
         self.explored += int(counts[1:].sum()) // self.round_size
         self._fit(plays, paid)
-        chains = strongest_chains(self.peaks)
-        self.certified = self.target.weakest(self._order(chains, self.sampled), chains) >= self.needed
+        if not self._regret:
+            chains = strongest_chains(self.peaks)
+            self.certified = self.target.weakest(self._order(chains, self.sampled), chains) >= self.needed
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Let logged results choose where to look; they are never evidence."""
@@ -280,16 +291,16 @@ class Rank1Certify(PlannedPolicy):
         table[i, j] = table[j, i] = by_edge
         return table
 
-    def _pairs(self, order: Counts) -> Pairs:
-        """The best pair or matching for an order of all items."""
+    def _best(self, order: Counts) -> Edges:
+        """The edges of the best pair or matching for an order of all items."""
         size = self.round_size
         if self.n_rows:
-            return np.stack([order[:size], order[self.n_rows : self.n_rows + size] - self.n_rows], axis=1)
-        return np.sort(order[: 2 * size].reshape(-1, 2), axis=1)
+            return np.asarray(self._edges[order[:size], order[self.n_rows : self.n_rows + size]])
+        return np.asarray(self._edges[order[: 2 * size : 2], order[1 : 2 * size : 2]])
 
     def recommend(self) -> Pairs:
         """The best pair or matching of what is certified, and beyond that of what is fitted."""
-        return self._pairs(self._order(strongest_chains(self.peaks), self.sampled))
+        return self.graph.pairs[self._best(self._order(strongest_chains(self.peaks), self.sampled))]
 
     def reasons(self) -> dict[str, Any]:
         """The strength of each item; and of each link of the answer its evidence, and when it may be certified."""
@@ -326,7 +337,7 @@ class Rank1Certify(PlannedPolicy):
         """In how many rounds each link would be certified, if the fit were right and every batch like the next one."""
         plan = self.current
         counts = plan.draw(Tally.empty(len(plan.edges)), min(plan.limit, NEVER // 2), self.rng)[1]
-        plays = np.where(self._decided(Schedule(0, 0, 0), self.graph.edges(self._pairs(order))) < 0, -1.0,
+        plays = np.where(self._decided(Schedule(0, 0, 0), self._best(order)) < 0, -1.0,
                          self._table(counts.reshape(3, -1).sum(axis=0)))  # fmt: skip
         gain = expected_gains(self.setting.rewards.noise, self.strengths, links, plays) / min(plan.limit, NEVER // 2)
         a, b = links.T

@@ -193,6 +193,8 @@ def fade(model: Model, scale: float) -> None:
 
 def credible(noise: Noise, counts: Counts, sums: Floats) -> Floats:
     """The sums of so many rewards each, none farther off than its deviation sd √n allows."""
+    if noise.sd == 0.0:
+        return sums
     reach = FARTHEST * noise.sd * np.sqrt(counts)
     return np.clip(sums, -reach, counts + reach)
 
