@@ -13,7 +13,7 @@ from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
 from matchbandit.rewards import Counts, Floats, Noise
 
-STEPS, SOLVED_STEPS = 30, 12
+STEPS, SOLVED_STEPS = 30, 6
 """Rounds that a batch chooses, at most, each for an even part of the batch: where all rounds are listed, and where each
 must be solved for."""
 SHARPNESS = 6.0
