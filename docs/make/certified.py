@@ -1,6 +1,7 @@
-"""What rank1-certify costs, and how often it errs: the tables of docs/certified.md. All of it takes an hour on one core.
+"""What rank1-certify costs, and how often it errs: the tables of docs/certified.md.
 
-Usage: python docs/make/certified.py errors | nulls | rounds | limit | regret | constants | random | ties | times | tables
+Usage: python docs/make/certified.py STUDY, one of rounds, regret, constants, ties, times, limit, errors, nulls, random;
+or all (an hour on one core), or tables, which prints what was measured.
 
 Every row is kept in certified.json beside this file as soon as it is there, and is not measured again.
 """
@@ -35,38 +36,35 @@ def either(x: list[float]) -> mb.Means:
 FOUR, SLOTS = [0.9, 0.8, 0.4, 0.3], ([0.8, 0.5, 0.3], [0.9, 0.7, 0.2])
 ERRORS: dict[str, tuple[Any, str, int]] = {  # what, which answer, max_rounds
     "4 players": (mb.Monopartite(FOUR), Matchings, 10**5),
-    "4 players, near tie": (mb.Monopartite([0.9, 0.85, 0.84, 0.3]), Matchings, 2000),
+    "4 players, near tie": (mb.Monopartite([0.9, 0.85, 0.84, 0.3]), Matchings, 1000),
     "6 players, equal partners": (mb.Monopartite([0.9, 0.9, 0.5, 0.5, 0.1, 0.1]), Matchings, 10**5),
     "4 players, tiny means": (mb.Monopartite([0.3, 0.25, 0.08, 0.05]), Matchings, 10**5),
     "4 players, Gaussian": (mb.Monopartite(FOUR, rewards=mb.Gaussian(sd=0.5)), Matchings, 10**5),
     "4 players, Gaussian, near tie": (
-        mb.Monopartite([0.9, 0.62, 0.6, 0.3], rewards=mb.Gaussian(sd=0.3)), Matchings, 2000),
+        mb.Monopartite([0.9, 0.62, 0.6, 0.3], rewards=mb.Gaussian(sd=0.3)), Matchings, 1000),
     "4 players, Binomial(5), near tie": (
         mb.Monopartite([0.8, 0.61, 0.6, 0.4], rewards=mb.Binomial(5)), Matchings, 1000),
     "5 players": (mb.Monopartite([0.95, 0.85, 0.5, 0.4, 0.05]), Matchings, 10**5),
-    "3 players, near tie": (mb.Monopartite([0.8, 0.7, 0.69]), Matchings, 2000),
+    "3 players, near tie": (mb.Monopartite([0.8, 0.7, 0.69]), Matchings, 1000),
     "4 players, no product": (convex(FOUR), Matchings, 10**5),
-    "4 players, no product, near tie": (convex([0.9, 0.7, 0.69, 0.3]), Matchings, 2000),
+    "4 players, no product, near tie": (convex([0.9, 0.7, 0.69, 0.3]), Matchings, 1000),
     "4 players, pairs": (mb.Monopartite(FOUR), Pairs, 10**5),
-    "4 players, pairs, near tie": (mb.Monopartite([0.7, 0.6, 0.59, 0.2]), Pairs, 2000),
+    "4 players, pairs, near tie": (mb.Monopartite([0.7, 0.6, 0.59, 0.2]), Pairs, 1000),
     "4 players, pairs, no product": (either([0.8, 0.6, 0.1, 0.05]), Pairs, 10**5),
     "3×3, pairs": (mb.Bipartite(*SLOTS), Pairs, 10**5),
     "2×5, pairs": (mb.Bipartite([0.9, 0.4], [0.9, 0.4, 0.4, 0.3, 0.2]), Pairs, 10**5),
-    "2×2, pairs, near tie": (mb.Bipartite([0.7, 0.69], [0.8, 0.79]), Pairs, 2000),
+    "2×2, pairs, near tie": (mb.Bipartite([0.7, 0.69], [0.8, 0.79]), Pairs, 1000),
     "3×3, pairs, tiny means": (mb.Bipartite([0.2, 0.05, 0.03], [0.3, 0.1, 0.05]), Pairs, 10**5),
     "2×5, assignment": (mb.Bipartite([0.9, 0.4], [0.9, 0.5, 0.15, 0.1, 0.1]), Matchings, 10**5),
-    "5×3, assignment": (mb.Bipartite([0.95, 0.65, 0.35, 0.05, 0.02], [0.9, 0.6, 0.3]), Matchings, 3000),
+    "5×3, assignment": (mb.Bipartite([0.95, 0.65, 0.35, 0.05, 0.02], [0.9, 0.6, 0.3]), Matchings, 2000),
     "3×3, assignment, no product": (convex([0.9, 0.5, 0.1], [0.8, 0.4, 0.1]), Matchings, 10**5),
 }  # fmt: skip
 NULLS: dict[str, tuple[Any, dict[str, Any], int, list[tuple[int, int]]]] = {  # what, options, rounds, equal items
     ".9 .6 .6 .3, identification": (
-        mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"delta": 1e-9, "selection": Matchings}, 10_000, [(1, 2)]),
-    ".9 .6 .6 .3, regret, T = 10^5": (
-        mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"selection": Matchings}, 100_000, [(1, 2)]),
+        mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"delta": 1e-9, "selection": Matchings}, 10_000, [(1, 2), (2, 1)]),
+    ".9 .6 .6 .3, regret": (mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"selection": Matchings}, 10_000, [(1, 2), (2, 1)]),
     "2×2, .7 .7 × .5 .5, pairs": (
-        mb.Bipartite([0.7, 0.7], [0.5, 0.5]), {"delta": 1e-9, "selection": Pairs}, 10_000, [(0, 1), (2, 3)]),
-    "four at .2": (
-        mb.Monopartite([0.2] * 4), {"delta": 1e-9, "selection": Matchings}, 10_000, [(0, 1), (2, 3)]),
+        mb.Bipartite([0.7, 0.7], [0.5, 0.5]), {"delta": 1e-9, "selection": Pairs}, 10_000, [(0, 1), (3, 2)]),
 }  # fmt: skip
 ROUNDS: dict[str, tuple[Any, str]] = {
     ".9 .8 .4 .3": (mb.Monopartite(FOUR), Matchings),
@@ -103,11 +101,11 @@ class Rows:
     def __init__(self) -> None:
         self.held: dict[str, dict[str, Any]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
 
-    def row(self, study: str, name: str, policy: str, at: str, measure: Any) -> dict[str, Any]:
+    def row(self, study: str, name: str, policy: str, at: str, measure: Any, *given: Any) -> dict[str, Any]:
         """The row of this name, measured if it is not there."""
         key = " | ".join((study, name, policy, at))
         if key not in self.held:
-            found = measure()
+            found = measure(*given)
             self.held = json.loads(KEPT.read_text()) if KEPT.exists() else {}
             self.held[key] = {"study": study, "name": name, "policy": policy, "at": at, **found}
             KEPT.write_text(json.dumps(self.held, indent=1, ensure_ascii=False) + "\n")
@@ -146,23 +144,25 @@ def errors(rows: Rows, runs: int = 2000) -> None:
     for name, (problem, selection, most) in ERRORS.items():
         for delta in (0.2, 0.05):
             spec = certify(selection=selection, delta=delta)
-            rows.row("errors", name, "rank1-certify", f"{delta:g}", lambda: identified(problem, spec, runs, most))
+            rows.row("errors", name, "rank1-certify", f"{delta:g}", identified, problem, spec, runs, most)
 
 
 def nulls(rows: Rows, runs: int = 10_000) -> None:
     for name, (problem, options, rounds, equal) in NULLS.items():
+        rows.row("nulls", name, "rank1-certify", str(rounds), crossed, problem, options, rounds, equal, runs)
 
-        def crossed() -> dict[str, float]:
-            horizon = None if "delta" in options else rounds
-            job = Job(problem, certify(**options), np.array([rounds]), 1, "jump", horizon)
-            over = dict.fromkeys(equal, 0)
-            for run in range(runs):
-                peaks = job.play(run)[0].peaks  # type: ignore[attr-defined]
-                for a, b in equal:
-                    over[a, b] += int(peaks[a, b] >= log(20))
-            return {"runs": runs, **{f"{a} > {b}": over[a, b] for a, b in equal}}
 
-        rows.row("nulls", name, "rank1-certify", str(rounds), crossed)
+def crossed(
+    problem: Any, options: dict[str, Any], rounds: int, equal: list[tuple[int, int]], runs: int
+) -> dict[str, float]:
+    """In how many runs the evidence for one of two equal items ever reached 20."""
+    job = Job(problem, certify(**options), np.array([rounds]), 1, "jump", None if "delta" in options else rounds)
+    over = dict.fromkeys(equal, 0)
+    for run in range(runs):
+        peaks = job.play(run)[0].peaks  # type: ignore[attr-defined]
+        for a, b in equal:
+            over[a, b] += int(peaks[a, b] >= log(20))
+    return {"runs": runs, **{f"{a} > {b}": over[a, b] for a, b in equal}}
 
 
 def others(problem: Any, selection: str) -> list[tuple[str, dict[str, Any]]]:
@@ -175,41 +175,45 @@ def others(problem: Any, selection: str) -> list[tuple[str, dict[str, Any]]]:
 def rounds(rows: Rows, runs: int = 300) -> None:
     for name, (problem, selection) in ROUNDS.items():
         spec = certify(selection=selection, delta=0.05)
-        rows.row("rounds", name, "rank1-certify", "0.05", lambda: identified(problem, spec, runs))
+        rows.row("rounds", name, "rank1-certify", "0.05", identified, problem, spec, runs)
         for other, options in others(problem, selection):
             spec = mb.policy(other, delta=0.05, **options)
-            rows.row("rounds", name, other, "0.05", lambda: identified(problem, spec, runs))
-        rows.row("rounds", name, "T*", "", lambda: {"mean": characteristic(problem, selection)})
+            rows.row("rounds", name, other, "0.05", identified, problem, spec, runs)
+        rows.row("rounds", name, "T*", "", characteristic, problem, selection)
 
 
-def characteristic(problem: Any, selection: Any) -> float:
-    return characteristic_time(problem, plays=selection, seeks=selection).value
+def characteristic(problem: Any, selection: Any) -> dict[str, float]:
+    return {"mean": characteristic_time(problem, plays=selection, seeks=selection).value}
+
+
+def constant(problem: Any, selection: Any) -> dict[str, float]:
+    return {"mean": graves_lai(problem, selection).value}
 
 
 def limit(rows: Rows, runs: int = 50) -> None:
     for name, (problem, selection) in ROUNDS.items():
         spec = certify(selection=selection, delta=1e-30)
-        rows.row("limit", name, "rank1-certify", "1e-30", lambda: identified(problem, spec, runs))
+        rows.row("limit", name, "rank1-certify", "1e-30", identified, problem, spec, runs)
 
 
 def regret(rows: Rows) -> None:
     for mean in (0.5, 0.6, 0.7, 0.8):
         family = mb.family("centred", n=4, mean=mean, gap=0.1)
         for name, runs in (("rank1-certify", 40), ("simple-adaptive-matching", 20), ("rank1-thompson", 20)):
-            rows.row("figure 3", f"{mean:g}", name, "2e5", lambda: lost(family, name, 200_000, runs))
-    for gap in (0.75, 0.5, 0.6, 0.7, 0.8):
+            rows.row("figure 3", f"{mean:g}", name, "2e5", lost, family, name, 200_000, runs)
+    for gap in (0.75, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.85):
         horizon = 200_000 if gap == 0.75 else 300_000
         family = mb.family("spiked", n=8, u1=0.9, gap=gap)
         for name, runs in (("rank1-certify", 40), ("pair-elim", 20), ("rank1-thompson", 20)):
-            rows.row("figure 1", f"{gap:g}", name, f"{horizon:g}", lambda: lost(family, name, horizon, runs))
+            rows.row("figure 1", f"{gap:g}", name, f"{horizon:g}", lost, family, name, horizon, runs)
 
 
 def constants(rows: Rows, runs: int = 40) -> None:
     for name, (problem, selection) in CONSTANTS.items():
         for policy, many in (("rank1-certify", runs), ("rank1-thompson", 10)):
             spec = mb.policy(policy, selection=selection)
-            rows.row("constants", name, policy, "1e6", lambda: lost(problem, spec, 10**6, many))
-        rows.row("constants", name, "C", "", lambda: {"mean": graves_lai(problem, selection).value})
+            rows.row("constants", name, policy, "1e6", lost, problem, spec, 10**6, many)
+        rows.row("constants", name, "C", "", constant, problem, selection)
 
 
 def random(rows: Rows) -> None:
@@ -218,20 +222,20 @@ def random(rows: Rows) -> None:
         n = 2 * int(rng.integers(2, 11))
         problem = mb.Monopartite(np.sort(rng.random(n))[::-1])
         name = f"{number}: {n} players"
-        for policy, runs in (("rank1-certify", 5), ("adaptive-matching", 5)):
-            rows.row("random", name, policy, "1e6", lambda: lost(problem, policy, 10**6, runs))
+        for policy, runs in (("rank1-certify", 4), ("adaptive-matching", 4)):
+            rows.row("random", name, policy, "1e6", lost, problem, policy, 10**6, runs)
         if n <= 12:
-            rows.row("random", name, "rank1-thompson", "1e6", lambda: lost(problem, "rank1-thompson", 10**6, 1))
+            rows.row("random", name, "rank1-thompson", "1e6", lost, problem, "rank1-thompson", 10**6, 1)
 
 
 def ties(rows: Rows, runs: int = 40) -> None:
     for exponent in range(4, 10):
         for words, options in (("horizon", {}), ("anytime", {"anytime": True})):
             spec = certify(**options)
-            rows.row("ties", words, "rank1-certify", f"1e{exponent}", lambda: lost(TIES, spec, 10**exponent, runs))
+            rows.row("ties", words, "rank1-certify", f"1e{exponent}", lost, TIES, spec, 10**exponent, runs)
         if exponent <= 6:
             rows.row("ties", "-", "rank1-thompson", f"1e{exponent}",
-                     lambda: lost(TIES, "rank1-thompson", 10**exponent, 10))  # fmt: skip
+                     lost, TIES, "rank1-thompson", 10**exponent, 10)  # fmt: skip
 
 
 def times(rows: Rows) -> None:
@@ -239,10 +243,10 @@ def times(rows: Rows) -> None:
         spec = certify(selection=selection)
         mb.simulate(problem, spec, horizon=10**4, runs=1, seed=2)  # compiled
         for exponent in (6, 12):
-            rows.row("times", name, "rank1-certify", f"1e{exponent}", lambda: lost(problem, spec, 10**exponent, 5))
+            rows.row("times", name, "rank1-certify", f"1e{exponent}", lost, problem, spec, 10**exponent, 5)
 
 
-STUDIES = {f.__name__: f for f in (rounds, regret, constants, ties, times, limit, errors, nulls, random)}
+STUDIES = {f.__name__: f for f in (rounds, regret, constants, ties, times, limit, random, errors, nulls)}
 
 
 def number(value: float) -> str:
@@ -293,9 +297,10 @@ def tables(rows: Rows) -> None:
     held = rows.of("constants")
     table("T = 10^6 | rank1-certify | C log T | ratio | rank1-thompson | ratio",
           [[name, f"{number(row['mean'])} ± {number(row['se'])}", number(C), f"{row['mean'] / C:.2f}",
-            number(held[name, "rank1-thompson", "1e6"]["mean"]), f"{held[name, 'rank1-thompson', '1e6']['mean'] / C:.2f}"]
+            number(free), f"{free / C:.2f}"]
            for (name, policy, _), row in held.items() if policy == "rank1-certify" and (name, "C", "") in held
-           for C in [held[name, "C", ""]["mean"] * log(10**6)]])  # fmt: skip
+           for C, free in [(held[name, "C", ""]["mean"] * log(10**6), held[name, "rank1-thompson", "1e6"]["mean"])]],
+          )  # fmt: skip
     held = rows.of("random")
     lines, ratios = [], []
     for (name, policy, at), row in held.items():
@@ -312,7 +317,8 @@ def tables(rows: Rows) -> None:
           [[words if policy == "rank1-certify" else policy,
             *(f"{number(held[words, policy, at]['mean'])} (most {number(held[words, policy, at]['most'])})"
               if (words, policy, at) in held else "–" for at in (f"1e{k}" for k in range(4, 10)))]
-           for words, policy in (("horizon", "rank1-certify"), ("anytime", "rank1-certify"), ("-", "rank1-thompson"))])  # fmt: skip
+           for words, policy in (("horizon", "rank1-certify"), ("anytime", "rank1-certify"), ("-", "rank1-thompson"))],
+          )  # fmt: skip
     held = rows.of("times")
     table("seconds of processor a run | T = 10^6 | T = 10^12 | regret at 10^12",
           [[name, *(f"{held[name, 'rank1-certify', at]['seconds a run']:.3f}" for at in ("1e6", "1e12")),
