@@ -71,11 +71,13 @@ def identification(axes: "Axes", rows: Sequence[Any]) -> None:
                 continue
             x, y = [np.log(1 / row.delta) for row in chosen], [row.rounds / (2 * n) for row in chosen]
             shade = 0.35 + 0.65 * sizes.index(n) / max(1, len(sizes) - 1)
-            axes.plot(x, y, line, color=colour, alpha=shade, label=None if ends else name)
+            (drawn,) = axes.plot(x, y, line, color=colour, alpha=shade)
             if ends and abs(np.log(y[-1] / ends[-1][-1][2])) < 0.15:
                 ends[-1].append((n, x[-1], y[-1]))
             else:
                 ends.append([(n, x[-1], y[-1])])
+        if ends:
+            drawn.set_label(name)  # of the last one, in full colour
         for (first, at, height), *others in ends:
             words = f"{first}×{first}" + (f" to {others[-1][0]}×{others[-1][0]}" if others else "")
             axes.annotate(words, (at, height), xytext=(4, 0), textcoords="offset points", fontsize=7, va="center")
