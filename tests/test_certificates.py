@@ -1,4 +1,4 @@
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ GOALS = [
     *((mb.monopartite(n), "pair") for n in range(2, 7)),
     *((mb.bipartite(n, m), goal) for n, m in product(range(1, 5), repeat=2) for goal in ("pair", "matching")),
 ]
-goals = pytest.mark.parametrize(("graph", "goal"), GOALS, ids=lambda part: str(part))
+goals = pytest.mark.parametrize(("graph", "goal"), GOALS, ids=str)
 NOTHING = -np.inf
 
 
@@ -50,7 +50,7 @@ def same_side(target):
 def test_the_bad_links_are_those_from_a_later_block_to_an_earlier_one(graph, goal):
     target = Target.of(graph, goal)
     rng = np.random.default_rng(1)
-    order = np.concatenate([a + rng.permutation(b - a) for a, b in zip(target.sides, target.sides[1:], strict=False)])
+    order = np.concatenate([a + rng.permutation(b - a) for a, b in pairwise(target.sides)])
     block = of_order(target, order)
     assert target.bad_links == sum(block[a] > block[b] for a, b in same_side(target))
     assert [sum(sizes) for sizes in target.blocks] == np.diff(target.sides).tolist()
@@ -84,7 +84,7 @@ def test_the_numbers_of_the_table(graph, goal, expected):
 @goals
 def test_the_borders_are_every_item_of_a_block_above_every_item_of_the_next(graph, goal):
     target = Target.of(graph, goal)
-    order = np.concatenate([np.arange(b - 1, a - 1, -1) for a, b in zip(target.sides, target.sides[1:], strict=False)])
+    order = np.concatenate([np.arange(b - 1, a - 1, -1) for a, b in pairwise(target.sides)])
     block = of_order(target, order)
     links = set(map(tuple, target.borders(order).tolist()))
     assert links == {(a, b) for a, b in same_side(target) if block[b] == block[a] + 1}
@@ -200,7 +200,7 @@ def best_value(graph, goal, strengths):
 def bad_links(target, strengths):
     """Links from a later block to an earlier one, in the one order that agrees with the strengths, ties by index."""
     order = np.concatenate(
-        [a + np.argsort(-np.array(strengths[a:b]), kind="stable") for a, b in zip(target.sides, target.sides[1:], strict=False)]
+        [a + np.argsort(-np.array(strengths[a:b]), kind="stable") for a, b in pairwise(target.sides)]
     )  # fmt: skip
     block = of_order(target, order)
     return {(a, b) for a, b in same_side(target) if block[a] > block[b]}
