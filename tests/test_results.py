@@ -1,6 +1,7 @@
 import json
 import os
-from dataclasses import replace
+import pickle
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -439,3 +440,9 @@ def test_runs_and_identifications_are_not_taken_for_each_other(tmp_path):
     (tmp_path / "x.parquet").write_text("x")
     with pytest.raises(mb.MatchbanditError, match=r"is not a Parquet file\. Give a file that Identification\.save"):
         mb.load_identification(tmp_path / "x.parquet")
+
+
+def test_pickles_of_version_0_4_are_read(runs):
+    old = object.__new__(Runs)
+    old.__dict__.update({f.name: runs.__dict__[f.name] for f in fields(Runs)})  # where a plain dataclass keeps them
+    assert_same(pickle.loads(pickle.dumps(old)), runs)

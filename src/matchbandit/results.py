@@ -156,7 +156,7 @@ class _PlaysByEdge:
     def __get__(self, runs: "Runs | None", kind: type | None = None) -> NDArray[np.int64]:
         if runs is None:
             raise AttributeError("plays_by_edge")  # which tells the dataclass that it has no default
-        counted: NDArray[np.int64] | PlayedEdges = runs.__dict__["_counted"]
+        counted: NDArray[np.int64] | PlayedEdges = runs.__dict__["plays_by_edge"]
         if isinstance(counted, list):
             graph = graph_from(runs.about["graph"])
             raise MatchbanditError(
@@ -166,7 +166,7 @@ class _PlaysByEdge:
         return counted
 
     def __set__(self, runs: "Runs", counted: "NDArray[np.int64] | PlayedEdges") -> None:
-        runs.__dict__["_counted"] = counted
+        runs.__dict__["plays_by_edge"] = counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +215,7 @@ class Runs:
         return [Played(graph.pairs_of(edges), counts) for edges, counts in self._played_edges()]
 
     def _played_edges(self) -> PlayedEdges:
-        counted: NDArray[np.int64] | PlayedEdges = self.__dict__["_counted"]
+        counted: NDArray[np.int64] | PlayedEdges = self.__dict__["plays_by_edge"]
         if isinstance(counted, list):
             return counted
         return [(edges, plays[edges]) for plays in counted for edges in [np.flatnonzero(plays)]]
@@ -260,7 +260,7 @@ class Runs:
 
     def _plays_columns(self) -> dict[str, Any]:
         """A count for each pair, or the edges that were played and how often."""
-        counted: NDArray[np.int64] | PlayedEdges = self.__dict__["_counted"]
+        counted: NDArray[np.int64] | PlayedEdges = self.__dict__["plays_by_edge"]
         if isinstance(counted, list):
             return {"edges": [edges for edges, _ in counted], "times": [times for _, times in counted]}
         return {"plays": list(counted)}

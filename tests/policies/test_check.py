@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite
 from matchbandit.policies import CATALOGUE, check_policy, policy
 from matchbandit.policies.check import ContractError
+from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.pair_elim import PairElim
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.uniform import Uniform
@@ -121,3 +123,8 @@ def test_own_classes_build_like_those_of_the_catalogue():
     built = policy(Forgetful, growth=2.0).build(bipartite(2, 2), horizon=10)
     assert isinstance(built, Forgetful)
     assert built.options["growth"] == 2.0
+
+
+def test_byes_name_goals():
+    with pytest.raises(MatchbanditError, match=r"byes names goals, such as \('regret',\); got True"):
+        Fits(selections=("matching",), byes=True)

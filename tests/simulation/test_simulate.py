@@ -102,6 +102,10 @@ def test_all_laws_can_be_simulated_to_10_to_the_12(law):
         ({"engine": "warp"}, "unknown engine 'warp'"),
         ({"engine": "loop"}, "pair-elim cannot loop"),
         ({"policy": "uts", "engine": "jump"}, "uts cannot jump"),
+        (
+            {"policy": "rank1-thompson", "engine": "loop", "problem": mb.Monopartite([0.5] * 200)},
+            "rank1-thompson cannot loop: it has no compiled loop on monopartite with 200 players. Use the",
+        ),
         ({"policy": "nobody"}, "unknown policy 'nobody'"),
         ({"policy": "uniform", "problem": mb.Monopartite([0.1, 0.2, 0.3])}, "even number of players; got 3"),
         ({"problem": mb.Monopartite([0.1, 0.2])}, "pair-elim plays on bipartite graphs"),

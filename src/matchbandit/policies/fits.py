@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Graph, Selection
 from matchbandit.rewards import RewardDistribution
 
@@ -41,6 +42,11 @@ class Fits:
     """The largest graph that it takes, in words; None: any."""
     compiled_up_to: str | None = None
     """Beyond which size a round cannot be compiled, in words; None: it always can."""
+
+    def __post_init__(self) -> None:
+        """Byes were true or false up to version 0.4."""
+        if not isinstance(self.byes, tuple):
+            raise MatchbanditError(f"byes names goals, such as ('regret',); got {self.byes!r}.")
 
     def misfit(
         self,

@@ -22,6 +22,9 @@ from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import Schedule, all_meet, next_batch
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, count_matchings
 
+SMALLEST_SHARE = 1e-6
+"""With less a batch could be longer than whole numbers of 64 bits."""
+
 
 class Rank1Certify(PlannedPolicy):
     """Certified: names the best pair or matching with a proof, and loses little regret until it can.
@@ -61,7 +64,7 @@ class Rank1Certify(PlannedPolicy):
     anytime : bool, default False
         Ignore the horizon: certificates lapse as rounds go by. So it is, too, without a horizon.
     share : float, default 0.25
-        The share of the rounds that explore while something is not certified; 1 at most. For regret.
+        The share of the rounds that explore while something is not certified, from 10^-6 to 1. For regret.
     """
 
     name: ClassVar[str] = "rank1-certify"
@@ -95,8 +98,10 @@ class Rank1Certify(PlannedPolicy):
             raise MatchbanditError(f"anytime must be true or false; got {anytime!r}.")
         if anytime and delta is not None:
             raise MatchbanditError("anytime is for regret; with delta rank1-certify needs no horizon. Leave one out.")
-        if not 0 < real_number("share", share) <= 1:
-            raise MatchbanditError(f"share must lie above 0, up to 1; got {share!r}. It is that of exploring rounds.")
+        if not SMALLEST_SHARE <= real_number("share", share) <= 1:
+            raise MatchbanditError(
+                f"share must lie between {SMALLEST_SHARE:g} and 1; got {share!r}. It is that of exploring rounds."
+            )
         super().__init__(setting, rng, selection=selection, delta=delta, anytime=anytime, share=share)
         self._regret = self.goal == "regret"
         self.target = Target.of(self.graph, self.selection)

@@ -29,6 +29,7 @@ class Score:
         self._plays: Counts = np.zeros(problem.graph.n_pairs if self.lists_all else 0, dtype=np.int64)
         self._edges: Edges = np.zeros(0, dtype=np.int64)
         self._new: list[tuple[Edges, Counts]] = []
+        self._n_new = 0
         self._regret: list[float] = []
 
     @property
@@ -61,6 +62,7 @@ class Score:
             edges, counts = edges[order], counts[order]
             first = np.flatnonzero(np.diff(edges, prepend=-1))
             self._edges, self._plays, self._new = edges[first], np.add.reduceat(counts, first), []
+            self._n_new = 0
         return self._edges, self._plays
 
     @property
@@ -75,7 +77,8 @@ class Score:
             np.add.at(self._plays, edges, counts)
         elif len(edges):
             self._new.append((edges, np.broadcast_to(np.asarray(counts, dtype=np.int64), edges.shape)))
-            if sum(len(new) for new, _ in self._new) > max(len(self._edges), LATEST):
+            self._n_new += len(edges)
+            if self._n_new > max(len(self._edges), LATEST):
                 _ = self.played  # sorted whenever it has doubled: no more than log m times
         self.passed(rounds)
 

@@ -87,7 +87,7 @@ def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Se
         for batch in schedule(problem.graph, target, selection, horizon, needed):
             left = uncertain(batch.tours, borders, needed, sigma)
             t = np.maximum(batch.rounds, 1.0)
-            fails = np.where(batch.tours > 0, (1 / t) ** 3 / n, 1.0)  # by Lemma 3
+            fails = np.where(batch.tours > 0, (1 / t) ** 3 / n, 1.0)  # by Lemma 4
             reach = 2 * sigma * np.sqrt(12 * np.log(n * t) / np.maximum(batch.tours, 1e-300))  # 2 r √o
             loss = np.minimum(worst, misplaced(problem, selection, reach))
             guess = np.minimum(worst * left, worst * fails + loss * left)
