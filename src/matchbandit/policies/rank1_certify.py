@@ -39,11 +39,12 @@ class Rank1Certify(PlannedPolicy):
     most for the certificate that would come last. 1/32 of the rounds are whole tours, which the bound on its rounds
     needs, not its correctness.
 
-    *Regret*: the same with δ = 1/T, but of a batch only a `share` explores, by what it tells per regret. The others
-    play the best guess: an order that agrees with what is certified, then with what whole tours tell apart, then with
-    the fit. Once all is certified the answer is played for ever. What is equal is never certified: up to round t at
-    most 8 √(t log(FT)) rounds explore, besides the first tours. With `anytime`, or without a horizon, a certificate
-    must have E_ab ≥ F g(t) in round t, g(t) = t log²(t + 2): it lapses, and then it explores until E_ab ≥ F g(4t).
+    *Regret*: the same with δ = 1/T, and with shorter batches, of which only a `share` explores, by what it tells per
+    regret. The others play the best guess: an order that agrees with what is certified, then with what whole tours tell
+    apart, then with the fit. Once all is certified the answer is played for ever. What is equal is never certified: up
+    to round t at most 8 √(t log(FT)) rounds explore, besides the first tours. With `anytime`, or without a horizon, a
+    certificate must have E_ab ≥ F g(t) in round t, g(t) = t log²(t + 2): it lapses, and then it explores until
+    E_ab ≥ F g(4t).
 
     A batch is looked at once, at its end. Results of a `warm_start` choose where to look and are never evidence. Of an
     odd number of players the weakest sits out the answer; for regret an even number is needed.

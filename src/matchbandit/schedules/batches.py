@@ -3,7 +3,7 @@
 from math import ceil
 from typing import NamedTuple
 
-GROWTH = 0.05
+GROWTH, GROWTH_FOR_REGRET = 1 / 20, 1 / 40
 """A batch explores for this share of the rounds explored before it,"""
 LEAST = 1
 """but for so many rounds for each item at least."""
@@ -28,10 +28,11 @@ def next_batch(
 ) -> Schedule:
     """The batch after so many rounds, of which so many explored, and so many whole tours of this length.
 
-    It begins with `first` tours. A batch explores for max(items, 5 % of the rounds explored) rounds; whole tours are
-    added as soon as they fit into 1/32 of all rounds explored. With rounds of the best guess it is so long that
-    exploring takes at most `share` of it and, besides the first tours, at most 8 √(t needed) of the t rounds up to its
-    end; `needed` is log(F/δ), None where there is no such limit.
+    It begins with `first` tours. A batch explores for max(items, 1/20 of the rounds explored) rounds, for regret 1/40,
+    as what is explored beyond need is lost there. Whole tours are added as soon as they fit into 1/32 of all rounds
+    explored. With rounds of the best guess it is so long that exploring takes at most `share` of it and, besides the
+    first tours, at most 8 √(t needed) of the t rounds up to its end; `needed` is log(F/δ), None for identification,
+    where there is no such limit.
 
     >>> next_batch(0, 0, 0, length=3, first=2, items=4, share=0.25, needed=9.0)
     Schedule(rounds=6, explored=6, tours=2)
@@ -40,7 +41,7 @@ def next_batch(
     """
     if not explored:
         return Schedule(first * length, first * length, first)
-    more = max(LEAST * items, ceil(GROWTH * explored))
+    more = max(LEAST * items, ceil((GROWTH if needed is None else GROWTH_FOR_REGRET) * explored))
     add = max(0, int(TOURS * (explored + more)) // length - tours)
     more = max(more, add * length)
     if needed is None:
