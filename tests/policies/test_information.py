@@ -148,9 +148,10 @@ def test_the_parts_make_out_all_rounds_evenly(rounds, steps):
 @graphs
 @pytest.mark.parametrize("regret", [False, True])
 def test_solved_and_listed_rounds_are_the_same(graph, goal, law, regret, monkeypatch):
-    monkeypatch.setattr(information, "SOLVED_STEPS", information.STEPS)
     for seed in range(5):
         case, noise = Case(graph, goal, seed), LAWS[law]
+        steps = max(information.STEPS, information.STEPS_A_LINK * len(case.links))
+        monkeypatch.setattr(information, "SOLVED_STEPS", steps)
         loss = losses(case.means, case.best, case.listed) if regret else np.ones(len(case.listed))
 
         def exhaustive(worth, last, case=case, loss=loss):
@@ -202,3 +203,19 @@ def test_a_round_that_loses_nothing_is_not_worth_everything():
     assert (losses(np.zeros(3), rounds[0], rounds) > 0).all()
     nothing = most_per_loss(lambda weights: np.array([int(weights.argmax())]), np.zeros(3), 0.0, np.zeros(3), rounds[0])
     assert nothing.tolist() == [0]
+
+
+@pytest.mark.parametrize("n", [8, 16, 40])
+def test_every_link_that_is_missing_is_expected_to_gain_by_rounds_that_are_played(n):
+    # Of many links, none may live on plays that are only imagined, batch after batch.
+    graph = mb.bipartite(n, n)
+    case = Case(graph, "pair", 1)
+    case.strengths = np.tile([0.9] + [0.45] * (n - 1), 2)
+    links = case.target.borders(np.arange(2 * n))
+    plays = np.where(case.plays < 0, -1.0, 0.0)
+    times, missing = np.zeros(len(case.listed), dtype=np.int64), np.full(len(links), 10.0)
+    cost = np.ones(len(case.listed))
+    choose_listed(LAWS["coins"], case.strengths, links, missing, plays, 4000, case.ends, case.listed, cost, times)
+    assert times.sum() == 4000
+    gained = expected_gains(LAWS["coins"], case.strengths, links, plays)
+    assert gained.min() > 0.25 * gained.mean()

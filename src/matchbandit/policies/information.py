@@ -13,9 +13,12 @@ from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
 from matchbandit.rewards import Counts, Floats, Noise
 
-STEPS, SOLVED_STEPS = 30, 6
-"""Rounds that a batch chooses, at most, each for an even part of the batch: where all rounds are listed, and where each
-must be solved for."""
+STEPS, STEPS_A_LINK, SOLVED_STEPS = 30, 4, 6
+"""Rounds that a batch chooses, each for an even part of the batch: where all rounds are listed, this many or more, so
+that every link that is missing can have its own; and where each must be solved for."""
+FLOOR = 0.1
+"""This part of a batch is spread over all pairs as if it were played, so that slopes are not 0. It never is: were it
+more, the plan would lean on it, and play a against everyone and its rivals against no one, batch after batch."""
 SHARPNESS = 6.0
 """How much the link that would be certified last outweighs the others."""
 WORTH = 0.01
@@ -96,8 +99,8 @@ def choose_listed(
 ) -> None:  # fmt: skip
     """Count in `times` how often to play each of the listed rounds, by worth per loss."""
     worth = np.empty(plays.shape)
-    floor = 0.1 * rounds / len(strengths)
-    steps = min(STEPS, rounds)
+    floor = FLOOR * rounds / len(strengths) ** 2
+    steps = min(max(STEPS, STEPS_A_LINK * len(links)), rounds)
     for step in range(steps):
         worth_of_pairs(noise, strengths, links, missing, plays, floor, worth)
         best, most = 0, -1.0
@@ -121,7 +124,7 @@ def choose_solved(
 ) -> tuple[Edges, Counts]:  # fmt: skip
     """The same where there are too many rounds to list: the solver improves on the last round, by each edge's worth."""
     worth = np.empty(plays.shape)
-    floor = 0.1 * rounds / len(strengths)
+    floor = FLOOR * rounds / len(strengths) ** 2
     steps = min(SOLVED_STEPS, rounds)
     chosen, times = [best], [0]
     for step in range(steps):
