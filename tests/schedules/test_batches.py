@@ -71,13 +71,14 @@ def test_whole_tours_are_1_in_32_of_the_rounds_explored(case, capped):
 
 @cases
 @pytest.mark.parametrize("capped", [True, False])
-def test_every_batch_adds_5_percent_at_least_and_little_more(case, capped):
+def test_every_batch_adds_its_share_and_little_more(case, capped):
     asked = CASES[case] if capped else {**CASES[case], "needed": None, "share": 1.0}
+    share = 1 / 40 if capped else 1 / 20
     before, number = 0, 0
     for _, explored, _, batch in unrolled(**asked):
         if before:
-            assert batch.explored >= max(asked["items"], 0.05 * before)
-            assert batch.explored <= max(asked["items"], 0.05 * before + 1, batch.tours * asked["length"])
+            assert batch.explored >= max(asked["items"], share * before)
+            assert batch.explored <= max(asked["items"], share * before + 1, batch.tours * asked["length"])
         before, number = explored, number + 1
     assert number < 1500  # up to round 10^12: it costs milliseconds
 
@@ -92,12 +93,12 @@ def test_identification_has_no_cap(share):
 
 
 def test_the_numbers_of_the_docs():
-    assert (batches.GROWTH, batches.TOURS, batches.CAP) == (0.05, 1 / 32, 8.0)
+    assert (batches.GROWTH, batches.GROWTH_FOR_REGRET, batches.TOURS, batches.CAP) == (1 / 20, 1 / 40, 1 / 32, 8.0)
 
 
 def test_by_hand():
-    # 1000 rounds explored of 10^5: 50 more; 4 tours of 3 are behind 1050/32 = 32.8, of which 10 fit.
+    # 1000 rounds explored of 10^5: 25 more; 4 tours of 3 are behind 1025/32 = 32.03, of which 10 fit.
     found = next_batch(10**5, 1000, 4, length=3, first=2, items=4, share=0.25, needed=15.0)
-    assert found == (200, 50, 6)
-    # (1050 − 6)/8 = 130.5; squared, over 15: 1136. Where only 1000 rounds are gone, it waits for round 1136.
-    assert next_batch(600, 1000, 10, length=3, first=2, items=4, share=0.25, needed=15.0).rounds == 1136 - 600
+    assert found == (100, 25, 6)
+    # (1025 − 6)/8 = 127.4; squared, over 15: 1082. Where only 600 rounds are gone, it waits for round 1082.
+    assert next_batch(600, 1000, 10, length=3, first=2, items=4, share=0.25, needed=15.0).rounds == 1082 - 600
