@@ -36,35 +36,35 @@ def either(x: list[float]) -> mb.Means:
 FOUR, SLOTS = [0.9, 0.8, 0.4, 0.3], ([0.8, 0.5, 0.3], [0.9, 0.7, 0.2])
 ERRORS: dict[str, tuple[Any, str, int]] = {  # what, which answer, max_rounds
     "4 players": (mb.Monopartite(FOUR), Matchings, 10**5),
-    "4 players, near tie": (mb.Monopartite([0.9, 0.85, 0.84, 0.3]), Matchings, 1000),
+    "4 players, near tie": (mb.Monopartite([0.9, 0.85, 0.84, 0.3]), Matchings, 3000),
     "6 players, equal partners": (mb.Monopartite([0.9, 0.9, 0.5, 0.5, 0.1, 0.1]), Matchings, 10**5),
     "4 players, tiny means": (mb.Monopartite([0.3, 0.25, 0.08, 0.05]), Matchings, 10**5),
     "4 players, Gaussian": (mb.Monopartite(FOUR, rewards=mb.Gaussian(sd=0.5)), Matchings, 10**5),
     "4 players, Gaussian, near tie": (
-        mb.Monopartite([0.9, 0.62, 0.6, 0.3], rewards=mb.Gaussian(sd=0.3)), Matchings, 1000),
+        mb.Monopartite([0.9, 0.62, 0.6, 0.3], rewards=mb.Gaussian(sd=0.3)), Matchings, 3000),
     "4 players, Binomial(5), near tie": (
-        mb.Monopartite([0.8, 0.61, 0.6, 0.4], rewards=mb.Binomial(5)), Matchings, 1000),
+        mb.Monopartite([0.8, 0.61, 0.6, 0.4], rewards=mb.Binomial(5)), Matchings, 3000),
     "5 players": (mb.Monopartite([0.95, 0.85, 0.5, 0.4, 0.05]), Matchings, 10**5),
-    "3 players, near tie": (mb.Monopartite([0.8, 0.7, 0.69]), Matchings, 1000),
+    "3 players, near tie": (mb.Monopartite([0.8, 0.7, 0.69]), Matchings, 3000),
     "4 players, no product": (convex(FOUR), Matchings, 10**5),
-    "4 players, no product, near tie": (convex([0.9, 0.7, 0.69, 0.3]), Matchings, 1000),
+    "4 players, no product, near tie": (convex([0.9, 0.7, 0.69, 0.3]), Matchings, 3000),
     "4 players, pairs": (mb.Monopartite(FOUR), Pairs, 10**5),
-    "4 players, pairs, near tie": (mb.Monopartite([0.7, 0.6, 0.59, 0.2]), Pairs, 1000),
+    "4 players, pairs, near tie": (mb.Monopartite([0.7, 0.6, 0.59, 0.2]), Pairs, 3000),
     "4 players, pairs, no product": (either([0.8, 0.6, 0.1, 0.05]), Pairs, 10**5),
     "3×3, pairs": (mb.Bipartite(*SLOTS), Pairs, 10**5),
     "2×5, pairs": (mb.Bipartite([0.9, 0.4], [0.9, 0.4, 0.4, 0.3, 0.2]), Pairs, 10**5),
-    "2×2, pairs, near tie": (mb.Bipartite([0.7, 0.69], [0.8, 0.79]), Pairs, 1000),
+    "2×2, pairs, near tie": (mb.Bipartite([0.7, 0.69], [0.8, 0.79]), Pairs, 3000),
     "3×3, pairs, tiny means": (mb.Bipartite([0.2, 0.05, 0.03], [0.3, 0.1, 0.05]), Pairs, 10**5),
     "2×5, assignment": (mb.Bipartite([0.9, 0.4], [0.9, 0.5, 0.15, 0.1, 0.1]), Matchings, 10**5),
-    "5×3, assignment": (mb.Bipartite([0.95, 0.65, 0.35, 0.05, 0.02], [0.9, 0.6, 0.3]), Matchings, 2000),
+    "5×3, assignment": (mb.Bipartite([0.95, 0.65, 0.35, 0.05, 0.02], [0.9, 0.6, 0.3]), Matchings, 3000),
     "3×3, assignment, no product": (convex([0.9, 0.5, 0.1], [0.8, 0.4, 0.1]), Matchings, 10**5),
 }  # fmt: skip
 NULLS: dict[str, tuple[Any, dict[str, Any], int, list[tuple[int, int]]]] = {  # what, options, rounds, equal items
     ".9 .6 .6 .3, identification": (
-        mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"delta": 1e-9, "selection": Matchings}, 10_000, [(1, 2), (2, 1)]),
-    ".9 .6 .6 .3, regret": (mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"selection": Matchings}, 10_000, [(1, 2), (2, 1)]),
+        mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"delta": 1e-9, "selection": Matchings}, 3000, [(1, 2), (2, 1)]),
+    ".9 .6 .6 .3, regret": (mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"selection": Matchings}, 3000, [(1, 2), (2, 1)]),
     "2×2, .7 .7 × .5 .5, pairs": (
-        mb.Bipartite([0.7, 0.7], [0.5, 0.5]), {"delta": 1e-9, "selection": Pairs}, 10_000, [(0, 1), (3, 2)]),
+        mb.Bipartite([0.7, 0.7], [0.5, 0.5]), {"delta": 1e-9, "selection": Pairs}, 3000, [(0, 1), (3, 2)]),
 }  # fmt: skip
 ROUNDS: dict[str, tuple[Any, str]] = {
     ".9 .8 .4 .3": (mb.Monopartite(FOUR), Matchings),

@@ -585,7 +585,7 @@ def test_it_stops_exploring_where_the_horizon_lies_inside_the_next_batch():
         list(drive(policy, FOUR, horizon))
         assert policy.sampled == (22 if explores else 6)
     short = certify().build(FOUR.graph, horizon=5, seed=1)
-    assert committed(short)  # not even the first tours would be looked at
+    assert short.current.limit == 6  # the first tours, which are cut off: there is nothing better to play
 
 
 def test_without_delta_the_horizon_is_one_over_it():
@@ -873,3 +873,24 @@ def test_many_players_are_certified_by_matchings_that_are_solved_for():
     assert problem.is_optimal(policy.recommend(), "matching")
     regret = mb.simulate(problem, certify(), horizon=10**5, runs=2, seed=1, checkpoints=[10**5]).final
     assert regret.mean() < 2500
+
+
+def test_too_many_items_are_refused_before_a_batch_takes_minutes():
+    with pytest.raises(mb.MatchbanditError, match="at most 400 items.*got 402. rank1-thompson takes more"):
+        certify().build(mb.monopartite(402), horizon=1000)
+    with pytest.raises(mb.MatchbanditError, match="got 500"):
+        certify(delta=0.1).build(mb.bipartite(100, 400))
+
+
+def test_anytime_a_recommendation_rests_on_nothing_that_has_lapsed():
+    policy = driven(certify(anytime=True), FOUR, 20_000)
+    policy.peaks[:] = -np.inf
+    policy.peaks[2, 0] = policy.threshold(policy.rounds) + 1e-9  # wrong, and holds by a hair
+    assert sorted(policy.recommend().tolist()) == [[0, 3], [1, 2]]
+    policy.rounds *= 10
+    assert sorted(policy.recommend().tolist()) == [[0, 1], [2, 3]]
+
+
+def test_a_horizon_shorter_than_the_first_tours_is_spent_on_them_not_on_the_order_of_the_items():
+    runs = mb.simulate(mb.Monopartite(np.linspace(0.95, 0.05, 20)), certify(), horizon=19, runs=1, seed=1)
+    assert runs.plays.max() == 2  # of two tours, as far as they come

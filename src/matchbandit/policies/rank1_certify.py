@@ -26,6 +26,10 @@ SMALLEST_SHARE = 1e-6
 """With less a batch could be longer than whole numbers of 64 bits."""
 
 
+MOST_ITEMS = 400
+"""A batch takes O(n³): seconds among so many."""
+
+
 class Rank1Certify(PlannedPolicy):
     """Certified: names the best pair or matching with a proof, and loses little regret until it can.
 
@@ -76,6 +80,7 @@ class Rank1Certify(PlannedPolicy):
         proved=("regret", "identification"),
         byes=("identification",),
         warm_start=True,
+        up_to=f"{MOST_ITEMS} items",
     )
     remembered: ClassVar[tuple[str, ...]] = (
         "plays", "sums", "strengths", "half_gaps", "log_bets", "evidence", "peaks", "tours", "tour_sums",
@@ -105,6 +110,11 @@ class Rank1Certify(PlannedPolicy):
         super().__init__(setting, rng, selection=selection, delta=delta, anytime=anytime, share=share)
         self._regret = self.goal == "regret"
         self.target = Target.of(self.graph, self.selection)
+        if self.target.n_items > MOST_ITEMS:
+            raise MatchbanditError(
+                f"rank1-certify takes at most {MOST_ITEMS} items, as every two are compared against every third; got "
+                f"{self.target.n_items}. rank1-thompson takes more."
+            )
         self.n_rows = self.graph.shape[0] if self.graph.kind == "bipartite" else 0
         n = self.target.n_items
         self.plays, self.sums = np.zeros((n, n)), np.zeros((n, n))
@@ -162,6 +172,11 @@ class Rank1Certify(PlannedPolicy):
         return F + (log_g(at) if self.lapses else log(self.setting.horizon or 1))
 
     @property
+    def _now(self) -> int:
+        """The open round, or the next one: anytime a certificate may lapse within a batch."""
+        return max(self.sampled, self.rounds)
+
+    @property
     def needed(self) -> float:
         """log E for which it explores: anytime a certificate that holds until four times the rounds."""
         return self.threshold(4 * self.sampled)
@@ -208,7 +223,7 @@ class Rank1Certify(PlannedPolicy):
         if weakest >= needed:
             lasts = self._lapse(weakest) - self.sampled if self.lapses else NEVER
             return Batch.of(cells, best, np.array([lasts]))
-        if self._regret and not self.lapses and end > (self.setting.horizon or 0):
+        if self._regret and not self.lapses and self.explored and end > (self.setting.horizon or 0):
             return Batch.of(cells, best, np.array([NEVER]))  # nobody would look at what it explores
         chosen, times = self._chosen(schedule, best[0], self.target.missing(order, chains, needed))
         guesses = [schedule.rounds - schedule.explored]
@@ -305,7 +320,7 @@ class Rank1Certify(PlannedPolicy):
 
     def recommend(self) -> Pairs:
         """The best pair or matching of what is certified, and beyond that of what is fitted."""
-        return self.graph.pairs[self._best(self._order(strongest_chains(self.peaks), self.sampled))]
+        return self.graph.pairs[self._best(self._order(strongest_chains(self.peaks), self._now))]
 
     def reasons(self) -> dict[str, Any]:
         """The strength of each item; and of each link of the answer its evidence, and when it may be certified."""
@@ -313,7 +328,7 @@ class Rank1Certify(PlannedPolicy):
         names = [("player" if not n_rows else "row" if k < n_rows else "column", k - n_rows * (k >= n_rows))
                  for k in range(self.target.n_items)]  # fmt: skip
         chains, needed = strongest_chains(self.peaks), self.needed
-        order = self._order(chains, self.sampled)
+        order = self._order(chains, self._now)
         links = self.target.borders(order)
         rounds = self._expected_rounds(links, chains, order)
         rivals = [
@@ -323,7 +338,7 @@ class Rank1Certify(PlannedPolicy):
                 "below": names[b][1],
                 "log_evidence": float(self.evidence[a, b]),
                 "threshold": needed,
-                "certified": bool(chains[a, b] >= self.threshold(self.sampled)),
+                "certified": bool(chains[a, b] >= self.threshold(self._now)),
                 "expected_rounds": None if np.isinf(left) else ceil(left),
             }
             for (a, b), left in zip(links.tolist(), rounds.tolist(), strict=True)

@@ -196,7 +196,7 @@ def growth_of(half_life: float | None) -> float:
 
 
 class Rank1Thompson(RoundPolicy):
-    """Thompson sampling that uses the product model: the practical choice, without a proof.
+    """Thompson sampling that uses the product model: the least regret, without a proof.
 
     Strengths û (rows and columns, or players) are fitted to the counts and sums of all pairs by Newton steps on each
     item and then on all together, weighted by w_ij = 1/(p̃(1 − p̃)) with p̃ = (C p + 1)/(C + 2), p = û_i û_j, under a
@@ -232,7 +232,7 @@ class Rank1Thompson(RoundPolicy):
     """
 
     name: ClassVar[str] = "rank1-thompson"
-    summary: ClassVar[str] = "Thompson sampling with one posterior for all strengths: the practical choice"
+    summary: ClassVar[str] = "Thompson sampling with one posterior for all strengths: the least regret, no proof"
     reference: ClassVar[str] = "this library"
     fits: ClassVar[Fits] = Fits(
         selections=("pair", "matching"),

@@ -156,6 +156,12 @@ class SparseRank1Thompson(Policy):
 
     def _remember(self, memory: dict[str, Any]) -> None:
         start, partner, plays, sums = (memory[name] for name in ("start", "partner", "plays", "sums"))
+        n, held = len(self.posterior.u), len(partner)
+        if (
+            start.shape != (n + 1,) or start[0] != 0 or start[-1] != held or (np.diff(start) < 0).any()
+            or (partner < 0).any() or (partner >= n).any() or plays.shape != (held,) or sums.shape != (held,)
+        ):  # fmt: skip  # compiled code trusts them
+            raise MatchbanditError("the state does not fit together: its pairs are not those of these items.")
         self.stored = Stored(start, partner, plays, sums, weights=np.zeros(len(plays)))
         self.posterior.u[:] = memory["strengths"]
         self.byes[:], self.last_bye[:] = memory["byes"], memory["last_bye"]

@@ -76,7 +76,7 @@ def border_evidence(strengths: Floats, covariance: Floats, ranked: Counts, certa
 
 
 class Rank1Identify(PlannedPolicy):
-    """Identification that uses the product model: the practical choice, without a proof.
+    """Identification that uses the product model: the fewest rounds, without a proof.
 
     All results are fitted at once, as in rank1-thompson: strengths û with the full inverse of their information. The
     answer is the sorted pairing of û. A border between two neighbouring pairs of it is as *certain* as the least of its
@@ -106,7 +106,7 @@ class Rank1Identify(PlannedPolicy):
     """
 
     name: ClassVar[str] = "rank1-identify"
-    summary: ClassVar[str] = "the best matching from one fit of all strengths: the practical choice"
+    summary: ClassVar[str] = "the best matching from one fit of all strengths: the fewest rounds, no proof"
     reference: ClassVar[str] = "this library"
     fits: ClassVar[Fits] = Fits(
         selections=("matching",), graphs=("monopartite",), goals=("identification",), warm_start=True
