@@ -198,12 +198,12 @@ def test_the_only_answer_is_known_before_the_first_round(graph, selection):
 @pytest.mark.parametrize(
     ("problem", "options", "horizon"),
     [
-        (FOUR, {}, 10**6),
-        (mb.Monopartite([0.7, 0.6, 0.5, 0.4, 0.3, 0.2]), {"delta": 0.01}, None),
-        (SLOTS, {"selection": "pair"}, 10**6),
-        (SLOTS, {"selection": "matching", "delta": 0.01}, None),
-        (mb.Bipartite([0.8, 0.5], [0.9, 0.7, 0.2], rewards=mb.Gaussian(sd=0.3)), {"selection": "matching"}, 10**4),
-        (mb.Monopartite([0.8, 0.7, 0.3], rewards=mb.Binomial(3)), {"selection": "pair"}, 10**4),
+        (TIES, {}, 10**15),
+        (mb.Monopartite([0.7, 0.6, 0.5, 0.4, 0.3, 0.2]), {"delta": 1e-40}, None),
+        (SLOTS, {"selection": "pair"}, 10**18),
+        (SLOTS, {"selection": "matching", "delta": 1e-40}, None),
+        (mb.Bipartite([0.8, 0.79], [0.9, 0.89, 0.2], rewards=mb.Gaussian(sd=0.3)), {"selection": "matching"}, 10**15),
+        (mb.Monopartite([0.8, 0.5, 0.49], rewards=mb.Binomial(3)), {"selection": "pair"}, 10**15),
     ],
     ids=str,
 )
@@ -213,14 +213,14 @@ def test_every_batch_is_bet_on_with_what_was_known_before_it(problem, options, h
     graph, rows = problem.graph, problem.graph.shape[0] if problem.graph.kind == "bipartite" else 0
     n, noise, sigma = sum(graph.shape) if rows else graph.shape[0], problem.rewards.noise, problem.rewards.sigma
     bets, tours, tour_sums, peaks = np.zeros((evidence.BETS, n, n)), 0, np.zeros(n), np.zeros((n, n))
-    before, uneven, total, explored = (policy.strengths.copy(), policy.half_gaps.copy()), 0, 0, 0
-    for number, (_, tally) in enumerate(drive(policy, problem, 3000)):
+    before, uneven, total, explored, toured = (policy.strengths.copy(), policy.half_gaps.copy()), 0, 0, 0, 0
+    for number, (_, tally) in enumerate(drive(policy, problem, 10**5)):
         counts, sums = tally.counts.reshape(3, -1), tally.sums.reshape(3, -1)
         n_of, s_of = np.zeros((n, n)), np.zeros((n, n))
-        for (i, j), count, paid, toured in zip(graph.pairs.tolist(), counts.sum(0), sums.sum(0), sums[2], strict=True):
+        for (i, j), count, paid, of_tour in zip(graph.pairs.tolist(), counts.sum(0), sums.sum(0), sums[2], strict=True):
             n_of[i, j + rows] = n_of[j + rows, i] = count
             s_of[i, j + rows] = s_of[j + rows, i] = paid
-            tour_sums[[i, j + rows]] += toured
+            tour_sums[[i, j + rows]] += of_tour
         assert len(set(counts[2].tolist())) == 1  # whole tours
         tours += counts[2, 0]
         total, explored = total + tally.sweeps, explored + counts[1:].sum() // policy.round_size
@@ -245,7 +245,7 @@ def test_every_batch_is_bet_on_with_what_was_known_before_it(problem, options, h
                                 above = min(above, 1 - 1e-12)
                             if above > below:
                                 bets[bet, a, b] += log_ratio(x, s, y, r, above, below, noise)
-                assert policy.log_bets[:, a, b] == pytest.approx(bets[:, a, b], rel=1e-9, abs=1e-3)
+                assert policy.log_bets[:, a, b] == pytest.approx(bets[:, a, b], rel=1e-5, abs=1e-3)
                 if number < 3:
                     common = n - 2 if not rows else n - rows if a < rows else rows
                     of_tours = naive.log_mixture(
@@ -257,9 +257,10 @@ def test_every_batch_is_bet_on_with_what_was_known_before_it(problem, options, h
                 peaks[a, b] = max(peaks[a, b], policy.evidence[a, b])
                 assert policy.peaks[a, b] == peaks[a, b]
         before = policy.strengths.copy(), policy.half_gaps.copy()
-        if number == 12:
+        toured += number > 0 and counts[2, 0] > 0
+        if number > 12 and toured:
             break
-    assert number > 2
+    assert toured  # beyond the first tours, too
     assert uneven > 0
     assert policy.tour_sums == pytest.approx(tour_sums)
 
