@@ -199,12 +199,12 @@ def limit(rows: Rows, runs: int = 50) -> None:
 def regret(rows: Rows) -> None:
     for mean in (0.5, 0.6, 0.7, 0.8):
         family = mb.family("centred", n=4, mean=mean, gap=0.1)
-        for name, runs in (("rank1-certify", 40), ("simple-adaptive-matching", 20), ("rank1-thompson", 20)):
+        for name, runs in (("rank1-certify", 150), ("simple-adaptive-matching", 150), ("rank1-thompson", 20)):
             rows.row("figure 3", f"{mean:g}", name, "2e5", lost, family, name, 200_000, runs)
     for gap in (0.75, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.85):
         horizon = 200_000 if gap == 0.75 else 300_000
         family = mb.family("spiked", n=8, u1=0.9, gap=gap)
-        for name, runs in (("rank1-certify", 40), ("pair-elim", 20), ("rank1-thompson", 20)):
+        for name, runs in (("rank1-certify", 200), ("pair-elim", 200), ("rank1-thompson", 20)):
             rows.row("figure 1", f"{gap:g}", name, f"{horizon:g}", lost, family, name, horizon, runs)
 
 
@@ -213,6 +213,8 @@ def constants(rows: Rows, runs: int = 40) -> None:
         for policy, many in (("rank1-certify", runs), ("rank1-thompson", 10)):
             spec = mb.policy(policy, selection=selection)
             rows.row("constants", name, policy, "1e6", lost, problem, spec, 10**6, many)
+        if name in (".9 .8 .4 .3", ".8 .7 .6 .5 .4 .3"):
+            rows.row("constants", name, "adaptive-matching", "1e6", lost, problem, "adaptive-matching", 10**6, runs)
         rows.row("constants", name, "C", "", constant, problem, selection)
 
 
