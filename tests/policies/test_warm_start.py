@@ -27,7 +27,8 @@ def at(name, *edges):
 
 def seen(policy):
     """Plays and sums by edge."""
-    kept = policy if policy.name == "rank1-identify" else getattr(policy.arrays, "model", policy.arrays)
+    plans = policy.name in ("rank1-certify", "rank1-identify")
+    kept = policy if plans else getattr(policy.arrays, "model", policy.arrays)
     if not policy.name.startswith("rank1-"):
         return kept.plays.tolist(), kept.sums.tolist()
     i, j = (policy.graph.pairs + ([0, policy.graph.shape[0]] if policy.graph.kind == "bipartite" else 0)).T
