@@ -643,7 +643,7 @@ def test_regret_is_small():
 def test_on_figure_3_it_loses_a_tenth_of_simple_adaptive_matching(mean):
     family = mb.family("centred", n=4, mean=mean, gap=0.1)
     ours, theirs = (
-        mb.simulate(family, name, horizon=200_000, runs=8, seed=1, checkpoints=[200_000]).final.mean()
+        mb.simulate(family, name, horizon=200_000, runs=100, seed=1, checkpoints=[200_000]).final.mean()
         for name in ("rank1-certify", "simple-adaptive-matching")
     )
     assert ours <= theirs / 10
@@ -660,7 +660,6 @@ def test_on_figure_1_it_loses_a_fortieth_of_pair_elim():
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="the best item, unlucky in the first tour, waits for the next one while equals are compared")
 def test_no_run_is_trapped_by_a_bad_start():
     slots = mb.Bipartite([0.9] + [0.45] * 7, [0.9] + [0.45] * 7)
     lost = mb.simulate(slots, certify(), horizon=10**6, runs=200, seed=5, checkpoints=[10**6]).final
