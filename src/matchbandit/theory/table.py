@@ -128,9 +128,9 @@ def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None 
     lower 26 C log T of the product model (Graves & Lai 1997)
     lower 9 C log T of the product model (Graves & Lai 1997)
     upper 211134 Theorem 3.1, proof in Appendix B
-    upper 615789 Theorem 5 of docs/certified.md
+    upper 611047 Theorem 5 of docs/certified.md
     upper 660000 T times the worst round
-    upper 73364 Theorem 5 of docs/certified.md
+    upper 71644 Theorem 5 of docs/certified.md
     upper 240000 T times the worst round
     """
     return _gathered(problem, horizon, delta)[0]
