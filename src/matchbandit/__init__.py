@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matchbandit.errors import MatchbanditError as MatchbanditError
-    from matchbandit.experiments import reproduce as reproduce
-    from matchbandit.figures import draw_bounds as draw_bounds
     from matchbandit.graphs import bipartite as bipartite
     from matchbandit.graphs import monopartite as monopartite
+    from matchbandit.placement import draw_bounds as draw_bounds
     from matchbandit.policies import CATALOGUE as CATALOGUE
     from matchbandit.policies import Fits as Fits
     from matchbandit.policies import PlannedPolicy as PlannedPolicy
@@ -27,34 +26,45 @@ if TYPE_CHECKING:
     from matchbandit.problems import family as family
     from matchbandit.product_model import ProductFit as ProductFit
     from matchbandit.product_model import product_fit as product_fit
+    from matchbandit.results import Comparison as Comparison
     from matchbandit.results import Found as Found
     from matchbandit.results import Identification as Identification
     from matchbandit.results import Runs as Runs
+    from matchbandit.results import concat as concat
     from matchbandit.results import load_found as load_found
     from matchbandit.results import load_identification as load_identification
     from matchbandit.results import load_runs as load_runs
+    from matchbandit.results import plot as plot
     from matchbandit.rewards import Bernoulli as Bernoulli
     from matchbandit.rewards import Binomial as Binomial
     from matchbandit.rewards import Gaussian as Gaussian
+    from matchbandit.simulation import compare as compare
     from matchbandit.simulation import identify as identify
     from matchbandit.simulation import simulate as simulate
+    from matchbandit.studies import Study as Study
+    from matchbandit.studies import report as report
+    from matchbandit.studies import reproduce as reproduce
     from matchbandit.theory import bounds as bounds
     from matchbandit.theory import quantities as quantities
+    from matchbandit.watching import watch as watch
 
 _HOME = {
     "errors": ("MatchbanditError",),
-    "experiments": ("reproduce",),
-    "figures": ("draw_bounds",),
     "graphs": ("bipartite", "monopartite"),
+    "placement": ("draw_bounds",),
     "policies": (
         "CATALOGUE", "Fits", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy", "policy", "restore",
     ),
     "problems": ("Bipartite", "Means", "Monopartite", "family"),
     "product_model": ("ProductFit", "product_fit"),
-    "results": ("Found", "Identification", "Runs", "load_found", "load_identification", "load_runs"),
+    "results": (
+        "Comparison", "Found", "Identification", "Runs", "concat", "load_found", "load_identification", "load_runs", "plot",
+    ),
     "rewards": ("Bernoulli", "Binomial", "Gaussian"),
-    "simulation": ("identify", "simulate"),
+    "simulation": ("compare", "identify", "simulate"),
+    "studies": ("Study", "report", "reproduce"),
     "theory": ("bounds", "quantities"),
+    "watching": ("watch",),
 }  # fmt: skip
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names}
 

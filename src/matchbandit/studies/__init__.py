@@ -1,0 +1,1 @@
+"""Studies: policies on problems, as data; run, kept, resumed, judged and drawn."""
