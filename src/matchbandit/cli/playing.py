@@ -41,7 +41,7 @@ def play_and_report(
         _heading(result.about)
         report(result)
         if save is not None:
-            typer.echo(f"these runs are kept in {save}, a row for each result, and {details_file(save)}, their plays")
+            typer.echo(f"these runs are kept in {save}, and their details in {details_file(save)}")
     if stopped:
         typer.echo(f"stopped after {result.about.runs} of {result.about.interrupted_of} runs.", err=True)
         raise typer.Exit(130)
