@@ -49,7 +49,9 @@ def _typed(value: Any) -> str:
         return "not given"
     if isinstance(value, Mapping):
         named = [f"{key} = {_typed(each)}" for key, each in value.items() if key != "name"]
-        return f"{value['name']} ({', '.join(named)})" if "name" in value and named else ", ".join(
-            [str(value["name"])] if "name" in value else named
+        return (
+            f"{value['name']} ({', '.join(named)})"
+            if "name" in value and named
+            else ", ".join([str(value["name"])] if "name" in value else named)
         )
     return in_words(value)

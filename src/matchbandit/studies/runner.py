@@ -87,17 +87,26 @@ def run_study(
         kept = _whole_parts(folder, there, {**now, **own}, allow_other_versions)
         for part in kept:
             widen(part, columns)
-        described = {"study": study.describe(), "versions": now, "own": own, "begun": before.get("begun", today())}
+        described = {
+            "study": study.describe(),
+            "points": [point.key for point in points],
+            "versions": now,
+            "own": own,
+            "begun": before.get("begun", today()),
+        }
         ledger = _Ledger(folder, described, kept, study.runs * len(points), show)
         ledger.write(running=True)
         intervals = {point.key: [part.interval for part in kept if part.key == point.key] for point in points}
         planned = partial(plan, points, intervals, study.runs, part_runs)
         try:
             if dask is None:
-                play_on_processes(ledger.plan(planned()), columns, own, workers=workers, keep=ledger.keep, tick=ledger.tick)
+                parts = ledger.plan(planned())
+                play_on_processes(parts, columns, own, workers=workers, keep=ledger.keep, tick=ledger.tick)
             else:
-                with connected(dask, workers, own, allow_other_versions, ledger.tick) as cluster:
-                    cluster.play(ledger.plan(planned(cluster.threads)), columns, keep=ledger.keep, tick=ledger.tick)
+                ledger.tick(0, f"connecting to {dask}")
+                with connected(dask, workers, allow_other_versions=allow_other_versions) as cluster:
+                    parts = ledger.plan(planned(cluster.threads))
+                    cluster.play(parts, columns, own, keep=ledger.keep, tick=ledger.tick)
         except (MatchbanditError, KeyboardInterrupt) as error:
             ledger.write()
             if isinstance(error, MatchbanditError):

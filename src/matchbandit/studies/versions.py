@@ -3,10 +3,10 @@
 import ast
 import inspect
 import platform
-import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -37,8 +37,11 @@ def other_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]
     >>> other_versions({"numpy": "2.0.1", "python": "3.11.1"}, {"numpy": "2.1.0", "python": "3.12.0"})
     ['numpy was 2.0.1, is now 2.1.0']
     """
-    return [f"{name} was {then[name]}, is now {now[name]}" for name in then if now.get(name, then[name]) != then[name]
-            and name != "python"]
+    return [
+        f"{name} was {then[name]}, is now {now[name]}"
+        for name in then
+        if now.get(name, then[name]) != then[name] and name != "python"
+    ]
 
 
 def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
@@ -47,18 +50,20 @@ def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
     for point in points:
         for name in point.own_modules:
             if name not in found:
-                module = sys.modules[name]
+                module = import_module(name)
                 found[name] = _of_file(name, module) if getattr(module, "__file__", None) else _of_code(point)
     return found
 
 
-def own_files(name: str) -> dict[str, bytes]:
+def own_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
     """The file of an own module, and of all that it imports from the same folder, by their paths from there."""
-    file = Path(str(sys.modules[name].__file__)).resolve()
+    file = Path(str(import_module(name).__file__)).resolve()
     top = "" if name == "__main__" else name.partition(".")[0]
     root = file.parent
     for _ in range(name.count(".") + (file.name == "__init__.py")):
         root = root.parent
+    if is_installed(root) and not also_installed:
+        return {}
     only = top if is_installed(root) else None  # a folder of installed packages holds much that is not one's own
     found: dict[Path, bytes] = {}
     waiting = [file]
@@ -66,7 +71,8 @@ def own_files(name: str) -> dict[str, bytes]:
         at = waiting.pop()
         if at not in found:
             found[at] = at.read_bytes()
-            waiting += [near for near in _imports(at, found[at], root) if only in (None, near.relative_to(root).parts[0])]
+            near = _imports(at, found[at], root)
+            waiting += [each for each in near if only in (None, each.relative_to(root).parts[0])]
     return {path.relative_to(root).as_posix(): found[path] for path in sorted(found)}
 
 
