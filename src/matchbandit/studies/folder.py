@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
-from matchbandit.results import Comparison, Rows, concat
+from matchbandit.results import Rows
 from matchbandit.results.tables import HEAD, TAIL, decoded, encoded, result_from, write_atomically
 from matchbandit.studies.parts import Finished, Interval, digest_of, with_check
 from matchbandit.studies.study import Study
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from matchbandit.results import Comparison
 
 FORMAT = 1
 KIND = "study of matchbandit"
@@ -158,8 +160,10 @@ class StudyFolder:
         """The rows of one point."""
         return Rows.of(self._together([part for part in self.parts if part.key == key]))
 
-    def results(self) -> Comparison:
+    def results(self) -> "Comparison":
         """What came of each point, with plays, splits, eliminations or answers."""
+        from matchbandit.results import Comparison, concat  # noqa: PLC0415
+
         by_point: dict[str, list[Any]] = {}
         for part in self.parts:
             rows, metadata = decoded(part.path)

@@ -99,7 +99,9 @@ def run_study(
         intervals = {point.key: [part.interval for part in kept if part.key == point.key] for point in points}
         planned = partial(plan, points, intervals, study.runs, part_runs)
         try:
-            if dask is None:
+            if not planned():
+                ledger.tick(0)
+            elif dask is None:
                 parts = ledger.plan(planned())
                 play_on_processes(parts, columns, own, workers=workers, keep=ledger.keep, tick=ledger.tick)
             else:
