@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
@@ -37,6 +38,7 @@ def connected(address: str, workers: int | None, *, allow_other_versions: bool) 
     with ExitStack() as stack:
         stack.enter_context(_silence())
         if address == _LOCAL:
+            stack.enter_context(_no_main())
             scheduler: Any = stack.enter_context(
                 distributed.LocalCluster(
                     n_workers=worker_count(workers, sys.maxsize),
@@ -234,6 +236,17 @@ def _client(distributed: Any, scheduler: Any, address: str) -> Any:
 def _close(client: Any) -> None:
     with suppress(Exception):
         client.close(timeout=2)
+
+
+@contextmanager
+def _no_main() -> Iterator[None]:
+    """Keep dask from running the user's script once more in every worker: they need nothing of it."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +38,11 @@ from matchbandit.studies.versions import fingerprints, other_versions, versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class StoppedStudy(KeyboardInterrupt):
+    """Ctrl-C in a study: what was finished is kept."""
+
 
 Progress = Callable[[int, int], None] | bool | None
 
@@ -110,10 +115,11 @@ def run_study(
                     parts = ledger.plan(planned(cluster.threads))
                     cluster.play(parts, columns, own, keep=ledger.keep, tick=ledger.tick)
         except (MatchbanditError, KeyboardInterrupt) as error:
-            ledger.write()
+            with suppress(MatchbanditError):  # a full disk has no room for it either
+                ledger.write()
             if isinstance(error, MatchbanditError):
                 raise MatchbanditError(f"{error} {ledger.left_over()}") from error
-            raise
+            raise StoppedStudy(ledger.left_over()) from None
         ledger.write()
     return StudyFolder.open(out)
 
