@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +21,14 @@ OVER_TIME = 5
 OPTION_VALUES = 3
 """An option with so many values is worth an axis; fewer are lines of their own."""
 MOST_TICKS = 12
+ONE_COLOUR = 3
+"""So many variants of a policy share its colour; more have colours of their own."""
 LONGEST_WORDS = 40
 _NO_PLACE = (
     "study", "policy", "options", "run", "seed", "round", "regret", "rounds", "pairs", "identified", "correct",
 )  # fmt: skip
-_DASHES: tuple[Literal["solid", "dashed", "dotted"], ...] = ("solid", "dashed", "dotted")
-_AXES = {"round": "round", "horizon": "horizon T", "delta": "error probability δ"}
+_AXES = {"horizon": "horizon T", "delta": "error probability δ"}
+_OVER = {"round": "over the rounds", "horizon": "over the horizon", "delta": "over δ", "policy": "by policy"}
 
 
 @dataclass(frozen=True)
@@ -158,27 +160,37 @@ def _chart(place: _Place, name: str) -> Chart:
     variants = _variants(place)
     labels = _labels(variants)
     lines = [_line(place, variant, label) for variant, label in zip(variants, labels, strict=True)]
-    lines = [replace(line, **style) for line, style in zip(lines, _styles(variants, labels), strict=True)]
+    lines = [replace(line, key=key) for line, key in zip(lines, _keys(variants, labels), strict=True)]
     if along == "policy":
         lines = [replace(line, x=np.array([float(at)]), kind="points") for at, line in enumerate(lines)]
     x_values = np.concatenate([line.x for line in lines])
-    heights = np.concatenate([line.y for line in lines])
+    # Over the rounds every curve begins near 0: what matters is how far apart they end.
+    y_log = not regret or _is_wide(np.concatenate([line.y[-1:] if along == "round" else line.y for line in lines]))
+    if y_log and along == "round":
+        lines = [_from_first_loss(line) for line in lines]
     x_log = along != "policy" and (along == "round" or _is_wide(x_values))
     places = sorted(set(x_values.tolist()))
     measured = "regret" if regret else "rounds until the answer"
     fixed = "".join(f", {_setting(key, value)}" for key, value in place.fixed.items())
     return Chart(
         name=re.sub(r"[^\w.-]+", "-", f"{name}-over-{along}"),
-        title=f"{name}: {measured} {'by policy' if along == 'policy' else f'over {along}'}{fixed}",
+        title=f"{name}: {measured} {_OVER.get(along, f'over {along}')}{fixed}",
         x_label=_AXES.get(along, along),
         y_label=measured,
         lines=tuple(lines),
         caption=_caption(place, variants, labels),
         x_log=x_log,
-        y_log=not regret or _is_wide(heights),
+        y_log=y_log,
         x_ticks=tuple(places) if along not in ("round", "policy") and len(places) <= MOST_TICKS else None,
         rows=tuple(labels) if along == "policy" else (),
     )
+
+
+def _from_first_loss(line: Line) -> Line:
+    """The line without its beginning, as long as nothing is lost on average: a log axis has no place for it."""
+    begin = int(np.argmax(line.y > 0))
+    low, high = (None if edge is None else edge[begin:] for edge in (line.low, line.high))
+    return replace(line, x=line.x[begin:], y=line.y[begin:], low=low, high=high)
 
 
 def _is_wide(values: Any) -> bool:
@@ -213,16 +225,11 @@ def _labels(variants: Sequence[_Variant]) -> list[str]:
     return labels
 
 
-def _styles(variants: Sequence[_Variant], labels: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A policy has its own colour; up to three variants of it are told apart by dashes, more by colours."""
-    for at, (variant, label) in enumerate(zip(variants, labels, strict=True)):
-        kin = [k for k, other in enumerate(variants) if other.policy == variant.policy]
-        if len(kin) == 1:
-            yield {"key": variant.policy}
-        elif len(kin) <= len(_DASHES):
-            yield {"key": variant.policy, "dash": _DASHES[kin.index(at)]}
-        else:
-            yield {"key": label}
+def _keys(variants: Sequence[_Variant], labels: Sequence[str]) -> list[str]:
+    """Whose colour each takes: its policy's, as long as few share it."""
+    policies = [variant.policy for variant in variants]
+    pairs = zip(policies, labels, strict=True)
+    return [policy if policies.count(policy) <= ONE_COLOUR else label for policy, label in pairs]
 
 
 def _line(place: _Place, variant: _Variant, label: str) -> Line:
@@ -252,8 +259,9 @@ def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str])
     band = "Line: mean; band: 5–95 % of the runs."
     if place.along == "policy":
         band = "Point: mean; bar: 5–95 % of the runs."
-    told = [f"{', '.join([*settings, f'{rows.distinct("rewards")[0]} rewards'])}; {counted}. {band}"]
-    return " ".join(told if regret else [*told, _answers(variants, labels)])
+    settings.append(_setting("rewards", rows.distinct("rewards")[0]))
+    told = f"{', '.join(settings)}; {counted}. {band}"
+    return told if regret else f"{told} {_answers(variants, labels)}"
 
 
 def _answers(variants: Sequence[_Variant], labels: Sequence[str]) -> str:
@@ -271,8 +279,10 @@ def _setting(key: str, value: Any) -> str:
     """A setting in words; long lists are cut."""
     text = in_words(value)
     short = text if len(text) <= LONGEST_WORDS else f"{text[:LONGEST_WORDS].rsplit(' ', 1)[0]} …"
-    if key in ("family", "rewards"):
-        return short or "given"
+    if key == "family":
+        return f"family {short}" if short else "given"
+    if key == "rewards":
+        return f"{short} rewards"
     return f"{'δ' if key == 'delta' else key} = {short}"
 
 
