@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Frame = Literal["pandas", "polars", "arrow"]
-_FRAMES = ("pandas", "polars")
+_FRAMES: tuple[Frame, ...] = ("pandas", "polars")
 _PLAIN = ("run", "regret", "rounds", "pairs", "identified", "correct")
 """Columns that differ from row to row; of all others the few values are kept once, and for each row which it is."""
 
@@ -49,7 +49,8 @@ class _Coded:
 
     def array(self) -> NDArray[Any]:
         """The value of each row; numbers that are missing are NaN."""
-        return self._table()[self.codes]
+        values: NDArray[Any] = self._table()[self.codes]
+        return values
 
     def where(self, value: Any) -> NDArray[np.bool_]:
         """In which rows it stands."""

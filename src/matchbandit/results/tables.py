@@ -62,7 +62,7 @@ def rows_table(
         "options": (options_text(options), pa.string()),
         "family": (about.problem.get("family", ""), pa.string()),
         **{name: (_listable(values.get(name)), types[name]) for name in columns or types},
-        "rewards": (_rewards_text(about.problem.get("rewards", {})), pa.string()),
+        "rewards": (rewards_text(about.problem.get("rewards", {})), pa.string()),
     }
     made = {name: _constant(name, value, kind, n) for name, (value, kind) in constants.items()}
     if isinstance(result, Runs):
@@ -171,8 +171,8 @@ def _type_of(hint: Any, value: Any) -> "pa.DataType":
     return pa.float64()
 
 
-def _rewards_text(described: Mapping[str, Any]) -> str:
-    """A reward distribution as it is typed: bernoulli, gaussian:0.5, binomial:4."""
+def rewards_text(described: Mapping[str, Any]) -> str:
+    """A reward distribution as it is typed, given what its `describe()` gave: bernoulli, gaussian:0.5, binomial:4."""
     parts = [repr(value) for key, value in described.items() if key != "name"]
     return ":".join([described.get("name", ""), *parts])
 
@@ -311,9 +311,9 @@ def result_from(rows: "pa.Table", details: "pa.Table", metadata: Mapping[str, An
         regret = _numbers(rows, "regret").reshape(len(numbers), each)
         ended = _numbers(details, "ended")
         return Runs(about, rounds, regret, plays_in(details), ended, splits_in(details), eliminations_in(details))
-    parts = [_numbers(rows, part) for part in ("rounds", "pairs", "identified", "correct")]
     answers = _flat(details["answers"], 2).reshape(len(numbers), -1, 2)
-    return Identification(about, *parts, answers)
+    parts = {part: _numbers(rows, part) for part in ("rounds", "pairs", "identified", "correct")}
+    return Identification(about=about, answers=answers, **parts)
 
 
 def plays_in(details: "pa.Table") -> "NDArray[np.int64] | PlayedEdges":
