@@ -162,7 +162,9 @@ def test_temporary_files_of_a_crash_are_removed(out):
 
 def test_a_foreign_folder_is_refused_and_left_as_it_is(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(MatchbanditError, match=r"is not the folder of a study: it has no manifest.json, but thesis.tex"):
+    with pytest.raises(
+        MatchbanditError, match=r"is not the folder of a study: it has no manifest.json, but thesis.tex"
+    ):
         run_study(SMALL, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 

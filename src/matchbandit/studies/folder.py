@@ -164,7 +164,11 @@ class StudyFolder:
             rows, metadata = decoded(part.path)
             details, _ = decoded(part.details)
             by_point.setdefault(part.key, []).append(result_from(rows, details, metadata))
-        return Comparison(tuple(concat(pieces) for pieces in by_point.values()))
+        results: list[Any] = []
+        for pieces in by_point.values():
+            whole = concat(pieces)
+            results += whole if isinstance(whole, Comparison) else [whole]  # made by several versions
+        return Comparison(tuple(results))
 
     def _together(self, parts: Sequence[PartFile]) -> "pa.Table":
         if not parts:
