@@ -70,7 +70,7 @@ def identify(
     if max_rounds is None:
         instances = (problem.draw(seed, run) for run in range(runs)) if isinstance(problem, Family) else [problem]
         for instance in instances:
-            _refuse_tie(instance, first.answer_selection)
+            refuse_tie(instance, first.answer_selection)
     compile_first(job, min(runs, workers or runs))
     about = job.describe(first, runs, max_rounds=limit, answers=first.answer_selection)
     return play_all(partial(_answered, job), runs, workers, progress, partial(_collected, about))
@@ -99,7 +99,7 @@ def _collected(about: About, finished: dict[int, _Answer]) -> Identification:
     return Identification(describe_part(about, numbers), *map(np.array, parts))
 
 
-def _refuse_tie(problem: Problem, selection: Selection) -> None:
+def refuse_tie(problem: Problem, selection: Selection) -> None:
     """Refuse a problem with two best answers: no number of samples separates them."""
     tie = problem.tie(selection)
     if tie is not None:
