@@ -24,6 +24,7 @@ from matchbandit.simulation.play import (
     engine_for,
     play_all,
     refuse_too_large,
+    run_range,
 )
 
 LONGEST = {"planned": 10**12, "round": 10**7}
@@ -36,6 +37,7 @@ def identify(
     *,
     delta: float | None = None,
     runs: int = 1,
+    first_run: int = 0,
     seed: int = 0,
     max_rounds: int | None = None,
     engine: Engine = "auto",
@@ -60,6 +62,7 @@ def identify(
         spec = policy if isinstance(policy, PolicySpec) else named(policy)
         policy = named(spec.kind, **{**spec.options, "delta": delta})
     spec, runs, workers, seed = checked_call("identify", problem, policy, runs, workers, seed, "identification")
+    numbers = run_range(first_run, runs)
     job = Job(problem, spec, np.array([1]), seed, engine, None)
     first = build_first(job)
     usual = LONGEST["round" if isinstance(first, RoundPolicy) else "planned"]
@@ -68,12 +71,12 @@ def identify(
     build_first(job)
     refuse_too_large(runs, 2 * first.graph.matching_size)
     if max_rounds is None:
-        instances = (problem.draw(seed, run) for run in range(runs)) if isinstance(problem, Family) else [problem]
+        instances = (problem.draw(seed, run) for run in numbers) if isinstance(problem, Family) else [problem]
         for instance in instances:
             refuse_tie(instance, first.answer_selection)
     compile_first(job, min(runs, workers or runs))
-    about = job.describe(first, runs, max_rounds=limit, answers=first.answer_selection)
-    return play_all(partial(_answered, job), runs, workers, progress, partial(_collected, about))
+    about = job.describe(first, numbers, max_rounds=limit, answers=first.answer_selection)
+    return play_all(partial(_answered, job), numbers, workers, progress, partial(_collected, about))
 
 
 class _Answer(NamedTuple):
