@@ -1,11 +1,22 @@
 """A run as a film: what stays the same, and one frame after the other. Plain data in, pictures and a page out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log
 from typing import Literal
 
 Story = Literal["lives", "clusters", "links", "strengths", "pairs"]
 """What is told along the time axis: who leaves, how clusters split, evidence, posteriors of items, plays of pairs."""
+TITLES: dict[Story, str] = {
+    "lives": "Who is still in: a cross where an item leaves, and who beat it on whom",
+    "clusters": "Clusters: players in one box cannot be told apart yet; a dotted line joins the clusters of a chain",
+    "links": "Evidence for each link of the proof; a dot where it is certain",
+    "strengths": "Strengths as the policy sees them, and the truth at the right",
+    "pairs": "Plays of each pair",
+}
+STRONG, MIDDLE, WEAK = (0x00, 0x6B, 0xAE), (0x8A, 0x80, 0x96), (0xD7, 0x5E, 0x00)
+"""From blue to vermilion, which those tell apart who do not see red or green; seen on light and on dark ground."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +152,11 @@ class Film:
         return f"({self.items[a].number}, {self.items[b].number})"
 
     @property
+    def of_pairs(self) -> bool:
+        """Are its estimates those of pairs, not of items?"""
+        return not any(frame.items for frame in self.frames)
+
+    @property
     def moments(self) -> tuple[int, ...]:
         """Four frames that show how it went: evenly spread in log time, the last one the end."""
         times = [log(max(1, frame.round)) for frame in self.frames]
@@ -159,12 +175,69 @@ class Film:
         return tuple(spans)
 
     @property
-    def window_ends(self) -> tuple[int, ...]:
-        """After which rounds a window ended."""
-        both = zip(self.frames, self.frames[1:], strict=False)
-        return tuple(b.round for a, b in both if None not in (a.window, b.window) and a.window != b.window)
+    def window_ends(self) -> tuple[tuple[int, int], ...]:
+        """After which rounds a window ended, and which."""
+        ends = []
+        for before, frame in pairwise(self.frames):
+            if before.window is not None and frame.window is not None and before.window != frame.window:
+                ends.append((frame.round, before.window))
+        return tuple(ends)
 
     def played_between(self, first: int, last: int) -> tuple[int, ...]:
         """How often each pair was played after one frame and up to another."""
         parts = [frame.played for frame in self.frames[first + 1 : last + 1]]
         return tuple(map(sum, zip(*parts, strict=True))) if parts else (0,) * len(self.pairs)
+
+
+def colours_of(film: Film) -> tuple[str, ...]:
+    """A colour for each item: blue for the strongest of its side, vermilion for the weakest."""
+    chosen = []
+    for item in film.items:
+        side = [other for other in film.items if other.side == item.side]
+        chosen.append(blend(side.index(item) / max(1, len(side) - 1)))
+    return tuple(chosen)
+
+
+def blend(share: float) -> str:
+    """A colour between the strongest (0) and the weakest (1).
+
+    >>> blend(0), blend(0.5), blend(1)
+    ('#006bae', '#8a8096', '#d75e00')
+    """
+    low, high, part = (STRONG, MIDDLE, 2 * share) if share < 0.5 else (MIDDLE, WEAK, 2 * share - 1)
+    return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in zip(low, high, strict=True))
+
+
+def standing(film: Film) -> list[int]:
+    """Players from the top: by the clusters at the end, within a cluster by their averages."""
+    last = film.frames[-1]
+    by_average = [sorted(c.players, key=lambda k: -(last.items[k].estimate or 0.0)) for c in last.clusters]
+    return [k for players in by_average for k in players]
+
+
+def highest(film: Film) -> float:
+    """Where the axis of the estimates ends, which begins at 0: what stands beyond, early on, is drawn at its end."""
+    shown: list[float | None] = list(film.ticks)
+    for place in film.moments:
+        for now in (*film.frames[place].items, *film.frames[place].pairs):
+            shown += [now.estimate, now.high]
+    shown += [film.means[pair] for pair in film.shown] if film.of_pairs else []
+    return min(1.0, max([0.1, *(value for value in shown if value is not None)]))
+
+
+def spaced(heights: Sequence[float], between: float, low: float, high: float) -> list[float]:
+    """Heights near these, in the same order, that are so far apart and lie between low and high, if there is room.
+
+    >>> spaced([0.5, 0.5, 0.9], 0.2, 0, 1)
+    [0.5, 0.7, 0.9]
+    """
+    placed, order = list(heights), sorted(range(len(heights)), key=heights.__getitem__)
+    free = low
+    for k in order:
+        placed[k] = max(placed[k], free)
+        free = placed[k] + between
+    free = high
+    for k in reversed(order):
+        placed[k] = round(min(placed[k], free), 12)
+        free = placed[k] - between
+    return placed

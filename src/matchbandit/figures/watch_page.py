@@ -5,9 +5,8 @@ from importlib.resources import files
 from math import isfinite
 from typing import Any
 
-from matchbandit.figures.film import Film, Frame
+from matchbandit.figures.film import TITLES, Film, Frame, blend, colours_of, highest, standing
 from matchbandit.figures.page import self_contained
-from matchbandit.figures.timeline import TITLES, blend, colours_of, span, standing
 
 _SHADES = 41
 _SPEEDS = ("0.25", "0.5", "1", "2", "4")
@@ -23,9 +22,7 @@ def plain(film: Film) -> dict[str, Any]:
     """The film as JSON data, rounded to what can be seen."""
     names = sorted({link.name for frame in film.frames for link in frame.links})
     number = {name: k for k, name in enumerate(names)}
-    low, high = span(film)
     lives = [film.lives(k) for k in range(len(film.items))] if film.story == "lives" else []
-    ends = zip(film.window_ends, _windows_that_end(film), strict=True)
     return {
         "story": film.story,
         "truth": film.truth if not film.of_pairs else "true mean",
@@ -41,18 +38,13 @@ def plain(film: Film) -> dict[str, Any]:
         "best": film.best,
         "shown": film.shown,
         "ofPairs": film.of_pairs,
-        "range": [low, high],
-        "windows": list(ends),
+        "range": [0, _short(highest(film))],
+        "windows": film.window_ends,
         "lives": lives,
         "standing": standing(film) if film.story == "clusters" else [],
         "links": names,
         "frames": [_frame(frame, before, number) for frame, before in zip(film.frames, (None, *film.frames), strict=False)],
     }  # fmt: skip
-
-
-def _windows_that_end(film: Film) -> list[int]:
-    both = zip(film.frames, film.frames[1:], strict=False)
-    return [a.window for a, b in both if a.window is not None and b.window is not None and a.window != b.window]
 
 
 def _frame(frame: Frame, before: Frame | None, number: dict[str, int]) -> dict[str, Any]:

@@ -1,17 +1,18 @@
 """Watch an algorithm think: one run, frame by frame, as numbers, a picture and a page that moves."""
 
+import os
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.figures.film import Film, Frame
-from matchbandit.figures.timeline import film_figure
+from matchbandit.figures.timeline import draw_film, write_film
 from matchbandit.figures.watch_page import film_page
 from matchbandit.graphs import Graph
 from matchbandit.policies import PlannedPolicy, Policy, PolicySpec
@@ -23,6 +24,9 @@ from matchbandit.simulation.play import Job, build_first, checked_call, engine_f
 from matchbandit.simulation.simulate import log_spaced
 from matchbandit.watching.filming import film_of
 from matchbandit.watching.recording import Recorder
+
+if TYPE_CHECKING:
+    from matchbandit.figures.painting import Picture
 
 MOST_ITEMS = 60
 """More could not be told apart in a picture."""
@@ -39,6 +43,31 @@ class Watched:
     def frames(self) -> tuple[Frame, ...]:
         """The moments that are shown, from before the first round to the end."""
         return self.film.frames
+
+    def plot(self) -> "Picture":
+        """The run as one picture, a matplotlib figure: its story, its regret, and four moments."""
+        return draw_film(self.film)
+
+    def save(self, path: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write the picture (.svg and .png) and the page that moves (.html); `path` is their name without the ending."""
+        return write_film(self.film, path)
+
+    def page(self) -> str:
+        """The page that moves, as HTML: one file that needs no network."""
+        return film_page(self.film)
+
+    def __repr__(self) -> str:
+        """What was watched, and how it ended."""
+        return f"<{self.film.title}, {len(self.frames)} frames: {self.frames[-1].sentence}>"
+
+    def _repr_html_(self) -> str:
+        """The picture and what happened, for notebooks."""
+        drawn = b64encode(self.plot()._repr_png_()).decode()
+        told = "".join(f"<li>{escape(frame.sentence)}</li>" for frame in self.frames if frame.event or frame.done)
+        return (
+            f'<figure><img width="760" alt="{escape(self.film.title, quote=True)}" src="data:image/png;base64,{drawn}">'
+            f"<figcaption>{escape(self.film.lead)}</figcaption></figure><ol>{told}</ol>"
+        )
 
 
 def watch(

@@ -10,7 +10,7 @@ from matchbandit.graphs import Graph
 from matchbandit.policies import Policy
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
-from matchbandit.watching.recording import Look, thinned
+from matchbandit.watching.recording import POSTERIOR, Look, thinned
 from matchbandit.watching.sentences import sentence
 
 MOST_PAIRS = 24
@@ -117,7 +117,7 @@ def _ticks(policy: Policy, last: Look, truth: Floats, order: list[int]) -> tuple
     Of rows and columns only the products are known: u times anything and v over it are the same problem, so
     the strengths of a side are laid on the policy's own scale. Averages against opponents are no strengths.
     """
-    averages = policy.fits.eliminates or policy.fits.clusters or last.interval not in ("", "posterior mean ± 2 standard deviations")
+    averages = policy.fits.eliminates or policy.fits.clusters or last.interval not in ("", POSTERIOR)
     known = [k for k, item in enumerate(last.items) if item.estimate is not None]
     if averages or len(known) < len(order):
         return (None,) * len(order)

@@ -18,10 +18,10 @@ MOST_LOOKS = 1500
 """After so many decisions of a planned policy only those are noted at which something happens or whose time has come."""
 WIDTH = 2.0
 """Standard deviations on either side of a posterior's mean."""
-POSTERIOR = "posterior mean ± 2 standard deviations"
-UPPER = "average and upper confidence bound"
-CHECKED = "average and its confidence interval at the last check"
-RADIUS = "average ± the radius at which it is checked"
+POSTERIOR = "bar: posterior mean ± 2 standard deviations; dot: the estimate"
+UPPER = "bar: up to the upper confidence bound; dot: the average"
+CHECKED = "bar: the confidence interval at the last check; dot: the average now"
+RADIUS = "bar: the confidence interval, if it were checked now; dot: the average"
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,8 @@ def _links(said: dict[str, Any]) -> tuple[Link, ...]:
     for pair in said["pairs"]:
         against = pair.get("evidence_against")
         if against is not None and threshold is not None:
-            links.append(Link(f"against ({_listed(pair['pair'])})", against, threshold, against >= threshold))
+            name = f"({_listed(said['recommendation'][0])}) above ({_listed(pair['pair'])})"
+            links.append(Link(name, against, threshold, against >= threshold))
     return tuple(link for link in links if np.isfinite(link.evidence))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from matchbandit.figures.film import ItemNow
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.explanation import Elimination
-from matchbandit.watching.recording import Look
+from matchbandit.watching.recording import POSTERIOR, Look
 
 TOLD = 2
 """So many of several like events are told in full."""
@@ -87,7 +87,7 @@ def _around(estimate: float, interval: Sequence[float]) -> str:
     """An estimate and its interval: ± where it is symmetric."""
     low, high = interval
     if abs((high - estimate) - (estimate - low)) < 1e-9 * max(1.0, abs(estimate)):
-        return f"{estimate:.2f} ± {high - estimate:.2f}"
+        return f"{estimate:.2f} ± {high - estimate:.2g}"
     return f"{estimate:.2f} ({low:.2f} to {high:.2f})"
 
 
@@ -142,7 +142,8 @@ def _meanwhile(before: Look, now: Look, graph: Graph, *, matching: bool) -> str:
     share = f"{_pairs(graph, np.array([most]))} {_often(played[most] / rounds, rounds)}"
     within = _half_width(now.items)
     if within is not None:
-        return f"nothing is decided; averages are known to within {within:.2g}. Most played just now: {share}"
+        what = "strengths" if now.interval == POSTERIOR else "averages"
+        return f"nothing is decided; {what} are known to within {within:.2g}. Most played just now: {share}"
     missing = [link for link in now.links if not link.certified]
     if now.links:
         nearest = max(missing, key=lambda link: link.evidence / link.threshold, default=None)
