@@ -97,6 +97,11 @@ class RewardDistribution(ABC):
         """The distribution as plain data; `rewards_from` reads it back."""
         return {"name": self.name, **asdict(self)}
 
+    @property
+    def typed(self) -> str:
+        """As one types it: `bernoulli`, `gaussian:0.5`, `binomial:4`; `rewards_named` reads it back."""
+        return ":".join([self.name, *(repr(value) for value in asdict(self).values())])
+
 
 @dataclass(frozen=True)
 class Binomial(RewardDistribution):
@@ -221,3 +226,36 @@ def rewards_from(description: dict[str, Any]) -> RewardDistribution:
     except TypeError:
         takes = ", ".join(field.name for field in fields(kinds[name])) or "nothing"
         raise MatchbanditError(f"{name} rewards take {takes}; got {options or 'nothing'}.") from None
+
+
+_PARAMETERS = {"gaussian": ("sd", "0.5"), "binomial": ("trials", "4")}
+
+
+def rewards_named(text: str) -> RewardDistribution:
+    """The reward distribution that `bernoulli`, `gaussian:SD` or `binomial:TRIALS` names.
+
+    >>> rewards_named("gaussian:0.5"), rewards_named("gaussian:0.5").typed
+    (Gaussian(sd=0.5), 'gaussian:0.5')
+    """
+    if not isinstance(text, str):
+        raise MatchbanditError(f"rewards are named by a text such as 'bernoulli' or 'gaussian:0.5'; got {text!r}.")
+    name, _, given = text.partition(":")
+    parameter, example = _PARAMETERS.get(name, (None, None))
+    if parameter is None:
+        plain = rewards_from({"name": name})
+        if given:
+            raise MatchbanditError(f"{name} rewards take no parameter; got {text!r}.")
+        return plain
+    if not given:
+        raise MatchbanditError(f"{name} rewards need their {parameter}, for example {name}:{example}.")
+    return rewards_from({"name": name, parameter: _number_in(given)})
+
+
+def _number_in(text: str) -> int | float | str:
+    """The number that is typed, or else the text itself."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text

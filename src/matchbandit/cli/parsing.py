@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 _LISTS = ("--u", "--v", "--checkpoints")
 _LISTS_EQUAL = tuple(f"{name}=" for name in _LISTS)
-_PARAMETERS = {"gaussian": ("sd", "0.5"), "binomial": ("trials", "4")}
 
 
 def gathered(words: list[str]) -> list[str]:
@@ -58,19 +57,10 @@ def problem_of(
 
 
 def rewards_of(text: str) -> "RewardDistribution":
-    """The reward distribution that `bernoulli`, `gaussian:SD` or `binomial:TRIALS` names."""
-    from matchbandit.rewards import rewards_from
+    """The reward distribution that `bernoulli`, `gaussian:SD` or `binomial:TRIALS` names, imported when it is typed."""
+    from matchbandit.rewards import rewards_named
 
-    name, _, given = text.partition(":")
-    parameter, example = _PARAMETERS.get(name, (None, None))
-    if parameter is None:
-        plain = rewards_from({"name": name})
-        if given:
-            raise MatchbanditError(f"{name} rewards take no parameter; got {text!r}.")
-        return plain
-    if not given:
-        raise MatchbanditError(f"{name} rewards need their {parameter}, for example {name}:{example}.")
-    return rewards_from({"name": name, parameter: _value(given)})
+    return rewards_named(text)
 
 
 def listed(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Graph, graph_from
+from matchbandit.own_code import found, is_own, name_of
 from matchbandit.policies.base import Policy, Setting, refuse_damage, refuse_if_too_large_for
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.aescb import Aescb
@@ -149,26 +150,45 @@ class PolicySpec:
 
 
 def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:
-    """The policy of this name, or your own class, with these options.
+    """The policy of this name with these options; your own is given as a class, or by its name as `module:Class`.
 
     >>> policy("pair-elim", growth=1.05).options
     {'growth': 1.05}
     """
     if isinstance(name, Policy):
         raise MatchbanditError(f"this {name.name} is built already; give its name, or policy(name), instead.")
-    kind = name if isinstance(name, type) else CATALOGUE.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise unknown("policy", name, CATALOGUE)
-    if not issubclass(kind, Policy):
-        raise MatchbanditError(f"{kind.__name__} is not a policy. Subclass PlannedPolicy or RoundPolicy.")
-    nameless = [part for part in ("name", "fits") if not hasattr(kind, part)]
-    if nameless:
-        raise MatchbanditError(f"the policy {kind.__name__} does not say its {nameless[0]}. Give the class one.")
+    kind = _class_of(name)
     takes = kind.option_defaults()
     for option in options:
         if option not in takes:
             raise unknown(f"option of {kind.name}", option, takes)
     return PolicySpec(kind, {key: v.item() if isinstance(v, np.generic) else v for key, v in options.items()})
+
+
+def _class_of(name: str | type[Policy]) -> type[Policy]:
+    """The class that is given or named, if it is a policy's."""
+    own = is_own(name)
+    kind: Any = found(str(name), "a policy") if own else CATALOGUE.get(name) if isinstance(name, str) else name
+    if kind is None or not (own or isinstance(kind, type)):
+        raise unknown("policy", name, CATALOGUE)
+    if not isinstance(kind, type) or not issubclass(kind, Policy):
+        what = name if own else kind.__name__
+        raise MatchbanditError(f"{what} is not a policy. Subclass PlannedPolicy or RoundPolicy.")
+    nameless = [part for part in ("name", "fits") if not hasattr(kind, part)]
+    if nameless:
+        raise MatchbanditError(f"the policy {kind.__name__} does not say its {nameless[0]}. Give the class one.")
+    return kind
+
+
+def name_to_find(kind: type[Policy]) -> str:
+    """The name by which `policy` finds this class: that of the catalogue, or `module:Class`.
+
+    >>> name_to_find(Uts)
+    'uts'
+    """
+    if CATALOGUE.get(kind.name) is kind:
+        return kind.name
+    return name_of(kind, "the policy")
 
 
 def restore(state: dict[str, Any]) -> Policy:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
 from matchbandit.graphs import Graph
+from matchbandit.own_code import found, in_words, is_own
 from matchbandit.problems.base import Problem
 from matchbandit.problems.rank1 import Bipartite, Monopartite
 from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
@@ -89,9 +90,10 @@ class Family:
         >>> family("staircase", n=2, gap=0.1).draw().describe()["u"]
         [0.1, 0.1, 0.0, 0.0]
         """
-        return FAMILIES[self.name](
-            **self.parameters, rewards=self.rewards, rng=stream(seed, "instance", self.name, run)
-        )
+        rng = stream(seed, "instance", self.name, run)
+        if is_own(self.name):
+            return _own_instance(self.name, {**self.parameters, "rewards": self.rewards, "rng": rng})
+        return FAMILIES[self.name](**self.parameters, rewards=self.rewards, rng=rng)
 
     @cached_property
     def graph(self) -> Graph:
@@ -113,24 +115,63 @@ class Family:
 
 
 def family(name: str, /, *, rewards: RewardDistribution | None = None, **parameters: Any) -> Family:
-    """The family of this name with these parameters, checked.
+    """The family of this name with these parameters, checked; `module:function` names one of your own.
 
     >>> spikes = family("spiked", n=8, u1=0.9, gap=0.75)
     >>> spikes, spikes.draw(seed=7).best_pair.tolist()
     (Family spiked, n = 8, u1 = 0.9, gap = 0.75, Bernoulli rewards, [[0, 0]])
     """
-    if name not in FAMILIES:
-        raise unknown("family", name, FAMILIES)
-    takes = [p for p in inspect.signature(FAMILIES[name]).parameters if p not in ("rewards", "rng")]
+    takes = parameters_taken(name)
     for given in parameters:
         if given not in takes:
             raise unknown(f"parameter of {name}", given, takes)
-    missing = [p for p in takes if p not in parameters]
+    defaults = {p.name: p.default for p in takes.values() if p.default is not p.empty}
+    missing = [p for p in takes if p not in parameters and p not in defaults]
     if missing:
         raise MatchbanditError(f"the family {name} needs {', '.join(takes)}; missing: {', '.join(missing)}.")
-    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in parameters.items()}
+    all_given = {p: parameters.get(p, defaults.get(p)) for p in takes}
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in all_given.items()}
     made = Family(name, plain, checked_rewards(rewards))
     made.draw()  # a bad value is reported here rather than in the middle of a simulation
+    return made
+
+
+def function_of(name: str) -> Draw:
+    """The function that draws instances of the family of this name: ours, or one of the user's own."""
+    draw = found(name, "a family") if is_own(name) else FAMILIES.get(name) if isinstance(name, str) else None
+    if draw is None:
+        raise unknown("family", name, FAMILIES)
+    takes = inspect.signature(draw).parameters if inspect.isroutine(draw) else {}
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    if not {"rewards", "rng"} <= set(takes) or any(p.kind not in by_name for p in takes.values()):
+        raise MatchbanditError(f"{name} is no family: one of your own is {_SHAPE}.")
+    drawing: Draw = draw
+    return drawing
+
+
+def parameters_taken(name: str) -> dict[str, inspect.Parameter]:
+    """The parameters of the family of this name.
+
+    >>> list(parameters_taken("spiked"))
+    ['n', 'u1', 'gap']
+    """
+    takes = inspect.signature(function_of(name)).parameters
+    return {p: takes[p] for p in takes if p not in ("rewards", "rng")}
+
+
+_SHAPE = "a function of its parameters and of rewards and rng, such as f(n, gap, *, rewards, rng), that gives a problem"
+
+
+def _own_instance(name: str, parts: dict[str, Any]) -> Problem:
+    """An instance that a function of the user's own has made."""
+    try:
+        made = found(name, "a family")(**parts)
+    except MatchbanditError as error:
+        raise MatchbanditError(f"the family {name}: {error}") from None
+    except Exception as error:
+        raise MatchbanditError(f"the family {name} could not be drawn from: {in_words(error)}.") from error
+    if not isinstance(made, Problem):
+        raise MatchbanditError(f"the family {name} must give a problem, such as Bipartite(u, v); got {made!r}.")
     return made
 
 

@@ -1,1 +1,6 @@
 """Studies: policies on problems, as data; run, kept, resumed, judged and drawn."""
+
+from matchbandit.studies.point import Point
+from matchbandit.studies.study import Study
+
+__all__ = ["Point", "Study"]

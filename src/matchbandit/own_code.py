@@ -1,0 +1,128 @@
+"""Policies and families of the user's own, found by name: `module:Class`, `module:function`."""
+
+import sys
+from importlib import import_module, invalidate_caches
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from matchbandit.errors import MatchbanditError, unknown
+
+MAIN = "__main__"
+
+
+def is_own(name: object) -> bool:
+    """Is this the name of something of the user's own, rather than one that the library knows?"""
+    return isinstance(name, str) and ":" in name
+
+
+def module_of(name: str) -> str:
+    """The module in `module:name`."""
+    return name.partition(":")[0]
+
+
+def found(name: str, what: str, *, folder: Path | None = None) -> Any:
+    """The class or function that `module:name` names, or an error that says what is missing.
+
+    The module is looked for in `folder` if one is given, then in the current folder, then among what is installed;
+    `__main__` is the running script or notebook.
+
+    >>> found("math:sqrt", "a function")(4.0)
+    2.0
+    """
+    module_name, _, attribute = name.partition(":")
+    parts = attribute.split(".")
+    if not all(part.isidentifier() for part in [*module_name.split("."), *parts]):
+        raise MatchbanditError(f"{what} of your own is named module:name, such as my_code:MyName; got {name!r}.")
+    held: Any = _imported(module_name, folder)
+    for part in parts:
+        if not hasattr(held, part):
+            own = [each for each, value in vars(held).items() if getattr(value, "__module__", None) == module_name]
+            raise unknown(f"name in the module {module_name}", attribute, own)
+        held = getattr(held, part)
+    return held
+
+
+def name_of(thing: Any, what: str) -> str:
+    """`module:name` of a class or function, by which `found` finds it again."""
+    name = f"{thing.__module__}:{thing.__qualname__}"
+    if "<" in name:  # <locals>, <lambda>
+        raise MatchbanditError(
+            f"{what} {thing.__name__} is made inside a function, so that nobody can find it by name. "
+            f"Move it to the top of its module."
+        )
+    if found(name, what) is not thing:
+        raise MatchbanditError(f"{name} is another one by now than the given {thing.__name__}. Give the new one.")
+    return name
+
+
+def _imported(name: str, folder: Path | None) -> ModuleType:
+    places = [place.resolve() for place in ([] if folder is None else [folder]) + [Path.cwd()]]
+    if name in sys.modules and name != "":
+        _refuse_another(sys.modules[name], name, places[0] if folder is not None else None)
+        return sys.modules[name]
+    before = list(sys.path)
+    sys.path[:0] = [str(place) for place in places]
+    invalidate_caches()  # the file may be younger than what Python remembers of its folder
+    try:
+        if not _exists(name):
+            raise _no_module(name, places, named=folder is not None)
+        return import_module(name)
+    except MatchbanditError:
+        raise
+    except ModuleNotFoundError as missing:
+        raise MatchbanditError(f"the module {name} needs {missing.name}, which is not installed.") from None
+    except (Exception, SystemExit) as error:
+        raise MatchbanditError(f"the module {name} cannot be imported: {in_words(error)}.") from error
+    finally:
+        # What it imports later, and workers that begin anew, must still find their way.
+        sys.path[:] = before + [str(place) for place in places if str(place) not in before]
+
+
+def _exists(name: str) -> bool:
+    """Is there such a module? Of `a.b`, `a` is imported to know."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError as missing:
+        if missing.name is not None and (name == missing.name or name.startswith(f"{missing.name}.")):
+            return False
+        raise
+    except ValueError:  # a module without a specification, such as one made by hand
+        return False
+
+
+def _no_module(name: str, places: list[Path], *, named: bool) -> MatchbanditError:
+    near = sorted({file.stem for place in places for file in place.glob("*.py") if file.stem.isidentifier()})
+    where = "beside the study's file, in the current folder" if named else "in the current folder"
+    told = str(unknown("module", name, near)).partition(" Known:")[0].partition(" None exist")[0].rstrip(".")
+    return MatchbanditError(f"{told}{'' if told.endswith('?') else ';'} it is neither {where} nor installed.")
+
+
+def _refuse_another(module: ModuleType, name: str, folder: Path | None) -> None:
+    """Refuse a module that was imported from elsewhere, when the folder has one of the same name."""
+    if folder is None or name == MAIN:
+        return
+    here = folder.joinpath(*name.split("."))
+    wanted = [file for file in (here.with_suffix(".py"), here / "__init__.py") if file.is_file()]
+    loaded = getattr(module, "__file__", None)
+    if wanted and (loaded is None or Path(loaded).resolve() != wanted[0].resolve()):
+        raise MatchbanditError(
+            f"the module {name} is imported already, from {loaded or 'Python itself'}, and {wanted[0]} has the same "
+            f"name. Rename it, or begin a new Python."
+        )
+
+
+def in_words(error: BaseException) -> str:
+    """An error of the user's own code in one line, with the last place in a file of theirs."""
+    last = error.__traceback__
+    place = ""
+    while last is not None:
+        file = last.tb_frame.f_code.co_filename
+        if not file.startswith("<") and Path(file).parent != Path(__file__).parent:
+            place = f" ({Path(file).name}, line {last.tb_lineno})"
+        last = last.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        place = f" ({Path(error.filename).name}, line {error.lineno})"
+    told = (error.msg if isinstance(error, SyntaxError) else str(error)).partition("\n")[0].rstrip(".")
+    return f"{type(error).__name__}{': ' if told else ''}{told}{place}"

@@ -1,0 +1,151 @@
+"""One policy with options, on one problem, at one horizon or δ: one call of `simulate` or `identify`."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from matchbandit.own_code import is_own, module_of
+from matchbandit.policies import PolicySpec
+from matchbandit.policies.catalogue import name_to_find
+from matchbandit.policies.fits import Goal
+from matchbandit.problems import Family, Problem
+from matchbandit.results import Identification, Runs
+from matchbandit.simulation import identify, simulate
+from matchbandit.simulation.play import Engine, Job, build_first, engine_for
+from matchbandit.simulation.stops import Stop, stopping
+from matchbandit.studies.sweeps import plain_lists
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One policy with options, on one problem, at one horizon or δ."""
+
+    study: str
+    """The name of the study that it belongs to."""
+    problem: Problem | Family
+    spec: PolicySpec
+    """The policy, with `delta` among its options where one is given."""
+    seed: int
+    horizon: int | None = None
+    delta: float | None = None
+    checkpoints: tuple[int, ...] | None = None
+    max_rounds: int | None = None
+    stop: Stop | None = None
+    engine: Engine = "auto"
+    settings: dict[str, Any] = field(default_factory=dict)
+    """The values of what varies in the study: `gap`, `horizon`, `pair-elim.growth`, …"""
+
+    @property
+    def goal(self) -> Goal:
+        """Regret, or identification."""
+        return "regret" if self.delta is None else "identification"
+
+    @property
+    def label(self) -> str:
+        """The policy, with those of its options that vary: `pair-elim, growth = 1.05`."""
+        own = self._of_policy
+        return ", ".join([self.spec.name, *(f"{option} = {in_words(value)}" for option, value in own.items())])
+
+    @property
+    def place(self) -> str:
+        """The problem, horizon or δ as far as they vary: `gap = 0.5, horizon = 100000`; empty if nothing does."""
+        others = {key: value for key, value in self.settings.items() if not key.startswith(f"{self.spec.name}.")}
+        return ", ".join(value if key == "problem" else f"{key} = {in_words(value)}" for key, value in others.items())
+
+    @property
+    def title(self) -> str:
+        """Label and place: `uts at gap = 0.5`."""
+        return f"{self.label} at {self.place}" if self.place else self.label
+
+    def describe(self) -> dict[str, Any]:
+        """All that determines its numbers, as plain data, and nothing else: not the runs, not the study's name."""
+        options = {**self.spec.kind.option_defaults(), **self.spec.options}
+        parts = {
+            "problem": self.problem.describe(),
+            "policy": name_to_find(self.spec.kind),
+            "options": {key: plain_lists(value) for key, value in options.items() if key != "delta"},
+            "horizon": self.horizon,
+            "delta": self.delta,
+            "checkpoints": None if self.checkpoints is None else list(self.checkpoints),
+            "max_rounds": self.max_rounds,
+            "stop": self.stop,
+            "engine": self.engine,
+            "seed": self.seed,
+        }
+        return {key: value for key, value in parts.items() if value is not None}
+
+    @cached_property
+    def key(self) -> str:
+        """16 hex digits that stand for `describe()`: the same for the same numbers, in any study."""
+        text = json.dumps(self.describe(), sort_keys=True, separators=(",", ":"))
+        return blake2b(text.encode(), digest_size=8).hexdigest()
+
+    @property
+    def own_modules(self) -> tuple[str, ...]:
+        """The user's own modules that its policy and its family come from."""
+        names = [name_to_find(self.spec.kind), *([self.problem.name] if isinstance(self.problem, Family) else [])]
+        return tuple(dict.fromkeys(module_of(name) for name in names if is_own(name)))
+
+    def check(self) -> None:
+        """Build the policy on the first instance: what cannot be played is refused before anything runs."""
+        last = self.horizon or self.max_rounds or 1
+        job = Job(self.problem, self.spec, np.array([last]), self.seed, self.engine, self.horizon, self.stop)
+        first = build_first(job)
+        stopping(self.stop, first)
+        engine_for(self.engine, first)
+
+    def play(
+        self, first_run: int, runs: int, *, tell: Callable[[int, int], None] | None = None
+    ) -> Runs | Identification:
+        """Play these runs in this process; `tell` is called with the number of runs done and their total."""
+        if self.goal == "regret":
+            return simulate(
+                self.problem,
+                self.spec,
+                horizon=self.horizon or 1,
+                runs=runs,
+                seed=self.seed,
+                engine=self.engine,
+                checkpoints=self.checkpoints,
+                stop=self.stop,
+                progress=tell,
+                **({"first_run": first_run} if first_run else {}),
+            )
+        return identify(
+            self.problem,
+            self.spec,
+            runs=runs,
+            seed=self.seed,
+            max_rounds=self.max_rounds,
+            engine=self.engine,
+            progress=tell,
+            **({"first_run": first_run} if first_run else {}),
+        )
+
+    @property
+    def _of_policy(self) -> dict[str, Any]:
+        prefix = f"{self.spec.name}."
+        return {key.removeprefix(prefix): value for key, value in self.settings.items() if key.startswith(prefix)}
+
+    def __repr__(self) -> str:
+        """Study, policy and place."""
+        return f"<Point {self.key} of {self.study}: {self.title}>"
+
+
+def in_words(value: Any) -> str:
+    """A value as one would write it.
+
+    >>> in_words(0.5), in_words(100_000), in_words(True), in_words([0.9, 0.3])
+    ('0.5', '100000', 'true', '0.9 0.3')
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "true", False: "false"}[value]
+    if isinstance(value, list | tuple):
+        deep = any(isinstance(each, list | tuple) for each in value)
+        return (" / " if deep else " ").join(map(in_words, value))
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
