@@ -196,8 +196,11 @@ def _constant(name: str, value: Any, kind: "pa.DataType", n: int) -> "pa.Chunked
     rows = min(n, _CHUNK)
     try:
         one = pa.array([value], kind)
+        fits = not pa.types.is_integer(kind) or one[0].as_py() == value  # Arrow makes 2 of 2.5
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        raise MatchbanditError(f"{name} = {value!r} does not fit a column of the type {kind}.") from None
+        fits = False
+    if not fits:
+        raise MatchbanditError(f"{name} = {value!r} does not fit a column of the type {kind}.")
     if pa.types.is_string(kind):
         chunk = pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), one)
     else:
