@@ -20,7 +20,17 @@ from matchbandit.results.tables import MOST_LISTED
 from matchbandit.simulation.play import Engine, Progress
 from matchbandit.simulation.stops import Stop
 from matchbandit.studies.charts import charts_of
-from matchbandit.studies.given import placed, plain, plain_policy, plain_problem, policies_in, problem_of, problems_in
+from matchbandit.studies.given import (
+    STUDY_KEYS,
+    placed,
+    plain,
+    plain_policy,
+    plain_problem,
+    policies_in,
+    problem_of,
+    problems_in,
+    unknown_key,
+)
 from matchbandit.studies.point import Point, in_words
 from matchbandit.studies.sweeps import MisplacedError, Path, refuse_too_many, values_of
 
@@ -49,7 +59,7 @@ class Study:
     >>> gaps
     Study gaps: 3 policies × 3 values of gap, 20 runs, horizon 100000, seed 7: 9 points, 180 runs
     >>> gaps.points[-1]
-    <Point ... of gaps: pair-elim, growth = 4 at gap = 0.7>
+    <Point 8aa3b1d5a329147c of gaps: pair-elim, growth = 4 at gap = 0.7>
     >>> gaps.sweeps
     {'gap': [0.5, 0.6, 0.7], 'pair-elim.growth': [1.05, 4.0]}
 
@@ -102,12 +112,12 @@ class Study:
         """The study that a file or `describe()` says; without `check` its own modules need not be there."""
         if not isinstance(data, Mapping):
             raise MatchbanditError(f"a study is a table of settings; got {data!r}.")
-        known = [part.name for part in fields(cls)]
         for key in data:
-            if key not in known:
-                raise MisplacedError(str(unknown("key", key, known)), str(key))
+            if key not in STUDY_KEYS:
+                raise MisplacedError(str(unknown("key", key, STUDY_KEYS)), str(key))
         missing = [key for key in _REQUIRED if key not in data]
         if missing:
+            _refuse_slipped(missing, data.get("problem"))
             raise MatchbanditError(f"a study needs {', '.join(_REQUIRED)}; missing: {', '.join(missing)}.")
         if check:
             return cls(**data)
@@ -126,10 +136,9 @@ class Study:
 
     def with_(self, **changes: Any) -> "Study":
         """The same study but for these settings."""
-        known = [part.name for part in fields(self)]
         for key in changes:
-            if key not in known:
-                raise unknown("setting of a study", key, known)
+            if key not in STUDY_KEYS:
+                raise unknown("setting of a study", key, STUDY_KEYS)
         return replace(self, **changes)
 
     def describe(self) -> dict[str, Any]:
@@ -412,6 +421,15 @@ class Study:
             raise MisplacedError(f"{point.title}: {error}", *placed(error, table, *policy_path).path) from None
         except Exception as error:
             raise MisplacedError(f"{point.title} cannot be built: {error_in_words(error)}.", *policy_path) from error
+
+
+def _refuse_slipped(missing: list[str], problem: Any) -> None:
+    """Say so, if what is missing stands in the table of a problem: in a file, all below [problem] belongs to it."""
+    listed = isinstance(problem, list)
+    for k, table in enumerate(problem if listed else [problem]):
+        for key in missing:
+            if isinstance(table, Mapping) and key in table:
+                raise unknown_key("key of problem", key, [], ("problem", k) if listed else ("problem",))
 
 
 def _own_settings(spec: PolicySpec, varying: dict[str, set[str]]) -> dict[str, Any]:
