@@ -158,6 +158,14 @@ def test_numbers_are_whole_where_whole_numbers_are_needed():
     assert type(made.points[0].problem.parameters["n"]) is int
 
 
+def test_checkpoints_are_those_before_each_horizon():
+    made = study(checkpoints=[50, 10, 40], horizon=[100, 40])
+    assert [point.checkpoints for point in made.points] == [(10, 40, 50), (10,)]
+    assert made.points[1].play(0, 1).rounds.tolist() == [10, 40]
+    assert study(checkpoints=[]).points[0].key == study(checkpoints=[100]).points[0].key != study().points[0].key
+    assert study(checkpoints=[]).points[0].play(0, 1).rounds.tolist() == [100]
+
+
 def test_delta_of_the_study_is_that_of_every_policy():
     made = identification(policies=["pair-elim", "track-and-stop"], delta=[0.1, 1e-3], max_rounds=1e6)
     assert [point.spec.options["delta"] for point in made.points] == [0.1, 1e-3, 0.1, 1e-3]
@@ -289,9 +297,8 @@ MISTAKES = [
     ({"horizon": None, "delta": 0.1, "stop": "first-split"}, ("stop",), "stop goes with horizon only"),
     ({"horizon": None, "delta": 0.1, "checkpoints": [1]}, ("checkpoints",), "checkpoints goes with horizon"),
     ({"checkpoints": [101]}, ("checkpoints",), "a checkpoint must be a whole number, between 1 and 100; got 101"),
-    ({"checkpoints": [50], "horizon": [100, 40]}, ("checkpoints",), "between 1 and 40"),
+    ({"checkpoints": [150], "horizon": [100, 40]}, ("checkpoints",), "between 1 and 100"),
     ({"checkpoints": 10}, ("checkpoints",), "checkpoints must be a list"),
-    ({"checkpoints": []}, ("checkpoints",), "checkpoints must be a list"),
     ({"checkpoints": [[1, 2]]}, ("checkpoints",), "takes one value"),
     ({"engine": "jumb"}, ("engine",), "did you mean 'jump'"),
     ({"engine": ["jump", "step"]}, ("engine",), "unknown engine"),

@@ -65,28 +65,28 @@ class Study:
 
     Parameters
     ----------
-    name:
+    name : str
         What it is called: in its rows, and the folder into which it is run unless told otherwise.
-    problem:
+    problem : dict, Problem, Family, or a list of these
         A family with its parameters, or strengths `u` (and `v`), or `means` (and `players`), and `rewards`, such as
         "gaussian:0.5"; a problem or a family that is made already; or a list of any of these.
-    policies:
+    policies : list
         Names, tables of a name and options, policies with options, classes of your own or their names `module:Class`.
-    horizon:
+    horizon : int or list, optional
         The rounds of a run, for regret. Either this or `delta` is given.
-    delta:
+    delta : float or list, optional
         The error probability of all policies, for identification with fixed confidence.
-    runs:
+    runs : int, default 20
         How often each point is played.
-    seed:
+    seed : int, default 0
         The root of all randomness.
-    checkpoints:
-        The rounds at which the regret is read; by default 50, log-spaced.
-    max_rounds:
+    checkpoints : list of int, optional
+        The rounds at which the regret is read, besides the horizon; by default 50, log-spaced.
+    max_rounds : int, optional
         When an identification is given up; by default 10^12 for policies that plan, 10^7 for others.
-    stop:
+    stop : str, optional
         "first-split" ends a run when a cluster splits.
-    engine:
+    engine : str, default "auto"
         As in `simulate`.
     """
 
@@ -333,14 +333,14 @@ class Study:
         }
 
     def _plain_checkpoints(self, horizon: Any) -> list[int] | None:
-        """The rounds at which the regret is read, each once and in order."""
+        """The rounds at which the regret is read besides the end, each once and in order."""
         if self.checkpoints is None:
             return None
         given = plain(self.checkpoints, "checkpoints")
-        shortest = min(horizon) if isinstance(horizon, list) else horizon
-        if not isinstance(given, list) or not given:
+        longest = max(horizon) if isinstance(horizon, list) else horizon
+        if not isinstance(given, list):
             raise MisplacedError(f"checkpoints must be a list of rounds; got {given!r}.", "checkpoints")
-        return sorted({_whole("a checkpoint", at, "checkpoints", least=1, most=shortest) for at in given})
+        return sorted({_whole("a checkpoint", at, "checkpoints", least=1, most=longest) for at in given})
 
     def _ends(self) -> list[dict[str, Any]]:
         name = "horizon" if self.delta is None else "delta"
@@ -404,13 +404,17 @@ class Study:
             problem=problem,
             spec=with_delta,
             seed=self.seed,
-            checkpoints=None if self.checkpoints is None else tuple(self.checkpoints),
+            checkpoints=self._checkpoints_before(end),
             max_rounds=self.max_rounds,
             stop=self.stop,
             engine=self.engine,
             settings={**settings, **(end if ends_vary else {})},
             **end,
         )
+
+    def _checkpoints_before(self, end: dict[str, Any]) -> tuple[int, ...] | None:
+        """Those before the horizon, at which the regret is always read."""
+        return None if self.checkpoints is None else tuple(at for at in self.checkpoints if at < end["horizon"])
 
     def _check(self, point: Point, policy_path: Path, problem_path: Path) -> None:
         try:
