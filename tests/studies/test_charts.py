@@ -79,7 +79,8 @@ def test_the_numeric_sweep_is_the_axis_and_every_policy_a_line_with_mean_and_ban
     assert (chart.x_label, chart.y_label, chart.x_ticks) == ("gap", "regret", (0.5, 0.6, 0.7))
     assert (chart.x_log, chart.y_log) == (False, False)
     assert chart.caption == (
-        "family spiked, n = 4, horizon = 100, bernoulli rewards; 4 runs, seed 7. Line: mean; band: 5–95 % of the runs."
+        "family spiked, n = 4, horizon = 100, bernoulli rewards; 4 runs, seed 7. "
+        "Lines: mean; bands: 5–95 % of the runs."
     )
 
 
@@ -221,10 +222,12 @@ def test_rounds_until_the_answer_are_on_a_log_axis_with_the_wrong_ones_counted()
         points, rounds=lambda policy, place, run: 100 + run - 10 * np.log10(place["delta"]), wrong=[1], none=[2, 3]
     )
     (chart,) = charts_of(rows, name="it")
-    assert chart.lines[0].x.tolist() == [1e-5, 1e-3, 0.1]
-    assert chart.lines[0].y.tolist() == [151.5, 131.5, 111.5]
+    assert chart.lines[0].x == pytest.approx([10, 1e3, 1e5])
+    assert chart.lines[0].y.tolist() == [111.5, 131.5, 151.5]
+    assert all((line.low < line.y).all() and (line.high > line.y).all() for line in chart.lines)
     assert (chart.x_log, chart.y_log, chart.y_label) == (True, True, "rounds until the answer")
-    assert chart.x_label == "error probability δ"
+    assert (chart.x_label, chart.title) == ("1/δ", "it: rounds until the answer over 1/δ")
+    assert not any(line.hollow for line in chart.lines)
     assert "Wrong answers: pair-elim 3 of 12; clucb 3 of 12." in chart.caption
     assert "Without an answer in time: pair-elim 6 of 12; clucb 6 of 12." in chart.caption
 
@@ -236,7 +239,7 @@ def test_identifications_without_a_sweep_are_rows_of_a_chart_that_lies():
     assert [(line.x.tolist(), line.y.tolist(), line.kind) for line in chart.lines] == [
         ([0.0], [10.5], "points"), ([1.0], [6.5], "points"),
     ]  # fmt: skip
-    assert chart.caption.endswith("Point: mean; bar: 5–95 % of the runs. No answer was wrong.")
+    assert chart.caption.endswith("Points: mean; bars: 5–95 % of the runs. No answer was wrong.")
     assert "δ = 0.1" in chart.caption
     with pytest.raises(mb.MatchbanditError, match="unknown x 'round'"):
         charts_of(rows, name="it", x="round")
@@ -254,6 +257,21 @@ def test_long_lists_are_cut_in_words():
     assert "u = 0 0.01 0.02" in chart.caption
     assert " …, horizon" in chart.caption
     assert len(chart.caption) < 200
+
+
+def test_policies_without_a_proof_have_empty_markers_and_ones_own_are_not_judged():
+    (chart,) = charts_of(rows_of(over_gap(["uts", "rank1-thompson", "mine"])), name="it")
+    assert [line.hollow for line in chart.lines] == [False, True, False]
+    assert chart.caption.endswith("Empty markers: no proof of its regret.")
+    (proved,) = charts_of(rows_of(over_gap(["pair-elim"])), name="it")
+    assert proved.caption.endswith("5–95 % of the runs.")
+
+
+def test_a_single_run_has_no_band():
+    (chart,) = charts_of(rows_of(over_gap(["pair-elim"])).where(run=2), name="it")
+    assert chart.lines[0].low is None
+    assert chart.lines[0].high is None
+    assert chart.caption.endswith("1 run, seed 7.")
 
 
 def test_no_rows_no_charts():
