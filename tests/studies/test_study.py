@@ -188,7 +188,8 @@ def test_the_key_stands_for_what_determines_the_numbers_and_for_nothing_else():
     others = [
         study(seed=1), study(horizon=101), study(checkpoints=[10]), study(engine="step"), study(policies=["uniform"]),
         study(problem={**SLOTS, "rewards": "binomial:2"}), study(problem={**SLOTS, "u": [0.9, 0.4]}),
-        study(policies=[{"name": "uts", "gamma": 3}]), identification(), identification(delta=0.2),
+        study(policies=[{"name": "uts", "gamma": 3}]), study(policies=[{"name": "uniform", "selection": "matching"}]),
+        identification(), identification(delta=0.2),
         identification(max_rounds=5),
     ]  # fmt: skip
     assert len({plain.key, *(made.points[0].key for made in others)}) == len(others) + 1
@@ -254,6 +255,8 @@ def test_a_study_without_its_own_modules_can_still_be_read():
     assert Study.from_dict(read.describe(), check=False) == read
     with pytest.raises(mb.MatchbanditError, match="nowhere_here"):
         _ = read.points
+    assert repr(read).startswith("Study far, whose points cannot be made here: unknown module 'nowhere_here'")
+    assert "nowhere_here" in read._repr_html_()
 
 
 def test_repr_says_what_there_is_to_play():
@@ -261,7 +264,7 @@ def test_repr_says_what_there_is_to_play():
     told = "Study it: 2 policies × 3 values of gap, 20 runs, horizon 100000, seed 7: 6 points, 120 runs"
     assert repr(made) == told
     assert told in made._repr_html_()
-    assert "0.5, 0.6, 0.7" in made._repr_html_()
+    assert "0.5; 0.6; 0.7" in made._repr_html_()
     assert repr(study(runs=1)) == "Study it: 1 policy, 1 run, horizon 100, seed 0: 1 point, 1 run"
     several = identification(problem=[SLOTS, SPIKED], delta=[0.1, 0.2])
     assert repr(several).startswith("Study it: 1 policy × 2 problems × 2 values of delta, 2 runs, seed 0: 4 points")
@@ -415,6 +418,38 @@ def test_problems_that_rows_could_not_tell_apart_are_refused():
     assert len(study(problem={"u": long, "v": [0.5, 0.2]}).points) == 1
     with pytest.raises(mb.MatchbanditError, match=r"rows could not tell uts at u = .* from uts at u = "):
         study(problem={"u": [long, long[::-1]], "v": [0.5, 0.2]})
+
+
+def test_an_option_that_is_chosen_for_the_graph_is_the_same_as_the_one_that_is_given():
+    plain, given_one = study(policies=["uniform"]), study(policies=[{"name": "uniform", "selection": "pair"}])
+    assert plain.points[0].key == given_one.points[0].key
+    with pytest.raises(mb.MatchbanditError, match="is there twice"):
+        study(policies=["uniform", {"name": "uniform", "selection": "pair"}])
+
+
+class Silent(Uniform):
+    name = "silent"
+
+    def __init__(self, setting, rng, *, power: int = 2):
+        super().__init__(setting, rng)
+
+
+class Calling(Uniform):
+    name = "calling"
+
+    def __init__(self, setting, rng, *, function=max):
+        super().__init__(setting, rng)
+
+
+def test_a_policy_that_does_not_say_its_options_cannot_be_swept():
+    assert len(study(policies=[Silent]).points) == 1
+    with pytest.raises(mb.MatchbanditError, match=r"silent does not say its options\. Hand its options on"):
+        study(policies=[{"name": f"{__name__}:Silent", "power": [2, 3]}])
+
+
+def test_an_option_that_no_file_can_keep_is_refused():
+    with pytest.raises(mb.MatchbanditError, match="the option function must be a number, a text"):
+        study(policies=[Calling])
 
 
 def test_code_of_ones_own_that_fails_is_named_with_its_line(monkeypatch):

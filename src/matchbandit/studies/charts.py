@@ -247,11 +247,11 @@ def _line(place: _Place, variant: _Variant, label: str) -> Line:
         return Line(label, values[[0, -1]], np.full(2, mean), kind="reference")
     if place.along == "policy":
         return Line(label, np.zeros(1), curve.mean, curve.p5, curve.p95)
-    x = curve.x.astype(np.float64)
-    band = (curve.p5, curve.p95) if len(place.rows.distinct("run")) > 1 else (None, None)
+    x, y, low, high = curve.x.astype(np.float64), curve.mean, curve.p5, curve.p95
     if place.along == "delta":  # the smaller δ, the harder: that is to the right
-        return Line(label, 1 / x[::-1], curve.mean[::-1], *(None if edge is None else edge[::-1] for edge in band))
-    return Line(label, x, curve.mean, *band)
+        x, y, low, high = 1 / x[::-1], y[::-1], low[::-1], high[::-1]
+    one_run = len(place.rows.distinct("run")) == 1
+    return Line(label, x, y) if one_run else Line(label, x, y, low, high)
 
 
 def _is_proved(policy: str, regret: bool) -> bool:

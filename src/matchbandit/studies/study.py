@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _REQUIRED = ("name", "problem", "policies")
 LONGEST_NAME = 100
-_TOO_LONG = f"Strengths and means of more than {MOST_LISTED} numbers stand in no row: make a study for each."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,20 +167,18 @@ class Study:
         refuse_too_many(len(policies) * len(problems) * len(ends), ())
         varying = _varying_options([spec for _, spec in policies])
         made: dict[str, Point] = {}
-        told: dict[str, str] = {}
+        in_rows: dict[str, Point] = {}
         for policy_path, spec in policies:
             for problem_path, problem, settings in problems:
                 for end in ends:
                     point = self._point(problem, spec, end, {**settings, **_own_settings(spec, varying)}, len(ends) > 1)
-                    self._check(point, policy_path, problem_path)
+                    row_identity = self._checked(point, policy_path)
                     if point.key in made:
                         raise MisplacedError(f"{point.title} is there twice. Take one out.", *policy_path)
                     made[point.key] = point
-                    twin = told.setdefault(point.row_identity, point.title)
-                    if twin != point.title:
-                        raise MisplacedError(
-                            f"rows could not tell {point.title} from {twin}. {_TOO_LONG}", *problem_path
-                        )
+                    twin = in_rows.setdefault(row_identity, point)
+                    if twin is not point:
+                        raise _alike_in_rows(point, twin, policy_path, problem_path)
         return tuple(made.values())
 
     @property
@@ -258,18 +255,25 @@ class Study:
         return folder
 
     def __repr__(self) -> str:
-        """What it plays, and how much that is."""
-        told = [f"{count} {what}" for count, what in self._counts()]
+        """What it plays, and how much that is; without its own modules only what it is called."""
+        try:
+            points, counts = len(self.points), self._counts()
+        except MatchbanditError as error:
+            return f"Study {self.name}, whose points cannot be made here: {error}"
+        swept = " × ".join(f"{count} {what}" for count, what in counts)
         ends = [f"{name} {in_words(value)}" for name, value in self._fixed_end().items()]
-        points = len(self.points)
-        told = [" × ".join(told), _plural(self.runs, "run"), *ends, f"seed {self.seed}"]
-        return f"Study {self.name}: {', '.join(told)}: {_plural(points, 'point')}, {_plural(points * self.runs, 'run')}"
+        told = ", ".join([swept, _plural(self.runs, "run"), *ends, f"seed {self.seed}"])
+        return f"Study {self.name}: {told}: {_plural(points, 'point')}, {_plural(points * self.runs, 'run')}"
 
     def _repr_html_(self) -> str:
         """The repr, and a line for each sweep."""
+        try:
+            lines = {"policies": list(dict.fromkeys(point.label for point in self.points)), **self.sweeps}
+        except MatchbanditError:
+            lines = {}
         rows = "".join(
-            f"<tr><th>{escape(key)}</th><td>{escape(', '.join(map(in_words, values)))}</td></tr>"
-            for key, values in {"policies": list(dict.fromkeys(p.label for p in self.points)), **self.sweeps}.items()
+            f"<tr><th>{escape(key)}</th><td>{escape('; '.join(map(in_words, values)))}</td></tr>"
+            for key, values in lines.items()
         )
         return f"<table><caption>{escape(repr(self))}</caption>{rows}</table>"
 
@@ -416,15 +420,27 @@ class Study:
         """Those before the horizon, at which the regret is always read."""
         return None if self.checkpoints is None else tuple(at for at in self.checkpoints if at < end["horizon"])
 
-    def _check(self, point: Point, policy_path: Path, problem_path: Path) -> None:
+    def _checked(self, point: Point, policy_path: Path) -> str:
+        """What the rows of a point say of where they come from, if it can be played."""
         try:
             point.check()
+            return point.row_identity
         except MatchbanditError as error:
             entry = self.policies[policy_path[1]]
             table = entry if isinstance(entry, dict) else {}
             raise MisplacedError(f"{point.title}: {error}", *placed(error, table, *policy_path).path) from None
         except Exception as error:
             raise MisplacedError(f"{point.title} cannot be built: {error_in_words(error)}.", *policy_path) from error
+
+
+def _alike_in_rows(point: Point, twin: Point, policy_path: Path, problem_path: Path) -> MisplacedError:
+    """The error for two points whose rows would say the same."""
+    told = f"rows could not tell {point.title} from {twin.title}:"
+    if point.problem is twin.problem:
+        way_out = "Hand its options on to super().__init__(setting, rng, …), so that they are known."
+        return MisplacedError(f"{told} {point.spec.name} does not say its options. {way_out}", *policy_path)
+    why = f"strengths and means of more than {MOST_LISTED} numbers stand in none"
+    return MisplacedError(f"{told} {why}. Make a study for each.", *problem_path)
 
 
 def _refuse_slipped(missing: list[str], problem: Any) -> None:
@@ -446,7 +462,7 @@ def _varying_options(specs: list[PolicySpec]) -> dict[str, set[str]]:
     texts: dict[str, dict[str, set[str]]] = {}
     for spec in specs:
         for key, value in {**spec.kind.option_defaults(), **spec.options}.items():
-            texts.setdefault(spec.name, {}).setdefault(key, set()).add(json.dumps(value))
+            texts.setdefault(spec.name, {}).setdefault(key, set()).add(json.dumps(value, default=repr))
         texts.setdefault(spec.name, {})
     return {name: {key for key, values in options.items() if len(values) > 1} for name, options in texts.items()}
 
