@@ -528,3 +528,19 @@ def test_anything_is_a_study_or_an_error_in_words(data):
         told = repr(made)
         assert Study.from_dict(json.loads(json.dumps(made.describe(), allow_nan=False))) == made
     assert "\n" not in told
+
+
+def test_a_study_runs_reads_and_draws_its_folder(tmp_path):
+    made = study(problem=GAPS, policies=["pair-elim"], horizon=300, runs=2, checkpoints=[])
+    folder = made.run(tmp_path / "out", workers=1)
+    assert folder.study == made
+    frame = made.rows(tmp_path / "out")
+    whole = {point.settings["gap"]: point.play(0, 2).final for point in made.points}
+    told = zip(frame["gap"].to_list(), frame["run"].to_list(), frame["regret"].to_list(), strict=True)  # of either kind
+    assert sorted(told) == [(gap, run, final[run]) for gap, final in whole.items() for run in range(2)]
+    assert len(made.results(tmp_path / "out")) == 3
+    picture = made.plot(tmp_path / "out", x="gap", path=tmp_path / "gaps.svg")
+    assert picture.chart.lines[0].y == pytest.approx([whole[gap].mean() for gap in (0.5, 0.6, 0.7)])
+    assert (tmp_path / "gaps.svg").read_text().startswith("<?xml")
+    with pytest.raises(mb.MatchbanditError, match="holds the study it, not other"):
+        made.with_(name="other").rows(tmp_path / "out")
