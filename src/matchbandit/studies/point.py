@@ -106,7 +106,6 @@ class Point:
         first = self._built()
         stopping(self.stop, first)
         engine_for(self.engine, first)
-        parameters_of(self.problem.describe())  # each has a column of its own
         if self.delta is not None and self.max_rounds is None:
             problem = self.problem.draw(self.seed) if isinstance(self.problem, Family) else self.problem
             tie = problem.tie(first.answer_selection)

@@ -428,7 +428,8 @@ class Study:
         except MatchbanditError as error:
             entry = self.policies[policy_path[1]]
             table = entry if isinstance(entry, dict) else {}
-            raise MisplacedError(f"{point.title}: {error}", *placed(error, table, *policy_path).path) from None
+            told = str(error) if str(error).startswith(f"{point.title} ") else f"{point.title}: {error}"
+            raise MisplacedError(told, *placed(error, table, *policy_path).path) from None
         except Exception as error:
             raise MisplacedError(f"{point.title} cannot be built: {error_in_words(error)}.", *policy_path) from error
 
