@@ -41,6 +41,8 @@ _MARKERS: dict[Marker, str] = {
     "circle": "o", "square": "s", "diamond": "D", "triangle": "^", "triangle-down": "v", "triangle-left": "<",
     "triangle-right": ">", "plus": "P", "cross": "X", "hexagon": "h", "star": "*", "pentagon": "p",
 }  # fmt: skip
+_SIZES: dict[Marker, float] = {"star": 7.5, "plus": 6.0, "cross": 6.0, "hexagon": 5.8, "pentagon": 5.8, "diamond": 4.6}
+"""Of markers that look smaller or larger than others of the same size."""
 _DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.5, 1.8)), "dotted": (0, (1.2, 1.6))}
 _SETTINGS = {
     "font.family": "DejaVu Sans",
@@ -134,7 +136,7 @@ class _Painter:
         shapes: dict[str, Any] = {
             "color": look.colour,
             "marker": _MARKERS[look.marker],
-            "markersize": 5.0,
+            "markersize": _SIZES.get(look.marker, 5.0),
             "markerfacecolor": PAPER if line.hollow else look.colour,
             "markeredgewidth": 1.1,
             "label": "_",
@@ -334,8 +336,8 @@ class _Painter:
         for line, look in zip(self.chart.lines, self.looks, strict=True):
             if line.label and line.kind in kinds:
                 chosen.setdefault(line.label, []).append((line, look))
-        if len(chosen) == 1 and next(iter(chosen)) in self.chart.title:
-            return []
+        if len(chosen) == 1 and next(iter(chosen)) in f"{self.chart.title}\n{self.chart.y_label}":
+            return []  # it says nothing new
         entries = []
         for words, of_name in chosen.items():
             line, look = of_name[0]
@@ -344,8 +346,8 @@ class _Painter:
             if len({one.marker for _, one in of_name}) > 1:
                 marker = "o"
             dash = "none" if line.kind == "points" else _DASHES[look.dash]
-            handle = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 5, "markeredgewidth": 1.1}
-            handle |= {"markerfacecolor": PAPER if line.hollow else colour}
+            handle = {"color": colour, "marker": marker, "linestyle": dash, "markeredgewidth": 1.1}
+            handle |= {"markerfacecolor": PAPER if line.hollow else colour, "markersize": _SIZES.get(look.marker, 5.0)}
             entries.append(_Entry(words, handle | {"linewidth": 1.0 if line.kind == "reference" else 1.6}))
         return entries
 
@@ -518,7 +520,7 @@ def _x_limits(chart: Chart) -> tuple[float, float]:
     if not len(x):
         return (1.0, 10.0) if chart.x_log else (0.0, 1.0)
     low, high = float(x.min()), float(x.max())
-    few = all(len(line.x) <= MOST_MARKERS for line in chart.lines)
+    few = all(len(line.x) <= MOST_MARKERS for line in chart.lines if line.kind != "reference")
     if chart.x_log:
         spare = (high / low) ** (0.03 if few else 0.01) if high > low else 2.0
         return low / spare, high * spare
