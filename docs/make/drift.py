@@ -108,8 +108,8 @@ def chart() -> Chart:
         x_label="half-life, in rounds",
         y_label="regret",
         lines=tuple(lines),
-        caption=f"rank1-thompson; matchings of {PLAYERS} players, {grouped(ROUNDS)} rounds, {rows[0]['runs']} runs. Bands: two "
-        "standard errors of the mean. Dotted: nothing fades.",
+        caption=f"rank1-thompson; matchings of {PLAYERS} players, {grouped(ROUNDS)} rounds, {rows[0]['runs']} runs. "
+        "Bands: two standard errors of the mean. Dotted: nothing fades.",
         x_log=True,
         y_log=True,
         x_ticks=tuple(float(h) for h in HALF_LIVES if h),

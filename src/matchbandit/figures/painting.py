@@ -3,6 +3,7 @@
 This module imports matplotlib; `picture` imports it when something is drawn.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ _MARKERS: dict[Marker, str] = {
 _SIZES: dict[Marker, float] = {"star": 7.5, "plus": 6.0, "cross": 6.0, "hexagon": 5.8, "pentagon": 5.8, "diamond": 4.6}
 """Of markers that look smaller or larger than others of the same size."""
 _DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.5, 1.8)), "dotted": (0, (1.2, 1.6))}
+_TIED = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
+"""Spaces at which no line is broken."""
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "svg.hashsalt": "matchbandit",  # else names inside the file differ from call to call
@@ -200,7 +203,7 @@ class _Painter:
         title_line, word_line, small_line = (1.3 * size / 72 for size in (TITLE, WORDS, SMALL))
         above = MARGIN + len(title) * title_line + len(rows) * 1.2 * word_line + GAP
         above_label = chart.x_label if chart.rows else chart.y_label
-        above += word_line if above_label else 0
+        above += word_line + 0.04 if above_label else 0
         below = 0.08 + 2 * word_line + 2 * GAP + len(caption) * small_line + MARGIN
         height = self._height()
         self.picture.set_size_inches(WIDTH, above + height + below)
@@ -227,7 +230,7 @@ class _Painter:
             y -= 1.2 * word_line
             self._draw_legend(row, y + 0.6 * word_line)
         if above_label:
-            self._write(MARGIN, below + height + 0.05, above_label, WORDS, color=GREY, va="bottom")
+            self._write(MARGIN, below + height + 0.09, above_label, WORDS, color=GREY, va="bottom")
         y = below - 0.08 - word_line - GAP
         across = chart.y_label if chart.rows else chart.x_label
         self._write(left + (WIDTH - left - right) / 2, y, across, WORDS, color=GREY, va="top", ha="center")
@@ -309,7 +312,7 @@ class _Painter:
         lines: list[str] = []
         for paragraph in words.split("\n") if words else []:
             line = ""
-            for word in paragraph.split(" "):
+            for word in _TIED.sub("\u00a0", paragraph).split(" "):
                 longer = f"{line} {word}" if line else word
                 if line and self._size(longer, size, weight)[0] > width:
                     lines.append(line)
@@ -462,8 +465,9 @@ class _Painter:
                 continue
             if upright:
                 at = self.axes.transData.transform((mark.at, self.axes.get_ylim()[0]))[0]
-                heights = ((box.y1, "top"), (box.y0 + 8, "bottom"))
-                spots = [(at, y, ha, va) for y, va in heights for ha in ("left", "right")]
+                step = 1.4 * SMALL / 72 * DPI
+                heights = [box.y1 - k * step for k in range(int((box.y1 - box.y0) / step))]
+                spots = [(at, y, ha, "top") for y in heights for ha in ("left", "right")]
             else:
                 at = self.axes.transData.transform((self.axes.get_xlim()[0], mark.at))[1]
                 places = ((box.x1, "right"), (box.x0 + 4, "left"), ((box.x0 + box.x1) / 2, "center"))
