@@ -1,4 +1,4 @@
-"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `run`, `warm-up`; a file for each verb.
+"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `run`, …; a file for each verb.
 
 Verbs import what they need when they are called, so that --help stays quick.
 """

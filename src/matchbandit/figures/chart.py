@@ -72,10 +72,10 @@ class Chart:
     def numbers(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """The table beside the figure: its heads, and its rows: x, and of each line the mean (low to high).
 
-        >>> x, mean, low, high = np.array([[1.0, 2000.0], [0.5, 12.0], [0.1, 10.0], [1.0, 15.0]])
+        >>> x, mean, low, high = np.array([[1.0, 200.0], [0.5, 12.0], [0.1, 10.0], [1.0, 15.0]])
         >>> heads, rows = Chart("one", "Regret", "round", "regret", (Line("uts", x, mean, low, high),)).numbers()
         >>> print(heads, *(" | ".join(row) for row in rows), sep="; ")
-        ('round', 'uts'); 1 | 0.5 (0.1 to 1); 2 000 | 12 (10 to 15)
+        ('round', 'uts'); 1 | 0.5 (0.1 to 1); 200 | 12 (10 to 15)
         """
         if self.rows:
             return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in enumerate(self.rows))

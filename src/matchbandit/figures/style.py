@@ -107,8 +107,8 @@ def style_of(key: str) -> Style:
 def styles_of(chart: Chart) -> tuple[Style, ...]:
     """The look of each line of this chart: that of its key, but no two lines with names of their own share a colour.
 
-    Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Points that are
-    empty (published numbers) have one marker for each label, whosever they are.
+    Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Points
+    that are empty (published numbers) have one marker for each label, whosever they are.
     """
     chosen: dict[str, Style] = {}
     taken = {POLICIES[line.key].colour for line in chart.lines if line.key in POLICIES}

@@ -11,8 +11,8 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 def short(value: float) -> str:
     """A number in four digits, in groups of three; powers of ten where it is huge or tiny.
 
-    >>> print(*(short(x) for x in (0, 0.25, 1234.56, 20_000, 1e6, 2.5e7, 0.00012)), sep=", ")
-    0, 0.25, 1 235, 20 000, 10⁶, 2.5·10⁷, 1.2·10⁻⁴
+    >>> [short(x).replace(THIN_SPACE, " ") for x in (0, 0.25, 1234.56, 20_000, 1e6, 2.5e7, 0.00012)]
+    ['0', '0.25', '1 235', '20 000', '10⁶', '2.5·10⁷', '1.2·10⁻⁴']
     """
     if not isfinite(value):
         return "–"

@@ -59,8 +59,7 @@ def identify(
     (np.True_, [[0, 0]])
     """
     if delta is not None:
-        spec = policy if isinstance(policy, PolicySpec) else named(policy)
-        policy = named(spec.kind, **{**spec.options, "delta": delta})
+        policy = with_delta(policy if isinstance(policy, PolicySpec) else named(policy), delta)
     spec, runs, workers, seed = checked_call("identify", problem, policy, runs, workers, seed, "identification")
     numbers = run_range(first_run, runs)
     job = Job(problem, spec, np.array([1]), seed, engine, None)
@@ -73,10 +72,15 @@ def identify(
     if max_rounds is None:
         instances = (problem.draw(seed, run) for run in numbers) if isinstance(problem, Family) else [problem]
         for instance in instances:
-            _refuse_tie(instance, first.answer_selection)
+            refuse_tie(instance, first.answer_selection)
     compile_first(job, min(runs, workers or runs))
     about = job.describe(first, numbers, max_rounds=limit, answers=first.answer_selection)
     return play_all(partial(_answered, job), numbers, workers, progress, partial(_collected, about))
+
+
+def with_delta(spec: PolicySpec, delta: float) -> PolicySpec:
+    """The same policy with this error probability."""
+    return replace(named(spec.kind, **{**spec.options, "delta": delta}), logged=spec.logged)
 
 
 class _Answer(NamedTuple):
@@ -102,7 +106,7 @@ def _collected(about: About, finished: dict[int, _Answer]) -> Identification:
     return Identification(describe_part(about, numbers), *map(np.array, parts))
 
 
-def _refuse_tie(problem: Problem, selection: Selection) -> None:
+def refuse_tie(problem: Problem, selection: Selection) -> None:
     """Refuse a problem with two best answers: no number of samples separates them."""
     tie = problem.tie(selection)
     if tie is not None:

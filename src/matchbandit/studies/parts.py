@@ -1,6 +1,5 @@
 """A part of a study: some runs of one point, played in one go, as two files in memory."""
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from math import ceil
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.own_code import in_words
@@ -16,6 +15,9 @@ from matchbandit.results.tables import details_table, encoded, metadata_of, rows
 from matchbandit.simulation.parallel import with_warnings
 from matchbandit.studies.point import Point
 from matchbandit.studies.versions import fingerprints, other_versions, versions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_RUNS = 2000
 """No part has more: what a crash can cost."""
@@ -127,16 +129,30 @@ def play_part(
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "details": digest_of(details),
     }
-    rows = encoded(rows_table(result, study=part.point.study, columns=columns), with_check(kept))
+    rows = sealed(rows_table(result, study=part.point.study, columns=columns), kept)
     return Finished(part.name, part.runs, rows, details, seconds, made_with, messages)
 
 
 def digest_of(data: bytes) -> str:
     """Length and hash of a file: any damage to it shows."""
-    return f"{len(data)}-{blake2b(data, digest_size=16).hexdigest()}"
+    return f"{len(data)}-{_hash(data)}"
 
 
-def with_check(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata with a hash of all the rest: pages of a file have check sums, these words would have none."""
-    plain = {key: value for key, value in metadata.items() if key != "check"}
-    return {**plain, "check": digest_of(json.dumps(plain, sort_keys=True).encode())}
+def sealed(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
+    """The table as a Parquet file that says a hash of itself: pages have check sums of their own, the rest has none."""
+    data = encoded(table, {**metadata, "seal": _UNSEALED})
+    return data.replace(_UNSEALED.encode(), _hash(data).encode())
+
+
+def is_whole(data: bytes, metadata: Mapping[str, Any]) -> bool:
+    """Is this file what was `sealed`, to the last bit?"""
+    seal = str(metadata.get("seal"))
+    plain = data.replace(seal.encode(), _UNSEALED.encode())
+    return len(seal) == len(_UNSEALED) and len(plain) == len(data) and _hash(plain) == seal
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+_UNSEALED = "not sealed yet".ljust(32, ".")
