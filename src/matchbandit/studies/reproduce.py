@@ -105,11 +105,16 @@ def reproduce(
         done += mine
     if progress:
         progress("drawing", total, total)
-    made = [_made(entry, figures, plan[entry.name], kept) for entry, figures in chosen.items()]
-    reports = [report for reports in made for report in reports]
+    owner = {study.name: entry for entry in reversed(chosen) for study in plan[entry.name]}
+    reports = [
+        report
+        for entry, names in chosen.items()
+        for report in _reports(
+            entry, names, plan[entry.name], kept, own=[name for name in needed if owner[name] is entry]
+        )
+    ]
     charts = tuple(chart for report in reports for chart in report.charts)
     pictures = _pictures(charts, folder)
-    shown = [name for entry in chosen for name in dict.fromkeys(study.name for study in plan[entry.name])]
     page = reproduction_report(
         reports,
         settings={"runs": "each study's own" if runs is None else runs, "seed": seed, "workers": workers},
@@ -121,7 +126,7 @@ def reproduce(
         pictures,
         write_page(page, folder / "index.html"),
         charts,
-        sum(kept[name].seconds for name in dict.fromkeys(shown)),
+        sum(folder.seconds for folder in kept.values()),
         sum(_authors(entry, plan[entry.name]) or 0.0 for entry in chosen),
     )
 
@@ -158,11 +163,19 @@ def _played(study: Study, path: Path, **how: Any) -> StudyFolder:
     return run_study(there.study if more else study, path, **how)
 
 
-def _made(entry: Entry, wanted: Sequence[str], studies: tuple[Study, ...], kept: dict[str, StudyFolder]) -> list[Any]:
-    """The figures of a study: charts and claims that stand beside them, and how long they took."""
+def _reports(
+    entry: Entry,
+    wanted: Sequence[str],
+    studies: tuple[Study, ...],
+    kept: dict[str, StudyFolder],
+    *,
+    own: Sequence[str],
+) -> list[FigureReport]:
+    """The figures of a study: charts, the claims that they show, and how long its own parts took."""
     rows = Rows.together([_first_runs(entry.rows(kept[study.name]), study.runs) for study in studies])
     claims, charts = entry.claims(rows), {chart.name: chart for chart in entry.charts(rows)}
-    if any(study.runs < ENOUGH_RUNS for study in studies if study.name not in entry.beside):
+    runs = min(study.runs for study in studies if study.name not in entry.beside)
+    if runs < ENOUGH_RUNS:
         claims = not_judged(claims)
     return [
         FigureReport(
@@ -171,8 +184,8 @@ def _made(entry: Entry, wanted: Sequence[str], studies: tuple[Study, ...], kept:
             charts=(charts[name],),
             claims=tuple(claim for claim in claims if claim.where == name),
             studies=tuple(study.name for study in studies),
-            runs=studies[0].runs,
-            seconds=sum(kept[study.name].seconds for study in studies),
+            runs=runs,
+            seconds=sum(kept[name].seconds for name in own),
             authors_seconds=_authors(entry, studies),
         )
         for name in wanted
