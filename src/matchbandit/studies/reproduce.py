@@ -126,7 +126,7 @@ def reproduce(
         pictures,
         write_page(page, folder / "index.html"),
         charts,
-        sum(folder.seconds for folder in kept.values()),
+        sum(each.seconds for each in kept.values()),
         sum(_authors(entry, plan[entry.name]) or 0.0 for entry in chosen),
     )
 
