@@ -2,6 +2,7 @@
 
 from matchbandit.studies.point import Point
 from matchbandit.studies.report import report
+from matchbandit.studies.reproduce import Reproduction, reproduce
 from matchbandit.studies.study import Study
 
-__all__ = ["Point", "Study", "report"]
+__all__ = ["Point", "Reproduction", "Study", "report", "reproduce"]
