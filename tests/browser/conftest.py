@@ -77,6 +77,14 @@ class Visit:
         assert box is not None
         return box["x"], box["y"], box["width"], box["height"]
 
+    def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for what the browser does in its own time; the page's policy forbids Playwright's own way."""
+        for _ in range(250):
+            if is_so():
+                return
+            self.page.wait_for_timeout(20)
+        raise AssertionError("it did not happen within five seconds")
+
     def fits(self) -> bool:
         """Is there nothing to scroll sideways?"""
         return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))

@@ -980,8 +980,8 @@
       if (on === printing) return;
       printing = on;
       document.documentElement.classList.toggle("printing", on);
-      if (on) for (const host of [...waiting.keys()]) drawNow(host);
       redrawAll();
+      if (on) for (const host of [...waiting.keys()]) drawNow(host);
     };
     addEventListener("beforeprint", () => forPaper(true));
     addEventListener("afterprint", () => forPaper(false));

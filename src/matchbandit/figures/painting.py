@@ -334,6 +334,8 @@ class _Painter:
         for line, look in zip(self.chart.lines, self.looks, strict=True):
             if line.label and line.kind in kinds:
                 chosen.setdefault(line.label, []).append((line, look))
+        if len(chosen) == 1 and next(iter(chosen)) in self.chart.title:
+            return []
         entries = []
         for words, of_name in chosen.items():
             line, look = of_name[0]

@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.results.about import About
+from matchbandit.results.comparison import Comparison, Standing, concat
 from matchbandit.results.files import (
     details_file,
     load,
     load_identification,
     load_runs,
+    read_rows,
     results_file,
     writable_file,
 )
@@ -24,6 +26,7 @@ load_found = load_identification
 
 __all__ = [
     "About",
+    "Comparison",
     "Curve",
     "Found",
     "Identification",
@@ -33,11 +36,14 @@ __all__ = [
     "Rows",
     "Runs",
     "Split",
+    "Standing",
+    "concat",
     "details_file",
     "load",
     "load_found",
     "load_identification",
     "load_runs",
+    "read_rows",
     "results_file",
     "rows_of",
     "writable_file",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Frame = Literal["pandas", "polars", "arrow"]
-_FRAMES = ("pandas", "polars")
+_FRAMES: tuple[Frame, ...] = ("pandas", "polars")
 _PLAIN = ("run", "regret", "rounds", "pairs", "identified", "correct")
 """Columns that differ from row to row; of all others the few values are kept once, and for each row which it is."""
 
@@ -49,7 +49,8 @@ class _Coded:
 
     def array(self) -> NDArray[Any]:
         """The value of each row; numbers that are missing are NaN."""
-        return self._table()[self.codes]
+        values: NDArray[Any] = self._table()[self.codes]
+        return values
 
     def where(self, value: Any) -> NDArray[np.bool_]:
         """In which rows it stands."""
@@ -176,7 +177,7 @@ class Rows:
         kind = pa.float64() if numbers else pa.array(found).type
         values = list(dict.fromkeys(map(_plain, found)))
         codes = np.array([values.index(_plain(value)) for value in found])
-        added = _Coded(codes[told.codes].astype(_least(values)), values, kind)
+        added = _Coded(codes[told.codes], values, kind)
         return Rows({**self._columns, option: added}, self._n, self._at)
 
     def curve(self, x: str, *, y: str | None = None) -> Curve:
@@ -272,29 +273,33 @@ def _plain(value: Any) -> Any:
     return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
 
 
-def _least(values: Sequence[Any]) -> np.dtype[Any]:
-    """The smallest type that counts so many values."""
-    return np.min_scalar_type(len(values))
-
-
 def _coded(column: "pa.ChunkedArray") -> _Coded:
     """A column of Arrow by the values that it has."""
     pa = need("pyarrow", "rows of results")
-    places: dict[Any, int] = {}
-    pieces: list[NDArray[Any]] = [np.zeros(0, dtype=np.int64)]
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    parts: list[tuple[NDArray[Any], list[Any]]] = []
     for chunk in column.chunks:
         if pa.types.is_list(kind):
-            found = [(n, places.setdefault(_plain(value), len(places))) for n, value in _stretches(chunk)]
-            pieces.append(np.repeat([place for _, place in found], [n for n, _ in found]))
+            lengths, lists = zip(*_stretches(chunk), strict=True) if len(chunk) else ((), ())
+            parts.append((np.repeat(np.arange(len(lists)), lengths), [_plain(values) for values in lists]))
             continue
         part = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
-        known = [places.setdefault(value, len(places)) for value in part.dictionary.to_pylist()]
-        if part.null_count:
-            known.append(places.setdefault(None, len(places)))
-        pieces.append(np.array(known, dtype=np.int64)[part.indices.fill_null(len(known) - 1).to_numpy()])
-    values = [*places]
-    return _Coded(np.concatenate(pieces).astype(_least(values)), values, kind)
+        known = part.dictionary.to_pylist() + [None] * (part.null_count > 0)
+        codes = part.indices.fill_null(len(known) - 1) if part.null_count else part.indices
+        parts.append((codes.to_numpy(), known))
+    return _merged(parts, kind)
+
+
+def _merged(parts: Sequence[tuple[NDArray[Any], list[Any]]], kind: "pa.DataType") -> _Coded:
+    """Columns one after the other, each given by codes and values, as one in which each value is once."""
+    places: dict[Any, int] = {}
+    lookups = [[places.setdefault(value, len(places)) for value in values] for _, values in parts]
+    merged = np.empty(sum(len(codes) for codes, _ in parts), dtype=np.min_scalar_type(len(places)))
+    begin = 0
+    for (codes, _), lookup in zip(parts, lookups, strict=True):
+        merged[begin : begin + len(codes)] = lookup[0] if len(lookup) == 1 else np.array(lookup, merged.dtype)[codes]
+        begin += len(codes)
+    return _Coded(merged, [*places], kind)
 
 
 def _stretches(chunk: "pa.Array") -> Iterator[tuple[int, Any]]:
@@ -326,16 +331,14 @@ def _joined(name: str, parts: Sequence[Rows]) -> NDArray[Any] | _Coded:
     columns = [part._column(name) if name in part._columns else None for part in parts]
     there = [column for column in columns if isinstance(column, _Coded)]
     kind = _common(name, [column.kind for column in there])
-    places: dict[Any, int] = {}
-    pieces = []
-    for part, column in zip(parts, columns, strict=True):
-        if isinstance(column, _Coded):
-            lookup = np.array([places.setdefault(value, len(places)) for value in column.values], dtype=np.int64)
-            pieces.append(lookup[column.codes])
-        else:
-            pieces.append(np.full(len(part), places.setdefault(None, len(places))))
-    values = [*places]
-    return _Coded(np.concatenate(pieces).astype(_least(values)), values, kind)
+    nowhere: list[Any] = [None]
+    return _merged(
+        [
+            (column.codes, column.values) if isinstance(column, _Coded) else (np.zeros(len(part), np.uint8), nowhere)
+            for part, column in zip(parts, columns, strict=True)
+        ],
+        kind,
+    )
 
 
 def _common(name: str, kinds: "Sequence[pa.DataType]") -> "pa.DataType":

@@ -41,7 +41,7 @@ class Runs(Result):
     regret: Floats
     """The regret of each run at each checkpoint, shape (runs, C)."""
     counted: NDArray[np.int64] | PlayedEdges
-    """Plays at the end: of each pair, shape (runs, pairs); of large graphs, for each run of the pairs that it played."""
+    """Plays at the end: of each pair, shape (runs, pairs); of large graphs, for each run of what it played."""
     ended: Counts = field(default_factory=_nothing)
     """The round at which each run ended, shape (runs,): the horizon, unless something stopped it."""
     splits: list[list[Split]] = field(default_factory=list)

@@ -62,7 +62,7 @@ def rows_table(
         "options": (options_text(options), pa.string()),
         "family": (about.problem.get("family", ""), pa.string()),
         **{name: (_listable(values.get(name)), types[name]) for name in columns or types},
-        "rewards": (_rewards_text(about.problem.get("rewards", {})), pa.string()),
+        "rewards": (rewards_text(about.problem.get("rewards", {})), pa.string()),
     }
     made = {name: _constant(name, value, kind, n) for name, (value, kind) in constants.items()}
     if isinstance(result, Runs):
@@ -171,8 +171,8 @@ def _type_of(hint: Any, value: Any) -> "pa.DataType":
     return pa.float64()
 
 
-def _rewards_text(described: Mapping[str, Any]) -> str:
-    """A reward distribution as it is typed: bernoulli, gaussian:0.5, binomial:4."""
+def rewards_text(described: Mapping[str, Any]) -> str:
+    """A reward distribution as it is typed, given what its `describe()` gave: bernoulli, gaussian:0.5, binomial:4."""
     parts = [repr(value) for key, value in described.items() if key != "name"]
     return ":".join([described.get("name", ""), *parts])
 
@@ -215,8 +215,12 @@ def encoded(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
     told = json.dumps({"format": FORMAT, **metadata})
     # Text is read back by everyone as text, not as categories: the file does not keep Arrow's own schema.
     settings = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
-    repeated = [name for name in _leaves(table.schema) if name.partition(".")[0] not in ("regret", "rounds", "plays")]
-    with pq.ParquetWriter(buffer, table.schema, use_dictionary=repeated, **settings) as writer:
+    leaves = _leaves(table.schema)
+    repeated = [name for name in leaves if name.partition(".")[0] not in ("regret", "rounds", "plays")]
+    sought = [name for name in leaves if name not in ("splits", "eliminations")]  # long texts would be there twice more
+    with pq.ParquetWriter(
+        buffer, table.schema, use_dictionary=repeated, write_statistics=sought, **settings
+    ) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata({_KEY.decode(): told})
     return buffer.getvalue()
@@ -303,17 +307,19 @@ def result_from(rows: "pa.Table", details: "pa.Table", metadata: Mapping[str, An
         if key not in metadata:
             raise MatchbanditError(f"{key!r} is missing from what the file says of its table.")
     about, numbers = About.from_dict(metadata["about"]), _numbers(details, "run")
-    each = len(metadata["rounds"]) if simulated else 1
+    rounds = np.array(metadata["rounds"] if simulated else [0], dtype=np.int64)
+    each = len(rounds)
     if not np.array_equal(_numbers(rows, "run"), np.repeat(numbers, each)):
         raise MatchbanditError("the rows and the details are not of the same runs.")
     if simulated:
-        rounds = np.array(metadata["rounds"], dtype=np.int64)
+        if not np.array_equal(_numbers(rows, "round"), np.tile(rounds, len(numbers))):
+            raise MatchbanditError("the rows are not those of the checkpoints.")
         regret = _numbers(rows, "regret").reshape(len(numbers), each)
         ended = _numbers(details, "ended")
         return Runs(about, rounds, regret, plays_in(details), ended, splits_in(details), eliminations_in(details))
-    parts = [_numbers(rows, part) for part in ("rounds", "pairs", "identified", "correct")]
     answers = _flat(details["answers"], 2).reshape(len(numbers), -1, 2)
-    return Identification(about, *parts, answers)
+    parts = {part: _numbers(rows, part) for part in ("rounds", "pairs", "identified", "correct")}
+    return Identification(about=about, answers=answers, **parts)
 
 
 def plays_in(details: "pa.Table") -> "NDArray[np.int64] | PlayedEdges":

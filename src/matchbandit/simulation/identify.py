@@ -59,8 +59,7 @@ def identify(
     (np.True_, [[0, 0]])
     """
     if delta is not None:
-        spec = policy if isinstance(policy, PolicySpec) else named(policy)
-        policy = named(spec.kind, **{**spec.options, "delta": delta})
+        policy = with_delta(policy if isinstance(policy, PolicySpec) else named(policy), delta)
     spec, runs, workers, seed = checked_call("identify", problem, policy, runs, workers, seed, "identification")
     numbers = run_range(first_run, runs)
     job = Job(problem, spec, np.array([1]), seed, engine, None)
@@ -77,6 +76,11 @@ def identify(
     compile_first(job, min(runs, workers or runs))
     about = job.describe(first, numbers, max_rounds=limit, answers=first.answer_selection)
     return play_all(partial(_answered, job), numbers, workers, progress, partial(_collected, about))
+
+
+def with_delta(spec: PolicySpec, delta: float) -> PolicySpec:
+    """The same policy with this error probability."""
+    return replace(named(spec.kind, **{**spec.options, "delta": delta}), logged=spec.logged)
 
 
 class _Answer(NamedTuple):
