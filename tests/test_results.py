@@ -34,7 +34,7 @@ def some_runs(graph, n_runs=3, **parts):
         about=about(graph, **parts),
         rounds=np.array([1, 10**6, 2**62]),
         regret=rng.uniform(size=(n_runs, 3)) * [1e-9, 1, 1e15],
-        plays_by_edge=rng.integers(2**60, 2**62, size=(n_runs, graph.n_pairs)),
+        counted=rng.integers(2**60, 2**62, size=(n_runs, graph.n_pairs)),
     )
 
 

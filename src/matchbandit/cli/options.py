@@ -24,7 +24,7 @@ FamilyName = Annotated[
 Param = Annotated[list[str] | None, typer.Option(help="A parameter of the family, key=value.")]
 Rewards = Annotated[str, typer.Option(help="The reward distribution: bernoulli, gaussian:SD or binomial:TRIALS.")]
 Runs = Annotated[str, typer.Option(help="Independent runs.")]
-Save = Annotated[str | None, typer.Option(help="Keep all runs in this .parquet file.")]
+Save = Annotated[str | None, typer.Option(help="Keep all runs in this .parquet file, and their details beside it.")]
 Engine = Annotated[str, typer.Option(help="auto, step, jump or loop.")]
 Workers = Annotated[str | None, typer.Option(help="Processes; by default one for each core.", show_default=False)]
 

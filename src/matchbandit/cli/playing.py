@@ -19,7 +19,7 @@ def play_and_report(
     report: Callable[[Any], None],
 ) -> None:
     """Play, given a function to report progress to; with `data` print that as JSON, else call `report`."""
-    from matchbandit.results import results_file
+    from matchbandit.results import details_file, results_file
     from matchbandit.simulation import Interrupted
 
     if save is not None:
@@ -41,7 +41,7 @@ def play_and_report(
         _heading(result.about)
         report(result)
         if save is not None:
-            typer.echo(f"these runs are kept in {save}")
+            typer.echo(f"these runs are kept in {save}, and their details in {details_file(save)}")
     if stopped:
         typer.echo(f"stopped after {result.about.runs} of {result.about.interrupted_of} runs.", err=True)
         raise typer.Exit(130)

@@ -24,6 +24,7 @@ from matchbandit.simulation.play import (
     engine_for,
     play_all,
     refuse_too_large,
+    run_range,
 )
 
 LONGEST = {"planned": 10**12, "round": 10**7}
@@ -36,6 +37,7 @@ def identify(
     *,
     delta: float | None = None,
     runs: int = 1,
+    first_run: int = 0,
     seed: int = 0,
     max_rounds: int | None = None,
     engine: Engine = "auto",
@@ -57,9 +59,9 @@ def identify(
     (np.True_, [[0, 0]])
     """
     if delta is not None:
-        spec = policy if isinstance(policy, PolicySpec) else named(policy)
-        policy = named(spec.kind, **{**spec.options, "delta": delta})
+        policy = with_delta(policy if isinstance(policy, PolicySpec) else named(policy), delta)
     spec, runs, workers, seed = checked_call("identify", problem, policy, runs, workers, seed, "identification")
+    numbers = run_range(first_run, runs)
     job = Job(problem, spec, np.array([1]), seed, engine, None)
     first = build_first(job)
     usual = LONGEST["round" if isinstance(first, RoundPolicy) else "planned"]
@@ -68,12 +70,17 @@ def identify(
     build_first(job)
     refuse_too_large(runs, 2 * first.graph.matching_size)
     if max_rounds is None:
-        instances = (problem.draw(seed, run) for run in range(runs)) if isinstance(problem, Family) else [problem]
+        instances = (problem.draw(seed, run) for run in numbers) if isinstance(problem, Family) else [problem]
         for instance in instances:
-            _refuse_tie(instance, first.answer_selection)
+            refuse_tie(instance, first.answer_selection)
     compile_first(job, min(runs, workers or runs))
-    about = job.describe(first, runs, max_rounds=limit, answers=first.answer_selection)
-    return play_all(partial(_answered, job), runs, workers, progress, partial(_collected, about))
+    about = job.describe(first, numbers, max_rounds=limit, answers=first.answer_selection)
+    return play_all(partial(_answered, job), numbers, workers, progress, partial(_collected, about))
+
+
+def with_delta(spec: PolicySpec, delta: float) -> PolicySpec:
+    """The same policy with this error probability."""
+    return replace(named(spec.kind, **{**spec.options, "delta": delta}), logged=spec.logged)
 
 
 class _Answer(NamedTuple):
@@ -99,7 +106,7 @@ def _collected(about: About, finished: dict[int, _Answer]) -> Identification:
     return Identification(describe_part(about, numbers), *map(np.array, parts))
 
 
-def _refuse_tie(problem: Problem, selection: Selection) -> None:
+def refuse_tie(problem: Problem, selection: Selection) -> None:
     """Refuse a problem with two best answers: no number of samples separates them."""
     tie = problem.tie(selection)
     if tie is not None:

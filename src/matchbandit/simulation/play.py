@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -21,6 +22,7 @@ from matchbandit.seeding import stream
 from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.engines.loop import loop
 from matchbandit.simulation.engines.step import step
+from matchbandit.simulation.observing import Observer, nobody
 from matchbandit.simulation.parallel import each_run
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
@@ -65,20 +67,21 @@ class Job:
         built = self.spec.build(problem.graph, rewards=problem.rewards, horizon=self.horizon, seed=self.seed, run=run)
         return problem, built
 
-    def play(self, run: int) -> tuple[Policy, Score]:
-        """Play one run until the last checkpoint, or until the policy is done."""
+    def play(self, run: int, observe: Observer = nobody) -> tuple[Policy, Score]:
+        """Play one run until the last checkpoint, or until the policy is done; the first look is before round 1."""
         problem, policy = self.start(run)
         source = DrawnRewards(problem, stream(self.seed, "rewards", run))
         score = Score(problem, policy.selection, self.checkpoints)
+        observe(policy, score)
         if self.engine == "step":
-            step(policy, source, score, stopping(self.stop, policy))
+            step(policy, source, score, stopping(self.stop, policy), observe)
         elif isinstance(policy, PlannedPolicy):
-            jump(policy, source, score, stopping(self.stop, policy))
+            jump(policy, source, score, stopping(self.stop, policy), observe)
         elif isinstance(policy, RoundPolicy):
-            loop(policy, source, score)
+            loop(policy, source, score, observe)
         return policy, score
 
-    def describe(self, policy: Policy, runs: int, **more: Any) -> About:
+    def describe(self, policy: Policy, numbers: range, **more: Any) -> About:
         """What is played, for the results; `policy` is that of any run."""
         plays = sum(int(np.sum(counts)) for _, counts, _ in self.spec.logged)
         return About.now(
@@ -87,7 +90,8 @@ class Job:
             policy=self.spec.name,
             options=dict(policy.options),
             selection=policy.selection,
-            runs=runs,
+            runs=len(numbers),
+            first_run=numbers.start or None,
             seed=self.seed,
             engine=self.engine,
             warm_start={"plays": plays} if self.spec.logged else None,
@@ -163,9 +167,15 @@ def engine_for(wanted: Engine, policy: Policy) -> Engine:
     raise MatchbanditError(f"{policy.name} cannot {wanted}: it {why}. Use the engine {others}.")
 
 
+def run_range(first_run: int, runs: int) -> range:
+    """The numbers of the runs of a call."""
+    first = whole_number("first_run", first_run, least=0, way_out="It is the number of the first run.")
+    return range(first, first + runs)
+
+
 def play_all(
     play: Callable[[int], Outcome],
-    runs: int,
+    numbers: range,
     workers: int | None,
     progress: Progress,
     collect: Callable[[dict[int, Outcome]], Result],
@@ -173,17 +183,21 @@ def play_all(
     """Play all runs and collect their outcomes by number; Ctrl-C raises `Interrupted` with those that were finished."""
     if progress is True:
         with bar("playing") as advance:
-            return play_all(play, runs, workers, lambda done, total: advance("runs", done, total), collect)
+            return play_all(play, numbers, workers, lambda done, total: advance("runs", done, total), collect)
     finished: dict[int, Outcome] = {}
     try:
-        with closing(each_run(play, runs, workers)) as played:
-            for run, outcome in played:
-                finished[run] = outcome
+        with closing(each_run(partial(_play_nth, play, numbers), len(numbers), workers)) as played:
+            for nth, outcome in played:
+                finished[numbers[nth]] = outcome
                 if callable(progress):
-                    progress(len(finished), runs)
+                    progress(len(finished), len(numbers))
     except KeyboardInterrupt:
-        raise Interrupted(collect(finished) if finished else None, len(finished), runs) from None
+        raise Interrupted(collect(finished) if finished else None, len(finished), len(numbers)) from None
     return collect(finished)
+
+
+def _play_nth(play: Callable[[int], Outcome], numbers: range, nth: int) -> Outcome:
+    return play(numbers[nth])
 
 
 def describe_part(about: About, numbers: list[int]) -> About:

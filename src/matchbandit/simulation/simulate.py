@@ -26,6 +26,7 @@ from matchbandit.simulation.play import (
     engine_for,
     play_all,
     refuse_too_large,
+    run_range,
 )
 from matchbandit.simulation.stops import Stop, stopping
 
@@ -38,6 +39,7 @@ def simulate(
     *,
     horizon: int,
     runs: int = 1,
+    first_run: int = 0,
     seed: int = 0,
     engine: Engine = "auto",
     checkpoints: Iterable[int] | None = None,
@@ -52,8 +54,9 @@ def simulate(
     round by round; "jump" leaps from decision to decision (planned policies); "loop" is compiled (round policies);
     "auto" picks the faster one. `stop="first-split"` ends a run as soon as a cluster of the policy splits: `ended` says
     when, and later checkpoints repeat the regret of that moment. `workers` are processes, None one for each core; the
-    numbers do not depend on them. `progress=True` shows a bar; a function is called with the number of runs done and
-    their total.
+    numbers do not depend on them. `first_run` is the number of the first run: the streams of a run hang on its number
+    only, so that ten runs from 10 on are the second half of twenty; `concat` puts such pieces together.
+    `progress=True` shows a bar; a function is called with the number of runs done and their total.
 
     >>> from matchbandit.problems import Bipartite
     >>> done = simulate(Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=10**12, runs=3, seed=7)
@@ -61,15 +64,15 @@ def simulate(
     (3, True)
     """
     spec, runs, workers, seed = checked_call("simulate", problem, policy, runs, workers, seed, "regret")
-    horizon = checked_horizon(horizon)
+    horizon, numbers = checked_horizon(horizon), run_range(first_run, runs)
     job = Job(problem, spec, _checkpoints(checkpoints, horizon), seed, engine, horizon, stop)
     first = build_first(job)
     stopping(stop, first)
     job = replace(job, engine=engine_for(engine, first))
     refuse_too_large(runs, len(job.checkpoints) + _numbers_of_plays(first, horizon))
-    about = job.describe(first, runs, horizon=horizon, stop=stop)
+    about = job.describe(first, numbers, horizon=horizon, stop=stop)
     compile_first(job, min(runs, workers or runs))
-    return play_all(partial(_scored, job), runs, workers, progress, partial(_collected, about, job.checkpoints))
+    return play_all(partial(_scored, job), numbers, workers, progress, partial(_collected, about, job.checkpoints))
 
 
 def _numbers_of_plays(policy: Policy, horizon: int) -> int:

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.own_code import is_own, module_of
 from matchbandit.policies import PolicySpec
 from matchbandit.policies.catalogue import name_to_find
 from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
 from matchbandit.results import Identification, Runs
+from matchbandit.results.tables import MOST_LISTED, parameters_of
 from matchbandit.simulation import identify, simulate
 from matchbandit.simulation.play import Engine, Job, build_first, engine_for
 from matchbandit.simulation.stops import Stop, stopping
@@ -86,6 +88,14 @@ class Point:
         return blake2b(text.encode(), digest_size=8).hexdigest()
 
     @property
+    def row_identity(self) -> str:
+        """What its rows say of where they come from; no two points of a study may have the same."""
+        problem = self.problem.describe()
+        parameters = {name: value for name, value in parameters_of(problem).items() if np.size(value) <= MOST_LISTED}
+        told = [self.spec.name, self.describe()["options"], problem.get("family"), parameters, problem["rewards"]]
+        return json.dumps([*told, self.horizon, self.delta], sort_keys=True)
+
+    @property
     def own_modules(self) -> tuple[str, ...]:
         """The user's own modules that its policy and its family come from."""
         names = [name_to_find(self.spec.kind), *([self.problem.name] if isinstance(self.problem, Family) else [])]
@@ -98,6 +108,13 @@ class Point:
         first = build_first(job)
         stopping(self.stop, first)
         engine_for(self.engine, first)
+        parameters_of(self.problem.describe())  # each has a column of its own
+        if self.delta is not None and self.max_rounds is None:
+            problem = self.problem.draw(self.seed) if isinstance(self.problem, Family) else self.problem
+            tie = problem.tie(first.answer_selection)
+            if tie is not None:
+                way_out = "Give max_rounds, or make them different."
+                raise MatchbanditError(f"{tie}, and no number of samples tells them apart. {way_out}")
 
     def play(
         self, first_run: int, runs: int, *, tell: Callable[[int, int], None] | None = None
@@ -114,7 +131,7 @@ class Point:
                 checkpoints=self.checkpoints,
                 stop=self.stop,
                 progress=tell,
-                **({"first_run": first_run} if first_run else {}),
+                first_run=first_run,
             )
         return identify(
             self.problem,
@@ -124,7 +141,7 @@ class Point:
             max_rounds=self.max_rounds,
             engine=self.engine,
             progress=tell,
-            **({"first_run": first_run} if first_run else {}),
+            first_run=first_run,
         )
 
     @property

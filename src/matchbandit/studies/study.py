@@ -6,22 +6,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
+from matchbandit.figures import Chart, draw, draw_to
 from matchbandit.own_code import in_words as error_in_words
 from matchbandit.policies import PolicySpec
 from matchbandit.policies.catalogue import LONGEST_HORIZON, name_to_find, policy
 from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
-from matchbandit.simulation.play import Engine
+from matchbandit.results import Rows
+from matchbandit.results.tables import MOST_LISTED
+from matchbandit.simulation.play import Engine, Progress
 from matchbandit.simulation.stops import Stop
+from matchbandit.studies.charts import charts_of
 from matchbandit.studies.given import placed, plain, plain_policy, plain_problem, policies_in, problem_of, problems_in
 from matchbandit.studies.point import Point, in_words
 from matchbandit.studies.sweeps import MisplacedError, Path, refuse_too_many, values_of
 
+if TYPE_CHECKING:
+    from matchbandit.figures.painting import Picture
+    from matchbandit.results import Comparison
+    from matchbandit.studies.folder import StudyFolder
+
 _REQUIRED = ("name", "problem", "policies")
 LONGEST_NAME = 100
+_TOO_LONG = f"Strengths and means of more than {MOST_LISTED} numbers stand in no row: make a study for each."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,6 +159,7 @@ class Study:
         refuse_too_many(len(policies) * len(problems) * len(ends), ())
         varying = _varying_options([spec for _, spec in policies])
         made: dict[str, Point] = {}
+        told: dict[str, str] = {}
         for policy_path, spec in policies:
             for problem_path, problem, settings in problems:
                 for end in ends:
@@ -157,6 +168,11 @@ class Study:
                     if point.key in made:
                         raise MisplacedError(f"{point.title} is there twice. Take one out.", *policy_path)
                     made[point.key] = point
+                    twin = told.setdefault(point.row_identity, point.title)
+                    if twin != point.title:
+                        raise MisplacedError(
+                            f"rows could not tell {point.title} from {twin}. {_TOO_LONG}", *problem_path
+                        )
         return tuple(made.values())
 
     @property
@@ -173,6 +189,64 @@ class Study:
     def own_modules(self) -> tuple[str, ...]:
         """The user's own modules that its policies and families come from."""
         return tuple(dict.fromkeys(module for point in self.points for module in point.own_modules))
+
+    def run(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        workers: int | None = None,
+        dask: str | None = None,
+        progress: Progress = None,
+        part_runs: int | None = None,
+        allow_other_versions: bool = False,
+    ) -> "StudyFolder":
+        """Play what is not yet there into this folder; every part is kept, and the same call goes on after a stop.
+
+        `workers` are processes, None one for each core; `dask` is the address of a scheduler, or "local". The numbers
+        depend on neither.
+        """
+        from matchbandit.studies.runner import run_study  # noqa: PLC0415  # it plays studies
+
+        return run_study(
+            self,
+            out,
+            workers=workers,
+            dask=dask,
+            progress=progress,
+            part_runs=part_runs,
+            allow_other_versions=allow_other_versions,
+        )
+
+    def rows(self, out: str | os.PathLike[str]) -> Any:
+        """The rows in this folder as a data frame of pandas or Polars, whichever is there."""
+        return self._folder(out).rows().to_frame()
+
+    def results(self, out: str | os.PathLike[str]) -> "Comparison":
+        """The results in this folder, one for each point."""
+        return self._folder(out).results()
+
+    def charts(self, rows: Rows, *, x: str | None = None) -> tuple[Chart, ...]:
+        """The figures of these rows: over the numeric sweep with the most values, or over `x`, else over the rounds."""
+        return charts_of(rows, name=self.name, x=x)
+
+    def plot(
+        self, out: str | os.PathLike[str], *, x: str | None = None, path: str | os.PathLike[str] | None = None
+    ) -> "Picture":
+        """The first of `charts` for the rows in this folder, drawn, and written to a file if a path is given."""
+        chart = self.charts(self._folder(out).rows(), x=x)[0]
+        if path is not None:
+            draw_to(chart, path)
+        return draw(chart)
+
+    def _folder(self, out: str | os.PathLike[str]) -> "StudyFolder":
+        """The folder, if it is one of this study."""
+        from matchbandit.studies.folder import StudyFolder  # noqa: PLC0415  # it reads studies
+
+        folder = StudyFolder.open(out)
+        name = folder.manifest["study"]["name"]
+        if name != self.name:
+            raise MatchbanditError(f"{os.fspath(out)!r} holds the study {name}, not {self.name}. Give its own folder.")
+        return folder
 
     def __repr__(self) -> str:
         """What it plays, and how much that is."""

@@ -1,0 +1,361 @@
+"""Results side by side: who is best, and by how much; and pieces of the same simulation put together."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.results.about import About
+from matchbandit.results.identification import Identification
+from matchbandit.results.rows import Frame, Rows
+from matchbandit.results.runs import Runs
+from matchbandit.results.tables import parameters_of, rewards_text
+
+MOST_PLACES = 12
+"""Rankings that a comparison prints; a study may have hundreds."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a policy stands: what it needed on average, and how much more than the best one."""
+
+    rank: int
+    label: str
+    runs: int
+    mean: float
+    p5: float
+    p95: float
+    shared: int | None = None
+    """Runs that it and the best have in common: they are on the same instances."""
+    difference: float | None = None
+    """Its mean minus the best one's, over the runs that they share; None for the best itself, or if they share none."""
+    error: float | None = None
+    """Two standard errors of that difference; None for fewer than two shared runs."""
+    right: int | None = None
+    """Of an identification, as are the next two."""
+    wrong: int | None = None
+    not_identified: int | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Results of several policies, problems or settings side by side; printed, a ranking.
+
+    `comparison["uts"]` is one of them by its label: the policy's name, its options where results of that name differ in
+    them, and the parameters of the problem, the horizon and so on where the results differ in those.
+    """
+
+    results: tuple[Runs | Identification, ...]
+
+    def __post_init__(self) -> None:
+        """Any sequence of results of one kind will do."""
+        results = tuple(self.results)
+        if not results:
+            raise MatchbanditError("there is nothing to compare; give at least one result.")
+        for result in results:
+            if not isinstance(result, Runs | Identification):
+                raise MatchbanditError(f"results of simulate or identify can be compared; got {result!r}.")
+        if len({type(result) for result in results}) > 1:
+            raise MatchbanditError("simulations and identifications cannot be compared with each other.")
+        object.__setattr__(self, "results", results)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What each result is called."""
+        return _labels([result.about for result in self.results])
+
+    def __len__(self) -> int:
+        """How many results there are."""
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Runs | Identification]:
+        """The results."""
+        return iter(self.results)
+
+    def __getitem__(self, label: str) -> Runs | Identification:
+        """The result of this label."""
+        if label not in self.labels:
+            raise unknown("result", label, self.labels)
+        return self.results[self.labels.index(label)]
+
+    def rows(self, study: str | None = None) -> Rows:
+        """The tidy rows of all results."""
+        return Rows.together(result.rows(study) for result in self.results)
+
+    def to_frame(self, kind: Frame | None = None) -> Any:
+        """The rows as a data frame: of pandas or Polars, whichever is there, or of the kind that is named."""
+        return self.rows().to_frame(kind)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **settings: Any) -> Any:
+        """Draw all results in one picture, and keep it if a path is given; see `matchbandit.plot`."""
+        from matchbandit.results.plotting import plot  # noqa: PLC0415  # it knows results
+
+        return plot(self, path=path, **settings)
+
+    @cached_property
+    def rankings(self) -> tuple[tuple[Standing, ...], ...]:
+        """For each problem, horizon and so on, the policies from the best to the worst: by mean regret, or rounds."""
+        places: dict[str, list[int]] = {}
+        for number, result in enumerate(self.results):
+            places.setdefault(_place(result.about), []).append(number)
+        return tuple(
+            _ranking([(self.labels[number], self.results[number]) for number in there]) for there in places.values()
+        )
+
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """What the rankings say, as plain data, by label."""
+        standings = [standing for ranking in self.rankings for standing in ranking]
+        return {
+            one.label: {key: value for key, value in vars(one).items() if key != "label" and value is not None}
+            for one in standings
+        }
+
+    def __repr__(self) -> str:
+        """A ranking."""
+        blocks = []
+        for title, heads, lines in self._printed():
+            widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
+            rows = ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)) for line in (heads, *lines)]
+            blocks.append("\n".join([title, *(row.rstrip() for row in rows)]))
+        return "\n\n".join([*blocks, *self._left_out()])
+
+    def _repr_html_(self) -> str:
+        blocks = []
+        for title, heads, lines in self._printed():
+            head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
+            body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
+            blocks.append(f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>")
+        return "".join([*blocks, *(f"<p>{escape(words)}</p>" for words in self._left_out())])
+
+    def _printed(self) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+        """Title, heads and lines of each ranking that is printed."""
+        simulated = isinstance(self.results[0], Runs)
+        heads: tuple[str, ...] = ("", "policy", "mean regret" if simulated else "mean rounds", "5–95 %")
+        heads += ("more than the best, ± 2 s.e.",) + (() if simulated else ("right", "wrong", "not identified"))
+        for ranking in self.rankings[:MOST_PLACES]:
+            yield _title(self[ranking[0].label], ranking), heads, [_line(standing) for standing in ranking]
+
+    def _left_out(self) -> list[str]:
+        left = len(self.rankings) - MOST_PLACES
+        return [f"… and {left} more such rankings; see summary()."] if left > 0 else []
+
+
+def concat(results: Iterable[Runs | Identification | Comparison]) -> Runs | Identification | Comparison:
+    """Pieces of the same simulation or identification as one; results of different ones as a comparison.
+
+    Pieces are equal in all but the numbers of their runs, as two calls with different `first_run` give them.
+
+    >>> import matchbandit as mb
+    >>> slots = mb.Bipartite([.9, .3], [.8, .4])
+    >>> pieces = [mb.simulate(slots, "uts", horizon=100, runs=2, first_run=first) for first in (0, 2)]
+    >>> mb.concat(pieces).run_numbers
+    [0, 1, 2, 3]
+    """
+    given = [results] if isinstance(results, Runs | Identification | Comparison) else list(results)
+    flat = [one for result in given for one in (result.results if isinstance(result, Comparison) else [result])]
+    whole = Comparison(tuple(flat))  # which checks what they are
+    groups: dict[str, list[Runs | Identification]] = {}
+    for result in whole:
+        groups.setdefault(_simulation(result), []).append(result)
+    joined = [group[0] if len(group) == 1 else _joined(group) for group in groups.values()]
+    return joined[0] if len(joined) == 1 else Comparison(tuple(joined))
+
+
+def _simulation(result: Runs | Identification) -> str:
+    """What pieces of the same simulation have in common, as text."""
+    about = replace(
+        result.about, runs=0, first_run=None, run_numbers=None, interrupted_of=None, version=None, numpy=None, date=None
+    )
+    rounds = result.rounds.tolist() if isinstance(result, Runs) else None
+    return json.dumps([about.describe(), rounds], sort_keys=True)
+
+
+def _joined(pieces: Sequence[Any]) -> Runs | Identification:
+    """One result of pieces, in the order of the numbers of their runs."""
+    numbers = np.concatenate([piece.run_numbers for piece in pieces])
+    order = np.argsort(numbers, kind="stable")
+    numbers = numbers[order]
+    twice = numbers[1:][np.diff(numbers) == 0]
+    if len(twice):
+        raise MatchbanditError(
+            f"run {twice[0]} of {pieces[0].about.policy} is in more than one of the results. "
+            f"Give each run once; first_run makes others."
+        )
+    about = _about_of_all([piece.about for piece in pieces], numbers.tolist())
+    if isinstance(pieces[0], Identification):
+        parts = ("rounds", "pairs", "identified", "correct", "answers")
+        return Identification(about, *(_in_order([getattr(piece, part) for piece in pieces], order) for part in parts))
+    return Runs(
+        about,
+        pieces[0].rounds,
+        _in_order([piece.regret for piece in pieces], order),
+        _in_order([piece.counted for piece in pieces], order),
+        _in_order([piece.ended for piece in pieces], order),
+        _in_order([piece.splits for piece in pieces], order),
+        _in_order([piece.eliminations for piece in pieces], order),
+    )
+
+
+def _in_order(pieces: Sequence[Any], order: NDArray[np.int64]) -> Any:
+    """The runs of all pieces, which are lists or arrays, in this order."""
+    if not isinstance(pieces[0], list):
+        return np.concatenate(pieces)[order]
+    every = [run for piece in pieces for run in piece]
+    return [every[number] for number in order]
+
+
+def _about_of_all(told: Sequence[About], numbers: list[int]) -> About:
+    """What all pieces are of; they may be of several days and versions."""
+    follow = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return replace(
+        told[0],
+        runs=len(numbers),
+        first_run=(numbers[0] or None) if follow else None,
+        run_numbers=None if follow else numbers,
+        interrupted_of=None,
+        date=max((about.date for about in told if about.date is not None), default=None),
+        version=_all_of(about.version for about in told),
+        numpy=_all_of(about.numpy for about in told),
+    )
+
+
+def _all_of(versions: Iterable[str | None]) -> str | None:
+    return ", ".join(dict.fromkeys(version for version in versions if version is not None)) or None
+
+
+def _setting(about: About) -> dict[str, Any]:
+    """What a policy is up against, by name: results that differ in it are not ranked against each other."""
+    problem = about.problem
+    return {
+        "family": problem.get("family", ""),
+        **parameters_of(problem),
+        "rewards": rewards_text(problem.get("rewards", {})),
+        "horizon": about.horizon,
+        "delta": about.options.get("delta"),
+        "stop": about.stop,
+        "seed": about.seed,
+    }
+
+
+def _place(about: About) -> str:
+    """The setting as text."""
+    return json.dumps(_setting(about), sort_keys=True)
+
+
+def _ways(about: About) -> dict[str, Any]:
+    """In what results of the same policy may differ besides: its options, and how it was played."""
+    options = {key: value for key, value in about.options.items() if key != "delta"}
+    return options | {"max_rounds": about.max_rounds, "engine": about.engine, "warm start": about.warm_start}
+
+
+def _labels(told: Sequence[About]) -> tuple[str, ...]:
+    """A label for each: no two are the same."""
+    settings = [_setting(about) for about in told]
+    differ = _differing(settings)
+    by_name = {about.policy: _differing([_ways(o) for o in told if o.policy == about.policy]) for about in told}
+    labels: list[str] = []
+    for about, setting in zip(told, settings, strict=True):
+        ways = {key: value for key, value in _ways(about).items() if key in by_name[about.policy]}
+        shown = ways | {key: value for key, value in setting.items() if key in differ and value not in ("", None)}
+        labels.append(", ".join([about.policy, *(f"{key} = {_value(value)}" for key, value in shown.items())]))
+    seen: dict[str, int] = {}
+    for number, label in enumerate(labels):
+        seen[label] = seen.get(label, 0) + 1
+        if seen[label] > 1:
+            labels[number] = f"{label} ({seen[label]})"
+    return tuple(labels)
+
+
+def _differing(settings: Sequence[dict[str, Any]]) -> set[str]:
+    """The names of the settings in which some differ."""
+    names = dict.fromkeys(name for setting in settings for name in setting)
+    return {name for name in names if any(s.get(name) != settings[0].get(name) for s in settings)}
+
+
+def _value(value: Any) -> str:
+    """A value in a label; a long list is only hinted at."""
+    if isinstance(value, list | tuple | dict):
+        text = json.dumps(value)
+        return text if len(text) <= 40 else f"{text[:30]} …"
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def _ranking(there: "Sequence[tuple[str, Runs | Identification]]") -> tuple[Standing, ...]:
+    """From the lowest mean to the highest; equal ones as they were given."""
+    ranked = sorted(there, key=lambda pair: float(_scores(pair[1]).mean()))
+    best = ranked[0][1]
+    standings = []
+    for rank, (label, result) in enumerate(ranked, start=1):
+        scores = _scores(result)
+        low, high = np.percentile(scores, [5, 95])
+        more = _against(best, result) if rank > 1 else {}
+        told = result.summary() if isinstance(result, Identification) else None
+        counts = {} if told is None else {
+            "right": told["correct"], "wrong": told["wrong"], "not_identified": told["runs"] - told["identified"],
+        }  # fmt: skip
+        mean, n = float(scores.mean()), len(scores)
+        standings.append(Standing(rank, label, n, mean, float(low), float(high), **more, **counts))
+    return tuple(standings)
+
+
+def _scores(result: Runs | Identification) -> NDArray[np.float64]:
+    """What each run is ranked by: the less the better."""
+    return (result.final if isinstance(result, Runs) else result.rounds).astype(np.float64)
+
+
+def _against(best: Runs | Identification, result: Runs | Identification) -> dict[str, Any]:
+    """The mean difference over the runs that both have, which are on the same instances, and two standard errors."""
+    _, ours, theirs = np.intersect1d(result.run_numbers, best.run_numbers, return_indices=True)
+    differences = _scores(result)[ours] - _scores(best)[theirs]
+    n = len(differences)
+    if n == 0:
+        return {"shared": 0}
+    error = 2 * float(differences.std(ddof=1)) / sqrt(n) if n > 1 else None
+    return {"shared": n, "difference": float(differences.mean()), "error": error}
+
+
+def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
+    """What the policies of a ranking are up against."""
+    about = result.about
+    parameters = [
+        f"{name} = {_value(value)}" for name, value in parameters_of(about.problem).items() if name != "players"
+    ]
+    runs = sorted({standing.runs for standing in ranking})
+    counts = f"{runs[0]} run{'s' * (runs[0] > 1)}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    if isinstance(result, Runs):
+        kind = f"Regret after {_number(int(result.rounds[-1]))} rounds"
+    else:
+        kind = f"Rounds until identification at delta = {about.options.get('delta')}"
+    stop = [f"stopped at the {about.stop}"] if about.stop else []
+    return f"{kind}, {counts}, seed {about.seed}: {', '.join([about.where, *parameters, *stop])}"
+
+
+def _line(standing: Standing) -> tuple[str, ...]:
+    """A standing as it is printed."""
+    more = ""
+    if standing.difference is not None:
+        more = _number(standing.difference) + ("" if standing.error is None else f" ± {_number(standing.error)}")
+    elif standing.rank > 1:
+        more = "no runs in common"
+    counts = (standing.right, standing.wrong, standing.not_identified)
+    spread = f"{_number(standing.p5)} to {_number(standing.p95)}"
+    told = tuple(str(count) for count in counts if count is not None)
+    return (f"{standing.rank}.", standing.label, _number(standing.mean), spread, more, *told)
+
+
+def _number(value: float) -> str:
+    """A number for a reader: four digits, or all of a larger one, in groups of three.
+
+    >>> _number(0.123456), _number(1234567.8), _number(3e18)
+    ('0.1235', '1 234 568', '3e+18')
+    """
+    large = 1000 <= abs(value) < 1e15
+    return f"{value:,.0f}".replace(",", " ") if large else f"{value:.4g}"
