@@ -260,7 +260,8 @@ def _labels(told: Sequence[About]) -> tuple[str, ...]:
     """A label for each: no two are the same."""
     settings = [_setting(about) for about in told]
     differ = _differing(settings)
-    by_name = {about.policy: _differing([_ways(o) for o in told if o.policy == about.policy]) for about in told}
+    names = {about.policy for about in told}
+    by_name = {name: _differing([_ways(about) for about in told if about.policy == name]) for name in names}
     labels: list[str] = []
     for about, setting in zip(told, settings, strict=True):
         ways = {key: value for key, value in _ways(about).items() if key in by_name[about.policy]}
@@ -330,10 +331,11 @@ def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
     ]
     runs = sorted({standing.runs for standing in ranking})
     counts = f"{runs[0]} run{'s' * (runs[0] > 1)}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    delta = about.options.get("delta")
     if isinstance(result, Runs):
         kind = f"Regret after {_number(int(result.rounds[-1]))} rounds"
     else:
-        kind = f"Rounds until identification at delta = {about.options.get('delta')}"
+        kind = "Rounds until identification" + ("" if delta is None else f" at delta = {delta}")
     stop = [f"stopped at the {about.stop}"] if about.stop else []
     return f"{kind}, {counts}, seed {about.seed}: {', '.join([about.where, *parameters, *stop])}"
 
