@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help test test-slow reproduce bench format clean
+.PHONY: help test test-slow reproduce docs bench format clean
 help:
 	@echo "make reproduce   draw the paper's figures and judge its claims"
 	@echo "make test        run all checks: ruff, mypy, import-linter, pytest"
 	@echo "make test-slow   run the longer statistical checks"
+	@echo "make docs        build the site: guide, gallery, reference, search"
 	@echo "make bench       measure the engines"
 	@echo "make format      let ruff lay out the source"
 	@echo "make clean       remove .venv, caches and reproduction/"
@@ -32,6 +33,10 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/pytest -n 2 -m slow
 
+docs: $(READY)
+	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 bench: $(READY)
 	$(BIN)/pytest benchmarks --benchmark-only -q -s
 
@@ -40,5 +45,5 @@ format: $(READY)
 	$(BIN)/ruff format src tests benchmarks docs/make
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .numba_cache reproduction
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .numba_cache reproduction docs/_build
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

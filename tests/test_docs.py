@@ -1,12 +1,18 @@
 """Every example in README and docs is executed, every link leads somewhere, and the words are those of the field."""
 
 import doctest
+import json
 import re
 import shlex
+import subprocess
 import sys
+import tomllib
 from dataclasses import fields
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import nbclient
+import nbformat
 import pytest
 
 import matchbandit as mb
@@ -15,9 +21,12 @@ from matchbandit.policies.explanation import KEYS, PARTS, Elimination
 from matchbandit.results import About
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"# (\w+)\.py\n")
+PAGES = sorted([*ROOT.glob("*.md"), *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)])
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+BLOCK = re.compile(r"^```([\w{}-]*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# ([\w-]+\.(?:py|toml|sh))\n")
+AS_PRINTED = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+NOT_RUN = ("git", "cd", "pip", "source", "sbatch", "ssh", "dask")  # what a page may type besides
 LONGEST_LINE = 400
 WORDS = {  # what was said once, and what is said now
     r"doors?": "public API",
@@ -33,53 +42,94 @@ WORDS = {  # what was said once, and what is said now
 ALIASES = ("Found", "load_found")
 
 
-def blocks(page, language):
-    return [text for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_examples_run_and_print_what_they_say(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    names = {"__name__": "__main__"}
-    for number, text in enumerate(blocks(page, "python")):
-        file = FILE.match(text)
-        if file is not None:  # a module of the reader's own
-            monkeypatch.delitem(sys.modules, file[1], raising=False)
-            (tmp_path / f"{file[1]}.py").write_text(text, encoding="utf-8")
-        elif ">>>" in text:
-            example = doctest.DocTestParser().get_doctest(text, names, f"{page.name}[{number}]", str(page), 0)
-            runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-            runner.run(example, clear_globs=False)
-            assert runner.summarize(verbose=False).failed == 0
-            names = example.globs
-        else:
-            exec(compile(text, f"{page.name}[{number}]", "exec"), names)
+class Reader:
+    """Types a page along: the files that it writes, the Python and the commands that it runs, in its order."""
 
+    def __init__(self, page, folder, monkeypatch, capsys):
+        self.page, self.folder, self.monkeypatch, self.capsys = page, folder, monkeypatch, capsys
+        self.names = {"__name__": "__main__"}
+        monkeypatch.chdir(folder)
+        monkeypatch.syspath_prepend(folder)
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_run(page, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    for text in blocks(page, "console"):
-        for line in text.splitlines():
-            words = shlex.split(line.removeprefix("$ "), comments=True)
-            if words[0] == "make":
-                assert all(target in targets for target in words[1:])
-            elif words[0] == "matchbandit":
-                if words[1] == "reproduce":
-                    words += ["--runs", "2"]
-                monkeypatch.setattr(sys, "argv", words)
-                with pytest.raises(SystemExit) as end:
-                    main()
-                assert not end.value.code, capsys.readouterr().err
+    def read(self):
+        for number, (language, text) in enumerate(BLOCK.findall(self.page.read_text(encoding="utf-8"))):
+            file = FILE.match(text)
+            if file is not None:  # a file of the reader's own
+                (self.folder / file[1]).write_text(text, encoding="utf-8")
+                self.monkeypatch.delitem(sys.modules, Path(file[1]).stem, raising=False)
+            if language == "python" and file is None:
+                self.python(text, f"{self.page.name}[{number}]")
+            elif language == "console":
+                self.console(text)
+            elif language == "toml":
+                tomllib.loads(text)
+            elif language == "sh":
+                subprocess.run(["bash", "-n"], input=text, text=True, check=True)
+            elif language == "json":
+                json.loads(text)
+
+    def python(self, text, name):
+        if ">>>" not in text:
+            exec(compile(text, name, "exec"), self.names)
+            return
+        example = doctest.DocTestParser().get_doctest(text, self.names, name, str(self.page), 0)
+        runner = doctest.DocTestRunner(optionflags=AS_PRINTED)
+        runner.run(example, clear_globs=False)
+        assert runner.summarize(verbose=False).failed == 0
+        self.names = example.globs
+
+    def console(self, text):
+        """Run what stands after a `$ `; what stands below it is what it prints."""
+        assert text.startswith("$ ")
+        for typed in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            line, _, printed = typed.replace("\\\n", " ").partition("\n")
+            words = shlex.split(line, comments=True)
+            if words[0] == "matchbandit" and not any(word.startswith("tcp://") for word in words):
+                told = self.matchbandit(words)
+                assert not printed or doctest.OutputChecker().check_output(printed, told, AS_PRINTED), told
+            elif words[0] == "make":
+                assert set(words[1:]) <= set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
             else:
-                assert words[0] in ("git", "cd", "pip")
+                assert words[0] in (*NOT_RUN, "matchbandit")
+
+    def matchbandit(self, words):
+        if words[1] == "reproduce" and "--runs" not in words:
+            words += ["--runs", "2"]
+        self.capsys.readouterr()
+        self.monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as end:
+            main()
+        told = self.capsys.readouterr()
+        assert not end.value.code, told.err
+        return told.out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_examples_run_and_print_what_they_say(page, tmp_path, monkeypatch, capsys):
+    Reader(page, tmp_path, monkeypatch, capsys).read()
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name_of)
+def test_notebooks_run_and_are_kept_without_what_they_print(notebook, tmp_path):
+    book = nbformat.read(notebook, as_version=4)
+    nbformat.validate(book)
+    assert [cell.source for cell in book.cells if cell.get("outputs") or cell.get("execution_count")] == []
+    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert any("image/png" in output.get("data", {}) for cell in book.cells for output in cell.get("outputs", []))
 
 
 def prose(page):
     """The page without its code, line by line."""
-    return BLOCK.sub("", page.read_text(encoding="utf-8")).splitlines()
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".ipynb":
+        text = "\n".join(
+            "".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"
+        )
+    return BLOCK.sub("", text).splitlines()
 
 
 def anchors(page):
@@ -95,23 +145,37 @@ def anchors(page):
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
+
+
+@pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=name_of)
 def test_links_lead_somewhere(page):
     broken = []
-    for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", "\n".join(prose(page))):
+    for target, anchor in LINK.findall("\n".join(prose(page))):
         place = page.parent / target if target else page
         if not target.startswith("https://") and not (place.exists() and (not anchor or anchor in anchors(place))):
             broken.append(f"{target}#{anchor}" if anchor else target)
     assert broken == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_elsewhere_are_well_formed():
+    """Whether they answer is for a human to try, with `sphinx-build -b linkcheck`: tests have no network."""
+    links = {link for page in [*PAGES, *NOTEBOOKS] for link, _ in LINK.findall("\n".join(prose(page))) if ":" in link}
+    assert links
+    for link in links:
+        parts = urlsplit(link)
+        assert parts.scheme == "https", link
+        assert re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc), link
+        assert not re.search(r"[\s<>\"{}|\\^]|[.,;]$", link), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_line_is_too_long_to_read(page):
     long = [line[:60] for line in prose(page) if len(line) > LONGEST_LINE and not line.startswith("|")]
     assert long == []
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of)
 def test_the_words_are_those_of_the_field(page):
     text = "\n".join(prose(page))
     said = [

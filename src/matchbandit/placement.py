@@ -1,17 +1,23 @@
 """Results among bounds: where what was measured lies between what is possible and what is promised."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from matchbandit.confidence import checked_delta
 from matchbandit.errors import MatchbanditError
+from matchbandit.extras import need
+from matchbandit.figures import Chart, Line, draw_to
+from matchbandit.figures.picture import picture_file
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE
 from matchbandit.policies.fits import Goal
 from matchbandit.problems import Bipartite, Problem
-from matchbandit.results import Identification, Runs
+from matchbandit.results import Identification, Runs, writable_file
+from matchbandit.results.plotting import about_runs, instance_of
 from matchbandit.rewards import Floats
 from matchbandit.theory import Bound, bounds
 from matchbandit.theory.table import checked_horizon
@@ -72,7 +78,7 @@ class Placement(NamedTuple):
         }
 
 
-class Line(NamedTuple):
+class BoundLine(NamedTuple):
     """One bound along an axis of horizons T or of 1/δ."""
 
     label: str
@@ -81,6 +87,8 @@ class Line(NamedTuple):
     """Explicit constants; asymptotic bounds, and those with a universal constant set to 1, are not."""
     x: Sequence[float]
     y: Sequence[float]
+    about: str = ""
+    """The policy of whom it speaks; nothing if of all."""
 
 
 class Measured(NamedTuple):
@@ -91,13 +99,14 @@ class Measured(NamedTuple):
     mean: Floats
     p5: Floats
     p95: Floats
+    policy: str
 
 
 class Overlay(NamedTuple):
     """Results laid over the bounds of their problem."""
 
     of: Literal["regret", "rounds"]
-    lines: list[Line]
+    lines: list[BoundLine]
     measured: list[Measured]
 
 
@@ -222,6 +231,79 @@ def overlay_of(
     return made
 
 
+def draw_bounds(
+    problem: Problem,
+    results: Sequence[Runs | Identification] = (),
+    *,
+    path: str | os.PathLike[str] = "bounds.png",
+    horizon: int | None = None,
+    delta: float | None = None,
+) -> Path:
+    """Draw the bounds of a problem with results of `simulate` or of `identify` laid over: .png with .pdf, .pdf, .svg.
+
+    Regret is drawn over horizons, rounds until an answer over 1/δ; not both in one picture. `overlay_of` says which
+    bounds are drawn.
+    """
+    need("matplotlib", "drawing")  # before any work is done
+    picture_file(path)
+    writable_file(path)
+    return draw_to(bounds_chart(problem, results, horizon=horizon, delta=delta, name=Path(path).stem), path)
+
+
+def bounds_chart(
+    problem: Problem,
+    results: Sequence[Runs | Identification] = (),
+    *,
+    horizon: int | None = None,
+    delta: float | None = None,
+    name: str = "bounds",
+) -> Chart:
+    """What `draw_bounds` draws, as numbers: results as lines with bands, bounds as thin lines."""
+    results = list(results)
+    overlay = overlay_of(problem, results, horizon=horizon, delta=delta)
+    lines = [
+        Line(m.label, m.x, m.mean, m.p5, m.p95, key=m.policy, hollow=not _has_proof(m.policy, overlay.of))
+        for m in overlay.measured
+    ]
+    for line in overlay.lines:
+        x, y = np.array(line.x), np.array(line.y)
+        dash: Literal["dashed", "dotted"] = "dashed" if line.exact else "dotted"
+        lines.append(Line(f"{line.kind}: {line.label}", x, y, key=line.about, kind="reference", dash=dash))
+    told = (
+        f"{about_runs(results)}. Lines: mean of the runs; bands: 5–95 %."
+        if results
+        else f"{instance_of(problem.describe())}."
+    )
+    words = {"regret": ("Regret, and what the theory says of it", "round, or horizon T"),
+             "rounds": ("Rounds until the answer, and what the theory says of them", "1/δ")}  # fmt: skip
+    title, x_label = words[overlay.of]
+    unproved = " Empty markers: no proof." if any(line.hollow for line in lines) else ""
+    return Chart(
+        name=name,
+        title=title,
+        x_label=x_label,
+        y_label=overlay.of,
+        lines=tuple(lines),
+        caption=f"{told} Thin lines: bounds; dotted: asymptotic, or up to a constant.{unproved}",
+        x_log=True,
+        y_log=True,
+        y_range=_shown(overlay),
+    )
+
+
+def _has_proof(policy: str, of: Literal["regret", "rounds"]) -> bool:
+    return policy not in CATALOGUE or is_proved(policy, "regret" if of == "regret" else "identification")
+
+
+def _shown(overlay: Overlay) -> tuple[float, float] | None:
+    """Of regret from half of the least mean on: it begins with little."""
+    least = [float(one.mean.min()) for one in overlay.measured if len(one.mean)]
+    if not least or overlay.of == "rounds":
+        return None
+    highest = [max(line.y) for line in overlay.lines] + [float(one.p95.max()) for one in overlay.measured]
+    return min(least) / 2, 1.3 * max(highest)
+
+
 def lines_of(
     problem: Problem,
     tasks: set[Task],
@@ -229,7 +311,7 @@ def lines_of(
     *,
     horizons: Floats | None = None,
     deltas: Floats | None = None,
-) -> list[Line]:
+) -> list[BoundLine]:
     """The bounds to draw, along horizons or along 1/δ: upper ones of these policies, or of all."""
     along: dict[str, list[Bound]] = {}
     for at in horizons if horizons is not None else deltas if deltas is not None else ():
@@ -238,12 +320,13 @@ def lines_of(
     x = horizons if horizons is not None else 1 / np.asarray(deltas)
     chosen = [found for found in along.values() if _speaks(found[-1], tasks, policies)]
     lines = [
-        Line(
+        BoundLine(
             _label(found[-1], tasks),
             found[-1].kind,
             found[-1].constants == "explicit",
             x.tolist(),
             [b.value for b in found],
+            found[-1].about if found[-1].about in CATALOGUE else "",
         )
         for found in _strongest(chosen)
     ]
@@ -308,21 +391,19 @@ def _regret(runs: Runs) -> Measured:
     summary = runs.summary()
     kept = np.array(summary["mean"]) > 0  # nothing lost yet has no place on a logarithmic axis
     mean, p5, p95 = (np.array(summary[key])[kept] for key in ("mean", "p5", "p95"))
-    return Measured(_named(runs), runs.rounds[kept].astype(np.float64), mean, p5, p95)
+    return Measured(_named(runs), runs.rounds[kept].astype(np.float64), mean, p5, p95, runs.about.policy)
 
 
 def _rounds(found: Sequence[Identification], deltas: Sequence[float]) -> list[Measured]:
     """The rounds of each policy, at every δ that it was run at."""
-    groups: dict[tuple[str, str], list[tuple[float, dict[str, float]]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[float, dict[str, float]]]] = {}
     for delta, result in sorted(zip(deltas, found, strict=True), key=lambda pair: pair[0], reverse=True):
-        told = groups.setdefault((_named(result), result.about["selection"]), [])
+        told = groups.setdefault((_named(result), result.about["selection"], result.about.policy), [])
         told.append((1 / delta, result.summary()["rounds"]))
-    several = len({selection for _, selection in groups}) > 1
-    return [
-        Measured(
-            f"{name}, playing {selection}s" if several else name,
-            np.array([x for x, _ in told]),
-            *(np.array([rounds[key] for _, rounds in told]) for key in ("mean", "p5", "p95")),
-        )
-        for (name, selection), told in groups.items()
-    ]
+    several = len({selection for _, selection, _ in groups}) > 1
+    measured = []
+    for (name, selection, policy), told in groups.items():
+        label = f"{name}, playing {selection}s" if several else name
+        mean, p5, p95 = (np.array([rounds[key] for _, rounds in told]) for key in ("mean", "p5", "p95"))
+        measured.append(Measured(label, np.array([x for x, _ in told]), mean, p5, p95, policy))
+    return measured

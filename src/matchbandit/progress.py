@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 Advance = Callable[[str, int, int], None]
 """Called with what is at work, how much of it is done, and the total."""
@@ -26,23 +27,108 @@ def bar(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[
         yield lambda what, done, total: bars.update(task, description=f"{title}: {what}", completed=done, total=total)
 
 
+class Standing(NamedTuple):
+    """How far a study has come."""
+
+    runs: int
+    total_runs: int
+    parts: int
+    total_parts: int
+    kept: int = 0
+    """Runs that an earlier call has left: they count as done, but not for the rate."""
+    doing: str = ""
+    """What is done while no run is: "compiling escb"."""
+
+
+@contextmanager
+def study_bar(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[Standing], None]]:
+    """Show how far a study has come while the block runs: call what it gives with a `Standing`, also when none moved.
+
+    The rate counts from when runs are played: what was compiled before says nothing of what is left.
+    """
+    began: float | None = None
+
+    def words_at(now: Standing) -> str:
+        nonlocal began
+        if began is None or now.doing:
+            began = clock()
+        return standing_in_words(now, clock() - began)
+
+    if not sys.stderr.isatty():
+        yield _study_lines(title, clock, words_at)
+        return
+    from rich.console import Console  # noqa: PLC0415  # only for a terminal
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(f"{title}: looking at what is there", total=None)
+        yield lambda now: bars.update(
+            task, description=f"{title}: {words_at(now)}", completed=now.runs, total=now.total_runs
+        )
+
+
+def standing_in_words(now: Standing, seconds: float) -> str:
+    """How far it has come, how fast in these seconds, and what that leaves.
+
+    >>> standing_in_words(Standing(120, 400, 12, 40, kept=50), 2)
+    '120 of 400 runs, 12 of 40 parts, 35 runs a second, 8 s left'
+    >>> standing_in_words(Standing(0, 400, 0, 40, doing="compiling escb"), 2)
+    '0 of 400 runs, 0 of 40 parts, compiling escb'
+    """
+    words = [f"{now.runs} of {now.total_runs} runs", f"{now.parts} of {now.total_parts} parts"]
+    new = now.runs - now.kept
+    if now.doing:
+        words.append(now.doing)
+    elif new > 0 and seconds > 0:
+        rate = new / seconds
+        words.append(f"{rate:.3g} runs a second" if rate < 1000 else f"{rate:.0f} runs a second")
+        words.append(f"{_duration((now.total_runs - now.runs) / rate)} left")
+    return ", ".join(words)
+
+
+def _study_lines(
+    title: str, clock: Callable[[], float], words_at: Callable[[Standing], str]
+) -> Callable[[Standing], None]:
+    """The words at times that grow further apart, also when nothing has moved; none when all is done."""
+    is_due = _now_and_then(clock)
+
+    def advance(now: Standing) -> None:
+        words = words_at(now)
+        if now.runs < now.total_runs and is_due():
+            print(f"{title}: {words}", file=sys.stderr, flush=True)  # noqa: T201
+
+    return advance
+
+
 def _lines(title: str, clock: Callable[[], float]) -> Advance:
-    """A line after two seconds, then after four more, eight, …; none when all is done, for then the result speaks."""
-    begun, wait = clock(), FIRST_LINE
-    due = begun + wait
+    """A line now and then; none when all is done, for then the result speaks."""
+    begun, is_due = clock(), _now_and_then(clock)
 
     def advance(what: str, done: int, total: int) -> None:
-        nonlocal wait, due
-        now = clock()
-        if now < due or not 0 < done < total:
+        if not (0 < done < total and is_due()):
             return
-        wait = min(2 * wait, LONGEST_WAIT)
-        due = now + wait
-        rate = done / (now - begun)
+        rate = done / (clock() - begun)
         left = _duration((total - done) / rate)
         print(f"{title}: {done} of {total} {what}, {rate:.3g} a second, {left} left", file=sys.stderr, flush=True)  # noqa: T201
 
     return advance
+
+
+def _now_and_then(clock: Callable[[], float]) -> Callable[[], bool]:
+    """True after two seconds, then after four more, eight, …"""
+    wait = FIRST_LINE
+    due = clock() + wait
+
+    def is_due() -> bool:
+        nonlocal wait, due
+        if clock() < due:
+            return False
+        wait = min(2 * wait, LONGEST_WAIT)
+        due = clock() + wait
+        return True
+
+    return is_due
 
 
 def _duration(seconds: float) -> str:

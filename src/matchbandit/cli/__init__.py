@@ -1,4 +1,4 @@
-"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `warm-up`; a file for each verb.
+"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `run`, …; a file for each verb.
 
 Verbs import what they need when they are called, so that --help stays quick.
 """
@@ -18,7 +18,9 @@ from matchbandit.cli.bounds import bounds
 from matchbandit.cli.identify import identify
 from matchbandit.cli.parsing import gathered
 from matchbandit.cli.policies import policies
+from matchbandit.cli.report import report
 from matchbandit.cli.reproduce import reproduce
+from matchbandit.cli.run import run
 from matchbandit.cli.simulate import simulate
 from matchbandit.cli.warm_up import warm_up
 from matchbandit.errors import MatchbanditError
@@ -45,7 +47,7 @@ def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for verb in (policies, simulate, identify, bounds, reproduce, warm_up):
+for verb in (policies, simulate, identify, bounds, report, reproduce, run, warm_up):
     app.command()(_interruptible(verb))
 
 

@@ -46,7 +46,7 @@ def bounds(
     as_json: Json = False,
 ) -> None:
     """Bounds of the paper, and asymptotic lower bounds, on a problem: each with its source and its assumptions."""
-    from matchbandit.placement import placement_of
+    from matchbandit.placement import draw_bounds, placement_of
     from matchbandit.results import load
     from matchbandit.theory import bounds as all_bounds
     from matchbandit.theory import report
@@ -74,8 +74,6 @@ def bounds(
         ]
         picture = None
         if figure is not None:
-            from matchbandit.figures import draw_bounds
-
             picture = draw_bounds(problem, list(results.values()), path=figure, horizon=rounds, delta=chance)
     except KeyboardInterrupt:
         typer.echo("stopped.", err=True)

@@ -1,11 +1,20 @@
-"""Numbers into pictures and a page; matplotlib is imported when something is drawn."""
+"""Typed data in, pictures and pages out. What is drawn is a `Chart`; matplotlib is imported when something is drawn."""
 
-from matchbandit.figures import beyond
-from matchbandit.figures.bounds import draw_bounds
-from matchbandit.figures.drawing import draw
-from matchbandit.figures.matching_selection import DRAWINGS as MATCHING_DRAWINGS
-from matchbandit.figures.pair_selection import DRAWINGS as PAIR_DRAWINGS
+from importlib import import_module
+from typing import Any
 
-DRAWINGS = {**PAIR_DRAWINGS, **MATCHING_DRAWINGS}
+from matchbandit.figures.chart import Chart, Line, Mark
+from matchbandit.figures.picture import draw, draw_to
+from matchbandit.figures.style import Style, style_of, styles_of
 
-__all__ = ["DRAWINGS", "beyond", "draw", "draw_bounds"]
+__all__ = ["Chart", "Line", "Mark", "Style", "draw", "draw_to", "style_of", "styles_of"]
+
+
+def __getattr__(name: str) -> Any:
+    """Former names, until the paper's figures are charts."""
+    if name == "DRAWINGS":
+        rooms = [import_module(f"matchbandit.figures.{room}") for room in ("pair_selection", "matching_selection")]
+        return {**rooms[0].DRAWINGS, **rooms[1].DRAWINGS}
+    if name == "draw_bounds":
+        return import_module("matchbandit.figures.bounds").draw_bounds
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,52 +1,218 @@
-"""Pictures and claims on one page."""
+"""Charts, tables and words on one HTML file that needs no network and runs under a strict content-security policy."""
 
-from collections.abc import Sequence
+import json
+import os
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
 from html import escape
+from importlib.resources import files
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Literal
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .35rem .6rem; vertical-align: top; }
-tr { border-bottom: 1px solid #ddd; } img { width: 100%; max-width: 46rem; } small { color: #555; }
+from matchbandit.errors import MatchbanditError
+from matchbandit.figures.chart import Chart
+from matchbandit.figures.interactive import chart_data
+
+Tone = Literal["good", "part", "bad", "plain"]
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A judgement in a cell: a word with an icon beside it, so that colour is not all that tells it."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+Cell = str | Badge
+
+
+@dataclass(frozen=True)
+class Table:
+    """Words and numbers in rows; the first cell of a row is its head."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A headline, and below it paragraphs, charts, tables, and settings as they are typed."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    tables: tuple[Table, ...] = ()
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that stands on a page; everything in it is text, nothing is HTML."""
+
+    title: str
+    lead: str
+    sections: tuple[Section, ...]
+    foot: tuple[str, ...] = ()
+
+
+ECHARTS = "Charts: Apache ECharts 6.1.0, © 2017–2026 The Apache Software Foundation, Apache License 2.0."
+"""What a page that holds ECharts says where one sees it; the licences are in its source."""
+MANY_ROWS = 40
+"""A longer table scrolls in a box of its own, below its heads."""
+_LICENCES = ("NOTICE", "LICENSE", "LICENSE-zrender", "LICENSE-d3")
+_ICONS: dict[Tone, str] = {
+    "good": '<path d="M2.5 8.5l3.5 4 7.5-9"/>',
+    "part": '<circle cx="8" cy="8" r="6"/><path class="half" d="M8 2a6 6 0 0 1 0 12z"/>',
+    "bad": '<path d="M3 3l10 10M13 3L3 13"/>',
+    "plain": '<circle cx="8" cy="8" r="6"/>',
+}
+_NUMBER = re.compile(r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?")
+
+
+def page_html(page: Page) -> str:
+    """The page as one HTML file: hover and zoom where scripts run, tables of the numbers everywhere."""
+    charts = [chart for section in page.sections for chart in section.charts]
+    numbers = iter(range(len(charts)))
+    sections = "".join(_section(place, section, numbers) for place, section in enumerate(page.sections, 1))
+    links = "".join(
+        f'<li><a href="#section-{place}">{escape(section.title)}</a></li>'
+        for place, section in enumerate(page.sections, 1)
+    )
+    without = "<noscript><p>Charts need scripts; their numbers stand in the tables below them.</p></noscript>"
+    foot = "".join(f"<p>{escape(line)}</p>" for line in (*page.foot, *([ECHARTS] if charts else [])))
+    body = f"""<a class="skip" href="#main">Skip to the content</a>
+<header><h1>{escape(page.title)}</h1><p class="lead">{escape(page.lead)}</p>{without if charts else ""}</header>
+<nav class="contents" aria-label="Contents"><details><summary>Contents</summary><ol>{links}</ol></details></nav>
+<main id="main">{sections}</main>
+<footer>{foot}</footer>"""
+    data = {"charts": [chart_data(chart) for chart in charts]}
+    return self_contained(page.title, body, data=data, script=_asset("page.js"), charts=bool(charts))
+
+
+def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
+    """Write the page, whole or not at all, and give its path."""
+    path = Path(path)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        unfinished.write_bytes(page_html(page).encode("utf-8", errors="replace"))
+        unfinished.replace(path)
+    except OSError as error:
+        why = error.strerror or "it cannot be written"
+        raise MatchbanditError(f"cannot write the page {os.fspath(path)!r}: {why}. Choose another place.") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def self_contained(title: str, body: str, *, data: Any, script: str, style: str = "", charts: bool = True) -> str:
+    """One HTML file that asks nothing of any network, and runs no script but those that are written into it here.
+
+    `body` is HTML; whoever makes it escapes what users typed. `data` is read by the script from the element `#data`.
+    The base style gives light and dark colours, a phone's width and paper; `style` comes after it. With `charts`,
+    Apache ECharts and its licences are in the file.
+    """
+    scripts = [*([_asset("vendor/echarts.min.js")] if charts else []), script]
+    style = _asset("page.css") + style
+    for text, end in [(style, "</style"), *((text, "</script") for text in scripts)]:
+        if end in text.lower() or "<!--" in text:
+            raise ValueError(f"a script or style that is written into a page may hold neither {end!r} nor '<!--'.")
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    plain = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    licences = f"<!--\n{_licences()}\n-->\n" if charts else ""
+    ends = "\n".join(f"<script>{text}</script>" for text in scripts)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+{body}
+<script type="application/json" id="data">{plain}</script>
+{licences}{ends}
+</body>
+</html>
 """
 
 
-class Judged(Protocol):
-    """A claim with its verdict."""
-
-    @property
-    def where(self) -> str: ...  # noqa: D102
-    @property
-    def claim(self) -> str: ...  # noqa: D102
-    @property
-    def measured(self) -> str: ...  # noqa: D102
-    @property
-    def verdict(self) -> str: ...  # noqa: D102
-
-
-def write_page(path: Path, pictures: Sequence[Path], claims: Sequence[Judged], *, note: str, source: str) -> Path:
-    """Write an HTML page that shows the pictures and the claims, and give its path."""
-    lines = [
-        f"<tr><td>{escape(c.where)}</td><td>{escape(c.claim)}</td><td>{escape(c.measured)}</td>"
-        f"<td><b>{escape(c.verdict)}</b></td></tr>"
-        for c in claims
-    ]
-    images = [
-        f'<h2>{escape(p.stem)}</h2><img src="{escape(p.name)}" alt="figure {escape(p.stem)}">'
-        f'<p><a href="{escape(p.with_suffix(".pdf").name)}">{escape(p.stem)} as PDF</a></p>'
-        for p in pictures
-    ]
-    path.write_text(
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>matchbandit: the paper reproduced</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>'
-        f"<h1>The paper's figures, reproduced</h1>"
-        f"<p>Lines and bands: mean and 5–95 % range of our runs, where instances are random each on a fresh one "
-        f"({escape(note)}). "
-        f"Circles: the published numbers.</p>"
-        f"<table><tr><th>where</th><th>claim</th><th>measured</th><th>verdict</th></tr>{''.join(lines)}</table>"
-        f"{''.join(images)}<p><small>{escape(source)}</small></p></body></html>\n",
-        encoding="utf-8",
+def _section(place: int, section: Section, numbers: Iterator[int]) -> str:
+    text = "".join(f"<p>{escape(words)}</p>" for words in section.text)
+    charts = "".join(_figure(next(numbers), chart, section.title) for chart in section.charts)
+    tables = "".join(_table(table) for table in section.tables)
+    code = f'<pre tabindex="0"><code>{escape(section.code)}</code></pre>' if section.code else ""
+    return (
+        f'<section id="section-{place}" aria-labelledby="title-{place}"><h2 id="title-{place}">{escape(section.title)}'
+        f"</h2>{text}{charts}{tables}{code}</section>\n"
     )
-    return path
+
+
+def _figure(number: int, chart: Chart, above: str) -> str:
+    """Where a chart is drawn, its caption, and its numbers: open until a script closes them."""
+    title = f"<h3>{escape(chart.title)}</h3>" if chart.title and chart.title != above else ""
+    heads, rows = chart.numbers()
+    table = _table(Table(tuple(heads), tuple(tuple(row) for row in rows), f"{chart.title or above}: the numbers"))
+    caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
+    return (
+        f'<figure id="figure-{number}">{title}<div class="chart" data-chart="{number}"></div>{caption}'
+        f'<details class="numbers" open><summary>The numbers</summary>{table}</details></figure>\n'
+    )
+
+
+def _table(table: Table) -> str:
+    right = [_is_number_column([row[place] for row in table.rows]) for place in range(len(table.heads))]
+    classes = [' class="number"' if is_right else "" for is_right in right]
+    heads = "".join(
+        f'<th scope="col"{kind}>{escape(head)}</th>' for head, kind in zip(table.heads, classes, strict=True)
+    )
+    rows = "".join(f"<tr>{_row(row, classes)}</tr>" for row in table.rows)
+    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
+    label = escape(table.caption or table.heads[0], quote=True)
+    return (
+        f'<div class="scroll{" long" if len(table.rows) > MANY_ROWS else ""}" tabindex="0" role="region" aria-label="{label}"><table>{caption}'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>\n"
+    )
+
+
+def _row(row: Sequence[Cell], classes: Sequence[str]) -> str:
+    first, *others = zip(row, classes, strict=True)
+    return f'<th scope="row"{first[1]}>{_cell(first[0])}</th>' + "".join(
+        f"<td{kind}>{_cell(cell)}</td>" for cell, kind in others
+    )
+
+
+def _cell(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return escape(cell)
+    icon = f'<svg viewBox="0 0 16 16" aria-hidden="true">{_ICONS[cell.tone]}</svg>'
+    return f'<span class="badge {cell.tone}">{icon}{escape(cell.text)}</span>'
+
+
+def _is_number_column(cells: Sequence[Cell]) -> bool:
+    words = [cell for cell in cells if cell not in ("", "–")]
+    return bool(words) and all(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in words)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("matchbandit.figures").joinpath(name).read_text(encoding="utf-8")
+
+
+def _licences() -> str:
+    return "\n\n".join(_asset(f"vendor/{name}").strip() for name in _LICENCES)

@@ -1,16 +1,192 @@
-"""How curves, published numbers and words look in every picture."""
+"""One look for each policy, the same in every picture: colours that those tell apart who do not see all of them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import accumulate
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from matchbandit.figures.curves import Curve
-from matchbandit.rewards import Floats
+from matchbandit.figures.chart import Chart, Dash, Line, Numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from matchbandit.figures.curves import Curve
+
+Marker = Literal[
+    "circle", "square", "diamond", "triangle", "triangle-down", "triangle-left", "triangle-right", "plus", "cross",
+    "hexagon", "star", "pentagon",
+]  # fmt: skip
+DASHES: tuple[Dash, ...] = get_args(Dash)
+MARKERS: tuple[Marker, ...] = get_args(Marker)
+
+PALETTE = {
+    "blue": ("#006bae", "#5a97d6"),
+    "vermilion": ("#d75e00", "#ff8a1f"),
+    "teal": ("#00a179", "#2ee6a0"),
+    "raspberry": ("#a1366b", "#ff4f7f"),
+    "indigo": ("#2828a1", "#3d6bff"),
+    "lilac": ("#ae79f2", "#ebadff"),
+    "olive": ("#435e00", "#f2e52e"),
+    "black": ("#1b1b1b", "#ffffff"),
+    "brown": ("#5e281b", "#b05c14"),
+    "plum": ("#51005e", "#b63ac0"),
+}
+"""On white, and on the dark ground of a page. Found by search: the ten differ most to whoever sees no red or green."""
+GREY, DARK_GREY = "#6b6b6b", "#a2a2a2"
+"""Of references: lines that say where something would be, and are not measured."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a line looks."""
+
+    colour: str
+    """On a light ground."""
+    dark: str
+    """On a dark one."""
+    dash: Dash
+    marker: Marker
+
+
+def _style(colour: str, dash: Dash, marker: Marker) -> Style:
+    return Style(*PALETTE[colour], dash, marker)
+
+
+_REFERENCE = Style(GREY, DARK_GREY, "solid", "circle")
+POLICIES = {
+    "pair-elim": _style("teal", "solid", "pentagon"),
+    "pair-elim-mono": _style("olive", "solid", "star"),
+    "pair-select": _style("indigo", "solid", "triangle-left"),
+    "matching-id": _style("blue", "solid", "diamond"),
+    "simple-adaptive-matching": _style("teal", "solid", "diamond"),
+    "adaptive-matching": _style("brown", "solid", "pentagon"),
+    "random-adaptive-matching": _style("olive", "dashed", "triangle-right"),
+    "exploration-first": _style("lilac", "solid", "star"),
+    "rank1-elim": _style("raspberry", "solid", "triangle"),
+    "rank1-elim-kl": _style("brown", "solid", "triangle-down"),
+    "uts": _style("indigo", "solid", "cross"),
+    "kl-ucb": _style("black", "solid", "hexagon"),
+    "track-and-stop": _style("lilac", "dashed", "triangle-down"),
+    "cucb": _style("black", "solid", "plus"),
+    "cts-beta": _style("indigo", "solid", "triangle-down"),
+    "cts-gaussian": _style("plum", "solid", "triangle"),
+    "clucb": _style("raspberry", "solid", "triangle-right"),
+    "escb": _style("raspberry", "dashed", "triangle-left"),
+    "aescb": _style("plum", "dashed", "triangle-left"),
+    "ols-ucb": _style("lilac", "solid", "cross"),
+    "unimodal-matching": _style("brown", "dashed", "hexagon"),
+    "rank1-certify": _style("vermilion", "solid", "square"),
+    "rank1-thompson": _style("blue", "dashed", "circle"),
+    "rank1-identify": _style("plum", "dashed", "circle"),
+    "uniform": _style("lilac", "dashed", "plus"),
+}
+"""Whole lines: the policy has a proof, of its regret or of its answers. Broken ones: it has none."""
+
+
+def style_of(key: str) -> Style:
+    """How the lines of this policy look, everywhere; any other name has a look of its own, the same in every process.
+
+    >>> style_of("uts").marker
+    'cross'
+    >>> style_of("mine") == style_of("mine")
+    True
+    """
+    if key in POLICIES:
+        return POLICIES[key]
+    number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
+    colours, free = list(PALETTE.values()), []
+    for colour, dark in colours:
+        looks = (Style(colour, dark, dash, marker) for dash in DASHES[:2] for marker in MARKERS)
+        free += [look for look in looks if look not in POLICIES.values()]
+    return free[number % len(free)]
+
+
+def styles_of(chart: Chart) -> tuple[Style, ...]:
+    """The look of each line of this chart: that of its key, but names that are no policy's share no colour.
+
+    Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Points
+    that are empty (published numbers) have one marker for each label, whosever they are.
+    """
+    keys = list(dict.fromkeys(line.key or line.label for line in chart.lines if not _is_grey(line)))
+    chosen = {key: POLICIES[key] for key in keys if key in POLICIES}
+    for key in keys:
+        if key not in chosen:
+            chosen[key] = _unlike(style_of(key), list(chosen.values()))
+    published = list(dict.fromkeys(line.label for line in chart.lines if line.kind == "points" and line.hollow))
+    looks = []
+    seen: dict[tuple[str, str | None], int] = {}
+    for line in chart.lines:
+        look = _REFERENCE if _is_grey(line) else chosen[line.key or line.label]
+        look = replace(look, dash=line.dash or look.dash)
+        if line.kind == "line" and line.label:
+            before = seen.setdefault((line.key or line.label, line.dash), 0)
+            seen[line.key or line.label, line.dash] += 1
+            look = _another(look, before, keep_dash=line.dash is not None)
+        if line.kind == "points" and line.hollow and not chart.rows:
+            look = replace(look, marker=MARKERS[published.index(line.label) % len(MARKERS)])
+        looks.append(look)
+    return tuple(looks)
+
+
+def _unlike(style: Style, others: Sequence[Style]) -> Style:
+    """This style, in the next colour and with the next marker that none of these has, as far as there are any."""
+    colours = {other.colour for other in others}
+    markers = {other.marker for other in others}
+    palette = list(PALETTE.values())
+    start, first = palette.index((style.colour, style.dark)), MARKERS.index(style.marker)
+    free = [pair for pair in palette[start:] + palette[:start] if pair[0] not in colours] or [palette[start]]
+    unused = [marker for marker in MARKERS[first:] + MARKERS[:first] if marker not in markers] or [style.marker]
+    return Style(*free[0], style.dash, unused[0])
+
+
+def _is_grey(line: Line) -> bool:
+    return line.kind == "reference" and not line.key
+
+
+def _another(style: Style, number: int, *, keep_dash: bool) -> Style:
+    """The look of a further line in the same colour."""
+    marker = MARKERS[(MARKERS.index(style.marker) + number) % len(MARKERS)]
+    dash = style.dash if keep_dash else DASHES[(DASHES.index(style.dash) + number) % len(DASHES)]
+    return replace(style, dash=dash, marker=marker)
+
+
+def spread_apart(
+    heights: Sequence[float] | Numbers,
+    between: float | Sequence[float] | Numbers,
+    *,
+    low: float = -inf,
+    high: float = inf,
+) -> list[float]:
+    """The nearest heights to these, in the same order, that are so far apart and half as far inside low and high.
+
+    `between` is one distance, or one for each two neighbours. Where there is no room for all, they leave at the top.
+
+    >>> spread_apart([0.0, 0.1, 0.8], 0.25)
+    [-0.075, 0.175, 0.8]
+    >>> spread_apart([0.0, 0.0], 0.5, low=0.0, high=2.0)
+    [0.25, 0.75]
+    """
+    count = len(heights)
+    gaps = np.broadcast_to(np.asarray(between, dtype=np.float64), max(count - 1, 0)).tolist()
+    offsets = [0.0, *accumulate(gaps)][:count]  # of each above the first, if all stood as close as they may
+    groups: list[list[float]] = []  # each: where its first would stand without its offset, and how many there are
+    for height, offset in zip(heights, offsets, strict=True):
+        groups.append([float(height) - offset, 1])
+        while len(groups) > 1 and groups[-1][0] < groups[-2][0]:
+            start, size = groups.pop()
+            first, before = groups[-1]
+            groups[-1] = [(first * before + start * size) / (before + size), before + size]
+    edges = [gaps[0] / 2, gaps[-1] / 2] if gaps else [0.0, 0.0]
+    least, most = low + edges[0], high - edges[1] - (offsets[-1] if offsets else 0.0)
+    starts = [max(min(start, most), least) for start, size in groups for _ in range(int(size))]
+    return [round(start + offset, 12) for start, offset in zip(starts, offsets, strict=True)]
+
+
+# Former helpers: they go when the paper's figures are charts.
 STYLES = {
     "pair-elim": ("Pair-Elim", "#0072b2"),
     "rank1-elim": ("Rank1Elim", "#d55e00"),
@@ -35,7 +211,7 @@ def whole(value: float, _: object = None) -> str:
     return f"{value:,.0f}".replace(",", "\u2009")
 
 
-def band(axes: "Axes", ours: Curve, label: str, colour: str) -> None:
+def band(axes: "Axes", ours: "Curve", label: str, colour: str) -> None:
     """A mean with its 5–95 % range."""
     axes.plot(ours.x, ours.mean, color=colour, linewidth=1.6, label=f"{label}: mean, 5–95 %")
     axes.fill_between(ours.x, ours.p5, ours.p95, color=colour, alpha=0.15, linewidth=0)
@@ -74,22 +250,6 @@ def names_at_the_ends(axes: "Axes", ends: Sequence[tuple[str, float, float, str]
             name, (x, y), xytext=(1.03, height), textcoords="axes fraction", color=colour, fontsize=8, va="center",
             annotation_clip=False, arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6},
         )  # fmt: skip
-
-
-def spread_apart(heights: Sequence[float] | Floats, between: float) -> list[float]:
-    """The nearest heights to these, in the same order, that are so far apart.
-
-    >>> spread_apart([0.0, 0.1, 0.8], 0.25)
-    [-0.075, 0.175, 0.8]
-    """
-    groups: list[list[float]] = []  # each: where its first stands, and how many there are
-    for height in heights:
-        groups.append([float(height), 1])
-        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < between * groups[-2][1]:
-            start, size = groups.pop()
-            first, before = groups[-1]
-            groups[-1] = [(first * before + (start - between * before) * size) / (before + size), before + size]
-    return [round(start + between * k, 12) for start, size in groups for k in range(int(size))]
 
 
 def words(axes: "Axes", title: str, x: str, y: str) -> None:

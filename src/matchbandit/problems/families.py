@@ -1,4 +1,4 @@
-"""The families of instances of the paper's experiments, seeded and known by name."""
+"""The families of instances of the paper's figures and of our studies, seeded and known by name."""
 
 import html
 import inspect
@@ -65,12 +65,55 @@ def centred(n: int, mean: float, gap: float, *, rewards: RewardDistribution, rng
     )
 
 
+def spiked_repeated(
+    n: int, u1: float, gap: float, repeats: int, *, rewards: RewardDistribution, rng: np.random.Generator
+) -> Problem:
+    """As spiked, but `repeats` runs in a row play the same instance: tells the luck of the draw from that of the play."""
+    return spiked(n, u1, gap, rewards=rewards, rng=rng)
+
+
+def half(n: int, u1: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
+    """N×N, u_1 = v_1 = u1, all others half of it; nothing random."""
+    strengths = [_share("u1", u1), *[u1 / 2] * (_size(n) - 1)]
+    return Bipartite(strengths, strengths, rewards=rewards)
+
+
+def fading(n: int, u1: float, low: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
+    """N×N, u_1 = v_1 = u1, the others falling in equal steps from half of it to `low`; nothing random."""
+    if _share("low", low) > _share("u1", u1) / 2:
+        raise MatchbanditError(f"low must be at most u1/2, where the others begin; got {low:g} with u1 = {u1:g}.")
+    strengths = [u1, *np.linspace(u1 / 2, low, _size(n) - 1).tolist()]
+    return Bipartite(strengths, strengths, rewards=rewards)
+
+
+def two_best(
+    n: int, u1: float, second: float, third: float, *, rewards: RewardDistribution, rng: np.random.Generator
+) -> Problem:
+    """2N players, u_2/u_1 = second, u_3/u_2 = third, and from u_3 on in equal steps to 0 (Lemma 4.5); nothing random."""
+    n = _size(n, least=2, way_out="There are players besides the best two.")
+    u2 = _share("u1", u1) * _share("second", second)
+    others = np.linspace(u2 * _share("third", third), 0, 2 * n - 2)
+    return Monopartite([u1, u2, *others.tolist()], rewards=rewards)
+
+
+def equal_pairs(n: int, top: float, bottom: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
+    """2N players, two of each strength, falling in equal steps from top to bottom; nothing random."""
+    return Monopartite(np.repeat(np.linspace(_share("top", top), _share("bottom", bottom), _size(n)), 2), rewards=rewards)
+
+
 FAMILIES: dict[str, Draw] = {
     "spiked": spiked,
+    "spiked-repeated": spiked_repeated,
     "fixed-mean": fixed_mean,
+    "half": half,
+    "fading": fading,
     "staircase": staircase,
     "centred": centred,
+    "two-best": two_best,
+    "equal-pairs": equal_pairs,
 }
+REPEATED = ("spiked-repeated",)
+"""Families whose parameter `repeats` says how many runs in a row share an instance."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,7 +133,8 @@ class Family:
         >>> family("staircase", n=2, gap=0.1).draw().describe()["u"]
         [0.1, 0.1, 0.0, 0.0]
         """
-        rng = stream(seed, "instance", self.name, run)
+        instance = run // whole_number("repeats", self.parameters["repeats"], least=1) if self.name in REPEATED else run
+        rng = stream(seed, "instance", self.name, instance)
         if is_own(self.name):
             return _own_instance(self.name, {**self.parameters, "rewards": self.rewards, "rng": rng})
         return FAMILIES[self.name](**self.parameters, rewards=self.rewards, rng=rng)

@@ -72,7 +72,7 @@ def identify(
     if max_rounds is None:
         instances = (problem.draw(seed, run) for run in numbers) if isinstance(problem, Family) else [problem]
         for instance in instances:
-            _refuse_tie(instance, first.answer_selection)
+            refuse_tie(instance, first.answer_selection)
     compile_first(job, min(runs, workers or runs))
     about = job.describe(first, numbers, max_rounds=limit, answers=first.answer_selection)
     return play_all(partial(_answered, job), numbers, workers, progress, partial(_collected, about))
@@ -106,7 +106,7 @@ def _collected(about: About, finished: dict[int, _Answer]) -> Identification:
     return Identification(describe_part(about, numbers), *map(np.array, parts))
 
 
-def _refuse_tie(problem: Problem, selection: Selection) -> None:
+def refuse_tie(problem: Problem, selection: Selection) -> None:
     """Refuse a problem with two best answers: no number of samples separates them."""
     tie = problem.tie(selection)
     if tie is not None:

@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for_any
+from multiprocessing.context import BaseContext
 from typing import TypeVar
 
 from matchbandit.errors import MatchbanditError
@@ -19,6 +20,7 @@ from matchbandit.errors import MatchbanditError
 Outcome = TypeVar("Outcome")
 PARTS_A_WORKER, WORKERS_A_CORE = 64, 4
 _PR_SET_PDEATHSIG = 1
+_STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def each_run(
@@ -30,31 +32,51 @@ def each_run(
     have children of its own, such as a worker of a `multiprocessing.Pool`, plays all runs itself.
     """
     shown: set[str] = set()
-    cores = os.cpu_count() or 1
-    workers = min(cores if workers is None else workers, runs, WORKERS_A_CORE * cores)
-    if workers == 1 or multiprocessing.current_process().daemon:
+    workers = worker_count(workers, runs)
+    if workers == 1:
         for run in range(runs):
             outcomes, messages = _play_some(play, [run])
-            _pass_on(messages, shown)
+            pass_on(messages, shown)
             yield from outcomes
         return
-    # Where it exists, fork spares a script its `if __name__ == "__main__"`; what is forked takes no locks of threads.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     parts = min(runs, PARTS_A_WORKER * workers)
     chunks = [range(runs * part // parts, runs * (part + 1) // parts) for part in range(parts)]
-    pool = ProcessPoolExecutor(workers, context, initializer=_follow, initargs=(os.getpid(),))
-    try:
-        with _interrupts_held():
+    with worker_processes(workers) as pool:
+        with signals_held():
             open_parts = {pool.submit(_play_some, play, chunk) for chunk in chunks}
         while open_parts:
             finished, open_parts = wait(open_parts, return_when=FIRST_COMPLETED)
             for part in finished:
                 outcomes, messages = part.result()
-                _pass_on(messages, shown)
+                pass_on(messages, shown)
                 yield from outcomes
+
+
+def worker_count(workers: int | None, tasks: int) -> int:
+    """How many processes share these tasks: None is one on each core, and more than four on a core are not started.
+
+    It is 1 in a process that may not have children of its own: that one does all by itself.
+    """
+    cores = os.cpu_count() or 1
+    if multiprocessing.current_process().daemon:
+        return 1
+    return min(cores if workers is None else workers, tasks, WORKERS_A_CORE * cores)
+
+
+@contextmanager
+def worker_processes(
+    workers: int, begin: Callable[..., None] | None = None, *args: object
+) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with this one, however it ends, and at once when the block does; `begin(*args)` starts each.
+
+    Submit within `signals_held()`. One that is killed from outside is an error in words.
+    """
+    pool = ProcessPoolExecutor(workers, fork_context(), initializer=_follow, initargs=(os.getpid(), begin, args))
+    try:
+        yield pool
     except BaseException as error:
         for worker in list((pool._processes or {}).values()):
-            worker.terminate()
+            worker.kill()
         if isinstance(error, BrokenProcessPool):
             raise MatchbanditError(
                 "a worker process was killed, perhaps for want of memory. Take fewer workers, or fewer runs."
@@ -64,16 +86,29 @@ def each_run(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _follow(parent: int) -> None:
-    """Begin a worker: Ctrl-C is its parent's to answer, and it ends when the parent does, however that ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a handler of the parent's is not for its workers
+def fork_context() -> BaseContext:
+    """Where it exists, fork spares a script its `if __name__ == "__main__"`; what is forked takes no locks of threads.
+
+    What workers share with this process is to be made from the same context.
+    """
+    return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+
+
+def _follow(parent: int, begin: Callable[..., None] | None, args: tuple[object, ...]) -> None:
+    """Begin a worker: signals are its parent's to answer, and it ends when the parent does, however that ends.
+
+    A terminal or a batch system may send them to all processes at once: a worker that ended first would look killed.
+    """
+    for stopping in _STOPPING:
+        signal.signal(stopping, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it has ended before that call
             os._exit(1)
     else:
         threading.Thread(target=_end_with_parent, daemon=True).start()
+    if begin is not None:
+        begin(*args)
 
 
 def _end_with_parent() -> None:
@@ -84,22 +119,22 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back while workers start, and from them for good: it is this process that answers it.
+def signals_held() -> Iterator[None]:
+    """Hold Ctrl-C and its kin back while workers start, and from them for good: it is this process that answers.
 
     Python runs hooks around a fork that would swallow it, and a worker is not yet deaf to it when it begins.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def _pass_on(messages: list[Warning], shown: set[str]) -> None:
+def pass_on(messages: list[Warning], shown: set[str]) -> None:
     """Warn of what runs have warned of, each once."""
     for message in messages:
         if str(message) not in shown:
@@ -108,8 +143,13 @@ def _pass_on(messages: list[Warning], shown: set[str]) -> None:
 
 
 def _play_some(play: Callable[[int], Outcome], runs: Sequence[int]) -> tuple[list[tuple[int, Outcome]], list[Warning]]:
-    """The outcomes of these runs, and what they warned of: it is the calling process that shows it."""
+    """The outcomes of these runs, and what they warned of."""
+    return with_warnings(lambda: [(run, play(run)) for run in runs])
+
+
+def with_warnings(work: Callable[[], Outcome]) -> tuple[Outcome, list[Warning]]:
+    """What came of the work, and what it warned of: it is the calling process that shows it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        outcomes = [(run, play(run)) for run in runs]
-    return outcomes, [warning.message for warning in caught if isinstance(warning.message, Warning)]
+        outcome = work()
+    return outcome, [warning.message for warning in caught if isinstance(warning.message, Warning)]

@@ -23,6 +23,7 @@ from matchbandit.seeding import stream
 from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.engines.loop import loop
 from matchbandit.simulation.engines.step import step
+from matchbandit.simulation.observing import Observer, nobody
 from matchbandit.simulation.parallel import each_run
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
@@ -67,17 +68,18 @@ class Job:
         built = self.spec.build(problem.graph, rewards=problem.rewards, horizon=self.horizon, seed=self.seed, run=run)
         return problem, built
 
-    def play(self, run: int) -> tuple[Policy, Score]:
-        """Play one run until the last checkpoint, or until the policy is done."""
+    def play(self, run: int, observe: Observer = nobody) -> tuple[Policy, Score]:
+        """Play one run until the last checkpoint, or until the policy is done; the first look is before round 1."""
         problem, policy = self.start(run)
         source = DrawnRewards(problem, stream(self.seed, "rewards", run))
         score = Score(problem, policy.selection, self.checkpoints)
+        observe(policy, score)
         if self.engine == "step":
-            step(policy, source, score, stopping(self.stop, policy))
+            step(policy, source, score, stopping(self.stop, policy), observe)
         elif isinstance(policy, PlannedPolicy):
-            jump(policy, source, score, stopping(self.stop, policy))
+            jump(policy, source, score, stopping(self.stop, policy), observe)
         elif isinstance(policy, RoundPolicy):
-            loop(policy, source, score)
+            loop(policy, source, score, observe)
         return policy, score
 
     def describe(self, policy: Policy, numbers: range, **more: Any) -> About:

@@ -68,7 +68,7 @@ class Score:
     @property
     def regret(self) -> Floats:
         """The regret at the checkpoints; at those that a run did not live to see, its regret at the end."""
-        last = self._regret_now()
+        last = self.regret_so_far()
         return np.array(self._regret + [last] * (len(self.checkpoints) - len(self._regret)))
 
     def count(self, rounds: int, edges: Edges, counts: Counts | int) -> None:
@@ -82,7 +82,8 @@ class Score:
                 _ = self.played  # sorted whenever it has doubled: no more than log m times
         self.passed(rounds)
 
-    def _regret_now(self) -> float:
+    def regret_so_far(self) -> float:
+        """The regret of the rounds played so far."""
         if self.lists_all:
             return self.problem.regret_of_plays(self._plays, self.round, selection=self.selection)
         return self.problem.regret_of_played(*self.played, self.round, selection=self.selection)
@@ -110,4 +111,4 @@ class Score:
         if self.selection == "matching" and (not self.finished and self.to_checkpoint == 0):
             self._refuse_overlaps()
         if not self.finished and self.to_checkpoint == 0:
-            self._regret.append(self._regret_now())
+            self._regret.append(self.regret_so_far())

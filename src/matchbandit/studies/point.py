@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.own_code import is_own, module_of
-from matchbandit.policies import PolicySpec
+from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import name_to_find
 from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
 from matchbandit.results import Identification, Runs
+from matchbandit.results.tables import MOST_LISTED, parameters_of
 from matchbandit.simulation import identify, simulate
 from matchbandit.simulation.play import Engine, Job, build_first, engine_for
 from matchbandit.simulation.stops import Stop, stopping
@@ -64,11 +66,11 @@ class Point:
 
     def describe(self) -> dict[str, Any]:
         """All that determines its numbers, as plain data, and nothing else: not the runs, not the study's name."""
-        options = {**self.spec.kind.option_defaults(), **self.spec.options}
+        options = {**self.spec.kind.option_defaults(), **self.spec.options, **self._options_built}
         parts = {
             "problem": self.problem.describe(),
             "policy": name_to_find(self.spec.kind),
-            "options": {key: plain_lists(value) for key, value in options.items() if key != "delta"},
+            "options": {key: _plain_option(key, value) for key, value in options.items() if key != "delta"},
             "horizon": self.horizon,
             "delta": self.delta,
             "checkpoints": None if self.checkpoints is None else list(self.checkpoints),
@@ -86,6 +88,14 @@ class Point:
         return blake2b(text.encode(), digest_size=8).hexdigest()
 
     @property
+    def row_identity(self) -> str:
+        """What its rows say of where they come from; no two points of a study may have the same."""
+        problem = self.problem.describe()
+        parameters = {name: value for name, value in parameters_of(problem).items() if np.size(value) <= MOST_LISTED}
+        told = [self.spec.name, self._options_built, problem.get("family"), parameters, problem["rewards"]]
+        return json.dumps([*told, self.horizon, self.delta], sort_keys=True)
+
+    @property
     def own_modules(self) -> tuple[str, ...]:
         """The user's own modules that its policy and its family come from."""
         names = [name_to_find(self.spec.kind), *([self.problem.name] if isinstance(self.problem, Family) else [])]
@@ -93,11 +103,15 @@ class Point:
 
     def check(self) -> None:
         """Build the policy on the first instance: what cannot be played is refused before anything runs."""
-        last = self.horizon or self.max_rounds or 1
-        job = Job(self.problem, self.spec, np.array([last]), self.seed, self.engine, self.horizon, self.stop)
-        first = build_first(job)
+        first = self._built()
         stopping(self.stop, first)
         engine_for(self.engine, first)
+        if self.delta is not None and self.max_rounds is None:
+            problem = self.problem.draw(self.seed) if isinstance(self.problem, Family) else self.problem
+            tie = problem.tie(first.answer_selection)
+            if tie is not None:
+                way_out = "Give max_rounds, or make them different."
+                raise MatchbanditError(f"{tie}, and no number of samples tells them apart. {way_out}")
 
     def play(
         self, first_run: int, runs: int, *, tell: Callable[[int, int], None] | None = None
@@ -114,7 +128,7 @@ class Point:
                 checkpoints=self.checkpoints,
                 stop=self.stop,
                 progress=tell,
-                **({"first_run": first_run} if first_run else {}),
+                first_run=first_run,
             )
         return identify(
             self.problem,
@@ -124,8 +138,20 @@ class Point:
             max_rounds=self.max_rounds,
             engine=self.engine,
             progress=tell,
-            **({"first_run": first_run} if first_run else {}),
+            first_run=first_run,
         )
+
+    def _built(self) -> Policy:
+        """The policy of the first run, before its first round."""
+        last = self.horizon or self.max_rounds or 1
+        return build_first(
+            Job(self.problem, self.spec, np.array([last]), self.seed, self.engine, self.horizon, self.stop)
+        )
+
+    @cached_property
+    def _options_built(self) -> dict[str, Any]:
+        """The options that the policy says it has, which are those in its rows: `selection` is chosen by now."""
+        return {key: _plain_option(key, value) for key, value in self._built().options.items()}
 
     @property
     def _of_policy(self) -> dict[str, Any]:
@@ -135,6 +161,19 @@ class Point:
     def __repr__(self) -> str:
         """Study, policy and place."""
         return f"<Point {self.key} of {self.study}: {self.title}>"
+
+
+def _plain_option(name: str, value: Any) -> Any:
+    """The option as plain data, if it can be."""
+    kept = plain_lists(value)
+    try:
+        json.dumps(kept)
+    except (TypeError, ValueError):
+        raise MatchbanditError(
+            f"the option {name} must be a number, a text, true or false, or a list of these, or no file could keep it; "
+            f"got {value!r}."
+        ) from None
+    return kept
 
 
 def in_words(value: Any) -> str:

@@ -106,6 +106,7 @@ class ClusterPolicy(PlannedPolicy):
                     "players": members.tolist(),
                     "samples": count,
                     "estimates": averages[members].tolist() if count else None,
+                    "radius": self.checks.radius(count) if count else None,
                     "next_check_at_samples": following if following < NEVER else None,
                 })  # fmt: skip
         splits = [{"round": at, "clusters": then} for at, then in self.splits]

@@ -4,19 +4,24 @@ import numpy as np
 
 from matchbandit.plans import Tally
 from matchbandit.policies import PlannedPolicy
+from matchbandit.simulation.observing import Observer, nobody
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import RewardSource
 from matchbandit.simulation.stops import Until, done
 
 
-def jump(policy: PlannedPolicy, source: RewardSource, score: Score, until: Until = done) -> None:
-    """Play to the horizon or an earlier end in whole sweeps; only one with a checkpoint inside goes round by round."""
+def jump(policy: PlannedPolicy, source: RewardSource, score: Score, until: Until = done, observe: Observer = nobody) -> None:
+    """Play to the horizon or an earlier end in whole sweeps; only one with a checkpoint inside goes round by round.
+
+    Whoever observes looks after every leap, so after every decision too.
+    """
     while not (score.finished or until(policy)):
         whole_sweeps = score.to_checkpoint // policy.current.length
         if whole_sweeps:
             _leap(policy, source, score, whole_sweeps)
         else:
             _cut_sweep(policy, source, score)
+        observe(policy, score)
 
 
 def _leap(policy: PlannedPolicy, source: RewardSource, score: Score, most: int) -> None:

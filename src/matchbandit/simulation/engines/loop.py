@@ -10,6 +10,7 @@ import numpy as np
 from matchbandit.compiled import with_functions
 from matchbandit.policies import RoundPolicy
 from matchbandit.policies.round_policy import is_plain, no_such_edge
+from matchbandit.simulation.observing import Observer, nobody
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
 
@@ -17,8 +18,8 @@ _LONGEST_CALL = 1_000_000
 """Rounds in one call of compiled code, which nothing can interrupt."""
 
 
-def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
-    """Play until the horizon, one call for each stretch between checkpoints."""
+def loop(policy: RoundPolicy, source: DrawnRewards, score: Score, observe: Observer = nobody) -> None:
+    """Play until the horizon, one call for each stretch between checkpoints; whoever observes looks after each."""
     rewards = source.problem.rewards
     play = _loop_of(type(policy), type(rewards).draw_one)
     if is_plain(type(policy)):
@@ -41,6 +42,7 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score) -> None:
         if wrong >= 0:
             raise no_such_edge(policy, edges[wrong])
         policy.settle()
+        observe(policy, score)
 
 
 def _play(held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int) -> tuple[int, int]:

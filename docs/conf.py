@@ -1,0 +1,118 @@
+"""The site that `make docs` builds: Sphinx reads the Markdown pages as they are, and the docstrings.
+
+The pages are plain Markdown, so that they can be read on a code-hosting site, too. What a site needs beyond that is
+made here: the table of contents is the list "All pages" of `index.md`, and the pages of the project's root join in.
+"""
+
+import ast
+import inspect
+import re
+import textwrap
+import tomllib
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+
+project = "matchbandit"
+author = copyright = "The matchbandit developers"
+release = version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx_copybutton"]
+exclude_patterns = ["_build", "make"]
+nitpicky = True
+# Types of other projects have no page here; links between our own pages are checked one and all.
+nitpick_ignore_regex = [("py:.*", ".*")]
+
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+suppress_warnings = ["myst.header"]
+nb_execution_mode = "cache"
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # see as_written
+autodoc_default_options = {"members": True}
+autosummary_generate = False
+add_module_names = False
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+default_role = "code"  # docstrings put names between single backticks
+
+html_theme = "furo"
+html_title = f"matchbandit {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_show_search_summary = False  # it fetches pages, which a browser forbids for files
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+CITATION = re.compile(r"\[([A-Z]\w+\d{4}[a-z]?)\]")
+MARKED = re.compile(r"(`[^`]*`|(?<!\w)\*\w[^*]*\*(?!\w))")
+AT_THE_ROOT = {"CONTRIBUTING.md": "site/contributing", "CHANGELOG.md": "site/changelog"}
+
+
+def contents(index):
+    """The table of contents, from the lines `- **Learn**: [Tutorial](tutorial.md) · …` of the front page."""
+    listed = index.partition("## All pages")[2]
+    parts = re.findall(r"^- \*\*(.+?)\*\*:(.*?)(?=^- \*\*|\Z)", listed, re.MULTILINE | re.DOTALL)
+    trees = []
+    for caption, links in parts:
+        entries = "\n".join(f"{text} <{page}>" for text, page in re.findall(r"\[([^\]]+)\]\(([^)]+)\)", links))
+        trees.append(f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{entries}\n```\n")
+    return "".join(trees)
+
+
+def read(app, docname, source):
+    """Bring in the pages of the project's root, and let links to them and to the source lead to where they are here."""
+    text = source[0]
+    for name, page in AT_THE_ROOT.items():
+        if docname == page:
+            app.env.note_dependency(str(ROOT / name))
+            text = re.sub(r"\]\((?!https?:|#)(?:docs/)?", "](/", (ROOT / name).read_text(encoding="utf-8"))
+    for name, page in AT_THE_ROOT.items():
+        text = re.sub(rf"\]\((?:\.\./|/)*{re.escape(name)}", f"](/{page}.md", text)
+    source[0] = text + contents(text) if docname == "index" else text
+
+
+def as_rest(app, what, name, obj, options, lines):
+    """Docstrings are plain text with `names` in backticks: what reStructuredText would take for markup is escaped.
+
+    A section `Parameters` is a list of definitions already, below a heading; citations become links.
+    """
+    example = False
+    for at, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        if line.strip() == "Parameters" and set(lines[at + 1].strip()) == {"-"}:
+            lines[at : at + 2] = [".. rubric:: Parameters", ""]
+        elif not example:
+            parts = MARKED.split(line)  # every second one is `code` or *emphasis*, and stays
+            parts[::2] = (CITATION.sub(r"`[\1] <../bibliography.html#\1>`__", _escaped(part)) for part in parts[::2])
+            lines[at] = "".join(parts)
+
+
+def _escaped(text):
+    return re.sub(r"[*|]|(?<=\w)_(?!\w)", r"\\\g<0>", text)
+
+
+def as_written(app, what, name, obj, options, signature, returns):
+    """The signature as it stands in the source: numpy's types are unreadable once they are evaluated."""
+    own = obj.__init__ if inspect.isclass(obj) else obj
+    try:
+        node = ast.parse(textwrap.dedent(inspect.getsource(own))).body[0]
+        arguments = re.sub(r"^(self|cls)(, )?", "", ast.unparse(node.args))
+    except (TypeError, OSError, AttributeError):  # no function, or made by a decorator, such as a dataclass's __init__
+        return signature and signature.replace("<factory>", "..."), returns
+    if app.env.docname == "api/catalogue":  # what one writes in `mb.policy(name, …)` is left
+        arguments = re.sub(r"^setting: .*?, rng: [\w.]+(, )?|(, )?\*\*options: \w+$", "", arguments)
+    return f"({arguments})", ast.unparse(node.returns).strip("'") if node.returns and own is obj else None
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("source-read", read)
+    app.connect("autodoc-process-docstring", as_rest)
+    app.connect("autodoc-process-signature", as_written)

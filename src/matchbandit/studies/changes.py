@@ -1,0 +1,57 @@
+"""What has changed between two studies, in words."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from matchbandit.studies.point import in_words
+
+
+def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What `now` no longer has, or has otherwise; what is only added is no change.
+
+    >>> changes({"seed": 7, "problem": {"gap": [0.5, 0.6]}}, {"seed": 8, "problem": {"gap": [0.5, 0.7]}})
+    ['seed was 7, is now 8', 'gap no longer has 0.6']
+    """
+    return list(_changes(then, now))
+
+
+def _changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in dict.fromkeys([*then, *now]):
+        before, after = then.get(name), now.get(name)
+        if before == after:
+            continue
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from _changes(before, after)
+        elif isinstance(before, list) or isinstance(after, list):
+            yield from _of_lists(name, _listed(before), _listed(after))
+        elif name != "runs" or not _is_more(before, after):
+            yield f"{name} was {_typed(before)}, is now {_typed(after)}"
+
+
+def _of_lists(name: str, before: list[Any], after: list[Any]) -> Iterator[str]:
+    gone = [each for each in before if each not in after]
+    if len(before) == len(after) == 1 and all(isinstance(each, Mapping) for each in (*before, *after)):
+        yield from _changes(before[0], after[0])
+    elif gone:
+        yield f"{name} no longer has {', '.join(map(_typed, gone))}"
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _is_more(before: Any, after: Any) -> bool:
+    return isinstance(before, int) and isinstance(after, int) and after > before
+
+
+def _typed(value: Any) -> str:
+    if value is None:
+        return "not given"
+    if isinstance(value, Mapping):
+        named = [f"{key} = {_typed(each)}" for key, each in value.items() if key != "name"]
+        return (
+            f"{value['name']} ({', '.join(named)})"
+            if "name" in value and named
+            else ", ".join([str(value["name"])] if "name" in value else named)
+        )
+    return in_words(value)

@@ -1,0 +1,310 @@
+"""The figures of any study, from its rows: typed data, drawn elsewhere."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.figures import Chart, Line
+from matchbandit.policies import CATALOGUE
+from matchbandit.results import Rows
+from matchbandit.studies.point import in_words
+
+MOST_CHARTS = 12
+WIDE = 30
+"""Positive numbers that differ by more than this factor are drawn on a log axis."""
+OVER_TIME = 5
+"""So many checkpoints make a curve over the rounds."""
+OPTION_VALUES = 3
+"""An option with so many values is worth an axis; fewer are lines of their own."""
+MOST_TICKS = 12
+ONE_COLOUR = 3
+"""So many variants of a policy share its colour; more have colours of their own."""
+LONGEST_WORDS = 40
+_NO_PLACE = (
+    "study", "policy", "options", "run", "seed", "round", "regret", "rounds", "pairs", "identified", "correct",
+)  # fmt: skip
+_AXES = {"horizon": "horizon T", "delta": "1/δ"}
+_OVER = {"round": "over the rounds", "horizon": "over the horizon", "delta": "over 1/δ", "policy": "by policy"}
+_BANDS = "Lines: mean; bands: 5–95 % of the runs."
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Rows that make one chart, along what it is drawn, and what is fixed in it but varies in the study."""
+
+    rows: Rows
+    along: str
+    fixed: Mapping[str, Any]
+    is_option: bool = False
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """A policy with its options, and its rows in a chart."""
+
+    policy: str
+    options: Mapping[str, Any]
+    rows: Rows
+
+
+def charts_of(rows: Rows, *, name: str, x: str | None = None) -> tuple[Chart, ...]:
+    """The figures of a study: one line for each policy with its options, over what is swept, or else over the rounds.
+
+    `x` is the column or the option along which to draw; by default the numeric sweep with the most values. Further
+    sweeps become further charts, twelve at most.
+    """
+    if not len(rows):
+        raise MatchbanditError(f"the study {name} has no rows yet. Run it first.")
+    columns = [column for column in rows.names if column not in _NO_PLACE]
+    words = [column for column in columns if not _is_numeric(rows, column)]
+    numbers = [column for column in columns if column not in words]
+    if x is not None:
+        x = _checked_axis(rows, x, numbers)
+    places = [
+        place for part, fixed in _split(rows, words, {}) for place in _places(part, fixed, numbers, x)
+    ]  # fmt: skip
+    drawn = [_chart(place, name) for place in places[:MOST_CHARTS]]
+    if x is None and len(drawn) < MOST_CHARTS:
+        drawn += [_chart(place, name) for place in _at_one_place(places[0])]
+    left_out = len(places) - MOST_CHARTS
+    if left_out > 0:
+        more = f" The study has {left_out} more charts, which are not drawn."
+        drawn[-1] = replace(drawn[-1], caption=drawn[-1].caption + more)
+    return tuple(_named_apart(drawn))
+
+
+def _is_numeric(rows: Rows, column: str) -> bool:
+    values = [value for value in rows.distinct(column) if value is not None]
+    return bool(values) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _split(rows: Rows, columns: Sequence[str], fixed: Mapping[str, Any]) -> list[tuple[Rows, dict[str, Any]]]:
+    """The rows of each combination of values in these columns, with the values where there is more than one."""
+    parts: list[tuple[Rows, dict[str, Any]]] = [(rows, dict(fixed))]
+    for column in columns:
+        apart = []
+        for part, known in parts:
+            values = part.distinct(column)
+            if len(values) == 1:
+                apart.append((part, known))
+            else:
+                apart += [(part.where(**{column: value}), {**known, column: value}) for value in values]
+        parts = apart
+    return parts
+
+
+def _places(rows: Rows, fixed: Mapping[str, Any], numbers: Sequence[str], x: str | None) -> Iterator[_Place]:
+    """The charts of rows in which only numbers vary."""
+    counts = {column: len(rows.distinct(column)) for column in numbers}
+    swept = [column for column, count in counts.items() if count > 1]
+    options = {} if x in numbers or x == "round" else _numeric_options(rows)
+    along = x
+    if along is None:
+        widest = max(options, key=lambda option: options[option], default=None)
+        if swept:
+            along = max(swept, key=lambda column: counts[column])
+        elif widest is not None and options[widest] >= OPTION_VALUES:
+            along = widest
+        else:
+            along = "round" if "round" in rows.names and len(rows.distinct("round")) > 1 else "policy"
+    is_option = along in options and along not in numbers
+    if x is not None and not is_option and along not in rows.names:
+        return  # another kind of problem has it
+    rows = rows.with_option(along) if is_option else rows
+    for part, known in _split(rows, [column for column in swept if column != along], fixed):
+        yield _Place(part, along, known, is_option)
+
+
+def _numeric_options(rows: Rows) -> dict[str, int]:
+    """The options that vary and are numbers, and how many values the policy with the most has."""
+    found: dict[str, int] = {}
+    for policy in rows.distinct("policy"):
+        tables = [json.loads(text) for text in rows.where(policy=policy).distinct("options")]
+        for option in tables[0]:
+            values = {json.dumps(table.get(option)) for table in tables}
+            plain = [json.loads(value) for value in values]
+            if len(values) > 1 and all(isinstance(v, int | float) and not isinstance(v, bool) for v in plain):
+                found[option] = max(found.get(option, 0), len(values))
+    return found
+
+
+def _checked_axis(rows: Rows, x: str, numbers: Sequence[str]) -> str:
+    """The column or option that is meant; `pair-elim.growth` is growth."""
+    option = x.rpartition(".")[2]
+    known = [*(["round"] if "round" in rows.names else []), *numbers, *_numeric_options(rows)]
+    if x in known or option in known:
+        return x if x in known else option
+    if x in rows.names:
+        raise MatchbanditError(f"x is a sweep of numbers, and {x} is not one. Take one of {', '.join(known)}.")
+    raise unknown("x", x, known)
+
+
+def _at_one_place(place: _Place) -> Iterator[_Place]:
+    """The same policies over the rounds, at the middle of what is swept, if there are checkpoints enough."""
+    if place.is_option or place.along in ("round", "policy") or "round" not in place.rows.names:
+        return
+    values = sorted(place.rows.distinct(place.along))
+    middle = values[len(values) // 2]
+    rows = place.rows.where(**{place.along: middle})
+    if len(rows.distinct("round")) >= OVER_TIME:
+        yield _Place(rows, "round", {**place.fixed, place.along: middle})
+
+
+def _chart(place: _Place, name: str) -> Chart:
+    """One chart: a line for each policy with its options."""
+    rows, along = place.rows, place.along
+    regret = "regret" in rows.names
+    variants = _variants(place)
+    labels = _labels(variants)
+    lines = [_line(place, variant, label) for variant, label in zip(variants, labels, strict=True)]
+    lines = [
+        replace(line, key=key, hollow=not _is_proved(variant.policy, regret))
+        for line, variant, key in zip(lines, variants, _keys(variants, labels), strict=True)
+    ]
+    if along == "policy":
+        lines = [replace(line, x=np.array([float(at)]), kind="points") for at, line in enumerate(lines)]
+    x_values = np.concatenate([line.x for line in lines])
+    # Over the rounds every curve begins near 0: what matters is how far apart they end.
+    y_log = not regret or _is_wide(np.concatenate([line.y[-1:] if along == "round" else line.y for line in lines]))
+    if y_log and along == "round":
+        lines = [_from_first_loss(line) for line in lines]
+    x_log = along != "policy" and (along == "round" or _is_wide(x_values))
+    places = sorted(set(x_values.tolist()))
+    measured = "regret" if regret else "rounds until the answer"
+    fixed = "".join(f", {_setting(key, value)}" for key, value in place.fixed.items())
+    return Chart(
+        name=re.sub(r"[^\w.-]+", "-", f"{name}-over-{along}"),
+        title=f"{name}: {measured} {_OVER.get(along, f'over {along}')}{fixed}",
+        x_label=_AXES.get(along, along),
+        y_label=measured,
+        lines=tuple(lines),
+        caption=_caption(place, variants, labels),
+        x_log=x_log,
+        y_log=y_log,
+        x_ticks=tuple(places) if along != "policy" and not x_log and len(places) <= MOST_TICKS else None,
+        rows=tuple(labels) if along == "policy" else (),
+    )
+
+
+def _from_first_loss(line: Line) -> Line:
+    """The line without its beginning, as long as nothing is lost on average: a log axis has no place for it."""
+    begin = int(np.argmax(line.y > 0))
+    low, high = (None if edge is None else edge[begin:] for edge in (line.low, line.high))
+    return replace(line, x=line.x[begin:], y=line.y[begin:], low=low, high=high)
+
+
+def _is_wide(values: Any) -> bool:
+    return bool(len(values) and values.min() > 0 and values.max() > WIDE * values.min())
+
+
+def _variants(place: _Place) -> list[_Variant]:
+    """Every policy with its options, but for the one along which the chart is drawn."""
+    found = []
+    for policy in place.rows.distinct("policy"):
+        mine = place.rows.where(policy=policy)
+        groups: dict[str, list[Rows]] = {}
+        for text in mine.distinct("options"):
+            options = json.loads(text)
+            if place.is_option:
+                options.pop(place.along, None)
+            groups.setdefault(json.dumps(options), []).append(mine.where(options=text))
+        found += [
+            _Variant(policy, json.loads(text), parts[0] if len(parts) == 1 else Rows.together(parts))
+            for text, parts in groups.items()
+        ]
+    return found
+
+
+def _labels(variants: Sequence[_Variant]) -> list[str]:
+    """The name of each: its policy, and those options that tell it from others of that policy here."""
+    labels = []
+    for variant in variants:
+        kin = [other.options for other in variants if other.policy == variant.policy]
+        differ = [key for key in variant.options if any(other.get(key) != variant.options[key] for other in kin)]
+        labels.append(", ".join([variant.policy, *(f"{key} = {in_words(variant.options[key])}" for key in differ)]))
+    return labels
+
+
+def _keys(variants: Sequence[_Variant], labels: Sequence[str]) -> list[str]:
+    """Whose colour each takes: its policy's, as long as few share it."""
+    policies = [variant.policy for variant in variants]
+    pairs = zip(policies, labels, strict=True)
+    return [policy if policies.count(policy) <= ONE_COLOUR else label for policy, label in pairs]
+
+
+def _line(place: _Place, variant: _Variant, label: str) -> Line:
+    """Mean and 5–95 % of the runs of a policy."""
+    rows = variant.rows
+    curve = rows.curve(place.along)
+    if place.is_option and not len(curve.x):  # it has no such option: a level to compare with
+        values = place.rows.curve(place.along).x.astype(np.float64)
+        mean = float(rows.at_end()["regret" if "regret" in rows.names else "rounds"].mean())
+        return Line(label, values[[0, -1]], np.full(2, mean), kind="reference")
+    if place.along == "policy":
+        return Line(label, np.zeros(1), curve.mean, curve.p5, curve.p95)
+    x, y, low, high = curve.x.astype(np.float64), curve.mean, curve.p5, curve.p95
+    if place.along == "delta":  # the smaller δ, the harder: that is to the right
+        x, y, low, high = 1 / x[::-1], y[::-1], low[::-1], high[::-1]
+    one_run = len(place.rows.distinct("run")) == 1
+    return Line(label, x, y) if one_run else Line(label, x, y, low, high)
+
+
+def _is_proved(policy: str, regret: bool) -> bool:
+    """Has the policy a proof of its regret, or of its answers? Of one's own nothing is known."""
+    return policy not in CATALOGUE or ("regret" if regret else "identification") in CATALOGUE[policy].fits.proved
+
+
+def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str]) -> str:
+    """The instance, the runs, the seed, and what the band is."""
+    rows, regret = place.rows, "regret" in place.rows.names
+    known = [column for column in rows.names if column not in (*_NO_PLACE, place.along) and column != "rewards"]
+    settings = [
+        _setting(column, value)
+        for column in known
+        for value in rows.distinct(column)[:1]
+        if value not in (None, "") and not (column == "players" and not value)
+    ]
+    runs, seeds = len(rows.distinct("run")), rows.distinct("seed")
+    counted = f"{runs} run{'s' if runs != 1 else ''}, seed {seeds[0]}"
+    settings.append(_setting("rewards", rows.distinct("rewards")[0]))
+    told = [f"{', '.join(settings)}; {counted}."]
+    if runs > 1:
+        told += ["Points: mean; bars: 5–95 % of the runs." if place.along == "policy" else _BANDS]
+    if not all(_is_proved(variant.policy, regret) for variant in variants):
+        told += [f"Empty markers: no proof of its {'regret' if regret else 'answers'}."]
+    return " ".join(told if regret else [*told, _answers(variants, labels)])
+
+
+def _answers(variants: Sequence[_Variant], labels: Sequence[str]) -> str:
+    """How often answers were wrong, and how often there was none."""
+    wrong, none = [], []
+    for variant, label in zip(variants, labels, strict=True):
+        identified, correct = variant.rows["identified"], variant.rows["correct"]
+        wrong += [f"{label} {n} of {len(correct)}" for n in [int((identified & ~correct).sum())] if n]
+        none += [f"{label} {n} of {len(correct)}" for n in [int((~identified).sum())] if n]
+    told = f"Wrong answers: {'; '.join(wrong)}." if wrong else "No answer was wrong."
+    return f"{told} Without an answer in time: {'; '.join(none)}." if none else told
+
+
+def _setting(key: str, value: Any) -> str:
+    """A setting in words; long lists are cut."""
+    text = in_words(value)
+    short = text if len(text) <= LONGEST_WORDS else f"{text[:LONGEST_WORDS].rsplit(' ', 1)[0]} …"
+    if key == "family":
+        return f"family {short}" if short else "given"
+    if key == "rewards":
+        return f"{short} rewards"
+    return f"{'δ' if key == 'delta' else key} = {short}"
+
+
+def _named_apart(charts: Sequence[Chart]) -> Iterator[Chart]:
+    """The charts with file names of their own."""
+    names = [chart.name for chart in charts]
+    for at, chart in enumerate(charts):
+        earlier = names[:at].count(chart.name)
+        yield replace(chart, name=f"{chart.name}-{earlier + 1}") if names.count(chart.name) > 1 else chart

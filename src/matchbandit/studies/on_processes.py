@@ -1,0 +1,81 @@
+"""Parts of a study on processes of this machine."""
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from matchbandit.simulation.parallel import fork_context, signals_held, worker_count, worker_processes
+from matchbandit.simulation.play import Job, build_first, compile_first, engine_for
+from matchbandit.studies.parts import Finished, Part, play_part
+from matchbandit.studies.point import Point
+
+TICK = 0.2
+"""Seconds between two looks at how far the runs have come."""
+
+_counts: Any = None
+"""In a worker: the runs done of each part, shared with the parent. It has no lock, which a killed worker could keep."""
+
+
+def play_on_processes(
+    parts: Sequence[Part],
+    columns: Mapping[str, Any],
+    own: Mapping[str, str],
+    *,
+    workers: int | None,
+    keep: Callable[[Finished], None],
+    tick: Callable[[int, str], None],
+) -> None:
+    """Play the parts; `keep` gets each as it is finished, `tick` the runs under way and what is done meanwhile."""
+    compile_here([part.point for part in parts], tick)
+    if multiprocessing.current_process().daemon:  # it may not have children
+        for part in parts:
+            keep(play_part(part, columns, own, lambda done, _: tick(done, "")))
+        return
+    counts: Any = fork_context().RawArray("q", len(parts))
+    number = worker_count(workers, len(parts))
+    waiting = iter(enumerate(parts))
+    under_way: dict[Future[Finished], int] = {}
+    with worker_processes(number, _share, counts) as pool:
+        while True:
+            with signals_held():
+                for at, part in islice(waiting, 2 * number - len(under_way)):
+                    under_way[pool.submit(_play, at, part, columns, own)] = at
+            if not under_way:
+                return
+            for done in wait(under_way, timeout=TICK, return_when=FIRST_COMPLETED).done:
+                finished = done.result()
+                counts[under_way.pop(done)] = 0
+                keep(finished)
+            tick(sum(counts[at] for at in under_way.values()), "")
+
+
+def compile_here(points: Iterable[Point], tick: Callable[[int, str], None]) -> None:
+    """Compile what the points need before workers start: they then find it, and nobody says so twice."""
+    seen = set()
+    for point in points:
+        kind = (point.spec.kind, type(point.problem.graph), point.problem.rewards.describe()["name"], point.engine)
+        if kind in seen:
+            continue
+        seen.add(kind)
+        job = Job(point.problem, point.spec, np.array([1]), point.seed, point.engine, point.horizon, point.stop)
+        job = replace(job, engine=engine_for(point.engine, build_first(job)))
+        if job.engine == "loop":
+            tick(0, f"compiling {point.spec.name}")
+            compile_first(job, workers=None)
+
+
+def _share(counts: Any) -> None:
+    global _counts  # noqa: PLW0603  # a worker has one
+    _counts = counts
+
+
+def _play(at: int, part: Part, columns: Mapping[str, Any], own: Mapping[str, str]) -> Finished:
+    def tell(done: int, _total: int) -> None:
+        _counts[at] = done
+
+    return play_part(part, columns, own, tell)

@@ -1,0 +1,158 @@
+"""A part of a study: some runs of one point, played in one go, as two files in memory."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from math import ceil
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.own_code import in_words
+from matchbandit.results.tables import details_table, encoded, metadata_of, rows_table
+from matchbandit.simulation.parallel import with_warnings
+from matchbandit.studies.point import Point
+from matchbandit.studies.versions import fingerprints, other_versions, versions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_RUNS = 2000
+"""No part has more: what a crash can cost."""
+ENOUGH_PARTS = 64
+"""As many parts as a study has at least, if it has the runs: they keep workers busy until the end."""
+
+Interval = tuple[int, int]
+"""The first run, and the one after the last."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The runs `first` … `last` of a point."""
+
+    point: Point
+    first: int
+    runs: int
+
+    @property
+    def last(self) -> int:
+        """The number of its last run."""
+        return self.first + self.runs - 1
+
+    @property
+    def name(self) -> str:
+        """The name of its files: policy, key of the point, first and last run."""
+        policy = re.sub(r"[^A-Za-z0-9._]+", "-", self.point.spec.name)[:60].strip("-.") or "policy"
+        return f"{policy}-{self.point.key}-{self.first:09}-{self.last:09}.parquet"
+
+
+class Finished(NamedTuple):
+    """A part that was played, as the bytes of its two files."""
+
+    name: str
+    runs: int
+    rows: bytes
+    details: bytes
+    seconds: float
+    made_with: dict[str, str]
+    """Versions, and fingerprints of own modules, where it was played."""
+    messages: list[Warning]
+    """What its runs warned of."""
+
+
+def plan(
+    points: Sequence[Point], kept: Mapping[str, Iterable[Interval]], runs: int, part_runs: int | None, threads: int = 0
+) -> list[Part]:
+    """The parts that are still to be played: all runs of all points but those that are kept.
+
+    Parts of `part_runs` runs; by default such that there are 64 in all, or four for each thread. First parts of all
+    points come first, so that what one sees early, and the time left, is of all of them.
+    """
+    if part_runs is None:
+        wanted = max(ENOUGH_PARTS, 4 * threads)
+        part_runs = min(MOST_RUNS, max(1, ceil(runs / ceil(wanted / max(1, len(points))))))
+    parts = [
+        (first, at, Part(point, first, min(part_runs, end - first)))
+        for at, point in enumerate(points)
+        for start, end in _gaps(sorted(kept.get(point.key, ())), runs)
+        for first in range(start, end, part_runs)
+    ]
+    return [part for _, _, part in sorted(parts, key=lambda each: each[:2])]
+
+
+def _gaps(kept: Sequence[Interval], runs: int) -> list[Interval]:
+    """What lies between the intervals, up to the last run.
+
+    >>> _gaps([(0, 5), (7, 9)], 12)
+    [(5, 7), (9, 12)]
+    """
+    ends = [0, *(end for _, end in kept)]
+    starts = [*(start for start, _ in kept), runs]
+    return [(end, start) for end, start in zip(ends, starts, strict=True) if end < start]
+
+
+def play_part(
+    part: Part, columns: Mapping[str, Any], own: Mapping[str, str], tell: Callable[[int, int], None] | None = None
+) -> Finished:
+    """Play a part in this process; `own` are the fingerprints that the user's modules must have here."""
+    now = fingerprints([part.point])
+    differing = other_versions(own, now)
+    if differing:
+        raise MatchbanditError(
+            f"a worker has another version of a module of yours than this process ({differing[0]}). "
+            f"Restart the workers, or install the same on all."
+        )
+    began = perf_counter()
+    try:
+        result, messages = with_warnings(lambda: part.point.play(part.first, part.runs, tell=tell))
+    except MatchbanditError:
+        raise
+    except Exception as error:
+        if not part.point.own_modules:
+            raise
+        raise MatchbanditError(f"{part.point.title}, runs {part.first} to {part.last}: {in_words(error)}.") from error
+    seconds = perf_counter() - began
+    details = encoded(details_table(result), metadata_of(result))
+    made_with = {**versions(), **now}
+    kept = {
+        **metadata_of(result),
+        "study": part.point.study,
+        "point": part.point.describe(),
+        "key": part.point.key,
+        "first_run": part.first,
+        "runs": part.runs,
+        "versions": versions(),
+        "own": now,
+        "seconds": seconds,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "details": digest_of(details),
+    }
+    rows = sealed(rows_table(result, study=part.point.study, columns=columns), kept)
+    return Finished(part.name, part.runs, rows, details, seconds, made_with, messages)
+
+
+def digest_of(data: bytes) -> str:
+    """Length and hash of a file: any damage to it shows."""
+    return f"{len(data)}-{_hash(data)}"
+
+
+def sealed(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
+    """The table as a Parquet file that says a hash of itself: pages have check sums of their own, the rest has none."""
+    data = encoded(table, {**metadata, "seal": _UNSEALED})
+    return data.replace(_UNSEALED.encode(), _hash(data).encode())
+
+
+def is_whole(data: bytes, metadata: Mapping[str, Any]) -> bool:
+    """Is this file what was `sealed`, to the last bit?"""
+    seal = str(metadata.get("seal"))
+    plain = data.replace(seal.encode(), _UNSEALED.encode())
+    return len(seal) == len(_UNSEALED) and len(plain) == len(data) and _hash(plain) == seal
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+_UNSEALED = "not sealed yet".ljust(32, ".")

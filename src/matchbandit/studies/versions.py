@@ -1,0 +1,125 @@
+"""What made the numbers: versions of what computes them, and fingerprints of the user's own modules."""
+
+import ast
+import inspect
+import platform
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from matchbandit.studies.point import Point
+
+COMPARED = ("matchbandit", "numpy", "numba")
+"""What numbers may depend on; the version of Python is recorded, but numbers do not depend on it."""
+
+_imported_as: "WeakKeyDictionary[ModuleType, tuple[Any, str]]" = WeakKeyDictionary()
+"""The import of each own module that was looked at, and its fingerprint then."""
+
+
+def versions() -> dict[str, str]:
+    """The versions that compute here."""
+    return {**{name: version(name) for name in COMPARED}, "python": platform.python_version()}
+
+
+def other_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """What differs, in words; own modules that only one side has are no difference.
+
+    >>> other_versions({"numpy": "2.0.1", "python": "3.11.1"}, {"numpy": "2.1.0", "python": "3.12.0"})
+    ['numpy was 2.0.1, is now 2.1.0']
+    """
+    return [
+        f"{name} was {then[name]}, is now {now[name]}"
+        for name in then
+        if now.get(name, then[name]) != then[name] and name != "python"
+    ]
+
+
+def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
+    """A fingerprint of each module of the user's own that these points use, with what it imports from its folder."""
+    found: dict[str, str] = {}
+    for point in points:
+        for name in point.own_modules:
+            if name not in found:
+                module = import_module(name)
+                found[name] = _of_file(name, module) if getattr(module, "__file__", None) else _of_code(point)
+    return found
+
+
+def own_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
+    """The file of an own module, and of all that it imports from the same folder, by their paths from there."""
+    file = Path(str(import_module(name).__file__)).resolve()
+    top = "" if name == "__main__" else name.partition(".")[0]
+    root = file.parent
+    for _ in range(name.count(".") + (file.name == "__init__.py")):
+        root = root.parent
+    if is_installed(root) and not also_installed:
+        return {}
+    only = top if is_installed(root) else None  # a folder of installed packages holds much that is not one's own
+    found: dict[Path, bytes] = {}
+    waiting = [file]
+    while waiting:
+        at = waiting.pop()
+        if at not in found:
+            found[at] = at.read_bytes()
+            near = _imports(at, found[at], root)
+            waiting += [each for each in near if only in (None, each.relative_to(root).parts[0])]
+    return {path.relative_to(root).as_posix(): found[path] for path in sorted(found)}
+
+
+def is_installed(folder: Path) -> bool:
+    """Does it belong to what is installed, rather than to what lies in a folder of the user's?"""
+    places = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
+    return any(folder == place or place in folder.parents for place in places)
+
+
+def _of_file(name: str, module: ModuleType) -> str:
+    digest = blake2b(digest_size=16)
+    for path, content in own_files(name).items():
+        digest.update(f"{path}\0{len(content)}\0".encode() + content)
+    now = digest.hexdigest()
+    spec, then = _imported_as.setdefault(module, (module.__spec__, now))
+    if spec is not module.__spec__:  # it was reloaded
+        _imported_as[module] = module.__spec__, now
+    elif then != now:
+        raise MatchbanditError(
+            f"the module {name}, or one that it imports, has changed on disk since it was imported here: the code that "
+            f"would be played is not the code that is there. Begin a new Python."
+        )
+    return now
+
+
+def _of_code(point: "Point") -> str:
+    """Of a policy that is typed in a notebook there is no file: its methods, and what they call."""
+    digest = blake2b(digest_size=16)
+    for name, part in sorted(vars(point.spec.kind).items()):
+        function = getattr(part, "__func__", getattr(part, "fget", part))
+        if inspect.isfunction(function) or hasattr(function, "py_func"):
+            digest.update(f"{name} {fingerprint(function)}\0".encode())
+    return digest.hexdigest()
+
+
+def _imports(file: Path, content: bytes, root: Path) -> Iterator[Path]:
+    """The files below the root that a file imports."""
+    package = file.parent.relative_to(root).parts
+    for node in ast.walk(ast.parse(content)):
+        names: list[tuple[str, ...]] = []
+        if isinstance(node, ast.Import):
+            names = [tuple(alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            start = (*base, *(node.module.split(".") if node.module else ()))
+            names = [start, *((*start, alias.name) for alias in node.names)]
+        for parts in names:
+            for depth in range(1, len(parts) + 1):
+                at = root.joinpath(*parts[:depth])
+                yield from (near for near in (at.with_suffix(".py"), at / "__init__.py") if near.is_file())

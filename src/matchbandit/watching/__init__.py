@@ -1,0 +1,164 @@
+"""Watch an algorithm think: one run, frame by frame, as numbers, a picture and a page that moves."""
+
+import os
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.figures.film import Film, Frame
+from matchbandit.figures.timeline import draw_film, write_film
+from matchbandit.figures.watch_page import film_page
+from matchbandit.graphs import Graph
+from matchbandit.policies import PlannedPolicy, Policy, PolicySpec
+from matchbandit.policies import policy as named
+from matchbandit.policies.catalogue import checked_horizon
+from matchbandit.problems import Family, Problem
+from matchbandit.simulation.identify import LONGEST, refuse_tie
+from matchbandit.simulation.play import Job, build_first, checked_call, engine_for
+from matchbandit.simulation.simulate import log_spaced
+from matchbandit.watching.filming import film_of
+from matchbandit.watching.recording import Recorder
+
+if TYPE_CHECKING:
+    from matchbandit.figures.painting import Picture
+
+MOST_ITEMS = 60
+"""More could not be told apart in a picture."""
+DEFAULT_FRAMES, MOST_FRAMES = 120, 1000
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One run, frame by frame."""
+
+    film: Film
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The moments that are shown, from before the first round to the end."""
+        return self.film.frames
+
+    def plot(self) -> "Picture":
+        """The run as one picture, a matplotlib figure: its story, its regret, and four moments."""
+        return draw_film(self.film)
+
+    def save(self, path: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write the picture (.svg and .png) and the page that moves (.html); `path` is their name without the ending."""
+        return write_film(self.film, path)
+
+    def page(self) -> str:
+        """The page that moves, as HTML: one file that needs no network."""
+        return film_page(self.film)
+
+    def __repr__(self) -> str:
+        """What was watched, and how it ended."""
+        return f"<{self.film.title}, {len(self.frames)} frames: {self.frames[-1].sentence}>"
+
+    def _repr_html_(self) -> str:
+        """The picture and what happened, for notebooks."""
+        drawn = b64encode(self.plot()._repr_png_()).decode()
+        told = "".join(f"<li>{escape(frame.sentence)}</li>" for frame in self.frames if frame.event or frame.done)
+        return (
+            f'<figure><img width="760" alt="{escape(self.film.title, quote=True)}" src="data:image/png;base64,{drawn}">'
+            f"<figcaption>{escape(self.film.lead)}</figcaption></figure><ol>{told}</ol>"
+        )
+
+
+def watch(
+    problem: Problem | Family,
+    policy: PolicySpec | str,
+    *,
+    horizon: int | None = None,
+    delta: float | None = None,
+    seed: int = 0,
+    max_rounds: int | None = None,
+    frames: int = DEFAULT_FRAMES,
+    out: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Watched:
+    """Play one run and look on: what the policy knows at each moment, and a sentence on what has just happened.
+
+    The run is the first that `simulate` plays with this seed, or `identify` for a policy that seeks an answer (with
+    `delta`, or made for it), to the last number. About `frames` moments are kept, evenly spread in log time; whatever
+    happens (someone leaves, a cluster splits, a window ends, a link is certified) is always among them. `out` names
+    files to write, without their ending: a picture (.svg and .png) and a page that moves (.html). `progress` is
+    called with the rounds played and their limit.
+
+    >>> from matchbandit.problems import Bipartite
+    >>> seen = watch(Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=10**6, seed=1)
+    >>> seen.frames[-1].round, seen.frames[0].sentence
+    (1000000, 'Before the first round: 2 rows and 2 columns, and nothing is known of them.')
+    """
+    spec = policy if isinstance(policy, PolicySpec) else named(policy)
+    if delta is not None:
+        spec = replace(named(spec.kind, **{**spec.options, "delta": delta}), logged=spec.logged)
+    goal = spec.kind.goal_with(spec.options)
+    spec, _, _, seed = checked_call("watch", problem, spec, 1, 1, seed, goal)
+    frames = whole_number("frames", frames, least=2, most=MOST_FRAMES, way_out="So many moments are shown.")
+    _refuse_too_many(problem.graph)
+    if goal == "regret":
+        job, limit = _to_minimise_regret(problem, spec, seed, horizon, max_rounds)
+    else:
+        job, limit = _to_identify(problem, spec, seed, horizon, max_rounds)
+    first = build_first(job)
+    job = replace(job, engine=engine_for("auto", first))
+    moments = log_spaced(limit, (2 if goal == "regret" else 6) * frames)
+    if job.engine != "jump":  # whose numbers do not depend on where one looks
+        job = replace(job, checkpoints=np.union1d(job.checkpoints, moments))
+    recorder = Recorder(moments, None if progress is None else lambda done: progress(done, limit))
+    played, score = job.play(0, recorder)
+    caption = _caption(score.problem, played, limit, seed)
+    watched = Watched(film_of(recorder.looks, played, score.problem, frames=frames, caption=caption))
+    if out is not None:
+        watched.save(out)
+    return watched
+
+
+def _refuse_too_many(graph: Graph) -> None:
+    n_items = sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
+    if n_items > MOST_ITEMS:
+        raise MatchbanditError(
+            f"watch shows at most {MOST_ITEMS} items; {graph} has {n_items}. Take a smaller problem of the same kind."
+        )
+
+
+def _to_minimise_regret(
+    problem: Problem | Family, spec: PolicySpec, seed: int, horizon: int | None, max_rounds: int | None
+) -> tuple[Job, int]:
+    """The job that `simulate` would play: with the same checkpoints, at which leaps end."""
+    if horizon is None:
+        raise MatchbanditError(f"watching {spec.name} needs a horizon: give horizon= (--horizon), such as 10**6.")
+    if max_rounds is not None:
+        raise MatchbanditError(f"max_rounds is for identification; {spec.name} plays to its horizon. Leave it out.")
+    horizon = checked_horizon(horizon)
+    return Job(problem, spec, log_spaced(horizon), seed, "auto", horizon), horizon
+
+
+def _to_identify(
+    problem: Problem | Family, spec: PolicySpec, seed: int, horizon: int | None, max_rounds: int | None
+) -> tuple[Job, int]:
+    """The job that `identify` would play."""
+    if horizon is not None:
+        raise MatchbanditError(
+            f"{spec.name} is for identification here and ends with its answer: leave horizon out, or give "
+            f"max_rounds (--max-rounds) as a limit."
+        )
+    job = Job(problem, spec, np.array([1]), seed, "auto", None)
+    first = build_first(job)
+    limit = LONGEST["planned" if isinstance(first, PlannedPolicy) else "round"]
+    if max_rounds is not None:
+        limit = checked_horizon(max_rounds, name="max_rounds")
+    else:
+        refuse_tie(problem.draw(seed, 0) if isinstance(problem, Family) else problem, first.answer_selection)
+    return replace(job, checkpoints=np.array([limit])), limit
+
+
+def _caption(problem: Problem, policy: Policy, limit: int, seed: int) -> str:
+    told = f"horizon {limit:,}".replace(",", "\u202f") if policy.goal == "regret" else f"δ = {policy.options['delta']:g}"
+    return f"{problem!r}; {told}, seed {seed}, one run"

@@ -1,0 +1,175 @@
+"""From what a spectator noted to a film: the strongest first, frames with sentences, the truth beside it."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import numpy as np
+
+from matchbandit.figures.film import Beaten, Cluster, Film, Frame, Item, PairNow, Story
+from matchbandit.graphs import Graph
+from matchbandit.policies import Policy
+from matchbandit.problems import Bipartite, Monopartite, Problem
+from matchbandit.rewards import Floats
+from matchbandit.watching.recording import POSTERIOR, Look, thinned
+from matchbandit.watching.sentences import sentence
+
+MOST_PAIRS = 24
+"""Estimates are shown of so many pairs: the most played ones."""
+
+
+def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: int, caption: str) -> Film:
+    """The film of a run that was looked at; `policy` and `problem` as they are at its end."""
+    graph, kept = problem.graph, thinned(looks, frames)
+    truth, product = _truths(problem)
+    order = _order(graph, truth)
+    place = {k: at for at, k in enumerate(order)}
+    matching, last = policy.selection == "matching", kept[-1][0]
+    story = _story(policy, [look for look, _ in kept])
+    best = problem.best(policy.answer_selection)
+    shown = _shown(last, problem)
+    right = problem.is_optimal(graph.pairs_of(last.guess), policy.answer_selection) if last.done else False
+    answer = "which is true" if right else "which is wrong: the truly best is " + " ".join(
+        f"({i}, {j})" for i, j in best.tolist()
+    )
+    made = []
+    for (before, _), (now, event) in zip([(None, False), *kept[:-1]], kept, strict=True):
+        words = sentence(before, now, graph, matching=matching, answer=answer)
+        made.append(_frame(before, now, graph, event, words, order, place, shown, story))
+    options = ", ".join(f"{key} = {value}" for key, value in policy.options.items() if value is not None)
+    return Film(
+        title=f"{policy.name} on {graph}",
+        lead=f"{policy.name}{f' ({options})' if options else ''}: {getattr(policy, 'summary', 'a policy of your own')}.",
+        caption=caption,
+        story=story,
+        matching=matching,
+        items=tuple(_item(graph, k, float(truth[k])) for k in order),
+        pairs=tuple((place[i], place[j]) for i, j in _ends(graph).tolist()),
+        means=tuple(problem.means.tolist()),
+        best=tuple(graph.edges(best).tolist()),
+        shown=tuple(shown),
+        interval=next((look.interval for look, _ in reversed(kept) if look.interval), ""),
+        truth="true strength" if product else "true mean over all opponents",
+        ticks=_ticks(policy, last, truth, order) if product else (None,) * len(order),
+        versions=f"matchbandit {version('matchbandit')}, NumPy {np.__version__}",
+        frames=tuple(made),
+    )
+
+
+def _truths(problem: Problem) -> tuple[Floats, bool]:
+    """The strength of each item, rows before columns, and whether it has one: else its mean over all opponents."""
+    if isinstance(problem, Bipartite):
+        return np.concatenate([problem.u, problem.v]), True
+    if isinstance(problem, Monopartite):
+        return np.asarray(problem.u), True
+    graph, ends = problem.graph, _ends(problem.graph)
+    sums, met = np.zeros(_n_items(graph)), np.zeros(_n_items(graph))
+    for side in ends.T:
+        np.add.at(sums, side, problem.means)
+        np.add.at(met, side, 1)
+    return sums / np.maximum(1, met), False
+
+
+def _n_items(graph: Graph) -> int:
+    return sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
+
+
+def _ends(graph: Graph) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """The two items of each pair, numbered through, rows before columns."""
+    return np.asarray(graph.pairs + np.array([0, graph.shape[0] if graph.kind == "bipartite" else 0]))
+
+
+def _order(graph: Graph, truth: Floats) -> list[int]:
+    """All items, side by side, the strongest first (ties: the lower number)."""
+    rows = graph.shape[0]
+    sides = [range(rows), range(rows, len(truth))]
+    return [k for side in sides for k in sorted(side, key=lambda k: -truth[k])]
+
+
+def _item(graph: Graph, k: int, truth: float) -> Item:
+    if graph.kind == "monopartite":
+        return Item("player", k, truth)
+    rows = graph.shape[0]
+    return Item("row", k, truth) if k < rows else Item("column", k - rows, truth)
+
+
+def _story(policy: Policy, looks: Sequence[Look]) -> Story:
+    """What is told along the time axis."""
+    if any(look.clusters for look in looks):
+        return "clusters"
+    if any(look.items for look in looks) and (
+        policy.fits.eliminates or any(not item.active for look in looks for item in look.items)
+    ):
+        return "lives"
+    if any(look.links for look in looks):
+        return "links"
+    return "strengths" if any(look.items for look in looks) else "pairs"
+
+
+def _shown(last: Look, problem: Problem) -> list[int]:
+    """The most played pairs, the truly best of them first."""
+    most = sorted(range(len(last.plays)), key=lambda e: (-int(last.plays[e]), -problem.means[e]))[:MOST_PAIRS]
+    return sorted(most, key=lambda e: -problem.means[e])
+
+
+def _ticks(policy: Policy, last: Look, truth: Floats, order: list[int]) -> tuple[float | None, ...]:
+    """Where the true strengths stand on the axis of the estimates, if these are strengths.
+
+    Of rows and columns only the products are known: u times anything and v over it are the same problem, so
+    the strengths of a side are laid on the policy's own scale. Averages against opponents are no strengths.
+    """
+    averages = policy.fits.eliminates or policy.fits.clusters or last.interval not in ("", POSTERIOR)
+    known = [k for k, item in enumerate(last.items) if item.estimate is not None]
+    if averages or len(known) < len(order):
+        return (None,) * len(order)
+    scaled = truth.copy()
+    if policy.graph.kind == "bipartite":
+        rows = policy.graph.shape[0]
+        estimates = np.array([item.estimate for item in last.items], dtype=np.float64)
+        for side in (slice(0, rows), slice(rows, None)):
+            total = truth[side].sum()
+            scaled[side] *= estimates[side].sum() / total if total > 0 else 1.0
+    return tuple(float(scaled[k]) for k in order)
+
+
+def _frame(
+    before: Look | None,
+    now: Look,
+    graph: Graph,
+    event: bool,
+    words: str,
+    order: list[int],
+    place: dict[int, int],
+    shown: list[int],
+    story: Story,
+) -> Frame:
+    rows = graph.shape[0]
+    beaten = []
+    for gone in now.beaten:
+        shift = rows if gone.side == "column" else 0
+        opponent = {"row": "column", "column": "row", "player": "player"}[gone.side]
+        on = gone.on if isinstance(gone.on, str) else f"{opponent} {gone.on}"
+        at = gone.item + shift
+        leaves = at < len(now.items) and not now.items[at].active
+        beaten.append(Beaten(place[at], place[gone.by + shift], on, leaves))
+    return Frame(
+        round=now.round,
+        regret=now.regret,
+        sentence=words,
+        event=event,
+        items=tuple(now.items[k] for k in order) if now.items else (),
+        pairs=_pairs(now, shown) if now.pairs is not None or story == "pairs" else (),
+        clusters=tuple(Cluster(tuple(sorted(place[k] for k in players)), chain) for players, chain in now.clusters),
+        links=now.links,
+        beaten=tuple(beaten),
+        window=now.window,
+        played=tuple((now.plays - (0 if before is None else before.plays)).tolist()),
+        guess=tuple(now.guess.tolist()),
+        done=now.done,
+    )
+
+
+def _pairs(now: Look, shown: list[int]) -> tuple[PairNow, ...]:
+    table = np.full((3, len(now.plays)), np.nan) if now.pairs is None else now.pairs
+    return tuple(
+        PairNow(int(now.plays[edge]), *(None if np.isnan(x) else float(x) for x in table[:, edge])) for edge in shown
+    )

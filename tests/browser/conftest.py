@@ -1,0 +1,121 @@
+"""A real browser for the tests of pages: one that is installed, else Playwright's own; without any they are skipped."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
+
+INSTALL = [sys.executable, "-m", "playwright", "install", "chromium"]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+NO_SANDBOX = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+"""Chromium refuses to run as root with it."""
+
+
+def installed() -> list[str]:
+    """Browsers of this machine, the one that was asked for first."""
+    asked = os.environ.get("MATCHBANDIT_BROWSER")
+    return ([asked] if asked else []) + [path for path in map(shutil.which, NAMES) if path]
+
+
+def launched(playwright: Playwright) -> Browser | None:
+    for path in installed():
+        try:
+            return playwright.chromium.launch(executable_path=path, args=NO_SANDBOX)
+        except Error:
+            continue  # such as a package that only says where to get the browser
+    for attempt in ("as it is", "after a download"):
+        try:
+            return playwright.chromium.launch(args=NO_SANDBOX)
+        except Error:
+            if attempt == "as it is":
+                download()
+    return None
+
+
+def download() -> None:
+    """Fetch Playwright's own browser, once and quietly; what goes wrong shows when it is launched."""
+    quiet = subprocess.DEVNULL
+    try:
+        subprocess.run(INSTALL, stdin=quiet, stdout=quiet, stderr=quiet, timeout=180, check=False)
+    except subprocess.TimeoutExpired:
+        return
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found = launched(playwright)
+        if found is None:
+            pytest.skip("no browser: python -m playwright install chromium")
+        yield found
+        found.close()
+
+
+@dataclass
+class Visit:
+    """A page that is open in the browser, and what a reader does there."""
+
+    page: Page
+    file: Path
+    complaints: list[str] = field(default_factory=list)
+    """What the console says, and errors of scripts."""
+    requests: list[str] = field(default_factory=list)
+
+    def area(self, number: int = 0) -> tuple[float, float, float, float]:
+        """Where a chart is on the screen, which is scrolled to it: left, top, width, height."""
+        self.page.locator("[data-chart]").nth(number).scroll_into_view_if_needed()
+        area = self.page.locator("[data-chart]").nth(number).locator(".area")
+        area.evaluate("element => element.scrollIntoView({block: 'center'})")
+        box = area.bounding_box()
+        assert box is not None
+        return box["x"], box["y"], box["width"], box["height"]
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for what the browser does in its own time; the page's policy forbids Playwright's own way."""
+        for _ in range(250):
+            if is_so():
+                return
+            self.page.wait_for_timeout(20)
+        raise AssertionError("it did not happen within five seconds")
+
+    def fits(self) -> bool:
+        """Is there nothing to scroll sideways?"""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1200, "height": 900}}
+PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Open a file as a reader does; at the end nothing may have gone wrong, and nothing been asked of any network."""
+    contexts: list[BrowserContext] = []
+    visits: list[Visit] = []
+
+    def opened(file: Path, *, phone: bool = False, **settings: Any) -> Visit:
+        context = browser.new_context(offline=True, **{**(PHONE if phone else DESKTOP), **settings})
+        contexts.append(context)
+        visited = Visit(context.new_page(), file)
+        visits.append(visited)
+        visited.page.on("console", lambda message: visited.complaints.append(message.text))
+        visited.page.on("pageerror", lambda error: visited.complaints.append(str(error)))
+        visited.page.on("request", lambda request: visited.requests.append(request.url))
+        visited.page.goto(file.as_uri())
+        return visited
+
+    yield opened
+    for visited in visits:
+        visited.page.wait_for_timeout(1)  # what was said last arrives
+    for context in contexts:
+        context.close()
+    for visited in visits:
+        assert visited.complaints == []
+        assert visited.requests == [visited.file.as_uri()]

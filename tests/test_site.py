@@ -1,0 +1,106 @@
+"""The site builds without a warning, all of it hangs together, nothing in it needs a network, and its search finds."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import matchbandit as mb
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+class Page(HTMLParser):
+    """What a page links to, what it loads, and the places in it that can be linked to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.loads, self.places = [], [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.places |= {given[key] for key in ("id", "name") if given.get(key)}
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"])
+        elif tag in ("script", "img", "iframe") and given.get("src"):
+            self.loads.append(given["src"])
+        elif tag == "link" and given.get("rel") not in ("canonical", "index", "search", "next", "prev", "genindex"):
+            self.loads.append(given["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site as `make docs` builds it, but for the notebook, which `test_docs` runs."""
+    out = tmp_path_factory.mktemp("site") / "html"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    flags = re.search(r"sphinx-build (.*) docs docs/_build/html", makefile)[1].split()
+    command = [sys.executable, "-m", "sphinx", *flags, "-D", "nb_execution_mode=off", str(DOCS), str(out)]
+    path = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    built = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path})
+    assert (built.returncode, built.stderr) == (0, "")
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {page: Page(page.read_text(encoding="utf-8")) for page in sorted(site.rglob("*.html"))}
+
+
+def test_every_page_is_there_and_in_the_sidebar(site, pages):
+    sources = [source for kind in ("*.md", "*.ipynb") for source in DOCS.rglob(kind) if "_build" not in source.parts]
+    wanted = {source.relative_to(DOCS).with_suffix(".html").as_posix() for source in sources}
+    assert sorted(name for name in wanted if site / name not in pages) == []
+    front = {urlsplit(link).path for link in pages[site / "index.html"].links}
+    top = {name for name in wanted if not name.startswith("api/")} | {"api/index.html"}
+    assert sorted(top - front - {"index.html"}) == []
+
+
+def test_links_and_anchors_lead_somewhere(site, pages):
+    broken = []
+    for page, content in pages.items():
+        for link in content.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if target in pages and parts.fragment and unquote(parts.fragment) not in pages[target].places:
+                broken.append((page.name, link))
+            elif not target.exists():
+                broken.append((page.name, link))
+    assert broken == []
+
+
+def test_nothing_is_loaded_from_elsewhere(site, pages):
+    for page, content in pages.items():
+        for source in content.loads:
+            parts = urlsplit(source)
+            assert not parts.scheme or parts.scheme == "data", (page.name, source)
+            assert parts.scheme or (page.parent / unquote(parts.path)).exists(), (page.name, source)
+
+
+def test_every_public_name_and_every_policy_is_there_with_its_docstring(site, pages):
+    places = set().union(*(content.places for page, content in pages.items() if page.parent.name == "api"))
+    aliases = {"Found", "load_found"}
+    assert sorted(name for name in set(mb.__all__) - aliases if f"matchbandit.{name}" not in places) == []
+    kinds = mb.CATALOGUE.values()
+    assert [kind.name for kind in kinds if f"{kind.__module__}.{kind.__qualname__}" not in places] == []
+    text = (site / "api" / "catalogue.html").read_text(encoding="utf-8")
+    assert "doubly sub-optimal pairs" in text
+    assert "../bibliography.html#sentenac2021" in text
+
+
+def test_the_search_knows_the_words(site):
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(re.fullmatch(r"Search\.setIndex\((.*)\);?\s*", text, re.DOTALL)[1])
+    terms = {**index["terms"], **index["titleterms"]}
+    for word in ("regret", "sweep", "parquet", "thompson", "slurm"):
+        assert any(term.startswith(word) for term in terms), word
+    assert "studies" in index["docnames"]
