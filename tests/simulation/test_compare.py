@@ -15,7 +15,7 @@ PLAYERS = mb.Monopartite([0.9, 0.8, 0.4, 0.3])
 def test_each_policy_is_played_as_simulate_plays_it():
     policies = ["uniform", mb.policy("pair-elim", growth=1.05), mb.CATALOGUE["rank1-elim"], mb.policy("pair-elim")]
     ranked = mb.compare(SPIKED, policies, horizon=10**4, runs=3, seed=2, checkpoints=iter([10, 100]))
-    assert ranked.labels == ("uniform", "pair-elim, growth = 1.05", "rank1-elim", "pair-elim, growth = 4.0")
+    assert ranked.labels == ("uniform", "pair-elim, growth = 1.05", "rank1-elim", "pair-elim, growth = 4")
     for label, spec in zip(ranked.labels, policies, strict=True):
         spec = mb.policy("rank1-elim") if label == "rank1-elim" else spec  # noqa: PLW2901
         assert_same(ranked[label], mb.simulate(SPIKED, spec, horizon=10**4, runs=3, seed=2, checkpoints=[10, 100]))

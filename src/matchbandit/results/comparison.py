@@ -286,7 +286,7 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple | dict):
         text = json.dumps(value)
         return text if len(text) <= 40 else f"{text[:30]} …"
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value).removesuffix(".0")
 
 
 def _ranking(there: "Sequence[tuple[str, Runs | Identification]]") -> tuple[Standing, ...]:
