@@ -166,6 +166,9 @@ def test_in_a_study_each_has_the_columns_of_all():
     assert one.schema == two.schema
     assert one.column_names[4:9] == ["n", "u1", "gap", "means", "players"]
     assert (one["means"].to_pylist(), one["gap"].to_pylist()) == ([None], [0.6])
+    assert rows_table(final([1.0], problem=SPIKED.describe()), columns={"x": pa.string()}).column_names[4:8] == [
+        "x", "n", "u1", "gap",
+    ]  # fmt: skip
     assert (two["means"].to_pylist(), two["gap"].to_pylist(), two["players"].to_pylist()) == (
         [[[0.5]]],
         [None],

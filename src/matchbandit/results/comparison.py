@@ -253,7 +253,8 @@ def _place(about: About) -> str:
 def _ways(about: About) -> dict[str, Any]:
     """In what results of the same policy may differ besides: its options, and how it was played."""
     options = {key: value for key, value in about.options.items() if key != "delta"}
-    return options | {"max_rounds": about.max_rounds, "engine": about.engine, "warm start": about.warm_start}
+    warm = {} if about.warm_start is None else {"warm start": f"{about.warm_start.get('plays')} plays"}
+    return options | {"max_rounds": about.max_rounds, "engine": about.engine} | warm
 
 
 def _labels(told: Sequence[About]) -> tuple[str, ...]:
