@@ -154,7 +154,6 @@ class _Ledger:
         self._runs += part.runs
         self._parts += 1
         self._seconds += part.seconds
-        self.tick(0)
 
     def tick(self, under_way: int, doing: str = "") -> None:
         """Show how far it is."""
