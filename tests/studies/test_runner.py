@@ -342,7 +342,7 @@ def test_ctrl_c_keeps_what_is_finished(whole, tmp_path):
         if done >= 6:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(StoppedStudy, match=r"parts are kept in .*; the same call goes on"):
+    with pytest.raises(StoppedStudy, match=r"parts are kept in .*; the same command goes on"):
         run_study(SMALL, out, workers=2, part_runs=1, progress=stop)
     assert multiprocessing.active_children() == []
     some = len(names(out))
