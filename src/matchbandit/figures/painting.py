@@ -3,6 +3,7 @@
 This module imports matplotlib; `picture` imports it when something is drawn.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,7 +42,11 @@ _MARKERS: dict[Marker, str] = {
     "circle": "o", "square": "s", "diamond": "D", "triangle": "^", "triangle-down": "v", "triangle-left": "<",
     "triangle-right": ">", "plus": "P", "cross": "X", "hexagon": "h", "star": "*", "pentagon": "p",
 }  # fmt: skip
+_SIZES: dict[Marker, float] = {"star": 7.5, "plus": 6.0, "cross": 6.0, "hexagon": 5.8, "pentagon": 5.8, "diamond": 4.6}
+"""Of markers that look smaller or larger than others of the same size."""
 _DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.5, 1.8)), "dotted": (0, (1.2, 1.6))}
+_TIED = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
+"""Spaces at which no line is broken."""
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "svg.hashsalt": "matchbandit",  # else names inside the file differ from call to call
@@ -134,7 +139,7 @@ class _Painter:
         shapes: dict[str, Any] = {
             "color": look.colour,
             "marker": _MARKERS[look.marker],
-            "markersize": 5.0,
+            "markersize": _SIZES.get(look.marker, 5.0),
             "markerfacecolor": PAPER if line.hollow else look.colour,
             "markeredgewidth": 1.1,
             "label": "_",
@@ -198,7 +203,7 @@ class _Painter:
         title_line, word_line, small_line = (1.3 * size / 72 for size in (TITLE, WORDS, SMALL))
         above = MARGIN + len(title) * title_line + len(rows) * 1.2 * word_line + GAP
         above_label = chart.x_label if chart.rows else chart.y_label
-        above += word_line if above_label else 0
+        above += word_line + 0.04 if above_label else 0
         below = 0.08 + 2 * word_line + 2 * GAP + len(caption) * small_line + MARGIN
         height = self._height()
         self.picture.set_size_inches(WIDTH, above + height + below)
@@ -225,7 +230,7 @@ class _Painter:
             y -= 1.2 * word_line
             self._draw_legend(row, y + 0.6 * word_line)
         if above_label:
-            self._write(MARGIN, below + height + 0.05, above_label, WORDS, color=GREY, va="bottom")
+            self._write(MARGIN, below + height + 0.09, above_label, WORDS, color=GREY, va="bottom")
         y = below - 0.08 - word_line - GAP
         across = chart.y_label if chart.rows else chart.x_label
         self._write(left + (WIDTH - left - right) / 2, y, across, WORDS, color=GREY, va="top", ha="center")
@@ -307,7 +312,7 @@ class _Painter:
         lines: list[str] = []
         for paragraph in words.split("\n") if words else []:
             line = ""
-            for word in paragraph.split(" "):
+            for word in _TIED.sub("\u00a0", paragraph).split(" "):
                 longer = f"{line} {word}" if line else word
                 if line and self._size(longer, size, weight)[0] > width:
                     lines.append(line)
@@ -334,8 +339,8 @@ class _Painter:
         for line, look in zip(self.chart.lines, self.looks, strict=True):
             if line.label and line.kind in kinds:
                 chosen.setdefault(line.label, []).append((line, look))
-        if len(chosen) == 1 and next(iter(chosen)) in self.chart.title:
-            return []
+        if len(chosen) == 1 and next(iter(chosen)) in f"{self.chart.title}\n{self.chart.y_label}":
+            return []  # it says nothing new
         entries = []
         for words, of_name in chosen.items():
             line, look = of_name[0]
@@ -344,8 +349,8 @@ class _Painter:
             if len({one.marker for _, one in of_name}) > 1:
                 marker = "o"
             dash = "none" if line.kind == "points" else _DASHES[look.dash]
-            handle = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 5, "markeredgewidth": 1.1}
-            handle |= {"markerfacecolor": PAPER if line.hollow else colour}
+            handle = {"color": colour, "marker": marker, "linestyle": dash, "markeredgewidth": 1.1}
+            handle |= {"markerfacecolor": PAPER if line.hollow else colour, "markersize": _SIZES.get(look.marker, 5.0)}
             entries.append(_Entry(words, handle | {"linewidth": 1.0 if line.kind == "reference" else 1.6}))
         return entries
 
@@ -460,8 +465,9 @@ class _Painter:
                 continue
             if upright:
                 at = self.axes.transData.transform((mark.at, self.axes.get_ylim()[0]))[0]
-                heights = ((box.y1, "top"), (box.y0 + 8, "bottom"))
-                spots = [(at, y, ha, va) for y, va in heights for ha in ("left", "right")]
+                step = 1.4 * SMALL / 72 * DPI
+                heights = [box.y1 - k * step for k in range(int((box.y1 - box.y0) / step))]
+                spots = [(at, y, ha, "top") for y in heights for ha in ("left", "right")]
             else:
                 at = self.axes.transData.transform((self.axes.get_xlim()[0], mark.at))[1]
                 places = ((box.x1, "right"), (box.x0 + 4, "left"), ((box.x0 + box.x1) / 2, "center"))
@@ -518,7 +524,7 @@ def _x_limits(chart: Chart) -> tuple[float, float]:
     if not len(x):
         return (1.0, 10.0) if chart.x_log else (0.0, 1.0)
     low, high = float(x.min()), float(x.max())
-    few = all(len(line.x) <= MOST_MARKERS for line in chart.lines)
+    few = all(len(line.x) <= MOST_MARKERS for line in chart.lines if line.kind != "reference")
     if chart.x_log:
         spare = (high / low) ** (0.03 if few else 0.01) if high > low else 2.0
         return low / spare, high * spare

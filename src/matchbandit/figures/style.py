@@ -56,6 +56,7 @@ def _style(colour: str, dash: Dash, marker: Marker) -> Style:
     return Style(*PALETTE[colour], dash, marker)
 
 
+_REFERENCE = Style(GREY, DARK_GREY, "solid", "circle")
 POLICIES = {
     "pair-elim": _style("teal", "solid", "pentagon"),
     "pair-elim-mono": _style("olive", "solid", "star"),
@@ -105,23 +106,22 @@ def style_of(key: str) -> Style:
 
 
 def styles_of(chart: Chart) -> tuple[Style, ...]:
-    """The look of each line of this chart: that of its key, but no two lines with names of their own share a colour.
+    """The look of each line of this chart: that of its key, but names that are no policy's share no colour.
 
     Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Points
     that are empty (published numbers) have one marker for each label, whosever they are.
     """
-    chosen: dict[str, Style] = {}
-    taken = {POLICIES[line.key].colour for line in chart.lines if line.key in POLICIES}
-    for line in chart.lines:
-        key = line.key or line.label
+    keys = list(dict.fromkeys(line.key or line.label for line in chart.lines if not _is_grey(line)))
+    chosen = {key: POLICIES[key] for key in keys if key in POLICIES}
+    for key in keys:
         if key not in chosen:
-            chosen[key] = style_of(key) if key in POLICIES else _in_a_free_colour(style_of(key), taken)
-            taken.add(chosen[key].colour)
+            chosen[key] = _unlike(style_of(key), list(chosen.values()))
     published = list(dict.fromkeys(line.label for line in chart.lines if line.kind == "points" and line.hollow))
     looks = []
     seen: dict[tuple[str, str | None], int] = {}
     for line in chart.lines:
-        look = _as_said(line, chosen[line.key or line.label])
+        look = _REFERENCE if _is_grey(line) else chosen[line.key or line.label]
+        look = replace(look, dash=line.dash or look.dash)
         if line.kind == "line" and line.label:
             before = seen.setdefault((line.key or line.label, line.dash), 0)
             seen[line.key or line.label, line.dash] += 1
@@ -132,20 +132,19 @@ def styles_of(chart: Chart) -> tuple[Style, ...]:
     return tuple(looks)
 
 
-def _in_a_free_colour(style: Style, taken: set[str]) -> Style:
-    """This style; in the next colour that no other line has, if there is one."""
-    colours = list(PALETTE.values())
-    start = [colour for colour, _ in colours].index(style.colour)
-    for colour, dark in colours[start:] + colours[:start]:
-        if colour not in taken:
-            return replace(style, colour=colour, dark=dark)
-    return style
+def _unlike(style: Style, others: Sequence[Style]) -> Style:
+    """This style, in the next colour and with the next marker that none of these has, as far as there are any."""
+    colours = {other.colour for other in others}
+    markers = {other.marker for other in others}
+    palette = list(PALETTE.values())
+    start, first = palette.index((style.colour, style.dark)), MARKERS.index(style.marker)
+    free = [pair for pair in palette[start:] + palette[:start] if pair[0] not in colours] or [palette[start]]
+    unused = [marker for marker in MARKERS[first:] + MARKERS[:first] if marker not in markers] or [style.marker]
+    return Style(*free[0], style.dash, unused[0])
 
 
-def _as_said(line: Line, style: Style) -> Style:
-    if line.kind == "reference" and not line.key:
-        style = replace(style, colour=GREY, dark=DARK_GREY, dash="solid")
-    return replace(style, dash=line.dash or style.dash)
+def _is_grey(line: Line) -> bool:
+    return line.kind == "reference" and not line.key
 
 
 def _another(style: Style, number: int, *, keep_dash: bool) -> Style:

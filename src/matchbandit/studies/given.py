@@ -1,6 +1,6 @@
 """What a study is given, as plain data, and that data as problems and policies."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -28,9 +28,22 @@ from matchbandit.studies.sweeps import (
 Read = TypeVar("Read")
 
 DEEPEST = 8
+STUDY_KEYS = (
+    "name", "problem", "policies", "horizon", "delta", "runs", "seed", "checkpoints", "max_rounds", "stop", "engine",
+)  # fmt: skip
+"""What a study is made of."""
 _GIVEN = {"u": 1, "v": 1, "means": 2, "players": 0}
 """What a given problem is made of, and how deep it is."""
 _WAYS = "Give family and its parameters, or u (and v), or means."
+
+
+def unknown_key(kind: str, key: str, known: Iterable[str], path: Path) -> MisplacedError:
+    """The error for a key that a table does not have; one of the study's own has only slipped into it."""
+    if key in STUDY_KEYS:
+        table = f"[{path[0]}]" if len(path) == 1 else f"[[{path[0]}]]"
+        told = f"{key} belongs to the study, not to {path[0]}: in a file it stands above the first line {table}."
+        return MisplacedError(told, *path, key)
+    return MisplacedError(str(unknown(kind, key, known)), *path, key)
 
 
 def plain(value: Any, *path: str | int, level: int = 0) -> Any:
@@ -107,19 +120,20 @@ def problems_in(given: dict[str, Any], *path: str | int) -> list[tuple[dict[str,
 
 def _of_family(names: list[Any], given: dict[str, Any], path: Path) -> dict[str, list[Any]]:
     """The values of the parameters of families."""
-    known: dict[str, int] = {"rewards": 0}
+    known: dict[str, int] = {}
     for name in names:
         if not isinstance(name, str):
             raise MisplacedError(f"family must be a name such as 'spiked'; got {_short(name)}.", *path, "family")
         takes = _named_at(parameters_taken, name, *path, "family")
         hints = annotations_of(function_of(name))
         known.update({key: depth_of(hints.get(key), takes[key].default) for key in takes})
+    known["rewards"] = 0
     swept = {}
     for key, value in given.items():
         if key == "family":
             continue
         if key not in known:
-            raise MisplacedError(str(unknown(f"parameter of {' and '.join(names)}", key, known)), *path, key)
+            raise unknown_key(f"parameter of {' and '.join(names)}", key, known, path)
         swept[key] = values_of(key, value, known[key], (*path, key))
     return swept
 
@@ -129,7 +143,7 @@ def _of_strengths(given: dict[str, Any], path: Path) -> dict[str, list[Any]]:
     known = {**_GIVEN, "rewards": 0}
     for key in given:
         if key not in known:
-            raise MisplacedError(str(unknown("key of problem", key, ["family", *known])), *path, key)
+            raise unknown_key("key of problem", key, ["family", *known], path)
     if ("u" in given) == ("means" in given):
         what = "both u and means" if "u" in given else "neither family, u nor means"
         raise MisplacedError(f"problem has {what}. {_WAYS}", *path)
@@ -170,7 +184,7 @@ def policies_in(given: str | dict[str, Any], *path: str | int) -> list[PolicySpe
             )
         if key not in takes:
             known = [option for option in takes if option != "delta"]
-            raise MisplacedError(str(unknown(f"option of {name}", key, known)), *path, key)
+            raise unknown_key(f"option of {name}", key, known, path)
         values = values_of(f"{name}'s {key}", value, depth_of(hints.get(key), takes[key]), (*path, key))
         swept[key] = [as_annotated(each, hints.get(key)) for each in values]
     return [named(kind, **options) for options in combinations(swept, path)]

@@ -18,6 +18,7 @@ from matchbandit.studies.claims import (
     counted,
     finals,
     is_clearly_below,
+    percent,
     ratio,
     rise,
     rising,
@@ -144,8 +145,8 @@ def horizon_claim(rows: Rows, known: dict[str, Any]) -> Claim:
         f"{printed.inside} at 2·10⁶; together they are 10^{times / np.log(10):.1f} times as likely at 3·10⁵"
     )
     threshold = (
-        f"at least {run.least} of {run.total} inside (fewer by chance in less than {BY_CHANCE:.0%}".replace("%", " %")
-        + f" of cases), and {TIMES_AS_LIKELY} times as likely as at 2·10⁶"
+        f"at least {run.least} of {run.total} inside at 3·10⁵ (fewer by chance in less than {percent(BY_CHANCE)} of "
+        f"cases), and {TIMES_AS_LIKELY} times as likely as at 2·10⁶"
     )
     comes_out, is_likelier = run.inside >= run.least, times >= np.log(TIMES_AS_LIKELY)
     verdict = HOLDS if comes_out and is_likelier else IN_PART if comes_out and times > 0 else FAILS

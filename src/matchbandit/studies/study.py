@@ -20,7 +20,17 @@ from matchbandit.results.tables import MOST_LISTED
 from matchbandit.simulation.play import Engine, Progress
 from matchbandit.simulation.stops import Stop
 from matchbandit.studies.charts import charts_of
-from matchbandit.studies.given import placed, plain, plain_policy, plain_problem, policies_in, problem_of, problems_in
+from matchbandit.studies.given import (
+    STUDY_KEYS,
+    placed,
+    plain,
+    plain_policy,
+    plain_problem,
+    policies_in,
+    problem_of,
+    problems_in,
+    unknown_key,
+)
 from matchbandit.studies.point import Point, in_words
 from matchbandit.studies.sweeps import MisplacedError, Path, refuse_too_many, values_of
 
@@ -31,7 +41,6 @@ if TYPE_CHECKING:
 
 _REQUIRED = ("name", "problem", "policies")
 LONGEST_NAME = 100
-_TOO_LONG = f"Strengths and means of more than {MOST_LISTED} numbers stand in no row: make a study for each."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,34 +58,34 @@ class Study:
     >>> gaps
     Study gaps: 3 policies × 3 values of gap, 20 runs, horizon 100000, seed 7: 9 points, 180 runs
     >>> gaps.points[-1]
-    <Point ... of gaps: pair-elim, growth = 4 at gap = 0.7>
+    <Point 8aa3b1d5a329147c of gaps: pair-elim, growth = 4 at gap = 0.7>
     >>> gaps.sweeps
     {'gap': [0.5, 0.6, 0.7], 'pair-elim.growth': [1.05, 4.0]}
 
     Parameters
     ----------
-    name:
+    name : str
         What it is called: in its rows, and the folder into which it is run unless told otherwise.
-    problem:
+    problem : dict, Problem, Family, or a list of these
         A family with its parameters, or strengths `u` (and `v`), or `means` (and `players`), and `rewards`, such as
         "gaussian:0.5"; a problem or a family that is made already; or a list of any of these.
-    policies:
+    policies : list
         Names, tables of a name and options, policies with options, classes of your own or their names `module:Class`.
-    horizon:
+    horizon : int or list, optional
         The rounds of a run, for regret. Either this or `delta` is given.
-    delta:
+    delta : float or list, optional
         The error probability of all policies, for identification with fixed confidence.
-    runs:
+    runs : int, default 20
         How often each point is played.
-    seed:
+    seed : int, default 0
         The root of all randomness.
-    checkpoints:
-        The rounds at which the regret is read, and the horizon; by default 50, log-spaced.
-    max_rounds:
+    checkpoints : list of int, optional
+        The rounds at which the regret is read, besides the horizon; by default 50, log-spaced.
+    max_rounds : int, optional
         When an identification is given up; by default 10^12 for policies that plan, 10^7 for others.
-    stop:
+    stop : str, optional
         "first-split" ends a run when a cluster splits.
-    engine:
+    engine : str, default "auto"
         As in `simulate`.
     """
 
@@ -102,12 +111,12 @@ class Study:
         """The study that a file or `describe()` says; without `check` its own modules need not be there."""
         if not isinstance(data, Mapping):
             raise MatchbanditError(f"a study is a table of settings; got {data!r}.")
-        known = [part.name for part in fields(cls)]
         for key in data:
-            if key not in known:
-                raise MisplacedError(str(unknown("key", key, known)), str(key))
+            if key not in STUDY_KEYS:
+                raise MisplacedError(str(unknown("key", key, STUDY_KEYS)), str(key))
         missing = [key for key in _REQUIRED if key not in data]
         if missing:
+            _refuse_slipped(missing, data.get("problem"))
             raise MatchbanditError(f"a study needs {', '.join(_REQUIRED)}; missing: {', '.join(missing)}.")
         if check:
             return cls(**data)
@@ -126,10 +135,9 @@ class Study:
 
     def with_(self, **changes: Any) -> "Study":
         """The same study but for these settings."""
-        known = [part.name for part in fields(self)]
         for key in changes:
-            if key not in known:
-                raise unknown("setting of a study", key, known)
+            if key not in STUDY_KEYS:
+                raise unknown("setting of a study", key, STUDY_KEYS)
         return replace(self, **changes)
 
     def describe(self) -> dict[str, Any]:
@@ -159,20 +167,18 @@ class Study:
         refuse_too_many(len(policies) * len(problems) * len(ends), ())
         varying = _varying_options([spec for _, spec in policies])
         made: dict[str, Point] = {}
-        told: dict[str, str] = {}
+        in_rows: dict[str, Point] = {}
         for policy_path, spec in policies:
             for problem_path, problem, settings in problems:
                 for end in ends:
                     point = self._point(problem, spec, end, {**settings, **_own_settings(spec, varying)}, len(ends) > 1)
-                    self._check(point, policy_path, problem_path)
+                    row_identity = self._checked(point, policy_path)
                     if point.key in made:
                         raise MisplacedError(f"{point.title} is there twice. Take one out.", *policy_path)
                     made[point.key] = point
-                    twin = told.setdefault(point.row_identity, point.title)
-                    if twin != point.title:
-                        raise MisplacedError(
-                            f"rows could not tell {point.title} from {twin}. {_TOO_LONG}", *problem_path
-                        )
+                    twin = in_rows.setdefault(row_identity, point)
+                    if twin is not point:
+                        raise _alike_in_rows(point, twin, policy_path, problem_path)
         return tuple(made.values())
 
     @property
@@ -249,18 +255,25 @@ class Study:
         return folder
 
     def __repr__(self) -> str:
-        """What it plays, and how much that is."""
-        told = [f"{count} {what}" for count, what in self._counts()]
+        """What it plays, and how much that is; without its own modules only what it is called."""
+        try:
+            points, counts = len(self.points), self._counts()
+        except MatchbanditError as error:
+            return f"Study {self.name}, whose points cannot be made here: {error}"
+        swept = " × ".join(f"{count} {what}" for count, what in counts)
         ends = [f"{name} {in_words(value)}" for name, value in self._fixed_end().items()]
-        points = len(self.points)
-        told = [" × ".join(told), _plural(self.runs, "run"), *ends, f"seed {self.seed}"]
-        return f"Study {self.name}: {', '.join(told)}: {_plural(points, 'point')}, {_plural(points * self.runs, 'run')}"
+        told = ", ".join([swept, _plural(self.runs, "run"), *ends, f"seed {self.seed}"])
+        return f"Study {self.name}: {told}: {_plural(points, 'point')}, {_plural(points * self.runs, 'run')}"
 
     def _repr_html_(self) -> str:
         """The repr, and a line for each sweep."""
+        try:
+            lines = {"policies": list(dict.fromkeys(point.label for point in self.points)), **self.sweeps}
+        except MatchbanditError:
+            lines = {}
         rows = "".join(
-            f"<tr><th>{escape(key)}</th><td>{escape(', '.join(map(in_words, values)))}</td></tr>"
-            for key, values in {"policies": list(dict.fromkeys(p.label for p in self.points)), **self.sweeps}.items()
+            f"<tr><th>{escape(key)}</th><td>{escape('; '.join(map(in_words, values)))}</td></tr>"
+            for key, values in lines.items()
         )
         return f"<table><caption>{escape(repr(self))}</caption>{rows}</table>"
 
@@ -324,14 +337,14 @@ class Study:
         }
 
     def _plain_checkpoints(self, horizon: Any) -> list[int] | None:
-        """The rounds at which the regret is read, each once and in order."""
+        """The rounds at which the regret is read besides the end, each once and in order."""
         if self.checkpoints is None:
             return None
         given = plain(self.checkpoints, "checkpoints")
-        shortest = min(horizon) if isinstance(horizon, list) else horizon
+        longest = max(horizon) if isinstance(horizon, list) else horizon
         if not isinstance(given, list):
             raise MisplacedError(f"checkpoints must be a list of rounds; got {given!r}.", "checkpoints")
-        return sorted({_whole("a checkpoint", at, "checkpoints", least=1, most=shortest) for at in given})
+        return sorted({_whole("a checkpoint", at, "checkpoints", least=1, most=longest) for at in given})
 
     def _ends(self) -> list[dict[str, Any]]:
         name = "horizon" if self.delta is None else "delta"
@@ -395,7 +408,7 @@ class Study:
             problem=problem,
             spec=with_delta,
             seed=self.seed,
-            checkpoints=None if self.checkpoints is None else tuple(self.checkpoints),
+            checkpoints=self._checkpoints_before(end),
             max_rounds=self.max_rounds,
             stop=self.stop,
             engine=self.engine,
@@ -403,15 +416,41 @@ class Study:
             **end,
         )
 
-    def _check(self, point: Point, policy_path: Path, problem_path: Path) -> None:
+    def _checkpoints_before(self, end: dict[str, Any]) -> tuple[int, ...] | None:
+        """Those before the horizon, at which the regret is always read."""
+        return None if self.checkpoints is None else tuple(at for at in self.checkpoints if at < end["horizon"])
+
+    def _checked(self, point: Point, policy_path: Path) -> str:
+        """What the rows of a point say of where they come from, if it can be played."""
         try:
             point.check()
+            return point.row_identity
         except MatchbanditError as error:
             entry = self.policies[policy_path[1]]
             table = entry if isinstance(entry, dict) else {}
-            raise MisplacedError(f"{point.title}: {error}", *placed(error, table, *policy_path).path) from None
+            told = str(error) if str(error).startswith(f"{point.title} ") else f"{point.title}: {error}"
+            raise MisplacedError(told, *placed(error, table, *policy_path).path) from None
         except Exception as error:
             raise MisplacedError(f"{point.title} cannot be built: {error_in_words(error)}.", *policy_path) from error
+
+
+def _alike_in_rows(point: Point, twin: Point, policy_path: Path, problem_path: Path) -> MisplacedError:
+    """The error for two points whose rows would say the same."""
+    told = f"rows could not tell {point.title} from {twin.title}:"
+    if point.problem is twin.problem:
+        way_out = "Hand its options on to super().__init__(setting, rng, …), so that they are known."
+        return MisplacedError(f"{told} {point.spec.name} does not say its options. {way_out}", *policy_path)
+    why = f"strengths and means of more than {MOST_LISTED} numbers stand in none"
+    return MisplacedError(f"{told} {why}. Make a study for each.", *problem_path)
+
+
+def _refuse_slipped(missing: list[str], problem: Any) -> None:
+    """Say so, if what is missing stands in the table of a problem: in a file, all below [problem] belongs to it."""
+    listed = isinstance(problem, list)
+    for k, table in enumerate(problem if listed else [problem]):
+        for key in missing:
+            if isinstance(table, Mapping) and key in table:
+                raise unknown_key("key of problem", key, [], ("problem", k) if listed else ("problem",))
 
 
 def _own_settings(spec: PolicySpec, varying: dict[str, set[str]]) -> dict[str, Any]:
@@ -424,7 +463,7 @@ def _varying_options(specs: list[PolicySpec]) -> dict[str, set[str]]:
     texts: dict[str, dict[str, set[str]]] = {}
     for spec in specs:
         for key, value in {**spec.kind.option_defaults(), **spec.options}.items():
-            texts.setdefault(spec.name, {}).setdefault(key, set()).add(json.dumps(value))
+            texts.setdefault(spec.name, {}).setdefault(key, set()).add(json.dumps(value, default=repr))
         texts.setdefault(spec.name, {})
     return {name: {key for key, values in options.items() if len(values) > 1} for name, options in texts.items()}
 
