@@ -1,11 +1,9 @@
 """How fast the engines are: `make bench`."""
 
-from dataclasses import replace
-
 import pytest
 
 import matchbandit as mb
-from matchbandit.experiments.studies import STUDIES, run_study
+from matchbandit.studies import over_gap, over_time, over_u1
 
 SPIKED = mb.family("spiked", n=8, u1=0.9, gap=0.75)
 RUNS = 20
@@ -53,12 +51,13 @@ def test_uts_in_the_compiled_loop(benchmark):
 
 
 def test_all_pair_selection_figures(benchmark, tmp_path):
-    studies = [replace(STUDIES[name], horizon=2_000_000) for name in ("over-time", "over-gap", "over-u1")]
+    played = [over_time.studies(20)[0], over_gap.studies(20)[0], over_u1.studies(20)[0]]
+    studies = [study.with_(horizon=2_000_000, seed=1) for study in played]
     folders = iter(tmp_path / str(k) for k in range(10))
 
     def compute():
         folder = next(folders)
         for study in studies:
-            run_study(study, runs=20, seed=1, workers=2, folder=folder, progress=lambda _: None)
+            study.run(folder / study.name, workers=2)
 
     benchmark.pedantic(compute, rounds=2)

@@ -1,14 +1,15 @@
 """Every policy between what is possible and what is promised: the tables in docs/theory.md. Takes some minutes.
 
-Usage: python docs/make/bounds_table.py [RUNS]
+Usage: python docs/make/bounds_table.py [RUNS [FOLDER]]
+
+What is finished is kept in the folder, by default ./standing: the same command goes on from there.
 """
 
-import os
 import sys
 from itertools import groupby
 
-from matchbandit.experiments.standing import DELTA, HORIZON, MOST_ROUNDS, standing_claims, standing_rows
 from matchbandit.placement import Placement
+from matchbandit.studies.standing import DELTA, HORIZON, MOST_ROUNDS, claims, standing
 
 
 def spaced(value: float) -> str:
@@ -17,10 +18,10 @@ def spaced(value: float) -> str:
     return f"{value:,.0f}".replace(",", " ") if value >= 100 else f"{value:.3g}"
 
 
-def main(runs: int) -> None:
+def main(runs: int, folder: str) -> None:
     print(f"T = {HORIZON:,}, δ = {DELTA}, {runs} runs\n".replace(",", " ", 1))
     every: list[Placement] = []
-    rows = standing_rows(runs, 1, os.cpu_count() or 1, lambda _: None)
+    rows = standing(folder, runs=runs)
     for instance, of_instance in groupby(rows, key=lambda row: row.instance):
         print(f"**{instance}**\n")
         print("| of | plays → seeks | lower bound | policy | measured | ratio | upper bound |")
@@ -40,9 +41,9 @@ def main(runs: int) -> None:
             cells = (row.of, f"{row.plays} → {row.seeks}", lower, f"`{row.policy}`{free}", measured, ratio, upper)
             print(f"| {' | '.join(cells)} |", flush=True)
         print()
-    for claim in standing_claims(every):
+    for claim in claims(every):
         print(f"- {claim.claim}: {claim.measured}: {claim.verdict}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20, sys.argv[2] if len(sys.argv) > 2 else "standing")

@@ -18,6 +18,7 @@ from matchbandit.cli.bounds import bounds
 from matchbandit.cli.identify import identify
 from matchbandit.cli.parsing import gathered
 from matchbandit.cli.policies import policies
+from matchbandit.cli.report import report
 from matchbandit.cli.reproduce import reproduce
 from matchbandit.cli.run import run
 from matchbandit.cli.simulate import simulate
@@ -47,7 +48,7 @@ def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for verb in (policies, simulate, identify, bounds, reproduce, run, watch, warm_up):
+for verb in (policies, simulate, identify, bounds, report, reproduce, run, watch, warm_up):
     app.command()(_interruptible(verb))
 
 

@@ -1,12 +1,14 @@
-"""`matchbandit reproduce`: the paper's figures and claims."""
+"""`matchbandit reproduce`: the paper's figures and claims, and ours beyond it."""
 
 import json
+import signal
 from typing import Annotated
 
 import typer
 
 from matchbandit.cli.options import Json, Seed, Workers, table
 from matchbandit.cli.parsing import whole, whole_if
+from matchbandit.cli.run import stoppable
 from matchbandit.progress import bar
 
 
@@ -14,46 +16,58 @@ def reproduce(
     figure: Annotated[
         list[str] | None,
         typer.Argument(
-            help="fig1-top, fig1-bottom, u1-regret, u1-ratio, delta-ratio, fig2, fig3-top, fig3-bottom (default: "
-            "these); practical, windows, growth, identification, comparison, evaluations."
+            help="Of the paper: fig1-top, fig1-bottom, delta-ratio, u1-regret, u1-ratio, fig2, fig2-scaled, fig3-top, "
+            "fig3-bottom; beyond it: practical, windows, growth, identification, comparison, evaluations; or a study, "
+            "such as over-gap. By default all.",
+            show_default=False,
         ),
     ] = None,
-    runs: Annotated[str, typer.Option(help="Runs a point; those of random instances each on a fresh one.")] = "100",
+    runs: Annotated[
+        str | None,
+        typer.Option(help="Runs a point; by default 100 for the paper's figures, 20 to 50 beyond.", show_default=False),
+    ] = None,
     out: Annotated[
-        str,
-        typer.Option(
-            help="The folder for pictures and page. Runs of the paper's figures and of practical are kept there."
-        ),
+        str, typer.Option(help="The folder for pictures and page, and for the parts of each study, which are kept.")
     ] = "reproduction",
     seed: Seed = "0",
     workers: Workers = None,
+    allow_other_versions: Annotated[
+        bool, typer.Option("--allow-other-versions", help="Go on with parts that other versions have made.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Draw the paper's figures with the published numbers laid over, and judge its claims."""
     from dataclasses import asdict
 
-    from matchbandit.experiments import kept_of
-    from matchbandit.experiments import reproduce as redo
+    from matchbandit.studies import reproduce as redo
+    from matchbandit.studies.report import duration
 
+    stopped_by = [signal.SIGINT]
     try:
-        with bar("reproducing") as advance:
+        with stoppable(stopped_by), bar("reproducing") as advance:
             made = redo(
                 figure or (),
-                runs=whole("--runs", runs),
+                runs=whole_if("--runs", runs),
                 seed=whole("--seed", seed),
                 out=out,
                 workers=whole_if("--workers", workers),
                 progress=advance,
+                allow_other_versions=allow_other_versions,
             )
     except KeyboardInterrupt:
-        typer.echo(f"stopped; {kept_of(figure or (), out)}", err=True)
-        raise typer.Exit(130) from None
+        typer.echo(f"stopped; finished parts are kept in {out}, the same command goes on from there.", err=True)
+        raise typer.Exit(128 + stopped_by[-1]) from None
     if as_json:
-        claims = [asdict(claim) for claim in made.claims]
-        typer.echo(json.dumps({"claims": claims, "pictures": [str(p) for p in made.pictures], "page": str(made.page)}))
+        told = {"claims": [asdict(claim) for claim in made.claims], "pictures": [str(p) for p in made.pictures]}
+        told |= {"page": str(made.page), "seconds": made.seconds, "authors_seconds": made.authors_seconds}
+        typer.echo(json.dumps(told))
         return
-    table(("where", "claim", "measured", "verdict"), [(c.where, c.claim, c.measured, c.verdict) for c in made.claims])
+    heads = ("where", "claim", "measured", "threshold", "verdict")
+    table(heads, [tuple(getattr(claim, head) for head in heads) for claim in made.claims])
     typer.echo("\npictures:")
     for picture in made.pictures:
         typer.echo(f"  {picture}")
+    typer.echo(f"computed in {duration(made.seconds)} of one core", nl=not made.authors_seconds)
+    if made.authors_seconds:
+        typer.echo(f"; the authors' code would take {duration(made.authors_seconds)} for the paper's figures among these")
     typer.echo(f"page:\n  {made.page}")

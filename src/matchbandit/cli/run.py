@@ -39,7 +39,7 @@ def run(
 
     stopped_by = [signal.SIGINT]
     try:
-        with _stoppable(stopped_by):
+        with stoppable(stopped_by):
             wanted = Study.from_toml(study)
             folder = run_study(
                 wanted,
@@ -63,7 +63,7 @@ def run(
 
 
 @contextmanager
-def _stoppable(stopped_by: list[signal.Signals]) -> Iterator[None]:
+def stoppable(stopped_by: list[signal.Signals]) -> Iterator[None]:
     """Let TERM and HUP stop what is done as Ctrl-C does, unless they are ignored, as after nohup."""
 
     def stop(number: int, _frame: Any) -> None:

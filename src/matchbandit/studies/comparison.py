@@ -24,7 +24,7 @@ LARGE, SMALL = 0.5, 0.05
 POWER = -0.5
 
 
-def studies() -> tuple[Study, ...]:
+def studies(runs: int | None = None) -> tuple[Study, ...]:
     """Both strategies until the other players split for the first time, over u_2/u_1."""
     return (
         Study(
@@ -37,7 +37,7 @@ def studies() -> tuple[Study, ...]:
             horizon=HORIZON,
             checkpoints=[],
             stop="first-split",
-            runs=20,
+            runs=runs or 20,
         ),
     )
 

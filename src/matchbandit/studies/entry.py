@@ -22,10 +22,14 @@ class Entry:
     name: str
     figures: tuple[str, ...]
     """The names of its charts."""
-    studies: Callable[[], tuple[Study, ...]]
-    """What is played, each with the runs that it has unless told otherwise; made when it is needed."""
+    studies: Callable[[int | None], tuple[Study, ...]]
+    """What is played, with so many runs a point, or with its own number; made when it is needed."""
     claims: Callable[[Rows], list[Claim]]
     """What the rows of all its studies say, each claim with the figure that shows it."""
     charts: Callable[[Rows], tuple[Chart, ...]]
     rows: Callable[[StudyFolder], Rows] = rows_in
     """The rows that claims and charts are made of."""
+    beside: tuple[str, ...] = ()
+    """Studies that are shown beside, and that no verdict rests on: they may have fewer runs than a verdict needs."""
+    is_of_paper: bool = False
+    """Are its figures the paper's? Then the time is compared with that of the authors' code."""

@@ -20,7 +20,7 @@ SAME_ORDER = 3.0
 """Two numbers of the same order differ at most by this factor over all sizes, up to a constant."""
 
 
-def studies() -> tuple[Study, ...]:
+def studies(runs: int | None = None) -> tuple[Study, ...]:
     """2N players in equal pairs between 0.9 and 0.3."""
     return (
         Study(
@@ -28,7 +28,7 @@ def studies() -> tuple[Study, ...]:
             problem={"family": "equal-pairs", "n": SIZES, "top": 0.9, "bottom": 0.3},
             policies=[*SEEKERS],
             delta=DELTA,
-            runs=50,
+            runs=runs or 50,
         ),
     )
 

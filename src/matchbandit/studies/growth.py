@@ -13,7 +13,7 @@ SAVED, IN_PART_FROM = 0.5, 0.4
 INSTANCES = {"spiked": "spiked, u₁ = 0.9, Δ = 0.75", "fixed-mean": "fixed mean, u₁ = 0.6, μ = 0.2"}
 
 
-def studies() -> tuple[Study, ...]:
+def studies(runs: int | None = None) -> tuple[Study, ...]:
     """Pair-Elim at T = 2·10^5 on fresh instances of two families."""
     return (
         Study(
@@ -25,7 +25,7 @@ def studies() -> tuple[Study, ...]:
             policies=[{"name": "pair-elim", "growth": GROWTHS}],
             horizon=200_000,
             checkpoints=[],
-            runs=20,
+            runs=runs or 20,
         ),
     )
 

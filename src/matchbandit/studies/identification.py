@@ -29,7 +29,7 @@ DRAWN = {
 }
 
 
-def studies() -> tuple[Study, ...]:
+def studies(runs: int | None = None) -> tuple[Study, ...]:
     """Pair-Elim, rank1-certify, and Track-and-Stop, which is blind to the structure and slow to simulate."""
     sizes = {"pair-elim": SIZES, "rank1-certify": OTHER_SIZES, "track-and-stop": OTHER_SIZES}
     deltas = {"pair-elim": DELTAS, "rank1-certify": CERTIFIED_DELTAS, "track-and-stop": BLIND_DELTAS}
@@ -40,7 +40,7 @@ def studies() -> tuple[Study, ...]:
             problem=[{"family": family, "n": sizes[policy], **given} for family, given in FAMILIES.items()],
             policies=[policy],
             delta=deltas[policy],
-            runs=20 if policy in names else 5,
+            runs=runs or (20 if policy in names else 5),
         )
         for policy in sizes
     )
@@ -110,4 +110,4 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     )
 
 
-ENTRY = Entry("identification", ("identification",), studies, claims, charts)
+ENTRY = Entry("identification", ("identification",), studies, claims, charts, beside=("identification-blind",))

@@ -28,7 +28,7 @@ MEANS = [0.5, 0.6, 0.7, 0.8]
 HORIZON = 200_000
 
 
-def studies() -> tuple[Study, ...]:
+def studies(runs: int | None = None) -> tuple[Study, ...]:
     """Eight players in equal pairs, read every 4000 rounds."""
     return (
         Study(
@@ -37,7 +37,7 @@ def studies() -> tuple[Study, ...]:
             policies=POLICIES,
             horizon=HORIZON,
             checkpoints=list(range(4000, HORIZON + 1, 4000)),
-            runs=100,
+            runs=runs or 100,
         ),
     )
 
@@ -117,4 +117,4 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     )
 
 
-ENTRY = Entry("over-mu", ("fig3-top", "fig3-bottom"), studies, claims, charts)
+ENTRY = Entry("over-mu", ("fig3-top", "fig3-bottom"), studies, claims, charts, is_of_paper=True)

@@ -17,7 +17,7 @@ SMALLEST_LOSS = 0.01
 """Δ_min, whatever N: two neighbouring pairs of players exchanged, 0.1²."""
 
 
-def studies() -> tuple[Study, ...]:
+def studies(runs: int | None = None) -> tuple[Study, ...]:
     """The staircases of the paper."""
     return (
         Study(
@@ -26,7 +26,7 @@ def studies() -> tuple[Study, ...]:
             policies=[SAM],
             horizon=200_000,
             checkpoints=[],
-            runs=100,
+            runs=runs or 100,
         ),
     )
 
@@ -106,4 +106,4 @@ def _n_log_n(n: Floats) -> Floats:
     return values
 
 
-ENTRY = Entry("over-n", ("fig2", "fig2-scaled"), studies, claims, charts)
+ENTRY = Entry("over-n", ("fig2", "fig2-scaled"), studies, claims, charts, is_of_paper=True)

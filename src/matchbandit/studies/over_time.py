@@ -12,7 +12,7 @@ POLICIES = ["pair-elim", "rank1-elim"]
 HORIZON = 200_000
 
 
-def studies() -> tuple[Study, ...]:
+def studies(runs: int | None = None) -> tuple[Study, ...]:
     """Fresh 8×8 instances for every run, read every 4000 rounds."""
     return (
         Study(
@@ -21,7 +21,7 @@ def studies() -> tuple[Study, ...]:
             policies=POLICIES,
             horizon=HORIZON,
             checkpoints=list(range(4000, HORIZON + 1, 4000)),
-            runs=100,
+            runs=runs or 100,
         ),
     )
 
@@ -51,4 +51,4 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     )
 
 
-ENTRY = Entry("over-time", ("fig1-top",), studies, claims, charts)
+ENTRY = Entry("over-time", ("fig1-top",), studies, claims, charts, is_of_paper=True)

@@ -25,9 +25,9 @@ AT_LEAST = ((SAM, "rank1-certify", 8), (SAM, "rank1-thompson", 25), ("escb", "ra
 """How many times as much the first loses as the second."""
 
 
-def studies() -> tuple[Study, ...]:
+def studies(runs: int | None = None) -> tuple[Study, ...]:
     """Figure 3, and eight further policies on the same players."""
-    (figure3,) = over_mu.studies()
+    (figure3,) = over_mu.studies(runs)
     return (
         figure3,
         Study(
@@ -36,7 +36,7 @@ def studies() -> tuple[Study, ...]:
             policies=OTHERS,
             horizon=over_mu.HORIZON,
             checkpoints=[],
-            runs=20,
+            runs=runs or 20,
         ),
     )
 

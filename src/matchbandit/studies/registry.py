@@ -1,35 +1,37 @@
 """All studies of ours: a line for each."""
 
-from matchbandit.studies import (
-    comparison,
-    evaluations,
-    growth,
-    identification,
-    over_gap,
-    over_mu,
-    over_n,
-    over_time,
-    over_u1,
-    practical,
-    windows,
-)
+from functools import cache
+from importlib import import_module
+
 from matchbandit.studies.entry import Entry
 
-ENTRIES: tuple[Entry, ...] = (
-    over_time.ENTRY,
-    over_gap.ENTRY,
-    over_u1.ENTRY,
-    over_n.ENTRY,
-    over_mu.ENTRY,
-    practical.ENTRY,
-    windows.ENTRY,
-    growth.ENTRY,
-    identification.ENTRY,
-    comparison.ENTRY,
-    evaluations.ENTRY,
+FILES = (
+    "over_time",
+    "over_gap",
+    "over_u1",
+    "over_n",
+    "over_mu",
+    "practical",
+    "windows",
+    "growth",
+    "identification",
+    "comparison",
+    "evaluations",
 )
+"""The modules of this package that have an `ENTRY`, in the order in which their figures are drawn."""
 
-BY_FIGURE: dict[str, Entry] = {figure: entry for entry in ENTRIES for figure in entry.figures}
-"""The figures in the order in which they are drawn, each with the study behind it."""
-BY_NAME: dict[str, tuple[str, ...]] = {entry.name: entry.figures for entry in ENTRIES}
-"""The figures of each study."""
+
+@cache
+def entries() -> dict[str, Entry]:
+    """The studies by name."""
+    made: list[Entry] = [import_module(f"matchbandit.studies.{file}").ENTRY for file in FILES]
+    return {entry.name: entry for entry in made}
+
+
+def figures() -> dict[str, Entry]:
+    """The figures by name, each with the study that draws it.
+
+    >>> figures()["fig1-bottom"].name
+    'over-gap'
+    """
+    return {figure: entry for entry in entries().values() for figure in entry.figures}

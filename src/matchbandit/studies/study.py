@@ -71,7 +71,7 @@ class Study:
     seed:
         The root of all randomness.
     checkpoints:
-        The rounds at which the regret is read; by default 50, log-spaced.
+        The rounds at which the regret is read, and the horizon; by default 50, log-spaced.
     max_rounds:
         When an identification is given up; by default 10^12 for policies that plan, 10^7 for others.
     stop:
@@ -329,7 +329,7 @@ class Study:
             return None
         given = plain(self.checkpoints, "checkpoints")
         shortest = min(horizon) if isinstance(horizon, list) else horizon
-        if not isinstance(given, list) or not given:
+        if not isinstance(given, list):
             raise MisplacedError(f"checkpoints must be a list of rounds; got {given!r}.", "checkpoints")
         return sorted({_whole("a checkpoint", at, "checkpoints", least=1, most=shortest) for at in given})
 

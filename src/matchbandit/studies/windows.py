@@ -22,7 +22,7 @@ ENDS = {4: 2**16, 5: 2**32}
 """Where a window ends, in samples."""
 
 
-def studies() -> tuple[Study, ...]:
+def studies(runs: int | None = None) -> tuple[Study, ...]:
     """One 8×8 instance of Figure 1, windows as published and with β capped at T."""
     return (
         Study(
@@ -31,7 +31,7 @@ def studies() -> tuple[Study, ...]:
             policies=[{"name": "pair-elim", "cap_windows": [False, True]}],
             horizon=HORIZONS,
             checkpoints=[],
-            runs=50,
+            runs=runs or 50,
         ),
     )
 

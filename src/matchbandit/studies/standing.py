@@ -1,0 +1,129 @@
+"""Where every policy stands between what is possible and what is promised, on five instances."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import Selection
+from matchbandit.placement import Placement, place
+from matchbandit.policies import CATALOGUE, PolicySpec, policy
+from matchbandit.problems import Bipartite, Monopartite, Problem, family
+from matchbandit.results import Rows
+from matchbandit.rewards import Gaussian
+from matchbandit.studies.claims import FAILS, HOLDS, Claim
+from matchbandit.studies.runner import run_study
+from matchbandit.studies.study import Study
+from matchbandit.theory import bounds
+
+HORIZON, DELTA = 100_000, 0.05
+MOST_ROUNDS = 3_000_000
+TOLD_MORE = ("exploration-first",)
+"""Policies that are told a part of the answer."""
+WITHIN = 3
+"""A mean breaks a bound if it is beyond it by more than so many standard errors."""
+
+
+def instances() -> dict[str, Problem]:
+    """Two of slots and three of players; Bernoulli rewards but for one."""
+    return {
+        "slots 3×3": Bipartite([0.9, 0.3, 0.2], [0.9, 0.5, 0.1]),
+        "slots 8×8 (Figure 1)": family("spiked", n=8, u1=0.9, gap=0.75).draw(seed=3),
+        "4 players, one small gap": Monopartite([0.8, 0.75, 0.68, 0.3]),
+        "6 players, Gaussian sd 0.5": Monopartite([0.9, 0.8, 0.6, 0.5, 0.3, 0.2], rewards=Gaussian(sd=0.5)),
+        "8 players, equal partners (Figure 3)": Monopartite(np.repeat([0.65, 0.55, 0.45, 0.35], 2)),
+    }
+
+
+def standing(
+    out: str | os.PathLike[str],
+    *,
+    runs: int = 20,
+    seed: int = 1,
+    workers: int | None = None,
+    chosen: Mapping[str, Problem] | None = None,
+) -> Iterator[Placement]:
+    """Every policy of the catalogue that fits, for regret at T = 10^5 and for identification at δ = 0.05.
+
+    Each instance has two studies, kept in folders below `out`.
+    """
+    for number, (name, problem) in enumerate((chosen or instances()).items(), start=1):
+        known = bounds(problem, horizon=HORIZON, delta=DELTA)
+        for study in studies(f"standing-{number}", problem, runs=runs, seed=seed):
+            folder = run_study(study, Path(out) / study.name, workers=workers)
+            of = "regret" if study.goal == "regret" else "rounds"
+            for point, (spec, plays, seeks) in zip(study.points, fitting(problem, of), strict=True):
+                rows = folder.rows_of(point.key)
+                yield place(spec.name, _measured(rows, of), known, of=of, plays=plays, seeks=seeks, instance=name)
+
+
+def studies(name: str, problem: Problem, *, runs: int = 20, seed: int = 1) -> tuple[Study, Study]:
+    """All policies that fit on one problem: their regret, and the rounds until they have an answer."""
+    of: dict[str, Any] = {"problem": problem, "runs": runs, "seed": seed}
+    regret, rounds = ([spec for spec, _, _ in fitting(problem, goal)] for goal in ("regret", "rounds"))
+    return (
+        Study(name=f"{name}-regret", policies=regret, horizon=HORIZON, checkpoints=[], **of),
+        Study(name=f"{name}-rounds", policies=rounds, delta=DELTA, max_rounds=MOST_ROUNDS, **of),
+    )
+
+
+def fitting(problem: Problem, of: str) -> Iterator[tuple[PolicySpec, Selection, Selection]]:
+    """Every policy that can be built for this problem, for its regret or its rounds: what it plays, what it seeks."""
+    extra = {"delta": DELTA} if of == "rounds" else {}
+    for name, kind in CATALOGUE.items():
+        goal = "identification" if of == "rounds" else "regret"
+        if goal not in kind.fits.goals or name in TOLD_MORE or _assumes_more(name, problem):
+            continue
+        for selection in kind.fits.selections:
+            options = {"selection": selection} if len(kind.fits.selections) > 1 else {}
+            try:
+                built = policy(name, **options, **extra).build(problem.graph, rewards=problem.rewards, horizon=HORIZON)
+            except MatchbanditError:
+                continue
+            seeks = built.answer_selection if of == "rounds" else selection
+            if isinstance(problem, Monopartite) or seeks == "pair":  # the paper matches players only
+                yield policy(name, **options), selection, seeks
+
+
+def _measured(rows: Rows, of: str) -> list[float]:
+    """What was measured of each run; nothing if one of them has found no answer."""
+    if of == "rounds" and not rows["identified"].all():
+        return []
+    return [float(value) for value in rows.at_end()[of]]
+
+
+def _assumes_more(name: str, problem: Problem) -> bool:
+    """Simple Adaptive Matching is for equal partners only."""
+    u = np.sort(problem.u) if isinstance(problem, Monopartite) else np.zeros(0)
+    return name == "simple-adaptive-matching" and bool(len(u) % 2 or (u[::2] != u[1::2]).any())
+
+
+def claims(placed: list[Placement]) -> list[Claim]:
+    """No mean may lie below a finite-time lower bound that binds, or above an explicit upper bound."""
+    measured = [row for row in placed if row.measured]
+    bound = [row for row in measured if row.binding]
+    promised = [row for row in measured if row.explicit and row.upper is not None]
+    below = [row for row in bound if row.mean + WITHIN * row.error < row.lower]
+    above = [row for row in promised if row.upper is not None and row.mean - WITHIN * row.error > row.upper]
+    least = min((row.mean / row.lower for row in bound), default=float("nan"))
+    most = max((row.mean / (row.upper or 1) for row in promised), default=float("nan"))
+    threshold = f"none beyond it by more than {WITHIN} standard errors"
+    return [
+        Claim(
+            "standing",
+            "no policy with a proof is faster than a lower bound",
+            f"{len(below)} of {len(bound)} below; the nearest is {least:.3g} times above",
+            threshold,
+            FAILS if below else HOLDS,
+        ),
+        Claim(
+            "standing",
+            "no policy exceeds its explicit upper bound",
+            f"{len(above)} of {len(promised)} above; the nearest is at {most:.2g} of it",
+            threshold,
+            FAILS if above else HOLDS,
+        ),
+    ]
