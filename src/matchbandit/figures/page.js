@@ -515,7 +515,8 @@
       this.frame = { left, top, width: Math.max(width - left - right, 60), height: height - top - 26 };
       const [span, log, wanted] = this.lying ? [now.y, chart.yLog, null] : [now.x, chart.xLog, chart.xTicks];
       const longest = Math.max(...this.ticks(span, log, 6, null).map((tick) => widthOf(tick.text, 12)), 20) + 16;
-      const flat = this.ticks(span, log, Math.max(Math.floor(this.frame.width / longest), 2), wanted);
+      const most = Math.min(Math.max(Math.floor(this.frame.width / longest), 2), 10);
+      const flat = this.ticks(span, log, most, wanted);
       const [xTicks, yTicks] = this.lying ? [upright, flat] : [flat, upright];
       this.plot.resize({ width, height });
       this.plot.setOption(
@@ -685,7 +686,8 @@
       this.over.style.height = `${height}px`;
       labels.replaceChildren();
       const text = (words, x, y, attributes) => {
-        const made = drawn("text", { x, y, "font-size": 12, fill: theme.muted, ...attributes });
+        const halo = { stroke: theme.paper, "stroke-width": 3, "paint-order": "stroke" };
+        const made = drawn("text", { x, y, "font-size": 12, fill: theme.muted, ...halo, ...attributes });
         made.textContent = words;
         labels.append(made);
       };
@@ -702,7 +704,7 @@
         labels.append(drawn("line", { ...ends, stroke: theme.muted, "stroke-width": 1, "stroke-dasharray": "3 3" }));
         if (!mark.label) continue;
         if (!upright) {
-          text(mark.label, left + 4, y - 4, {});
+          text(mark.label, left + wide - 4, y - 5, { "text-anchor": "end" });
           continue;
         }
         const long = widthOf(mark.label, 12),
