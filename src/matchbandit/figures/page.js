@@ -343,6 +343,9 @@
         pinch = null;
       });
       this.canvas.addEventListener("keydown", (event) => this.key(event));
+      document.addEventListener("pointerdown", (event) => {
+        if (!area.contains(event.target)) this.hideValues(); // a tap elsewhere
+      });
       this.canvas.addEventListener("blur", () => this.hideValues());
     }
 
@@ -518,7 +521,7 @@
       const most = Math.min(Math.max(Math.floor(this.frame.width / longest), 2), 10);
       const flat = this.ticks(span, log, most, wanted);
       const [xTicks, yTicks] = this.lying ? [upright, flat] : [flat, upright];
-      this.plot.resize({ width, height });
+      if (this.plot.getWidth() !== width || this.plot.getHeight() !== height) this.plot.resize({ width, height });
       this.plot.setOption(
         {
           animation: false,
