@@ -72,6 +72,8 @@ CHARTS = {
     "all end together": chart(*(curve(f"{k}: {LONG if k % 2 else 'short'}", 1e4, 1 + k / 1e4) for k in range(9))),
     "names inside": chart(*(line(f"{k} above {k + 1}", [0, 100 + 3 * k], [0, 5 + k / 9]) for k in range(6)),
                           line("the longest", [0, 1000], [0, 3])),
+    "long names inside": chart(*(line(f"{k}: {LONG}", [0, 300], [0, 5 + k]) for k in range(3)),
+                               line("the longest", [0, 1000], [0, 3])),
     "a long legend": chart(*(curve(f"{name}, {LONG}", 1e4, k + 1, key=name) for k, name in enumerate(POLICIES[:3])),
                            title=f"{LONG}: {LONG}", caption=f"{LONG}. {LONG}. {LONG}; 20 runs, seed 7."),
     "marks": chart(curve("a", 1e5), marks=(*(Mark(1e4 + 500 * k, f"window {k} ends") for k in range(4)),

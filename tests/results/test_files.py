@@ -13,7 +13,7 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
 from matchbandit.policies.explanation import Elimination
-from matchbandit.results import Runs, details_file, load, load_runs, read_rows
+from matchbandit.results import Runs, details_file, load, load_runs, read_rows, results_file
 from matchbandit.results.tables import encoded, metadata_of, rows_table
 
 SAVED = "Give a file that Runs.save (--save) has written."
@@ -171,6 +171,13 @@ def test_only_parquet_is_written(tmp_path, runs, name):
 def test_a_name_that_no_file_can_have_is_refused(tmp_path, runs, name, why):
     with pytest.raises(MatchbanditError, match=f"cannot be written: .*{why}"):
         runs.save(tmp_path / name)
+
+
+def test_details_that_cannot_be_written_are_refused_before_any_work(tmp_path):
+    (tmp_path / "runs.details.parquet").mkdir()
+    with pytest.raises(MatchbanditError, match=r"runs\.details\.parquet' is not a file that can be replaced"):
+        results_file(tmp_path / "runs.parquet")
+    results_file(tmp_path / "other.parquet")
 
 
 def test_a_file_without_a_name_is_refused(runs):

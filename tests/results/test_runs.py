@@ -8,7 +8,7 @@ from reference.made import assert_same, made_about, made_runs
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
-from matchbandit.results import Row, Runs, rows_of
+from matchbandit.results import Runs
 
 
 @pytest.fixture
@@ -79,17 +79,6 @@ def test_final_and_summary_by_hand():
     assert runs.final.tolist() == regret[:, 1].tolist()
     assert len(runs) == 21
     assert runs.summary() == {"mean": [0.0, 10.0], "p5": [0.0, 1.0], "p95": [0.0, 19.0]}
-
-
-def test_rows_are_flat_with_a_row_for_each_run_and_checkpoint():
-    runs = Runs(made_about(), np.array([1, 10**15]), np.array([[0.5, 7.0], [0.25, 9.0]]), np.zeros((2, 1)))
-    assert rows_of(runs, "over-gap", 0.75) == [
-        Row("over-gap", "uts", 0.75, 0, 1, 0.5),
-        Row("over-gap", "uts", 0.75, 0, 10**15, 7.0),
-        Row("over-gap", "uts", 0.75, 1, 1, 0.25),
-        Row("over-gap", "uts", 0.75, 1, 10**15, 9.0),
-    ]
-    assert {type(value) for row in rows_of(runs, "over-gap", 0.75) for value in row} == {str, int, float}
 
 
 def test_pickles_of_now_and_of_version_0_4_are_read(runs):

@@ -15,7 +15,7 @@ PLAYERS = mb.Monopartite([0.9, 0.8, 0.4, 0.3])
 def test_each_policy_is_played_as_simulate_plays_it():
     policies = ["uniform", mb.policy("pair-elim", growth=1.05), mb.CATALOGUE["rank1-elim"], mb.policy("pair-elim")]
     ranked = mb.compare(SPIKED, policies, horizon=10**4, runs=3, seed=2, checkpoints=iter([10, 100]))
-    assert ranked.labels == ("uniform", "pair-elim, growth = 1.05", "rank1-elim", "pair-elim, growth = 4.0")
+    assert ranked.labels == ("uniform", "pair-elim, growth = 1.05", "rank1-elim", "pair-elim, growth = 4")
     for label, spec in zip(ranked.labels, policies, strict=True):
         spec = mb.policy("rank1-elim") if label == "rank1-elim" else spec  # noqa: PLW2901
         assert_same(ranked[label], mb.simulate(SPIKED, spec, horizon=10**4, runs=3, seed=2, checkpoints=[10, 100]))
@@ -104,3 +104,11 @@ def test_workers_do_not_matter():
         one, two = (mb.compare(SPIKED, ["uniform", "pair-elim"], horizon=100, runs=3, workers=w) for w in (1, 2))
     for label in one.labels:
         assert_same(one[label], two[label])
+
+
+def test_a_policy_may_begin_with_and_without_results_from_before():
+    slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
+    logs = [([(0, 0), (1, 1)], np.array([9, 9]), np.array([sum_, 1])) for sum_ in (7, 8)]
+    specs = [mb.policy("kl-ucb"), *(mb.policy("kl-ucb").warm_start(*log) for log in logs)]
+    ranked = mb.compare(slots, specs, horizon=10, runs=1)
+    assert ranked.labels == ("kl-ucb", "kl-ucb, warm start = 18 plays", "kl-ucb, warm start = 18 plays (2)")

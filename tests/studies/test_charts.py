@@ -6,6 +6,8 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import matchbandit as mb
 from matchbandit.results import Rows
@@ -21,7 +23,7 @@ def rows_of(points, *, rounds=(10, 100), regret=lambda policy, place, run, at: 1
     parameters = [key for key in parameters if key not in ("family", "rewards", "horizon")]
     told = []
     for (policy, options, place), run in product(points, range(RUNS)):
-        horizon = place.get("horizon", rounds[-1])
+        horizon = place.get("horizon") or rounds[-1]
         for at in [*(at for at in rounds if at < horizon), horizon]:
             told.append(
                 {
@@ -208,6 +210,15 @@ def test_problems_of_several_kinds_have_charts_of_their_own():
     assert "n = 4" in charts[0].caption
 
 
+def test_an_axis_that_only_some_problems_have_is_drawn_for_those():
+    points = [*over_gap(["uts"]), ("uts", {}, {"u": (0.9, 0.3)})]
+    (chart,) = charts_of(rows_of(points), name="it", x="gap")
+    assert chart.title == "it: regret over gap, family spiked"
+    chosen = [("uts", {"share": share}, {"u": (share,)}) for share in (0.2, 0.3)]  # by the policy, for each problem
+    with pytest.raises(mb.MatchbanditError, match="share does not vary where all else is the same"):
+        charts_of(rows_of(chosen), name="it", x="share")
+
+
 def test_at_most_twelve_charts_are_drawn_and_the_rest_is_counted():
     points = [("uts", {}, {"gap": 0.5 + gap / 100, "n": n}) for gap in range(20) for n in range(15)]
     charts = charts_of(rows_of(points, rounds=(10,)), name="it")
@@ -294,3 +305,41 @@ def test_the_charts_of_a_real_study_are_those_of_its_runs():
         assert line.low == pytest.approx(np.percentile(finals, 5, axis=1))
     for line in charts[1].lines:
         assert line.y[-1] == pytest.approx(played[line.label, 0.7].final.mean())
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    policies=st.lists(st.sampled_from(["uts", "kl-ucb", "mine"]), min_size=1, unique=True),
+    growths=st.lists(st.sampled_from([1.05, 2.0, 3.0, 4.0]), max_size=4, unique=True),
+    kinds=st.lists(st.sampled_from(["spiked", "staircase", "u", "v"]), min_size=1, unique=True),
+    gaps=st.lists(st.sampled_from([0.5, 0.6, 0.7]), min_size=1, unique=True),
+    horizons=st.lists(st.sampled_from([20, 50, 100]), min_size=1, unique=True),
+    rewards=st.lists(st.sampled_from(["bernoulli", "gaussian:0.5"]), min_size=1, unique=True),
+    rounds=st.sampled_from([(100,), (1, 100), (1, 2, 4, 8, 16)]),
+)
+def test_every_point_of_any_study_is_in_some_chart(policies, growths, kinds, gaps, horizons, rewards, rounds):
+    variants = [*((policy, {}) for policy in policies), *(("pair-elim", {"growth": growth}) for growth in growths)]
+    problems = {
+        "spiked": [{"family": "spiked", "gap": gap, "n": 4} for gap in gaps],
+        "staircase": [{"family": "staircase", "n": n} for n in (2, 3)],
+        "u": [{"u": (0.9, 0.3)}],
+        "v": [{"u": (0.9, 0.3, 0.1)}],
+    }
+    points = [
+        (*variant, {**problem, "horizon": horizon, "rewards": law})
+        for variant, kind, horizon, law in product(variants, kinds, horizons, rewards)
+        for problem in problems[kind]
+    ]
+
+    def named(policy, settings_there):
+        return json.dumps([policy, settings_there], sort_keys=True)
+
+    number = {named(policy, {**place, **options}): k + 1.0 for k, (policy, options, place) in enumerate(points)}
+    rows = rows_of(points, rounds=rounds, regret=lambda policy, place, run, at: number[named(policy, place)])
+    charts = charts_of(rows, name="it")
+    assert 1 <= len(charts) <= MOST_CHARTS
+    assert len({chart.name for chart in charts}) == len(charts)
+    assert all(len(line.x) == len(line.y) > 0 and np.isfinite(line.y).all() for chart in charts for line in chart.lines)
+    if "more charts" not in charts[-1].caption:
+        shown = {float(y) for chart in charts for line in chart.lines for y in line.y}
+        assert shown == set(number.values())

@@ -327,6 +327,7 @@ MISTAKES = [
     ({"policies": ["uts", "track-and-stop"]}, ("policies", 1), "track-and-stop is for identification"),
     ({"horizon": None, "delta": 0.1}, ("policies", 0), "uts is for regret, and this study is for identification"),
     ({"policies": ["nowhere_here:Ucb"]}, ("policies", 0, "name"), "unknown module 'nowhere_here'"),
+    ({"policies": [{"name": f"{__name__}:Mine", "power": float("inf")}]}, ("policies", 0, "power"), "power must be a"),
     ({"policies": [f"{__name__}:Mini"]}, ("policies", 0, "name"), "did you mean 'Mine'"),
     ({"policies": [f"{__name__}:own_family"]}, ("policies", 0, "name"), "is not a policy"),
     ({"policies": ["uniform", Twin]}, ("policies", 1), "are both named 'uniform'"),

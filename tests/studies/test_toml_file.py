@@ -334,3 +334,4 @@ def test_every_setting_of_any_file_has_the_line_on_which_it_begins(text):
     assert all(1 <= line <= text.count("\n") + 1 for line in lines.values())
     in_order = [line for path, line in lines.items()]
     assert in_order == sorted(in_order)  # they are met from top to bottom
+    assert lines_in(text.replace("\n", "\r\n")) == lines

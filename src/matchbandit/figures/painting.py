@@ -437,7 +437,7 @@ class _Painter:
             self._write(x1 * WIDTH + 0.05, y, "\n".join(words), WORDS, color=look.colour, va=across, linespacing=1.15)
         for line, look, x, y in self._ends():
             if self._is_inside(x):
-                self._beside(line.label, to_pixels.transform((x, y)), look.colour, obstacles)
+                self._beside("\n".join(self._name(line.label)), to_pixels.transform((x, y)), look.colour, obstacles)
 
     # Marks, and words inside the axes
 
@@ -477,8 +477,9 @@ class _Painter:
     def _beside(self, words: str, end: Numbers, colour: str, obstacles: Numbers) -> None:
         """A line's name beside its end, where it hides least."""
         x, y = end
-        spots = [(x + 8 * dx, y + 13 * k, ha, "center") for k in (0, 1, -1, 2, -2, 3, -3, 4, 5, 6, 7, 8)
-                 for dx, ha in ((1, "left"), (-1, "right"), (0, "center"))]  # fmt: skip
+        sides = ((8, "left"), (-8, "right"), (0, "center"))
+        heights = sorted(range(-20, 21), key=abs)
+        spots = [(x + dx, y + 13 * k, ha, "center") for k in heights for dx, ha in sides]
         self._at_best(words, spots, colour, obstacles)
 
     def _at_best(
@@ -491,12 +492,13 @@ class _Painter:
         for number, (x, y, ha, va) in enumerate(spots):
             x0 = x - {"left": 0.0, "center": 0.5, "right": 1.0}[ha] * wide
             y0 = y - {"bottom": 0.0, "center": 0.5, "top": 1.0}[va] * tall
-            box = Bbox.from_bounds(x0, y0, wide, tall)
-            outside = max(axes.x0 - box.x0, 0) + max(box.x1 - axes.x1, 0) + max(axes.y0 - box.y0, 0)
-            outside += max(box.y1 - axes.y1 - 10, 0)
+            inside_x = min(max(x0, axes.x0 + 4), axes.x1 - wide)
+            inside_y = min(max(y0, axes.y0 + 4), axes.y1 - tall)
+            box = Bbox.from_bounds(inside_x, inside_y, wide, tall)
+            moved = abs(inside_x - x0) + abs(inside_y - y0)
             hidden = int(((obstacles >= box.min) & (obstacles <= box.max)).all(axis=1).sum())
             meets = sum(box.overlaps(other) for other in self.taken)
-            costs.append((1e6 * meets + 1e3 * outside + 20 * hidden + number, number, box))
+            costs.append((1e6 * meets + 20 * hidden + moved + number, number, box))
         _, _, box = min(costs, key=lambda cost: cost[:2])
         self.taken.append(box)
         x, y = self.picture.transFigure.inverted().transform((box.x0 + 5, (box.y0 + box.y1) / 2))

@@ -342,11 +342,12 @@
   byId("on").addEventListener("click", () => go(now + 1));
   byId("last").addEventListener("click", () => go(last));
   document.addEventListener("keydown", (event) => {
-    if (event.target !== document.body || event.ctrlKey || event.metaKey || event.altKey) return;
-    const moves = { ArrowLeft: () => go(now - 1), ArrowRight: () => go(now + 1), Home: () => go(0), End: () => go(last), " ": play };
-    if (!moves[event.key]) return;
+    const name = event.target.tagName;
+    if (event.ctrlKey || event.metaKey || event.altKey || name === "INPUT" || name === "SELECT") return;
+    if (event.key === "ArrowLeft" || event.key === "ArrowRight") go(now + (event.key === "ArrowRight" ? 1 : -1));
+    else if (event.key === " " && name !== "BUTTON") play();
+    else return;
     event.preventDefault();
-    moves[event.key]();
   });
   let width = 0;
   new ResizeObserver(() => {

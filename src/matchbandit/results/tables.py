@@ -56,7 +56,7 @@ def rows_table(
     simulated = isinstance(result, Runs)
     each = len(result.rounds) if simulated else 1
     n = len(numbers) * each
-    types = {**parameter_types(about.problem), **(columns or {})}
+    types = {**(columns or {}), **parameter_types(about.problem), **(columns or {})}
     values = parameters_of(about.problem)
     options = {key: value for key, value in about.options.items() if simulated or key != "delta"}
     constants = {
@@ -64,7 +64,7 @@ def rows_table(
         "policy": (about.policy, pa.string()),
         "options": (options_text(options), pa.string()),
         "family": (about.problem.get("family", ""), pa.string()),
-        **{name: (_listable(values.get(name)), types[name]) for name in columns or types},
+        **{name: (_listable(values.get(name)), types[name]) for name in types},
         "rewards": (rewards_text(about.problem.get("rewards", {})), pa.string()),
     }
     made = {name: _constant(name, value, kind, n) for name, (value, kind) in constants.items()}
@@ -86,9 +86,9 @@ def details_table(result: Runs | Identification) -> "pa.Table":
     pa = need("pyarrow", "a table of results")
     run = np.array(result.run_numbers, dtype=np.int64)
     if isinstance(result, Identification):
-        pairs = [_lists(answer) for answer in result.answers]
-        answers = pa.ListArray.from_arrays(_offsets(len(pairs), result.answers.shape[1]), pa.concat_arrays(pairs))
-        return pa.table({"run": run, "answers": answers})
+        n, each, _ = result.answers.shape
+        pairs = _lists(result.answers.reshape(n * each, 2))
+        return pa.table({"run": run, "answers": pa.ListArray.from_arrays(_offsets(n, each), pairs)})
     if isinstance(result.counted, list):
         lists = {"edges": [edges for edges, _ in result.counted], "times": [times for _, times in result.counted]}
         plays = {name: pa.array(arrays, pa.list_(pa.int64())) for name, arrays in lists.items()}

@@ -68,6 +68,8 @@ def charts_of(rows: Rows, *, name: str, x: str | None = None) -> tuple[Chart, ..
     places = [
         place for part, fixed in _split(rows, words, {}) for place in _places(part, fixed, numbers, x)
     ]  # fmt: skip
+    if not places:
+        raise MatchbanditError(f"{x} does not vary where all else is the same. Take another x.")
     drawn = [_chart(place, name) for place in places[:MOST_CHARTS]]
     if x is None and len(drawn) < MOST_CHARTS:
         drawn += [_chart(place, name) for place in _at_one_place(places[0])]
@@ -113,8 +115,8 @@ def _places(rows: Rows, fixed: Mapping[str, Any], numbers: Sequence[str], x: str
         else:
             along = "round" if "round" in rows.names and len(rows.distinct("round")) > 1 else "policy"
     is_option = along in options and along not in numbers
-    if x is not None and not is_option and along not in rows.names:
-        return  # another kind of problem has it
+    if x is not None and not is_option and (x not in rows.names or rows.distinct(x) == [None]):
+        return  # problems of another kind have it
     rows = rows.with_option(along) if is_option else rows
     for part, known in _split(rows, [column for column in swept if column != along], fixed):
         yield _Place(part, along, known, is_option)
