@@ -12,7 +12,7 @@ from matchbandit.results import Rows, Runs
 from matchbandit.studies.claims import FAILS, HOLDS, Claim, spaced
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
-from matchbandit.studies.lines import caption, line_of
+from matchbandit.studies.lines import caption, line_of, reference_of
 from matchbandit.studies.study import Study
 
 HORIZONS = [10**k for k in range(4, 13)]
@@ -88,17 +88,10 @@ def _claim(rows: Rows, which: str, rate: str, most: float, beside: str) -> Claim
 def charts(rows: Rows) -> tuple[Chart, ...]:
     """Plays of doubly and singly sub-optimal pairs over the horizon, the ends of windows marked."""
     told = rows.with_option("cap_windows")
-    lines = [
-        line_of(
-            told.where(cap_windows=capped).curve("horizon", y=which),
-            f"{which}{', capped' if capped else ''}",
-            f"{which} sub-optimal",
-            band=not capped,
-            dash="dotted" if capped else "solid",
-        )
-        for which in ("doubly", "singly")
-        for capped in (False, True)
-    ]
+    lines = []
+    for which, key in (("doubly", "pair-elim"), ("singly", "rank1-elim")):  # colours that are far apart
+        plain, capped = (told.where(cap_windows=cap).curve("horizon", y=which) for cap in (False, True))
+        lines += [line_of(plain, which, key), reference_of(capped, f"{which}, capped", key)]
     return (
         Chart(
             "windows",
