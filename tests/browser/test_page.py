@@ -70,10 +70,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     charts = (over_time(), over_gap(), over_size(), in_rows())
     sections = [Section(chart.title, ("Words.",), (chart,), (claims,)) for chart in charts]
-    sections += [Section(f"Again {k}", charts=(over_time(),)) for k in range(16)]
+    sections += [Section(f"Again {k}", charts=(over_time(),)) for k in range(8)]
     wide = Table(tuple(f"column {k}" for k in range(30)), (("12 345",) * 30,), "A wide table")
     sections.append(Section("Times", tables=(wide,), code="horizon = 1e5\n" + "policies = " + "x" * 300))
-    page = Page(f"A study {HOSTILE}", "Twenty figures.", tuple(sections))
+    page = Page(f"A study {HOSTILE}", "Twelve figures.", tuple(sections))
     return write_page(page, tmp_path_factory.mktemp("page") / "report.html")
 
 
@@ -281,11 +281,11 @@ def test_charts_are_drawn_when_they_come_near_and_all_of_them_for_paper(
     visited = visit(report, color_scheme="dark")
     visited.area(0)
     drawn = visited.page.locator("[data-chart] .canvas svg")
-    assert 1 <= drawn.count() < 10
+    assert 1 <= drawn.count() < 6
     visited.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert drawn.count() == 20
+    assert drawn.count() == 12
     look = style_of("rank1-elim")
-    assert look.colour in strokes(visited, 19)
+    assert look.colour in strokes(visited, 11)
     assert look.dark not in strokes(visited, 0)
     visited.page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert look.dark in strokes(visited, 0)
@@ -296,5 +296,5 @@ def test_charts_are_drawn_when_they_come_near_and_all_of_them_for_paper(
 
 def test_without_scripts_the_tables_of_numbers_are_open(report: Path, visit: Callable[..., Any]) -> None:
     visited = visit(report, java_script_enabled=False)
-    assert visited.page.locator("details.numbers table:visible").count() == 20
+    assert visited.page.locator("details.numbers table:visible").count() == 12
     assert "Charts need scripts" in visited.page.locator("noscript").inner_text()

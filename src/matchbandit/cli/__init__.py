@@ -1,4 +1,4 @@
-"""Type it: `matchbandit run`, `report` and the other verbs; a file for each.
+"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `run`, …; a file for each verb.
 
 Verbs import what they need when they are called, so that --help stays quick.
 """
@@ -23,6 +23,7 @@ from matchbandit.cli.reproduce import reproduce
 from matchbandit.cli.run import run
 from matchbandit.cli.simulate import simulate
 from matchbandit.cli.warm_up import warm_up
+from matchbandit.cli.watch import watch
 from matchbandit.errors import MatchbanditError
 
 app = typer.Typer(
@@ -47,7 +48,7 @@ def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for verb in (policies, simulate, identify, bounds, report, reproduce, run, warm_up):
+for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce, warm_up):
     app.command()(_interruptible(verb))
 
 

@@ -8,13 +8,6 @@ from typing import Literal
 
 Story = Literal["lives", "clusters", "links", "strengths", "pairs"]
 """What is told along the time axis: who leaves, how clusters split, evidence, posteriors of items, plays of pairs."""
-TITLES: dict[Story, str] = {
-    "lives": "Who is still in: a cross where an item leaves, and who beat it on whom",
-    "clusters": "Clusters: players in one box cannot be told apart yet; a dotted line joins the clusters of a chain",
-    "links": "Evidence for each link of the proof; a dot where it is certain",
-    "strengths": "Strengths as the policy sees them, and the truth at the right",
-    "pairs": "Plays of each pair",
-}
 STRONG, MIDDLE, WEAK = (0x00, 0x6B, 0xAE), (0x8A, 0x80, 0x96), (0xD7, 0x5E, 0x00)
 """From blue to vermilion, which those tell apart who do not see red or green; seen on light and on dark ground."""
 
@@ -152,6 +145,13 @@ class Film:
         return f"({self.items[a].number}, {self.items[b].number})"
 
     @property
+    def headline(self) -> str:
+        """What the story shows, and how to read it."""
+        if self.story == "lives" and not any(frame.beaten for frame in self.frames):
+            return "Whose place in the order is still open"
+        return _HEADLINES[self.story]
+
+    @property
     def of_pairs(self) -> bool:
         """Are its estimates those of pairs, not of items?"""
         return not any(frame.items for frame in self.frames)
@@ -175,18 +175,25 @@ class Film:
         return tuple(spans)
 
     @property
-    def window_ends(self) -> tuple[tuple[int, int], ...]:
-        """After which rounds a window ended, and which."""
-        ends = []
-        for before, frame in pairwise(self.frames):
-            if before.window is not None and frame.window is not None and before.window != frame.window:
-                ends.append((frame.round, before.window))
-        return tuple(ends)
+    def windows(self) -> tuple[tuple[int, int], ...]:
+        """After which round each window ended, and its number; the last one is open at the end."""
+        last = self.frames[-1]
+        changes = [(b.round, a.window) for a, b in pairwise(self.frames) if a.window != b.window]
+        return tuple((at, number) for at, number in (*changes, (last.round, last.window)) if number is not None)
 
     def played_between(self, first: int, last: int) -> tuple[int, ...]:
         """How often each pair was played after one frame and up to another."""
         parts = [frame.played for frame in self.frames[first + 1 : last + 1]]
         return tuple(map(sum, zip(*parts, strict=True))) if parts else (0,) * len(self.pairs)
+
+
+_HEADLINES: dict[Story, str] = {
+    "lives": "Who is still in: a cross where an item leaves, and who beat it on whom",
+    "clusters": "Clusters: players in one box cannot be told apart yet; a dotted line joins the clusters of a chain",
+    "links": "Evidence for each link of the proof; a dot where it is certain",
+    "strengths": "Strengths as the policy sees them, and the truth at the right",
+    "pairs": "Plays of each pair",
+}
 
 
 def colours_of(film: Film) -> tuple[str, ...]:
@@ -219,10 +226,11 @@ def highest(film: Film) -> float:
     """Where the axis of the estimates ends, which begins at 0: what stands beyond, early on, is drawn at its end."""
     shown: list[float | None] = list(film.ticks)
     for place in film.moments:
-        for now in (*film.frames[place].items, *film.frames[place].pairs):
-            shown += [now.estimate, now.high]
+        marks: list[ItemNow | PairNow] = [*film.frames[place].items, *film.frames[place].pairs]
+        shown += [value for now in marks for value in (now.estimate, now.high)]
     shown += [film.means[pair] for pair in film.shown] if film.of_pairs else []
-    return min(1.0, max([0.1, *(value for value in shown if value is not None)]))
+    cap = max([1.0, *(tick for tick in film.ticks if tick is not None)])
+    return min(cap, max([0.1, *(value for value in shown if value is not None)]))
 
 
 def spaced(heights: Sequence[float], between: float, low: float, high: float) -> list[float]:

@@ -11,12 +11,12 @@ import numpy as np
 from matplotlib import style as mpl_style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, NullFormatter
 
 from matchbandit.figures.film import (
-    TITLES,
     Film,
     Frame,
     ItemNow,
@@ -40,7 +40,7 @@ SMALL, TINY = 8.0, 7.0
 MOST_NAMED, MOST_NUMBERED = 40, 12
 """Items; with more, every other name is left out, and the numbers beside the plays."""
 MOST_LINES = 12
-"""Links or pairs with a name at the end of their line."""
+"""With more links, or pairs, lines have no names at their ends."""
 _HALO = [withStroke(linewidth=2.5, foreground="white")]
 
 
@@ -55,14 +55,14 @@ def _painted(film: Film) -> Picture:
     n_marks = len(film.shown) if film.of_pairs else len(film.items)
     story_rows = len(film.items) if film.story in ("lives", "clusters") else 14
     heights = [0.2 * story_rows + 0.7, 1.1, max(1.2, 0.15 * n_marks + 0.5), 2.0]
-    picture = Picture(figsize=(WIDTH, sum(heights) + 1.9), dpi=DPI, layout="constrained", facecolor="white")
+    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.07, hspace=0.03)
+    picture = Picture(figsize=(WIDTH, sum(heights) + 1.9), dpi=DPI, layout=layout, facecolor="white")
     FigureCanvasAgg(picture)
-    picture.get_layout_engine().set(w_pad=0.08, h_pad=0.07, hspace=0.03)  # type: ignore[union-attr]
     grid = picture.add_gridspec(4, len(moments), height_ratios=heights)
     story = picture.add_subplot(grid[0, :])
     _along_time(story, film)
     _STORIES[film.story](story, film)
-    story.set_title(TITLES[film.story], loc="left", fontsize=10, pad=14 if film.window_ends else 6)
+    story.set_title(film.headline, loc="left", fontsize=10, pad=14 if film.windows else 6)
     _regret(picture.add_subplot(grid[1, :]), film)
     for column, (place, before) in enumerate(zip(moments, (0, *moments), strict=False)):
         frame = film.frames[place]
@@ -78,7 +78,7 @@ def _painted(film: Film) -> Picture:
 def _words(film: Film) -> str:
     """What the picture shows and how it came about."""
     of_estimates = film.interval or "estimates"
-    out = "; grey: it is out" if film.story == "lives" else ""
+    out = "; grey: nothing is open about it" if film.story == "lives" else ""
     truth = "true means" if film.of_pairs else f"{film.truth} of each"
     where = "black ticks" if film.of_pairs or film.ticks[0] is not None else "in brackets"
     return (
@@ -105,11 +105,13 @@ def _along_time(axes: Axes, film: Film) -> None:
     axes.tick_params(labelsize=SMALL)
     axes.spines[["top", "right"]].set_visible(False)
     began = 1.0
-    for end, number in film.window_ends:
-        axes.axvline(end, color=GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
+    for end, number in film.windows:
+        if end < last:
+            axes.axvline(end, color=GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
         if end / began > last**0.08:
             axes.annotate(f"window {number}", (sqrt(began * end), 1), xycoords=("data", "axes fraction"),
-                          xytext=(0, 2), textcoords="offset points", fontsize=TINY, color=GREY, ha="center")  # fmt: skip
+                          xytext=(0, 2), textcoords="offset points", fontsize=TINY, color=GREY,
+                          ha="center")  # fmt: skip
         began = end
 
 
@@ -185,7 +187,7 @@ def _links(axes: Axes, film: Film) -> None:
         for at, evidence in certain:
             axes.plot([at], [evidence], "o", color=colour, markersize=5, markeredgecolor=INK, markeredgewidth=0.8)
         ends.append((link.evidence, link.name, colour))
-    _at_the_ends(axes, sorted(ends)[:MOST_LINES])
+    _at_the_ends(axes, ends if len(ends) <= MOST_LINES else [])
     axes.set_ylabel("evidence, log", fontsize=SMALL)
 
 
@@ -205,14 +207,16 @@ def _strengths(axes: Axes, film: Film) -> None:
     for k, (item, colour, tick) in enumerate(zip(film.items, colours_of(film), film.ticks, strict=True)):
         known = [(max(1, f.round), f.items[k]) for f in film.frames if f.items and f.items[k].estimate is not None]
         dash = "--" if item.side == "column" else "-"
-        axes.plot([at for at, _ in known], [now.estimate for _, now in known], dash, color=colour, linewidth=1.5)
-        wide = [(at, now.low, now.high) for at, now in known if now.low is not None]
-        if wide:
-            axes.fill_between(*zip(*wide, strict=True), color=colour, alpha=0.13, linewidth=0)  # type: ignore[misc]
+        estimates = np.array([now.estimate for _, now in known], dtype=np.float64)
+        axes.plot([at for at, _ in known], estimates, dash, color=colour, linewidth=1.5)
+        wide = np.array([(at, now.low, now.high) for at, now in known if now.low is not None], dtype=np.float64)
+        at, low, high = wide.reshape(-1, 3).T
+        axes.fill_between(at, low, high, color=colour, alpha=0.13, linewidth=0)
         if tick is not None:
-            axes.plot([1.005], [tick], "<", transform=axes.get_yaxis_transform(), color=INK, markersize=4, clip_on=False)
-        estimate = known[-1][1].estimate if known else None
-        ends.append((tick if tick is not None else estimate or 0.0, item.name, colour))
+            axes.plot(
+                [1.005], [tick], "<", transform=axes.get_yaxis_transform(), color=INK, markersize=4, clip_on=False
+            )
+        ends.append((tick if tick is not None else float(estimates[-1]) if known else 0.0, item.name, colour))
     _at_the_ends(axes, ends if len(ends) <= MOST_LINES + 4 else [])
     axes.set_ylabel("strength", fontsize=SMALL)
 

@@ -65,8 +65,9 @@
       const exponent = Math.floor(Math.log10(Math.abs(value)) + 1e-9);
       return value === 0 ? "0" : powerOfTen(Number((value / 10 ** exponent).toPrecision(3)), exponent);
     };
-    if (log && (largest >= 1e5 || smallest < 1e-3)) {
-      return values.map((value) => (value >= 0.01 && value < 1e4 ? spelled(value) : asPower(value)));
+    if (log) {
+      const plain = largest < 1e5 && smallest >= 1e-3;
+      return values.map((value) => (plain || (value >= 0.01 && value < 1e4) ? spelled(value) : asPower(value)));
     }
     if (largest >= 1e9 || largest < 1e-3) return values.map(asPower);
     const [size, unit] = largest >= 1e6 ? [1e6, "M"] : largest >= 1e4 ? [1e3, "k"] : [1, ""];
@@ -514,7 +515,8 @@
       this.frame = { left, top, width: Math.max(width - left - right, 60), height: height - top - 26 };
       const [span, log, wanted] = this.lying ? [now.y, chart.yLog, null] : [now.x, chart.xLog, chart.xTicks];
       const longest = Math.max(...this.ticks(span, log, 6, null).map((tick) => widthOf(tick.text, 12)), 20) + 16;
-      const flat = this.ticks(span, log, Math.max(Math.floor(this.frame.width / longest), 2), wanted);
+      const most = Math.min(Math.max(Math.floor(this.frame.width / longest), 2), 10);
+      const flat = this.ticks(span, log, most, wanted);
       const [xTicks, yTicks] = this.lying ? [upright, flat] : [flat, upright];
       this.plot.resize({ width, height });
       this.plot.setOption(
@@ -523,11 +525,7 @@
           textStyle: { fontFamily: FONT },
           grid: { left, right: width - left - this.frame.width, top, bottom: 26, outerBoundsMode: "none" },
           xAxis: this.lying ? this.axis(now.y, yTicks) : this.axis(now.x, xTicks),
-          yAxis: {
-            ...(this.lying ? { ...this.axis(now.x, xTicks), inverse: true } : this.axis(now.y, yTicks)),
-            axisLine: { show: false },
-            axisTick: { show: false },
-          },
+          yAxis: this.lying ? { ...this.axis(now.x, xTicks, true), inverse: true } : this.axis(now.y, yTicks, true),
           series: this.shownLines().flatMap((line) => this.series(line)),
         },
         { notMerge: true, silent: true },
@@ -561,7 +559,7 @@
       return values.map((value, k) => ({ at: onAxis(value), text: texts[k] }));
     }
 
-    axis([min, max], ticks) {
+    axis([min, max], ticks, upright = false) {
       const customValues = ticks.map((tick) => tick.at);
       const textAt = (value) => {
         const tick = ticks.find(({ at }) => Math.abs(at - value) <= 1e-9 * (Math.abs(at) + max - min));
@@ -573,9 +571,9 @@
         max,
         animation: false,
         axisLabel: { customValues, formatter: textAt, color: this.theme.muted, fontSize: 12, hideOverlap: false },
-        axisTick: { customValues, show: true, lineStyle: { color: this.theme.muted } },
-        axisLine: { show: true, onZero: false, lineStyle: { color: this.theme.muted } },
-        splitLine: { show: true, lineStyle: { color: this.theme.grid } },
+        axisTick: { customValues, show: !upright, lineStyle: { color: this.theme.muted } },
+        axisLine: { show: !upright, onZero: false, lineStyle: { color: this.theme.muted } },
+        splitLine: { show: true, lineStyle: { color: this.theme.grid } }, // at the places of the ticks
         minorTick: { show: false },
       };
     }
@@ -688,7 +686,8 @@
       this.over.style.height = `${height}px`;
       labels.replaceChildren();
       const text = (words, x, y, attributes) => {
-        const made = drawn("text", { x, y, "font-size": 12, fill: theme.muted, ...attributes });
+        const halo = { stroke: theme.paper, "stroke-width": 3, "paint-order": "stroke" };
+        const made = drawn("text", { x, y, "font-size": 12, fill: theme.muted, ...halo, ...attributes });
         made.textContent = words;
         labels.append(made);
       };
@@ -705,7 +704,7 @@
         labels.append(drawn("line", { ...ends, stroke: theme.muted, "stroke-width": 1, "stroke-dasharray": "3 3" }));
         if (!mark.label) continue;
         if (!upright) {
-          text(mark.label, left + 4, y - 4, {});
+          text(mark.label, left + wide - 4, y - 5, { "text-anchor": "end" });
           continue;
         }
         const long = widthOf(mark.label, 12),

@@ -63,6 +63,8 @@ class Page:
 
 ECHARTS = "Charts: Apache ECharts 6.1.0, © 2017–2026 The Apache Software Foundation, Apache License 2.0."
 """What a page that holds ECharts says where one sees it; the licences are in its source."""
+MANY_ROWS = 40
+"""A longer table scrolls in a box of its own, below its heads."""
 _LICENCES = ("NOTICE", "LICENSE", "LICENSE-zrender", "LICENSE-d3")
 _ICONS: dict[Tone, str] = {
     "good": '<path d="M2.5 8.5l3.5 4 7.5-9"/>',
@@ -70,7 +72,7 @@ _ICONS: dict[Tone, str] = {
     "bad": '<path d="M3 3l10 10M13 3L3 13"/>',
     "plain": '<circle cx="8" cy="8" r="6"/>',
 }
-_NUMBER = re.compile(r"[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?")
+_NUMBER = re.compile(r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?")
 
 
 def page_html(page: Page) -> str:
@@ -179,7 +181,7 @@ def _table(table: Table) -> str:
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
     label = escape(table.caption or table.heads[0], quote=True)
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>{caption}'
+        f'<div class="scroll{" long" if len(table.rows) > MANY_ROWS else ""}" tabindex="0" role="region" aria-label="{label}"><table>{caption}'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>\n"
     )
 

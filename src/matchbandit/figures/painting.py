@@ -3,6 +3,7 @@
 This module imports matplotlib; `picture` imports it when something is drawn.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,7 +42,11 @@ _MARKERS: dict[Marker, str] = {
     "circle": "o", "square": "s", "diamond": "D", "triangle": "^", "triangle-down": "v", "triangle-left": "<",
     "triangle-right": ">", "plus": "P", "cross": "X", "hexagon": "h", "star": "*", "pentagon": "p",
 }  # fmt: skip
+_SIZES: dict[Marker, float] = {"star": 7.5, "plus": 6.0, "cross": 6.0, "hexagon": 5.8, "pentagon": 5.8, "diamond": 4.6}
+"""Of markers that look smaller or larger than others of the same size."""
 _DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.5, 1.8)), "dotted": (0, (1.2, 1.6))}
+_TIED = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
+"""Spaces at which no line is broken."""
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "svg.hashsalt": "matchbandit",  # else names inside the file differ from call to call
@@ -134,7 +139,7 @@ class _Painter:
         shapes: dict[str, Any] = {
             "color": look.colour,
             "marker": _MARKERS[look.marker],
-            "markersize": 5.0,
+            "markersize": _SIZES.get(look.marker, 5.0),
             "markerfacecolor": PAPER if line.hollow else look.colour,
             "markeredgewidth": 1.1,
             "label": "_",
@@ -198,7 +203,7 @@ class _Painter:
         title_line, word_line, small_line = (1.3 * size / 72 for size in (TITLE, WORDS, SMALL))
         above = MARGIN + len(title) * title_line + len(rows) * 1.2 * word_line + GAP
         above_label = chart.x_label if chart.rows else chart.y_label
-        above += word_line if above_label else 0
+        above += word_line + 0.04 if above_label else 0
         below = 0.08 + 2 * word_line + 2 * GAP + len(caption) * small_line + MARGIN
         height = self._height()
         self.picture.set_size_inches(WIDTH, above + height + below)
@@ -225,7 +230,7 @@ class _Painter:
             y -= 1.2 * word_line
             self._draw_legend(row, y + 0.6 * word_line)
         if above_label:
-            self._write(MARGIN, below + height + 0.05, above_label, WORDS, color=GREY, va="bottom")
+            self._write(MARGIN, below + height + 0.09, above_label, WORDS, color=GREY, va="bottom")
         y = below - 0.08 - word_line - GAP
         across = chart.y_label if chart.rows else chart.x_label
         self._write(left + (WIDTH - left - right) / 2, y, across, WORDS, color=GREY, va="top", ha="center")
@@ -307,7 +312,7 @@ class _Painter:
         lines: list[str] = []
         for paragraph in words.split("\n") if words else []:
             line = ""
-            for word in paragraph.split(" "):
+            for word in _TIED.sub("\u00a0", paragraph).split(" "):
                 longer = f"{line} {word}" if line else word
                 if line and self._size(longer, size, weight)[0] > width:
                     lines.append(line)
@@ -334,8 +339,8 @@ class _Painter:
         for line, look in zip(self.chart.lines, self.looks, strict=True):
             if line.label and line.kind in kinds:
                 chosen.setdefault(line.label, []).append((line, look))
-        if len(chosen) == 1 and next(iter(chosen)) in self.chart.title:
-            return []
+        if len(chosen) == 1 and next(iter(chosen)) in f"{self.chart.title}\n{self.chart.y_label}":
+            return []  # it says nothing new
         entries = []
         for words, of_name in chosen.items():
             line, look = of_name[0]
@@ -344,8 +349,8 @@ class _Painter:
             if len({one.marker for _, one in of_name}) > 1:
                 marker = "o"
             dash = "none" if line.kind == "points" else _DASHES[look.dash]
-            handle = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 5, "markeredgewidth": 1.1}
-            handle |= {"markerfacecolor": PAPER if line.hollow else colour}
+            handle = {"color": colour, "marker": marker, "linestyle": dash, "markeredgewidth": 1.1}
+            handle |= {"markerfacecolor": PAPER if line.hollow else colour, "markersize": _SIZES.get(look.marker, 5.0)}
             entries.append(_Entry(words, handle | {"linewidth": 1.0 if line.kind == "reference" else 1.6}))
         return entries
 
@@ -432,7 +437,7 @@ class _Painter:
             self._write(x1 * WIDTH + 0.05, y, "\n".join(words), WORDS, color=look.colour, va=across, linespacing=1.15)
         for line, look, x, y in self._ends():
             if self._is_inside(x):
-                self._beside(line.label, to_pixels.transform((x, y)), look.colour, obstacles)
+                self._beside("\n".join(self._name(line.label)), to_pixels.transform((x, y)), look.colour, obstacles)
 
     # Marks, and words inside the axes
 
@@ -460,8 +465,9 @@ class _Painter:
                 continue
             if upright:
                 at = self.axes.transData.transform((mark.at, self.axes.get_ylim()[0]))[0]
-                heights = ((box.y1, "top"), (box.y0 + 8, "bottom"))
-                spots = [(at, y, ha, va) for y, va in heights for ha in ("left", "right")]
+                step = 1.4 * SMALL / 72 * DPI
+                heights = [box.y1 - k * step for k in range(int((box.y1 - box.y0) / step))]
+                spots = [(at, y, ha, "top") for y in heights for ha in ("left", "right")]
             else:
                 at = self.axes.transData.transform((self.axes.get_xlim()[0], mark.at))[1]
                 places = ((box.x1, "right"), (box.x0 + 4, "left"), ((box.x0 + box.x1) / 2, "center"))
@@ -471,8 +477,9 @@ class _Painter:
     def _beside(self, words: str, end: Numbers, colour: str, obstacles: Numbers) -> None:
         """A line's name beside its end, where it hides least."""
         x, y = end
-        spots = [(x + 8 * dx, y + 13 * k, ha, "center") for k in (0, 1, -1, 2, -2, 3, -3, 4, 5, 6, 7, 8)
-                 for dx, ha in ((1, "left"), (-1, "right"), (0, "center"))]  # fmt: skip
+        sides = ((8, "left"), (-8, "right"), (0, "center"))
+        heights = sorted(range(-20, 21), key=abs)
+        spots = [(x + dx, y + 13 * k, ha, "center") for k in heights for dx, ha in sides]
         self._at_best(words, spots, colour, obstacles)
 
     def _at_best(
@@ -485,12 +492,13 @@ class _Painter:
         for number, (x, y, ha, va) in enumerate(spots):
             x0 = x - {"left": 0.0, "center": 0.5, "right": 1.0}[ha] * wide
             y0 = y - {"bottom": 0.0, "center": 0.5, "top": 1.0}[va] * tall
-            box = Bbox.from_bounds(x0, y0, wide, tall)
-            outside = max(axes.x0 - box.x0, 0) + max(box.x1 - axes.x1, 0) + max(axes.y0 - box.y0, 0)
-            outside += max(box.y1 - axes.y1 - 10, 0)
+            inside_x = min(max(x0, axes.x0 + 4), axes.x1 - wide)
+            inside_y = min(max(y0, axes.y0 + 4), axes.y1 - tall)
+            box = Bbox.from_bounds(inside_x, inside_y, wide, tall)
+            moved = abs(inside_x - x0) + abs(inside_y - y0)
             hidden = int(((obstacles >= box.min) & (obstacles <= box.max)).all(axis=1).sum())
             meets = sum(box.overlaps(other) for other in self.taken)
-            costs.append((1e6 * meets + 1e3 * outside + 20 * hidden + number, number, box))
+            costs.append((1e6 * meets + 20 * hidden + moved + number, number, box))
         _, _, box = min(costs, key=lambda cost: cost[:2])
         self.taken.append(box)
         x, y = self.picture.transFigure.inverted().transform((box.x0 + 5, (box.y0 + box.y1) / 2))
@@ -518,7 +526,7 @@ def _x_limits(chart: Chart) -> tuple[float, float]:
     if not len(x):
         return (1.0, 10.0) if chart.x_log else (0.0, 1.0)
     low, high = float(x.min()), float(x.max())
-    few = all(len(line.x) <= MOST_MARKERS for line in chart.lines)
+    few = all(len(line.x) <= MOST_MARKERS for line in chart.lines if line.kind != "reference")
     if chart.x_log:
         spare = (high / low) ** (0.03 if few else 0.01) if high > low else 2.0
         return low / spare, high * spare

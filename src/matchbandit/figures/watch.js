@@ -46,11 +46,11 @@
     if (marks) {
       let from = left;
       for (const [round, number] of film.windows) {
-        if (round > frames[now].round) break;
-        const x = at(round);
-        svg.append(told(line(x, top, x, bottom, { class: "window" }), "window " + number + " ends after " + grouped(round) + " rounds"));
+        const x = at(Math.min(round, frames[now].round)), over = round <= frames[now].round && round < horizon;
+        if (over) svg.append(told(line(x, top, x, bottom, { class: "window" }), "window " + number + " ends after " + grouped(round) + " rounds"));
         if (x - from > 62) svg.append(text((from + x) / 2, top - 7, "window " + number, { class: "faint", "text-anchor": "middle" }));
         from = x;
+        if (!over) break;
       }
     }
     return at;
@@ -288,7 +288,7 @@
     words.textContent = frame.sentence;
     words.classList.toggle("event", frame.event || frame.done);
     byId("round").textContent = grouped(frame.round);
-    byId("lost").textContent = digits(frame.regret);
+    byId("lost").textContent = frame.regret >= 1000 ? grouped(frame.regret) : String(frame.regret);
     byId("window").textContent = frame.window === null ? "" : "window " + frame.window;
     const slider = byId("time");
     slider.value = now;
@@ -342,11 +342,12 @@
   byId("on").addEventListener("click", () => go(now + 1));
   byId("last").addEventListener("click", () => go(last));
   document.addEventListener("keydown", (event) => {
-    if (event.target !== document.body || event.ctrlKey || event.metaKey || event.altKey) return;
-    const moves = { ArrowLeft: () => go(now - 1), ArrowRight: () => go(now + 1), Home: () => go(0), End: () => go(last), " ": play };
-    if (!moves[event.key]) return;
+    const name = event.target.tagName;
+    if (event.ctrlKey || event.metaKey || event.altKey || name === "INPUT" || name === "SELECT") return;
+    if (event.key === "ArrowLeft" || event.key === "ArrowRight") go(now + (event.key === "ArrowRight" ? 1 : -1));
+    else if (event.key === " " && name !== "BUTTON") play();
+    else return;
     event.preventDefault();
-    moves[event.key]();
   });
   let width = 0;
   new ResizeObserver(() => {

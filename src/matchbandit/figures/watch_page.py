@@ -5,7 +5,7 @@ from importlib.resources import files
 from math import isfinite
 from typing import Any
 
-from matchbandit.figures.film import TITLES, Film, Frame, blend, colours_of, highest, standing
+from matchbandit.figures.film import Film, Frame, blend, colours_of, highest, standing
 from matchbandit.figures.page import self_contained
 
 _SHADES = 41
@@ -14,7 +14,8 @@ _SPEEDS = ("0.25", "0.5", "1", "2", "4")
 
 def film_page(film: Film) -> str:
     """The page as HTML."""
-    script, style = (files("matchbandit.figures").joinpath(name).read_text("utf-8") for name in ("watch.js", "watch.css"))
+    here = files("matchbandit.figures")
+    script, style = (here.joinpath(name).read_text("utf-8") for name in ("watch.js", "watch.css"))
     return self_contained(film.title, _body(film), data=plain(film), script=script, style=style, charts=False)
 
 
@@ -23,15 +24,22 @@ def plain(film: Film) -> dict[str, Any]:
     names = sorted({link.name for frame in film.frames for link in frame.links})
     number = {name: k for k, name in enumerate(names)}
     lives = [film.lives(k) for k in range(len(film.items))] if film.story == "lives" else []
+    befores = zip((None, *film.frames), film.frames, strict=False)
     return {
         "story": film.story,
         "truth": film.truth if not film.of_pairs else "true mean",
-        "titles": {"story": TITLES[film.story], "links": "Evidence", "estimates": "What it knows", "plays": "Plays"},
+        "titles": {"story": film.headline, "links": "Evidence", "estimates": "What it knows", "plays": "Plays"},
         "items": [
-            {"name": item.name, "side": item.side, "number": item.number, "truth": _short(item.truth),
-             "tick": _short(tick), "colour": colour}
+            {
+                "name": item.name,
+                "side": item.side,
+                "number": item.number,
+                "truth": _short(item.truth),
+                "tick": _short(tick),
+                "colour": colour,
+            }
             for item, tick, colour in zip(film.items, film.ticks, colours_of(film), strict=True)
-        ],  # fmt: skip
+        ],
         "scale": [blend(k / (_SHADES - 1)) for k in range(_SHADES)],
         "pairs": film.pairs,
         "means": [_short(mean) for mean in film.means],
@@ -39,12 +47,12 @@ def plain(film: Film) -> dict[str, Any]:
         "shown": film.shown,
         "ofPairs": film.of_pairs,
         "range": [0, _short(highest(film))],
-        "windows": film.window_ends,
+        "windows": film.windows,
         "lives": lives,
         "standing": standing(film) if film.story == "clusters" else [],
         "links": names,
-        "frames": [_frame(frame, before, number) for frame, before in zip(film.frames, (None, *film.frames), strict=False)],
-    }  # fmt: skip
+        "frames": [_frame(frame, before, number) for before, frame in befores],
+    }
 
 
 def _frame(frame: Frame, before: Frame | None, number: dict[str, int]) -> dict[str, Any]:
@@ -72,41 +80,49 @@ def _short(value: float | None) -> float | None:
     return float(f"{value:.4g}") if value is not None and isfinite(value) else None
 
 
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
 def _body(film: Film) -> str:
     speeds = "".join(f'<option value="{s}"{" selected" * (s == "1")}>{s}×</option>' for s in _SPEEDS)
     drawn = film.truth if not film.of_pairs else "true mean"
     where = "The black tick" if film.of_pairs or film.ticks[0] is not None else "The tick at the right"
     links = any(frame.links for frame in film.frames)
     evidence = (
-        '<section><h2>The proof so far</h2><p class="note">The evidence for each link, on a log scale, and what is needed.</p>'
-        '<div id="links" class="drawing"></div></section>'
+        '<section><h2>The proof so far</h2><p class="note">The evidence for each link, on a log scale, and what is '
+        'needed.</p><div id="links" class="drawing"></div></section>'
     )
     return f"""<header><h1>{escape(film.title)}</h1><p class="lead">{escape(film.lead)}</p>
 <p class="note">{escape(film.caption)}.</p>
 <noscript><p>This page moves with a script; the picture beside it shows the same run.</p></noscript></header>
 <main id="main">
 <section class="player" aria-label="Player">
-<p class="numbers"><span>round <b id="round"></b></span><span>regret <b id="lost"></b></span><span id="window"></span></p>
+<p class="numbers"><span>round <b id="round"></b></span><span>regret <b id="lost"></b></span>
+<span id="window"></span></p>
 <p id="sentence" aria-live="polite"></p>
 <div class="controls">
-<button type="button" id="first" aria-label="To the beginning">⏮︎</button>
-<button type="button" id="back" aria-label="One frame back">◀︎</button>
+<button type="button" id="first" aria-label="To the beginning">«</button>
+<button type="button" id="back" aria-label="One frame back">‹</button>
 <button type="button" id="play">Play</button>
-<button type="button" id="on" aria-label="One frame on">▶︎</button>
-<button type="button" id="last" aria-label="To the end">⏭︎</button>
+<button type="button" id="on" aria-label="One frame on">›</button>
+<button type="button" id="last" aria-label="To the end">»</button>
 <label>Speed <select id="speed">{speeds}</select></label>
 <label class="track">Time <input type="range" id="time" min="0" max="{len(film.frames) - 1}" step="1" value="0"></label>
 </div>
 </section>
-<section><h2>{escape(TITLES[film.story])}</h2><div id="story" class="drawing"></div></section>
+<section><h2>{escape(film.headline)}</h2><div id="story" class="drawing"></div></section>
 <div class="two">
-<section><h2>What it knows now</h2><p class="note">{escape(film.interval or "Its estimates")}. {where} is the {escape(drawn)}:
-you know it, the policy does not.</p><div id="estimates" class="drawing"></div></section>
-<section><h2>Pairs played since the last frame</h2><p class="note">Dark: in every round. Framed: its best guess now. Dotted: the truly best.</p>
+<section><h2>What it knows now</h2>
+<p class="note">{escape(_sentence(film.interval or "its estimates"))}. {where} is the {escape(drawn)}: you know it, the
+policy does not.</p><div id="estimates" class="drawing"></div></section>
+<section><h2>Pairs played since the last frame</h2>
+<p class="note">Dark: in every round. Framed: its best guess now. Dotted: the truly best.</p>
 <div id="plays" class="drawing"></div></section>
 </div>
 {evidence if links else ""}
 <section><h2>Regret so far</h2><div id="regret" class="drawing"></div></section>
-<section id="happened"><h2>What happened</h2><p class="note">Choose a moment to go there.</p><ol id="events"></ol></section>
+<section id="happened"><h2>What happened</h2><p class="note">Choose a moment to go there.</p>
+<ol id="events"></ol></section>
 </main>
 <footer><p>{escape(film.versions)}. One run of a simulation; another seed tells another story.</p></footer>"""

@@ -25,7 +25,6 @@ APART = 30
 """Means that differ by more than so many times are drawn on a logarithmic axis."""
 MOST_SINGLE_RUNS = 200
 """Of a policy that are drawn one by one."""
-_FAST = " "  # a space at which no line is broken
 
 
 def plot(
@@ -157,10 +156,9 @@ def instance_of(problem: Mapping[str, Any]) -> str:
         parts = [f"means of {len(rows)} players" if problem["players"] else f"{len(rows)}×{len(rows[0])} means"]
     else:
         parts = [f"{key} = {_numbers(problem[key])}" for key in ("u", "v") if key in problem]
-    rewards = rewards_from(problem["rewards"]).typed if "rewards" in problem else ""
-    return ", ".join(
-        part.replace(" = ", f"{_FAST}={_FAST}") for part in [*parts, *([f"{rewards} rewards"] * bool(rewards))]
-    )
+    if "rewards" in problem:
+        parts.append(f"{rewards_from(problem['rewards']).typed} rewards")
+    return ", ".join(parts)
 
 
 def about_runs(results: Sequence[Result]) -> str:
@@ -170,8 +168,8 @@ def about_runs(results: Sequence[Result]) -> str:
     many = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     parts = [
         instances[0] if len(instances) == 1 else f"{len(instances)} instances",
-        f"{many}{_FAST}run{'s' if runs[-1] > 1 else ''}",
-        f"seed{'s' if len(seeds) > 1 else ''}{_FAST}{', '.join(map(str, seeds))}",
+        f"{many} run{'s' if runs[-1] > 1 else ''}",
+        f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}",
     ]
     return "; ".join(parts)
 
@@ -268,7 +266,7 @@ def _in_rows(results: list[Identification]) -> Chart:
     spread = [result.rounds for result in results]
     single = f"the first {MOST_SINGLE_RUNS} runs" if max(map(len, results)) > MOST_SINGLE_RUNS else "single runs"
     deltas = {result.about.options.get("delta") for result in results}
-    asked = f"; δ{_FAST}={_FAST}{deltas.copy().pop():g}" if len(deltas) == 1 and None not in deltas else ""
+    asked = f"; δ = {deltas.copy().pop():g}" if len(deltas) == 1 and None not in deltas else ""
     unproved = " Empty: no proof of its answers." if any(line.hollow and line.label for line in lines) else ""
     return Chart(
         name="results",

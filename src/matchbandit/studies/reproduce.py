@@ -109,7 +109,7 @@ def reproduce(
     reports = [
         report
         for entry, names in chosen.items()
-        for report in _reports(
+        for report in reports_of(
             entry, names, plan[entry.name], kept, own=[name for name in needed if owner[name] is entry]
         )
     ]
@@ -165,7 +165,7 @@ def _played(study: Study, path: Path, **how: Any) -> StudyFolder:
     return run_study(there.study if more else study, path, **how)
 
 
-def _reports(
+def reports_of(
     entry: Entry,
     wanted: Sequence[str],
     studies: tuple[Study, ...],

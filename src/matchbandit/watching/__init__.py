@@ -24,6 +24,7 @@ from matchbandit.simulation.play import Job, build_first, checked_call, engine_f
 from matchbandit.simulation.simulate import log_spaced
 from matchbandit.watching.filming import film_of
 from matchbandit.watching.recording import Recorder
+from matchbandit.watching.sentences import grouped
 
 if TYPE_CHECKING:
     from matchbandit.figures.painting import Picture
@@ -49,7 +50,7 @@ class Watched:
         return draw_film(self.film)
 
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Write the picture (.svg and .png) and the page that moves (.html); `path` is their name without the ending."""
+        """Write the picture (.svg and .png) and the page (.html); `path` is their name without the ending."""
         return write_film(self.film, path)
 
     def page(self) -> str:
@@ -88,7 +89,7 @@ def watch(
     `delta`, or made for it), to the last number. About `frames` moments are kept, evenly spread in log time; whatever
     happens (someone leaves, a cluster splits, a window ends, a link is certified) is always among them. `out` names
     files to write, without their ending: a picture (.svg and .png) and a page that moves (.html). `progress` is
-    called with the rounds played and their limit.
+    called with the rounds played and the horizon.
 
     >>> from matchbandit.problems import Bipartite
     >>> seen = watch(Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=10**6, seed=1)
@@ -111,7 +112,9 @@ def watch(
     moments = log_spaced(limit, (2 if goal == "regret" else 6) * frames)
     if job.engine != "jump":  # whose numbers do not depend on where one looks
         job = replace(job, checkpoints=np.union1d(job.checkpoints, moments))
-    recorder = Recorder(moments, None if progress is None else lambda done: progress(done, limit))
+    recorder = Recorder(
+        moments.tolist(), (lambda played: progress(played, limit)) if progress and goal == "regret" else None
+    )
     played, score = job.play(0, recorder)
     caption = _caption(score.problem, played, limit, seed)
     watched = Watched(film_of(recorder.looks, played, score.problem, frames=frames, caption=caption))
@@ -160,5 +163,5 @@ def _to_identify(
 
 
 def _caption(problem: Problem, policy: Policy, limit: int, seed: int) -> str:
-    told = f"horizon {limit:,}".replace(",", "\u202f") if policy.goal == "regret" else f"δ = {policy.options['delta']:g}"
+    told = f"horizon {grouped(limit)}" if policy.goal == "regret" else f"δ = {policy.options['delta']:g}"
     return f"{problem!r}; {told}, seed {seed}, one run"

@@ -6,12 +6,12 @@ from importlib.metadata import version
 import numpy as np
 
 from matchbandit.figures.film import Beaten, Cluster, Film, Frame, Item, PairNow, Story
-from matchbandit.graphs import Graph
+from matchbandit.graphs import Graph, Selection
 from matchbandit.policies import Policy
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
 from matchbandit.watching.recording import POSTERIOR, Look, thinned
-from matchbandit.watching.sentences import sentence
+from matchbandit.watching.sentences import leaves, sentence
 
 MOST_PAIRS = 24
 """Estimates are shown of so many pairs: the most played ones."""
@@ -27,18 +27,15 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
     story = _story(policy, [look for look, _ in kept])
     best = problem.best(policy.answer_selection)
     shown = _shown(last, problem)
-    right = problem.is_optimal(graph.pairs_of(last.guess), policy.answer_selection) if last.done else False
-    answer = "which is true" if right else "which is wrong: the truly best is " + " ".join(
-        f"({i}, {j})" for i, j in best.tolist()
-    )
+    verdict = _verdict(problem, last, policy.answer_selection)
     made = []
     for (before, _), (now, event) in zip([(None, False), *kept[:-1]], kept, strict=True):
-        words = sentence(before, now, graph, matching=matching, answer=answer)
+        words = sentence(before, now, graph, matching=matching, verdict=verdict if now is last else "")
         made.append(_frame(before, now, graph, event, words, order, place, shown, story))
     options = ", ".join(f"{key} = {value}" for key, value in policy.options.items() if value is not None)
     return Film(
         title=f"{policy.name} on {graph}",
-        lead=f"{policy.name}{f' ({options})' if options else ''}: {getattr(policy, 'summary', 'a policy of your own')}.",
+        lead=f"{policy.name}{f' ({options})' if options else ''}: {getattr(policy, 'summary', 'your own policy')}.",
         caption=caption,
         story=story,
         matching=matching,
@@ -53,6 +50,15 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
         versions=f"matchbandit {version('matchbandit')}, NumPy {np.__version__}",
         frames=tuple(made),
     )
+
+
+def _verdict(problem: Problem, last: Look, selection: Selection) -> str:
+    """Is the answer, or the last guess, worth the optimum?"""
+    if problem.is_optimal(problem.graph.pairs_of(last.guess), selection):
+        return "which is right"
+    best = problem.best(selection).tolist()
+    few = " ".join(f"({i},\u00a0{j})" for i, j in best[:6]) + (" …" if len(best) > 6 else "")
+    return f"which is wrong: the truly best is {few}"
 
 
 def _truths(problem: Problem) -> tuple[Floats, bool]:
@@ -124,10 +130,11 @@ def _ticks(policy: Policy, last: Look, truth: Floats, order: list[int]) -> tuple
     scaled = truth.copy()
     if policy.graph.kind == "bipartite":
         rows = policy.graph.shape[0]
-        estimates = np.array([item.estimate for item in last.items], dtype=np.float64)
+        weighted = np.array([[item.estimate, item.samples] for item in last.items], dtype=np.float64)
         for side in (slice(0, rows), slice(rows, None)):
-            total = truth[side].sum()
-            scaled[side] *= estimates[side].sum() / total if total > 0 else 1.0
+            estimates, samples = weighted[side].T
+            total = truth[side] @ samples
+            scaled[side] *= estimates @ samples / total if total > 0 else 1.0
     return tuple(float(scaled[k]) for k in order)
 
 
@@ -149,8 +156,7 @@ def _frame(
         opponent = {"row": "column", "column": "row", "player": "player"}[gone.side]
         on = gone.on if isinstance(gone.on, str) else f"{opponent} {gone.on}"
         at = gone.item + shift
-        leaves = at < len(now.items) and not now.items[at].active
-        beaten.append(Beaten(place[at], place[gone.by + shift], on, leaves))
+        beaten.append(Beaten(place[at], place[gone.by + shift], on, leaves(before, now, at)))
     return Frame(
         round=now.round,
         regret=now.regret,

@@ -1,6 +1,6 @@
-"""What a spectator notes while a run is played: now and then what the policy says, and always when something happens."""
+"""What a spectator notes while a run is played: what the policy says now and then, and whenever something happens."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -15,7 +15,7 @@ from matchbandit.rewards import Counts, Floats
 from matchbandit.simulation.score import Score
 
 MOST_LOOKS = 1500
-"""After so many decisions of a planned policy only those are noted at which something happens or whose time has come."""
+"""After so many decisions of a planned policy only those are noted at which something happens or that are due."""
 WIDTH = 2.0
 """Standard deviations on either side of a posterior's mean."""
 POSTERIOR = "bar: posterior mean ± 2 standard deviations; dot: the estimate"
@@ -49,9 +49,9 @@ class Look:
 
 
 class Recorder:
-    """Looks on: at given moments, whenever someone leaves or a cluster splits, and at the decisions of a planned policy."""
+    """Looks on: at given moments, whenever someone leaves or a cluster splits, and at decisions of a planned policy."""
 
-    def __init__(self, moments: Sequence[int], tell: Any = None) -> None:
+    def __init__(self, moments: Sequence[int], tell: Callable[[int], None] | None = None) -> None:
         """Nothing seen; `tell` is called with the round."""
         self.looks: list[Look] = []
         self._moments = [int(moment) for moment in moments]
@@ -100,23 +100,22 @@ def look_at(policy: Policy, score: Score, beaten: Sequence[Elimination] = ()) ->
 
 
 def thinned(looks: Sequence[Look], frames: int) -> list[tuple[Look, bool]]:
-    """About so many looks, evenly spread in log time, each with whether something happened; of these none is left out."""
+    """About so many looks, evenly spread in log time, and all at which something happened, which is said of each."""
     pairs = zip((None, *looks), looks, strict=False)
     happened = [before is not None and _happened(before, now) for before, now in pairs]
     kept = {k for k, event in enumerate(happened) if event} | {0, len(looks) - 1}
     others = [k for k in range(len(looks)) if k not in kept]
-    room = frames - len(kept)
-    if room >= len(others):
-        kept.update(others)
-    elif room > 0:
-        times = np.log([max(1, looks[k].round) for k in others])
-        wanted = np.linspace(times[0], times[-1], room)
-        kept.update(others[int(np.argmin(np.abs(times - at)))] for at in wanted)
+    times = np.log([max(1, look.round) for look in looks])
+    between = times[-1] / frames
+    for wanted in np.linspace(0, times[-1], max(0, frames - len(kept))):
+        nearest = min(others, key=lambda k: abs(times[k] - wanted), default=0)
+        if np.abs(times[sorted(kept)] - times[nearest]).min() > between / 3:
+            kept.add(nearest)
     return [(looks[k], happened[k]) for k in sorted(kept)]
 
 
 def _happened(before: Look, now: Look) -> bool:
-    """Has someone left or been beaten, a cluster split, a window or phase ended, a link been certified, the search ended?"""
+    """Has anyone left or been beaten, a cluster split, a window or phase ended, a link been certified, or all ended?"""
     known = {link.name for link in before.links if link.certified}
     return (
         bool(now.beaten)
@@ -214,4 +213,4 @@ def _links(said: dict[str, Any]) -> tuple[Link, ...]:
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
+    return ",\u00a0".join(map(str, numbers))

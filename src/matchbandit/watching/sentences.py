@@ -13,14 +13,17 @@ TOLD = 2
 """So many of several like events are told in full."""
 
 
-def sentence(before: Look | None, now: Look, graph: Graph, *, matching: bool, answer: str) -> str:
-    """What happened between two looks; `answer` is said of the final answer: right, or what would have been."""
+def sentence(before: Look | None, now: Look, graph: Graph, *, matching: bool, verdict: str = "") -> str:
+    """What happened between two looks; at the end `verdict` is said of the answer: true, or what would have been."""
     if before is None and not now.done:
         return f"Before the first round: {_cast(graph)}, and nothing is known of them."
     parts = _events(before or now, now, graph)
     if now.done:
         found = f"it is certain: {_pairs(graph, now.guess)} is the best {'matching' if len(now.guess) > 1 else 'pair'}"
-        parts.append(f"{found}, {answer}")
+        parts.append(f"{found}, {verdict}")
+    elif verdict:
+        guess = f"its best guess is {_pairs(graph, now.guess)}, {verdict}"
+        parts.append(f"the run ends with a regret of {_lost(now.regret)}; {guess}")
     elif before is not None and not np.array_equal(before.guess, now.guess):
         parts.append(f"the best guess is now {_pairs(graph, now.guess)}")
     if not parts:
@@ -45,7 +48,8 @@ def _cast(graph: Graph) -> str:
 
 
 def _events(before: Look, now: Look, graph: Graph) -> list[str]:
-    parts = _some([_departure(gone, now, graph) for gone in now.beaten], "comparison")
+    told = sorted(now.beaten, key=lambda gone: not leaves(before, now, _place(gone, graph)))  # departures come first
+    parts = _some([_departure(gone, before, now, graph) for gone in told], "comparison")
     new_phase = now.phase != before.phase
     if now.window is not None and before.window is not None and now.window != before.window:
         parts.append(f"window {before.window} ends, and its eliminations with it")
@@ -68,13 +72,11 @@ def _some(told: list[str], thing: str) -> list[str]:
     return told if more <= 0 else [*told[:TOLD], f"{more} more {thing}{'s' * (more > 1)} like these"]
 
 
-def _departure(gone: Elimination, now: Look, graph: Graph) -> str:
+def _departure(gone: Elimination, before: Look, now: Look, graph: Graph) -> str:
     """Who was beaten, by whom, on whom, with both intervals."""
     opponent = {"row": "column", "column": "row", "player": "player"}[gone.side]
     on = gone.on if isinstance(gone.on, str) else f"{opponent} {gone.on}"
-    place = gone.item + (graph.shape[0] if gone.side == "column" else 0)
-    leaves = place < len(now.items) and not now.items[place].active
-    verb = "leaves" if leaves else "is beaten"
+    verb = "leaves" if leaves(before, now, _place(gone, graph)) else "is beaten"
     until = f" for window {gone.window}" if gone.window is not None else ""
     better = _around(gone.by_estimate, gone.by_interval)
     return (
@@ -83,12 +85,32 @@ def _departure(gone: Elimination, now: Look, graph: Graph) -> str:
     )
 
 
+def _place(gone: Elimination, graph: Graph) -> int:
+    """Its place among all items, rows before columns."""
+    return gone.item + (graph.shape[0] if gone.side == "column" else 0)
+
+
+def leaves(before: Look | None, now: Look, item: int) -> bool:
+    """Was an item in at the look before, and is it out now?"""
+    was_in = before is None or item >= len(before.items) or before.items[item].active
+    return was_in and item < len(now.items) and not now.items[item].active
+
+
 def _around(estimate: float, interval: Sequence[float]) -> str:
     """An estimate and its interval: ± where it is symmetric."""
     low, high = interval
     if abs((high - estimate) - (estimate - low)) < 1e-9 * max(1.0, abs(estimate)):
-        return f"{estimate:.2f} ± {high - estimate:.2g}"
+        return f"{estimate:.2f} ± {_width(high - estimate)}"
     return f"{estimate:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _width(half: float) -> str:
+    return f"{half:.2f}" if half >= 0.01 else f"{half:.1g}"
+
+
+def _lost(regret: float) -> str:
+    """A regret in four digits at most."""
+    return grouped(regret) if regret >= 1000 else f"{regret:.4g}"
 
 
 def _settled(before: Look, now: Look, graph: Graph) -> list[str]:
@@ -97,8 +119,8 @@ def _settled(before: Look, now: Look, graph: Graph) -> list[str]:
     back = [k for k, (a, b) in enumerate(zip(before.items, now.items, strict=False)) if b.active and not a.active]
     parts = []
     if left:
-        has = "has its place" if len(left) == 1 else "have their places"
-        parts.append(f"{_names(left, graph)} {has}: nothing more is to be learnt of {'it' if len(left) == 1 else 'them'}")
+        has, it = ("has its place", "it") if len(left) == 1 else ("have their places", "them")
+        parts.append(f"{_names(left, graph)} {has}: nothing more is to be learnt of {it}")
     if back:
         parts.append(f"{_names(back, graph)} {'is' if len(back) == 1 else 'are'} back")
     return parts
@@ -127,11 +149,23 @@ def _splits(before: Look, now: Look) -> list[str]:
 
 
 def _set(players: Sequence[int]) -> str:
-    return "{" + ", ".join(map(str, players)) + "}"
+    """Players in braces, four or more in a row by the first and the last of them.
+
+    >>> _set([0, 1, 2, 5, 6, 7, 8])
+    '{0, 1, 2, 5–8}'
+    """
+    runs: list[list[int]] = []
+    for player in players:
+        if runs and player == runs[-1][-1] + 1:
+            runs[-1].append(player)
+        else:
+            runs.append([player])
+    told = [f"{run[0]}–{run[-1]}" if len(run) >= 4 else ", ".join(map(str, run)) for run in runs]
+    return "{" + ", ".join(told) + "}"
 
 
 def _pairs(graph: Graph, edges: Edges) -> str:
-    shown = [f"({i}, {j})" for i, j in graph.pairs_of(edges[:6]).tolist()]
+    shown = [f"({i},\u00a0{j})" for i, j in graph.pairs_of(edges[:6]).tolist()]
     return " ".join([*shown, *(["…"] if len(edges) > 6 else [])])
 
 

@@ -10,7 +10,9 @@ from matchbandit.simulation.sources import RewardSource
 from matchbandit.simulation.stops import Until, done
 
 
-def jump(policy: PlannedPolicy, source: RewardSource, score: Score, until: Until = done, observe: Observer = nobody) -> None:
+def jump(
+    policy: PlannedPolicy, source: RewardSource, score: Score, until: Until = done, observe: Observer = nobody
+) -> None:
     """Play to the horizon or an earlier end in whole sweeps; only one with a checkpoint inside goes round by round.
 
     Whoever observes looks after every leap, so after every decision too.

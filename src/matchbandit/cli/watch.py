@@ -1,0 +1,78 @@
+"""`matchbandit watch`: one run, frame by frame, as a picture and a page that moves."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from matchbandit.cli.options import FamilyName, Json, Option, Param, Rewards, Seed, U, V, say
+from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole, whole_if
+from matchbandit.progress import bar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matchbandit.watching import Watched
+
+
+def watch(
+    policy: Annotated[str, typer.Argument(help="A name from `matchbandit policies`, or module:Class of your own.")],
+    horizon: Annotated[
+        str | None, typer.Option(help="Rounds to play, for example 1e6; none for identification.")
+    ] = None,
+    u: U = None,
+    v: V = None,
+    family: FamilyName = None,
+    param: Param = None,
+    option: Option = None,
+    delta: Annotated[
+        str | None, typer.Option(help="Identify instead, with this error probability δ; short for --option delta=….")
+    ] = None,
+    rewards: Rewards = "bernoulli",
+    seed: Seed = "0",
+    max_rounds: Annotated[str | None, typer.Option(help="Stop identification here, for example 1e9.")] = None,
+    frames: Annotated[str, typer.Option(help="Moments to show; what happens is always shown.")] = "120",
+    out: Annotated[str, typer.Option(help="Files to write, without their ending: .svg, .png and .html.")] = "watch",
+    as_json: Json = False,
+) -> None:
+    """Watch a policy think: who leaves, how clusters split, how intervals shrink, as a picture and a page."""
+    from matchbandit.figures.timeline import film_places
+    from matchbandit.policies import policy as named
+    from matchbandit.watching import watch as look_on
+
+    film_places(out)
+    error = [] if delta is None else [f"delta={number('--delta', delta, example='0.05')}"]
+    spec = named(policy, **settings("--option", [*(option or []), *error]))
+    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
+    with bar(f"watching {policy}") as advance:
+        watched = look_on(
+            problem,
+            spec,
+            horizon=whole_if("--horizon", horizon),
+            seed=whole("--seed", seed),
+            max_rounds=whole_if("--max-rounds", max_rounds),
+            frames=whole("--frames", frames),
+            progress=lambda played, most: advance("rounds", played, most),
+        )
+    written = watched.save(out)
+    if as_json:
+        typer.echo(json.dumps(_as_data(watched, written)))
+    else:
+        _report(watched, written)
+
+
+def _as_data(watched: "Watched", written: "tuple[Path, ...]") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {**asdict(watched.film), "files": [str(path) for path in written]}
+
+
+def _report(watched: "Watched", written: "tuple[Path, ...]") -> None:
+    film = watched.film
+    say(film.title)
+    say(film.caption)
+    for frame in film.frames:
+        if frame.event or frame is film.frames[-1]:
+            say(frame.sentence, indent=2, first="–")
+    *pictures, page = map(str, written)
+    say(f"{len(film.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to see it move")

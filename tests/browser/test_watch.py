@@ -1,0 +1,114 @@
+"""The page of a run in a real browser: it moves when told to, by mouse and by keys, and fits a phone."""
+
+import pytest
+
+import matchbandit as mb
+
+SLOTS = mb.Bipartite(u=[0.9, 0.6, 0.3], v=[0.8, 0.5, 0.2])
+PLAYERS = mb.Monopartite(u=[0.9, 0.85, 0.8, 0.4, 0.3, 0.1])
+RUNS = {
+    "pair-elim": (SLOTS, 10**6),
+    "adaptive-matching": (PLAYERS, 10**6),
+    "rank1-thompson": (PLAYERS, 1000),
+    "rank1-certify": (PLAYERS, 10**4),
+    "cucb": (SLOTS, 1000),
+}
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """What was watched, and the file of its page."""
+
+    def page(name):
+        problem, horizon = RUNS[name]
+        seen = mb.watch(problem, name, horizon=horizon, seed=1, frames=30)
+        file = tmp_path_factory.mktemp("watch") / f"{name}.html"
+        file.write_text(seen.page(), "utf-8")
+        return seen, file
+
+    return page
+
+
+def words(visited):
+    return visited.page.locator("#sentence").inner_text()
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_it_fits_a_phone_and_shows_something_in_every_frame(name, watched, visit):
+    seen, file = watched(name)
+    visited = visit(file, phone=True, color_scheme="dark")
+    for key in ("End", "Home"):
+        visited.page.locator("#time").press(key)
+        assert visited.fits()
+    for k in range(0, len(seen.frames), 7):
+        visited.page.locator("#time").evaluate(f"e => {{ e.value = {k}; e.dispatchEvent(new Event('input')); }}")
+        assert words(visited) == seen.frames[k].sentence
+    for place in ("story", "estimates", "plays", "regret"):
+        assert visited.page.locator(f"#{place} svg > *").count() > 5
+    ends = "all => Math.max(...all.map(e => e.getBoundingClientRect().right))"
+    assert visited.page.locator(".drawing svg").evaluate_all(ends) <= 360
+
+
+def test_it_moves_by_keys_buttons_and_the_list_of_events(watched, visit):
+    seen, file = watched("pair-elim")
+    visited = visit(file)
+    page, frames = visited.page, seen.frames
+    assert words(visited) == frames[-1].sentence  # the whole run, and nothing moves by itself
+    page.locator("#time").press("Home")
+    assert words(visited) == frames[0].sentence
+    assert page.locator("#round").inner_text() == "0"
+    page.locator("#time").press("ArrowRight")
+    assert words(visited) == frames[1].sentence
+    assert page.locator("#time").get_attribute("aria-valuetext").startswith(f"frame 2 of {len(frames)}, round ")
+    page.locator("#on").click()
+    page.locator("#on").click()
+    page.locator("#back").click()
+    assert words(visited) == frames[2].sentence
+    page.locator("#last").click()
+    assert words(visited) == frames[-1].sentence
+    events = [frame for frame in frames if frame.event]
+    assert page.locator("#events button").all_inner_texts() == [frame.sentence for frame in events]
+    gone = next(frame for frame in events if frame.beaten)
+    page.locator("#events button").nth(events.index(gone)).click()
+    assert words(visited) == gone.sentence
+    crosses = [frame for frame in frames if frame.round <= gone.round for out in frame.beaten if out.leaves]
+    assert page.locator("#story g.ink").count() == len(crosses)
+    page.keyboard.press("ArrowLeft")  # on a button, too
+    assert words(visited) == frames[frames.index(gone) - 1].sentence
+
+
+def test_play_goes_to_the_end_and_pause_stops_it(watched, visit):
+    seen, file = watched("rank1-thompson")
+    visited = visit(file, reduced_motion="reduce")
+    page = visited.page
+    page.clock.install()
+    page.goto(file.as_uri())
+    visited.requests.pop()
+    page.clock.run_for(60_000)
+    assert words(visited) == seen.frames[-1].sentence  # it never starts by itself
+    page.locator("#play").click()
+    assert page.locator("#play").inner_text() == "Pause"
+    assert words(visited) == seen.frames[0].sentence
+    page.clock.run_for(200)
+    assert words(visited) == seen.frames[1].sentence
+    page.locator("#play").click()
+    page.clock.run_for(60_000)
+    assert words(visited) == seen.frames[1].sentence
+    page.locator("#speed").select_option("4")
+    page.locator("#play").click()
+    page.clock.run_for(60_000)
+    assert words(visited) == seen.frames[-1].sentence
+    assert page.locator("#play").inner_text() == "Play"
+
+
+def test_what_is_drawn_is_what_the_frames_say(watched, visit):
+    """Where the dots of the estimates stand on the axis, measured on the screen."""
+    seen, file = watched("rank1-thompson")
+    page = visit(file).page
+    dots = page.locator("#estimates svg g circle").evaluate_all("all => all.map(e => Number(e.getAttribute('cx')))")
+    estimates = [item.estimate for item in seen.frames[-1].items]
+    assert len(dots) == len(estimates)
+    scale = [(b - a) / (y - x) for a, b, x, y in zip(dots, dots[1:], estimates, estimates[1:], strict=False)]
+    assert scale == pytest.approx([scale[0]] * len(scale), rel=0.02)
+    titles = page.locator("#plays svg rect.heat title").all_text_contents()
+    assert any("in 100\u202f% of the rounds" in title or "of the rounds since" in title for title in titles)
