@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from reference.rows import rows_by_hand
 
+from matchbandit.results import Curve
 from matchbandit.studies.claims import (
     FAILS,
     HOLDS,
@@ -19,7 +20,6 @@ from matchbandit.studies.claims import (
     rising,
     spread,
 )
-from matchbandit.results import Curve
 
 SAM = "simple-adaptive-matching"
 PLACES = (0.5, 0.6, 0.7, 0.8)
@@ -132,8 +132,8 @@ def test_published_means_are_counted_inside_the_range(shift, inside, verdict):
     }
     rows = around({"pair-elim": [10, 11, 12, 12], "rank1-elim": [15, 20, 30, 40]})
     claim = inside_claim(rows, known, "here", along="gap")
-    assert claim.measured.startswith(f"{inside} of 8 inside the band")
-    assert (claim.where, claim.threshold, claim.verdict) == ("here", "at least 7 of 8 inside", verdict)
+    assert claim.measured.startswith(f"{inside} of 8 lie in the band")
+    assert (claim.where, claim.threshold, claim.verdict) == ("here", "at least 7 of 8", verdict)
 
 
 def known_means(**second):

@@ -39,7 +39,7 @@ def test_an_advantage_that_falls_at_the_end_grows_in_part_at_most(gains, verdict
 def test_the_published_means_are_judged_beside_their_own_figure():
     claim, _ = over_u1.claims(runs([2] * 6))
     assert claim.where == "u1-regret"
-    assert claim.threshold == "at least 11 of 12 inside"
+    assert claim.threshold == "at least 11 of 12"
 
 
 def test_the_figures_are_the_regret_and_the_ratio():

@@ -49,13 +49,13 @@ def test_policies_with_a_proof_are_told_by_line_mark_and_word():
     assert looks == {
         SAM: (SAM, "solid", False),
         "rank1-certify": ("rank1-certify", "solid", False),
-        "rank1-thompson (no proof)": ("rank1-thompson", "dashed", True),
+        "rank1-thompson †": ("rank1-thompson", "dashed", True),
     }
     assert [np.round(line.y).tolist() for line in chart.lines] == [*lost.values()]  # from above to below
     assert chart.lines[1].x.tolist() == list(PLACES)
     assert np.allclose(chart.lines[1].low, np.array([100, 90, 80]) + 0.001)
     assert chart.y_log
-    assert "3 runs of the paper's two and 3 runs of the others, seed 0" in chart.caption
+    assert "3 runs of the two in Figure 3 and 3 runs of the others, seed 0" in chart.caption
 
 
 def test_every_policy_is_in_the_picture_and_figure_3_is_not_played_again():

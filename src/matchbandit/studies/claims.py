@@ -110,14 +110,14 @@ def inside_claim(
     for policy in policies:
         ours = rows.where(policy=policy).curve(along)
         for x, mean in zip(known["x"], known[policy]["mean"], strict=True):
-            at = int(np.argmin(np.abs(ours.x - x)))
+            (at,) = np.flatnonzero(ours.x == x)
             inside += bool(ours.p5[at] <= mean <= ours.p95[at])
             total += 1
     return Claim(
         where,
         "the published means come out",
-        f"{inside} of {total} inside the band, the 5–95 % range of our runs",
-        f"at least {int(np.ceil(INSIDE * total))} of {total} inside",
+        f"{inside} of {total} lie in the band, the 5–95 % range of our runs",
+        f"at least {int(np.ceil(INSIDE * total))} of {total}",
         counted(inside, total, enough=INSIDE),
     )
 

@@ -54,7 +54,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     """Regret over the growth of the checks."""
     told = rows.with_option("growth")
     lines: list[Line] = [
-        line_of(told.where(family=family).curve("growth"), INSTANCES[family], family)
+        line_of(told.where(family=family).curve("growth"), INSTANCES[family], family, dash="solid")
         for family in rows.distinct("family")
     ]
     return (

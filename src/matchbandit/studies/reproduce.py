@@ -148,7 +148,9 @@ def _seeded(studies: tuple[Study, ...], seed: int) -> tuple[Study, ...]:
     return tuple(study if study.seed == seed else study.with_(seed=seed) for study in studies)
 
 
-def _told(progress: Progress | None, name: str, before: int, mine: int, total: int) -> Callable[[int, int], None] | None:
+def _told(
+    progress: Progress | None, name: str, before: int, mine: int, total: int
+) -> Callable[[int, int], None] | None:
     """Progress within a study as progress of all."""
     return None if progress is None else lambda now, _: progress(name, before + min(now, mine), total)
 
