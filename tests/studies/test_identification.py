@@ -13,7 +13,7 @@ def made_up(power, small_power):
     return rows_by_hand(
         {
             "policy": policy, "family": family, "n": n, "delta": delta,
-            "rounds": round(5e6 + 1e6 * 16**power * (n / 16) ** (power if n >= 16 else small_power) * np.log(1 / delta)),
+            "rounds": round(5e6 + 1e6 * 16**power * (n / 16) ** (small_power if n < 16 else power) * -np.log(delta)),
         }
         for family in ("half", "fading")
         for policy, sizes in (("pair-elim", SIZES), ("rank1-certify", OTHER_SIZES), ("track-and-stop", OTHER_SIZES))

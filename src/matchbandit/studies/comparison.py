@@ -52,7 +52,8 @@ def ratios(rows: Rows, third: float) -> tuple[Floats, Floats, Floats]:
     """Along u_2/u_1: the ratio of the bounds, and that of the measured mean regrets."""
     chosen = rows.where(third=third)
     places = sorted(chosen.distinct("second"))
-    bound = [bound_ratio(np.asarray(family("two-best", n=N, u1=U1, second=x, third=third).draw().u)) for x in places]
+    players = [family("two-best", n=N, u1=U1, second=x, third=third).draw().describe()["u"] for x in places]
+    bound = [bound_ratio(numbers(u)) for u in players]
     means = [[finals(chosen, policy=policy, second=x).mean() for policy in (TOGETHER, EXPLORED)] for x in places]
     return numbers(places), numbers(bound), numbers([together / explored for together, explored in means])
 

@@ -101,7 +101,7 @@ class Fit(NamedTuple):
 
     @property
     def least(self) -> int:
-        """With fewer inside, chance is no explanation: each of ours is as likely as the published one to be an extreme."""
+        """With fewer inside, chance is no explanation: each of ours could be the extreme as well as a published one."""
         share = (self.instances - 1) / (self.instances + 1)
         tails = np.cumsum([comb(self.total, k) * share**k * (1 - share) ** (self.total - k) for k in range(self.total)])
         return int(np.searchsorted(tails, BY_CHANCE, side="right"))
@@ -131,7 +131,8 @@ def means_by_instance(rows: Rows) -> Floats:
     """The mean regret on each instance; a last one that not all its runs have played is left out."""
     runs = finals(rows)
     repeats = int(rows.distinct("repeats")[0])
-    return runs[: len(runs) // repeats * repeats].reshape(-1, repeats).mean(axis=1)
+    means: Floats = runs[: len(runs) // repeats * repeats].reshape(-1, repeats).mean(axis=1)
+    return means
 
 
 def horizon_claim(rows: Rows, known: dict[str, Any]) -> Claim:

@@ -38,14 +38,14 @@ def studies(runs: int | None = None) -> tuple[Study, ...]:
 
 def rows_in(folder: StudyFolder) -> Rows:
     """For each run how often it played pairs of which both items are sub-optimal, and of which one is."""
-    parts = [_counted(result) for result in folder.results()]
+    parts = [_counted(result) for result in folder.results() if isinstance(result, Runs)]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return Rows.of(need("pyarrow", "rows of results").table(columns))
 
 
 def _counted(runs: Runs) -> dict[str, Any]:
     plays, n = runs.plays, len(runs.run_numbers)  # the best row and the best column are the first
-    same = {
+    same: dict[str, Any] = {
         "study": "windows",
         "policy": runs.about.policy,
         "options": json.dumps({"cap_windows": runs.about.options["cap_windows"]}),

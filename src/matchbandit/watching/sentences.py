@@ -100,7 +100,7 @@ def _around(estimate: float, interval: Sequence[float]) -> str:
     """An estimate and its interval: ± where it is symmetric."""
     low, high = interval
     if abs((high - estimate) - (estimate - low)) < 1e-9 * max(1.0, abs(estimate)):
-        return f"{estimate:.2f} ± {_width(high - estimate)}"
+        return f"{estimate:.2f}\u00a0±\u00a0{_width(high - estimate)}"
     return f"{estimate:.2f} ({low:.2f} to {high:.2f})"
 
 
