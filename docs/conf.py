@@ -81,21 +81,26 @@ def read(app, docname, source):
 def as_rest(app, what, name, obj, options, lines):
     """Docstrings are plain text with `names` in backticks: what reStructuredText would take for markup is escaped.
 
-    A section `Parameters` is a list of definitions already, below a heading; citations become links.
+    Sections such as `Parameters` are lists of definitions already, below a heading; citations become links.
     """
     example = False
     for at, line in enumerate(lines):
         example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
-        if line.strip() == "Parameters" and set(lines[at + 1].strip()) == {"-"}:
-            lines[at : at + 2] = [".. rubric:: Parameters", ""]
+        below = lines[at + 1].strip() if at + 1 < len(lines) else ""
+        if line.strip() and set(below) == {"-"}:
+            lines[at : at + 2] = [f".. rubric:: {line.strip()}", ""]
         elif not example:
             parts = MARKED.split(line)  # every second one is `code` or *emphasis*, and stays
-            parts[::2] = (CITATION.sub(r"`[\1] <../bibliography.html#\1>`__", _escaped(part)) for part in parts[::2])
+            parts[::2] = (CITATION.sub(_cited, _escaped(part)) for part in parts[::2])
             lines[at] = "".join(parts)
 
 
 def _escaped(text):
     return re.sub(r"[*|]|(?<=\w)_(?!\w)", r"\\\g<0>", text)
+
+
+def _cited(key):
+    return f"`{key[0]} <../bibliography.html#{key[1].lower()}>`__"
 
 
 def as_written(app, what, name, obj, options, signature, returns):

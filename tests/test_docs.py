@@ -18,7 +18,10 @@ import pytest
 import matchbandit as mb
 from matchbandit.cli import app, main
 from matchbandit.policies.explanation import KEYS, PARTS, Elimination
+from matchbandit.problems.families import FAMILIES, parameters_taken
 from matchbandit.results import About
+from matchbandit.results.tables import HEAD, TAIL
+from matchbandit.studies.registry import figures
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)])
@@ -27,6 +30,7 @@ BLOCK = re.compile(r"^```([\w{}-]*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# ([\w-]+\.(?:py|toml|sh))\n")
 AS_PRINTED = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 NOT_RUN = ("git", "cd", "pip", "source", "sbatch", "ssh", "dask")  # what a page may type besides
+QUICK = {"fig1-top", "fig3-bottom", "u1-regret", "u1-ratio"}  # figures that are drawn in some seconds, with two runs
 LONGEST_LINE = 400
 WORDS = {  # what was said once, and what is said now
     r"doors?": "public API",
@@ -84,28 +88,61 @@ class Reader:
 
     def console(self, text):
         """Run what stands after a `$ `; what stands below it is what it prints."""
-        assert text.startswith("$ ")
-        for typed in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-            line, _, printed = typed.replace("\\\n", " ").partition("\n")
+        for line, printed in typed(text):
             words = shlex.split(line, comments=True)
-            if words[0] == "matchbandit" and not any(word.startswith("tcp://") for word in words):
-                told = self.matchbandit(words)
+            if takes_long(words):
+                assert set(words[2:]) <= set(figures())
+            elif words[0] == "matchbandit" and not any(word.startswith("tcp://") for word in words):
+                told = run(words, self.monkeypatch, self.capsys)
                 assert not printed or doctest.OutputChecker().check_output(printed, told, AS_PRINTED), told
             elif words[0] == "make":
                 assert set(words[1:]) <= set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
             else:
                 assert words[0] in (*NOT_RUN, "matchbandit")
 
-    def matchbandit(self, words):
-        if words[1] == "reproduce" and "--runs" not in words:
-            words += ["--runs", "2"]
-        self.capsys.readouterr()
-        self.monkeypatch.setattr(sys, "argv", words)
-        with pytest.raises(SystemExit) as end:
-            main()
-        told = self.capsys.readouterr()
-        assert not end.value.code, told.err
-        return told.out
+
+def typed(text):
+    """The lines of a console that are typed, each with what is printed below it."""
+    assert text.startswith("$ ")
+    for lines in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        line, _, printed = lines.replace("\\\n", " ").partition("\n")
+        yield line, printed
+
+
+def takes_long(words):
+    """Is it `reproduce` with figures that take more than some seconds, even with two runs?"""
+    return words[:2] == ["matchbandit", "reproduce"] and not QUICK.intersection(words)
+
+
+def run(words, monkeypatch, capsys):
+    """What a command prints."""
+    few = ["--runs", "2"] if words[1] == "reproduce" and "--runs" not in words else []
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "argv", [*words, *few])
+    with pytest.raises(SystemExit) as end:
+        main()
+    told = capsys.readouterr()
+    assert not end.value.code, told.err
+    return told.out
+
+
+LONG = sorted(
+    {
+        " ".join(words)
+        for page in PAGES
+        for language, text in BLOCK.findall(page.read_text(encoding="utf-8"))
+        if language == "console"
+        for line, _ in typed(text)
+        if takes_long(words := shlex.split(line, comments=True))
+    }
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", LONG)
+def test_what_takes_long_runs(line, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert "page:" in run(line.split(), monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -192,6 +229,26 @@ def test_the_reference_names_the_whole_public_api_and_every_policy_has_an_entry(
     assert [name for name in mb.__all__ if f"`{name}" not in reference] == []
     policies = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
     assert [name for name in mb.CATALOGUE if f"## `{name}`" not in policies] == []
+
+
+def test_the_reference_has_every_family_and_every_figure():
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert [name for name in FAMILIES if f"| `{name}` | {', '.join(parameters_taken(name))} |" not in reference] == []
+    assert [name for name in figures() if f"`{name}`" not in reference] == []
+
+
+def test_the_table_of_columns_is_that_of_the_rows():
+    told = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8").partition("## The rows")[2]
+    told = told[: told.index("\n\nWith DuckDB")]
+    written = {name for row in re.findall(r"^\|([^|]*)\|", told, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert written == {*HEAD, *TAIL}
+
+
+def test_the_pictures_of_the_gallery_are_made_by_its_lines():
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"img/(gallery-[\w-]+)\.png", text))
+    code = "".join(block for language, block in BLOCK.findall(text) if language == "python")
+    assert shown == set(re.findall(r"\"(gallery-[\w-]+)(?:\.png)?\"", code))
 
 
 def test_the_table_of_policies_says_what_they_fit():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.rewards import Bernoulli, Binomial, Gaussian, rewards_from
+from matchbandit.rewards import Bernoulli, Binomial, Gaussian, rewards_from, rewards_named
 
 LAWS = [Bernoulli(), Binomial(1), Binomial(4), Binomial(1000), Gaussian(0.5), Gaussian(3)]
 every_law = pytest.mark.parametrize("law", LAWS, ids=str)
@@ -269,3 +269,33 @@ def test_a_bad_description_of_a_law_is_refused(description, words):
 def test_a_law_cannot_be_changed(law):
     with pytest.raises(AttributeError):
         law.sd = 2.0
+
+
+@pytest.mark.parametrize("law", [Bernoulli(), Gaussian(0.5), Gaussian(1e-7), Gaussian(1 / 3), Binomial(4)])
+def test_a_distribution_comes_back_from_what_one_types(law):
+    assert rewards_named(law.typed) == law
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("bernouli", "did you mean 'bernoulli'"),
+        ("bernoulli:1", "take no parameter"),
+        ("gaussian", "need their sd, for example gaussian:0.5"),
+        ("binomial:", "need their trials"),
+        ("gaussian:wide", "sd must be a number; got 'wide'"),
+        ("binomial:2.5", "trials must be a whole number"),
+        (0.5, "rewards are named by a text"),
+    ],
+)
+def test_what_names_no_distribution_is_refused(text, told):
+    with pytest.raises(MatchbanditError, match=told):
+        rewards_named(text)
+
+
+def test_the_typed_forms_are_short():
+    assert [law.typed for law in (Bernoulli(), Gaussian(0.5), Binomial(4))] == [
+        "bernoulli",
+        "gaussian:0.5",
+        "binomial:4",
+    ]

@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import matchbandit as mb
-from matchbandit.figures.style import whole, words
+from matchbandit.figures import Chart, Line, draw_to
+from matchbandit.figures.ticks import grouped
 
 HERE = Path(__file__)
 ROWS, PICTURE = HERE.with_name("drift.json"), HERE.parent.parent / "img" / "drift.png"
@@ -24,7 +24,6 @@ PLAYERS, ROUNDS = 8, 20_000
 HALF_LIVES = (None, 30, 100, 300, 1000, 3000, 10_000)
 STEP = 0.003
 """A walk's step in a round: about 0.3 in 10 000 rounds."""
-COLOURS = {"improving": "#0072b2", "walking": "#d55e00", "turning": "#009e73", "still": "#555555"}
 WORDS = {
     "improving": "players who get better",
     "walking": "strengths that walk",
@@ -92,26 +91,33 @@ def measure(runs: int) -> None:
     ROWS.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
 
 
-def draw() -> None:
+def chart() -> Chart:
+    """Regret over the half-life for each scene, and, as a line across, what is lost if nothing fades."""
     rows = json.loads(ROWS.read_text(encoding="utf-8"))
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    axes = figure.subplots()
-    for scene, colour in COLOURS.items():
+    lines = []
+    for scene, words in WORDS.items():
         chosen = [row for row in rows if row["scene"] == scene]
         fading = [row for row in chosen if row["half_life"] is not None]
-        x, mean, error = (np.array([row[key] for row in fading]) for key in ("half_life", "mean", "error"))
-        axes.errorbar(x, mean, yerr=2 * error, color=colour, marker="o", markersize=4, capsize=2, label=WORDS[scene])
+        x, mean, error = (np.array([row[key] for row in fading], float) for key in ("half_life", "mean", "error"))
+        lines.append(Line(words, x, mean, mean - 2 * error, mean + 2 * error, key=scene, dash="solid"))
         never = next(row["mean"] for row in chosen if row["half_life"] is None)
-        axes.axhline(never, color=colour, linestyle=":", linewidth=1.2)
-    title = f"{PLAYERS} players, {whole(ROUNDS)} rounds: mean ± 2 standard errors; dotted: nothing fades"
-    words(axes, title, "half-life (rounds)", "regret")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_ylim(30, 10_000)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(whole)
-    axes.legend(frameon=False, fontsize=8)
-    figure.savefig(PICTURE, dpi=150)
+        lines.append(Line("", x[[0, -1]], np.array([never, never]), key=scene, kind="reference", dash="dotted"))
+    return Chart(
+        name="drift",
+        title="What fading saves where strengths drift",
+        x_label="half-life, in rounds",
+        y_label="regret",
+        lines=tuple(lines),
+        caption=f"rank1-thompson; matchings of {PLAYERS} players, {grouped(ROUNDS)} rounds, {rows[0]['runs']} runs. "
+        "Bands: two standard errors of the mean. Dotted: nothing fades.",
+        x_log=True,
+        y_log=True,
+        x_ticks=tuple(float(h) for h in HALF_LIVES if h),
+    )
+
+
+def draw() -> None:
+    print(draw_to(chart(), PICTURE))
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@ Usage: python docs/make/evidence.py FOLDER
 """
 
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import matchbandit as mb
 from matchbandit.certificates import strongest_chains
-from matchbandit.figures import draw
+from matchbandit.figures import draw_to
 from matchbandit.figures.evidence import Growth, Trace, evidence
 
 STRENGTHS = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
@@ -44,15 +43,11 @@ def played() -> Growth:
     return Growth(rounds, traces, enough, "enough: log(F/δ)")
 
 
-def titled(axes: object, growth: Growth) -> None:
-    evidence(axes, growth)
-    axes.set_title(
-        "Evidence of rank1-certify: six players (0.8 0.7 0.6 0.5 0.4 0.3), δ = 0.05", fontsize=10, loc="left"
-    )
-
-
 def main(folder: Path) -> None:
-    print(draw("evidence", partial(titled, growth=played()), folder))
+    caption = f"Six players, u = ({', '.join(map(str, STRENGTHS))}), δ = {DELTA}; one run, seed {SEED}. "
+    caption += "Each line ends where its statement is certified; what is not true never is."
+    title = "How the evidence of rank1-certify grows"
+    print(draw_to(evidence(played(), title=title, caption=caption), folder / "evidence.png"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The picture of docs/engines.md on scale: what a round of rank1-thompson costs among so many players.
+"""The pictures of docs/engines.md on scale: what a round of rank1-thompson costs among so many players.
 
 Usage: python docs/make/scale.py FOLDER [measure]
 
@@ -17,13 +17,11 @@ from typing import Any
 import numpy as np
 
 import matchbandit as mb
-from matchbandit.extras import need
-from matchbandit.figures.style import words
+from matchbandit.figures import Chart, Line, draw_to
 
 ROWS = Path(__file__).with_name("scale.json")
 ROUNDS = {300: 5000, 1000: 5000, 2000: 5000, 10_000: 400, 100_000: 30, 1_000_000: 22}
 """How long each size is played."""
-COLOURS = ("#0072b2", "#d55e00")
 
 
 def measured(n_players: int, rounds: int) -> list[dict[str, Any]]:
@@ -87,28 +85,34 @@ def measure() -> None:
         ROWS.write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def draw(folder: Path) -> None:
-    """Seconds, stored pairs and memory against the number of players."""
+def charts() -> list[Chart]:
+    """Seconds and stored pairs against the number of players."""
     rows = json.loads(ROWS.read_text())
-    pyplot = need("matplotlib.pyplot", "drawing")
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    x = [row["players"] for row in rows]
-    words(left, "a round of rank1-thompson, one core", "players", "seconds")
-    left.plot(x, [row["seconds_a_round"] for row in rows], "o-", color=COLOURS[0], label="a round at the end (median)")
-    left.plot(x, [row["ask_most"] for row in rows], "o--", color=COLOURS[1], label="the slowest ask", fillstyle="none")
-    words(right, "stored pairs, and memory at its peak", "players", "pairs")
-    right.plot(x, [row["pairs"] for row in rows], "o-", color=COLOURS[0], label="pairs stored")
-    right.plot(x, [n * (n - 1) / 2 for n in x], ":", color="gray", label="all pairs")
-    bytes_axis = right.twinx()
-    bytes_axis.plot(x, [row["peak_MiB"] for row in rows], "o--", color=COLOURS[1], fillstyle="none")
-    bytes_axis.set_ylabel("MiB (dashed)")
-    for axes, limits in ((left, (3e-4, 20)), (right, (1e4, 1e12)), (bytes_axis, (100, 10_000))):
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_ylim(*limits)
-    left.legend(fontsize=8, frameon=False)
-    right.legend(fontsize=8, frameon=False, loc="upper left")
-    figure.savefig(folder / "scale.png", dpi=150)
+    x = np.array([row["players"] for row in rows], dtype=float)
+
+    def column(name: str) -> np.ndarray:
+        return np.array([row[name] for row in rows], dtype=float)
+
+    told = "rank1-thompson, matchings of players with strengths between 0.1 and 0.95; one core, one run, seed 1"
+    seconds = (
+        Line("a round at the end, median", x, column("seconds_a_round"), key="rank1-thompson", dash="solid"),
+        Line("the slowest ask", x, column("ask_most"), dash="dashed", hollow=True),
+    )
+    stored = (
+        Line("pairs stored", x, column("pairs"), key="rank1-thompson", dash="solid"),
+        Line("all pairs", x, x * (x - 1) / 2, kind="reference", dash="dashed"),
+    )
+    looks = {"x_log": True, "y_log": True, "caption": f"{told}."}
+    return [
+        Chart("scale", "What a round costs", "players", "seconds", seconds, **looks),
+        Chart("scale-pairs", "Pairs that are stored", "players", "pairs", stored, **looks),
+    ]
+
+
+def draw(folder: Path) -> None:
+    """The pictures, as PNG and PDF."""
+    for chart in charts():
+        print(draw_to(chart, folder / f"{chart.name}.png"))
 
 
 if __name__ == "__main__":

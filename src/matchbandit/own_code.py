@@ -59,7 +59,7 @@ def name_of(thing: Any, what: str) -> str:
 
 def _imported(name: str, folder: Path | None) -> ModuleType:
     places = [place.resolve() for place in ([] if folder is None else [folder]) + [Path.cwd()]]
-    if name in sys.modules and name != "":
+    if name in sys.modules:
         _refuse_another(sys.modules[name], name, places[0] if folder is not None else None)
         return sys.modules[name]
     before = list(sys.path)

@@ -262,7 +262,8 @@ def bounds_chart(
     results = list(results)
     overlay = overlay_of(problem, results, horizon=horizon, delta=delta)
     lines = [
-        Line(m.label, m.x, m.mean, m.p5, m.p95, key=m.policy, hollow="(no proof)" in m.label) for m in overlay.measured
+        Line(m.label, m.x, m.mean, m.p5, m.p95, key=m.policy, hollow=not _has_proof(m.policy, overlay.of))
+        for m in overlay.measured
     ]
     for line in overlay.lines:
         x, y = np.array(line.x), np.array(line.y)
@@ -271,28 +272,33 @@ def bounds_chart(
     told = (
         f"{about_runs(results)}. Lines: mean of the runs; bands: 5–95 %."
         if results
-        else instance_of(problem.describe())
+        else f"{instance_of(problem.describe())}."
     )
     words = {"regret": ("Regret, and what the theory says of it", "round, or horizon T"),
              "rounds": ("Rounds until the answer, and what the theory says of them", "1/δ")}  # fmt: skip
     title, x_label = words[overlay.of]
+    unproved = " Empty markers: no proof." if any(line.hollow for line in lines) else ""
     return Chart(
         name=name,
         title=title,
         x_label=x_label,
         y_label=overlay.of,
         lines=tuple(lines),
-        caption=f"{told} Thin lines: bounds; dotted: asymptotic, or up to a constant.",
+        caption=f"{told} Thin lines: bounds; dotted: asymptotic, or up to a constant.{unproved}",
         x_log=True,
         y_log=True,
         y_range=_shown(overlay),
     )
 
 
+def _has_proof(policy: str, of: Literal["regret", "rounds"]) -> bool:
+    return policy not in CATALOGUE or is_proved(policy, "regret" if of == "regret" else "identification")
+
+
 def _shown(overlay: Overlay) -> tuple[float, float] | None:
-    """From half of the least mean on: bounds at a short horizon may lie far below."""
+    """Of regret from half of the least mean on: it begins with little."""
     least = [float(one.mean.min()) for one in overlay.measured if len(one.mean)]
-    if not least:
+    if not least or overlay.of == "rounds":
         return None
     highest = [max(line.y) for line in overlay.lines] + [float(one.p95.max()) for one in overlay.measured]
     return min(least) / 2, 1.3 * max(highest)

@@ -1,7 +1,3 @@
-import numpy as np
-import pytest
-from matplotlib.figure import Figure
-
 from matchbandit.figures import draw
 from matchbandit.figures.evidence import Growth, Trace, evidence
 
@@ -10,49 +6,45 @@ GROWTH = Growth(
     ROUNDS,
     [
         Trace("1 above 2", True, [0.5, 1.0, 2.5, 4.5], 40),
-        Trace("0 above 2", True, [1.0, 4.2, 4.0, 9.0], 20),
-        Trace("0 above 3", True, [0.0, 0.1, 0.0, 0.2], None),
         Trace("2 above 1", False, [-0.1, -0.5, -0.4, -0.6], None),
+        Trace("0 above 3", True, [0.0, 0.1, 0.0, 0.2], None),
+        Trace("0 above 2", True, [1.0, 4.2, 4.0, 9.0], 20),
     ],
     4.0,
     "enough: 4",
 )
+CHART = evidence(GROWTH, title="Evidence")
 
 
-@pytest.fixture(scope="module")
-def axes():
-    axes = Figure().add_subplot()
-    evidence(axes, GROWTH)
-    return axes
+def test_evidence_is_drawn_until_its_certificate():
+    lines = {line.label: line for line in CHART.lines if line.label}
+    assert list(lines) == ["0 above 2", "1 above 2", "0 above 3", "2 above 1: not true"]  # as they were certified
+    assert (lines["0 above 2"].x.tolist(), lines["0 above 2"].y.tolist()) == ([10, 20], [1.0, 4.2])
+    assert lines["1 above 2"].x.tolist() == ROUNDS
+    assert lines["0 above 3"].y.tolist() == [0.0, 0.1, 0.0, 0.2]
 
 
-def test_evidence_is_drawn_until_its_certificate_and_pale_after_it(axes):
-    lines = {str(line.get_label()): line for line in axes.get_lines()}
-    assert lines["_0 above 2"].get_xdata().tolist() == [10, 20]
-    assert lines["_0 above 2"].get_ydata().tolist() == [1.0, 4.2]
-    assert lines["_1 above 2"].get_xdata().tolist() == ROUNDS
-    assert lines["_0 above 3"].get_xdata().tolist() == ROUNDS
-    pale = [line for line in axes.get_lines() if line.get_alpha() == 0.25]
-    assert [line.get_xdata().tolist() for line in pale] == [[20, 30, 40], [40], [40]]
+def test_moments_are_points_and_the_threshold_is_a_mark():
+    points = [(line.x.tolist(), line.y.tolist(), line.key) for line in CHART.lines if line.kind == "points"]
+    assert points == [([20], [4.2], "0 above 2"), ([40], [4.5], "1 above 2")]
+    (enough,) = CHART.marks
+    assert (enough.at, enough.label, enough.axis) == (4.0, "enough: 4", "y")
 
 
-def test_moments_are_marked_and_named_and_the_threshold_is_a_line(axes):
-    dots = [line for line in axes.get_lines() if line.get_marker() == "o"]
-    assert [(float(x), float(y)) for dot in dots for x, y in dot.get_xydata()] == [(20, 4.2), (40, 4.5)]
-    named = {text.get_text(): text.xy for text in axes.texts if hasattr(text, "xy")}
-    assert named["0 above 2"] == (20, 4.2)
-    assert named["1 above 2"] == (40, 4.5)
-    assert "0 above 3" not in named
-    assert [line.get_ydata() for line in axes.get_lines() if line.get_linestyle() == "--"] == [[4.0, 4.0]]
-    (enough,) = [text for text in axes.texts if text.get_text() == "enough: 4"]
-    assert enough.get_position() == (10.0, 4.0)  # in the middle of the widest gap between moments, the first of equals
+def test_what_is_false_is_a_broken_reference():
+    (false,) = [line for line in CHART.lines if line.kind == "reference"]
+    assert (false.label, false.dash) == ("2 above 1: not true", "dotted")
+    assert false.y.tolist() == [-0.1, -0.5, -0.4, -0.6]
 
 
-def test_what_is_false_is_told_by_its_line_and_by_words(axes):
-    (false,) = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
-    assert np.allclose(false.get_ydata(), GROWTH.traces[3].log_evidence)
-    assert any(text.get_text().endswith("never certified here: 2 above 1") for text in axes.texts)
-
-
-def test_a_picture_whose_lines_are_named_has_no_legend(tmp_path):
-    assert draw("evidence", lambda axes: evidence(axes, GROWTH), tmp_path).stat().st_size > 10_000
+def test_names_stand_beside_the_ends_of_their_lines():
+    picture = draw(CHART)
+    (axes,) = picture.axes
+    box = axes.get_window_extent()
+    renderer = picture.canvas.get_renderer()
+    (name,) = [text for text in picture.texts if text.get_text() == "0 above 2"]
+    place = name.get_window_extent(renderer)
+    end = axes.transData.transform((20, 4.2))
+    assert box.x0 < place.x0 < place.x1 < box.x1  # inside: this line ends early
+    assert abs((place.y0 + place.y1) / 2 - end[1]) < 120
+    assert place.x0 - 60 < end[0] < place.x1 + 60

@@ -1,6 +1,7 @@
 """What a study has left in its folder, read without the library: the same tables whatever happened on the way."""
 
 import re
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,6 +50,15 @@ class Held(PairElim):
                 time.sleep(0.01)
         super().learn(tally)
 '''
+
+
+def waiting_process(folder, at_most=60):
+    """The first process in which that policy waits."""
+    who, end = folder / "who", time.monotonic() + at_most
+    while not (who.exists() and who.read_text().endswith("\n")):
+        assert time.monotonic() < end, "nobody came to wait"
+        time.sleep(0.01)
+    return int(who.read_text().split()[0])
 
 
 def held_policy(folder, module):

@@ -1,5 +1,7 @@
 """Identification: both engines find the same in the same time, answers are right as often as promised, no run lies."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -291,3 +293,34 @@ def test_over_many_runs_answers_are_wrong_at_most_as_often_as_delta_allows(name,
     found = mb.identify(problem, mb.policy(name, delta=delta, **options), runs=500, seed=10)
     assert found.identified.all()
     assert at_most(found.summary()["wrong"], 500, delta)
+
+
+@pytest.mark.parametrize("name", ["pair-elim", "track-and-stop"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_runs_from_the_first_on_are_a_slice_of_more(name, workers):
+    family = mb.family("spiked", n=2, u1=0.9, gap=0.8)
+    whole = mb.identify(family, name, delta=0.1, runs=5, seed=3, max_rounds=10**5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork beside pytest's threads
+        part = mb.identify(family, name, delta=0.1, runs=3, first_run=2, seed=3, max_rounds=10**5, workers=workers)
+    for values in ("rounds", "pairs", "identified", "correct", "answers"):
+        assert getattr(part, values).tolist() == getattr(whole, values)[2:].tolist()
+    assert part.run_numbers == [2, 3, 4]
+    assert len(set(whole.rounds.tolist())) > 1
+
+
+def test_delta_leaves_a_warm_start_as_it_is():
+    slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
+    seen = mb.policy("track-and-stop").warm_start([(0, 0), (0, 1)], counts=[5000, 5000], sums=[3600, 1800])
+    known = mb.identify(slots, seen, delta=0.1, seed=1, max_rounds=10**5)
+    assert known.about.warm_start == {"plays": 10_000}
+
+
+def test_ties_are_looked_for_in_the_runs_that_are_played(monkeypatch):
+    drawn = []
+    family = mb.family("spiked", n=2, u1=0.9, gap=0.8)
+    draw = type(family).draw
+    monkeypatch.setattr(type(family), "draw", lambda self, seed=0, run=0: (drawn.append(run), draw(self, seed, run))[1])
+    mb.identify(family, "pair-elim", delta=0.1, runs=2, first_run=5)
+    assert {5, 6} <= set(drawn)
+    assert not {1, 2, 3, 4} & set(drawn)

@@ -166,3 +166,54 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_was_finished(tmp_path):
     assert kept.run_numbers == kept.about["run_numbers"]
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+@pytest.mark.parametrize("name", ["pair-elim", "uts", "uniform"])
+@pytest.mark.parametrize("problem", [SLOTS, mb.family("spiked", n=3, u1=0.9, gap=0.6)], ids=["slots", "spiked"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_runs_from_the_first_on_are_a_slice_of_more(name, problem, workers):
+    whole = mb.simulate(problem, name, horizon=3000, runs=7, seed=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork beside pytest's threads
+        told = []
+        part = mb.simulate(
+            problem, name, horizon=3000, runs=3, first_run=2, seed=3, workers=workers,
+            progress=lambda *counts: told.append(counts),
+        )  # fmt: skip
+    assert part.regret.tolist() == whole.regret[2:5].tolist()
+    assert part.plays.tolist() == whole.plays[2:5].tolist()
+    assert part.ended.tolist() == whole.ended[2:5].tolist()
+    assert part.eliminations == whole.eliminations[2:5]
+    assert part.run_numbers == [2, 3, 4]
+    assert (part.about.first_run, part.about.runs, whole.about.first_run) == (2, 3, None)
+    assert told[-1] == (3, 3)
+
+
+def test_splits_of_runs_from_the_first_on_are_a_slice_of_more():
+    players = mb.Monopartite([0.9, 0.9, 0.1, 0.1])
+    whole, part = (
+        mb.simulate(players, "simple-adaptive-matching", horizon=2000, runs=n, first_run=k, stop="first-split")
+        for k, n in ((0, 4), (2, 2))
+    )
+    assert part.splits == whole.splits[2:]
+    assert part.ended.tolist() == whole.ended[2:].tolist()
+
+
+def test_runs_from_the_first_on_that_are_interrupted_keep_their_numbers():
+    def stop(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        mb.simulate(SLOTS, "uts", horizon=100, runs=5, first_run=10, progress=stop)
+    kept = stopped.value.finished
+    assert kept.run_numbers == [10, 11]
+    assert (kept.about.first_run, kept.about.interrupted_of) == (10, 5)
+
+
+@pytest.mark.parametrize("first", [-1, 2.5, True, "2", None])
+def test_the_number_of_the_first_run_is_checked(first):
+    with pytest.raises(MatchbanditError, match="first_run must be a whole number, at least 0; got "):
+        mb.simulate(SLOTS, "uts", horizon=10, first_run=first)
+    with pytest.raises(MatchbanditError, match="first_run must be a whole number, at least 0; got "):
+        mb.identify(SLOTS, "pair-elim", delta=0.1, first_run=first)

@@ -255,7 +255,7 @@ def test_a_full_disk_ends_in_words_and_keeps_what_was_written(out, finished, mon
         with pytest.raises(MatchbanditError) as error:
             again(out)
     assert "No space left on device. 1 of 4 parts are kept in" in str(error.value)
-    assert str(error.value).endswith("the same call goes on.")
+    assert str(error.value).endswith("the same command goes on from there.")
     assert leftovers(out) == []
     again(out)
     assert all(a.equals(b) for a, b in zip(tables_of(out), tables_of(finished), strict=True))

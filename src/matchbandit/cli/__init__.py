@@ -48,7 +48,7 @@ def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for verb in (policies, simulate, identify, bounds, report, reproduce, run, watch, warm_up):
+for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce, warm_up):
     app.command()(_interruptible(verb))
 
 

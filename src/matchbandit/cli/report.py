@@ -11,7 +11,8 @@ from matchbandit.cli.options import Json
 def report(
     folder: Annotated[str, typer.Argument(help="What `run` or `reproduce` has filled.", show_default=False)],
     out: Annotated[
-        str | None, typer.Option(help="The page; by default report.html in that folder.", show_default=False)
+        str | None,
+        typer.Option(help="The page; by default report.html (or reproduce's index.html) there.", show_default=False),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -69,5 +69,7 @@ def reproduce(
         typer.echo(f"  {picture}")
     typer.echo(f"computed in {duration(made.seconds)} of one core", nl=not made.authors_seconds)
     if made.authors_seconds:
-        typer.echo(f"; the authors' code would take {duration(made.authors_seconds)} for the paper's figures among these")
+        typer.echo(
+            f"; the authors' code would take {duration(made.authors_seconds)} for the paper's figures among these"
+        )
     typer.echo(f"page:\n  {made.page}")

@@ -3,12 +3,14 @@
 This module imports matplotlib; `picture` imports it when something is drawn.
 """
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import style as mpl_style
@@ -41,7 +43,11 @@ _MARKERS: dict[Marker, str] = {
     "circle": "o", "square": "s", "diamond": "D", "triangle": "^", "triangle-down": "v", "triangle-left": "<",
     "triangle-right": ">", "plus": "P", "cross": "X", "hexagon": "h", "star": "*", "pentagon": "p",
 }  # fmt: skip
+_SIZES: dict[Marker, float] = {"star": 7.5, "plus": 6.0, "cross": 6.0, "hexagon": 5.8, "pentagon": 5.8, "diamond": 4.6}
+"""Of markers that look smaller or larger than others of the same size."""
 _DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.5, 1.8)), "dotted": (0, (1.2, 1.6))}
+_TIED = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
+"""Spaces at which no line is broken."""
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "svg.hashsalt": "matchbandit",  # else names inside the file differ from call to call
@@ -102,6 +108,16 @@ class _Entry:
         return 0.12 if self.handle["linestyle"] == "none" else 0.32
 
 
+class _End(NamedTuple):
+    """Where a line ends, and its name, broken into lines."""
+
+    colour: str
+    x: float
+    y: float
+    words: list[str]
+    weight: str
+
+
 class _Painter:
     """One chart on one picture. Lengths are in inches from the picture's lower left corner unless said otherwise."""
 
@@ -113,6 +129,7 @@ class _Painter:
         named = [line for line in chart.lines if line.label and line.kind in ("line", "reference")]
         self.direct = len({line.label for line in named}) > MOST_IN_A_LEGEND and not chart.rows
         self.taken: list[Bbox] = []  # where words stand already, in pixels
+        self.sizes: dict[tuple[str, float, str], tuple[float, float]] = {}  # of words that were measured
 
     def paint(self) -> None:
         """Lines, then the frame around them, then the words inside."""
@@ -134,8 +151,8 @@ class _Painter:
         shapes: dict[str, Any] = {
             "color": look.colour,
             "marker": _MARKERS[look.marker],
-            "markersize": 5.0,
-            "markerfacecolor": PAPER if line.hollow else look.colour,
+            "markersize": _SIZES.get(look.marker, 5.0) * (1.2 if line.strong else 1.0),
+            "markerfacecolor": look.colour if not line.hollow else "none" if line.kind == "points" else PAPER,
             "markeredgewidth": 1.1,
             "label": "_",
         }
@@ -152,7 +169,8 @@ class _Painter:
             self.axes.plot(x, y, color=look.colour, linestyle=_DASHES[look.dash], linewidth=1.0, label="_", zorder=2)
         else:
             every = None if len(x) <= MOST_MARKERS else (0.03 + 0.037 * (number % 4), 0.17)
-            self.axes.plot(x, y, linestyle=_DASHES[look.dash], linewidth=1.6, markevery=every, **shapes, zorder=3)
+            wide = 2.6 if line.strong else 1.6
+            self.axes.plot(x, y, linestyle=_DASHES[look.dash], linewidth=wide, markevery=every, **shapes, zorder=3)
             if line.low is not None and line.high is not None:
                 pale = 0.14 if len(self.chart.lines) <= 6 else 0.09
                 self.axes.fill_between(x, line.low, line.high, color=look.colour, alpha=pale, linewidth=0, zorder=1)
@@ -198,7 +216,7 @@ class _Painter:
         title_line, word_line, small_line = (1.3 * size / 72 for size in (TITLE, WORDS, SMALL))
         above = MARGIN + len(title) * title_line + len(rows) * 1.2 * word_line + GAP
         above_label = chart.x_label if chart.rows else chart.y_label
-        above += word_line if above_label else 0
+        above += word_line + 0.04 if above_label else 0
         below = 0.08 + 2 * word_line + 2 * GAP + len(caption) * small_line + MARGIN
         height = self._height()
         self.picture.set_size_inches(WIDTH, above + height + below)
@@ -225,7 +243,7 @@ class _Painter:
             y -= 1.2 * word_line
             self._draw_legend(row, y + 0.6 * word_line)
         if above_label:
-            self._write(MARGIN, below + height + 0.05, above_label, WORDS, color=GREY, va="bottom")
+            self._write(MARGIN, below + height + 0.09, above_label, WORDS, color=GREY, va="bottom")
         y = below - 0.08 - word_line - GAP
         across = chart.y_label if chart.rows else chart.x_label
         self._write(left + (WIDTH - left - right) / 2, y, across, WORDS, color=GREY, va="top", ha="center")
@@ -237,9 +255,10 @@ class _Painter:
     def _height(self) -> float:
         """Of the axes: enough for every row, or for every name at the right."""
         if self.chart.rows:
-            return max(0.8, 0.34 * len(self.chart.rows))
-        names = self._margin_names() if self.direct else []
-        return max(HEIGHT, sum(self._tall(words) for _, words in names) + 0.1)
+            most = max(len(self._name(name)) for name in self.chart.rows)
+            return max(0.8, max(0.34, self._tall([""] * most)) * len(self.chart.rows))
+        names = self._ends(inside=False) if self.direct else []
+        return max(HEIGHT, sum(self._tall(end.words) for end in names) + 0.1)
 
     def _put_axes(self, left: float, below: float, width: float, height: float) -> None:
         total = self.picture.get_figheight()
@@ -247,7 +266,7 @@ class _Painter:
 
     def _row_names(self) -> None:
         self.axes.yaxis.set_major_locator(FixedLocator(list(range(len(self.chart.rows)))))
-        self.axes.set_yticklabels(list(self.chart.rows))
+        self.axes.set_yticklabels(["\n".join(self._name(name)) for name in self.chart.rows])
         for at, label in enumerate(self.axes.yaxis.get_ticklabels()):
             own = [k for k, line in enumerate(self.chart.lines) if len(line.x) and round(float(line.x[0])) == at]
             if own:
@@ -299,19 +318,26 @@ class _Painter:
 
     def _size(self, words: str, size: float, weight: str = "normal") -> tuple[float, float]:
         """Width and height of words, in inches."""
-        text = Text(0, 0, words, fontsize=size, fontweight=weight, figure=self.picture)
-        box = self._box(text)
-        return box.width / DPI, box.height / DPI
+        if (words, size, weight) not in self.sizes:
+            text = Text(0, 0, words, fontsize=size, fontweight=weight, figure=self.picture)
+            box = self._box(text)
+            self.sizes[words, size, weight] = box.width / DPI, box.height / DPI
+        return self.sizes[words, size, weight]
 
     def _wrapped(self, words: str, size: float, width: float, weight: str = "normal") -> list[str]:
         lines: list[str] = []
         for paragraph in words.split("\n") if words else []:
             line = ""
-            for word in paragraph.split(" "):
+            for word in _TIED.sub("\u00a0", paragraph).split(" "):
                 longer = f"{line} {word}" if line else word
                 if line and self._size(longer, size, weight)[0] > width:
                     lines.append(line)
                     longer = word
+                while self._size(longer, size, weight)[0] > width and len(longer) > 1:  # one word, and too long
+                    places = range(1, len(longer))
+                    cut = bisect_right(places, width, key=lambda n: self._size(longer[:n], size, weight)[0])
+                    lines.append(longer[: max(cut, 1)])
+                    longer = longer[max(cut, 1) :]
                 line = longer
             lines.append(line)
         return lines
@@ -334,18 +360,20 @@ class _Painter:
         for line, look in zip(self.chart.lines, self.looks, strict=True):
             if line.label and line.kind in kinds:
                 chosen.setdefault(line.label, []).append((line, look))
-        if len(chosen) == 1 and next(iter(chosen)) in self.chart.title:
-            return []
+        if len(chosen) == 1 and next(iter(chosen)) in f"{self.chart.title}\n{self.chart.y_label}":
+            return []  # it says nothing new
         entries = []
-        for words, of_name in chosen.items():
+        for label, of_name in chosen.items():
             line, look = of_name[0]
+            first, *others = self._wrapped(label, WORDS, WIDTH - 2 * MARGIN - 0.5)
+            words = f"{first} …" if others else first
             colour = look.colour if len({one.colour for _, one in of_name}) == 1 else GREY
             marker = _MARKERS[look.marker] if line.kind != "reference" else ""
             if len({one.marker for _, one in of_name}) > 1:
                 marker = "o"
             dash = "none" if line.kind == "points" else _DASHES[look.dash]
-            handle = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 5, "markeredgewidth": 1.1}
-            handle |= {"markerfacecolor": PAPER if line.hollow else colour}
+            handle = {"color": colour, "marker": marker, "linestyle": dash, "markeredgewidth": 1.1}
+            handle |= {"markerfacecolor": PAPER if line.hollow else colour, "markersize": _SIZES.get(look.marker, 5.0)}
             entries.append(_Entry(words, handle | {"linewidth": 1.0 if line.kind == "reference" else 1.6}))
         return entries
 
@@ -372,8 +400,8 @@ class _Painter:
 
     # Names at the ends of lines
 
-    def _ends(self) -> list[tuple[Line, Style, float, float]]:
-        """The last point of each named line that is inside the axes."""
+    def _ends(self, *, inside: bool) -> list[_End]:
+        """The last point of each named line that is shown: of those that end inside the axes, or at their right."""
         found = []
         (left, right), (low, high) = self.axes.get_xlim(), self.axes.get_ylim()
         for line, look in zip(self.chart.lines, self.looks, strict=True):
@@ -381,58 +409,52 @@ class _Painter:
                 shown = (line.x >= left) & (line.x <= right) & (line.y >= low) & (line.y <= high)
                 if shown.any():
                     last = np.flatnonzero(shown)[-1]
-                    found.append((line, look, float(line.x[last]), float(line.y[last])))
+                    weight = "bold" if line.strong else "normal"
+                    end = _End(look.colour, line.x[last], line.y[last], self._name(line.label, weight), weight)
+                    found += [end] if self._is_inside(end.x) == inside else []
         return found
 
     def _is_inside(self, x: float) -> bool:
         """Does a line that ends here end so far from the right that its name stands beside it, not in the margin?"""
         return float(self.axes.transAxes.inverted().transform(self.axes.transData.transform((x, 1.0)))[0]) < 0.9
 
-    def _margin_names(self) -> list[tuple[tuple[Line, Style, float, float], list[str]]]:
-        """Lines whose names stand in the right margin, with their words, wrapped."""
-        at_right = [end for end in self._ends() if not self._is_inside(end[2])]
-        return [(end, self._name(end[0].label)) for end in at_right]
-
-    def _name(self, label: str) -> list[str]:
-        """A line's name, broken where it is too long for the margin: after a comma if that is enough."""
+    def _name(self, label: str, weight: str = "normal") -> list[str]:
+        """A name, broken where it is too long for the margin: at a comma or a bracket if that is enough."""
         most = 0.34 * WIDTH
-        if self._size(label, WORDS)[0] <= most:
+        if self._size(label, WORDS, weight)[0] <= most:
             return [label]
-        first, comma, rest = label.rpartition(", ")
-        if comma and max(self._size(part, WORDS)[0] for part in (first, rest)) <= most:
-            return [f"{first},", rest]
-        return self._wrapped(label, WORDS, most)
+        for mark, before, after in ((" (", "", "("), (", ", ",", "")):
+            first, found, rest = label.rpartition(mark)
+            parts = [first + before, after + rest]
+            if found and max(self._size(part, WORDS, weight)[0] for part in parts) <= most:
+                return parts
+        return self._wrapped(label, WORDS, most, weight)
 
     def _tall(self, words: list[str]) -> float:
         return 1.22 * WORDS / 72 * len(words) + 0.03
 
     def _right_margin(self) -> float:
-        if not self.direct:
-            return 0.2
-        names = self._margin_names()
-        widest = max((self._size(line, WORDS)[0] for _, words in names for line in words), default=0.0)
+        names = self._ends(inside=False) if self.direct else []
+        widest = max((self._size(line, WORDS, end.weight)[0] for end in names for line in end.words), default=0.0)
         return widest + 0.3 + MARGIN / 2 if names else 0.2
 
     def _names(self, obstacles: Numbers) -> None:
-        to_pixels, names = self.axes.transData, self._margin_names()
+        to_pixels, ends = self.axes.transData, self._ends(inside=False)
         box = self.axes.get_window_extent()
-        heights = np.array([to_pixels.transform((x, y))[1] for (_, _, x, y), _ in names]) / DPI
+        heights = np.array([to_pixels.transform((end.x, end.y))[1] for end in ends]) / DPI
         order = np.argsort(heights, kind="stable")
-        tall = np.array([self._tall(words) for _, words in names])[order]
+        tall = np.array([self._tall(end.words) for end in ends])[order]
         places = spread_apart(heights[order], (tall[1:] + tall[:-1]) / 2, low=box.y0 / DPI, high=box.y1 / DPI)
-        total = self.picture.get_figheight()
+        total, x1 = self.picture.get_figheight(), box.x1 / DPI + 0.2
         for at, y in zip(order, places, strict=True):
-            (_, look, end_x, end_y), words = names[at]
-            x0, y0 = self.picture.transFigure.inverted().transform(to_pixels.transform((end_x, end_y)))
-            x1 = (box.x1 / DPI + 0.2) / WIDTH
-            self.picture.add_artist(
-                Line2D([x0 + 0.07 / WIDTH, x1], [y0, y / total], color=look.colour, linewidth=0.6, alpha=0.7)
-            )
-            across = "center_baseline" if len(words) == 1 else "center"
-            self._write(x1 * WIDTH + 0.05, y, "\n".join(words), WORDS, color=look.colour, va=across, linespacing=1.15)
-        for line, look, x, y in self._ends():
-            if self._is_inside(x):
-                self._beside(line.label, to_pixels.transform((x, y)), look.colour, obstacles)
+            end = ends[at]
+            x0, y0 = to_pixels.transform((end.x, end.y)) / DPI
+            across, up = [(x0 + 0.07) / WIDTH, x1 / WIDTH], [y0 / total, y / total]
+            self.picture.add_artist(Line2D(across, up, color=end.colour, linewidth=0.6, alpha=0.7))
+            looks = {"va": "center_baseline" if len(end.words) == 1 else "center", "linespacing": 1.15}
+            self._write(x1 + 0.05, y, "\n".join(end.words), WORDS, color=end.colour, weight=end.weight, **looks)
+        for end in self._ends(inside=True):
+            self._beside("\n".join(end.words), to_pixels.transform((end.x, end.y)), end.colour, obstacles)
 
     # Marks, and words inside the axes
 
@@ -460,8 +482,9 @@ class _Painter:
                 continue
             if upright:
                 at = self.axes.transData.transform((mark.at, self.axes.get_ylim()[0]))[0]
-                heights = ((box.y1, "top"), (box.y0 + 8, "bottom"))
-                spots = [(at, y, ha, va) for y, va in heights for ha in ("left", "right")]
+                step = 1.4 * SMALL / 72 * DPI
+                heights = [box.y1 - k * step for k in range(int((box.y1 - box.y0) / step))]
+                spots = [(at, y, ha, "top") for y in heights for ha in ("left", "right")]
             else:
                 at = self.axes.transData.transform((self.axes.get_xlim()[0], mark.at))[1]
                 places = ((box.x1, "right"), (box.x0 + 4, "left"), ((box.x0 + box.x1) / 2, "center"))
@@ -471,8 +494,9 @@ class _Painter:
     def _beside(self, words: str, end: Numbers, colour: str, obstacles: Numbers) -> None:
         """A line's name beside its end, where it hides least."""
         x, y = end
-        spots = [(x + 8 * dx, y + 13 * k, ha, "center") for k in (0, 1, -1, 2, -2, 3, -3, 4, 5, 6, 7, 8)
-                 for dx, ha in ((1, "left"), (-1, "right"), (0, "center"))]  # fmt: skip
+        sides = ((8, "left"), (-8, "right"), (0, "center"))
+        heights = sorted(range(-20, 21), key=abs)
+        spots = [(x + dx, y + 13 * k, ha, "center") for k in heights for dx, ha in sides]
         self._at_best(words, spots, colour, obstacles)
 
     def _at_best(
@@ -485,12 +509,13 @@ class _Painter:
         for number, (x, y, ha, va) in enumerate(spots):
             x0 = x - {"left": 0.0, "center": 0.5, "right": 1.0}[ha] * wide
             y0 = y - {"bottom": 0.0, "center": 0.5, "top": 1.0}[va] * tall
-            box = Bbox.from_bounds(x0, y0, wide, tall)
-            outside = max(axes.x0 - box.x0, 0) + max(box.x1 - axes.x1, 0) + max(axes.y0 - box.y0, 0)
-            outside += max(box.y1 - axes.y1 - 10, 0)
+            inside_x = min(max(x0, axes.x0 + 4), axes.x1 - wide)
+            inside_y = min(max(y0, axes.y0 + 4), axes.y1 - tall)
+            box = Bbox.from_bounds(inside_x, inside_y, wide, tall)
+            moved = abs(inside_x - x0) + abs(inside_y - y0)
             hidden = int(((obstacles >= box.min) & (obstacles <= box.max)).all(axis=1).sum())
             meets = sum(box.overlaps(other) for other in self.taken)
-            costs.append((1e6 * meets + 1e3 * outside + 20 * hidden + number, number, box))
+            costs.append((1e6 * meets + 20 * hidden + moved + number, number, box))
         _, _, box = min(costs, key=lambda cost: cost[:2])
         self.taken.append(box)
         x, y = self.picture.transFigure.inverted().transform((box.x0 + 5, (box.y0 + box.y1) / 2))
@@ -518,7 +543,7 @@ def _x_limits(chart: Chart) -> tuple[float, float]:
     if not len(x):
         return (1.0, 10.0) if chart.x_log else (0.0, 1.0)
     low, high = float(x.min()), float(x.max())
-    few = all(len(line.x) <= MOST_MARKERS for line in chart.lines)
+    few = all(len(line.x) <= MOST_MARKERS for line in chart.lines if line.kind != "reference")
     if chart.x_log:
         spare = (high / low) ** (0.03 if few else 0.01) if high > low else 2.0
         return low / spare, high * spare

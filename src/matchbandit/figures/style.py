@@ -5,16 +5,11 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from matchbandit.figures.chart import Chart, Dash, Line, Numbers
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from matchbandit.figures.curves import Curve
 
 Marker = Literal[
     "circle", "square", "diamond", "triangle", "triangle-down", "triangle-left", "triangle-right", "plus", "cross",
@@ -56,6 +51,7 @@ def _style(colour: str, dash: Dash, marker: Marker) -> Style:
     return Style(*PALETTE[colour], dash, marker)
 
 
+_REFERENCE = Style(GREY, DARK_GREY, "solid", "circle")
 POLICIES = {
     "pair-elim": _style("teal", "solid", "pentagon"),
     "pair-elim-mono": _style("olive", "solid", "star"),
@@ -105,23 +101,22 @@ def style_of(key: str) -> Style:
 
 
 def styles_of(chart: Chart) -> tuple[Style, ...]:
-    """The look of each line of this chart: that of its key, but no two lines with names of their own share a colour.
+    """The look of each line of this chart: that of its key, but names that are no policy's share no colour.
 
     Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Points
     that are empty (published numbers) have one marker for each label, whosever they are.
     """
-    chosen: dict[str, Style] = {}
-    taken = {POLICIES[line.key].colour for line in chart.lines if line.key in POLICIES}
-    for line in chart.lines:
-        key = line.key or line.label
+    keys = list(dict.fromkeys(line.key or line.label for line in chart.lines if not _is_grey(line)))
+    chosen = {key: POLICIES[key] for key in keys if key in POLICIES}
+    for key in keys:
         if key not in chosen:
-            chosen[key] = style_of(key) if key in POLICIES else _in_a_free_colour(style_of(key), taken)
-            taken.add(chosen[key].colour)
+            chosen[key] = _unlike(style_of(key), list(chosen.values()))
     published = list(dict.fromkeys(line.label for line in chart.lines if line.kind == "points" and line.hollow))
     looks = []
     seen: dict[tuple[str, str | None], int] = {}
     for line in chart.lines:
-        look = _as_said(line, chosen[line.key or line.label])
+        look = _REFERENCE if _is_grey(line) else chosen[line.key or line.label]
+        look = replace(look, dash=line.dash or look.dash)
         if line.kind == "line" and line.label:
             before = seen.setdefault((line.key or line.label, line.dash), 0)
             seen[line.key or line.label, line.dash] += 1
@@ -132,20 +127,19 @@ def styles_of(chart: Chart) -> tuple[Style, ...]:
     return tuple(looks)
 
 
-def _in_a_free_colour(style: Style, taken: set[str]) -> Style:
-    """This style; in the next colour that no other line has, if there is one."""
-    colours = list(PALETTE.values())
-    start = [colour for colour, _ in colours].index(style.colour)
-    for colour, dark in colours[start:] + colours[:start]:
-        if colour not in taken:
-            return replace(style, colour=colour, dark=dark)
-    return style
+def _unlike(style: Style, others: Sequence[Style]) -> Style:
+    """This style, in the next colour and with the next marker that none of these has, as far as there are any."""
+    colours = {other.colour for other in others}
+    markers = {other.marker for other in others}
+    palette = list(PALETTE.values())
+    start, first = palette.index((style.colour, style.dark)), MARKERS.index(style.marker)
+    free = [pair for pair in palette[start:] + palette[:start] if pair[0] not in colours] or [palette[start]]
+    unused = [marker for marker in MARKERS[first:] + MARKERS[:first] if marker not in markers] or [style.marker]
+    return Style(*free[0], style.dash, unused[0])
 
 
-def _as_said(line: Line, style: Style) -> Style:
-    if line.kind == "reference" and not line.key:
-        style = replace(style, colour=GREY, dark=DARK_GREY, dash="solid")
-    return replace(style, dash=line.dash or style.dash)
+def _is_grey(line: Line) -> bool:
+    return line.kind == "reference" and not line.key
 
 
 def _another(style: Style, number: int, *, keep_dash: bool) -> Style:
@@ -185,79 +179,3 @@ def spread_apart(
     least, most = low + edges[0], high - edges[1] - (offsets[-1] if offsets else 0.0)
     starts = [max(min(start, most), least) for start, size in groups for _ in range(int(size))]
     return [round(start + offset, 12) for start, offset in zip(starts, offsets, strict=True)]
-
-
-# Former helpers: they go when the paper's figures are charts.
-STYLES = {
-    "pair-elim": ("Pair-Elim", "#0072b2"),
-    "rank1-elim": ("Rank1Elim", "#d55e00"),
-    "simple-adaptive-matching": ("Simple Adaptive Matching", "#0072b2"),
-    "escb": ("ESCB-2", "#d55e00"),
-}
-"""Name and colour of each policy."""
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#000000", "#56b4e9", "#e69f00", "#6a51a3", "#7f7f7f")
-"""Told apart by those who do not see all colours; labels and marks tell the same."""
-MARKS = "osD^vPX<>h"
-_PUBLISHED: dict[str, Any] = {
-    "fillstyle": "none",
-    "linestyle": "none",
-    "markersize": 5,
-    "capsize": 2.5,
-    "linewidth": 0.9,
-}
-
-
-def whole(value: float, _: object = None) -> str:
-    """A number on an axis, in groups of three digits."""
-    return f"{value:,.0f}".replace(",", "\u2009")
-
-
-def band(axes: "Axes", ours: "Curve", label: str, colour: str) -> None:
-    """A mean with its 5–95 % range."""
-    axes.plot(ours.x, ours.mean, color=colour, linewidth=1.6, label=f"{label}: mean, 5–95 %")
-    axes.fill_between(ours.x, ours.p5, ours.p95, color=colour, alpha=0.15, linewidth=0)
-
-
-def published(
-    axes: "Axes",
-    x: Sequence[float],
-    mean: Sequence[float],
-    low: Sequence[float],
-    high: Sequence[float],
-    label: str,
-    colour: str,
-) -> None:
-    """Published means with their 5–95 % range."""
-    spread = np.abs(np.array([low, high]) - np.array(mean))
-    axes.errorbar(x, mean, yerr=spread, fmt="o", color=colour, label=f"{label}: published", **_PUBLISHED)
-
-
-def spread_of(known: dict[str, list[float]]) -> tuple[list[float], list[float], list[float]]:
-    """Mean and range of published numbers."""
-    return known["mean"], known["p5"], known["p95"]
-
-
-def names_at_the_ends(axes: "Axes", ends: Sequence[tuple[str, float, float, str]], *, between: float = 0.045) -> None:
-    """Write each curve's name to the right of its end (name, x, y, colour), and apart where curves end together.
-
-    Lines are drawn and scales set before. `between` is the least distance, as a share of the axis.
-    """
-    on_paper = axes.transData.transform([(x, y) for _, x, y, _ in ends])
-    heights = axes.transAxes.inverted().transform(on_paper)[:, 1]
-    order = np.argsort(heights)
-    for place, height in zip(order, spread_apart(heights[order], between), strict=True):
-        name, x, y, colour = ends[place]
-        axes.annotate(
-            name, (x, y), xytext=(1.03, height), textcoords="axes fraction", color=colour, fontsize=8, va="center",
-            annotation_clip=False, arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6},
-        )  # fmt: skip
-
-
-def words(axes: "Axes", title: str, x: str, y: str) -> None:
-    """Title and axes; regret starts at 0."""
-    axes.set_title(title, fontsize=10, loc="left")
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.set_ylim(bottom=0)
-    if y == "regret":
-        axes.yaxis.set_major_formatter(whole)

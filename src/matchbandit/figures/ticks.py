@@ -85,7 +85,7 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
         every = max(1, ceil((len(powers) - 1) / max(most - 1, 1)))
         return powers[::every]
     for ticks in within:
-        if 2 <= len(ticks) <= most:
+        if min(3, most) <= len(ticks) <= most:
             return ticks
     evenly = [t for t in even_ticks(low, high, most) if t > 0]
     return evenly if len(evenly) > 1 or not powers else powers[:1]

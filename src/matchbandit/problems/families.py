@@ -68,7 +68,7 @@ def centred(n: int, mean: float, gap: float, *, rewards: RewardDistribution, rng
 def spiked_repeated(
     n: int, u1: float, gap: float, repeats: int, *, rewards: RewardDistribution, rng: np.random.Generator
 ) -> Problem:
-    """As spiked, but `repeats` runs in a row play the same instance: tells the luck of the draw from that of the play."""
+    """As spiked, but `repeats` runs in a row play the same instance: the luck of the draw apart from that of play."""
     return spiked(n, u1, gap, rewards=rewards, rng=rng)
 
 
@@ -89,7 +89,7 @@ def fading(n: int, u1: float, low: float, *, rewards: RewardDistribution, rng: n
 def two_best(
     n: int, u1: float, second: float, third: float, *, rewards: RewardDistribution, rng: np.random.Generator
 ) -> Problem:
-    """2N players, u_2/u_1 = second, u_3/u_2 = third, and from u_3 on in equal steps to 0 (Lemma 4.5); nothing random."""
+    """2N players, u_2/u_1 = second, u_3/u_2 = third, from u_3 on in equal steps to 0 (Lemma 4.5); nothing random."""
     n = _size(n, least=2, way_out="There are players besides the best two.")
     u2 = _share("u1", u1) * _share("second", second)
     others = np.linspace(u2 * _share("third", third), 0, 2 * n - 2)
@@ -98,7 +98,8 @@ def two_best(
 
 def equal_pairs(n: int, top: float, bottom: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
     """2N players, two of each strength, falling in equal steps from top to bottom; nothing random."""
-    return Monopartite(np.repeat(np.linspace(_share("top", top), _share("bottom", bottom), _size(n)), 2), rewards=rewards)
+    steps = np.linspace(_share("top", top), _share("bottom", bottom), _size(n))
+    return Monopartite(np.repeat(steps, 2), rewards=rewards)
 
 
 FAMILIES: dict[str, Draw] = {

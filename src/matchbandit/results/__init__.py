@@ -1,7 +1,5 @@
 """Rows of numbers, in memory, on disk and back."""
 
-from typing import TYPE_CHECKING, Any
-
 from matchbandit.results.about import About
 from matchbandit.results.comparison import Comparison, Standing, concat
 from matchbandit.results.files import (
@@ -14,11 +12,9 @@ from matchbandit.results.files import (
     writable_file,
 )
 from matchbandit.results.identification import Identification
-from matchbandit.results.rows import Curve, Row, Rows, rows_of
+from matchbandit.results.plotting import plot
+from matchbandit.results.rows import Curve, Rows
 from matchbandit.results.runs import Played, PlayedEdges, Runs, Split
-
-if TYPE_CHECKING:
-    from matchbandit.results.plotting import plot as plot
 
 Found = Identification
 """The name until version 0.3; it goes with the next one."""
@@ -32,7 +28,6 @@ __all__ = [
     "Identification",
     "Played",
     "PlayedEdges",
-    "Row",
     "Rows",
     "Runs",
     "Split",
@@ -43,16 +38,8 @@ __all__ = [
     "load_found",
     "load_identification",
     "load_runs",
+    "plot",
     "read_rows",
     "results_file",
-    "rows_of",
     "writable_file",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "plot":  # figures are not needed for numbers
-        from matchbandit.results.plotting import plot  # noqa: PLC0415
-
-        return plot
-    raise AttributeError(f"module 'matchbandit.results' has no attribute {name!r}")

@@ -253,14 +253,16 @@ def _place(about: About) -> str:
 def _ways(about: About) -> dict[str, Any]:
     """In what results of the same policy may differ besides: its options, and how it was played."""
     options = {key: value for key, value in about.options.items() if key != "delta"}
-    return options | {"max_rounds": about.max_rounds, "engine": about.engine, "warm start": about.warm_start}
+    warm = {} if about.warm_start is None else {"warm start": f"{about.warm_start.get('plays')} plays"}
+    return options | {"max_rounds": about.max_rounds, "engine": about.engine} | warm
 
 
 def _labels(told: Sequence[About]) -> tuple[str, ...]:
     """A label for each: no two are the same."""
     settings = [_setting(about) for about in told]
     differ = _differing(settings)
-    by_name = {about.policy: _differing([_ways(o) for o in told if o.policy == about.policy]) for about in told}
+    names = {about.policy for about in told}
+    by_name = {name: _differing([_ways(about) for about in told if about.policy == name]) for name in names}
     labels: list[str] = []
     for about, setting in zip(told, settings, strict=True):
         ways = {key: value for key, value in _ways(about).items() if key in by_name[about.policy]}
@@ -285,7 +287,7 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple | dict):
         text = json.dumps(value)
         return text if len(text) <= 40 else f"{text[:30]} …"
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value).removesuffix(".0")
 
 
 def _ranking(there: "Sequence[tuple[str, Runs | Identification]]") -> tuple[Standing, ...]:
@@ -330,10 +332,11 @@ def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
     ]
     runs = sorted({standing.runs for standing in ranking})
     counts = f"{runs[0]} run{'s' * (runs[0] > 1)}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    delta = about.options.get("delta")
     if isinstance(result, Runs):
         kind = f"Regret after {_number(int(result.rounds[-1]))} rounds"
     else:
-        kind = f"Rounds until identification at delta = {about.options.get('delta')}"
+        kind = "Rounds until identification" + ("" if delta is None else f" at delta = {delta}")
     stop = [f"stopped at the {about.stop}"] if about.stop else []
     return f"{kind}, {counts}, seed {about.seed}: {', '.join([about.where, *parameters, *stop])}"
 

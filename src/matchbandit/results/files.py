@@ -19,7 +19,7 @@ from matchbandit.results.tables import (
     metadata_of,
     result_from,
     rows_table,
-    write_atomically,
+    write_together,
 )
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def save(result: Runs | Identification, path: str | os.PathLike[str]) -> None:
     rows, details = encoded(rows_table(result), metadata), encoded(details_table(result), metadata)
     with suppress(OSError):  # what cannot be made is named when it is written into
         beside.parent.mkdir(exist_ok=True)
-    write_atomically(beside, details)
-    write_atomically(target, rows)
+    write_together({beside: details, target: rows})
 
 
 def load_runs(path: str | os.PathLike[str]) -> Runs:

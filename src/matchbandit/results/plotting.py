@@ -1,6 +1,5 @@
 """Results as charts: regret over the rounds, or rounds until the answer."""
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from matchbandit.figures import Chart, Line, draw, draw_to
 from matchbandit.figures.ticks import short
 from matchbandit.policies import CATALOGUE
 from matchbandit.policies.fits import Goal
+from matchbandit.results.comparison import Comparison
 from matchbandit.results.identification import Identification
 from matchbandit.results.result import Result
 from matchbandit.results.runs import Runs
@@ -25,7 +25,6 @@ APART = 30
 """Means that differ by more than so many times are drawn on a logarithmic axis."""
 MOST_SINGLE_RUNS = 200
 """Of a policy that are drawn one by one."""
-_FAST = " "  # a space at which no line is broken
 
 
 def plot(
@@ -94,31 +93,8 @@ def _listed(results: Any) -> list[Result]:
 
 
 def labels_of(results: Sequence[Result]) -> list[str]:
-    """A name for each of these results: its policy, and in what it differs from the others of that policy.
-
-    Options come first, then the problem's parameters, horizon and δ.
-    """
-    facts = [_facts(result) for result in results]
-    labels = []
-    for result, own in zip(results, facts, strict=True):
-        alike = [other for one, other in zip(results, facts, strict=True) if one.about.policy == result.about.policy]
-        differ = [key for key in own if len({json.dumps(other.get(key)) for other in alike}) > 1]
-        words = [f"{key.partition(' ')[2]} = {_value(own[key])}" for key in differ if own[key] is not None]
-        labels.append(", ".join([result.about.policy, *words]))
-    return labels
-
-
-def _facts(result: Result) -> dict[str, Any]:
-    """What may tell two results of a policy apart."""
-    about = result.about
-    delta = about.options.get("delta")
-    options = {f"option {key}": value for key, value in about.options.items() if key != "delta"}
-    problem = about.problem
-    parameters = problem.get("parameters", {key: problem[key] for key in ("u", "v", "matrix") if key in problem})
-    where = {"problem family": problem["family"]} if "family" in problem else {}
-    where |= {f"problem {'means' if key == 'matrix' else key}": value for key, value in parameters.items()}
-    where |= {"problem rewards": rewards_from(problem["rewards"]).typed} if "rewards" in problem else {}
-    return options | where | {"asked T": about.horizon, "asked δ": delta, "asked seed": about.seed}
+    """A name for each of these results, as `Comparison` has it: the policy, and in what it differs from others."""
+    return list(Comparison(tuple(results)).labels)  # type: ignore[arg-type]  # there is no third kind of result
 
 
 def _value(value: Any) -> str:
@@ -157,10 +133,9 @@ def instance_of(problem: Mapping[str, Any]) -> str:
         parts = [f"means of {len(rows)} players" if problem["players"] else f"{len(rows)}×{len(rows[0])} means"]
     else:
         parts = [f"{key} = {_numbers(problem[key])}" for key in ("u", "v") if key in problem]
-    rewards = rewards_from(problem["rewards"]).typed if "rewards" in problem else ""
-    return ", ".join(
-        part.replace(" = ", f"{_FAST}={_FAST}") for part in [*parts, *([f"{rewards} rewards"] * bool(rewards))]
-    )
+    if "rewards" in problem:
+        parts.append(f"{rewards_from(problem['rewards']).typed} rewards")
+    return ", ".join(parts)
 
 
 def about_runs(results: Sequence[Result]) -> str:
@@ -170,8 +145,8 @@ def about_runs(results: Sequence[Result]) -> str:
     many = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     parts = [
         instances[0] if len(instances) == 1 else f"{len(instances)} instances",
-        f"{many}{_FAST}run{'s' if runs[-1] > 1 else ''}",
-        f"seed{'s' if len(seeds) > 1 else ''}{_FAST}{', '.join(map(str, seeds))}",
+        f"{many} run{'s' if runs[-1] > 1 else ''}",
+        f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}",
     ]
     return "; ".join(parts)
 
@@ -224,7 +199,7 @@ def _rounds(results: list[Identification]) -> Chart:
 
 def _without_delta(results: list[Identification]) -> list[str]:
     labels = labels_of(results)
-    return [", ".join(part for part in label.split(", ") if not part.startswith("δ = ")) for label in labels]
+    return [", ".join(part for part in label.split(", ") if not part.startswith("delta = ")) for label in labels]
 
 
 def _over_delta(results: list[Identification], alike: dict[str, list[tuple[float, Identification]]]) -> Chart:
@@ -268,7 +243,7 @@ def _in_rows(results: list[Identification]) -> Chart:
     spread = [result.rounds for result in results]
     single = f"the first {MOST_SINGLE_RUNS} runs" if max(map(len, results)) > MOST_SINGLE_RUNS else "single runs"
     deltas = {result.about.options.get("delta") for result in results}
-    asked = f"; δ{_FAST}={_FAST}{deltas.copy().pop():g}" if len(deltas) == 1 and None not in deltas else ""
+    asked = f"; δ = {deltas.copy().pop():g}" if len(deltas) == 1 and None not in deltas else ""
     unproved = " Empty: no proof of its answers." if any(line.hollow and line.label for line in lines) else ""
     return Chart(
         name="results",

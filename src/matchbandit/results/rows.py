@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import need
-from matchbandit.results.runs import Runs
 from matchbandit.results.tables import HEAD, TAIL
 from matchbandit.rewards import Floats
 
@@ -351,24 +350,3 @@ def _common(name: str, kinds: "Sequence[pa.DataType]") -> "pa.DataType":
         told = " and ".join(map(str, distinct))
         raise MatchbanditError(f"the column {name} is of different types, {told}; these rows do not go together.")
     return distinct[0]
-
-
-class Row(NamedTuple):
-    """One number of a study: the regret of one run of one policy at one round, at one place on the study's axis."""
-
-    study: str
-    policy: str
-    x: float
-    run: int
-    round: int
-    regret: float
-
-
-def rows_of(runs: Runs, study: str, x: float) -> list[Row]:
-    """Runs as flat rows."""
-    policy = runs.about.policy
-    return [
-        Row(study, policy, x, run, at, regret)
-        for run, regrets in zip(runs.run_numbers, runs.regret.tolist(), strict=True)
-        for at, regret in zip(runs.rounds.tolist(), regrets, strict=True)
-    ]

@@ -1,24 +1,27 @@
 """Results as tables: tidy rows for everyone, the details of each run beside them, and both as Parquet."""
 
-import inspect
 import io
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
+from matchbandit.own_code import is_own, module_of
 from matchbandit.policies.explanation import Elimination
-from matchbandit.problems.families import FAMILIES
+from matchbandit.problems.families import function_of
 from matchbandit.results.about import About
 from matchbandit.results.identification import Identification
 from matchbandit.results.runs import PlayedEdges, Runs, Split
+from matchbandit.rewards import rewards_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +56,7 @@ def rows_table(
     simulated = isinstance(result, Runs)
     each = len(result.rounds) if simulated else 1
     n = len(numbers) * each
-    types = {**parameter_types(about.problem), **(columns or {})}
+    types = {**(columns or {}), **parameter_types(about.problem), **(columns or {})}
     values = parameters_of(about.problem)
     options = {key: value for key, value in about.options.items() if simulated or key != "delta"}
     constants = {
@@ -61,7 +64,7 @@ def rows_table(
         "policy": (about.policy, pa.string()),
         "options": (options_text(options), pa.string()),
         "family": (about.problem.get("family", ""), pa.string()),
-        **{name: (_listable(values.get(name)), types[name]) for name in columns or types},
+        **{name: (_listable(values.get(name)), types[name]) for name in types},
         "rewards": (rewards_text(about.problem.get("rewards", {})), pa.string()),
     }
     made = {name: _constant(name, value, kind, n) for name, (value, kind) in constants.items()}
@@ -83,9 +86,9 @@ def details_table(result: Runs | Identification) -> "pa.Table":
     pa = need("pyarrow", "a table of results")
     run = np.array(result.run_numbers, dtype=np.int64)
     if isinstance(result, Identification):
-        pairs = [_lists(answer) for answer in result.answers]
-        answers = pa.ListArray.from_arrays(_offsets(len(pairs), result.answers.shape[1]), pa.concat_arrays(pairs))
-        return pa.table({"run": run, "answers": answers})
+        n, each, _ = result.answers.shape
+        pairs = _lists(result.answers.reshape(n * each, 2))
+        return pa.table({"run": run, "answers": pa.ListArray.from_arrays(_offsets(n, each), pairs)})
     if isinstance(result.counted, list):
         lists = {"edges": [edges for edges, _ in result.counted], "times": [times for _, times in result.counted]}
         plays = {name: pa.array(arrays, pa.list_(pa.int64())) for name, arrays in lists.items()}
@@ -153,28 +156,33 @@ def parameter_types(problem: Mapping[str, Any]) -> "dict[str, pa.DataType]":
 
 
 def _annotations(family: str) -> dict[str, Any]:
-    draw = FAMILIES.get(family)
-    return {} if draw is None else get_type_hints(inspect.unwrap(draw))
+    """What a family's function says of its parameters; nothing, if it is one of the user's that is not there now."""
+    if is_own(family) and module_of(family) not in sys.modules:  # a file must not decide what is imported
+        return {}
+    try:
+        return get_type_hints(function_of(family))
+    except (MatchbanditError, NameError, TypeError):
+        return {}
 
 
 def _type_of(hint: Any, value: Any) -> "pa.DataType":
     """The type of a column; where a function does not say, the value tells a text or a list from a number."""
     pa = need("pyarrow", "a table of results")
+    if get_origin(hint) in (Union, UnionType):
+        (hint, *others) = [kind for kind in get_args(hint) if kind is not NoneType]
+        hint = None if others else hint
     plain = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
     if hint in plain:
         return plain[hint]
-    if isinstance(value, bool | str):
-        return plain[type(value)]
-    if isinstance(value, list | tuple):
-        inner = next(iter(getattr(hint, "__args__", ())), None)
+    if get_origin(hint) in (list, tuple, Sequence) or isinstance(value, list | tuple):
+        inner = next(iter(get_args(hint)), None)
         return pa.list_(_type_of(inner, value[0] if value else 0.0))
-    return pa.float64()
+    return plain[type(value)] if isinstance(value, bool | str) else pa.float64()
 
 
 def rewards_text(described: Mapping[str, Any]) -> str:
-    """A reward distribution as it is typed, given what its `describe()` gave: bernoulli, gaussian:0.5, binomial:4."""
-    parts = [repr(value) for key, value in described.items() if key != "name"]
-    return ":".join([described.get("name", ""), *parts])
+    """A reward distribution as it is typed, given what its `describe()` gave; nothing for nothing."""
+    return rewards_from(dict(described)).typed if described else ""
 
 
 def _listable(value: Any) -> Any:
@@ -188,8 +196,11 @@ def _constant(name: str, value: Any, kind: "pa.DataType", n: int) -> "pa.Chunked
     rows = min(n, _CHUNK)
     try:
         one = pa.array([value], kind)
+        fits = not pa.types.is_integer(kind) or one[0].as_py() == value  # Arrow makes 2 of 2.5
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        raise MatchbanditError(f"{name} = {value!r} does not fit a column of the type {kind}.") from None
+        fits = False
+    if not fits:
+        raise MatchbanditError(f"{name} = {value!r} does not fit a column of the type {kind}.")
     if pa.types.is_string(kind):
         chunk = pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), one)
     else:
@@ -218,9 +229,7 @@ def encoded(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
     leaves = _leaves(table.schema)
     repeated = [name for name in leaves if name.partition(".")[0] not in ("regret", "rounds", "plays")]
     sought = [name for name in leaves if name not in ("splits", "eliminations")]  # long texts would be there twice more
-    with pq.ParquetWriter(
-        buffer, table.schema, use_dictionary=repeated, write_statistics=sought, **settings
-    ) as writer:
+    with pq.ParquetWriter(buffer, table.schema, use_dictionary=repeated, write_statistics=sought, **settings) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata({_KEY.decode(): told})
     return buffer.getvalue()
@@ -363,19 +372,30 @@ def _flat(column: "pa.ChunkedArray", depth: int) -> NDArray[np.int64]:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file, whole or not at all, so that it outlives a crash of the machine; an error in words if it cannot."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    write_together({path: data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files as `write_atomically` does; none is replaced before all are on the disk, then each in its turn."""
+    unfinished = {path: path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in files}
+    at_work = next(iter(files))
     try:
-        with open(unfinished, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-        _sync_folder(path.parent)
+        for path, data in files.items():
+            at_work = path
+            with open(unfinished[path], "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        for path in files:
+            at_work = path
+            unfinished[path].replace(path)
+            _sync_folder(path.parent)
     except OSError as error:
-        raise MatchbanditError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}.") from None
+        raise MatchbanditError(f"cannot write {os.fspath(at_work)!r}: {error.strerror or error}.") from None
     finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+        for left in unfinished.values():
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -91,8 +91,8 @@ def _checked_runs(
         _, runs, _, seed = checked_call(verb, problem, spec, runs, 1, seed, goal)
         told = None if horizon is None else checked_horizon(horizon)
         built = build_first(Job(problem, spec, np.array([told or 1]), seed, "auto", told))
-        known = (spec.name, dict(built.options), spec.logged)
-        if known in seen:
+        known = (spec.name, dict(built.options))
+        if known in seen and not spec.logged:  # what it begins with may be different
             raise MatchbanditError(f"{spec!r} is there twice. Give each policy once, or with different options.")
         seen.append(known)
     return runs

@@ -151,5 +151,6 @@ def with_warnings(work: Callable[[], Outcome]) -> tuple[Outcome, list[Warning]]:
     """What came of the work, and what it warned of: it is the calling process that shows it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
+        warnings.simplefilter("ignore", ResourceWarning)  # what the parent left open is none of the runs' business
         outcome = work()
     return outcome, [warning.message for warning in caught if isinstance(warning.message, Warning)]

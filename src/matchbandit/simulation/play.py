@@ -17,6 +17,7 @@ from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
 from matchbandit.progress import bar
 from matchbandit.results import About
+from matchbandit.results.tables import parameters_of
 from matchbandit.rewards import Counts
 from matchbandit.seeding import stream
 from matchbandit.simulation.engines.jump import jump
@@ -111,6 +112,7 @@ def checked_call(
     """The policy, runs, workers and seed of a call, checked; a policy that is for something else is refused."""
     if not isinstance(problem, Problem | Family):
         raise MatchbanditError(f"{verb} needs a problem or a family of them; got {problem!r}.")
+    parameters_of(problem.describe())  # whose names must not be those of other columns of the results
     if isinstance(policy, list | tuple):
         raise MatchbanditError(f"{verb} plays one policy at a time; got {len(policy)}. Call it for each in turn.")
     spec = policy if isinstance(policy, PolicySpec) else policy_named(policy)

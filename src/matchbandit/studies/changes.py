@@ -5,6 +5,9 @@ from typing import Any
 
 from matchbandit.studies.point import in_words
 
+_DEPTHS = {"checkpoints": 1, "u": 1, "v": 1, "means": 2}
+"""How deep a single value is, where it is a list itself."""
+
 
 def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What `now` no longer has, or has otherwise; what is only added is no change.
@@ -22,8 +25,8 @@ def _changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
             continue
         if isinstance(before, Mapping) and isinstance(after, Mapping):
             yield from _changes(before, after)
-        elif isinstance(before, list) or isinstance(after, list):
-            yield from _of_lists(name, _listed(before), _listed(after))
+        elif None not in (before, after) and (_is_sweep(name, before) or _is_sweep(name, after)):
+            yield from _of_lists(name, _listed(name, before), _listed(name, after))
         elif name != "runs" or not _is_more(before, after):
             yield f"{name} was {_typed(before)}, is now {_typed(after)}"
 
@@ -36,8 +39,15 @@ def _of_lists(name: str, before: list[Any], after: list[Any]) -> Iterator[str]:
         yield f"{name} no longer has {', '.join(map(_typed, gone))}"
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def _is_sweep(name: str, value: Any) -> bool:
+    """Is it a list of values, rather than a value that is a list?"""
+    for _ in range(_DEPTHS.get(name, 0)):
+        value = value[0] if isinstance(value, list) and value else None
+    return isinstance(value, list)
+
+
+def _listed(name: str, value: Any) -> list[Any]:
+    return value if _is_sweep(name, value) else [value]
 
 
 def _is_more(before: Any, after: Any) -> bool:

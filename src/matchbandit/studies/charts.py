@@ -10,6 +10,7 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, Line
+from matchbandit.policies import CATALOGUE
 from matchbandit.results import Rows
 from matchbandit.studies.point import in_words
 
@@ -27,8 +28,9 @@ LONGEST_WORDS = 40
 _NO_PLACE = (
     "study", "policy", "options", "run", "seed", "round", "regret", "rounds", "pairs", "identified", "correct",
 )  # fmt: skip
-_AXES = {"horizon": "horizon T", "delta": "error probability δ"}
-_OVER = {"round": "over the rounds", "horizon": "over the horizon", "delta": "over δ", "policy": "by policy"}
+_AXES = {"horizon": "horizon T", "delta": "1/δ"}
+_OVER = {"round": "over the rounds", "horizon": "over the horizon", "delta": "over 1/δ", "policy": "by policy"}
+_BANDS = "Lines: mean; bands: 5–95 % of the runs."
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ def charts_of(rows: Rows, *, name: str, x: str | None = None) -> tuple[Chart, ..
     places = [
         place for part, fixed in _split(rows, words, {}) for place in _places(part, fixed, numbers, x)
     ]  # fmt: skip
+    if not places:
+        raise MatchbanditError(f"{x} does not vary where all else is the same. Take another x.")
     drawn = [_chart(place, name) for place in places[:MOST_CHARTS]]
     if x is None and len(drawn) < MOST_CHARTS:
         drawn += [_chart(place, name) for place in _at_one_place(places[0])]
@@ -111,8 +115,8 @@ def _places(rows: Rows, fixed: Mapping[str, Any], numbers: Sequence[str], x: str
         else:
             along = "round" if "round" in rows.names and len(rows.distinct("round")) > 1 else "policy"
     is_option = along in options and along not in numbers
-    if x is not None and not is_option and along not in rows.names:
-        return  # another kind of problem has it
+    if x is not None and not is_option and (x not in rows.names or rows.distinct(x) == [None]):
+        return  # problems of another kind have it
     rows = rows.with_option(along) if is_option else rows
     for part, known in _split(rows, [column for column in swept if column != along], fixed):
         yield _Place(part, along, known, is_option)
@@ -160,7 +164,10 @@ def _chart(place: _Place, name: str) -> Chart:
     variants = _variants(place)
     labels = _labels(variants)
     lines = [_line(place, variant, label) for variant, label in zip(variants, labels, strict=True)]
-    lines = [replace(line, key=key) for line, key in zip(lines, _keys(variants, labels), strict=True)]
+    lines = [
+        replace(line, key=key, hollow=not _is_proved(variant.policy, regret))
+        for line, variant, key in zip(lines, variants, _keys(variants, labels), strict=True)
+    ]
     if along == "policy":
         lines = [replace(line, x=np.array([float(at)]), kind="points") for at, line in enumerate(lines)]
     x_values = np.concatenate([line.x for line in lines])
@@ -181,7 +188,7 @@ def _chart(place: _Place, name: str) -> Chart:
         caption=_caption(place, variants, labels),
         x_log=x_log,
         y_log=y_log,
-        x_ticks=tuple(places) if along not in ("round", "policy") and len(places) <= MOST_TICKS else None,
+        x_ticks=tuple(places) if along != "policy" and not x_log and len(places) <= MOST_TICKS else None,
         rows=tuple(labels) if along == "policy" else (),
     )
 
@@ -240,8 +247,18 @@ def _line(place: _Place, variant: _Variant, label: str) -> Line:
         values = place.rows.curve(place.along).x.astype(np.float64)
         mean = float(rows.at_end()["regret" if "regret" in rows.names else "rounds"].mean())
         return Line(label, values[[0, -1]], np.full(2, mean), kind="reference")
-    places = np.zeros(1) if place.along == "policy" else curve.x.astype(np.float64)
-    return Line(label, places, curve.mean, curve.p5, curve.p95)
+    if place.along == "policy":
+        return Line(label, np.zeros(1), curve.mean, curve.p5, curve.p95)
+    x, y, low, high = curve.x.astype(np.float64), curve.mean, curve.p5, curve.p95
+    if place.along == "delta":  # the smaller δ, the harder: that is to the right
+        x, y, low, high = 1 / x[::-1], y[::-1], low[::-1], high[::-1]
+    one_run = len(place.rows.distinct("run")) == 1
+    return Line(label, x, y) if one_run else Line(label, x, y, low, high)
+
+
+def _is_proved(policy: str, regret: bool) -> bool:
+    """Has the policy a proof of its regret, or of its answers? Of one's own nothing is known."""
+    return policy not in CATALOGUE or ("regret" if regret else "identification") in CATALOGUE[policy].fits.proved
 
 
 def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str]) -> str:
@@ -256,12 +273,13 @@ def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str])
     ]
     runs, seeds = len(rows.distinct("run")), rows.distinct("seed")
     counted = f"{runs} run{'s' if runs != 1 else ''}, seed {seeds[0]}"
-    band = "Line: mean; band: 5–95 % of the runs."
-    if place.along == "policy":
-        band = "Point: mean; bar: 5–95 % of the runs."
     settings.append(_setting("rewards", rows.distinct("rewards")[0]))
-    told = f"{', '.join(settings)}; {counted}. {band}"
-    return told if regret else f"{told} {_answers(variants, labels)}"
+    told = [f"{', '.join(settings)}; {counted}."]
+    if runs > 1:
+        told += ["Points: mean; bars: 5–95 % of the runs." if place.along == "policy" else _BANDS]
+    if not all(_is_proved(variant.policy, regret) for variant in variants):
+        told += [f"Empty markers: no proof of its {'regret' if regret else 'answers'}."]
+    return " ".join(told if regret else [*told, _answers(variants, labels)])
 
 
 def _answers(variants: Sequence[_Variant], labels: Sequence[str]) -> str:

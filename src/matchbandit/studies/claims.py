@@ -1,6 +1,5 @@
 """A claim beside what was measured: what *grows*, *flat* and *comes out* mean here, and where each ends."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,11 +60,6 @@ def ratio(rows: Rows, along: str, above: str, below: str) -> Curve:
     return Curve(np.array(places, dtype=np.float64), np.array([a.mean() / b.mean() for a, b in pairs]), p5, p95)
 
 
-def option_values(rows: Rows, option: str) -> dict[Any, str]:
-    """The values of an option among these rows, each with the text in the column `options` that says it."""
-    return {json.loads(text).get(option): text for text in rows.distinct("options")}
-
-
 def is_clearly_below(ours: Floats, theirs: Floats, *, paired: bool = True) -> bool:
     """Is the first mean below the second by more than two standard errors? Runs that share instances are paired."""
     if len(ours) < 2 or len(theirs) < 2:
@@ -116,14 +110,14 @@ def inside_claim(
     for policy in policies:
         ours = rows.where(policy=policy).curve(along)
         for x, mean in zip(known["x"], known[policy]["mean"], strict=True):
-            at = int(np.argmin(np.abs(ours.x - x)))
+            (at,) = np.flatnonzero(ours.x == x)
             inside += bool(ours.p5[at] <= mean <= ours.p95[at])
             total += 1
     return Claim(
         where,
         "the published means come out",
-        f"{inside} of {total} inside the band, the 5–95 % range of our runs",
-        f"at least {int(np.ceil(INSIDE * total))} of {total} inside",
+        f"{inside} of {total} lie in the band, the 5–95 % range of our runs",
+        f"at least {int(np.ceil(INSIDE * total))} of {total}",
         counted(inside, total, enough=INSIDE),
     )
 
@@ -141,7 +135,7 @@ def agreement_claim(rows: Rows, known: dict[str, Any], where: str, *, along: str
     good, total = len(apart) - len(outside), len(apart)
     measured = f"{good} of {total} agree; the largest difference is {100 * worst:.1f} %"
     measured += f" (not {', '.join(outside)})" if outside else ""
-    threshold = f"all within {NEAR:.0%} and the published 5–95 % range ± {WIDER:.0%}".replace("%", " %")
+    threshold = f"all within {percent(NEAR)} and the published 5–95 % range ± {percent(WIDER)}"
     return Claim(where, "the published means come out", measured, threshold, counted(good, total))
 
 
@@ -155,6 +149,15 @@ def _apart(mean: float, known: dict[str, Any], k: int) -> tuple[float, bool]:
         for published, low, high in records
     ]
     return min(abs(mean / published - 1) for published, _, _ in records), any(agrees)
+
+
+def percent(share: float) -> str:
+    """A share as it is read.
+
+    >>> percent(0.494)
+    '49 %'
+    """
+    return f"{100 * share:.0f} %"
 
 
 def spaced(number: float) -> str:

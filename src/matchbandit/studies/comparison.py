@@ -52,7 +52,8 @@ def ratios(rows: Rows, third: float) -> tuple[Floats, Floats, Floats]:
     """Along u_2/u_1: the ratio of the bounds, and that of the measured mean regrets."""
     chosen = rows.where(third=third)
     places = sorted(chosen.distinct("second"))
-    bound = [bound_ratio(np.asarray(family("two-best", n=N, u1=U1, second=x, third=third).draw().u)) for x in places]
+    players = [family("two-best", n=N, u1=U1, second=x, third=third).draw().describe()["u"] for x in places]
+    bound = [bound_ratio(numbers(u)) for u in players]
     means = [[finals(chosen, policy=policy, second=x).mean() for policy in (TOGETHER, EXPLORED)] for x in places]
     return numbers(places), numbers(bound), numbers([together / explored for together, explored in means])
 
@@ -77,8 +78,8 @@ def claims(rows: Rows) -> list[Claim]:
             Claim(
                 "comparison",
                 f"R_D/R_I → ∞ as u₂/u₁ → 0 {which}",
-                f"at u₂/u₁ = {x[0]:g}: U_D/U_I = {bound[0]:.2g}, R_D/R_I = {measured[0]:.2g}; below {SMALL} they go like "
-                f"(u₂/u₁)^{powers[0]:.2f} and (u₂/u₁)^{powers[1]:.2f}",
+                f"at u₂/u₁ = {x[0]:g}: U_D/U_I = {bound[0]:.2g}, R_D/R_I = {measured[0]:.2g}; below {SMALL} they go "
+                f"like (u₂/u₁)^{powers[0]:.2f} and (u₂/u₁)^{powers[1]:.2f}",
                 f"both powers below {POWER:g}",
                 HOLDS if max(powers) < POWER else FAILS,
             ),

@@ -17,7 +17,7 @@ def rows_in(folder: StudyFolder) -> Rows:
 
 @dataclass(frozen=True)
 class Entry:
-    """A study of ours: what is played, what its rows say, and how they are drawn. One file each, one line in `registry`."""
+    """A study of ours: what is played, what its rows say, how they are drawn. One file, and one line in `registry`."""
 
     name: str
     figures: tuple[str, ...]

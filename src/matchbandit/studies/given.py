@@ -1,36 +1,40 @@
-"""What a study is given, as plain data, and that data as problems and policies."""
+"""What a study is given, as plain data: numbers, texts, truth values, and lists and tables of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, get_args
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
 from matchbandit.own_code import name_of
 from matchbandit.policies import Policy, PolicySpec
-from matchbandit.policies.catalogue import name_to_find
+from matchbandit.policies.catalogue import LONGEST_HORIZON, name_to_find
 from matchbandit.policies.catalogue import policy as named
-from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
-from matchbandit.problems import family as family_named
-from matchbandit.problems.families import function_of, parameters_taken
-from matchbandit.rewards import Bernoulli, RewardDistribution, rewards_named
-from matchbandit.studies.sweeps import (
-    MisplacedError,
-    Path,
-    annotations_of,
-    as_annotated,
-    combinations,
-    depth_of,
-    values_of,
-)
+from matchbandit.problems import Family, Problem
+from matchbandit.rewards import Bernoulli, RewardDistribution
+from matchbandit.simulation.play import Engine
+from matchbandit.simulation.stops import Stop
+from matchbandit.studies.sweeps import MisplacedError, Path, values_of
 
-Read = TypeVar("Read")
-
+LONGEST_NAME = 100
 DEEPEST = 8
-_GIVEN = {"u": 1, "v": 1, "means": 2, "players": 0}
+STUDY_KEYS = (
+    "name", "problem", "policies", "horizon", "delta", "runs", "seed", "checkpoints", "max_rounds", "stop", "engine",
+)  # fmt: skip
+"""What a study is made of."""
+GIVEN_PROBLEM = {"u": 1, "v": 1, "means": 2, "players": 0}
 """What a given problem is made of, and how deep it is."""
-_WAYS = "Give family and its parameters, or u (and v), or means."
+WAYS = "Give family and its parameters, or u (and v), or means."
+
+
+def unknown_key(kind: str, key: str, known: Iterable[str], path: Path) -> MisplacedError:
+    """The error for a key that a table does not have; one of the study's own has only slipped into it."""
+    if key in STUDY_KEYS:
+        table = f"[{path[0]}]" if len(path) == 1 else f"[[{path[0]}]]"
+        told = f"{key} belongs to the study, not to {path[0]}: in a file it stands above the first line {table}."
+        return MisplacedError(told, *path, key)
+    return MisplacedError(str(unknown(kind, key, known)), *path, key)
 
 
 def plain(value: Any, *path: str | int, level: int = 0) -> Any:
@@ -44,7 +48,7 @@ def plain(value: Any, *path: str | int, level: int = 0) -> Any:
     if value is None or isinstance(value, bool | str | int) or (isinstance(value, float) and isfinite(value)):
         return value
     raise MisplacedError(
-        f"{path[-1]} must be a number, a text, true or false, or a list of these; got {_short(value)}.", *path
+        f"{path[-1]} must be a number, a text, true or false, or a list of these; got {short(value)}.", *path
     )
 
 
@@ -57,10 +61,10 @@ def plain_problem(given: Any, *path: str | int) -> dict[str, Any]:
         if "matrix" in parts:
             players = {"players": True} if parts["players"] else {}
             return {"means": parts["matrix"], **players, **_plain_rewards(given.rewards)}
-        strengths = {key: value for key, value in parts.items() if key in _GIVEN}
+        strengths = {key: value for key, value in parts.items() if key in GIVEN_PROBLEM}
         return {**strengths, **_plain_rewards(given.rewards)}
     if not isinstance(given, Mapping):
-        raise MisplacedError(f"problem must be a table such as {{u = [0.9, 0.3]}}; got {_short(given)}. {_WAYS}", *path)
+        raise MisplacedError(f"problem must be a table such as {{u = [0.9, 0.3]}}; got {short(given)}. {WAYS}", *path)
     parts = dict(given)
     if isinstance(parts.get("rewards"), RewardDistribution):
         parts["rewards"] = parts["rewards"].typed
@@ -82,11 +86,11 @@ def plain_policy(given: Any, *path: str | int) -> str | dict[str, Any]:
     if isinstance(given, str):
         return given
     if not isinstance(given, Mapping):
-        raise MisplacedError(f"a policy is given by its name, or as {_EXAMPLE}; got {_short(given)}.", *path)
+        raise MisplacedError(f"a policy is given by its name, or as {_EXAMPLE}; got {short(given)}.", *path)
     table = _plain_table(given, path)
     if not isinstance(table.get("name"), str):
         raise MisplacedError(
-            f"a policy with options needs its name, as in {_EXAMPLE}; got {_short(dict(given))}.", *path
+            f"a policy with options needs its name, as in {_EXAMPLE}; got {short(dict(given))}.", *path
         )
     return table if len(table) > 1 else str(table["name"])
 
@@ -94,108 +98,10 @@ def plain_policy(given: Any, *path: str | int) -> str | dict[str, Any]:
 _EXAMPLE = '{name = "pair-elim", growth = 4}'
 
 
-def problems_in(given: dict[str, Any], *path: str | int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """All problems that a table of settings means, each as plain data with the values of what is swept there."""
-    if "family" in given:
-        names = values_of("family", given["family"], 0, (*path, "family"))
-        swept = {"family": names, **_of_family(names, given, path)}
-    else:
-        swept = _of_strengths(given, path)
-    varies = [key for key, values in swept.items() if len(values) > 1]
-    return [(one, {key: one[key] for key in varies}) for one in combinations(swept, path)]
-
-
-def _of_family(names: list[Any], given: dict[str, Any], path: Path) -> dict[str, list[Any]]:
-    """The values of the parameters of families."""
-    known: dict[str, int] = {"rewards": 0}
-    for name in names:
-        if not isinstance(name, str):
-            raise MisplacedError(f"family must be a name such as 'spiked'; got {_short(name)}.", *path, "family")
-        takes = _named_at(parameters_taken, name, *path, "family")
-        hints = annotations_of(function_of(name))
-        known.update({key: depth_of(hints.get(key), takes[key].default) for key in takes})
-    swept = {}
-    for key, value in given.items():
-        if key == "family":
-            continue
-        if key not in known:
-            raise MisplacedError(str(unknown(f"parameter of {' and '.join(names)}", key, known)), *path, key)
-        swept[key] = values_of(key, value, known[key], (*path, key))
-    return swept
-
-
-def _of_strengths(given: dict[str, Any], path: Path) -> dict[str, list[Any]]:
-    """The values of strengths or means."""
-    known = {**_GIVEN, "rewards": 0}
-    for key in given:
-        if key not in known:
-            raise MisplacedError(str(unknown("key of problem", key, ["family", *known])), *path, key)
-    if ("u" in given) == ("means" in given):
-        what = "both u and means" if "u" in given else "neither family, u nor means"
-        raise MisplacedError(f"problem has {what}. {_WAYS}", *path)
-    lost = [key for key in (("players",) if "u" in given else ("v",)) if key in given]
-    if lost:
-        goes = "means" if lost[0] == "players" else "u"
-        raise MisplacedError(f"{lost[0]} goes with {goes} only. {_WAYS}", *path, lost[0])
-    return {key: values_of(key, value, known[key], (*path, key)) for key, value in given.items()}
-
-
-def problem_of(data: dict[str, Any], *path: str | int) -> Problem | Family:
-    """The problem or family that plain data without sweeps describes."""
-    parts = dict(data)
-    rewards = _named_at(rewards_named, parts.pop("rewards", "bernoulli"), *path, "rewards")
-    if "family" in parts:
-        name = parts.pop("family")
-        hints = annotations_of(function_of(name))
-        typed = {key: as_annotated(value, hints.get(key)) for key, value in parts.items()}
-        return family_named(name, rewards=rewards, **typed)
-    if "means" in parts:
-        return Means(parts["means"], parts.get("players", False), rewards=rewards)
-    return Bipartite(**parts, rewards=rewards) if "v" in parts else Monopartite(**parts, rewards=rewards)
-
-
-def policies_in(given: str | dict[str, Any], *path: str | int) -> list[PolicySpec]:
-    """All policies that an entry means: one, or one for each combination of what is swept in its options."""
-    table = {"name": given} if isinstance(given, str) else dict(given)
-    name = table.pop("name")
-    kind = _named_at(named, name, *path, "name").kind
-    takes, hints = kind.option_defaults(), annotations_of(kind.__init__)
-    swept = {}
-    for key, value in table.items():
-        if key == "delta" and "delta" in takes:
-            raise MisplacedError(
-                f"the error probability is said once for the whole study: delta = … beside policies, not in {name}.",
-                *path,
-                key,
-            )
-        if key not in takes:
-            known = [option for option in takes if option != "delta"]
-            raise MisplacedError(str(unknown(f"option of {name}", key, known)), *path, key)
-        values = values_of(f"{name}'s {key}", value, depth_of(hints.get(key), takes[key]), (*path, key))
-        swept[key] = [as_annotated(each, hints.get(key)) for each in values]
-    return [named(kind, **options) for options in combinations(swept, path)]
-
-
-def placed(error: MatchbanditError, table: Mapping[str, Any], *path: str | int) -> MisplacedError:
-    """An error about a table of settings, at the setting that its message begins with, if it does."""
-    if isinstance(error, MisplacedError):
-        return error
-    first = str(error).split(" ", 1)[0]
-    return MisplacedError(str(error), *path, *([first] if first in table else []))
-
-
-def _named_at(read: Callable[[str], Read], name: Any, *path: str | int) -> Read:
-    """What a name stands for; an error says where the name is."""
-    try:
-        return read(name)
-    except MatchbanditError as error:
-        raise MisplacedError(str(error), *path) from error
-
-
 def _plain_table(given: Mapping[str, Any], path: Path) -> dict[str, Any]:
     for key in given:
         if not isinstance(key, str):
-            raise MisplacedError(f"settings are named by texts; got {_short(key)}.", *path)
+            raise MisplacedError(f"settings are named by texts; got {short(key)}.", *path)
     return {key: plain(value, *path, key) for key, value in given.items()}
 
 
@@ -204,6 +110,113 @@ def _plain_rewards(rewards: RewardDistribution) -> dict[str, str]:
     return {} if rewards == Bernoulli() else {"rewards": rewards.typed}
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A value for an error message, cut if it is long."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def plain_study(given: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a study as plain data; what cannot be is refused, whatever the problems and policies."""
+    problem, policies = given["problem"], given["policies"]
+    many = isinstance(problem, Sequence) and not isinstance(problem, str | bytes)
+    alone = isinstance(policies, str | Mapping | PolicySpec | type)
+    if not alone and not isinstance(policies, Sequence):
+        raise MisplacedError(f"policies must be a list such as ['uts', 'pair-elim']; got {policies!r}.", "policies")
+    entries = [policies] if alone else list(policies)
+    if not entries or (many and not problem):
+        what = "policies" if not entries else "problem"
+        raise MisplacedError(f"{what} is an empty list. Give one at least.", what)
+    problems = [plain_problem(each, "problem", k) for k, each in enumerate(problem)] if many else None
+    return {
+        "name": _checked_name(given["name"]),
+        "problem": plain_problem(problem, "problem") if problems is None else problems,
+        "policies": [plain_policy(each, "policies", k) for k, each in enumerate(entries)],
+        "runs": _whole("runs", given["runs"], least=1),
+        "seed": _whole("seed", given["seed"], least=0),
+        "engine": _one_of("engine", given["engine"], get_args(Engine)),
+        **_plain_ends(given),
+    }
+
+
+def _plain_ends(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Horizon or δ, and what goes with each."""
+    if (given["horizon"] is None) == (given["delta"] is None):
+        both = "both horizon and delta" if given["delta"] is not None else "neither horizon nor delta"
+        raise MisplacedError(f"a study has {both}. Give horizon for regret, or delta for identification.", "delta")
+    for key, end in {"checkpoints": "horizon", "stop": "horizon", "max_rounds": "delta"}.items():
+        if given[key] is not None and given[end] is None:
+            raise MisplacedError(f"{key} goes with {end} only. Take it out.", key)
+    kept = {key: value for key, value in given.items() if key in _ENDS}
+    if given["horizon"] is not None:
+        kept["horizon"] = _each("horizon", plain(given["horizon"], "horizon"), _checked_horizon)
+    if given["delta"] is not None:
+        kept["delta"] = _each("delta", plain(given["delta"], "delta"), _checked_delta)
+    if given["checkpoints"] is not None:
+        kept["checkpoints"] = _plain_checkpoints(given["checkpoints"], kept["horizon"])
+    if given["max_rounds"] is not None:
+        kept["max_rounds"] = _whole("max_rounds", given["max_rounds"], least=1)
+    if given["stop"] is not None:
+        kept["stop"] = _one_of("stop", given["stop"], get_args(Stop))
+    return kept
+
+
+_ENDS = ("horizon", "delta", "checkpoints", "max_rounds", "stop")
+
+
+def _plain_checkpoints(given: Any, horizon: Any) -> list[int]:
+    """The rounds at which the regret is read besides the end, each once and in order."""
+    listed = plain(given, "checkpoints")
+    longest = max(horizon) if isinstance(horizon, list) else horizon
+    if not isinstance(listed, list):
+        raise MisplacedError(f"checkpoints must be a list of rounds; got {listed!r}.", "checkpoints")
+    return sorted({_whole("a checkpoint", at, "checkpoints", least=1, most=longest) for at in listed})
+
+
+def _checked_name(name: Any) -> str:
+    """A name that a folder can have."""
+    plain_name = isinstance(name, str) and all(sign.isalnum() or sign in "-_. " for sign in name)
+    if not plain_name or not name.strip() or name != name.strip() or name[0] == "." or len(name) > LONGEST_NAME:
+        raise MisplacedError(
+            f"name must be letters, digits, '-', '_', '.' or spaces, as a folder is called so; got {name!r}.", "name"
+        )
+    return str(name)
+
+
+def _whole(name: str, value: Any, at: str = "", *, least: int, most: int | None = None) -> int:
+    if isinstance(value, list | tuple):
+        raise MisplacedError(
+            f"{name} takes one value, and is not swept: make a study for each. Got {value!r}.", at or name
+        )
+    try:
+        return whole_number(name, value, least=least, most=most)
+    except MatchbanditError as error:
+        raise MisplacedError(str(error), at or name) from None
+
+
+def _one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise MisplacedError(str(unknown(name, value, known)), name)
+    return value
+
+
+def _checked_horizon(value: Any) -> int:
+    return _whole("horizon", value, least=1, most=LONGEST_HORIZON)
+
+
+def _checked_delta(value: Any) -> float:
+    try:
+        delta = real_number("delta", value)
+    except MatchbanditError as error:
+        raise MisplacedError(str(error), "delta") from None
+    if not 0 < delta < 1:
+        raise MisplacedError(
+            f"delta must lie between 0 and 1, for it is a probability of error; got {delta:g}.", "delta"
+        )
+    return delta
+
+
+def _each(name: str, value: Any, read: Callable[[Any], Any]) -> Any:
+    """The value, or each of its sweep."""
+    values = [read(each) for each in values_of(name, value, 0, (name,))]
+    return values if isinstance(value, list) else values[0]

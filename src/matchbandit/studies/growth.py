@@ -2,7 +2,7 @@
 
 from matchbandit.figures import Chart, Line
 from matchbandit.results import Rows
-from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim, spaced
+from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim, percent, spaced
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import caption, line_of
 from matchbandit.studies.study import Study
@@ -42,8 +42,8 @@ def claims(rows: Rows) -> list[Claim]:
             Claim(
                 "growth",
                 f"checks at growth 1.05 instead of 4 save more than half of the regret ({family})",
-                f"{spaced(means[FINE])} instead of {spaced(means[PAPERS])}: {saved:.0%} saved".replace("%", " %"),
-                f"more than {SAVED:.0%} saved; in part: more than {IN_PART_FROM:.0%}".replace("%", " %"),
+                f"{spaced(means[FINE])} instead of {spaced(means[PAPERS])}: {percent(saved)} saved",
+                f"more than {percent(SAVED)} saved; in part: more than {percent(IN_PART_FROM)}",
                 HOLDS if saved > SAVED else IN_PART if round(saved, 9) > IN_PART_FROM else FAILS,
             )
         )
@@ -54,7 +54,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     """Regret over the growth of the checks."""
     told = rows.with_option("growth")
     lines: list[Line] = [
-        line_of(told.where(family=family).curve("growth"), INSTANCES[family], family)
+        line_of(told.where(family=family).curve("growth"), INSTANCES[family], family, dash="solid")
         for family in rows.distinct("family")
     ]
     return (

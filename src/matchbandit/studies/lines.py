@@ -32,6 +32,11 @@ def line_of(
     return Line(label, numbers(of.x), numbers(of.mean), low, high, key=key, dash=dash, hollow=hollow)
 
 
+def reference_of(of: Curve, label: str, key: str) -> Line:
+    """The mean of runs as a thin dotted line, beside others."""
+    return Line(label, numbers(of.x), numbers(of.mean), key=key, kind="reference", dash="dotted")
+
+
 def published_points(known: dict[str, Any], policy: str, *, last: int | None = None) -> Line:
     """Published means with their 5–95 % range; of curves in time only the last has one, at the round `last`."""
     theirs = known[policy]

@@ -114,6 +114,7 @@ class Cluster:
             open_parts[at] = future
             future.add_done_callback(lambda future: done.put((at, future)))
 
+        doing, looked = "", time.monotonic()
         try:
             for at in range(len(parts)):
                 send(at)
@@ -129,8 +130,13 @@ class Cluster:
                         else:
                             keep(finished)
                 if self._client.status != "running":
-                    raise MatchbanditError(f"the scheduler at {self._address} was lost.")
-                tick(sum(counts.get(at, 0) for at in open_parts), "" if self.threads else "waiting for workers")
+                    raise self._lost()
+                if time.monotonic() >= looked + SECONDS_BETWEEN_REPORTS:
+                    looked = time.monotonic()
+                    doing = "" if self.threads else "waiting for workers"
+                tick(sum(counts.get(at, 0) for at in open_parts), doing)
+        except OSError:  # so end all calls to a scheduler that is no more
+            raise self._lost() from None
         finally:
             with suppress(Exception):
                 self._client.cancel(list(open_parts.values()), force=True)
@@ -149,10 +155,13 @@ class Cluster:
             ) from None
         except (distributed.CancelledError, TimeoutError, OSError):
             if self._client.status != "running":
-                raise MatchbanditError(f"the scheduler at {self._address} was lost.") from None
+                raise self._lost() from None
             return None
         self._refuse_if_other(finished.made_with, "a worker")
         return finished
+
+    def _lost(self) -> MatchbanditError:
+        return MatchbanditError(f"the scheduler at {self._address} was lost.")
 
     def _refuse_if_other(self, there: Mapping[str, str], who: str) -> None:
         differing = [

@@ -35,6 +35,7 @@ def play_on_processes(
     if multiprocessing.current_process().daemon:  # it may not have children
         for part in parts:
             keep(play_part(part, columns, own, lambda done, _: tick(done, "")))
+            tick(0, "")
         return
     counts: Any = fork_context().RawArray("q", len(parts))
     number = worker_count(workers, len(parts))

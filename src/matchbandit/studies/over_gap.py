@@ -1,4 +1,4 @@
-"""Figure 1, bottom, and the appendix: Pair-Elim and Rank1Elim over the gap; and the horizon of the published numbers."""
+"""Figure 1, bottom, and the appendix: Pair-Elim and Rank1Elim over the gap; the horizon of the published numbers."""
 
 from math import comb
 from typing import Any, NamedTuple
@@ -18,13 +18,14 @@ from matchbandit.studies.claims import (
     counted,
     finals,
     is_clearly_below,
+    percent,
     ratio,
     rise,
     rising,
     spread,
 )
 from matchbandit.studies.entry import Entry
-from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_points
+from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_points, reference_of
 from matchbandit.studies.published import published
 from matchbandit.studies.study import Study
 
@@ -71,7 +72,8 @@ def claims(rows: Rows) -> list[Claim]:
         Claim(
             "fig1-bottom",
             "Pair-Elim loses less than Rank1Elim",
-            f"at {sum(clear.values())} of {len(clear)} values of Δ" + (f", not at {', '.join(unclear)}" * bool(unclear)),
+            f"at {sum(clear.values())} of {len(clear)} values of Δ"
+            + (f", not at {', '.join(unclear)}" * bool(unclear)),
             "by more than two standard errors at every Δ, on shared instances",
             counted(sum(clear.values()), len(clear)),
         ),
@@ -99,7 +101,7 @@ class Fit(NamedTuple):
 
     @property
     def least(self) -> int:
-        """With fewer inside, chance is no explanation: the published one is as likely as each of ours to be an extreme."""
+        """With fewer inside, chance is no explanation: each of ours could be the extreme as well as a published one."""
         share = (self.instances - 1) / (self.instances + 1)
         tails = np.cumsum([comb(self.total, k) * share**k * (1 - share) ** (self.total - k) for k in range(self.total)])
         return int(np.searchsorted(tails, BY_CHANCE, side="right"))
@@ -129,7 +131,8 @@ def means_by_instance(rows: Rows) -> Floats:
     """The mean regret on each instance; a last one that not all its runs have played is left out."""
     runs = finals(rows)
     repeats = int(rows.distinct("repeats")[0])
-    return runs[: len(runs) // repeats * repeats].reshape(-1, repeats).mean(axis=1)
+    means: Floats = runs[: len(runs) // repeats * repeats].reshape(-1, repeats).mean(axis=1)
+    return means
 
 
 def horizon_claim(rows: Rows, known: dict[str, Any]) -> Claim:
@@ -144,8 +147,8 @@ def horizon_claim(rows: Rows, known: dict[str, Any]) -> Claim:
         f"{printed.inside} at 2·10⁶; together they are 10^{times / np.log(10):.1f} times as likely at 3·10⁵"
     )
     threshold = (
-        f"at least {run.least} of {run.total} inside (fewer by chance in less than {BY_CHANCE:.0%}".replace("%", " %")
-        + f" of cases), and {TIMES_AS_LIKELY} times as likely as at 2·10⁶"
+        f"at least {run.least} of {run.total} inside at 3·10⁵ (fewer by chance in less than {percent(BY_CHANCE)} of "
+        f"cases), and {TIMES_AS_LIKELY} times as likely as at 2·10⁶"
     )
     comes_out, is_likelier = run.inside >= run.least, times >= np.log(TIMES_AS_LIKELY)
     verdict = HOLDS if comes_out and is_likelier else IN_PART if comes_out and times > 0 else FAILS
@@ -161,7 +164,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
         named = NAMES[policy]
         lines.append(line_of(run.where(policy=policy).curve("gap"), f"{named}, 3·10⁵", policy))
         of = printed.where(policy=policy).curve("gap")
-        lines.append(line_of(of, f"{named}, 2·10⁶", policy, band=False, dash="dotted"))
+        lines.append(reference_of(of, f"{named}, 2·10⁶", policy))
     instance = "8×8, u₁ = v₁ = 0.9, the others uniform on [0, 2(u₁ − Δ)]; T = 3·10⁵ as run, 2·10⁶ as printed (dotted)"
     fresh = "Every run plays an instance of its own; published are means of 20 runs on one."
     theirs = numbers(known["rank1-elim"]["mean"]) / numbers(known["pair-elim"]["mean"])
@@ -182,7 +185,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
             "regret of Rank1Elim / Pair-Elim",
             (
                 line_of(ratio(run, "gap", "rank1-elim", "pair-elim"), "ratio of means, 3·10⁵", "rank1-elim"),
-                line_of(later, "2·10⁶", "rank1-elim", band=False, dash="dotted"),
+                reference_of(later, "2·10⁶", "rank1-elim"),
                 Line("published", numbers(known["x"]), theirs, key="rank1-elim", kind="points", hollow=True),
             ),
             caption(run, instance, fresh, of="Ratio of the means, and 5–95 % of the ratios run by run,"),

@@ -39,7 +39,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     """Regret over u_1, and how many times more Rank1Elim loses."""
     known = published()["over-u1"]
     lines = [line_of(rows.where(policy=policy).curve("u1"), NAMES[policy], policy) for policy in POLICIES]
-    instance = "8×8, u₁ = v₁, the others uniform so that u has the mean μ_U = 0.2, T = 10⁶"
+    instance = "8×8, u₁ = v₁, the others uniform so that the mean of u is 0.2; T = 10⁶"
     fresh = "Every run plays an instance of its own; published are means of 20 runs on one."
     theirs = numbers(known["rank1-elim"]["mean"]) / numbers(known["pair-elim"]["mean"])
     return (

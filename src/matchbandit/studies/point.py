@@ -11,7 +11,7 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.own_code import is_own, module_of
-from matchbandit.policies import PolicySpec
+from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import name_to_find
 from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
@@ -66,11 +66,11 @@ class Point:
 
     def describe(self) -> dict[str, Any]:
         """All that determines its numbers, as plain data, and nothing else: not the runs, not the study's name."""
-        options = {**self.spec.kind.option_defaults(), **self.spec.options}
+        options = {**self.spec.kind.option_defaults(), **self.spec.options, **self._options_built}
         parts = {
             "problem": self.problem.describe(),
             "policy": name_to_find(self.spec.kind),
-            "options": {key: plain_lists(value) for key, value in options.items() if key != "delta"},
+            "options": {key: _plain_option(key, value) for key, value in options.items() if key != "delta"},
             "horizon": self.horizon,
             "delta": self.delta,
             "checkpoints": None if self.checkpoints is None else list(self.checkpoints),
@@ -92,7 +92,7 @@ class Point:
         """What its rows say of where they come from; no two points of a study may have the same."""
         problem = self.problem.describe()
         parameters = {name: value for name, value in parameters_of(problem).items() if np.size(value) <= MOST_LISTED}
-        told = [self.spec.name, self.describe()["options"], problem.get("family"), parameters, problem["rewards"]]
+        told = [self.spec.name, self._options_built, problem.get("family"), parameters, problem["rewards"]]
         return json.dumps([*told, self.horizon, self.delta], sort_keys=True)
 
     @property
@@ -103,12 +103,9 @@ class Point:
 
     def check(self) -> None:
         """Build the policy on the first instance: what cannot be played is refused before anything runs."""
-        last = self.horizon or self.max_rounds or 1
-        job = Job(self.problem, self.spec, np.array([last]), self.seed, self.engine, self.horizon, self.stop)
-        first = build_first(job)
+        first = self._built()
         stopping(self.stop, first)
         engine_for(self.engine, first)
-        parameters_of(self.problem.describe())  # each has a column of its own
         if self.delta is not None and self.max_rounds is None:
             problem = self.problem.draw(self.seed) if isinstance(self.problem, Family) else self.problem
             tie = problem.tie(first.answer_selection)
@@ -144,6 +141,18 @@ class Point:
             first_run=first_run,
         )
 
+    def _built(self) -> Policy:
+        """The policy of the first run, before its first round."""
+        last = self.horizon or self.max_rounds or 1
+        return build_first(
+            Job(self.problem, self.spec, np.array([last]), self.seed, self.engine, self.horizon, self.stop)
+        )
+
+    @cached_property
+    def _options_built(self) -> dict[str, Any]:
+        """The options that the policy says it has, which are those in its rows: `selection` is chosen by now."""
+        return {key: _plain_option(key, value) for key, value in self._built().options.items()}
+
     @property
     def _of_policy(self) -> dict[str, Any]:
         prefix = f"{self.spec.name}."
@@ -152,6 +161,19 @@ class Point:
     def __repr__(self) -> str:
         """Study, policy and place."""
         return f"<Point {self.key} of {self.study}: {self.title}>"
+
+
+def _plain_option(name: str, value: Any) -> Any:
+    """The option as plain data, if it can be."""
+    kept = plain_lists(value)
+    try:
+        json.dumps(kept)
+    except (TypeError, ValueError):
+        raise MatchbanditError(
+            f"the option {name} must be a number, a text, true or false, or a list of these, or no file could keep it; "
+            f"got {value!r}."
+        ) from None
+    return kept
 
 
 def in_words(value: Any) -> str:

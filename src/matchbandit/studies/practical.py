@@ -65,7 +65,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     order = sorted(curves, key=lambda policy: -curves[policy].mean[-1])
     proved = {policy: "regret" in CATALOGUE[policy].fits.proved for policy in order}
     runs = {study: len(rows.where(study=study).distinct("run")) for study in rows.distinct("study")}
-    often = " and ".join(f"{runs[study]} runs{words}" for study, words in _WHOSE.items() if study in runs)
+    often = " and ".join(f"{runs[study]} runs {words}" for study, words in _WHOSE.items() if study in runs)
     return (
         Chart(
             "practical",
@@ -75,7 +75,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
             tuple(
                 line_of(
                     curves[policy],
-                    policy if proved[policy] else f"{policy} (no proof)",
+                    policy if proved[policy] else f"{policy} †",
                     policy,
                     dash="solid" if proved[policy] else "dashed",
                     hollow=not proved[policy],
@@ -83,13 +83,13 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
                 for policy in order
             ),
             f"Eight players in equal pairs, 0.1 apart, around the mean μ; T = 2·10⁵. Mean and 5–95 % of {often}, seed "
-            f"{', '.join(map(str, rows.distinct('seed')))}. Whole lines: the regret is proved; broken lines: it is not.",
+            f"{', '.join(map(str, rows.distinct('seed')))}. † and broken lines: the regret is not proved.",
             y_log=True,
             x_ticks=tuple(over_mu.MEANS),
         ),
     )
 
 
-_WHOSE = {"over-mu": " of the paper's two", "practical": " of the others"}
+_WHOSE = {"over-mu": "of the two in Figure 3", "practical": "of the others"}
 
 ENTRY = Entry("practical", ("practical",), studies, claims, charts)

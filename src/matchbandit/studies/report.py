@@ -19,6 +19,8 @@ from matchbandit.studies.charts import charts_of
 from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim
 from matchbandit.studies.folder import StudyFolder, listed, part_files, today
 from matchbandit.studies.point import in_words
+from matchbandit.studies.published import published
+from matchbandit.studies.registry import entries
 
 LONGEST_WORDS = 60
 """Of a setting in a table; longer ones are cut."""
@@ -48,14 +50,17 @@ def report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = 
     Parameters
     ----------
     folder : str or path
-        What `matchbandit run` or `Study.run` has filled; of a study that is not finished it shows what there is.
+        What `matchbandit run` or `Study.run` has filled; of a study that is not finished it shows what there is. Or
+        what `matchbandit reproduce` has: then the page has the paper's figures and claims.
     out : str or path, optional
-        The page; by default `report.html` in that folder.
+        The page; by default `report.html` in that folder, or `index.html`, where `reproduce` has put it.
 
     The page needs no network: it can be sent and opened anywhere, on a phone too.
     """
-    opened = StudyFolder.open(folder)
-    return write_page(study_page(opened), opened.path / "report.html" if out is None else out)
+    path = Path(folder)
+    reproduced = _reproduced(path)
+    page = reproduction_page(reproduced) if reproduced else study_page(StudyFolder.open(path))
+    return write_page(page, path / ("index.html" if reproduced else "report.html") if out is None else out)
 
 
 # ---- any study
@@ -334,15 +339,63 @@ def reproduction_report(
     )
 
 
+def reproduction_page(kept: Mapping[str, StudyFolder]) -> Page:
+    """The page of what `reproduce` has left: the figures of all studies that are finished, by the studies' names."""
+    from matchbandit.studies.reproduce import reports_of  # noqa: PLC0415  # it makes pages itself
+
+    for folder in kept.values():
+        _refuse_damage(folder)
+    finished = {name: folder for name, folder in kept.items() if folder.is_complete}
+    reports: list[FigureReport] = []
+    shown: list[str] = []
+    for entry in entries().values():
+        names = [study.name for study in entry.studies(None)]
+        if all(name in finished for name in names):
+            own = [name for name in names if name not in shown]
+            studies = tuple(finished[name].study for name in names)
+            reports += reports_of(entry, entry.figures, studies, finished, own=own)
+            shown += own
+    if not reports:
+        raise MatchbanditError(
+            f"no figure is finished in {_place_of(kept)!r} yet. matchbandit reproduce goes on there."
+        )
+    made = [finished[name].manifest for name in shown]
+    versions = {
+        name: " and ".join(dict.fromkeys(each["versions"][name] for each in made)) for name in made[0]["versions"]
+    }
+    left = [name for name in kept if name not in shown]
+    return reproduction_report(
+        reports,
+        settings={"seed": made[0]["study"]["seed"], **({"not finished": ", ".join(left)} if left else {})},
+        versions=versions,
+        source=published()["source"],
+        date=max(each["updated"] for each in made),
+    )
+
+
+def _reproduced(path: Path) -> dict[str, StudyFolder]:
+    """The studies of ours that `reproduce` has left in a folder, those of the smallest seed; none if it has not."""
+    if not path.is_dir() or (path / "manifest.json").exists():
+        return {}
+    opened = [StudyFolder.open(file.parent) for file in sorted(path.glob("*/manifest.json"))]
+    ours = {} if not opened else {study.name for entry in entries().values() for study in entry.studies(None)}
+    found = [folder for folder in opened if folder.study.name in ours]
+    least = min((folder.study.seed for folder in found), default=0)
+    return {folder.study.name: folder for folder in found if folder.study.seed == least}
+
+
+def _place_of(kept: Mapping[str, StudyFolder]) -> str:
+    return str(next(iter(kept.values())).path.parent)
+
+
 def _summary(figures: Sequence[FigureReport]) -> Section:
     claims = [claim for figure in figures for claim in figure.claims]
-    in_full = [claim for claim in claims if claim.verdict == HOLDS]
-    words = [f"{_tally(claims).capitalize()} A verdict is reached by the threshold that stands beside it."]
+    words = f"{_tally(claims).capitalize()} A verdict is reached by the threshold that stands beside it."
+    not_in_full = [claim for claim in claims if claim.verdict in (IN_PART, FAILS)]
     tables = [_overview(figures)]
-    if len(in_full) < len(claims):
-        rest = [claim for claim in claims if claim.verdict != HOLDS]
-        tables.append(_claims(rest, "Claims that do not hold in full", with_figure=True))
-    return Section("Summary", tuple(words), tables=tuple(tables))
+    if not_in_full:
+        tables.append(_claims(not_in_full, "Claims that do not hold in full", with_figure=True))
+    return Section("Summary", (words,), tables=tuple(tables))
 
 
 def _tally(claims: Sequence[Claim]) -> str:
@@ -385,7 +438,7 @@ def _figure(figure: FigureReport) -> Section:
     words = f"{figure.name}: {_counted(figure.runs, 'run')} a point of {', '.join(figure.studies)}, "
     words += f"computed in {duration(figure.seconds)}"
     if figure.authors_seconds is None:
-        words += "; the authors' code has no part in it."
+        words += "; the authors' code does not do this."
     else:
         words += f"; the authors' code would take {duration(figure.authors_seconds)}, "
         words += f"{_speed_up(figure.seconds, figure.authors_seconds)} as long."

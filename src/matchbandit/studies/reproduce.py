@@ -109,7 +109,7 @@ def reproduce(
     reports = [
         report
         for entry, names in chosen.items()
-        for report in _reports(
+        for report in reports_of(
             entry, names, plan[entry.name], kept, own=[name for name in needed if owner[name] is entry]
         )
     ]
@@ -148,7 +148,9 @@ def _seeded(studies: tuple[Study, ...], seed: int) -> tuple[Study, ...]:
     return tuple(study if study.seed == seed else study.with_(seed=seed) for study in studies)
 
 
-def _told(progress: Progress | None, name: str, before: int, mine: int, total: int) -> Callable[[int, int], None] | None:
+def _told(
+    progress: Progress | None, name: str, before: int, mine: int, total: int
+) -> Callable[[int, int], None] | None:
     """Progress within a study as progress of all."""
     return None if progress is None else lambda now, _: progress(name, before + min(now, mine), total)
 
@@ -163,7 +165,7 @@ def _played(study: Study, path: Path, **how: Any) -> StudyFolder:
     return run_study(there.study if more else study, path, **how)
 
 
-def _reports(
+def reports_of(
     entry: Entry,
     wanted: Sequence[str],
     studies: tuple[Study, ...],

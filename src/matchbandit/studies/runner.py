@@ -154,7 +154,6 @@ class _Ledger:
         self._runs += part.runs
         self._parts += 1
         self._seconds += part.seconds
-        self.tick(0)
 
     def tick(self, under_way: int, doing: str = "") -> None:
         """Show how far it is."""
@@ -169,7 +168,8 @@ class _Ledger:
 
     def left_over(self) -> str:
         """What remains after an error, and how to go on."""
-        return f"{self._parts} of {self._total_parts} parts are kept in {str(self._folder)!r}; the same call goes on."
+        kept, total = len(part_files(self._folder)), self._total_parts
+        return f"{kept} of {total} parts are kept in {str(self._folder)!r}; the same command goes on from there."
 
 
 def _whole_parts(

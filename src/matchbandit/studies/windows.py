@@ -12,7 +12,7 @@ from matchbandit.results import Rows, Runs
 from matchbandit.studies.claims import FAILS, HOLDS, Claim, spaced
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
-from matchbandit.studies.lines import caption, line_of
+from matchbandit.studies.lines import caption, line_of, reference_of
 from matchbandit.studies.study import Study
 
 HORIZONS = [10**k for k in range(4, 13)]
@@ -38,14 +38,14 @@ def studies(runs: int | None = None) -> tuple[Study, ...]:
 
 def rows_in(folder: StudyFolder) -> Rows:
     """For each run how often it played pairs of which both items are sub-optimal, and of which one is."""
-    parts = [_counted(result) for result in folder.results()]
+    parts = [_counted(result) for result in folder.results() if isinstance(result, Runs)]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return Rows.of(need("pyarrow", "rows of results").table(columns))
 
 
 def _counted(runs: Runs) -> dict[str, Any]:
     plays, n = runs.plays, len(runs.run_numbers)  # the best row and the best column are the first
-    same = {
+    same: dict[str, Any] = {
         "study": "windows",
         "policy": runs.about.policy,
         "options": json.dumps({"cap_windows": runs.about.options["cap_windows"]}),
@@ -88,17 +88,10 @@ def _claim(rows: Rows, which: str, rate: str, most: float, beside: str) -> Claim
 def charts(rows: Rows) -> tuple[Chart, ...]:
     """Plays of doubly and singly sub-optimal pairs over the horizon, the ends of windows marked."""
     told = rows.with_option("cap_windows")
-    lines = [
-        line_of(
-            told.where(cap_windows=capped).curve("horizon", y=which),
-            f"{which}{', capped' if capped else ''}",
-            f"{which} sub-optimal",
-            band=not capped,
-            dash="dotted" if capped else "solid",
-        )
-        for which in ("doubly", "singly")
-        for capped in (False, True)
-    ]
+    lines = []
+    for which, key in (("doubly", "pair-elim"), ("singly", "rank1-elim")):  # colours that are far apart
+        plain, capped = (told.where(cap_windows=cap).curve("horizon", y=which) for cap in (False, True))
+        lines += [line_of(plain, which, key), reference_of(capped, f"{which}, capped", key)]
     return (
         Chart(
             "windows",

@@ -13,7 +13,7 @@ import pytest
 
 import matchbandit as mb
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 
 
@@ -71,9 +71,9 @@ def test_links_and_anchors_lead_somewhere(site, pages):
             if parts.scheme or parts.netloc:
                 continue
             target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-            if target in pages and parts.fragment and unquote(parts.fragment) not in pages[target].places:
-                broken.append((page.name, link))
-            elif not target.exists():
+            if (
+                target in pages and parts.fragment and unquote(parts.fragment) not in pages[target].places
+            ) or not target.exists():
                 broken.append((page.name, link))
     assert broken == []
 
@@ -104,3 +104,44 @@ def test_the_search_knows_the_words(site):
     for word in ("regret", "sweep", "parquet", "thompson", "slurm"):
         assert any(term.startswith(word) for term in terms), word
     assert "studies" in index["docnames"]
+
+
+@pytest.fixture
+def visited(browser):
+    """Opens a page of the site; at the end no script may have complained, and nothing been asked of any network."""
+    contexts, complaints = [], []
+
+    def opened(file, query="", **settings):
+        contexts.append(browser.new_context(offline=True, **settings))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: request.url.startswith(("file:", "data:")) or complaints.append(request.url))
+        page.goto(file.as_uri() + query)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def test_the_search_finds_without_a_network(site, visited):
+    page = visited(site / "search.html", "?q=resume")
+    page.wait_for_selector("#search-results li a")
+    found = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    assert any(link.startswith("studies.html") for link in found)
+
+
+@pytest.mark.parametrize(
+    "name", ["index", "tutorial", "gallery", "studies", "reference", "api/policies", "api/catalogue"]
+)
+def test_a_phone_shows_a_page_without_sideways_scrolling(name, site, visited):
+    page = visited(site / f"{name}.html", viewport={"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_dark_page_is_dark(site, visited):
+    page = visited(site / "index.html", color_scheme="dark")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", background)[:3])) < 64

@@ -1,0 +1,291 @@
+"""The points of a study: every policy on every problem at every horizon or δ, built once and checked."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.own_code import in_words as error_in_words
+from matchbandit.policies import PolicySpec
+from matchbandit.policies.catalogue import name_to_find
+from matchbandit.policies.catalogue import policy as named
+from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
+from matchbandit.problems import family as family_named
+from matchbandit.problems.families import function_of, parameters_taken
+from matchbandit.results.tables import MOST_LISTED
+from matchbandit.rewards import rewards_named
+from matchbandit.studies.given import GIVEN_PROBLEM, WAYS, short, unknown_key
+from matchbandit.studies.point import Point, in_words
+from matchbandit.studies.sweeps import (
+    MisplacedError,
+    Path,
+    annotations_of,
+    as_annotated,
+    combinations,
+    depth_of,
+    refuse_too_many,
+    values_of,
+)
+
+if TYPE_CHECKING:
+    from matchbandit.studies.study import Study
+
+Read = TypeVar("Read")
+
+
+def points_of(study: "Study") -> tuple[Point, ...]:
+    """Every combination that the study's plain data means; the first that cannot be played is refused, and named."""
+    ends = _ends(study)
+    problems = list(_problems(study))
+    policies = list(_policies(study))
+    refuse_too_many(len(policies) * len(problems) * len(ends), ())
+    varying = _varying_options([spec for _, spec in policies])
+    made: dict[str, Point] = {}
+    in_rows: dict[str, Point] = {}
+    for policy_path, spec in policies:
+        for problem_path, problem, settings in problems:
+            for end in ends:
+                point = _point(study, problem, spec, end, {**settings, **_own_settings(spec, varying)}, len(ends) > 1)
+                row_identity = _checked(study, point, policy_path)
+                if point.key in made:
+                    raise MisplacedError(f"{point.title} is there twice. Take one out.", *policy_path)
+                made[point.key] = point
+                twin = in_rows.setdefault(row_identity, point)
+                if twin is not point:
+                    raise _alike_in_rows(point, twin, policy_path, problem_path)
+    return tuple(made.values())
+
+
+def _ends(study: "Study") -> list[dict[str, Any]]:
+    name = "horizon" if study.delta is None else "delta"
+    return [{name: value} for value in values_of(name, getattr(study, name), 0, (name,))]
+
+
+def _problems(study: "Study") -> Iterator[tuple[Path, Problem | Family, dict[str, Any]]]:
+    """Every problem, where it stands, and the values of what varies there."""
+    listed = isinstance(study.problem, list)
+    tables = study.problem if listed else [study.problem]
+    names = _names_of(tables)
+    for k, table in enumerate(tables):
+        path: Path = ("problem", k) if listed else ("problem",)
+        for data, swept in problems_in(table, *path):
+            settings = {**({"problem": names[k]} if len(tables) > 1 else {}), **swept}
+            try:
+                problem = problem_of(data, *path)
+            except MatchbanditError as error:
+                at = ", ".join(f"{key} = {in_words(value)}" for key, value in swept.items())
+                told = f"at {at}: {error}" if at else str(error)
+                raise MisplacedError(told, *placed(error, table, *path).path) from None
+            yield path, problem, settings
+
+
+def _policies(study: "Study") -> Iterator[tuple[Path, PolicySpec]]:
+    """Every policy with its options, and where it stands."""
+    kinds: dict[str, PolicySpec] = {}
+    for k, entry in enumerate(study.policies):
+        path: Path = ("policies", k)
+        for spec in policies_in(entry, *path):
+            known = kinds.setdefault(spec.name, spec)
+            if known.kind is not spec.kind:
+                raise MisplacedError(
+                    f"{name_to_find(spec.kind)} and {name_to_find(known.kind)} are both named {spec.name!r}, and "
+                    f"rows could not tell them apart. Give your class another name.",
+                    *path,
+                )
+            _refuse_goal(study, spec, path)
+            yield path, spec
+
+
+def _refuse_goal(study: "Study", spec: PolicySpec, path: Path) -> None:
+    goals = spec.kind.fits.goals
+    if study.goal in goals:
+        return
+    other = "delta in place of horizon" if study.goal == "regret" else "horizon in place of delta"
+    raise MisplacedError(
+        f"{spec.name} is for {goals[0]}, and this study is for {study.goal}. Take it out, or give the study {other}.",
+        *path,
+    )
+
+
+def _point(
+    study: "Study",
+    problem: Problem | Family,
+    spec: PolicySpec,
+    end: dict[str, Any],
+    settings: dict[str, Any],
+    ends_vary: bool,
+) -> Point:
+    with_delta = spec if study.delta is None else named(spec.kind, **{**spec.options, **end})
+    return Point(
+        study=study.name,
+        problem=problem,
+        spec=with_delta,
+        seed=study.seed,
+        checkpoints=_checkpoints_before(study, end),
+        max_rounds=study.max_rounds,
+        stop=study.stop,
+        engine=study.engine,
+        settings={**settings, **(end if ends_vary else {})},
+        **end,
+    )
+
+
+def _checkpoints_before(study: "Study", end: dict[str, Any]) -> tuple[int, ...] | None:
+    """Those before the horizon, at which the regret is always read."""
+    return None if study.checkpoints is None else tuple(at for at in study.checkpoints if at < end["horizon"])
+
+
+def _checked(study: "Study", point: Point, policy_path: Path) -> str:
+    """What the rows of a point say of where they come from, if it can be played."""
+    try:
+        point.check()
+        return point.row_identity
+    except MatchbanditError as error:
+        entry = study.policies[policy_path[1]]
+        table = entry if isinstance(entry, dict) else {}
+        told = str(error) if str(error).startswith(f"{point.title} ") else f"{point.title}: {error}"
+        raise MisplacedError(told, *placed(error, table, *policy_path).path) from None
+    except Exception as error:
+        raise MisplacedError(f"{point.title} cannot be built: {error_in_words(error)}.", *policy_path) from error
+
+
+def problems_in(given: dict[str, Any], *path: str | int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """All problems that a table of settings means, each as plain data with the values of what is swept there."""
+    if "family" in given:
+        names = values_of("family", given["family"], 0, (*path, "family"))
+        swept = {"family": names, **_of_family(names, given, path)}
+    else:
+        swept = _of_strengths(given, path)
+    varies = [key for key, values in swept.items() if len(values) > 1]
+    return [(one, {key: one[key] for key in varies}) for one in combinations(swept, path)]
+
+
+def _of_family(names: list[Any], given: dict[str, Any], path: Path) -> dict[str, list[Any]]:
+    """The values of the parameters of families."""
+    known: dict[str, int] = {}
+    for name in names:
+        if not isinstance(name, str):
+            raise MisplacedError(f"family must be a name such as 'spiked'; got {short(name)}.", *path, "family")
+        takes = _named_at(parameters_taken, name, *path, "family")
+        hints = annotations_of(function_of(name))
+        known.update({key: depth_of(hints.get(key), takes[key].default) for key in takes})
+    known["rewards"] = 0
+    swept = {}
+    for key, value in given.items():
+        if key == "family":
+            continue
+        if key not in known:
+            raise unknown_key(f"parameter of {' and '.join(names)}", key, known, path)
+        swept[key] = values_of(key, value, known[key], (*path, key))
+    return swept
+
+
+def _of_strengths(given: dict[str, Any], path: Path) -> dict[str, list[Any]]:
+    """The values of strengths or means."""
+    known = {**GIVEN_PROBLEM, "rewards": 0}
+    for key in given:
+        if key not in known:
+            raise unknown_key("key of problem", key, ["family", *known], path)
+    if ("u" in given) == ("means" in given):
+        what = "both u and means" if "u" in given else "neither family, u nor means"
+        raise MisplacedError(f"problem has {what}. {WAYS}", *path)
+    lost = [key for key in (("players",) if "u" in given else ("v",)) if key in given]
+    if lost:
+        goes = "means" if lost[0] == "players" else "u"
+        raise MisplacedError(f"{lost[0]} goes with {goes} only. {WAYS}", *path, lost[0])
+    return {key: values_of(key, value, known[key], (*path, key)) for key, value in given.items()}
+
+
+def problem_of(data: dict[str, Any], *path: str | int) -> Problem | Family:
+    """The problem or family that plain data without sweeps describes."""
+    parts = dict(data)
+    rewards = _named_at(rewards_named, parts.pop("rewards", "bernoulli"), *path, "rewards")
+    if "family" in parts:
+        name = parts.pop("family")
+        hints = annotations_of(function_of(name))
+        typed = {key: as_annotated(value, hints.get(key)) for key, value in parts.items()}
+        return family_named(name, rewards=rewards, **typed)
+    if "means" in parts:
+        return Means(parts["means"], parts.get("players", False), rewards=rewards)
+    return Bipartite(**parts, rewards=rewards) if "v" in parts else Monopartite(**parts, rewards=rewards)
+
+
+def policies_in(given: str | dict[str, Any], *path: str | int) -> list[PolicySpec]:
+    """All policies that an entry means: one, or one for each combination of what is swept in its options."""
+    table = {"name": given} if isinstance(given, str) else dict(given)
+    name = table.pop("name")
+    kind = _named_at(named, name, *path, "name").kind
+    takes, hints = kind.option_defaults(), annotations_of(kind.__init__)
+    swept = {}
+    for key, value in table.items():
+        if key == "delta" and "delta" in takes:
+            raise MisplacedError(
+                f"the error probability is said once for the whole study: delta = … beside policies, not in {name}.",
+                *path,
+                key,
+            )
+        if key not in takes:
+            known = [option for option in takes if option != "delta"]
+            raise unknown_key(f"option of {name}", key, known, path)
+        values = values_of(f"{name}'s {key}", value, depth_of(hints.get(key), takes[key]), (*path, key))
+        swept[key] = [as_annotated(each, hints.get(key)) for each in values]
+    return [named(kind, **options) for options in combinations(swept, path)]
+
+
+def placed(error: MatchbanditError, table: Mapping[str, Any], *path: str | int) -> MisplacedError:
+    """An error about a table of settings, at the setting that its message begins with, if it does."""
+    if isinstance(error, MisplacedError):
+        return error
+    first = str(error).split(" ", 1)[0]
+    return MisplacedError(str(error), *path, *([first] if first in table else []))
+
+
+def _named_at(read: Callable[[str], Read], name: Any, *path: str | int) -> Read:
+    """What a name stands for; an error says where the name is."""
+    try:
+        return read(name)
+    except MatchbanditError as error:
+        raise MisplacedError(str(error), *path) from error
+
+
+def _alike_in_rows(point: Point, twin: Point, policy_path: Path, problem_path: Path) -> MisplacedError:
+    """The error for two points whose rows would say the same."""
+    told = f"rows could not tell {point.title} from {twin.title}:"
+    if point.problem is twin.problem:
+        way_out = "Hand its options on to super().__init__(setting, rng, …), so that they are known."
+        return MisplacedError(f"{told} {point.spec.name} does not say its options. {way_out}", *policy_path)
+    why = f"strengths and means of more than {MOST_LISTED} numbers stand in none"
+    return MisplacedError(f"{told} {why}. Make a study for each.", *problem_path)
+
+
+def _own_settings(spec: PolicySpec, varying: dict[str, set[str]]) -> dict[str, Any]:
+    options = {**spec.kind.option_defaults(), **spec.options}
+    return {f"{spec.name}.{key}": value for key, value in options.items() if key in varying[spec.name]}
+
+
+def _varying_options(specs: list[PolicySpec]) -> dict[str, set[str]]:
+    """For each policy the options that are not the same wherever it stands in the study."""
+    texts: dict[str, dict[str, set[str]]] = {}
+    for spec in specs:
+        for key, value in {**spec.kind.option_defaults(), **spec.options}.items():
+            texts.setdefault(spec.name, {}).setdefault(key, set()).add(json.dumps(value, default=repr))
+        texts.setdefault(spec.name, {})
+    return {name: {key for key, values in options.items() if len(values) > 1} for name, options in texts.items()}
+
+
+def _names_of(tables: list[dict[str, Any]]) -> list[str]:
+    """A short name for each problem of a list: its family, with what tells it from others of that family."""
+    heads = [_head(table) for table in tables]
+    names = []
+    for table, head in zip(tables, heads, strict=True):
+        kin = [other for other, name in zip(tables, heads, strict=True) if name == head]
+        differ = [key for key in table if key != "family" and any(other.get(key) != table[key] for other in kin)]
+        parts = [f"{key} = {in_words(table[key])}" for key in differ if not isinstance(table[key], list) or key in "uv"]
+        names.append(", ".join([head, *parts]))
+    return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]
+
+
+def _head(table: dict[str, Any]) -> str:
+    if "family" in table:
+        return in_words(table["family"])
+    return "means" if "means" in table else "bipartite" if "v" in table else "monopartite"

@@ -1,0 +1,38 @@
+"""A study's report as its reader has it."""
+
+import pytest
+
+from matchbandit.studies import Study, report
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report") / "gaps"
+    study = Study(
+        name="gaps",
+        problem={"family": "spiked", "n": 3, "u1": 0.9, "gap": [0.5, 0.6, 0.7]},
+        policies=["uniform", {"name": "pair-elim", "growth": [1.05, 4]}, "rank1-elim"],
+        horizon=3000,
+        runs=4,
+        seed=7,
+    )
+    study.run(folder, workers=1)
+    return report(folder)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_report_tells_values_and_fits_the_screen(page, visit, phone):
+    visited = visit(page, phone=phone)
+    assert visited.page.locator("h2").all_text_contents() == ["Charts", "Results", "Settings", "Times", "Versions"]
+    for number in range(visited.page.locator("[data-chart]").count()):
+        left, top, width, height = visited.area(number)
+        touched = visited.page.touchscreen.tap if phone else visited.page.mouse.move
+        touched(left + width * 0.4, top + height * 0.5)
+        told = visited.page.locator(".tip:visible").inner_text()
+        for policy in ("uniform", "pair-elim, growth = 1.05", "pair-elim, growth = 4", "rank1-elim"):
+            assert policy in told
+        assert visited.fits()
+    for numbers in visited.page.locator("details.numbers > summary").all():
+        numbers.click()
+    assert visited.fits()
+    assert visited.page.locator("details.numbers table:visible").count() == visited.page.locator("figure").count()

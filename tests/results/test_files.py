@@ -1,0 +1,463 @@
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from reference.made import assert_same, assert_same_found, made_about, made_runs
+
+import matchbandit as mb
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import bipartite, monopartite
+from matchbandit.policies.explanation import Elimination
+from matchbandit.results import Runs, details_file, load, load_runs, read_rows, results_file
+from matchbandit.results.tables import encoded, metadata_of, rows_table
+
+SAVED = "Give a file that Runs.save (--save) has written."
+
+
+@pytest.fixture
+def runs():
+    return made_runs(bipartite(2, 3))
+
+
+@pytest.mark.parametrize("graph", [bipartite(2, 3), bipartite(1, 1), monopartite(5)], ids=str)
+@pytest.mark.parametrize("n_runs", [1, 4])
+def test_runs_come_back_from_disk_to_the_bit(tmp_path, graph, n_runs):
+    runs = made_runs(graph, n_runs)
+    runs.save(tmp_path / "runs.parquet")
+    again = load_runs(tmp_path / "runs.parquet")
+    assert_same(again, runs)
+    assert np.array_equal(again.plays, runs.plays)
+    assert again.summary() == runs.summary()
+
+
+def test_what_was_simulated_comes_back_whole(tmp_path):
+    more = {"name": "Δ ≤ ½", "numbers": [0, 2]}
+    runs = made_runs(monopartite(4), options={"growth": 1.05, "selection": None}, horizon=2**62, more=more)
+    runs.save(tmp_path / "runs.parquet")
+    assert load_runs(tmp_path / "runs.parquet").about == runs.about
+    assert runs.about["name"] == "Δ ≤ ½"
+
+
+def test_where_runs_ended_and_how_clusters_split_comes_back(tmp_path):
+    plain = made_runs(monopartite(4))
+    splits = [[(7, [[0, 1], [2, 3]])], [], [(2**60, [[3], [0, 1, 2]]), (2**61, [[3], [1], [0, 2]])]]
+    runs = replace(plain, ended=np.array([7, 2**62, 2**61]), splits=splits)
+    runs.save(tmp_path / "runs.parquet")
+    again = load_runs(tmp_path / "runs.parquet")
+    assert_same(again, runs)
+    assert again.ended.tolist() == [7, 2**62, 2**61]
+    assert again.splits == splits
+    assert {type(split) for run in again.splits for split in run} == {tuple}
+
+
+def test_simulated_splits_come_back(tmp_path):
+    problem = mb.Monopartite([0.9, 0.9, 0.1, 0.1])
+    for stop in (None, "first-split"):
+        runs = mb.simulate(problem, "simple-adaptive-matching", horizon=2000, runs=3, seed=1, stop=stop)
+        runs.save(tmp_path / "runs.parquet")
+        assert_same(load_runs(tmp_path / "runs.parquet"), runs)
+        assert all(runs.splits)
+
+
+def test_a_path_may_be_text(tmp_path, runs):
+    path = str(tmp_path / "runs")
+    runs.save(path)
+    assert_same(load_runs(path), runs)
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path, runs):
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    runs.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert_same(load_runs(tmp_path / "real"), runs)
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path, runs):
+    for path, words in (
+        (tmp_path / "nowhere" / "runs", "there is no folder"),
+        (tmp_path, "is not a file that can be replaced"),
+        ("/dev/full", "is not a file that can be replaced"),
+    ):
+        with pytest.raises(MatchbanditError, match=words):
+            runs.save(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    path = tmp_path / "nowhere.parquet"
+    with pytest.raises(MatchbanditError) as refusal:
+        load_runs(path)
+    assert str(refusal.value) == f"there is no file {str(path)!r}."
+
+
+def spoil_empty(path):
+    path.write_bytes(b"")
+
+
+def spoil_text(path):
+    path.write_text("run,regret\n0,1.5\n")
+
+
+def spoil_half(path):
+    made_runs(bipartite(2, 3)).save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def spoil_foreign(path):
+    pq.write_table(pa.table({"x": [1, 2]}), path)
+
+
+def spoil_foreign_with_metadata(path):
+    pq.write_table(pa.table({"run": [1], "regret": [[1.0]]}).replace_schema_metadata({b"pandas": b"{}"}), path)
+
+
+def spoil_key_without_columns(path):
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata({b"matchbandit": b"{}"}), path)
+
+
+def spoil_key_without_json(path):
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata({b"matchbandit": b"0.1.0 of"}), path)
+
+
+def spoil_folder(path):
+    path.mkdir()
+
+
+def spoil_middle(path):
+    made_runs(bipartite(2, 3)).save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(len(whole) - 12) + whole[-8:])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (spoil_empty, f"is empty. {SAVED}"),
+        (spoil_text, f"is not a Parquet file. {SAVED}"),
+        (spoil_half, "is cut off: its end is missing. Make or copy it again."),
+        (spoil_middle, "is damaged: it cannot be decoded. Make or copy it again."),
+        (spoil_foreign, f"was not written by Runs.save. {SAVED}"),
+        (spoil_foreign_with_metadata, f"was not written by Runs.save. {SAVED}"),
+        (spoil_key_without_columns, f"was not written by Runs.save. {SAVED}"),
+        (spoil_key_without_json, f"was not written by Runs.save. {SAVED}"),
+        (spoil_folder, f"is a folder. {SAVED}"),
+    ],
+)
+def test_a_file_that_save_did_not_write_is_refused_by_name(tmp_path, spoil, words):
+    path = tmp_path / "runs.parquet"
+    spoil(path)
+    with pytest.raises(MatchbanditError) as refusal:
+        load_runs(path)
+    assert str(refusal.value) == f"{str(path)!r} {words}"
+
+
+@pytest.mark.parametrize("name", ["runs.csv", "runs.pq", "runs.parquet.gz"])
+def test_only_parquet_is_written(tmp_path, runs, name):
+    with pytest.raises(MatchbanditError, match=r"results are kept as Parquet; got .*Call the file runs"):
+        runs.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("x" * 300, "File name too long"), ("\0.parquet", "embedded null"), ("\udcff.parquet", "surrogates not allowed")],
+    ids=["long", "null", "not UTF-8"],
+)
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, runs, name, why):
+    with pytest.raises(MatchbanditError, match=f"cannot be written: .*{why}"):
+        runs.save(tmp_path / name)
+
+
+def test_details_that_cannot_be_written_are_refused_before_any_work(tmp_path):
+    (tmp_path / "runs.details.parquet").mkdir()
+    with pytest.raises(MatchbanditError, match=r"runs\.details\.parquet' is not a file that can be replaced"):
+        results_file(tmp_path / "runs.parquet")
+    results_file(tmp_path / "other.parquet")
+
+
+def test_a_file_without_a_name_is_refused(runs):
+    with pytest.raises(MatchbanditError, match="a file to write needs a name"):
+        runs.save("")
+    with pytest.raises(MatchbanditError, match="there is no file ''"):
+        load("")
+
+
+def test_eliminations_come_back(tmp_path):
+    gone = Elimination(2**60, "row", 3, 1, "all opponents", None, 0.25, (0.2, 0.3), 0.5, (0.4, 0.6))
+    runs = replace(made_runs(monopartite(4)), eliminations=[[gone, gone._replace(on=2, window=5)], [], [gone]])
+    runs.save(tmp_path / "runs.parquet")
+    again = load_runs(tmp_path / "runs.parquet")
+    assert_same(again, runs)
+    assert {type(gone) for run in again.eliminations for gone in run} == {Elimination}
+    assert made_runs(monopartite(4)).eliminations == [[], [], []]
+
+
+def test_an_identification_is_kept_and_read_back(tmp_path):
+    found = mb.identify(mb.Monopartite([0.9, 0.8, 0.4, 0.3]), mb.policy("matching-id", delta=0.2), runs=3, seed=2)
+    found.save(tmp_path / "found.parquet")
+    again = mb.load_identification(tmp_path / "found.parquet")
+    assert_same_found(again, found)
+    assert again.about["answers"] == "matching"
+    assert again.answers.shape == (3, 2, 2)
+    assert again.summary() == found.summary()
+
+
+def test_runs_and_identifications_are_not_taken_for_each_other(tmp_path):
+    slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
+    mb.simulate(slots, "uts", horizon=10).save(tmp_path / "runs.parquet")
+    mb.identify(slots, mb.policy("pair-elim", delta=0.2)).save(tmp_path / "found.parquet")
+    with pytest.raises(mb.MatchbanditError, match=r"holds simulated runs, not an identification\. Use load_runs"):
+        mb.load_identification(tmp_path / "runs.parquet")
+    with pytest.raises(
+        mb.MatchbanditError, match=r"holds an identification, not simulated runs\. Use load_identification"
+    ):
+        mb.load_runs(tmp_path / "found.parquet")
+    with pytest.raises(mb.MatchbanditError, match="there is no file"):
+        mb.load_identification(tmp_path / "none.parquet")
+    (tmp_path / "x.parquet").write_text("x")
+    with pytest.raises(mb.MatchbanditError, match=r"is not a Parquet file\. Give a file that Identification\.save"):
+        mb.load_identification(tmp_path / "x.parquet")
+
+
+def test_rows_and_details_are_two_files(tmp_path, runs):
+    runs.save(tmp_path / "runs.parquet")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs.details.parquet", "runs.parquet"]
+    rows, details = (pq.read_table(tmp_path / name) for name in ("runs.parquet", "runs.details.parquet"))
+    assert rows["round"].to_pylist() == [1, 10**6, 2**62] * 3
+    assert rows["regret"].to_pylist() == runs.regret.ravel().tolist()
+    assert details.column_names == ["run", "ended", "plays", "splits", "eliminations"]
+    assert details["plays"].to_pylist() == runs.plays_by_edge.tolist()
+    assert json.loads(rows.schema.metadata[b"matchbandit"])["rounds"] == [1, 10**6, 2**62]
+
+
+@pytest.mark.parametrize(
+    ("rows", "details"),
+    [
+        ("runs.parquet", "runs.details.parquet"),
+        ("a.b.parquet", "a.b.details.parquet"),
+        ("runs", "runs.details"),
+        ("gaps/rows/uts.parquet", "gaps/details/uts.parquet"),
+        ("gaps/rows.parquet", "gaps/rows.details.parquet"),
+    ],
+)
+def test_where_the_details_are(rows, details):
+    assert details_file(rows) == Path(details)
+
+
+def test_in_a_study_s_folder_the_details_are_in_a_folder_of_their_own(tmp_path, runs):
+    (tmp_path / "rows").mkdir()
+    runs.save(tmp_path / "rows" / "uts.parquet")
+    assert (tmp_path / "details" / "uts.parquet").is_file()
+    assert_same(load_runs(tmp_path / "rows" / "uts.parquet"), runs)
+
+
+def test_rows_without_their_details_say_so(tmp_path, runs):
+    runs.save(tmp_path / "runs.parquet")
+    with pytest.raises(MatchbanditError, match=r"runs\.details\.parquet' holds the details of runs only"):
+        load_runs(tmp_path / "runs.details.parquet")
+    (tmp_path / "runs.details.parquet").unlink()
+    with pytest.raises(MatchbanditError) as refusal:
+        load_runs(tmp_path / "runs.parquet")
+    missing = str(tmp_path / "runs.details.parquet")
+    assert str(refusal.value) == (
+        f"{str(tmp_path / 'runs.parquet')!r} has rows only: the details of its runs, {missing!r}, are missing. "
+        f"Copy both files."
+    )
+
+
+def test_rows_and_details_of_different_runs_are_not_mixed(tmp_path, runs):
+    runs.save(tmp_path / "runs.parquet")
+    made_runs(bipartite(2, 3), seed=8).save(tmp_path / "other.parquet")
+    (tmp_path / "other.details.parquet").replace(tmp_path / "runs.details.parquet")
+    with pytest.raises(MatchbanditError, match=r"are not of the same runs\. Make or copy both files again"):
+        load_runs(tmp_path / "runs.parquet")
+
+
+def lack_a_problem(rows, told):
+    del told["about"]["problem"]
+    return rows, told
+
+
+def lack_checkpoints(rows, told):
+    del told["rounds"]
+    return rows, told
+
+
+def other_checkpoints(rows, told):
+    return rows, {**told, "rounds": [1, 2, 3]}
+
+
+def lack_a_column(rows, told):
+    return rows.drop_columns(["round"]), told
+
+
+def lack_a_row(rows, told):
+    return rows.slice(1), told
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lack_a_problem, "the description of the runs lacks problem."),
+        (lack_checkpoints, "'rounds' is missing from what the file says of its table."),
+        (other_checkpoints, "the rows are not those of the checkpoints."),
+        (lack_a_column, "the column round is missing."),
+        (lack_a_row, "the rows and the details are not of the same runs."),
+    ],
+)
+def test_a_file_that_lacks_something_is_not_complete(tmp_path, runs, spoil, words):
+    path = tmp_path / "runs.parquet"
+    runs.save(path)
+    rows, told = spoil(rows_table(runs), metadata_of(runs))
+    path.write_bytes(encoded(rows, told))
+    details = pq.read_table(details_file(path)).replace_schema_metadata(None)
+    details_file(path).write_bytes(encoded(details, told))
+    with pytest.raises(MatchbanditError) as refusal:
+        load_runs(path)
+    assert str(refusal.value) == f"{str(path)!r} is not complete: {words} {SAVED}"
+
+
+def test_a_file_of_a_later_format_is_refused(tmp_path, runs):
+    path = tmp_path / "runs.parquet"
+    path.write_bytes(encoded(rows_table(runs), {**metadata_of(runs), "format": 3}))
+    with pytest.raises(MatchbanditError, match="has the format 3 of a later version of matchbandit"):
+        load_runs(path)
+
+
+@pytest.mark.parametrize("name", ["runs.parquet", "runs.details.parquet"])
+def test_no_damaged_byte_changes_what_is_read(tmp_path, runs, name):
+    runs.save(tmp_path / "runs.parquet")
+    whole = (tmp_path / name).read_bytes()
+    refused = 0
+    for place in range(5, len(whole), 31):
+        (tmp_path / name).write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        try:
+            read = load_runs(tmp_path / "runs.parquet")
+        except MatchbanditError as refusal:
+            refused += 1
+            assert str(tmp_path) in str(refusal)  # noqa: PT017  # most are refused, some bytes do not matter
+        else:
+            assert_same(read, runs)
+    assert refused > len(whole) / 31 / 3
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_saving_again_replaces_both_files_and_leaves_nothing_else(tmp_path, runs):
+    path = tmp_path / "runs.parquet"
+    made_runs(monopartite(4)).save(path)
+    runs.save(path)
+    assert_same(load_runs(path), runs)
+    assert names(tmp_path) == ["runs.details.parquet", "runs.parquet"]
+
+
+@pytest.mark.parametrize("mishap", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_save_that_breaks_off_keeps_the_old_files_and_leaves_no_stray_one(tmp_path, runs, monkeypatch, mishap, at):
+    path = tmp_path / "runs.parquet"
+    runs.save(path)
+    sync, calls = os.fsync, []
+
+    def fail(number):
+        calls.append(number)
+        if len(calls) == at:
+            raise mishap
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", fail)
+    kind = MatchbanditError if isinstance(mishap, OSError) else KeyboardInterrupt
+    with pytest.raises(kind) as told:
+        made_runs(monopartite(4)).save(path)
+    monkeypatch.undo()
+    assert len(calls) == at
+    if kind is MatchbanditError:
+        failed = details_file(path) if at == 1 else path
+        assert str(told.value) == f"cannot write {str(failed)!r}: No space left on device."
+    assert_same(load_runs(path), runs)
+    assert names(tmp_path) == ["runs.details.parquet", "runs.parquet"]
+
+
+def test_a_first_save_that_breaks_off_leaves_no_file_at_all(tmp_path, runs, monkeypatch):
+    def fail(number):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(MatchbanditError, match="disk full"):
+        runs.save(tmp_path / "runs.parquet")
+    assert names(tmp_path) == []
+
+
+def test_a_finished_file_that_cannot_take_its_place_leaves_the_old_one(tmp_path, runs, monkeypatch):
+    def refuse(*args, **options):
+        raise PermissionError("the file is in use")
+
+    path = tmp_path / "runs.parquet"
+    runs.save(path)
+    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(MatchbanditError, match="in use"):
+        made_runs(monopartite(4)).save(path)
+    monkeypatch.undo()
+    assert_same(load_runs(path), runs)
+    assert names(tmp_path) == ["runs.details.parquet", "runs.parquet"]
+
+
+def test_the_details_are_there_before_the_rows_and_both_before_either(tmp_path, runs, monkeypatch):
+    move, seen = Path.replace, []
+
+    def move_and_look(path, target):
+        seen.append((path.name.partition(".parquet")[0], names(tmp_path)))
+        return move(path, target)
+
+    monkeypatch.setattr(Path, "replace", move_and_look)
+    runs.save(tmp_path / "runs.parquet")
+    pid = os.getpid()
+    unfinished = [f".runs.details.parquet.{pid}.tmp", f".runs.parquet.{pid}.tmp"]
+    assert seen == [(".runs.details", unfinished), (".runs", [unfinished[1], "runs.details.parquet"])]
+
+
+def test_of_a_large_graph_what_was_played_comes_back(tmp_path):
+    played = [(np.array([0, 4]), np.array([3, 2**62])), (np.array([7]), np.array([4]))]
+    runs = Runs(made_about(monopartite(2000), runs=2), np.array([4]), np.array([[1.0], [2.0]]), played)
+    runs.save(tmp_path / "many.parquet")
+    again = load_runs(tmp_path / "many.parquet")
+    assert [(edges.tolist(), times.tolist()) for edges, times in again.counted] == [
+        ([0, 4], [3, 2**62]),
+        ([7], [4]),
+    ]
+    assert all(part.dtype == np.int64 for run in again.counted for part in run)
+    assert pq.read_table(tmp_path / "many.details.parquet").column_names[:4] == ["run", "ended", "edges", "times"]
+
+
+def test_pieces_keep_the_numbers_of_their_runs(tmp_path, runs):
+    piece = replace(runs, about=replace(runs.about, first_run=40))
+    piece.save(tmp_path / "piece.parquet")
+    assert load_runs(tmp_path / "piece.parquet").run_numbers == [40, 41, 42]
+    assert pq.read_table(tmp_path / "piece.parquet")["run"].to_pylist() == [run for run in (40, 41, 42) for _ in "abc"]
+
+
+def test_rows_of_several_files_are_read_together(tmp_path, runs):
+    runs.save(tmp_path / "one.parquet")
+    made_runs(bipartite(2, 3), seed=8, policy="cucb").save(tmp_path / "two.parquet")
+    rows = read_rows([tmp_path / "one.parquet", str(tmp_path / "two.parquet")])
+    assert len(rows) == 18
+    assert rows.distinct("policy") == ["uts", "cucb"]
+    assert rows.where(seed=8)["regret"].tolist() == runs.regret.ravel().tolist()
+    (tmp_path / "two.parquet").write_bytes(b"PAR1")
+    with pytest.raises(MatchbanditError, match=r"two\.parquet' is damaged"):
+        read_rows([tmp_path / "one.parquet", tmp_path / "two.parquet"])
+
+
+def test_the_folder_of_a_file_says_nothing_about_its_rows(tmp_path, runs):
+    folder = tmp_path / "policy=cucb"
+    folder.mkdir()
+    runs.save(folder / "runs.parquet")
+    assert load_runs(folder / "runs.parquet").about.policy == "uts"
+    assert read_rows([folder / "runs.parquet"]).distinct("policy") == ["uts"]

@@ -1,0 +1,256 @@
+"""Studies on a real scheduler with worker processes, some of which are lost."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from reference.folders import held_policy, leftovers, tables_of, waiting_process
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.studies import on_dask
+from matchbandit.studies.runner import StoppedStudy, run_study
+from matchbandit.studies.study import Study
+
+SPIKED = {"family": "spiked", "n": 3, "u1": 0.9, "gap": [0.5, 0.6]}
+SMALL = Study(name="small", problem=SPIKED, policies=["pair-elim"], horizon=1000, runs=4, seed=7)
+LONGEST = 60
+
+
+def same(a, b):
+    return all(one.equals(other) for one, other in zip(tables_of(a), tables_of(b), strict=True))
+
+
+class Site:
+    """A scheduler and its workers, each a process of its own."""
+
+    def __init__(self, folder):
+        self.folder, self.workers = folder, []
+        # A scheduler that gives a task up as soon as one worker is lost over it: the study must send it out again.
+        options = ("--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
+        self.scheduler = self._start("dask_scheduler", *options, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
+        self.address = self._waited_for(lambda: json.loads((folder / "scheduler.json").read_text())["address"])
+
+    def _start(self, what, *options, **environment):
+        return subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{what}", "--no-dashboard", "--host", "127.0.0.1", *options],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder, env={**os.environ, **environment},
+        )  # fmt: skip
+
+    def add_worker(self, **environment):
+        """A worker; it says that it is ready by a file."""
+        ready = self.folder / f"ready-{len(self.workers)}"
+        preload = f"def dask_setup(worker):\n    open({str(ready)!r}, 'w').close()\n"
+        options = ("--nthreads", "1", "--no-nanny", "--preload", preload, "--local-directory", str(self.folder))
+        worker = self._start("dask_worker", *options, self.address, **environment)
+        self.workers.append(worker)
+        self._waited_for(ready.stat)
+        return worker
+
+    def lose(self, worker):
+        worker.kill()
+        worker.wait()
+        self.workers.remove(worker)
+
+    def close(self):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+    @staticmethod
+    def _waited_for(look):
+        end = time.monotonic() + LONGEST
+        while True:
+            try:
+                return look()
+            except (OSError, ValueError):
+                assert time.monotonic() < end
+                time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A scheduler with one worker."""
+    site = Site(tmp_path_factory.mktemp("dask"))
+    try:
+        site.add_worker()
+        yield site
+    finally:
+        site.close()
+
+
+@pytest.fixture(scope="module")
+def on_processes(tmp_path_factory):
+    out = tmp_path_factory.mktemp("processes") / "small"
+    run_study(SMALL, out, workers=1)
+    return out
+
+
+def test_rows_are_those_of_processes(site, on_processes, tmp_path):
+    told = []
+    run_study(SMALL, tmp_path / "out", dask=site.address, progress=lambda *now: told.append(now))
+    assert same(tmp_path / "out", on_processes)
+    assert told[-1] == (8, 8)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_a_part_of_a_killed_worker_is_played_by_another(site, tmp_path, monkeypatch):
+    """With a policy of one's own, which the workers do not have; the one that holds a part is killed."""
+    module = f"held_on_dask_{os.getpid()}"
+    hold = held_policy(tmp_path, module)
+    monkeypatch.chdir(tmp_path)
+    study = SMALL.with_(policies=["pair-elim", f"{module}:Held"])
+    second = site.add_worker()
+    pids = {worker.pid for worker in site.workers}
+
+    def kill():
+        waiting = waiting_process(tmp_path)
+        assert waiting in pids
+        os.kill(waiting, signal.SIGKILL)
+        hold.unlink()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    kept = run_study(study, tmp_path / "out", dask=site.address, part_runs=1)
+    killer.join()
+    assert (second.poll(), site.workers[0].poll()).count(None) == 1
+    assert len(kept.parts) == 16
+    assert same(tmp_path / "out", run_study(study, tmp_path / "fresh", workers=1).path)
+    assert leftovers(tmp_path) == []
+    site.lose(site.workers[0] if second.poll() is None else second)
+
+
+def test_a_part_that_kills_its_workers_is_sent_out_again_but_not_for_ever(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+
+    class Lost:
+        def result(self, timeout):
+            raise distributed.KilledWorker("part", None, 0)
+
+    cluster = on_dask.Cluster(None, "tcp://somewhere", allow_other_versions=False)
+    part = on_dask.Part(SMALL.points[0], 0, 4)
+    assert cluster._result(Lost(), part, on_dask.MOST_TRIES - 1) is None
+    with pytest.raises(MatchbanditError, match=r"runs 0 to 3: workers were lost 20 times over it.*--part-runs"):
+        cluster._result(Lost(), part, on_dask.MOST_TRIES)
+
+
+def test_ctrl_c_leaves_the_scheduler_free_for_others(site, on_processes, tmp_path):
+    def stop(done, _total):
+        if done >= 2:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(StoppedStudy, match=r"of 8 parts are kept"):
+        run_study(SMALL, tmp_path / "out", dask=site.address, part_runs=1, progress=stop)
+    run_study(SMALL, tmp_path / "out", dask=site.address, part_runs=1)
+    assert same(tmp_path / "out", on_processes)
+
+
+def test_a_worker_of_another_version_is_refused_unless_told(site, on_processes, tmp_path):
+    shim = tmp_path / "shim" / "matchbandit-9.9.9.dist-info"
+    shim.mkdir(parents=True)
+    (shim / "METADATA").write_text("Metadata-Version: 2.1\nName: matchbandit\nVersion: 9.9.9\n")
+    path = os.pathsep.join([str(shim.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    other = site.add_worker(PYTHONPATH=path)
+    with pytest.raises(MatchbanditError) as error:
+        run_study(SMALL, tmp_path / "out", dask=site.address)
+    assert "has matchbandit 9.9.9 in place of" in str(error.value)
+    assert "--allow-other-versions" in str(error.value)
+    run_study(SMALL, tmp_path / "out", dask=site.address, allow_other_versions=True)
+    assert same(tmp_path / "out", on_processes)
+    site.lose(other)
+
+
+def test_a_scheduler_that_is_lost_is_one_line_and_nothing_more(site, tmp_path, monkeypatch):
+    """The last test of this scheduler."""
+    module = f"held_and_lost_{os.getpid()}"
+    hold = held_policy(tmp_path, module)
+    monkeypatch.chdir(tmp_path)
+    study = SMALL.with_(policies=["pair-elim", f"{module}:Held"])
+
+    def kill():
+        waiting_process(tmp_path)
+        site.scheduler.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(MatchbanditError, match=rf"the scheduler at {site.address} was lost. \d+ of 16 parts are kept"):
+        run_study(study, tmp_path / "out", dask=site.address, part_runs=1)
+    killer.join()
+    hold.unlink()
+    kept = run_study(study, tmp_path / "out", workers=1)
+    assert kept.is_complete
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:{port}", "nonsense", "tcp://no.such.host.invalid:1", "ftp://a:1"])
+def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
+    monkeypatch.setattr(on_dask, "SECONDS_TO_CONNECT", 0.5)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = address.format(port=free.getsockname()[1])
+    with pytest.raises(MatchbanditError) as error:
+        run_study(SMALL, tmp_path / "out", dask=address)
+    assert str(error.value).startswith(f"there is no dask scheduler at {address!r}")
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):
+    with pytest.raises(MatchbanditError, match=r"written in a script or notebook cannot be sent"):
+        on_dask._files_of(["__main__"])
+
+
+@pytest.mark.slow
+def test_a_local_cluster_plays_the_same_also_in_a_script(on_processes, tmp_path):
+    """Without `if __name__ == "__main__"`, and with a worker killed every now and then."""
+    script = f"""
+import os, signal, threading, time, multiprocessing
+import matchbandit as mb
+study = mb.Study.from_dict({SMALL.describe()!r})
+
+def kill():
+    for _ in range(5):
+        time.sleep(1)
+        for child in multiprocessing.active_children():
+            os.kill(child.pid, signal.SIGKILL)
+            break
+
+threading.Thread(target=kill, daemon=True).start()
+study.run({str(tmp_path / "out")!r}, dask="local", workers=2, part_runs=1)
+"""
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "script.py"], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert same(tmp_path / "out", on_processes)
+
+
+@pytest.mark.slow
+def test_workers_are_killed_one_after_the_other(tmp_path):
+    """Three workers; every two seconds one is killed and another begins."""
+    site = Site(tmp_path)
+    study = SMALL.with_(policies=["pair-elim", "uts"], horizon=20_000, runs=60)
+    try:
+        for _ in range(3):
+            site.add_worker()
+        finished = threading.Event()
+
+        def disturb():
+            for _ in range(6):
+                if finished.wait(2):
+                    return
+                site.lose(site.workers[0])
+                site.add_worker()
+
+        disturber = threading.Thread(target=disturb)
+        disturber.start()
+        run_study(study, tmp_path / "out", dask=site.address, part_runs=2)
+        finished.set()
+        disturber.join()
+    finally:
+        site.close()
+    assert same(tmp_path / "out", run_study(study, tmp_path / "fresh", workers=2).path)

@@ -1,0 +1,348 @@
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import matchbandit as mb
+from matchbandit.cli import main
+from matchbandit.errors import MatchbanditError
+from matchbandit.figures import Chart, Line
+from matchbandit.studies import Study, reproduce, runner
+from matchbandit.studies.claims import HOLDS, Claim
+from matchbandit.studies.entry import Entry
+from matchbandit.studies.folder import StudyFolder
+from matchbandit.studies.registry import entries, figures
+from matchbandit.studies.reproduce import digest_of
+
+MODULE = sys.modules["matchbandit.studies.reproduce"]  # the package has a function of that name
+
+
+def small_study(name, runs=None, policies=("uts", "uniform")):
+    return Study(
+        name=name,
+        problem={"family": "spiked", "n": 2, "u1": 0.9, "gap": [0.6, 0.8]},
+        policies=[*policies],
+        horizon=50,
+        checkpoints=[10],
+        runs=runs or 20,
+    )
+
+
+def claims_of(rows):
+    mean = rows.at_end()["regret"].mean()
+    return [Claim(figure, "it loses", f"{mean:.6f}", "more than 0", HOLDS) for figure in ("one", "two")]
+
+
+def charts_of(rows):
+    of = rows.where(policy="uts").curve("gap")
+    return tuple(
+        Chart(figure, f"Figure {figure}", "gap", "regret", (Line("uts", of.x, of.mean, key="uts"),))
+        for figure in ("one", "two")
+    )
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A registry of two entries instead of ours, and a list of the pictures that are drawn."""
+    first = Entry("first", ("one", "two"), lambda runs: (small_study("a", runs),), claims_of, charts_of)
+    second = Entry(
+        "second",
+        ("three",),
+        lambda runs: (small_study("a", runs), small_study("b", runs, ["kl-ucb"])),
+        lambda rows: [Claim("three", "rows of both", str(len(rows)), "some", HOLDS)],
+        lambda rows: (replace(charts_of(rows)[0], name="three"),),
+        is_of_paper=True,
+    )
+    ours = {entry.name: entry for entry in (first, second)}
+    monkeypatch.setattr(MODULE, "entries", lambda: ours)
+    monkeypatch.setattr(MODULE, "all_figures", lambda: {"one": first, "two": first, "three": second})
+    drawn = []
+
+    def draw(chart, path):
+        drawn.append(chart.name)
+        path.write_bytes(b"png")
+        path.with_suffix(".pdf").write_bytes(b"pdf")
+        return path
+
+    monkeypatch.setattr(MODULE, "draw_to", draw)
+    return drawn
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """How many runs each call of the runner has played."""
+    counts = []
+    original = runner.play_on_processes
+
+    def counting(parts, *args, **kwargs):
+        counts.append(sum(part.runs for part in parts))
+        return original(parts, *args, **kwargs)
+
+    monkeypatch.setattr(runner, "play_on_processes", counting)
+    return counts
+
+
+def test_all_figures_are_drawn_with_their_claims_and_a_page(small, tmp_path):
+    seen = []
+    made = mb.reproduce(out=tmp_path, workers=1, progress=lambda *told: seen.append(told))
+    assert [p.name for p in made.pictures] == ["one.png", "two.png", "three.png"]
+    assert [(c.where, c.verdict) for c in made.claims] == [("one", HOLDS), ("two", HOLDS), ("three", HOLDS)]
+    assert made.claims[-1].measured == str(20 * 2 * 2 * (2 + 1))  # runs, places, checkpoints, policies of both studies
+    assert [chart.name for chart in made.charts] == ["one", "two", "three"]
+    page = made.page.read_text(encoding="utf-8")
+    assert made.page == tmp_path / "index.html"
+    assert all(f"Figure {name}" in page for name in ("one", "two"))
+    assert all(claim.threshold in page for claim in made.claims)
+    total = 20 * 2 * (2 + 1)  # the study that both share is played once
+    assert seen[-1] == ("drawing", total, total)
+    counts = [done for _, done, _ in seen]
+    assert counts == sorted(counts)
+    assert {name for name, _, _ in seen} == {"a", "b", "drawing"}
+    folders = [StudyFolder.open(tmp_path / name) for name in "ab"]
+    assert made.seconds == pytest.approx(sum(folder.seconds for folder in folders))
+
+
+def test_only_the_wanted_figures_are_drawn_with_the_claims_that_they_show(small, tmp_path):
+    made = mb.reproduce(["two"], runs=2, out=tmp_path, workers=1)
+    assert [p.name for p in made.pictures] == ["two.png"]
+    assert [c.where for c in made.claims] == ["two"]
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_study_stands_for_all_its_figures(small, tmp_path):
+    made = mb.reproduce("first", runs=2, out=tmp_path, workers=1)
+    assert [p.name for p in made.pictures] == ["one.png", "two.png"]
+
+
+def test_fewer_than_20_runs_are_not_judged_unless_they_are_only_shown_beside(small, tmp_path, monkeypatch):
+    made = mb.reproduce("one", runs=19, out=tmp_path, workers=1)
+    assert {c.verdict for c in made.claims} == {"not judged: fewer than 20 runs"}
+    assert mb.reproduce("one", runs=20, out=tmp_path, workers=1).claims[0].verdict == HOLDS
+    few = Entry(
+        "first",
+        ("one",),
+        lambda runs: (small_study("a", runs), small_study("b", 2, ["kl-ucb"])),
+        claims_of,
+        charts_of,
+        beside=("b",),
+    )
+    monkeypatch.setattr(MODULE, "all_figures", lambda: {"one": few})
+    assert mb.reproduce("one", out=tmp_path, workers=1).claims[0].verdict == HOLDS
+    monkeypatch.setattr(MODULE, "all_figures", lambda: {"one": replace(few, beside=())})
+    assert mb.reproduce("one", out=tmp_path, workers=1).claims[0].verdict.startswith("not judged")
+
+
+def test_a_second_call_plays_and_draws_nothing(small, played, tmp_path):
+    first = mb.reproduce(runs=3, out=tmp_path, workers=1)
+    assert (played, small) == ([3 * 4, 3 * 2], ["one", "two", "three"])
+    again = mb.reproduce(runs=3, out=tmp_path, workers=1)
+    assert (sum(played), len(small)) == (3 * 6, 3)
+    assert again.claims == first.claims
+    (tmp_path / "two.pdf").unlink()
+    mb.reproduce(runs=3, out=tmp_path, workers=1)
+    assert small[3:] == ["two"]
+    (tmp_path / ".pictures.json").write_text("[damaged")
+    mb.reproduce(runs=3, out=tmp_path, workers=1)
+    assert small[4:] == ["one", "two", "three"]
+
+
+def test_an_interrupted_call_is_continued_by_the_next(small, played, tmp_path, monkeypatch):
+    whole = mb.reproduce("one", runs=4, out=tmp_path / "whole", workers=1)
+    keep, kept = runner.keep, []
+
+    def stop_at_the_third(folder, part):
+        if len(kept) == 2:
+            raise KeyboardInterrupt
+        kept.append(part.runs)
+        keep(folder, part)
+
+    monkeypatch.setattr(runner, "keep", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        mb.reproduce("one", runs=4, out=tmp_path / "out", workers=1)
+    monkeypatch.setattr(runner, "keep", keep)
+    made = mb.reproduce("one", runs=4, out=tmp_path / "out", workers=1)
+    assert played[-1] == 4 * 4 - sum(kept)
+    assert [c.measured for c in made.claims] == [c.measured for c in whole.claims]
+
+
+def test_more_runs_are_added_and_of_fewer_the_first_are_shown(small, played, tmp_path):
+    three = mb.reproduce("one", runs=3, out=tmp_path, workers=1)
+    five = mb.reproduce("one", runs=5, out=tmp_path, workers=1)
+    assert played == [3 * 4, 2 * 4]
+    assert five.claims[0].measured != three.claims[0].measured
+    again = mb.reproduce("one", runs=3, out=tmp_path, workers=1)
+    assert played == [3 * 4, 2 * 4]
+    assert again.claims == three.claims
+    assert mb.reproduce("one", runs=5, out=tmp_path, workers=1).claims == five.claims
+
+
+def test_every_seed_has_a_folder_of_its_own(small, played, tmp_path):
+    first = mb.reproduce("one", runs=2, out=tmp_path, workers=1)
+    other = mb.reproduce("one", runs=2, seed=7, out=tmp_path, workers=1)
+    assert other.claims != first.claims
+    assert mb.reproduce("one", runs=2, out=tmp_path, workers=1).claims == first.claims
+    assert len(played) == 2
+    assert sorted(p.name for p in tmp_path.iterdir() if p.is_dir()) == ["a", "a-seed-7"]
+
+
+def test_fewer_runs_of_an_unfinished_study_are_refused_with_a_way_out(small, tmp_path, monkeypatch):
+    keep = runner.keep
+
+    def stop(folder, part):
+        keep(folder, part)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "keep", stop)
+    with pytest.raises(KeyboardInterrupt):
+        mb.reproduce("one", runs=200, out=tmp_path, workers=1)
+    monkeypatch.setattr(runner, "keep", keep)
+    with pytest.raises(MatchbanditError, match=r"runs was 200, is now 5.*another folder \(--out\)"):
+        mb.reproduce("one", runs=5, out=tmp_path, workers=1)
+
+
+def test_an_unknown_figure_and_a_bad_number_of_runs_write_nothing(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(MatchbanditError, match="unknown figure 'fig1-tpo'; did you mean 'fig1-top'"):
+        mb.reproduce(["fig1-tpo"], out=out)
+    with pytest.raises(MatchbanditError, match="unknown figure 'over-gpa'; did you mean 'over-gap'"):
+        mb.reproduce("over-gpa", out=out)
+    with pytest.raises(MatchbanditError, match="runs must be a whole number, at least 1; got 0"):
+        mb.reproduce(runs=0, out=out)
+    assert not out.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(MatchbanditError, match=r"cannot write into the folder .*file"):
+        mb.reproduce(["u1-ratio"], runs=2, out=tmp_path / "file")
+
+
+def test_a_digest_stands_for_all_that_a_chart_shows():
+    line = Line("a", np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    chart = Chart("one", "One", "x", "y", (line,))
+    assert digest_of(chart) == digest_of(replace(chart, lines=(replace(line, y=np.array([3.0, 4.0])),)))
+    others = [
+        replace(chart, title="Two"),
+        replace(chart, y_log=True),
+        replace(chart, lines=(line, line)),
+        replace(chart, lines=(replace(line, y=np.array([3.0, 4.0 + 1e-12])),)),
+        replace(chart, lines=(replace(line, low=np.array([1.0, 1.0])),)),
+    ]
+    assert len({digest_of(each) for each in (chart, *others)}) == 1 + len(others)
+
+
+def test_ctrl_c_says_what_is_kept(small, tmp_path, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "keep", interrupted)
+    out = tmp_path / "out"
+    monkeypatch.setattr("sys.argv", ["matchbandit", "reproduce", "one", "--runs", "2", "--out", str(out)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    words = f"stopped; finished parts are kept in {out}, the same command goes on from there."
+    assert words in capsys.readouterr().err
+
+
+def test_the_command_line_tells_claims_with_thresholds_pictures_and_times(small, tmp_path, monkeypatch, capsys):
+    command = ["matchbandit", "reproduce", "one", "--runs", "2", "--out", str(tmp_path), "--json"]
+    monkeypatch.setattr("sys.argv", command)
+    with pytest.raises(SystemExit):
+        main()
+    told = json.loads(capsys.readouterr().out)
+    assert set(told) == {"claims", "pictures", "page", "seconds", "authors_seconds"}
+    assert set(told["claims"][0]) == {"where", "claim", "measured", "threshold", "verdict"}
+    assert told["pictures"] == [str(tmp_path / "one.png")]
+    monkeypatch.setattr("sys.argv", command[:-1])
+    with pytest.raises(SystemExit):
+        main()
+    out = capsys.readouterr().out
+    assert "more than 0" in out
+    assert "computed in" in out
+    assert str(tmp_path / "index.html") in out
+
+
+SPIKED = {"family": "spiked", "n": 8, "u1": 0.9, "gap": [0.5, 0.85]}
+CENTRED = {"family": "centred", "n": 4, "mean": [0.5, 0.8], "gap": 0.1}
+SMALLER = {
+    "over-time": {"over-time": {"horizon": 40_000, "checkpoints": [20_000]}},
+    "over-gap": {
+        "over-gap": {"horizon": 2000, "problem": SPIKED},
+        "over-gap-as-printed": {"horizon": 2000, "problem": SPIKED},
+        "over-gap-instances": {
+            "horizon": [1000, 2000],
+            "problem": {**SPIKED, "family": "spiked-repeated", "repeats": 10},
+        },
+    },
+    "over-u1": {"over-u1": {"horizon": 2000}},
+    "over-n": {"over-n": {"horizon": 2000}},
+    "over-mu": {"over-mu": {"horizon": 2000, "checkpoints": [1000]}},
+    "practical": {
+        "over-mu": {"horizon": 2000, "checkpoints": [1000], "problem": CENTRED},
+        "practical": {"horizon": 2000, "problem": CENTRED},
+    },
+    "windows": {"windows": {"horizon": [10**5, 10**6]}},
+    "growth": {"growth": {"horizon": 2000}},
+    "identification": {
+        "identification": {"delta": [0.05, 1e-3, 1e-10]},
+        "identification-certified": {"problem": {"family": "half", "n": [4, 8], "u1": 0.9}, "delta": [1e-3, 1e-10]},
+        "identification-blind": {"problem": {"family": "half", "n": [4, 8], "u1": 0.9}, "delta": [1e-3, 1e-10]},
+    },
+    "comparison": {
+        "comparison": {
+            "horizon": 10**12,
+            "problem": {"family": "two-best", "n": 4, "u1": 0.95, "second": [0.02, 0.04, 1.0], "third": 0.9},
+        }
+    },
+    "evaluations": {"evaluations": {"max_rounds": 200}},
+}
+"""Of the real studies, so that each goes the whole way in a second."""
+
+
+@pytest.mark.parametrize("name", [*entries()])
+def test_every_study_goes_from_its_parts_to_pictures_and_claims(name, tmp_path, monkeypatch):
+    entry = entries()[name]
+    smaller = replace(
+        entry, studies=lambda runs: tuple(study.with_(**SMALLER[name][study.name]) for study in entry.studies(runs))
+    )
+    ours = {figure: smaller for figure in entry.figures}
+    monkeypatch.setattr(MODULE, "all_figures", lambda: ours)
+    drawn = []
+    monkeypatch.setattr(MODULE, "draw_to", lambda chart, path: drawn.append(chart.name))
+    monkeypatch.setattr("matchbandit.studies.over_n.per_n_log_n", lambda rows: rows.curve("n"))  # none splits so soon
+    monkeypatch.setattr("matchbandit.studies.over_time.published", lambda: _only("over-time", [20_000, 40_000]))
+    made = mb.reproduce(runs=1, out=tmp_path, workers=1)
+    assert drawn == list(entry.figures)
+    assert {claim.where for claim in made.claims} <= set(entry.figures)
+    assert all(claim.threshold and claim.measured for claim in made.claims)
+    assert all(np.isfinite(line.y).all() and len(line.x) for chart in made.charts for line in chart.lines)
+    assert all("seed 0" in chart.caption for chart in made.charts)
+
+
+def _only(name, places):
+    """The published numbers at these places alone."""
+    from matchbandit.studies.published import published
+
+    known = published()[name]
+    ours = {policy: {**of, "mean": of["mean"][: len(places)]} for policy, of in known.items() if isinstance(of, dict)}
+    return {**published(), name: {**known, "x": places, **ours}}
+
+
+def test_figures_are_named_where_they_are_told_about(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["matchbandit", "reproduce", "--help"])
+    with pytest.raises(SystemExit):
+        main()
+    told = " ".join(capsys.readouterr().out.split())
+    assert all(figure in told for figure in figures())
+
+
+@pytest.mark.slow
+def test_the_whole_reproduction(tmp_path):
+    made = reproduce(runs=2, out=tmp_path)
+    assert [p.name for p in made.pictures] == [f"{name}.png" for name in figures()]
+    assert all(p.stat().st_size > 10_000 and p.with_suffix(".pdf").exists() for p in made.pictures)
+    assert {c.verdict for c in made.claims} == {"not judged: fewer than 20 runs"}
+    assert made.authors_seconds > 100 * made.seconds

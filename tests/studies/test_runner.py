@@ -1,0 +1,418 @@
+import json
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from reference.folders import held_policy, leftovers, tables_of, waiting_process
+
+import matchbandit as mb
+from matchbandit.errors import MatchbanditError
+from matchbandit.progress import Standing
+from matchbandit.studies import on_processes, runner, versions
+from matchbandit.studies.changes import changes
+from matchbandit.studies.folder import StudyFolder
+from matchbandit.studies.parts import MOST_RUNS, Part, plan, play_part
+from matchbandit.studies.runner import StoppedStudy, run_study
+from matchbandit.studies.study import Study
+
+SPIKED = {"family": "spiked", "n": 3, "u1": 0.9, "gap": [0.5, 0.6]}
+SMALL = Study(name="small", problem=SPIKED, policies=["pair-elim", "uts"], horizon=1000, runs=6, seed=7)
+
+
+def same(a, b):
+    return all(one.equals(other) for one, other in zip(tables_of(a), tables_of(b), strict=True))
+
+
+def names(out):
+    return sorted(path.name for path in (Path(out) / "rows").iterdir())
+
+
+def intervals(out):
+    return sorted({(part.first, part.runs) for part in StudyFolder.open(out).parts})
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The study in one go, on one worker, a part for each point."""
+    out = tmp_path_factory.mktemp("whole") / "small"
+    run_study(SMALL, out, workers=1, part_runs=6)
+    return out
+
+
+# --- the same numbers, whatever the way ---
+
+
+@pytest.mark.parametrize(("workers", "part_runs"), [(2, 1), (3, 4), (None, None)])
+def test_rows_do_not_depend_on_workers_or_parts(whole, tmp_path, workers, part_runs):
+    run_study(SMALL, tmp_path / "out", workers=workers, part_runs=part_runs)
+    assert same(tmp_path / "out", whole)
+
+
+def test_an_identification_is_kept_as_it_is_played(tmp_path):
+    slots = {"u": [0.9, 0.3], "v": [0.8, 0.4]}
+    study = Study(name="seek", problem=slots, policies=["pair-elim"], delta=[0.1, 0.05], runs=5, seed=3)
+    kept = run_study(study, tmp_path / "seek", workers=2, part_runs=2)
+    for point, found in zip(study.points, kept.results(), strict=True):
+        bare = mb.identify(mb.Bipartite(**slots), "pair-elim", delta=point.delta, runs=5, seed=3)
+        assert found.rounds.tolist() == bare.rounds.tolist()
+        assert (found.answers == bare.answers).all()
+    assert kept.rows().names[:6] == ["study", "policy", "options", "family", "u", "v"]
+    assert kept.rows().distinct("delta") == [0.1, 0.05]
+
+
+def test_a_process_that_may_not_have_children_plays_by_itself(whole, tmp_path):
+    out = tmp_path / "out"
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=run_study, args=(SMALL, out), kwargs={"workers": 2}, daemon=True)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert same(out, whole)
+
+
+def test_nothing_is_left_running(tmp_path):
+    before = set(os.listdir("/proc/self/fd"))
+    run_study(SMALL, tmp_path / "out", workers=2)
+    assert multiprocessing.active_children() == []
+    assert leftovers(tmp_path) == []
+    assert len(set(os.listdir("/proc/self/fd")) - before) <= 1  # Python keeps one for its resource tracker
+
+
+# --- parts ---
+
+
+def test_parts_have_at_most_2000_runs_and_there_are_64_if_there_can_be():
+    points = SMALL.points
+    sizes = {runs: plan(points, {}, runs, None)[0].runs for runs in (1, 6, 64, 1000, 10**6)}
+    assert sizes == {1: 1, 6: 1, 64: 4, 1000: 63, 10**6: MOST_RUNS}
+    assert len(plan(points[:1], {}, 10**5, None)) == 64
+    assert plan(points, {}, 1000, None, threads=1000)[0].runs == 1
+    with pytest.raises(MatchbanditError, match="part_runs must be a whole number, between 1 and 2000; got 2001"):
+        run_study(SMALL, "nowhere", part_runs=2001)
+
+
+def test_a_plan_covers_every_run_once_whatever_is_kept():
+    points = SMALL.points[:2]
+    kept = {points[0].key: [(7, 9), (0, 3)], points[1].key: [(0, 11)]}
+    parts = plan(points, kept, 11, 2)
+    assert [(points.index(part.point), part.first, part.runs) for part in parts] == [
+        (0, 3, 2), (0, 5, 2), (0, 9, 2),
+    ]  # fmt: skip
+    assert [part.first for part in plan(points, {}, 4, 2)] == [0, 0, 2, 2]
+
+
+def test_names_of_parts_suit_any_file_system(monkeypatch):
+    part = Part(SMALL.points[0], 0, 2)
+    monkeypatch.setattr(type(part.point.spec), "name", "a/b: ../c" + "x" * 300)
+    assert part.name.startswith("a-b-..-c")
+    assert len(part.name) < 120
+    assert "/" not in part.name
+
+
+# --- going on ---
+
+
+def test_what_is_there_is_not_played_again(whole, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    run_study(SMALL.with_(runs=2), out, workers=1, part_runs=2)
+    before = {path: path.stat().st_mtime_ns for path in (out / "rows").iterdir()}
+    run_study(SMALL, out, workers=2, part_runs=3)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert intervals(out) == [(0, 2), (2, 3), (5, 1)]
+    assert same(out, whole)
+    monkeypatch.setattr(runner, "play_on_processes", None)  # a call would fail
+    run_study(SMALL, out)
+
+
+def test_policies_and_places_are_added(tmp_path):
+    out = tmp_path / "out"
+    run_study(SMALL.with_(policies=["uts"], problem={**SPIKED, "gap": 0.6}), out, workers=1)
+    added = SMALL.with_(policies=["pair-elim", "uts"], problem={**SPIKED, "gap": [0.5, 0.6, 0.7]})
+    kept = run_study(added, out, workers=2)
+    assert kept.study == added
+    assert kept.rows().distinct("gap") == [0.5, 0.6, 0.7]
+    fresh = run_study(added, tmp_path / "fresh", workers=1, part_runs=6)
+    assert same(out, fresh.path)
+
+
+def test_new_columns_widen_what_is_there(tmp_path):
+    out = tmp_path / "out"
+    slots = {"u": [0.9, 0.3], "v": [0.8, 0.4]}
+    alone = Study(name="wide", problem=SPIKED, policies=["uts"], horizon=500, runs=2, seed=1)
+    both = alone.with_(problem=[SPIKED, {"family": "fixed-mean", "n": 3, "u1": 0.5, "mean": 0.3}, slots])
+    run_study(alone, out, workers=1)
+    kept = run_study(both, out, workers=1)
+    schemas = {
+        tuple(zip(s.names, map(str, s.types), strict=True)) for s in map(pq.read_schema, (out / "rows").iterdir())
+    }
+    assert len(schemas) == 1
+    assert [name for name, _ in schemas.pop()][4:10] == ["n", "u1", "gap", "mean", "u", "v"]
+    fresh = run_study(both, tmp_path / "fresh", workers=1)
+    assert same(out, fresh.path)
+    assert run_study(both, out).is_complete  # what was widened is still whole
+    assert len(kept.results()) == len(both.points)
+
+
+# --- what would orphan a part ---
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"seed": 8}, "seed was 7, is now 8"),
+        ({"runs": 3}, "runs was 6, is now 3"),
+        ({"horizon": 2000}, "horizon was 1000, is now 2000"),
+        ({"problem": {**SPIKED, "gap": [0.5, 0.7]}}, "gap no longer has 0.6"),
+        ({"problem": {**SPIKED, "n": 4}}, "n was 3, is now 4"),
+        ({"policies": ["uts"]}, "policies no longer has pair-elim"),
+        ({"policies": [{"name": "pair-elim", "growth": 2}, "uts"]}, "policies no longer has pair-elim"),
+        ({"checkpoints": [10]}, "checkpoints was not given, is now 10"),
+        (
+            {"problem": [{**SPIKED, "gap": 0.5}]},
+            "gap no longer has 0.6",
+        ),
+        ({"name": "smaller"}, "name was small, is now smaller"),
+    ],
+)
+def test_a_change_that_would_orphan_a_part_is_refused_by_name(whole, change, words):
+    before = {path: path.stat().st_mtime_ns for path in Path(whole).rglob("*") if path.name != ".lock"}
+    with pytest.raises(MatchbanditError) as error:
+        run_study(SMALL.with_(**change), whole)
+    assert f"holds parts of another study: {words}. Undo that, or choose another folder (--out)." in str(error.value)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_what_no_part_needs_may_change(tmp_path):
+    out = tmp_path / "out"
+    run_study(SMALL.with_(problem={**SPIKED, "gap": 0.5}, runs=1), out, workers=1)
+    for part in (out / "rows").iterdir():
+        if part.name.startswith("pair-elim"):
+            (out / "details" / part.name).unlink()
+            part.unlink()
+    run_study(SMALL.with_(policies=["uts"], runs=1), out, workers=1)
+    assert {part.path.name[:3] for part in StudyFolder.open(out).parts} == {"uts"}
+
+
+def test_changes_in_words():
+    before = {"policies": ["uts", {"name": "pair-elim", "growth": 1.05}], "delta": 0.1, "problem": [{"n": 3}]}
+    after = {"policies": ["uts"], "horizon": 5, "problem": {"n": [3, 4], "u1": 0.5}}
+    assert changes(before, after) == [
+        "policies no longer has pair-elim (growth = 1.05)",
+        "delta was 0.1, is now not given",
+        "u1 was not given, is now 0.5",
+        "horizon was not given, is now 5",
+    ]
+    assert changes({"u": [0.9, 0.5], "checkpoints": [1]}, {"u": [0.9, 0.4], "checkpoints": [1, 2]}) == [
+        "u was 0.9 0.5, is now 0.9 0.4",
+        "checkpoints was 1, is now 1 2",
+    ]
+    assert changes({"u": [0.9, 0.5]}, {"u": [[0.9, 0.5], [0.9, 0.4]]}) == []
+    assert changes({"runs": 20, "problem": {"gap": 0.5}}, {"runs": 50, "problem": {"gap": [0.4, 0.5]}}) == []
+
+
+def test_two_parts_with_the_same_runs_are_refused(tmp_path):
+    out = tmp_path / "out"
+    run_study(SMALL, out, workers=1, part_runs=3)
+    for kind in ("rows", "details"):
+        file = min((out / kind).iterdir())
+        file.with_name(file.name.replace("000000002", "000000004")).write_bytes(file.read_bytes())
+    with pytest.raises(MatchbanditError, match=r"hold the same runs\. Remove one of them"):
+        run_study(SMALL, out)
+
+
+# --- other versions ---
+
+
+def test_going_on_with_other_versions_is_refused_unless_told(whole, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    run_study(SMALL.with_(runs=2), out, workers=1, part_runs=2)
+    now = versions.versions()
+    monkeypatch.setattr(runner, "versions", lambda: {**now, "numpy": "9.9.9"})
+    with pytest.raises(MatchbanditError) as error:
+        run_study(SMALL, out)
+    assert f"numpy was {now['numpy']}, is now 9.9.9" in str(error.value)
+    assert "--allow-other-versions" in str(error.value)
+    run_study(SMALL, out, workers=1, allow_other_versions=True)
+    assert same(out, whole)
+
+
+def test_another_python_is_recorded_but_no_reason_to_stop(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    kept = run_study(SMALL.with_(runs=1), out, workers=1)
+    assert kept.parts[0].versions == versions.versions()
+    now = versions.versions()
+    monkeypatch.setattr(runner, "versions", lambda: {**now, "python": "4.0"})
+    run_study(SMALL.with_(runs=2), out, workers=1)
+
+
+OWN = """
+from matchbandit.policies.pair.pair_elim import PairElim
+from {helper} import GROWTH
+
+class Mine(PairElim):
+    name = "mine"
+
+    def __init__(self, setting, rng, *, growth=GROWTH):
+        super().__init__(setting, rng, growth=growth)
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A policy of one's own in a module that imports another from the same folder; both are forgotten at the end."""
+    module, helper = f"own_{os.getpid()}_{tmp_path.name}", f"helper_{os.getpid()}_{tmp_path.name}"
+    (tmp_path / f"{module}.py").write_text(OWN.format(helper=helper))
+    (tmp_path / f"{helper}.py").write_text("GROWTH = 2.0\n")
+    monkeypatch.chdir(tmp_path)
+    yield module, helper
+    for name in (module, helper):
+        sys.modules.pop(name, None)
+
+
+def with_own(module):
+    return Study(name="own", problem=SPIKED, policies=[f"{module}:Mine"], horizon=500, runs=3, seed=1)
+
+
+def test_a_policy_of_ones_own_is_played_and_its_fingerprint_kept(own, tmp_path):
+    module, _ = own
+    kept = run_study(with_own(module), tmp_path / "out", workers=2)
+    bare = mb.simulate(kept.study.points[0].problem, mb.policy("pair-elim", growth=2.0), horizon=500, runs=3, seed=1)
+    assert kept.rows_of(kept.study.points[0].key).at_end()["run"].tolist() == [0, 1, 2]
+    assert bare.rounds.tolist() == kept.rows_of(kept.study.points[0].key).distinct("round")
+    assert {part.metadata["own"][module] for part in kept.parts} == {kept.manifest["own"][module]}
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_changed_module_is_refused_unless_told(own, tmp_path, which):
+    module, _ = own
+    run_study(with_own(module), tmp_path / "out", workers=1)
+    file = tmp_path / f"{own[which]}.py"
+    file.write_text(file.read_text() + "# a word\n")
+    with pytest.raises(MatchbanditError, match=f"the module {module}.* has changed on disk since it was imported here"):
+        run_study(with_own(module), tmp_path / "out")
+    for name in own:  # as in a new process
+        del sys.modules[name]
+    with pytest.raises(MatchbanditError, match=f"{module} was [0-9a-f]+, is now [0-9a-f]+"):
+        run_study(with_own(module), tmp_path / "out")
+    more = with_own(module).with_(runs=4)
+    assert run_study(more, tmp_path / "out", workers=1, allow_other_versions=True).is_complete
+
+
+def test_an_error_in_a_policy_of_ones_own_is_one_line(own, tmp_path):
+    module, _ = own
+    file = tmp_path / f"{module}.py"
+    file.write_text(file.read_text() + "\n    def learn(self, tally):\n        raise KeyError('oh')\n")
+    with pytest.raises(MatchbanditError) as error:
+        run_study(with_own(module), tmp_path / "out", workers=2)
+    assert re.match(
+        rf"mine at gap = 0\.[56], runs 0 to 0: KeyError: 'oh' \({module}.py, line 12\)\. ", str(error.value)
+    )
+    assert "0 of 6 parts are kept" in str(error.value)
+
+
+def test_files_of_own_modules_are_those_of_their_folder(own, tmp_path):
+    module, helper = own
+    package = tmp_path / "pack"
+    (package / "deep").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "deep" / "__init__.py").write_text("from .. import near\n")
+    (package / "near.py").write_text(f"import json, {helper}\n")
+    (package / "far.py").write_text("")
+    with_own(module)
+    assert sorted(versions.own_files(module)) == sorted([f"{module}.py", f"{helper}.py"])
+    found = sorted(versions.own_files("pack.deep"))
+    assert found == sorted(["pack/__init__.py", "pack/deep/__init__.py", "pack/near.py", f"{helper}.py"])
+    assert sorted(versions.own_files("typer.main"))[0].startswith("typer/")
+    assert versions.own_files("typer.main", also_installed=False) == {}
+
+
+# --- stopping ---
+
+
+def test_ctrl_c_keeps_what_is_finished(whole, tmp_path):
+    out = tmp_path / "out"
+
+    def stop(done, total):
+        if done >= 6:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(StoppedStudy, match=r"parts are kept in .*; the same command goes on"):
+        run_study(SMALL, out, workers=2, part_runs=1, progress=stop)
+    assert multiprocessing.active_children() == []
+    some = len(names(out))
+    assert 0 < some < 24
+    assert "running" not in json.loads((out / "manifest.json").read_text())
+    run_study(SMALL, out, workers=2, part_runs=1)
+    assert same(out, whole)
+
+
+def test_a_worker_that_is_killed_is_named_and_nothing_lost(tmp_path, monkeypatch):
+    module = f"held_{os.getpid()}"
+    hold = held_policy(tmp_path, module)
+    monkeypatch.chdir(tmp_path)
+    study = SMALL.with_(policies=["pair-elim", f"{module}:Held"], problem={**SPIKED, "gap": 0.5}, runs=3)
+
+    killer = threading.Thread(target=lambda: os.kill(waiting_process(tmp_path), signal.SIGKILL))
+    killer.start()
+    with pytest.raises(MatchbanditError) as error:
+        run_study(study, tmp_path / "out", workers=2, part_runs=1)
+    killer.join()
+    assert "a worker process was killed" in str(error.value)
+    assert "of 6 parts are kept in" in str(error.value)
+    assert multiprocessing.active_children() == []
+    hold.unlink()
+    kept = names(tmp_path / "out")
+    run_study(study, tmp_path / "out", workers=2, part_runs=1)
+    assert set(kept) < set(names(tmp_path / "out"))
+    assert same(tmp_path / "out", run_study(study, tmp_path / "fresh", workers=1).path)
+
+
+# --- how far it is ---
+
+
+def test_progress_counts_runs_and_what_was_there(tmp_path):
+    told = []
+    run_study(SMALL.with_(runs=2), tmp_path / "out", workers=1, part_runs=1)
+    run_study(SMALL, tmp_path / "out", workers=2, part_runs=3, progress=lambda *now: told.append(now))
+    assert {total for _, total in told} == {24}
+    assert told[0][0] >= 8
+    assert told[-1] == (24, 24)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_runs_under_way_are_told_before_their_part_is_finished(tmp_path):
+    part = Part(SMALL.points[0], 2, 3)
+    told = []
+    finished = play_part(part, {}, {}, lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert finished.name == part.name
+
+
+def test_compiling_is_said_and_done_once_for_each_policy(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(on_processes, "compile_first", lambda job, workers: compiled.append(job.spec.name))
+    said = []
+    on_processes.compile_here([*SMALL.points, *SMALL.points], lambda done, doing: said.append(doing))
+    assert compiled == ["uts"]
+    assert said == ["compiling uts"]
+
+
+def test_a_bar_is_shown_when_asked_for(tmp_path, monkeypatch):
+    shown = []
+
+    class Bar:
+        def __enter__(self):
+            return shown.append
+
+        def __exit__(self, *_):
+            return None
+
+    monkeypatch.setattr(runner, "study_bar", lambda title: Bar())
+    run_study(SMALL, tmp_path / "out", workers=1, part_runs=6, progress=True)
+    assert shown[-1] == Standing(24, 24, 4, 4)
