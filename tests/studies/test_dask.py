@@ -199,6 +199,7 @@ def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
     with pytest.raises(MatchbanditError) as error:
         run_study(SMALL, tmp_path / "out", dask=address)
     assert str(error.value).startswith(f"there is no dask scheduler at {address!r}")
+    assert str(error.value).endswith("or local.")
     assert "\n" not in str(error.value)
 
 
