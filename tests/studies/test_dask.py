@@ -1,5 +1,6 @@
 """Studies on a real scheduler with worker processes, some of which are lost."""
 
+import itertools
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 
+import distributed
 import pytest
 from reference.folders import held_policy, leftovers, tables_of, waiting_process
 
@@ -30,7 +32,7 @@ class Site:
     """A scheduler and its workers, each a process of its own."""
 
     def __init__(self, folder):
-        self.folder, self.workers = folder, []
+        self.folder, self.workers, self.numbers = folder, [], itertools.count()
         # A scheduler that gives a task up as soon as one worker is lost over it: the study must send it out again.
         options = ("--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
         self.scheduler = self._start("dask_scheduler", *options, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
@@ -43,13 +45,17 @@ class Site:
         )  # fmt: skip
 
     def add_worker(self, **environment):
-        """A worker; it says that it is ready by a file."""
-        ready = self.folder / f"ready-{len(self.workers)}"
-        preload = f"def dask_setup(worker):\n    open({str(ready)!r}, 'w').close()\n"
-        options = ("--nthreads", "1", "--no-nanny", "--preload", preload, "--local-directory", str(self.folder))
+        """A worker that the scheduler knows."""
+        name = f"worker-{next(self.numbers)}"
+        options = ("--nthreads", "1", "--no-nanny", "--name", name, "--local-directory", str(self.folder))
         worker = self._start("dask_worker", *options, self.address, **environment)
         self.workers.append(worker)
-        self._waited_for(ready.stat)
+
+        def names(dask_scheduler):  # sent by value: the scheduler does not have these tests
+            return [worker.name for worker in dask_scheduler.workers.values()]
+
+        with distributed.Client(self.address, set_as_default=False) as client:
+            self._waited_for(lambda: client.run_on_scheduler(names).index(name))
         return worker
 
     def lose(self, worker):
@@ -126,8 +132,6 @@ def test_a_part_of_a_killed_worker_is_played_by_another(site, tmp_path, monkeypa
 
 
 def test_a_part_that_kills_its_workers_is_sent_out_again_but_not_for_ever(monkeypatch):
-    distributed = pytest.importorskip("distributed")
-
     class Lost:
         def result(self, timeout):
             raise distributed.KilledWorker("part", None, 0)
@@ -195,6 +199,7 @@ def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
     with pytest.raises(MatchbanditError) as error:
         run_study(SMALL, tmp_path / "out", dask=address)
     assert str(error.value).startswith(f"there is no dask scheduler at {address!r}")
+    assert str(error.value).endswith("or local.")
     assert "\n" not in str(error.value)
 
 

@@ -24,7 +24,7 @@ from matchbandit.studies.versions import own_files, versions
 
 MOST_TRIES = 20
 """How often a part is sent out anew after its workers were lost; each time the scheduler itself tries a few."""
-SECONDS_TO_CONNECT = 8
+SECONDS_TO_CONNECT = 6
 SECONDS_BETWEEN_REPORTS = 1.0
 """Between two words of a worker on how far a part is."""
 _LOCAL = "local"
