@@ -158,7 +158,9 @@ def test_the_law_of_the_rewards_is_passed_on(name, parameters):
 
 @every_family
 def test_the_graph_is_that_of_every_instance(name, parameters):
-    expected = bipartite(8, 8) if "u1" in parameters else monopartite(2 * parameters["n"])
+    n = parameters["n"]
+    of_slots = name in ("spiked", "spiked-repeated", "fixed-mean", "half", "fading")
+    expected = bipartite(n, n) if of_slots else monopartite(2 * n)
     drawn = family(name, **parameters)
     assert drawn.graph == drawn.draw(seed=3, run=2).graph == expected
 
@@ -174,8 +176,10 @@ def test_parameters_from_numpy_are_described_as_plain_data_too():
     assert json.loads(json.dumps(described))["parameters"] == {"n": 3, "gap": 0.25}
 
 
-def test_the_families_are_those_of_the_paper():
-    assert list(FAMILIES) == ["spiked", "fixed-mean", "staircase", "centred"]
+def test_the_families_are_those_of_the_paper_and_of_our_studies():
+    assert list(FAMILIES) == [
+        "spiked", "spiked-repeated", "fixed-mean", "half", "fading", "staircase", "centred", "two-best", "equal-pairs",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -242,7 +246,8 @@ def test_a_bad_value_is_refused_when_the_family_is_named(name, parameters, words
 
 def test_an_unknown_family_is_refused():
     with pytest.raises(
-        MatchbanditError, match=r"^unknown family 'spike'; did you mean 'spiked'\? Known: spiked, fixed-"
+        MatchbanditError,
+        match=r"^unknown family 'spike'; did you mean 'spiked'\? Known: spiked, spiked-repeated, fixed-",
     ):
         family("spike", **SPIKED)
 
@@ -301,10 +306,7 @@ def test_runs_in_a_row_share_an_instance_where_it_is_repeated():
     repeated = family("spiked-repeated", **REPEATED)
     drawn = [repeated.draw(seed=2, run=run) for run in range(9)]
     for first in (0, 3, 6):
-        assert all(
-            np.array_equal(p.u, drawn[first].u) and np.array_equal(p.v, drawn[first].v)
-            for p in drawn[first : first + 3]
-        )
+        assert {(*p.u, *p.v) for p in drawn[first : first + 3]} == {(*drawn[first].u, *drawn[first].v)}
     assert len({tuple(p.u) for p in drawn}) == 3
     assert all(p.u[0] == 0.9 and (p.u[1:] <= 0.3).all() for p in drawn)
 
