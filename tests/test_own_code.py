@@ -1,5 +1,6 @@
 """Code of the user's own, found by name."""
 
+import os
 import sys
 
 import pytest
@@ -111,3 +112,12 @@ def test_policies_and_families_by_name(folder):
         mb.policy("mine_code:Nameless")
     with pytest.raises(mb.MatchbanditError, match="mine_code:drawn is not a policy"):
         mb.policy("mine_code:drawn")
+
+
+def test_a_module_that_is_younger_than_what_python_remembers_is_found(folder):
+    with pytest.raises(mb.MatchbanditError, match="unknown module 'mine_young'"):
+        found("mine_young:x", "a thing", folder=folder)
+    before = folder.stat()
+    (folder / "mine_young.py").write_text("x = 1")
+    os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))  # as if it had come within the same tick of the clock
+    assert found("mine_young:x", "a thing", folder=folder) == 1

@@ -61,3 +61,52 @@ def test_a_terminal_gets_a_bar_on_stderr_and_nothing_on_stdout(monkeypatch, caps
         advance("runs", 3, 10)
     assert "simulating uts: runs" in terminal.getvalue()
     assert capsys.readouterr().out == ""
+
+
+def test_a_study_says_runs_parts_rate_and_time_left_at_growing_intervals(clock, capsys):
+    with progress.study_bar("gaps", clock=clock) as advance:
+        for done in range(50, 401):
+            clock.now += 0.5
+            advance(progress.Standing(done, 400, done // 10, 40, kept=50))
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert lines[0] == "gaps: 53 of 400 runs, 5 of 40 parts, 2 runs a second, 3 min left"
+    assert [int(line.split()[1]) for line in lines] == [53, 61, 77, 109, 173, 301]
+
+
+def test_a_study_speaks_also_while_nothing_moves(clock, capsys):
+    with progress.study_bar("gaps", clock=clock) as advance:
+        for _ in range(100):
+            clock.now += 0.1
+            advance(progress.Standing(0, 400, 0, 40, doing="compiling escb"))
+    assert capsys.readouterr().err.splitlines() == ["gaps: 0 of 400 runs, 0 of 40 parts, compiling escb"] * 2
+
+
+def test_compiling_does_not_count_for_the_rate(clock, capsys):
+    with progress.study_bar("gaps", clock=clock) as advance:
+        advance(progress.Standing(0, 100, 0, 10, doing="compiling escb"))
+        clock.now += 1.5
+        advance(progress.Standing(0, 100, 0, 10, doing="compiling escb"))
+        clock.now += 1
+        advance(progress.Standing(10, 100, 1, 10))
+    assert capsys.readouterr().err == "gaps: 10 of 100 runs, 1 of 10 parts, 10 runs a second, 9 s left\n"
+
+
+def test_a_finished_study_says_nothing(clock, capsys):
+    with progress.study_bar("gaps", clock=clock) as advance:
+        clock.now += 50
+        advance(progress.Standing(400, 400, 40, 40, kept=400))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_study_on_a_terminal_has_a_bar_with_the_same_words(monkeypatch, capsys):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "200")
+    with progress.study_bar("gaps") as advance:
+        assert "looking at what is there" in terminal.getvalue()
+        advance(progress.Standing(0, 400, 0, 40, doing="compiling escb"))
+        advance(progress.Standing(3, 400, 0, 40))
+    assert "gaps: 3 of 400 runs, 0 of 40 parts" in terminal.getvalue()
+    assert capsys.readouterr().out == ""

@@ -86,7 +86,7 @@ def measure() -> None:
 
 
 def charts() -> list[Chart]:
-    """Seconds, stored pairs and memory against the number of players."""
+    """Seconds and stored pairs against the number of players."""
     rows = json.loads(ROWS.read_text())
     x = np.array([row["players"] for row in rows], dtype=float)
 
@@ -102,12 +102,10 @@ def charts() -> list[Chart]:
         Line("pairs stored", x, column("pairs"), key="rank1-thompson", dash="solid"),
         Line("all pairs", x, x * (x - 1) / 2, kind="reference", dash="dashed"),
     )
-    memory = (Line("MiB at the peak", x, column("peak_MiB"), key="rank1-thompson", dash="solid"),)
     looks = {"x_log": True, "y_log": True, "caption": f"{told}."}
     return [
         Chart("scale", "What a round costs", "players", "seconds", seconds, **looks),
         Chart("scale-pairs", "Pairs that are stored", "players", "pairs", stored, **looks),
-        Chart("scale-memory", "Memory at its peak", "players", "MiB at the peak", memory, **looks),
     ]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from matchbandit.figures.chart import Chart, Line, Mark
+from matchbandit.figures.interactive import chart_data
 from matchbandit.figures.page import Badge, Page, Section, Table, write_page
 from matchbandit.figures.style import style_of
 
@@ -94,6 +95,7 @@ def axis_texts(visited: Any, number: int) -> list[str]:
 
 def test_hover_shows_the_values_of_all_lines_there(report: Path, visit: Callable[..., Any]) -> None:
     visited = visit(report)
+    assert visited.page.locator("details.numbers table:visible").count() == 0
     left, top, width, height = visited.area(0)
     visited.page.mouse.move(left + width / 2, top + height / 2)
     told = tip(visited)
@@ -117,6 +119,8 @@ def test_on_a_phone_a_tap_shows_values_and_nothing_is_wider_than_the_screen(
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 360
         assert visited.fits()
+    visited.page.locator("h2").nth(3).tap()
+    assert visited.page.locator(".tip:visible").count() == 0
     visited.page.locator("details.numbers summary").first.click()
     visited.page.locator(".contents summary").click()
     assert visited.fits()
@@ -298,3 +302,62 @@ def test_without_scripts_the_tables_of_numbers_are_open(report: Path, visit: Cal
     visited = visit(report, java_script_enabled=False)
     assert visited.page.locator("details.numbers table:visible").count() == 12
     assert "Charts need scripts" in visited.page.locator("noscript").inner_text()
+
+
+def test_numbers_are_spelled_in_groups_with_four_digits_that_count(report: Path, visit: Callable[..., Any]) -> None:
+    visited = visit(report)
+    numbers = [0, 0.25, 1 / 3, 999.96, 1234.5, -20000, 1e6, 0.00012, 0.000012, 2.5e13, -1e-9, None]
+    told = visited.page.evaluate("all => all.map(matchbanditCharts.spelled)", numbers)
+    expected = [
+        "0",
+        "0.25",
+        "0.3333",
+        "1000",
+        "1 235",
+        "−20 000",
+        "1 000 000",
+        "0.00012",
+        "1.2·10⁻⁵",
+        "2.5·10¹³",
+        "−1·10⁻⁹",
+        "–",
+    ]
+    assert [text.replace("\u202f", " ") for text in told] == expected
+
+
+def test_a_chart_can_be_drawn_anywhere_from_its_data(report: Path, visit: Callable[..., Any]) -> None:
+    visited = visit(report)
+    visited.page.evaluate(
+        "chart => { const host = document.createElement('div'); host.id = 'live';"
+        "document.querySelector('footer').append(host); matchbanditCharts.mount(host, chart); }",
+        chart_data(over_gap()),
+    )
+    assert visited.page.locator("#live .over text").count() == 7
+
+
+def test_charts_with_little_or_nothing_to_show_are_drawn_without_a_complaint(
+    tmp_path: Path, visit: Callable[..., Any]
+) -> None:
+    none, one = np.array([]), np.array([5.0])
+    nan, level = np.array([np.nan, np.nan]), np.array([3.0, 3.0])
+    two = np.array([0.0, 1.0])
+    families = {
+        "nothing": (),
+        "empty": (Line("a", none, none),),
+        "a point": (Line("a", one, one, one, one), Line("b", one, one, kind="points")),
+        "not a number": (Line("a", two, nan, nan, nan), Line("b", two, nan, nan, nan, kind="points")),
+        "level": (Line("a", two, level, level, level),),
+        "zero": (Line("a", two, 0 * two, 0 * two, 0 * two),),
+        "below": (Line("a", -two, -level, -level, 0 * two),),
+    }
+    charts = tuple(
+        Chart(f"{name}-{log}", f"{name} {log}", "x", "y", lines, x_log=log, y_log=log, marks=(Mark(0.0, "m"),))
+        for name, lines in families.items()
+        for log in (False, True)
+    )
+    visited = visit(write_page(Page("Little", "", (Section("Little", charts=charts),)), tmp_path / "little.html"))
+    for number in range(len(charts)):
+        left, top, width, height = visited.area(number)
+        visited.page.mouse.move(left + width / 2, top + height / 2)
+        assert visited.page.locator("[data-chart]").nth(number).locator(".canvas svg").count() == 1
+    assert not [text for number in range(len(charts)) for text in axis_texts(visited, number) if "NaN" in text]

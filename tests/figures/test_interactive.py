@@ -43,7 +43,7 @@ def test_lines_look_as_in_print() -> None:
     x = np.array([1.0, 2.0])
     own, dotted, bound = chart_data(
         chart(
-            Line("UTS", x, x, key="uts"),
+            Line("UTS", x, x, key="uts", strong=True),
             Line("KL", x, x, key="kl-ucb", dash="dotted"),
             Line("b", x, x, kind="reference"),
         )
@@ -52,6 +52,7 @@ def test_lines_look_as_in_print() -> None:
     assert (own["light"]["stroke"], own["dark"]["stroke"]) == (look.colour, look.dark)
     assert (own["dash"], own["marker"]) == (look.dash, look.marker)
     assert dotted["dash"] == "dotted"
+    assert (own["strong"], dotted["strong"]) == (True, False)
     assert bound["marker"] is None
 
 

@@ -160,6 +160,17 @@ def test_tables_say_what_their_heads_are_and_align_numbers() -> None:
     assert len(read.all("caption")) == 1
 
 
+def test_a_table_of_sentences_becomes_cards_on_a_phone_and_stays_a_table_to_those_who_listen() -> None:
+    sentence = "by more than two standard errors at every gap"
+    cards = Table(("claim", "verdict", "measured"), ((sentence, Badge("holds", "good"), sentence),))
+    narrow = Table(("policy", "mean"), (("uts", "1 234"),))
+    read = Reader(page_html(page(Section("Claims", tables=(cards, narrow)))))
+    assert [table.get("class") for table in read.all("table")] == ["cards", None]
+    assert [cell["data-head"] for cell in read.all("td")] == ["verdict", "measured", "mean"]
+    roles = {tag: {a.get("role") for a in read.all(tag)} for tag in ("table", "tr", "td", "th")}
+    assert roles == {"table": {"table"}, "tr": {"row"}, "td": {"cell"}, "th": {"columnheader", "rowheader"}}
+
+
 def test_a_verdict_is_a_word_and_an_icon() -> None:
     rows = ((Badge("holds", "good"), Badge("holds in part", "part"), Badge("does not hold", "bad")),)
     text = page_html(page(Section("Claims", tables=(Table(("a", "b", "c"), rows),))))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from matchbandit.figures import Chart, Line, Mark, draw, styles_of
-from matchbandit.figures.painting import PAPER, WIDTH, Picture
+from matchbandit.figures.painting import WIDTH, Picture
 
 POLICIES = ["pair-elim", "rank1-elim", "uts", "kl-ucb", "rank1-elim-kl"]
 
@@ -76,6 +76,12 @@ CHARTS = {
                                line("the longest", [0, 1000], [0, 3])),
     "a long legend": chart(*(curve(f"{name}, {LONG}", 1e4, k + 1, key=name) for k, name in enumerate(POLICIES[:3])),
                            title=f"{LONG}: {LONG}", caption=f"{LONG}. {LONG}. {LONG}; 20 runs, seed 7."),
+    "long words": chart(*(curve(f"{k}{'x' * 90}", 1e4, k + 1) for k in range(4)), title="y" * 120, caption="z" * 200),
+    "long words in a legend": chart(*(curve(f"{k}{'x' * 90}", 1e4, k + 1) for k in range(3))),
+    "long words in rows": chart(line(f"{LONG} (of these)", [0], [3], kind="points"),
+                                rows=(f"{LONG} (of these)", "x" * 90)),
+    "strong lines": chart(*(curve(f"{name}, {name} (no proof)", 1e4, k + 1, key=name, strong=True)
+                            for k, name in enumerate(POLICIES))),
     "marks": chart(curve("a", 1e5), marks=(*(Mark(1e4 + 500 * k, f"window {k} ends") for k in range(4)),
                                            Mark(5, "a level", axis="y"), Mark(5.1, "another", axis="y"))),
     "rows": chart(*(line(name, [k], [30 * 10**k], low=np.array([20 * 10**k]), high=np.array([50 * 10**k]), key=name,
@@ -139,7 +145,7 @@ def test_lines_bands_and_points_are_where_the_numbers_are():
     assert {(x, y) for x, y in zip(ours.x, ours.high, strict=True)} <= corners
     (bars,) = axes.containers
     assert bars.lines[0].get_xydata().tolist() == [[50, 3], [100, 4]]
-    assert bars.lines[0].get_markerfacecolor() == PAPER
+    assert bars.lines[0].get_markerfacecolor() == "none"  # what lies below is seen
     assert [segment.tolist() for segment in bars.lines[2][0].get_segments()] == [
         [[50, 2.5], [50, 4]],
         [[100, 3], [100, 4.5]],

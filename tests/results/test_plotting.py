@@ -65,16 +65,13 @@ def test_a_policy_without_a_proof_is_hollow_and_the_caption_says_so():
     assert "Empty markers: no proof of its regret." in chart.caption
 
 
-def test_results_of_one_policy_are_named_by_what_differs():
+def test_results_are_named_as_a_comparison_names_them():
     growths = [runs("pair-elim", options={"growth": g, "cap_windows": False}) for g in (1.05, 4)]
-    assert labels_of([*growths, runs("uts")]) == ["pair-elim, growth = 1.05", "pair-elim, growth = 4", "uts"]
-    spiked = [mb.family("spiked", n=4, u1=0.9, gap=gap).describe() for gap in (0.5, 0.75)]
-    assert labels_of([runs(problem=one) for one in spiked]) == ["uts, gap = 0.5", "uts, gap = 0.75"]
-    assert labels_of([runs(seed=1), runs(seed=2)]) == ["uts, seed = 1", "uts, seed = 2"]
-    assert labels_of([runs(), runs(problem={**SLOTS, "rewards": {"name": "gaussian", "sd": 0.5}})]) == [
-        "uts, rewards = bernoulli",
-        "uts, rewards = gaussian:0.5",
-    ]
+    given = [*growths, runs("uts")]
+    labels = ["pair-elim, growth = 1.05", "pair-elim, growth = 4", "uts"]
+    assert labels_of(given) == labels == [line.label for line in chart_of(given).lines]
+    assert [line.label for line in chart_of(mb.Comparison(tuple(given))).lines] == labels
+    assert [line.key for line in chart_of(given).lines] == ["pair-elim", "pair-elim", "uts"]
 
 
 def test_several_options_share_the_policys_colour():
@@ -129,7 +126,7 @@ def test_a_policy_asked_at_several_delta_is_drawn_over_them():
 
 
 def test_answers_without_a_delta_are_drawn_too():
-    assert chart_of([found("mine", delta=None), found()]).rows == ("mine", "pair-elim")
+    assert chart_of([found("mine", delta=None), found()]).rows == ("mine", "pair-elim, delta = 0.05")
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,21 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import warnings
 
 import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.simulation.parallel import each_run
+from matchbandit.simulation.parallel import each_run, signals_held, with_warnings, worker_count, worker_processes
 
 LONGEST = 60
 """Seconds until a test that waits for an event gives up."""
 
 PARENT = """
 import os, sys, time
-from matchbandit.simulation.parallel import each_run
+from matchbandit.simulation.parallel import each_run, signals_held, with_warnings, worker_count, worker_processes
 
 def play(run):  # says who it is, and plays for ever
     os.write(1, f"{os.getpid()}\\n".encode())
@@ -110,3 +111,70 @@ def test_workers_end_with_their_parent(deadly):
     rest, _ = parent.communicate(timeout=LONGEST)
     assert rest == ""
     assert parent.returncode != 0
+
+
+def ignored_signals():
+    return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+
+
+def test_workers_leave_signals_to_their_parent():
+    """A batch system sends them to all processes at once: a worker that ended first would look killed."""
+    with worker_processes(1) as pool:
+        with signals_held():
+            future = pool.submit(ignored_signals)
+        assert future.result() == [signal.SIG_IGN] * 3
+
+
+def begin(place):
+    os.environ["MATCHBANDIT_TEST_PLACE"] = place
+
+
+def place():
+    return os.environ["MATCHBANDIT_TEST_PLACE"]
+
+
+def test_a_worker_begins_with_what_it_is_given():
+    with worker_processes(1, begin, "here") as pool:
+        assert pool.submit(place).result() == "here"
+    assert "MATCHBANDIT_TEST_PLACE" not in os.environ
+
+
+def test_an_error_in_the_block_ends_the_workers_at_once():
+    def leave():
+        with worker_processes(2) as pool:
+            pool.submit(time.sleep, 1e6)
+            pool.submit(time.sleep, 1e6)
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError):
+        leave()
+    assert multiprocessing.active_children() == []
+
+
+def test_signals_are_held_while_workers_start_and_come_afterwards():
+    def start():
+        with signals_held():
+            signal.raise_signal(signal.SIGINT)
+            seen.append("held")
+
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert seen == ["held"]
+
+
+def test_workers_are_no_more_than_there_is_to_do(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert [worker_count(workers, 5) for workers in (None, 1, 3, 100)] == [2, 1, 3, 5]
+    assert worker_count(100, 1000) == 8
+
+
+def test_warnings_of_runs_are_passed_on_but_not_what_others_left_open():
+    def work():
+        warnings.warn("mind this", UserWarning, stacklevel=1)
+        warnings.warn("a file", ResourceWarning, stacklevel=1)
+        return 7
+
+    outcome, messages = with_warnings(work)
+    assert outcome == 7
+    assert [str(message) for message in messages] == ["mind this"]

@@ -3,6 +3,7 @@ import multiprocessing
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -371,6 +372,29 @@ def test_a_worker_that_is_killed_is_named_and_nothing_lost(tmp_path, monkeypatch
     run_study(study, tmp_path / "out", workers=2, part_runs=1)
     assert set(kept) < set(names(tmp_path / "out"))
     assert same(tmp_path / "out", run_study(study, tmp_path / "fresh", workers=1).path)
+
+
+# --- many runs ---
+
+MANY = """
+import resource, sys
+import matchbandit as mb
+slots = {{"u": [0.9, 0.3], "v": [0.8, 0.4]}}
+study = mb.Study(name="many", problem=slots, policies=["pair-elim"], horizon=1000, runs={runs}, seed=1)
+kept = study.run(sys.argv[1], workers=2)
+assert kept.last_rows_of(study.points[0].key)["run"].tolist() == list(range({runs}))
+parent, worker = (resource.getrusage(who).ru_maxrss // 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+print(parent + 2 * worker)
+"""
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_runs_fit_into_a_gibibyte(tmp_path):
+    words = [sys.executable, "-c", MANY.format(runs=100_000), str(tmp_path / "many")]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 1024  # MiB, of all three processes
+    sizes = {part.runs for part in StudyFolder.open(tmp_path / "many").parts}
+    assert max(sizes) <= MOST_RUNS
 
 
 # --- how far it is ---

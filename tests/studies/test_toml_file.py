@@ -259,6 +259,11 @@ q = []
     assert line_of(text, ("nowhere",)) is None
 
 
+@pytest.mark.parametrize("text", ["a = [1, ]]", "= 1", "a = [", "a = {b", "[a", "a = 'x", "]", "a = {b = 1,, }", "a\0"])
+def test_lines_of_what_is_no_toml_are_found_as_far_as_it_goes(text):
+    assert set(lines_in(f"first = 1\n{text}")) >= {("first",)}
+
+
 def paths(data, before=()):
     """All ways into the data."""
     inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()

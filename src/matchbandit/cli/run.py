@@ -88,7 +88,7 @@ def _results(study: "Study", folder: "StudyFolder") -> list[dict[str, Any]]:
 
     told = []
     for point in study.points:
-        rows = folder.rows_of(point.key).at_end()
+        rows = folder.last_rows_of(point.key)
         values = rows["regret" if study.goal == "regret" else "rounds"]
         low, high = np.percentile(values, [5, 95])
         entry = {"policy": point.spec.name, "label": point.label, "place": point.place, **point.describe()}

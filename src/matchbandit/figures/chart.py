@@ -35,6 +35,8 @@ class Line:
     """In place of the one that belongs to its key."""
     hollow: bool = False
     """Empty markers: published numbers, policies without a proof."""
+    strong: bool = False
+    """Drawn stronger than the others, since the figure is about it."""
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def _line_data(line: Line, style: Style) -> dict[str, Any]:
         "dash": style.dash,
         "marker": None if line.kind == "reference" else style.marker,
         "hollow": line.hollow,
+        "strong": line.strong,
         "light": {"stroke": style.colour, "text": readable(style.colour, PAPER["light"])},
         "dark": {"stroke": style.dark, "text": readable(style.dark, PAPER["dark"])},
     }

@@ -149,17 +149,20 @@
   }
 
   /** The text, or as much of it as there is room for. */
-  function cut(text, room) {
+  function cut(text, room, weight) {
     let words = text;
-    while (widthOf(words, 12) > room && words.length > 4) words = `${words.slice(0, -2).trimEnd()}…`;
+    while (widthOf(words, weight) > room && words.length > 4) words = `${words.slice(0, -2).trimEnd()}…`;
     return words;
   }
 
   const ruler = document.createElement("canvas").getContext("2d");
-  function widthOf(text, size) {
-    ruler.font = `${size}px ${FONT}`;
+  function widthOf(text, weight = "normal") {
+    ruler.font = `${weight} 12px ${FONT}`;
     return ruler.measureText(text).width;
   }
+
+  const weightOf = (line) => (line.strong ? "bold" : "normal");
+  const widthOfLine = (line) => (line.kind === "reference" ? 1.2 : line.strong ? 3 : 2);
 
   function themeNow() {
     const computed = getComputedStyle(document.documentElement);
@@ -343,6 +346,9 @@
         pinch = null;
       });
       this.canvas.addEventListener("keydown", (event) => this.key(event));
+      document.addEventListener("pointerdown", (event) => {
+        if (!area.contains(event.target)) this.hideValues(); // a tap elsewhere
+      });
       this.canvas.addEventListener("blur", () => this.hideValues());
     }
 
@@ -508,17 +514,19 @@
       const upright = this.lying
         ? this.rowTicks(now.x, width * 0.4)
         : this.ticks(now.y, chart.yLog, Math.floor(height / 48), null);
-      const left = Math.ceil(Math.max(...upright.map((tick) => widthOf(tick.text, 12)), 14)) + 12;
-      const ends = named.filter((line) => !this.hidden.has(line.place)).map((line) => widthOf(line.label, 12));
+      const left = Math.ceil(Math.max(...upright.map((tick) => widthOf(tick.text)), 14)) + 12;
+      const ends = named
+        .filter((line) => !this.hidden.has(line.place))
+        .map((line) => widthOf(line.label, weightOf(line)));
       const right =
         this.atEnds && ends.length ? Math.min(Math.ceil(Math.max(...ends)) + 34, Math.round(width * 0.34)) : 14;
       this.frame = { left, top, width: Math.max(width - left - right, 60), height: height - top - 26 };
       const [span, log, wanted] = this.lying ? [now.y, chart.yLog, null] : [now.x, chart.xLog, chart.xTicks];
-      const longest = Math.max(...this.ticks(span, log, 6, null).map((tick) => widthOf(tick.text, 12)), 20) + 16;
+      const longest = Math.max(...this.ticks(span, log, 6, null).map((tick) => widthOf(tick.text)), 20) + 16;
       const most = Math.min(Math.max(Math.floor(this.frame.width / longest), 2), 10);
       const flat = this.ticks(span, log, most, wanted);
       const [xTicks, yTicks] = this.lying ? [upright, flat] : [flat, upright];
-      this.plot.resize({ width, height });
+      if (this.plot.getWidth() !== width || this.plot.getHeight() !== height) this.plot.resize({ width, height });
       this.plot.setOption(
         {
           animation: false,
@@ -548,7 +556,7 @@
       const inView = (value) => onAxis(value) !== null && onAxis(value) >= low - reach && onAxis(value) <= high + reach;
       let values = (wanted || []).filter(inView);
       if (values.length >= 2) {
-        const apart = (Math.max(...shortly(values, log).map((text) => widthOf(text, 12))) + 10) / this.frame.width;
+        const apart = (Math.max(...shortly(values, log).map((text) => widthOf(text))) + 10) / this.frame.width;
         const kept = [];
         for (const value of values) {
           if (!kept.length || (onAxis(value) - onAxis(kept[kept.length - 1])) / (high - low) >= apart) kept.push(value);
@@ -589,13 +597,14 @@
       const drawing = { silent: true, animation: false, emphasis: { disabled: true }, z };
       const points = line.points.filter((point) => point.y !== null);
       const many = Math.max(Math.ceil(points.length / 9), 1);
-      const size = { cloud: 4, points: 9 }[line.kind] || 7;
+      const size = { cloud: 4, points: 9 }[line.kind] || (line.strong ? 9 : 7);
+      const empty = scattered ? "transparent" : this.theme.paper; // points let what is below be seen
       const marker = {
         symbol: line.marker ? `path://${MARKERS[line.marker]}` : "none",
         symbolSize: (_, { dataIndex }) =>
           points.length <= 14 || scattered || dataIndex % many === (line.place * 2) % many ? size : 0,
         itemStyle: {
-          color: line.hollow ? this.theme.paper : stroke,
+          color: line.hollow ? empty : stroke,
           borderColor: stroke,
           borderWidth: line.hollow ? 1.6 : 0,
           opacity: line.kind === "cloud" ? 0.35 : 1,
@@ -609,7 +618,7 @@
       else {
         const lineStyle = {
           color: stroke,
-          width: line.kind === "reference" ? 1.2 : 2,
+          width: widthOfLine(line),
           type: DASHES[line.dash].length ? DASHES[line.dash] : "solid",
           cap: "butt",
         };
@@ -649,7 +658,7 @@
               ...points.map((point, k) => api.coord(this.pair(point.x, ends[k][0]))).reverse(),
             ],
           },
-          style: { fill: stroke, opacity: this.theme.dark ? 0.2 : 0.14 },
+          style: { fill: stroke, opacity: (this.theme.dark ? 0.2 : 0.14) * (this.lines.length > 6 ? 0.7 : 1) },
         }),
       };
     }
@@ -707,7 +716,7 @@
           text(mark.label, left + wide - 4, y - 5, { "text-anchor": "end" });
           continue;
         }
-        const long = widthOf(mark.label, 12),
+        const long = widthOf(mark.label),
           from = Math.min(Math.max(x - long / 2, left), width - long - 2);
         const row = rows.findIndex((end) => end + 8 <= from);
         if (row < 0) continue;
@@ -746,7 +755,9 @@
             opacity: 0.7,
           }),
         );
-        text(cut(line.label, width - from - 2), from, heights[k] + 4, { fill: colours.text });
+        const weight = weightOf(line);
+        const words = cut(line.label, width - from - 2, weight);
+        text(words, from, heights[k] + 4, { fill: colours.text, "font-weight": weight });
       });
     }
 
@@ -782,7 +793,7 @@
           drawn("path", {
             d: "M0 8H34",
             stroke,
-            "stroke-width": line.kind === "reference" ? 1.2 : 2,
+            "stroke-width": widthOfLine(line),
             "stroke-dasharray": DASHES[line.dash].join(" ") || null,
           }),
         );

@@ -65,6 +65,8 @@ ECHARTS = "Charts: Apache ECharts 6.1.0, © 2017–2026 The Apache Software Foun
 """What a page that holds ECharts says where one sees it; the licences are in its source."""
 MANY_ROWS = 40
 """A longer table scrolls in a box of its own, below its heads."""
+A_SENTENCE = 24
+"""Letters of a cell that needs room to be read."""
 _LICENCES = ("NOTICE", "LICENSE", "LICENSE-zrender", "LICENSE-d3")
 _ICONS: dict[Tone, str] = {
     "good": '<path d="M2.5 8.5l3.5 4 7.5-9"/>',
@@ -72,7 +74,9 @@ _ICONS: dict[Tone, str] = {
     "bad": '<path d="M3 3l10 10M13 3L3 13"/>',
     "plain": '<circle cx="8" cy="8" r="6"/>',
 }
-_NUMBER = re.compile(r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?")
+_NUMBER = re.compile(
+    r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?"
+)
 
 
 def page_html(page: Page) -> str:
@@ -172,25 +176,36 @@ def _figure(number: int, chart: Chart, above: str) -> str:
 
 
 def _table(table: Table) -> str:
-    right = [_is_number_column([row[place] for row in table.rows]) for place in range(len(table.heads))]
-    classes = [' class="number"' if is_right else "" for is_right in right]
-    heads = "".join(
-        f'<th scope="col"{kind}>{escape(head)}</th>' for head, kind in zip(table.heads, classes, strict=True)
-    )
-    rows = "".join(f"<tr>{_row(row, classes)}</tr>" for row in table.rows)
+    """A table in a box that scrolls; one of sentences becomes a stack of cards on a phone.
+
+    Roles say what is a table, for cards are none to a browser.
+    """
+    kinds = [_kind([row[place] for row in table.rows]) for place in range(len(table.heads))]
+    columns = [*zip(table.heads, kinds, strict=True)]
+    heads = "".join(f'<th scope="col" role="columnheader"{_of(kind)}>{escape(head)}</th>' for head, kind in columns)
+    rows = "".join(f'<tr role="row">{_row(row, columns)}</tr>' for row in table.rows)
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
-    label = escape(table.caption or table.heads[0], quote=True)
+    label = escape(table.caption or table.heads[0])
+    box = " ".join(["scroll", *(["long"] if len(table.rows) > MANY_ROWS else [])])
+    cards = _of("cards" if kinds.count("words") > 1 else "")
     return (
-        f'<div class="scroll{" long" if len(table.rows) > MANY_ROWS else ""}" tabindex="0" role="region" aria-label="{label}"><table>{caption}'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>\n"
+        f'<div class="{box}" tabindex="0" role="region" aria-label="{label}"><table role="table"{cards}>{caption}'
+        f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead>'
+        f'<tbody role="rowgroup">{rows}</tbody></table></div>\n'
     )
 
 
-def _row(row: Sequence[Cell], classes: Sequence[str]) -> str:
-    first, *others = zip(row, classes, strict=True)
-    return f'<th scope="row"{first[1]}>{_cell(first[0])}</th>' + "".join(
-        f"<td{kind}>{_cell(cell)}</td>" for cell, kind in others
+def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]]) -> str:
+    (_, kind), *others = columns
+    first = f'<th scope="row" role="rowheader"{_of(kind)}>{_cell(row[0])}</th>'
+    return first + "".join(
+        f'<td role="cell" data-head="{escape(head)}"{_of(kind)}>{_cell(cell)}</td>'
+        for cell, (head, kind) in zip(row[1:], others, strict=True)
     )
+
+
+def _of(kind: str) -> str:
+    return f' class="{kind}"' if kind else ""
 
 
 def _cell(cell: Cell) -> str:
@@ -200,9 +215,12 @@ def _cell(cell: Cell) -> str:
     return f'<span class="badge {cell.tone}">{icon}{escape(cell.text)}</span>'
 
 
-def _is_number_column(cells: Sequence[Cell]) -> bool:
+def _kind(cells: Sequence[Cell]) -> str:
+    """How a column is laid out: numbers to the right, sentences with room, anything else as narrow as it is."""
     words = [cell for cell in cells if cell not in ("", "–")]
-    return bool(words) and all(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in words)
+    if words and all(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in words):
+        return "number"
+    return "words" if any(isinstance(cell, str) and len(cell) > A_SENTENCE for cell in words) else ""
 
 
 def _hash(text: str) -> str:

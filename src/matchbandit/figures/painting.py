@@ -4,12 +4,13 @@ This module imports matplotlib; `picture` imports it when something is drawn.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import style as mpl_style
@@ -107,6 +108,16 @@ class _Entry:
         return 0.12 if self.handle["linestyle"] == "none" else 0.32
 
 
+class _End(NamedTuple):
+    """Where a line ends, and its name, broken into lines."""
+
+    colour: str
+    x: float
+    y: float
+    words: list[str]
+    weight: str
+
+
 class _Painter:
     """One chart on one picture. Lengths are in inches from the picture's lower left corner unless said otherwise."""
 
@@ -118,6 +129,7 @@ class _Painter:
         named = [line for line in chart.lines if line.label and line.kind in ("line", "reference")]
         self.direct = len({line.label for line in named}) > MOST_IN_A_LEGEND and not chart.rows
         self.taken: list[Bbox] = []  # where words stand already, in pixels
+        self.sizes: dict[tuple[str, float, str], tuple[float, float]] = {}  # of words that were measured
 
     def paint(self) -> None:
         """Lines, then the frame around them, then the words inside."""
@@ -139,8 +151,8 @@ class _Painter:
         shapes: dict[str, Any] = {
             "color": look.colour,
             "marker": _MARKERS[look.marker],
-            "markersize": _SIZES.get(look.marker, 5.0),
-            "markerfacecolor": PAPER if line.hollow else look.colour,
+            "markersize": _SIZES.get(look.marker, 5.0) * (1.2 if line.strong else 1.0),
+            "markerfacecolor": look.colour if not line.hollow else "none" if line.kind == "points" else PAPER,
             "markeredgewidth": 1.1,
             "label": "_",
         }
@@ -157,7 +169,8 @@ class _Painter:
             self.axes.plot(x, y, color=look.colour, linestyle=_DASHES[look.dash], linewidth=1.0, label="_", zorder=2)
         else:
             every = None if len(x) <= MOST_MARKERS else (0.03 + 0.037 * (number % 4), 0.17)
-            self.axes.plot(x, y, linestyle=_DASHES[look.dash], linewidth=1.6, markevery=every, **shapes, zorder=3)
+            wide = 2.6 if line.strong else 1.6
+            self.axes.plot(x, y, linestyle=_DASHES[look.dash], linewidth=wide, markevery=every, **shapes, zorder=3)
             if line.low is not None and line.high is not None:
                 pale = 0.14 if len(self.chart.lines) <= 6 else 0.09
                 self.axes.fill_between(x, line.low, line.high, color=look.colour, alpha=pale, linewidth=0, zorder=1)
@@ -242,9 +255,10 @@ class _Painter:
     def _height(self) -> float:
         """Of the axes: enough for every row, or for every name at the right."""
         if self.chart.rows:
-            return max(0.8, 0.34 * len(self.chart.rows))
-        names = self._margin_names() if self.direct else []
-        return max(HEIGHT, sum(self._tall(words) for _, words in names) + 0.1)
+            most = max(len(self._name(name)) for name in self.chart.rows)
+            return max(0.8, max(0.34, self._tall([""] * most)) * len(self.chart.rows))
+        names = self._ends(inside=False) if self.direct else []
+        return max(HEIGHT, sum(self._tall(end.words) for end in names) + 0.1)
 
     def _put_axes(self, left: float, below: float, width: float, height: float) -> None:
         total = self.picture.get_figheight()
@@ -252,7 +266,7 @@ class _Painter:
 
     def _row_names(self) -> None:
         self.axes.yaxis.set_major_locator(FixedLocator(list(range(len(self.chart.rows)))))
-        self.axes.set_yticklabels(list(self.chart.rows))
+        self.axes.set_yticklabels(["\n".join(self._name(name)) for name in self.chart.rows])
         for at, label in enumerate(self.axes.yaxis.get_ticklabels()):
             own = [k for k, line in enumerate(self.chart.lines) if len(line.x) and round(float(line.x[0])) == at]
             if own:
@@ -304,9 +318,11 @@ class _Painter:
 
     def _size(self, words: str, size: float, weight: str = "normal") -> tuple[float, float]:
         """Width and height of words, in inches."""
-        text = Text(0, 0, words, fontsize=size, fontweight=weight, figure=self.picture)
-        box = self._box(text)
-        return box.width / DPI, box.height / DPI
+        if (words, size, weight) not in self.sizes:
+            text = Text(0, 0, words, fontsize=size, fontweight=weight, figure=self.picture)
+            box = self._box(text)
+            self.sizes[words, size, weight] = box.width / DPI, box.height / DPI
+        return self.sizes[words, size, weight]
 
     def _wrapped(self, words: str, size: float, width: float, weight: str = "normal") -> list[str]:
         lines: list[str] = []
@@ -317,6 +333,11 @@ class _Painter:
                 if line and self._size(longer, size, weight)[0] > width:
                     lines.append(line)
                     longer = word
+                while self._size(longer, size, weight)[0] > width and len(longer) > 1:  # one word, and too long
+                    places = range(1, len(longer))
+                    cut = bisect_right(places, width, key=lambda n: self._size(longer[:n], size, weight)[0])
+                    lines.append(longer[: max(cut, 1)])
+                    longer = longer[max(cut, 1) :]
                 line = longer
             lines.append(line)
         return lines
@@ -342,8 +363,10 @@ class _Painter:
         if len(chosen) == 1 and next(iter(chosen)) in f"{self.chart.title}\n{self.chart.y_label}":
             return []  # it says nothing new
         entries = []
-        for words, of_name in chosen.items():
+        for label, of_name in chosen.items():
             line, look = of_name[0]
+            first, *others = self._wrapped(label, WORDS, WIDTH - 2 * MARGIN - 0.5)
+            words = f"{first} …" if others else first
             colour = look.colour if len({one.colour for _, one in of_name}) == 1 else GREY
             marker = _MARKERS[look.marker] if line.kind != "reference" else ""
             if len({one.marker for _, one in of_name}) > 1:
@@ -377,8 +400,8 @@ class _Painter:
 
     # Names at the ends of lines
 
-    def _ends(self) -> list[tuple[Line, Style, float, float]]:
-        """The last point of each named line that is inside the axes."""
+    def _ends(self, *, inside: bool) -> list[_End]:
+        """The last point of each named line that is shown: of those that end inside the axes, or at their right."""
         found = []
         (left, right), (low, high) = self.axes.get_xlim(), self.axes.get_ylim()
         for line, look in zip(self.chart.lines, self.looks, strict=True):
@@ -386,58 +409,52 @@ class _Painter:
                 shown = (line.x >= left) & (line.x <= right) & (line.y >= low) & (line.y <= high)
                 if shown.any():
                     last = np.flatnonzero(shown)[-1]
-                    found.append((line, look, float(line.x[last]), float(line.y[last])))
+                    weight = "bold" if line.strong else "normal"
+                    end = _End(look.colour, line.x[last], line.y[last], self._name(line.label, weight), weight)
+                    found += [end] if self._is_inside(end.x) == inside else []
         return found
 
     def _is_inside(self, x: float) -> bool:
         """Does a line that ends here end so far from the right that its name stands beside it, not in the margin?"""
         return float(self.axes.transAxes.inverted().transform(self.axes.transData.transform((x, 1.0)))[0]) < 0.9
 
-    def _margin_names(self) -> list[tuple[tuple[Line, Style, float, float], list[str]]]:
-        """Lines whose names stand in the right margin, with their words, wrapped."""
-        at_right = [end for end in self._ends() if not self._is_inside(end[2])]
-        return [(end, self._name(end[0].label)) for end in at_right]
-
-    def _name(self, label: str) -> list[str]:
-        """A line's name, broken where it is too long for the margin: after a comma if that is enough."""
+    def _name(self, label: str, weight: str = "normal") -> list[str]:
+        """A name, broken where it is too long for the margin: at a comma or a bracket if that is enough."""
         most = 0.34 * WIDTH
-        if self._size(label, WORDS)[0] <= most:
+        if self._size(label, WORDS, weight)[0] <= most:
             return [label]
-        first, comma, rest = label.rpartition(", ")
-        if comma and max(self._size(part, WORDS)[0] for part in (first, rest)) <= most:
-            return [f"{first},", rest]
-        return self._wrapped(label, WORDS, most)
+        for mark, before, after in ((" (", "", "("), (", ", ",", "")):
+            first, found, rest = label.rpartition(mark)
+            parts = [first + before, after + rest]
+            if found and max(self._size(part, WORDS, weight)[0] for part in parts) <= most:
+                return parts
+        return self._wrapped(label, WORDS, most, weight)
 
     def _tall(self, words: list[str]) -> float:
         return 1.22 * WORDS / 72 * len(words) + 0.03
 
     def _right_margin(self) -> float:
-        if not self.direct:
-            return 0.2
-        names = self._margin_names()
-        widest = max((self._size(line, WORDS)[0] for _, words in names for line in words), default=0.0)
+        names = self._ends(inside=False) if self.direct else []
+        widest = max((self._size(line, WORDS, end.weight)[0] for end in names for line in end.words), default=0.0)
         return widest + 0.3 + MARGIN / 2 if names else 0.2
 
     def _names(self, obstacles: Numbers) -> None:
-        to_pixels, names = self.axes.transData, self._margin_names()
+        to_pixels, ends = self.axes.transData, self._ends(inside=False)
         box = self.axes.get_window_extent()
-        heights = np.array([to_pixels.transform((x, y))[1] for (_, _, x, y), _ in names]) / DPI
+        heights = np.array([to_pixels.transform((end.x, end.y))[1] for end in ends]) / DPI
         order = np.argsort(heights, kind="stable")
-        tall = np.array([self._tall(words) for _, words in names])[order]
+        tall = np.array([self._tall(end.words) for end in ends])[order]
         places = spread_apart(heights[order], (tall[1:] + tall[:-1]) / 2, low=box.y0 / DPI, high=box.y1 / DPI)
-        total = self.picture.get_figheight()
+        total, x1 = self.picture.get_figheight(), box.x1 / DPI + 0.2
         for at, y in zip(order, places, strict=True):
-            (_, look, end_x, end_y), words = names[at]
-            x0, y0 = self.picture.transFigure.inverted().transform(to_pixels.transform((end_x, end_y)))
-            x1 = (box.x1 / DPI + 0.2) / WIDTH
-            self.picture.add_artist(
-                Line2D([x0 + 0.07 / WIDTH, x1], [y0, y / total], color=look.colour, linewidth=0.6, alpha=0.7)
-            )
-            across = "center_baseline" if len(words) == 1 else "center"
-            self._write(x1 * WIDTH + 0.05, y, "\n".join(words), WORDS, color=look.colour, va=across, linespacing=1.15)
-        for line, look, x, y in self._ends():
-            if self._is_inside(x):
-                self._beside("\n".join(self._name(line.label)), to_pixels.transform((x, y)), look.colour, obstacles)
+            end = ends[at]
+            x0, y0 = to_pixels.transform((end.x, end.y)) / DPI
+            across, up = [(x0 + 0.07) / WIDTH, x1 / WIDTH], [y0 / total, y / total]
+            self.picture.add_artist(Line2D(across, up, color=end.colour, linewidth=0.6, alpha=0.7))
+            looks = {"va": "center_baseline" if len(end.words) == 1 else "center", "linespacing": 1.15}
+            self._write(x1 + 0.05, y, "\n".join(end.words), WORDS, color=end.colour, weight=end.weight, **looks)
+        for end in self._ends(inside=True):
+            self._beside("\n".join(end.words), to_pixels.transform((end.x, end.y)), end.colour, obstacles)
 
     # Marks, and words inside the axes
 

@@ -1,6 +1,5 @@
 """Results as charts: regret over the rounds, or rounds until the answer."""
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from matchbandit.figures import Chart, Line, draw, draw_to
 from matchbandit.figures.ticks import short
 from matchbandit.policies import CATALOGUE
 from matchbandit.policies.fits import Goal
+from matchbandit.results.comparison import Comparison
 from matchbandit.results.identification import Identification
 from matchbandit.results.result import Result
 from matchbandit.results.runs import Runs
@@ -93,31 +93,8 @@ def _listed(results: Any) -> list[Result]:
 
 
 def labels_of(results: Sequence[Result]) -> list[str]:
-    """A name for each of these results: its policy, and in what it differs from the others of that policy.
-
-    Options come first, then the problem's parameters, horizon and δ.
-    """
-    facts = [_facts(result) for result in results]
-    labels = []
-    for result, own in zip(results, facts, strict=True):
-        alike = [other for one, other in zip(results, facts, strict=True) if one.about.policy == result.about.policy]
-        differ = [key for key in own if len({json.dumps(other.get(key)) for other in alike}) > 1]
-        words = [f"{key.partition(' ')[2]} = {_value(own[key])}" for key in differ if own[key] is not None]
-        labels.append(", ".join([result.about.policy, *words]))
-    return labels
-
-
-def _facts(result: Result) -> dict[str, Any]:
-    """What may tell two results of a policy apart."""
-    about = result.about
-    delta = about.options.get("delta")
-    options = {f"option {key}": value for key, value in about.options.items() if key != "delta"}
-    problem = about.problem
-    parameters = problem.get("parameters", {key: problem[key] for key in ("u", "v", "matrix") if key in problem})
-    where = {"problem family": problem["family"]} if "family" in problem else {}
-    where |= {f"problem {'means' if key == 'matrix' else key}": value for key, value in parameters.items()}
-    where |= {"problem rewards": rewards_from(problem["rewards"]).typed} if "rewards" in problem else {}
-    return options | where | {"asked T": about.horizon, "asked δ": delta, "asked seed": about.seed}
+    """A name for each of these results, as `Comparison` has it: the policy, and in what it differs from others."""
+    return list(Comparison(tuple(results)).labels)  # type: ignore[arg-type]  # there is no third kind of result
 
 
 def _value(value: Any) -> str:
@@ -222,7 +199,7 @@ def _rounds(results: list[Identification]) -> Chart:
 
 def _without_delta(results: list[Identification]) -> list[str]:
     labels = labels_of(results)
-    return [", ".join(part for part in label.split(", ") if not part.startswith("δ = ")) for label in labels]
+    return [", ".join(part for part in label.split(", ") if not part.startswith("delta = ")) for label in labels]
 
 
 def _over_delta(results: list[Identification], alike: dict[str, list[tuple[float, Identification]]]) -> Chart:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -151,11 +151,15 @@ class StudyFolder:
 
     def rows(self) -> Rows:
         """All rows, tidy."""
-        return Rows.of(self._together(self.parts))
+        return self._together(Rows.of(part.rows()) for part in self.parts)
 
     def rows_of(self, key: str) -> Rows:
         """The rows of one point."""
-        return Rows.of(self._together([part for part in self.parts if part.key == key]))
+        return self._together(Rows.of(part.rows()) for part in self.parts if part.key == key)
+
+    def last_rows_of(self, key: str) -> Rows:
+        """Of one point the row of each run at its last round, with little memory however many runs there are."""
+        return self._together(Rows.of(part.rows()).at_end() for part in self.parts if part.key == key)
 
     def results(self) -> Comparison:
         """What came of each point, with plays, splits, eliminations or answers."""
@@ -170,10 +174,12 @@ class StudyFolder:
             results += whole if isinstance(whole, Comparison) else [whole]  # made by several versions
         return Comparison(tuple(results))
 
-    def _together(self, parts: Sequence[PartFile]) -> "pa.Table":
-        if not parts:
+    def _together(self, pieces: Iterable[Rows]) -> Rows:
+        """Rows of parts as they are read: one at a time, for in memory they are smaller than in a table."""
+        read = [*pieces]
+        if not read:
             raise MatchbanditError(f"{str(self.path)!r} holds no finished part yet. Run the study first.")
-        return need("pyarrow", "reading results").concat_tables([part.rows() for part in parts])
+        return Rows.together(read)
 
 
 def part_files(folder: Path) -> list[PartFile]:

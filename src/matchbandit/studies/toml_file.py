@@ -70,7 +70,7 @@ class _Lines:
 
     def _walk(self) -> None:
         table: Path = ()
-        while not self._skip_blank():
+        for _ in self._until(""):
             if self._next("[["):
                 table = self._header("]]", in_array=True)
             elif self._next("["):
@@ -107,19 +107,17 @@ class _Lines:
         if self._next("["):
             self._elements(path)
         elif self._next("{"):
-            while not self._next("}"):
+            for _ in self._until("}"):
                 self._key_and_value(path)
                 self._next(",")
         else:
-            self._leap(_TEXT if self.text[self.at] in "\"'" else _BARE_VALUE)
+            self._leap(_TEXT if self._at_quote() else _BARE_VALUE)
 
     def _elements(self, path: Path) -> None:
-        count = 0
-        while not self._next("]"):
+        for count, _ in enumerate(self._until("]")):
             self.found[*path, count] = self._line()
             self._value((*path, count))
             self._next(",")
-            count += 1
 
     def _key(self) -> list[str]:
         """The parts of a key such as a."b c".d."""
@@ -130,9 +128,19 @@ class _Lines:
 
     def _key_part(self) -> str:
         self._skip_blank()
-        quoted = self.text[self.at] in "\"'"
+        quoted = self._at_quote()
         raw = self._leap(_TEXT if quoted else _BARE_KEY)
-        return str(tomllib.loads(f"key = {raw}")["key"]) if quoted else raw
+        return str(tomllib.loads(f"key = {raw}")["key"]) if quoted and raw else raw
+
+    def _until(self, end: str) -> Iterator[None]:
+        """Come again until this sign, or else the end of the text, is reached; give up where nothing moves on."""
+        before = -1
+        while not (end and self._next(end)) and not self._skip_blank() and self.at > before:
+            before = self.at
+            yield
+
+    def _at_quote(self) -> bool:
+        return self.text.startswith(('"', "'"), self.at)
 
     def _leap(self, pattern: re.Pattern[str]) -> str:
         match = pattern.match(self.text, self.at)

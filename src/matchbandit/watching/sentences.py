@@ -32,12 +32,12 @@ def sentence(before: Look | None, now: Look, graph: Graph, *, matching: bool, ve
 
 
 def grouped(number: float) -> str:
-    """A whole number in groups of three digits, which stay on one line.
+    """A whole number in groups of three digits.
 
-    >>> grouped(12288).replace(chr(0x202f), " ")
+    >>> grouped(12288)
     '12 288'
     """
-    return f"{number:,.0f}".replace(",", "\u202f")
+    return f"{number:,.0f}".replace(",", " ")
 
 
 def _cast(graph: Graph) -> str:
@@ -165,7 +165,7 @@ def _set(players: Sequence[int]) -> str:
 
 
 def _pairs(graph: Graph, edges: Edges) -> str:
-    shown = [f"({i},\u00a0{j})" for i, j in graph.pairs_of(edges[:6]).tolist()]
+    shown = [f"({i}, {j})" for i, j in graph.pairs_of(edges[:6]).tolist()]
     return " ".join([*shown, *(["…"] if len(edges) > 6 else [])])
 
 

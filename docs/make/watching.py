@@ -1,0 +1,56 @@
+"""The pictures of docs/watching.md: four runs, and a page in a browser (Playwright's, or MATCHBANDIT_BROWSER).
+
+Usage: python docs/make/watching.py FOLDER
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+import matchbandit as mb
+from matchbandit.figures import painting
+
+DPI = 110
+SLOTS = mb.Bipartite(u=[0.9, 0.6, 0.4, 0.3, 0.2], v=[0.8, 0.5, 0.4, 0.1])
+PLAYERS = mb.Monopartite(u=[0.9, 0.85, 0.8, 0.45, 0.4, 0.35, 0.15, 0.05])
+RUNS = {
+    "elimination": (SLOTS, "pair-elim", 10**6),
+    "clusters": (PLAYERS, "adaptive-matching", 10**7),
+    "posterior": (PLAYERS, "rank1-thompson", 10**5),
+    "certificates": (PLAYERS, "rank1-certify", 10**6),
+}
+
+
+def main(folder: Path) -> None:
+    painting.DPI = DPI
+    for name, (problem, policy, horizon) in RUNS.items():
+        seen = mb.watch(problem, policy, horizon=horizon, seed=1)
+        picture = folder / f"watch-{name}.png"
+        print(picture.write_bytes(painting.encoded(seen.plot(), "png")), picture.name)
+        if name == "elimination":
+            show(seen, folder / "watch-page.png")
+
+
+def show(seen: "mb.watching.Watched", picture: Path) -> None:
+    """The page at the moment when the last row leaves."""
+    left = [frame for frame in seen.frames if any(seen.film.items[gone.item].side == "row" for gone in frame.beaten)]
+    with tempfile.TemporaryDirectory() as here, sync_playwright() as playwright:
+        file = Path(here) / "watch.html"
+        file.write_text(seen.page(), encoding="utf-8")
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("MATCHBANDIT_BROWSER"), args=["--no-sandbox"]
+        )
+        page = browser.new_page(viewport={"width": 1000, "height": 880})
+        page.goto(file.as_uri())
+        page.locator("#events button").nth([f for f in seen.frames if f.event].index(left[-1])).click()
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=picture)
+        browser.close()
+    print(picture.stat().st_size, picture.name)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
