@@ -196,6 +196,7 @@ def test_results_are_drawn_over_bounds_in_the_colours_of_their_policies(tmp_path
     overlay, chart = overlay_of(SLOTS, runs), bounds_chart(SLOTS, runs)
     measured = [line for line in chart.lines if line.kind == "line"]
     assert [(line.label, line.hollow) for line in measured] == [("pair-elim", False), ("rank1-thompson", True)]
+    assert [line.key for line in measured] == ["pair-elim", "rank1-thompson"]
     for line, one in zip(measured, overlay.measured, strict=True):
         assert line.y.tolist() == one.mean.tolist()
         assert line.low.tolist() == one.p5.tolist()

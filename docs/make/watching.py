@@ -45,7 +45,7 @@ def show(seen: "mb.watching.Watched", picture: Path) -> None:
         )
         page = browser.new_page(viewport={"width": 1000, "height": 880})
         page.goto(file.as_uri())
-        page.get_by_text(left[-1].sentence, exact=True).click()
+        page.locator("#events button").nth([f for f in seen.frames if f.event].index(left[-1])).click()
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=picture)
         browser.close()

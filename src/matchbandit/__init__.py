@@ -58,7 +58,8 @@ _HOME = {
     "problems": ("Bipartite", "Means", "Monopartite", "family"),
     "product_model": ("ProductFit", "product_fit"),
     "results": (
-        "Comparison", "Found", "Identification", "Runs", "concat", "load_found", "load_identification", "load_runs", "plot",
+        "Comparison", "Found", "Identification", "Runs", "concat", "load_found", "load_identification", "load_runs",
+        "plot",
     ),
     "rewards": ("Bernoulli", "Binomial", "Gaussian"),
     "simulation": ("compare", "identify", "simulate"),

@@ -1,6 +1,7 @@
 """A real browser for the tests of pages: one that is installed, else Playwright's own; without any they are skipped."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -53,7 +54,7 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         found = launched(playwright)
         if found is None:
-            pytest.skip("no browser: python -m playwright install chromium")
+            pytest.skip(f"no browser; this installs one: {shlex.join(INSTALL)}")
         yield found
         found.close()
 

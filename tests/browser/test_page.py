@@ -95,6 +95,7 @@ def axis_texts(visited: Any, number: int) -> list[str]:
 
 def test_hover_shows_the_values_of_all_lines_there(report: Path, visit: Callable[..., Any]) -> None:
     visited = visit(report)
+    assert visited.page.locator("details.numbers table:visible").count() == 0
     left, top, width, height = visited.area(0)
     visited.page.mouse.move(left + width / 2, top + height / 2)
     told = tip(visited)

@@ -23,7 +23,7 @@ def run(monkeypatch, capsys, tmp_path):
         with pytest.raises(SystemExit) as end:
             main()
         out = capsys.readouterr()
-        return end.value.code or 0, out.out.replace("\u202f", " ").replace("\u00a0", " "), out.err
+        return end.value.code or 0, out.out, out.err
 
     return typed
 
@@ -36,7 +36,7 @@ def test_watch_tells_what_happens_and_writes_three_files(run, tmp_path):
     told = " ".join(out.split())
     for frame in seen.frames:
         if frame.event:
-            assert " ".join(frame.sentence.split()).replace("\u202f", " ").replace("\u00a0", " ") in told
+            assert frame.sentence in told
     assert "the run ends with a regret of" in told
     assert told.endswith("the picture is watch.svg and watch.png; open watch.html to see it move")
     assert (tmp_path / "watch.html").read_text("utf-8") == seen.page()

@@ -223,8 +223,8 @@ def test_different_simulations_become_a_comparison():
         assert isinstance(made, Comparison)
         assert made.labels == ("uts", "cucb")
         assert made["uts"].final.tolist() == [1, 2]
-    others = replace(one, rounds=np.array([9]))
-    assert len(concat([one, replace(others, about=replace(one.about, first_run=1))])) == 2
+    elsewhere = replace(two, rounds=np.array([9]))
+    assert concat([one, elsewhere]).labels == ("uts", "uts (2)")
 
 
 def test_any_kind_of_result_is_drawn(monkeypatch):

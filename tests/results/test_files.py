@@ -76,6 +76,7 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path, runs):
     runs.save(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert_same(load_runs(tmp_path / "real"), runs)
+    assert_same(load_runs(tmp_path / "link"), runs)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path, runs):

@@ -28,7 +28,7 @@ def film_places(path: str | os.PathLike[str]) -> tuple[Path, ...]:
     place = Path(path)
     if place.suffix.lower() in ENDINGS:
         place = place.with_suffix("")
-    if not place.name:
+    if not place.name or "\0" in place.name:
         raise MatchbanditError(f"{os.fspath(path)!r} names no file; a film is written to NAME.svg, .png and .html.")
     if not place.parent.is_dir():
         raise MatchbanditError(f"there is no folder {str(place.parent)!r} to write into. Make it, or choose another.")

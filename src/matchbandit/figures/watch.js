@@ -21,6 +21,8 @@
   const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
   const digits = (x) => (Math.abs(x) >= 1000 ? grouped(x) : String(Number(x.toPrecision(3))));
   const raised = (n) => String(n).replace(/\d/g, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]);
+  // Numbers, pairs and intervals stay on one line.
+  const unbroken = (words) => words.replace(/(\d) (?=\d{3}\b)/g, "$1\u202f").replace(/(\d,) (?=\d+\))/g, "$1\u00a0").replace(/ ± /g, "\u00a0±\u00a0");
   const percent = (share) => (share >= 0.0995 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))) + "\u202f%";
   const pairName = (p) => "(" + film.items[film.pairs[p][0]].number + ", " + film.items[film.pairs[p][1]].number + ")";
   const shade = (share) => film.scale[Math.round(share * (film.scale.length - 1))];
@@ -285,7 +287,7 @@
     now = Math.max(0, Math.min(last, k));
     const frame = frames[now], words = byId("sentence");
     words.setAttribute("aria-live", timer && !frame.event ? "off" : "polite");
-    words.textContent = frame.sentence;
+    words.textContent = unbroken(frame.sentence);
     words.classList.toggle("event", frame.event || frame.done);
     byId("round").textContent = grouped(frame.round);
     byId("lost").textContent = frame.regret >= 1000 ? grouped(frame.regret) : String(frame.regret);
@@ -328,7 +330,7 @@
     const button = document.createElement("button"), entry = document.createElement("li");
     button.type = "button";
     button.dataset.frame = k;
-    button.textContent = frame.sentence;
+    button.textContent = unbroken(frame.sentence);
     button.addEventListener("click", () => go(k));
     entry.append(button);
     list.append(entry);

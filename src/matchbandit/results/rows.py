@@ -218,8 +218,7 @@ class Rows:
             raise unknown("kind of frame", kind, [*_FRAMES, "arrow"])
         kind = kind or _frame_there()
         if kind == "pandas":
-            columns = {name: _writable(self[name]) for name in self.names}
-            return _installed("pandas").DataFrame(columns)
+            return _installed("pandas").DataFrame({name: self[name] for name in self.names})
         table = self._arrow()
         if kind == "arrow":
             return table
@@ -259,10 +258,6 @@ def _installed(name: str) -> Any:
     if find_spec(name) is None:
         raise MatchbanditError(f"this data frame needs {name}, which is not installed. Install it: pip install {name}")
     return need(name, "a data frame")
-
-
-def _writable(array: NDArray[Any]) -> NDArray[Any]:
-    return array if array.flags.writeable else array.copy()
 
 
 def _plain(value: Any) -> Any:

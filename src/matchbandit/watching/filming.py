@@ -57,7 +57,7 @@ def _verdict(problem: Problem, last: Look, selection: Selection) -> str:
     if problem.is_optimal(problem.graph.pairs_of(last.guess), selection):
         return "which is right"
     best = problem.best(selection).tolist()
-    few = " ".join(f"({i},\u00a0{j})" for i, j in best[:6]) + (" …" if len(best) > 6 else "")
+    few = " ".join(f"({i}, {j})" for i, j in best[:6]) + (" …" if len(best) > 6 else "")
     return f"which is wrong: the truly best is {few}"
 
 

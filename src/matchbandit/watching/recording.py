@@ -213,4 +213,4 @@ def _links(said: dict[str, Any]) -> tuple[Link, ...]:
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    return ",\u00a0".join(map(str, numbers))
+    return ", ".join(map(str, numbers))

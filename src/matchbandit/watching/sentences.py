@@ -32,12 +32,12 @@ def sentence(before: Look | None, now: Look, graph: Graph, *, matching: bool, ve
 
 
 def grouped(number: float) -> str:
-    """A whole number in groups of three digits, which stay on one line.
+    """A whole number in groups of three digits.
 
-    >>> grouped(12288).replace(chr(0x202f), " ")
+    >>> grouped(12288)
     '12 288'
     """
-    return f"{number:,.0f}".replace(",", "\u202f")
+    return f"{number:,.0f}".replace(",", " ")
 
 
 def _cast(graph: Graph) -> str:
@@ -100,7 +100,7 @@ def _around(estimate: float, interval: Sequence[float]) -> str:
     """An estimate and its interval: ± where it is symmetric."""
     low, high = interval
     if abs((high - estimate) - (estimate - low)) < 1e-9 * max(1.0, abs(estimate)):
-        return f"{estimate:.2f}\u00a0±\u00a0{_width(high - estimate)}"
+        return f"{estimate:.2f} ± {_width(high - estimate)}"
     return f"{estimate:.2f} ({low:.2f} to {high:.2f})"
 
 
@@ -165,7 +165,7 @@ def _set(players: Sequence[int]) -> str:
 
 
 def _pairs(graph: Graph, edges: Edges) -> str:
-    shown = [f"({i},\u00a0{j})" for i, j in graph.pairs_of(edges[:6]).tolist()]
+    shown = [f"({i}, {j})" for i, j in graph.pairs_of(edges[:6]).tolist()]
     return " ".join([*shown, *(["…"] if len(edges) > 6 else [])])
 
 
