@@ -212,6 +212,12 @@ def test_a_local_cluster_that_cannot_start_is_one_line(tmp_path, monkeypatch):
         run_study(SMALL, tmp_path / "out", dask="local")
 
 
+def test_without_dask_the_way_to_install_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MatchbanditError, match=r"needs distributed, .*: pip install 'matchbandit\[dask\]'"):
+        run_study(SMALL, tmp_path / "out", dask="local")
+
+
 def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):
     with pytest.raises(MatchbanditError, match=r"written in a script or notebook cannot be sent"):
         on_dask._files_of(["__main__"])
