@@ -203,6 +203,14 @@ def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("address", ["nonsense", "ftp://a:1", "tcp://a:1/status"])
+def test_what_is_no_address_makes_no_client(tmp_path, monkeypatch, address):
+    """One that is half made would be closed when Python ends, after 16 seconds and with a traceback."""
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: pytest.fail("a client was made"))
+    with pytest.raises(MatchbanditError, match="there is no dask scheduler at"):
+        run_study(SMALL, tmp_path / "out", dask=address)
+
+
 def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):
     with pytest.raises(MatchbanditError, match=r"written in a script or notebook cannot be sent"):
         on_dask._files_of(["__main__"])
