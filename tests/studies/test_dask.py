@@ -218,6 +218,14 @@ def test_without_dask_the_way_to_install_it_is_said(tmp_path, monkeypatch):
         run_study(SMALL, tmp_path / "out", dask="local")
 
 
+@pytest.mark.parametrize("address", ["nonsense", "ftp://a:1", "tcp://a:1/status"])
+def test_what_is_no_address_makes_no_client(tmp_path, monkeypatch, address):
+    """One that is half made would be closed when Python ends, after 16 seconds and with a traceback."""
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: pytest.fail("a client was made"))
+    with pytest.raises(MatchbanditError, match="there is no dask scheduler at"):
+        run_study(SMALL, tmp_path / "out", dask=address)
+
+
 def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):
     with pytest.raises(MatchbanditError, match=r"written in a script or notebook cannot be sent"):
         on_dask._files_of(["__main__"])

@@ -240,11 +240,14 @@ def _local_cluster(distributed: Any, workers: int | None) -> Any:
 
 def _client(distributed: Any, scheduler: Any, address: str) -> Any:
     try:
+        if address != _LOCAL:
+            distributed.comm.get_address_host(address)  # a client that an address breaks is closed after 16 seconds only
         return distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
-    except (OSError, TimeoutError, ValueError, ImportError) as error:
+    except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
         why = str(error).strip().partition("\n")[0].rstrip(".")
         raise MatchbanditError(
-            f"there is no dask scheduler at {address!r}{f' ({why})' if isinstance(error, ValueError) else ''}. "
+            f"there is no dask scheduler at {address!r}"
+            f"{f' ({why})' if isinstance(error, ValueError | TypeError) else ''}. "
             f"Give an address such as tcp://host:8786, or local."
         ) from None
 
