@@ -543,18 +543,6 @@ def test_reproduce_refuses_what_it_cannot_draw(run, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_in_reproduce_says_what_is_kept(run, tmp_path, monkeypatch):
-    from matchbandit.experiments import studies
-
-    def stop(*_args, **_kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(studies, "simulate", stop)
-    code, _, err = run("reproduce", "u1-ratio", "--out", str(tmp_path / "out"))
-    assert code == 130
-    assert "finished parts are kept" in err
-
-
 def test_ctrl_c_in_simulate_reports_and_saves_the_finished_runs(run, tmp_path, monkeypatch):
     from matchbandit import simulation
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from matchbandit import experiments, simulation
+from matchbandit import simulation, studies
 from matchbandit.cli import main
 
 LINES = 500
@@ -88,8 +88,8 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(
         simulation, "identify", lambda *args, **options: identify(*args, **{"max_rounds": 500, **options})
     )
-    redo = experiments.reproduce
-    monkeypatch.setattr(experiments, "reproduce", lambda figures, **options: redo([*figures, "fig9"], **options))
+    redo = studies.reproduce
+    monkeypatch.setattr(studies, "reproduce", lambda figures, **options: redo([*figures, "fig9"], **options))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("not a result")
     (tmp_path / "empty.parquet").write_bytes(b"")

@@ -17,9 +17,22 @@ SPIKED = {"n": 8, "u1": 0.9, "gap": 0.75}
 FIXED_MEAN = {"n": 8, "u1": 0.7, "mean": 0.2}
 STAIRCASE = {"n": 5, "gap": 0.1}
 CENTRED = {"n": 4, "mean": 0.5, "gap": 0.1}
+REPEATED = {**SPIKED, "repeats": 3}
+HALF, FADING = {"n": 5, "u1": 0.9}, {"n": 5, "u1": 0.9, "low": 0.05}
+TWO_BEST, EQUAL_PAIRS = {"n": 4, "u1": 0.95, "second": 0.2, "third": 0.9}, {"n": 3, "top": 0.9, "bottom": 0.3}
 every_family = pytest.mark.parametrize(
     ("name", "parameters"),
-    [("spiked", SPIKED), ("fixed-mean", FIXED_MEAN), ("staircase", STAIRCASE), ("centred", CENTRED)],
+    [
+        ("spiked", SPIKED),
+        ("spiked-repeated", REPEATED),
+        ("fixed-mean", FIXED_MEAN),
+        ("half", HALF),
+        ("fading", FADING),
+        ("staircase", STAIRCASE),
+        ("centred", CENTRED),
+        ("two-best", TWO_BEST),
+        ("equal-pairs", EQUAL_PAIRS),
+    ],
 )
 # The family, and the upper end of the law of the others: 2 (u1 − gap), and 2 (N mean − u1)/(N − 1).
 with_others = pytest.mark.parametrize(
@@ -145,7 +158,9 @@ def test_the_law_of_the_rewards_is_passed_on(name, parameters):
 
 @every_family
 def test_the_graph_is_that_of_every_instance(name, parameters):
-    expected = bipartite(8, 8) if "u1" in parameters else monopartite(2 * parameters["n"])
+    n = parameters["n"]
+    of_slots = name in ("spiked", "spiked-repeated", "fixed-mean", "half", "fading")
+    expected = bipartite(n, n) if of_slots else monopartite(2 * n)
     drawn = family(name, **parameters)
     assert drawn.graph == drawn.draw(seed=3, run=2).graph == expected
 
@@ -161,8 +176,10 @@ def test_parameters_from_numpy_are_described_as_plain_data_too():
     assert json.loads(json.dumps(described))["parameters"] == {"n": 3, "gap": 0.25}
 
 
-def test_the_families_are_those_of_the_paper():
-    assert list(FAMILIES) == ["spiked", "fixed-mean", "staircase", "centred"]
+def test_the_families_are_those_of_the_paper_and_of_our_studies():
+    assert list(FAMILIES) == [
+        "spiked", "spiked-repeated", "fixed-mean", "half", "fading", "staircase", "centred", "two-best", "equal-pairs",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -229,7 +246,8 @@ def test_a_bad_value_is_refused_when_the_family_is_named(name, parameters, words
 
 def test_an_unknown_family_is_refused():
     with pytest.raises(
-        MatchbanditError, match=r"^unknown family 'spike'; did you mean 'spiked'\? Known: spiked, fixed-"
+        MatchbanditError,
+        match=r"^unknown family 'spike'; did you mean 'spiked'\? Known: spiked, spiked-",
     ):
         family("spike", **SPIKED)
 
@@ -269,3 +287,44 @@ def test_a_family_in_words():
 def test_what_is_no_reward_distribution_is_refused():
     with pytest.raises(MatchbanditError, match=r"^rewards must be a distribution such as Bernoulli\(\)"):
         family("staircase", rewards="bernoulli", **STAIRCASE)
+
+
+def test_the_instances_of_our_studies_by_hand():
+    half = family("half", n=3, u1=0.9).draw()
+    assert half.u.tolist() == half.v.tolist() == [0.9, 0.45, 0.45]
+    fading = family("fading", n=4, u1=0.8, low=0.1).draw()
+    assert np.allclose(fading.u, [0.8, 0.4, 0.25, 0.1], rtol=0, atol=1e-15)
+    assert np.array_equal(fading.u, fading.v)
+    assert family("two-best", n=3, u1=0.8, second=0.5, third=0.75).draw().u.tolist() == pytest.approx(
+        [0.8, 0.4, 0.3, 0.2, 0.1, 0.0]
+    )
+    pairs = family("equal-pairs", n=3, top=0.9, bottom=0.3).draw()
+    assert np.allclose(pairs.u, [0.9, 0.9, 0.6, 0.6, 0.3, 0.3])
+
+
+def test_runs_in_a_row_share_an_instance_where_it_is_repeated():
+    repeated = family("spiked-repeated", **REPEATED)
+    drawn = [repeated.draw(seed=2, run=run) for run in range(9)]
+    for first in (0, 3, 6):
+        assert {(*p.u, *p.v) for p in drawn[first : first + 3]} == {(*drawn[first].u, *drawn[first].v)}
+    assert len({tuple(p.u) for p in drawn}) == 3
+    assert all(p.u[0] == 0.9 and (p.u[1:] <= 0.3).all() for p in drawn)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "words"),
+    [
+        ("spiked-repeated", {**REPEATED, "repeats": 0}, "repeats must be a whole number, at least 1; got 0."),
+        ("spiked-repeated", {**REPEATED, "repeats": 2.5}, "repeats must be a whole number, at least 1; got 2.5."),
+        ("half", {**HALF, "u1": 1.5}, "u1 must lie in [0, 1]; got 1.5."),
+        ("fading", {**FADING, "low": 0.5}, "low must be at most u1/2, where the others begin; got 0.5 with u1 = 0.9."),
+        ("fading", {**FADING, "low": -0.1}, "low must lie in [0, 1]; got -0.1."),
+        ("two-best", {**TWO_BEST, "second": 1.2}, "second must lie in [0, 1]; got 1.2."),
+        ("two-best", {**TWO_BEST, "n": 1}, "n must be a whole number, at least 2; got 1. There are players besides"),
+        ("equal-pairs", {**EQUAL_PAIRS, "top": 2}, "top must lie in [0, 1]; got 2."),
+    ],
+)
+def test_bad_parameters_of_our_studies_families_are_refused(name, parameters, words):
+    with pytest.raises(MatchbanditError) as refusal:
+        family(name, **parameters)
+    assert str(refusal.value).startswith(words)

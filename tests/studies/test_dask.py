@@ -1,5 +1,6 @@
 """Studies on a real scheduler with worker processes, some of which are lost."""
 
+import itertools
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 
+import distributed
 import pytest
 from reference.folders import held_policy, leftovers, tables_of, waiting_process
 
@@ -30,7 +32,7 @@ class Site:
     """A scheduler and its workers, each a process of its own."""
 
     def __init__(self, folder):
-        self.folder, self.workers = folder, []
+        self.folder, self.workers, self.numbers = folder, [], itertools.count()
         # A scheduler that gives a task up as soon as one worker is lost over it: the study must send it out again.
         options = ("--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
         self.scheduler = self._start("dask_scheduler", *options, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
@@ -43,13 +45,17 @@ class Site:
         )  # fmt: skip
 
     def add_worker(self, **environment):
-        """A worker; it says that it is ready by a file."""
-        ready = self.folder / f"ready-{len(self.workers)}"
-        preload = f"def dask_setup(worker):\n    open({str(ready)!r}, 'w').close()\n"
-        options = ("--nthreads", "1", "--no-nanny", "--preload", preload, "--local-directory", str(self.folder))
+        """A worker that the scheduler knows."""
+        name = f"worker-{next(self.numbers)}"
+        options = ("--nthreads", "1", "--no-nanny", "--name", name, "--local-directory", str(self.folder))
         worker = self._start("dask_worker", *options, self.address, **environment)
         self.workers.append(worker)
-        self._waited_for(ready.stat)
+
+        def names(dask_scheduler):  # sent by value: the scheduler does not have these tests
+            return [worker.name for worker in dask_scheduler.workers.values()]
+
+        with distributed.Client(self.address, set_as_default=False) as client:
+            self._waited_for(lambda: client.run_on_scheduler(names).index(name))
         return worker
 
     def lose(self, worker):
@@ -126,8 +132,6 @@ def test_a_part_of_a_killed_worker_is_played_by_another(site, tmp_path, monkeypa
 
 
 def test_a_part_that_kills_its_workers_is_sent_out_again_but_not_for_ever(monkeypatch):
-    distributed = pytest.importorskip("distributed")
-
     class Lost:
         def result(self, timeout):
             raise distributed.KilledWorker("part", None, 0)
@@ -195,7 +199,31 @@ def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
     with pytest.raises(MatchbanditError) as error:
         run_study(SMALL, tmp_path / "out", dask=address)
     assert str(error.value).startswith(f"there is no dask scheduler at {address!r}")
+    assert str(error.value).endswith("or local.")
     assert "\n" not in str(error.value)
+
+
+def test_a_local_cluster_that_cannot_start_is_one_line(tmp_path, monkeypatch):
+    def fail(**_):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", fail)
+    with pytest.raises(MatchbanditError, match=r"dask could not start its workers here \(Nanny failed to start"):
+        run_study(SMALL, tmp_path / "out", dask="local")
+
+
+def test_without_dask_the_way_to_install_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MatchbanditError, match=r"needs distributed, .*: pip install 'matchbandit\[dask\]'"):
+        run_study(SMALL, tmp_path / "out", dask="local")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "ftp://a:1", "tcp://a:1/status"])
+def test_what_is_no_address_makes_no_client(tmp_path, monkeypatch, address):
+    """One that is half made would be closed when Python ends, after 16 seconds and with a traceback."""
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: pytest.fail("a client was made"))
+    with pytest.raises(MatchbanditError, match="there is no dask scheduler at"):
+        run_study(SMALL, tmp_path / "out", dask=address)
 
 
 def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):
@@ -205,27 +233,29 @@ def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):
 
 @pytest.mark.slow
 def test_a_local_cluster_plays_the_same_also_in_a_script(on_processes, tmp_path):
-    """Without `if __name__ == "__main__"`, and with a worker killed every now and then."""
+    """Without `if __name__ == "__main__"`, and with a worker killed as soon as a part is kept."""
     script = f"""
 import os, signal, threading, time, multiprocessing
+from pathlib import Path
 import matchbandit as mb
 study = mb.Study.from_dict({SMALL.describe()!r})
+out = Path({str(tmp_path / "out")!r})
 
 def kill():
-    for _ in range(5):
-        time.sleep(1)
-        for child in multiprocessing.active_children():
-            os.kill(child.pid, signal.SIGKILL)
-            break
+    while not list(out.glob("rows/*.parquet")):
+        time.sleep(0.01)
+    os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
 
-threading.Thread(target=kill, daemon=True).start()
-study.run({str(tmp_path / "out")!r}, dask="local", workers=2, part_runs=1)
+killer = threading.Thread(target=kill)
+killer.start()
+study.run(out, dask="local", workers=2, part_runs=1)
+killer.join()
 """
     (tmp_path / "script.py").write_text(script)
     done = subprocess.run(
         [sys.executable, "script.py"], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
     assert same(tmp_path / "out", on_processes)
 
 

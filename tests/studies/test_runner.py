@@ -333,6 +333,42 @@ def test_files_of_own_modules_are_those_of_their_folder(own, tmp_path):
     assert versions.own_files("typer.main", also_installed=False) == {}
 
 
+NOTEBOOK = """
+import matchbandit as mb
+from matchbandit.policies.pair.pair_elim import PairElim
+from matchbandit.studies.versions import fingerprints
+
+def half():
+    return {value}
+
+class Mine(PairElim):
+    name = "mine"
+
+    def learn(self, tally):
+        half()
+        super().learn(tally)
+
+study = mb.Study(name="typed", problem={{"u": [0.9, 0.1], "v": [0.8, 0.2]}}, policies=[Mine], horizon=100, runs=2)
+print(len(study.run("typed", workers=2).parts), fingerprints(study.points)["__main__"])
+"""
+
+
+@pytest.mark.slow
+def test_a_policy_that_is_typed_in_has_a_fingerprint_of_its_code(tmp_path):
+    """Without a file, as in a notebook; what it calls counts, the rest does not."""
+
+    def typed(text):
+        done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.stdout.split(), done.stderr
+
+    (parts, first), _ = typed(NOTEBOOK.format(value=1))
+    assert parts == "2"
+    assert typed("a = 1" + NOTEBOOK.format(value=1))[0] == ["2", first]
+    out, err = typed(NOTEBOOK.format(value=2))
+    assert out == []
+    assert f"__main__ was {first}, is now" in err
+
+
 # --- stopping ---
 
 

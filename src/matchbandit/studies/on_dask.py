@@ -24,7 +24,7 @@ from matchbandit.studies.versions import own_files, versions
 
 MOST_TRIES = 20
 """How often a part is sent out anew after its workers were lost; each time the scheduler itself tries a few."""
-SECONDS_TO_CONNECT = 8
+SECONDS_TO_CONNECT = 6
 SECONDS_BETWEEN_REPORTS = 1.0
 """Between two words of a worker on how far a part is."""
 _LOCAL = "local"
@@ -39,16 +39,7 @@ def connected(address: str, workers: int | None, *, allow_other_versions: bool) 
         stack.enter_context(_silence())
         if address == _LOCAL:
             stack.enter_context(_no_main())
-            scheduler: Any = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=worker_count(workers, sys.maxsize),
-                    threads_per_worker=1,
-                    processes=True,
-                    memory_limit=0,
-                    dashboard_address=None,
-                    silence_logs=logging.CRITICAL + 1,
-                )
-            )
+            scheduler: Any = stack.enter_context(_local_cluster(distributed, workers))
         else:
             scheduler = address
         client = _client(distributed, scheduler, address)
@@ -231,13 +222,32 @@ def _packed(part: object) -> bytes:
     return pickle.dumps(part)
 
 
+def _local_cluster(distributed: Any, workers: int | None) -> Any:
+    try:
+        return distributed.LocalCluster(
+            n_workers=worker_count(workers, sys.maxsize),
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL + 1,
+        )
+    except RuntimeError as error:
+        raise MatchbanditError(
+            f"dask could not start its workers here ({error}). Try again, or run the study without --dask."
+        ) from error
+
+
 def _client(distributed: Any, scheduler: Any, address: str) -> Any:
     try:
+        if address != _LOCAL:
+            distributed.comm.get_address_host(address)  # a client that an address breaks is closed after 16 seconds only
         return distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
-    except (OSError, TimeoutError, ValueError, ImportError) as error:
+    except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
         why = str(error).strip().partition("\n")[0].rstrip(".")
         raise MatchbanditError(
-            f"there is no dask scheduler at {address!r}{f' ({why})' if isinstance(error, ValueError) else ''}. "
+            f"there is no dask scheduler at {address!r}"
+            f"{f' ({why})' if isinstance(error, ValueError | TypeError) else ''}. "
             f"Give an address such as tcp://host:8786, or local."
         ) from None
 

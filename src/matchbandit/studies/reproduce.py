@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from hashlib import blake2b
 from importlib.metadata import version
 from importlib.resources import files
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from matchbandit.studies.study import Study
 from matchbandit.studies.versions import versions
 
 Progress = Callable[[str, int, int], None]
+LEAST_PARTS = 16
+"""Of each study: fewer than the runner would make, for every part is read again by each later call."""
 DRAWN = ".pictures.json"
 """Beside the pictures: what each was drawn from, so that it is not drawn again."""
 
@@ -162,7 +165,8 @@ def _played(study: Study, path: Path, **how: Any) -> StudyFolder:
         more = there.study.runs > study.runs and there.study.with_(runs=study.runs) == study and there.is_complete
     except MatchbanditError:  # nothing there, or nothing that can be read: the runner says so
         more = False
-    return run_study(there.study if more else study, path, **how)
+    part_runs = ceil(study.runs / ceil(LEAST_PARTS / len(study.points)))
+    return run_study(there.study if more else study, path, part_runs=part_runs, **how)
 
 
 def reports_of(

@@ -118,7 +118,7 @@ def run_study(
             with suppress(MatchbanditError):  # a full disk has no room for it either
                 ledger.write()
             if isinstance(error, MatchbanditError):
-                raise MatchbanditError(f"{error} {ledger.left_over()}") from error
+                raise MatchbanditError(f"{error} {ledger.left_over()}".rstrip()) from error
             raise StoppedStudy(ledger.left_over()) from None
         ledger.write()
     return StudyFolder.open(out)
@@ -169,6 +169,8 @@ class _Ledger:
     def left_over(self) -> str:
         """What remains after an error, and how to go on."""
         kept, total = len(part_files(self._folder)), self._total_parts
+        if not total:  # it had not come so far as to plan them
+            return ""
         return f"{kept} of {total} parts are kept in {str(self._folder)!r}; the same command goes on from there."
 
 

@@ -15,6 +15,8 @@ from weakref import WeakKeyDictionary
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.fingerprint import fingerprint
+from matchbandit.problems import Family
+from matchbandit.problems.families import function_of
 
 if TYPE_CHECKING:
     from matchbandit.studies.point import Point
@@ -99,9 +101,12 @@ def _of_file(name: str, module: ModuleType) -> str:
 
 
 def _of_code(point: "Point") -> str:
-    """Of a policy that is typed in a notebook there is no file: its methods, and what they call."""
+    """Of what is typed in a notebook there is no file: the policy's methods, the family, and what they call."""
     digest = blake2b(digest_size=16)
-    for name, part in sorted(vars(point.spec.kind).items()):
+    parts = dict(vars(point.spec.kind))
+    if isinstance(point.problem, Family):
+        parts["family"] = function_of(point.problem.name)
+    for name, part in sorted(parts.items()):
         function = getattr(part, "__func__", getattr(part, "fget", part))
         if inspect.isfunction(function) or hasattr(function, "py_func"):
             digest.update(f"{name} {fingerprint(function)}\0".encode())

@@ -1,0 +1,89 @@
+"""The pictures of docs/reproduction.md, docs/growth.md and docs/identification.md, and their tables. Takes 3 minutes.
+
+Usage: python docs/make/reproduction.py [FOLDER]
+
+What is finished is kept in the folder, by default ./reproduction: the same command goes on from there.
+"""
+
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import matchbandit as mb
+from matchbandit.studies import growth, identification, practical
+from matchbandit.studies.claims import percent, spaced
+from matchbandit.studies.folder import StudyFolder
+from matchbandit.studies.published import authors_seconds
+from matchbandit.studies.registry import entries
+from matchbandit.studies.report import duration
+
+IMAGES = Path(__file__).parent.parent / "img"
+
+
+def main(out: Path) -> None:
+    made = mb.reproduce(out=out)
+    for picture in made.pictures:
+        shutil.copyfile(picture, IMAGES / picture.name)
+    claims = [(c.where, c.claim, c.measured, c.threshold, f"**{c.verdict}**") for c in made.claims]
+    table("Verdicts", ("figure", "claim", "measured", "holds if", "verdict"), claims)
+    table("Times", ("study", "runs a point", "ours, one core", "the authors' code", "times as fast"), times(out))
+    print(f"All: {duration(made.seconds)} of one core; the authors' code {duration(made.authors_seconds)}.\n")
+    table("Practical", ("policy", "μ = 0.5", "0.6", "0.7", "0.8"), regrets(out))
+    table("Growth", ("family", "g = 4 (the paper)", "g = 1.05", "saved"), saved(out))
+    heads = ("family", "Pair-Elim, N = 4 … 64", "N = 16 … 64", "its rounds at δ = 0.05", "others, N = 4 … 16")
+    table("Identification", heads, exponents(out))
+
+
+def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    print(f"## {title}\n\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+    print()
+
+
+def times(out: Path) -> Iterable[Sequence[str]]:
+    studies = {study.name: (entry, study) for entry in entries().values() for study in entry.studies(None)}
+    for name, (entry, study) in studies.items():
+        ours, theirs = StudyFolder.open(out / name).seconds, authors_seconds(study) if entry.is_of_paper else None
+        beside = ("–", "–") if theirs is None else (duration(theirs), spaced(theirs / ours))
+        yield name, str(study.runs), duration(ours), *beside
+
+
+def regrets(out: Path) -> Iterable[Sequence[str]]:
+    found = {}
+    for study in practical.studies(None):
+        rows = StudyFolder.open(out / study.name).rows()
+        found |= {policy: rows.where(policy=policy).curve("mean").mean for policy in rows.distinct("policy")}
+    for policy, means in sorted(found.items(), key=lambda item: -item[1][-1]):
+        yield f"`{policy}`", *(f"{mean:.0f}" for mean in means)
+
+
+def saved(out: Path) -> Iterable[Sequence[str]]:
+    rows = StudyFolder.open(out / "growth").rows().with_option("growth")
+    for family, words in growth.INSTANCES.items():
+        means = [rows.where(family=family, growth=g).at_end()["regret"].mean() for g in (growth.PAPERS, growth.FINE)]
+        yield words, spaced(means[0]), spaced(means[1]), percent(1 - means[1] / means[0])
+
+
+def exponents(out: Path) -> Iterable[Sequence[str]]:
+    rows = {study.policies[0]: StudyFolder.open(out / study.name).rows() for study in identification.studies(None)}
+    for family in identification.FAMILIES:
+        of = {policy: each.where(family=family) for policy, each in rows.items()}
+        ours = identification.slopes(of["pair-elim"])
+        first = of["pair-elim"].where(delta=identification.DELTAS[0]).curve("n")
+        told = [
+            ours,
+            {n: ours[n] for n in ours if n >= identification.LARGE},
+            dict(zip(first.x, first.mean, strict=True)),
+        ]
+        others = {p: identification.slopes(each) for p, each in of.items() if p != "pair-elim" and len(each)}
+        yield (
+            family,
+            *(f"{identification.exponent(each):.2f}" for each in told),
+            ", ".join(f"`{policy}` {identification.exponent(each):.2f}" for policy, each in others.items()),
+        )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "reproduction"))
