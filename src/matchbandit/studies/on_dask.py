@@ -243,7 +243,7 @@ def _client(distributed: Any, scheduler: Any, address: str) -> Any:
         if address != _LOCAL:
             distributed.comm.get_address_host(
                 address
-            )  # a client that an address breaks is closed after 16 seconds only
+            )  # a client broken by its address closes after 16 seconds
         return distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
         why = str(error).strip().partition("\n")[0].rstrip(".")
