@@ -41,6 +41,7 @@ autosummary_generate = False
 add_module_names = False
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
+smartquotes = False
 default_role = "code"  # docstrings put names between single backticks
 
 html_theme = "furo"
