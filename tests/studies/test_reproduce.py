@@ -283,6 +283,7 @@ SMALLER = {
     "practical": {
         "over-mu": {"horizon": 2000, "checkpoints": [1000], "problem": CENTRED},
         "practical": {"horizon": 2000, "problem": CENTRED},
+        "practical-blind": {"horizon": 2000, "problem": CENTRED},
     },
     "windows": {"windows": {"horizon": [10**5, 10**6]}},
     "growth": {"growth": {"horizon": 2000}},

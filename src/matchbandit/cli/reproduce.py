@@ -24,7 +24,7 @@ def reproduce(
     ] = None,
     runs: Annotated[
         str | None,
-        typer.Option(help="Runs a point; by default 100 for the paper's figures, 20 to 50 beyond.", show_default=False),
+        typer.Option(help="Runs a point; by default 100 for the paper's figures, 20 beyond.", show_default=False),
     ] = None,
     out: Annotated[
         str, typer.Option(help="The folder for pictures and page, and for the parts of each study, which are kept.")
