@@ -241,9 +241,7 @@ def _local_cluster(distributed: Any, workers: int | None) -> Any:
 def _client(distributed: Any, scheduler: Any, address: str) -> Any:
     try:
         if address != _LOCAL:
-            distributed.comm.get_address_host(
-                address
-            )  # a client that an address breaks is closed after 16 seconds only
+            distributed.comm.get_address_host(address)  # a client that an address breaks is closed after 16 seconds only
         return distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
         why = str(error).strip().partition("\n")[0].rstrip(".")
