@@ -158,7 +158,7 @@ class Cluster:
         differing = [
             f"{name} {there[name]} in place of {now}"
             for name, now in versions().items()
-            if name != "python" and there[name] != now
+            if name != "python" and there.get(name, now) != now
         ]
         if differing and (not self._allow or there["matchbandit"] == "missing"):
             raise MatchbanditError(
@@ -241,7 +241,9 @@ def _local_cluster(distributed: Any, workers: int | None) -> Any:
 def _client(distributed: Any, scheduler: Any, address: str) -> Any:
     try:
         if address != _LOCAL:
-            distributed.comm.get_address_host(address)  # a client that an address breaks is closed after 16 seconds only
+            distributed.comm.get_address_host(
+                address
+            )  # a client broken by its address closes after 16 seconds
         return distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
         why = str(error).strip().partition("\n")[0].rstrip(".")
