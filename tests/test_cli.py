@@ -522,7 +522,8 @@ def test_the_date_is_kept_in_files_and_not_printed(run, tmp_path):
     assert mb.load_runs(path).about.date
 
 
-def test_reproduce_draws_and_judges(run, tmp_path):
+def test_reproduce_draws_and_judges(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
     code, out, err = run("reproduce", "u1-ratio", "--runs", "2", "--workers", "1", "--out", str(tmp_path / "out"))
     assert (code, err) == (0, "")
     assert "the advantage grows with u1" in out
