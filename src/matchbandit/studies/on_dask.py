@@ -234,7 +234,7 @@ def _packed(part: object) -> bytes:
 def _client(distributed: Any, scheduler: Any, address: str) -> Any:
     try:
         if address != _LOCAL:
-            distributed.comm.get_address_host(address)  # a client that an address breaks is closed after 16 seconds only
+            distributed.comm.get_address_host(address)  # else the client is half made, and closed 16 seconds later
         return distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
         why = str(error).strip().partition("\n")[0].rstrip(".")
