@@ -5,9 +5,12 @@ from types import ModuleType
 
 from matchbandit.errors import MatchbanditError
 
+_EXTRAS = {"distributed": "dask"}
+"""Of modules that are not in `lab`."""
+
 
 def need(module: str, purpose: str) -> ModuleType:
-    """A module of the extra `lab`, or one line that says what it is for and how to install it.
+    """A module of an extra, or one line that says what it is for and how to install it.
 
     >>> need("nowhere.near", "drawing")
     Traceback (most recent call last):
@@ -20,5 +23,5 @@ def need(module: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as missing:
         if missing.name != top:
             raise
-        install = "Install it with: pip install 'matchbandit[lab]'"
+        install = f"Install it with: pip install 'matchbandit[{_EXTRAS.get(top, 'lab')}]'"
         raise MatchbanditError(f"{purpose} needs {top}, which is not installed. {install}") from None

@@ -203,6 +203,21 @@ def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
     assert "\n" not in str(error.value)
 
 
+def test_a_local_cluster_that_cannot_start_is_one_line(tmp_path, monkeypatch):
+    def fail(**_):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", fail)
+    with pytest.raises(MatchbanditError, match=r"dask could not start its workers here \(Nanny failed to start"):
+        run_study(SMALL, tmp_path / "out", dask="local")
+
+
+def test_without_dask_the_way_to_install_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MatchbanditError, match=r"needs distributed, .*: pip install 'matchbandit\[dask\]'"):
+        run_study(SMALL, tmp_path / "out", dask="local")
+
+
 @pytest.mark.parametrize("address", ["nonsense", "ftp://a:1", "tcp://a:1/status"])
 def test_what_is_no_address_makes_no_client(tmp_path, monkeypatch, address):
     """One that is half made would be closed when Python ends, after 16 seconds and with a traceback."""
@@ -218,27 +233,29 @@ def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):
 
 @pytest.mark.slow
 def test_a_local_cluster_plays_the_same_also_in_a_script(on_processes, tmp_path):
-    """Without `if __name__ == "__main__"`, and with a worker killed every now and then."""
+    """Without `if __name__ == "__main__"`, and with a worker killed as soon as a part is kept."""
     script = f"""
 import os, signal, threading, time, multiprocessing
+from pathlib import Path
 import matchbandit as mb
 study = mb.Study.from_dict({SMALL.describe()!r})
+out = Path({str(tmp_path / "out")!r})
 
 def kill():
-    for _ in range(5):
-        time.sleep(1)
-        for child in multiprocessing.active_children():
-            os.kill(child.pid, signal.SIGKILL)
-            break
+    while not list(out.glob("rows/*.parquet")):
+        time.sleep(0.01)
+    os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
 
-threading.Thread(target=kill, daemon=True).start()
-study.run({str(tmp_path / "out")!r}, dask="local", workers=2, part_runs=1)
+killer = threading.Thread(target=kill)
+killer.start()
+study.run(out, dask="local", workers=2, part_runs=1)
+killer.join()
 """
     (tmp_path / "script.py").write_text(script)
     done = subprocess.run(
         [sys.executable, "script.py"], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
     assert same(tmp_path / "out", on_processes)
 
 

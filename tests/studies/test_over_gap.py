@@ -108,8 +108,8 @@ def test_the_horizon_is_judged_by_a_threshold_that_is_said():
     claim = horizon_claim(rows_by_hand(on_instances(1.0, 1.5)), KNOWN)
     assert claim.measured.startswith("within the range of means on 21 instances lie 16 of 16 at 3·10⁵, 0 at 2·10⁶")
     assert claim.threshold == (
-        "at least 12 of 16 inside at 3·10⁵ (fewer by chance in less than 2 % of cases), "
-        "and 100 times as likely as at 2·10⁶"
+        "a horizon comes out if at least 12 of 16 lie inside (fewer by chance in less than 2 % of cases) "
+        "and are 100 times as likely as at the other: so at most one can"
     )
 
 

@@ -33,14 +33,14 @@ def test_the_published_curves_come_out_where_they_lie_in_the_band():
 def test_the_figure_is_regret_over_rounds_with_the_published_numbers():
     (chart,) = over_time.charts(runs())
     ours, theirs, *points = chart.lines
-    assert [line.key for line in chart.lines] == [*POLICIES, *POLICIES]
+    assert [line.key for line in chart.lines] == [*POLICIES, *(policy for policy in POLICIES for _ in (1, 2))]
     assert ours.x.tolist() == KNOWN["x"]
     assert np.allclose(theirs.y, KNOWN["rank1-elim"]["mean"])
     assert np.allclose(ours.high, 1.09 * np.array(KNOWN["pair-elim"]["mean"]))
-    assert [point.label for point in points] == ["published", "published"]
-    assert points[0].y.tolist() == KNOWN["pair-elim"]["mean"]
-    assert points[0].low.tolist() == [*KNOWN["pair-elim"]["mean"][:-1], 14166]  # only the last has a range
-    assert points[1].high[-1] == 36728
+    assert [point.label for point in points] == ["published", "", "published", ""]
+    assert (points[0].y.tolist(), points[0].low) == (KNOWN["pair-elim"]["mean"], None)
+    assert [part.tolist() for part in (points[1].x, points[1].low, points[1].high)] == [[200_000], [14166], [20720]]
+    assert (points[2].y.tolist(), points[3].high.tolist()) == (KNOWN["rank1-elim"]["mean"], [36728])
     assert "3 runs, seed 0" in chart.caption
 
 

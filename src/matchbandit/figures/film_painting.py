@@ -4,7 +4,7 @@ This module imports matplotlib; `timeline` imports it when a film is drawn.
 """
 
 from collections.abc import Callable, Sequence
-from math import sqrt
+from math import log, sqrt
 from textwrap import wrap
 
 import numpy as np
@@ -37,6 +37,8 @@ WIDTH = 9.6
 """Inches."""
 SMALL, TINY = 8.0, 7.0
 """Sizes of type, in points."""
+LETTER = 0.0072
+"""The width of a tiny letter as a share of the time axis: words stand where they end before an item comes back."""
 MOST_NAMED, MOST_NUMBERED = 40, 12
 """Items; with more, every other name is left out, and the numbers beside the plays."""
 MOST_LINES = 12
@@ -123,18 +125,16 @@ def _lives(axes: Axes, film: Film) -> None:
         axes.plot([1, last], [y, y], color=PALE, linewidth=0.6, zorder=0)
         for start, end in film.lives(k):
             axes.plot([max(1, start), max(1, end)], [y, y], color=colours[k], linewidth=3.2, solid_capstyle="butt")
-    told: dict[int, int] = {}
     for frame in film.frames:
         for gone in frame.beaten:
             y = _height(film, gone.item)
             axes.plot([frame.round], [y], "x" if gone.leaves else "|", color=INK, markersize=6, zorder=3)
-            if gone.leaves and frame.round > max(6 * told.get(gone.item, 0), last**0.25):
-                words = f"{film.items[gone.by].name} on {gone.on}"
-                inside = frame.round < last**0.85
-                axes.annotate(words, (frame.round, y), xytext=(6 if inside else -6, 0), textcoords="offset points",
-                              fontsize=TINY, va="center", ha="left" if inside else "right",
-                              path_effects=_HALO)  # fmt: skip
-                told[gone.item] = frame.round
+            words = f"{film.items[gone.by].name} on {gone.on}"
+            back = next((start for start, _ in film.lives(gone.item) if start > frame.round), last)
+            has_room = log(back / frame.round) > LETTER * len(words) * log(last)
+            if gone.leaves and has_room and frame.round > last**0.25:
+                axes.annotate(words, (frame.round, y), xytext=(6, 0), textcoords="offset points", fontsize=TINY,
+                              va="center", path_effects=_HALO)  # fmt: skip
     axes.set_yticks([_height(film, k) for k in range(len(film.items))], _names(film))
     axes.set_ylim(_height(film, len(film.items) - 1) - 0.8, 0.8)
 

@@ -105,8 +105,8 @@
         const mark = node("g", { class: "ink", "stroke-width": 1.6 }, leaves ? path([[x - r, h - r], [x + r, h + r]]) : line(x, h - 5, x, h + 5));
         if (leaves) mark.append(path([[x - r, h + r], [x + r, h - r]]));
         svg.append(told(mark, film.items[item].name + (leaves ? " leaves" : " is beaten") + " after " + grouped(frames[f].round) + " rounds: " + words));
-        const room = words.length * 6 + 12;
-        if (leaves && x + room < right && frames[f].round > horizon ** 0.25) svg.append(text(x + 8, h, words, { class: "faint halo", "font-size": 10.5 }));
+        const room = words.length * 6 + 12, back = film.lives[item].map(([from]) => from).find((from) => from > frames[f].round);
+        if (leaves && x + room < (back === undefined ? right : at(back)) && frames[f].round > horizon ** 0.25) svg.append(text(x + 8, h, words, { class: "faint halo", "font-size": 10.5 }));
       }
       cursor(svg, end, top, bottom);
     },

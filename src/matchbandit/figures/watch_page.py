@@ -87,7 +87,7 @@ def _sentence(words: str) -> str:
 def _body(film: Film) -> str:
     speeds = "".join(f'<option value="{s}"{" selected" * (s == "1")}>{s}×</option>' for s in _SPEEDS)
     drawn = film.truth if not film.of_pairs else "true mean"
-    where = "The black tick" if film.of_pairs or film.ticks[0] is not None else "The tick at the right"
+    where = "The upright tick" if film.of_pairs or film.ticks[0] is not None else "The tick at the right"
     links = any(frame.links for frame in film.frames)
     evidence = (
         '<section><h2>The proof so far</h2><p class="note">The evidence for each link, on a log scale, and what is '

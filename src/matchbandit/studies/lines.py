@@ -37,17 +37,24 @@ def reference_of(of: Curve, label: str, key: str) -> Line:
     return Line(label, numbers(of.x), numbers(of.mean), key=key, kind="reference", dash="dotted")
 
 
-def published_points(known: dict[str, Any], policy: str, *, last: int | None = None) -> Line:
-    """Published means with their 5–95 % range; of curves in time only the last has one, at the round `last`."""
+def published_points(known: dict[str, Any], policy: str) -> Line:
+    """Published means with their 5–95 % range."""
     theirs = known[policy]
-    if last is None:
-        x, mean, low, high = known["x"], theirs["mean"], theirs["p5"], theirs["p95"]
-    else:
-        means = theirs.get("mean", [theirs.get("mean_last")])
-        x, mean = known["x"][-len(means) :], means
-        low, high = [*means[:-1], theirs["p5_last"]], [*means[:-1], theirs["p95_last"]]
+    low, high = numbers(theirs["p5"]), numbers(theirs["p95"])
     return Line(
-        "published", numbers(x), numbers(mean), numbers(low), numbers(high), key=policy, kind="points", hollow=True
+        "published", numbers(known["x"]), numbers(theirs["mean"]), low, high, key=policy, kind="points", hollow=True
+    )
+
+
+def published_in_time(known: dict[str, Any], policy: str) -> tuple[Line, Line]:
+    """Published means over time, and the 5–95 % range of the last, which alone has one; it has no name of its own."""
+    theirs = known[policy]
+    means = theirs.get("mean") or [theirs["mean_last"]]
+    x, y = numbers(known["x"][-len(means) :]), numbers(means)
+    low, high = numbers([theirs["p5_last"]]), numbers([theirs["p95_last"]])
+    return (
+        Line("published", x, y, key=policy, kind="points", hollow=True),
+        Line("", x[-1:], y[-1:], low, high, key=policy, kind="points", hollow=True),
     )
 
 

@@ -39,16 +39,7 @@ def connected(address: str, workers: int | None, *, allow_other_versions: bool) 
         stack.enter_context(_silence())
         if address == _LOCAL:
             stack.enter_context(_no_main())
-            scheduler: Any = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=worker_count(workers, sys.maxsize),
-                    threads_per_worker=1,
-                    processes=True,
-                    memory_limit=0,
-                    dashboard_address=None,
-                    silence_logs=logging.CRITICAL + 1,
-                )
-            )
+            scheduler: Any = stack.enter_context(_local_cluster(distributed, workers))
         else:
             scheduler = address
         client = _client(distributed, scheduler, address)
@@ -167,7 +158,7 @@ class Cluster:
         differing = [
             f"{name} {there[name]} in place of {now}"
             for name, now in versions().items()
-            if name != "python" and there[name] != now
+            if name != "python" and there.get(name, now) != now
         ]
         if differing and (not self._allow or there["matchbandit"] == "missing"):
             raise MatchbanditError(
@@ -229,6 +220,22 @@ def _unpack(files: Mapping[str, bytes], place: Path) -> None:
 def _packed(part: object) -> bytes:
     """As bytes, which the scheduler passes on without looking: it need not have the user's modules."""
     return pickle.dumps(part)
+
+
+def _local_cluster(distributed: Any, workers: int | None) -> Any:
+    try:
+        return distributed.LocalCluster(
+            n_workers=worker_count(workers, sys.maxsize),
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL + 1,
+        )
+    except RuntimeError as error:
+        raise MatchbanditError(
+            f"dask could not start its workers here ({error}). Try again, or run the study without --dask."
+        ) from error
 
 
 def _client(distributed: Any, scheduler: Any, address: str) -> Any:

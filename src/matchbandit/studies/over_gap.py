@@ -37,7 +37,7 @@ REPEATS = 10
 BY_CHANCE = 0.02
 """Published means come out at a horizon if so few of them inside would be rarer than this."""
 TIMES_AS_LIKELY = 100
-"""And if they are so many times as likely as at the other horizon."""
+"""And if they are so many times as likely as at the other horizon: not both horizons can be theirs."""
 
 
 def studies(runs: int | None = None) -> tuple[Study, ...]:
@@ -147,8 +147,8 @@ def horizon_claim(rows: Rows, known: dict[str, Any]) -> Claim:
         f"{printed.inside} at 2·10⁶; together they are 10^{times / np.log(10):.1f} times as likely at 3·10⁵"
     )
     threshold = (
-        f"at least {run.least} of {run.total} inside at 3·10⁵ (fewer by chance in less than {percent(BY_CHANCE)} of "
-        f"cases), and {TIMES_AS_LIKELY} times as likely as at 2·10⁶"
+        f"a horizon comes out if at least {run.least} of {run.total} lie inside (fewer by chance in less than "
+        f"{percent(BY_CHANCE)} of cases) and are {TIMES_AS_LIKELY} times as likely as at the other: so at most one can"
     )
     comes_out, is_likelier = run.inside >= run.least, times >= np.log(TIMES_AS_LIKELY)
     verdict = HOLDS if comes_out and is_likelier else IN_PART if comes_out and times > 0 else FAILS

@@ -18,7 +18,7 @@ from matchbandit.studies.claims import (
     spaced,
 )
 from matchbandit.studies.entry import Entry
-from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_points
+from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_in_time, published_points
 from matchbandit.studies.published import published
 from matchbandit.studies.study import Study
 
@@ -92,7 +92,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
             "regret",
             (
                 *(line_of(half.where(policy=policy).curve("round"), NAMES[policy], policy) for policy in POLICIES),
-                *(published_points(in_time, policy, last=HORIZON) for policy in POLICIES),
+                *(points for policy in POLICIES for points in published_in_time(in_time, policy)),
             ),
             caption(
                 half,

@@ -4,7 +4,7 @@ from matchbandit.figures import Chart
 from matchbandit.results import Rows
 from matchbandit.studies.claims import Claim, inside_claim
 from matchbandit.studies.entry import Entry
-from matchbandit.studies.lines import NAMES, caption, line_of, published_points
+from matchbandit.studies.lines import NAMES, caption, line_of, published_in_time
 from matchbandit.studies.published import published
 from matchbandit.studies.study import Study
 
@@ -41,7 +41,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
             "Figure 1, top: regret over time",
             "round",
             "regret",
-            (*lines, *(published_points(known, policy, last=HORIZON) for policy in POLICIES)),
+            (*lines, *(points for policy in POLICIES for points in published_in_time(known, policy))),
             caption(
                 rows,
                 "8×8, u₁ = v₁ = 0.9, the others uniform on [0, 0.3] (Δ = 0.75), T = 2·10⁵",

@@ -5,9 +5,11 @@ import inspect
 import platform
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,14 +25,32 @@ if TYPE_CHECKING:
 
 COMPARED = ("matchbandit", "numpy", "numba")
 """What numbers may depend on; the version of Python is recorded, but numbers do not depend on it."""
+SOURCE = "matchbandit source"
+NO_NUMBERS = ("cli", "figures", "studies", "watching")
+"""Rooms that change no number of a run: their source may change while a study rests."""
 
 _imported_as: "WeakKeyDictionary[ModuleType, tuple[Any, str]]" = WeakKeyDictionary()
 """The import of each own module that was looked at, and its fingerprint then."""
 
 
 def versions() -> dict[str, str]:
-    """The versions that compute here."""
-    return {**{name: version(name) for name in COMPARED}, "python": platform.python_version()}
+    """The versions that compute here, and a fingerprint of our source, which may be edited between two releases."""
+    return {
+        **{name: version(name) for name in COMPARED},
+        SOURCE: _source_fingerprint(),
+        "python": platform.python_version(),
+    }
+
+
+@cache
+def _source_fingerprint() -> str:
+    package = Path(str(files("matchbandit")))
+    digest = blake2b(digest_size=8)
+    for file in sorted(package.rglob("*.py")):
+        place = file.relative_to(package)
+        if place.parts[0] not in NO_NUMBERS:
+            digest.update(f"{place.as_posix()}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 def other_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
