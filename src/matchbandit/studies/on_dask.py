@@ -188,7 +188,7 @@ def _files_of(modules: Iterable[str]) -> dict[str, bytes]:
     """The files of the user's own modules that lie in folders of theirs, by their paths from there."""
     files: dict[str, bytes] = {}
     for name in modules:
-        if name == "__main__":
+        if name.partition(":")[0] == "__main__":
             raise MatchbanditError(
                 "a policy or family that is written in a script or notebook cannot be sent to other machines. "
                 "Put it into a file, such as my_policies.py, and import it from there."
