@@ -22,6 +22,7 @@ from matchbandit.results.tables import write_atomically
 from matchbandit.studies.claims import ENOUGH_RUNS, Claim, not_judged
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
+from matchbandit.studies.parts import MOST_RUNS
 from matchbandit.studies.published import authors_seconds, published
 from matchbandit.studies.registry import entries
 from matchbandit.studies.registry import figures as all_figures
@@ -165,7 +166,7 @@ def _played(study: Study, path: Path, **how: Any) -> StudyFolder:
         more = there.study.runs > study.runs and there.study.with_(runs=study.runs) == study and there.is_complete
     except MatchbanditError:  # nothing there, or nothing that can be read: the runner says so
         more = False
-    part_runs = ceil(study.runs / ceil(LEAST_PARTS / len(study.points)))
+    part_runs = min(MOST_RUNS, ceil(study.runs / ceil(LEAST_PARTS / len(study.points))))
     return run_study(there.study if more else study, path, part_runs=part_runs, **how)
 
 
