@@ -171,6 +171,13 @@ def test_a_table_of_sentences_becomes_cards_on_a_phone_and_stays_a_table_to_thos
     assert roles == {"table": {"table"}, "tr": {"row"}, "td": {"cell"}, "th": {"columnheader", "rowheader"}}
 
 
+def test_no_line_ends_within_a_number() -> None:
+    table = Table(("claim", "measured"), (("it passes", "after round 1 112 000, 5.2 % of 2 398; u = 0.9 100 2000"),))
+    html = page_html(Page("P", "1 000 runs", (Section("S", ("67.0 × as long",), tables=(table,)),)))
+    for words in ("1~000 runs", "67.0~× as", "round 1~112~000, 5.2~% of 2~398; u = 0.9~100 2000"):
+        assert words.replace("~", "\u00a0") in html
+
+
 def test_a_verdict_is_a_word_and_an_icon() -> None:
     rows = ((Badge("holds", "good"), Badge("holds in part", "part"), Badge("does not hold", "bad")),)
     text = page_html(page(Section("Claims", tables=(Table(("a", "b", "c"), rows),))))

@@ -123,6 +123,8 @@ def test_a_policy_asked_at_several_delta_is_drawn_over_them():
     assert np.allclose(chart.lines[0].x, [10, 100])
     assert chart.lines[0].y.tolist() == [20, 40]
     assert [line.hollow for line in chart.lines] == [False, True]
+    assert "Empty markers: no proof of its answers." in chart.caption
+    assert "Empty" not in chart_of(results).caption
 
 
 def test_answers_without_a_delta_are_drawn_too():

@@ -243,6 +243,11 @@ def test_rounds_until_the_answer_are_on_a_log_axis_with_the_wrong_ones_counted()
     assert "Without an answer in time: pair-elim 6 of 12; clucb 6 of 12." in chart.caption
 
 
+def test_delta_is_on_a_log_axis_however_near_its_values_are():
+    rows = identified([("pair-elim", {}, {"delta": d}) for d in (0.2, 0.1)], rounds=lambda policy, place, run: 9)
+    assert charts_of(rows, name="it")[0].x_log
+
+
 def test_identifications_without_a_sweep_are_rows_of_a_chart_that_lies():
     rows = identified([("pair-elim", {}, {}), ("clucb", {}, {})], rounds=lambda policy, place, run: len(policy) + run)
     (chart,) = charts_of(rows, name="it")
@@ -283,6 +288,18 @@ def test_a_single_run_has_no_band():
     assert chart.lines[0].low is None
     assert chart.lines[0].high is None
     assert chart.caption.endswith("1 run, seed 7.")
+
+
+def test_where_runs_are_missing_the_caption_says_how_few_and_how_many_there_are():
+    whole = rows_of(over_gap())
+    for missing in ({"policy": "uts", "gap": 0.6}, {"policy": "uts", "gap": 0.7}):
+        kept = [whole.where(policy=p, gap=g) for p in ("uts", "pair-elim") for g in (0.5, 0.6, 0.7)]
+        kept = [part for part in kept if any(part.distinct(key) != [value] for key, value in missing.items())]
+        unfinished = Rows.together([*kept, whole.where(**missing, run=2)])
+        over_the_gaps = charts_of(unfinished, name="it")[0]
+        assert "; 1 to 4 runs, seed 7." in over_the_gaps.caption
+        assert "; 1 to 4 runs, seed 7." in charts_of(unfinished.where(gap=missing["gap"]), name="it")[0].caption
+    assert "; 4 runs, seed 7." in charts_of(whole, name="it")[0].caption
 
 
 def test_no_rows_no_charts():

@@ -148,6 +148,13 @@ def test_parts_of_several_versions_are_told_apart(tmp_path, monkeypatch):
     assert told["numba"][-1] == Badge("the same")
 
 
+def test_one_run_is_one_run(tmp_path):
+    Study(name="one", problem={"u": [0.9, 0.3], "v": [0.8, 0.4]}, policies="uts", horizon=100, runs=1).run(
+        tmp_path / "one", workers=1
+    )
+    assert study_page(StudyFolder.open(tmp_path / "one")).lead == "Regret: 1 point, 1 run, seed 0."
+
+
 def test_of_an_unfinished_study_it_shows_what_there_is_and_says_what_is_not(folder):
     opened = StudyFolder.open(folder)
     first, *others = (part for part in opened.parts if part.key == opened.manifest["points"][0])

@@ -178,6 +178,12 @@ def test_more_runs_are_added_and_of_fewer_the_first_are_shown(small, played, tmp
     assert mb.reproduce("one", runs=5, out=tmp_path, workers=1).claims == five.claims
 
 
+@pytest.mark.parametrize(("runs", "part_runs"), [(20, 5), (8000, 2000), (100_000, 2000)])
+def test_parts_are_small_however_many_runs_are_wanted(tmp_path, monkeypatch, runs, part_runs):
+    monkeypatch.setattr(MODULE, "run_study", lambda study, path, **how: how)
+    assert MODULE._played(small_study("a", runs), tmp_path / "a") == {"part_runs": part_runs}
+
+
 def test_every_seed_has_a_folder_of_its_own(small, played, tmp_path):
     first = mb.reproduce("one", runs=2, out=tmp_path, workers=1)
     other = mb.reproduce("one", runs=2, seed=7, out=tmp_path, workers=1)
@@ -283,11 +289,12 @@ SMALLER = {
     "practical": {
         "over-mu": {"horizon": 2000, "checkpoints": [1000], "problem": CENTRED},
         "practical": {"horizon": 2000, "problem": CENTRED},
+        "practical-blind": {"horizon": 2000, "problem": CENTRED},
     },
     "windows": {"windows": {"horizon": [10**5, 10**6]}},
     "growth": {"growth": {"horizon": 2000}},
     "identification": {
-        "identification": {"delta": [0.05, 1e-3, 1e-10]},
+        "identification": {"problem": {"family": "half", "n": [4, 16, 32], "u1": 0.9}, "delta": [0.05, 1e-3, 1e-10]},
         "identification-certified": {"problem": {"family": "half", "n": [4, 8], "u1": 0.9}, "delta": [1e-3, 1e-10]},
         "identification-blind": {"problem": {"family": "half", "n": [4, 8], "u1": 0.9}, "delta": [1e-3, 1e-10]},
     },

@@ -355,15 +355,23 @@ from matchbandit.studies.versions import fingerprints
 def half():
     return {value}
 
-class Mine(PairElim):
-    name = "mine"
-
+class Base(PairElim):
     def learn(self, tally):
         half()
         super().learn(tally)
 
-study = mb.Study(name="typed", problem={{"u": [0.9, 0.1], "v": [0.8, 0.2]}}, policies=[Mine], horizon=100, runs=2)
-print(len(study.run("typed", workers=2).parts), fingerprints(study.points)["__main__"])
+class Mine(Base):
+    name = "mine"
+
+class Other(PairElim):
+    name = "other"
+
+def near(gap: float, *, rewards, rng):
+    return mb.Bipartite([{top}, {top} - gap], [0.8, 0.2], rewards=rewards)
+
+problem = {{"family": near, "gap": 0.5}}
+study = mb.Study(name="typed", problem=problem, policies=[Other, Mine], horizon=100, runs=2)
+print(len(study.run("typed", workers=2).parts), fingerprints(study.points)["__main__:Mine"])
 """
 
 
@@ -371,16 +379,21 @@ print(len(study.run("typed", workers=2).parts), fingerprints(study.points)["__ma
 def test_a_policy_that_is_typed_in_has_a_fingerprint_of_its_code(tmp_path):
     """Without a file, as in a notebook; what it calls counts, the rest does not."""
 
-    def typed(text):
-        done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False)
+    def typed(value=1, top=0.9, *, before="", by_stdin=False):
+        text = before + NOTEBOOK.format(value=value, top=top)
+        call, given = ([sys.executable, "-"], text) if by_stdin else ([sys.executable, "-c", text], None)
+        done = subprocess.run(call, input=given, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.stdout.split(), done.stderr
 
-    (parts, first), _ = typed(NOTEBOOK.format(value=1))
-    assert parts == "2"
-    assert typed("a = 1" + NOTEBOOK.format(value=1))[0] == ["2", first]
-    out, err = typed(NOTEBOOK.format(value=2))
+    (parts, first), _ = typed()
+    assert parts == "4"
+    assert typed(before="a = 1")[0] == ["4", first]
+    assert typed(by_stdin=True)[0] == ["4", first]
+    out, err = typed(2)
     assert out == []
-    assert f"__main__ was {first}, is now" in err
+    assert f"__main__:Mine was {first}, is now" in err
+    assert "__main__:Other was" not in err
+    assert "__main__:near was" in typed(top=0.8)[1]
 
 
 # --- stopping ---

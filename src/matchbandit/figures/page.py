@@ -78,6 +78,9 @@ _NUMBER = re.compile(
     r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?"
 )
 
+_TIED = re.compile(r"(?<=\d) (?=\d{3}(?!\d)|[%×])")
+"""Spaces within a number, and before its unit."""
+
 
 def page_html(page: Page) -> str:
     """The page as one HTML file: hover and zoom where scripts run, tables of the numbers everywhere."""
@@ -91,7 +94,7 @@ def page_html(page: Page) -> str:
     without = "<noscript><p>Charts need scripts; their numbers stand in the tables below them.</p></noscript>"
     foot = "".join(f"<p>{escape(line)}</p>" for line in (*page.foot, *([ECHARTS] if charts else [])))
     body = f"""<a class="skip" href="#main">Skip to the content</a>
-<header><h1>{escape(page.title)}</h1><p class="lead">{escape(page.lead)}</p>{without if charts else ""}</header>
+<header><h1>{escape(page.title)}</h1><p class="lead">{_words(page.lead)}</p>{without if charts else ""}</header>
 <nav class="contents" aria-label="Contents"><details><summary>Contents</summary><ol>{links}</ol></details></nav>
 <main id="main">{sections}</main>
 <footer>{foot}</footer>"""
@@ -153,7 +156,7 @@ def self_contained(title: str, body: str, *, data: Any, script: str, style: str 
 
 
 def _section(place: int, section: Section, numbers: Iterator[int]) -> str:
-    text = "".join(f"<p>{escape(words)}</p>" for words in section.text)
+    text = "".join(f"<p>{_words(words)}</p>" for words in section.text)
     charts = "".join(_figure(next(numbers), chart, section.title) for chart in section.charts)
     tables = "".join(_table(table) for table in section.tables)
     code = f'<pre tabindex="0"><code>{escape(section.code)}</code></pre>' if section.code else ""
@@ -168,7 +171,7 @@ def _figure(number: int, chart: Chart, above: str) -> str:
     title = f"<h3>{escape(chart.title)}</h3>" if chart.title and chart.title != above else ""
     heads, rows = chart.numbers()
     table = _table(Table(tuple(heads), tuple(tuple(row) for row in rows), f"{chart.title or above}: the numbers"))
-    caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
+    caption = f"<figcaption>{_words(chart.caption)}</figcaption>" if chart.caption else ""
     return (
         f'<figure id="figure-{number}">{title}<div class="chart" data-chart="{number}"></div>{caption}'
         f'<details class="numbers" open><summary>The numbers</summary>{table}</details></figure>\n'
@@ -210,9 +213,14 @@ def _of(kind: str) -> str:
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, str):
-        return escape(cell)
+        return _words(cell)
     icon = f'<svg viewBox="0 0 16 16" aria-hidden="true">{_ICONS[cell.tone]}</svg>'
     return f'<span class="badge {cell.tone}">{icon}{escape(cell.text)}</span>'
+
+
+def _words(text: str) -> str:
+    """Text as HTML; no line ends within a number."""
+    return escape(_TIED.sub("\u00a0", text))
 
 
 def _kind(cells: Sequence[Cell]) -> str:

@@ -211,13 +211,14 @@ def _over_delta(results: list[Identification], alike: dict[str, list[tuple[float
         first = group[0][1]
         hollow = not _proved(first, "identification")
         lines.append(Line(label, x, mean, low, high, key=first.about.policy, hollow=hollow))
+    unproved = " Empty markers: no proof of its answers." if any(line.hollow for line in lines) else ""
     return Chart(
         name="results",
         title="Rounds until the answer",
         x_label="1/δ",
         y_label="rounds",
         lines=tuple(lines),
-        caption=f"{about_runs(results)}. Lines: mean of the runs; bands: 5–95 %.{_not_well(results)}",
+        caption=f"{about_runs(results)}. Lines: mean of the runs; bands: 5–95 %.{unproved}{_not_well(results)}",
         x_log=True,
         y_log=True,
     )

@@ -175,7 +175,7 @@ def _chart(place: _Place, name: str) -> Chart:
     y_log = not regret or _is_wide(np.concatenate([line.y[-1:] if along == "round" else line.y for line in lines]))
     if y_log and along == "round":
         lines = [_from_first_loss(line) for line in lines]
-    x_log = along != "policy" and (along == "round" or _is_wide(x_values))
+    x_log = along in ("round", "delta") or (along != "policy" and _is_wide(x_values))
     places = sorted(set(x_values.tolist()))
     measured = "regret" if regret else "rounds until the answer"
     fixed = "".join(f", {_setting(key, value)}" for key, value in place.fixed.items())
@@ -271,15 +271,27 @@ def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str])
         for value in rows.distinct(column)[:1]
         if value not in (None, "") and not (column == "players" and not value)
     ]
-    runs, seeds = len(rows.distinct("run")), rows.distinct("seed")
-    counted = f"{runs} run{'s' if runs != 1 else ''}, seed {seeds[0]}"
+    fewest, runs = _runs_a_place(place, variants)
+    counted = f"{f'{fewest} to ' if fewest < runs else ''}{runs} run{'s' if runs != 1 else ''}"
     settings.append(_setting("rewards", rows.distinct("rewards")[0]))
-    told = [f"{', '.join(settings)}; {counted}."]
+    told = [f"{', '.join(settings)}; {counted}, seed {rows.distinct('seed')[0]}."]
     if runs > 1:
         told += ["Points: mean; bars: 5–95 % of the runs." if place.along == "policy" else _BANDS]
     if not all(_is_proved(variant.policy, regret) for variant in variants):
         told += [f"Empty markers: no proof of its {'regret' if regret else 'answers'}."]
     return " ".join(told if regret else [*told, _answers(variants, labels)])
+
+
+def _runs_a_place(place: _Place, variants: Sequence[_Variant]) -> tuple[int, int]:
+    """The fewest and the most runs of a policy at a place: a study that is not finished has not the same everywhere."""
+    counts = []
+    for variant in variants:
+        ends = variant.rows.at_end()
+        apart = [ends]
+        if place.along not in ("round", "policy"):
+            apart = [ends.where(**{place.along: value}) for value in ends.distinct(place.along)]
+        counts += [len(each) for each in apart]
+    return min(counts), max(counts)
 
 
 def _answers(variants: Sequence[_Variant], labels: Sequence[str]) -> str:

@@ -47,14 +47,14 @@ def published_points(known: dict[str, Any], policy: str) -> Line:
 
 
 def published_in_time(known: dict[str, Any], policy: str) -> tuple[Line, Line]:
-    """Published means over time, and the 5–95 % range of the last, which alone has one; it has no name of its own."""
+    """Published means over time, and a stroke for the 5–95 % range of the last, which alone has one."""
     theirs = known[policy]
     means = theirs.get("mean") or [theirs["mean_last"]]
     x, y = numbers(known["x"][-len(means) :]), numbers(means)
-    low, high = numbers([theirs["p5_last"]]), numbers([theirs["p95_last"]])
+    ends = numbers([theirs["p5_last"], theirs["p95_last"]])
     return (
+        Line("", numbers([x[-1], x[-1]]), ends, key=policy, kind="reference", dash="solid"),
         Line("published", x, y, key=policy, kind="points", hollow=True),
-        Line("", x[-1:], y[-1:], low, high, key=policy, kind="points", hollow=True),
     )
 
 

@@ -188,7 +188,7 @@ def _files_of(modules: Iterable[str]) -> dict[str, bytes]:
     """The files of the user's own modules that lie in folders of theirs, by their paths from there."""
     files: dict[str, bytes] = {}
     for name in modules:
-        if name == "__main__":
+        if name.partition(":")[0] == "__main__":
             raise MatchbanditError(
                 "a policy or family that is written in a script or notebook cannot be sent to other machines. "
                 "Put it into a file, such as my_policies.py, and import it from there."
@@ -241,9 +241,7 @@ def _local_cluster(distributed: Any, workers: int | None) -> Any:
 def _client(distributed: Any, scheduler: Any, address: str) -> Any:
     try:
         if address != _LOCAL:
-            distributed.comm.get_address_host(
-                address
-            )  # a client broken by its address closes after 16 seconds
+            distributed.comm.get_address_host(address)  # else the client is half made, and closed 16 seconds later
         return distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
         why = str(error).strip().partition("\n")[0].rstrip(".")

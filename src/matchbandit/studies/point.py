@@ -15,6 +15,7 @@ from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import name_to_find
 from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
+from matchbandit.problems.families import function_of
 from matchbandit.results import Identification, Runs
 from matchbandit.results.tables import MOST_LISTED, parameters_of
 from matchbandit.simulation import identify, simulate
@@ -96,10 +97,17 @@ class Point:
         return json.dumps([*told, self.horizon, self.delta], sort_keys=True)
 
     @property
+    def own_parts(self) -> dict[str, Any]:
+        """Its policy's class and its family's function, by their names `module:name`, if they are the user's own."""
+        parts: dict[str, Any] = {name_to_find(self.spec.kind): self.spec.kind}
+        if isinstance(self.problem, Family):
+            parts[self.problem.name] = function_of(self.problem.name)
+        return {name: part for name, part in parts.items() if is_own(name)}
+
+    @property
     def own_modules(self) -> tuple[str, ...]:
         """The user's own modules that its policy and its family come from."""
-        names = [name_to_find(self.spec.kind), *([self.problem.name] if isinstance(self.problem, Family) else [])]
-        return tuple(dict.fromkeys(module_of(name) for name in names if is_own(name)))
+        return tuple(dict.fromkeys(map(module_of, self.own_parts)))
 
     def check(self) -> None:
         """Build the policy on the first instance: what cannot be played is refused before anything runs."""

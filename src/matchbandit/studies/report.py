@@ -73,7 +73,7 @@ def study_page(folder: StudyFolder) -> Page:
     points = _points(folder)
     there, wanted = sum(point.runs for point in points), study.runs * len(folder.manifest["points"])
     goal = "regret" if study.goal == "regret" else "rounds until the answer"
-    lead = f"{goal.capitalize()}: {_counted(len(points), 'point')}, {_grouped(there)} runs, seed {study.seed}."
+    lead = f"{goal.capitalize()}: {_counted(len(points), 'point')}, {_counted(there, 'run')}, seed {study.seed}."
     missing = [] if there >= wanted else [_missing(folder, points, wanted - there)]
     return Page(
         f"Study {study.name}",

@@ -22,6 +22,7 @@ from matchbandit.results.tables import write_atomically
 from matchbandit.studies.claims import ENOUGH_RUNS, Claim, not_judged
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
+from matchbandit.studies.parts import MOST_RUNS
 from matchbandit.studies.published import authors_seconds, published
 from matchbandit.studies.registry import entries
 from matchbandit.studies.registry import figures as all_figures
@@ -69,7 +70,7 @@ def reproduce(
     figures : names, optional
         Figures, such as "fig1-top", or studies, such as "over-gap", which stands for all its figures; by default all.
     runs : int, optional
-        Runs a point; by default 100 for the paper's figures, and 20 to 50 for those beyond.
+        Runs a point; by default 100 for the paper's figures, and 20 for those beyond (5 or 10 for what is only beside).
     seed : int, default 0
         The root of all randomness. Every seed has folders of its own.
     out : str or path
@@ -165,7 +166,7 @@ def _played(study: Study, path: Path, **how: Any) -> StudyFolder:
         more = there.study.runs > study.runs and there.study.with_(runs=study.runs) == study and there.is_complete
     except MatchbanditError:  # nothing there, or nothing that can be read: the runner says so
         more = False
-    part_runs = ceil(study.runs / ceil(LEAST_PARTS / len(study.points)))
+    part_runs = min(MOST_RUNS, ceil(study.runs / ceil(LEAST_PARTS / len(study.points))))
     return run_study(there.study if more else study, path, part_runs=part_runs, **how)
 
 

@@ -17,8 +17,7 @@ from weakref import WeakKeyDictionary
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.fingerprint import fingerprint
-from matchbandit.problems import Family
-from matchbandit.problems.families import function_of
+from matchbandit.own_code import module_of
 
 if TYPE_CHECKING:
     from matchbandit.studies.point import Point
@@ -67,13 +66,18 @@ def other_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]
 
 
 def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
-    """A fingerprint of each module of the user's own that these points use, with what it imports from its folder."""
+    """A fingerprint of each module of the user's own that these points use, with what it imports from its folder.
+
+    What is typed into a notebook has no file: there each class and function has one of its own.
+    """
     found: dict[str, str] = {}
     for point in points:
-        for name in point.own_modules:
-            if name not in found:
-                module = import_module(name)
-                found[name] = _of_file(name, module) if getattr(module, "__file__", None) else _of_code(point)
+        for name, part in point.own_parts.items():
+            module = import_module(module_of(name))
+            has_file = Path(getattr(module, "__file__", None) or "").is_file()  # that of a script on stdin is "<stdin>"
+            key = module_of(name) if has_file else name
+            if key not in found:
+                found[key] = _of_file(key, module) if has_file else _of_code(part)
     return found
 
 
@@ -120,16 +124,17 @@ def _of_file(name: str, module: ModuleType) -> str:
     return now
 
 
-def _of_code(point: "Point") -> str:
-    """Of what is typed in a notebook there is no file: the policy's methods, the family, and what they call."""
+def _of_code(part: Any) -> str:
+    """Of a class or function without a file: its methods, those that it inherits from others without one, its code."""
     digest = blake2b(digest_size=16)
-    parts = dict(vars(point.spec.kind))
-    if isinstance(point.problem, Family):
-        parts["family"] = function_of(point.problem.name)
-    for name, part in sorted(parts.items()):
-        function = getattr(part, "__func__", getattr(part, "fget", part))
+    kinds = [kind for kind in getattr(part, "__mro__", ()) if kind.__module__ == part.__module__]
+    parts = [item for kind in kinds for item in sorted(vars(kind).items())] or [(part.__name__, part)]
+    for name, value in parts:
+        function = getattr(value, "__func__", getattr(value, "fget", value))
         if inspect.isfunction(function) or hasattr(function, "py_func"):
             digest.update(f"{name} {fingerprint(function)}\0".encode())
+        elif isinstance(value, int | float | str | tuple) and not name.startswith("__"):
+            digest.update(f"{name} {value!r}\0".encode())
     return digest.hexdigest()
 
 
