@@ -24,12 +24,10 @@ def numbers(values: Any) -> Numbers:
     return np.asarray(values, dtype=np.float64)
 
 
-def line_of(
-    of: Curve, label: str, key: str, *, band: bool = True, dash: Dash | None = None, hollow: bool = False
-) -> Line:
+def line_of(of: Curve, label: str, key: str, *, band: bool = True, dash: Dash | None = None) -> Line:
     """Mean and range of runs as a line with its band."""
     low, high = (numbers(of.p5), numbers(of.p95)) if band else (None, None)
-    return Line(label, numbers(of.x), numbers(of.mean), low, high, key=key, dash=dash, hollow=hollow)
+    return Line(label, numbers(of.x), numbers(of.mean), low, high, key=key, dash=dash)
 
 
 def reference_of(of: Curve, label: str, key: str) -> Line:

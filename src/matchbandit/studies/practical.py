@@ -1,5 +1,7 @@
 """Which policy for matchings: all of them on the instances of Figure 3."""
 
+from dataclasses import replace
+
 from matchbandit.figures import Chart
 from matchbandit.policies import CATALOGUE
 from matchbandit.results import Rows
@@ -13,6 +15,7 @@ from matchbandit.studies.study import Study
 OURS = ["random-adaptive-matching", "rank1-certify", "rank1-thompson"]
 BLIND = ["ols-ucb", "cucb", "cts-beta", "cts-gaussian", "unimodal-matching"]
 """Blind to the products, and slow to simulate: shown beside, with fewer runs. Figure 3 is played anyway."""
+RECOMMENDED = ("rank1-certify", "rank1-thompson")
 AT_LEAST = ((SAM, "rank1-certify", 8), (SAM, "rank1-thompson", 25), ("escb", "rank1-thompson", 50))
 """How many times as much the first loses as the second."""
 
@@ -67,12 +70,11 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
             "μ, the mean strength of the players",
             "regret",
             tuple(
-                line_of(
-                    curves[policy],
-                    policy if proved[policy] else f"{policy} †",
-                    policy,
+                replace(
+                    line_of(curves[policy], policy if proved[policy] else f"{policy} †", policy),
                     dash="solid" if proved[policy] else "dashed",
                     hollow=not proved[policy],
+                    strong=policy in RECOMMENDED,
                 )
                 for policy in order
             ),
