@@ -58,7 +58,6 @@ class Reader:
         self.names = {"__name__": "__main__"}
         monkeypatch.chdir(folder)
         monkeypatch.syspath_prepend(folder)
-        monkeypatch.setenv("COLUMNS", "120")  # tables are as wide as the terminal
 
     def read(self):
         for number, (language, text) in enumerate(BLOCK.findall(self.page.read_text(encoding="utf-8"))):
