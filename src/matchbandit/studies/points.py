@@ -41,6 +41,7 @@ def points_of(study: "Study") -> tuple[Point, ...]:
     refuse_too_many(len(policies) * len(problems) * len(ends), ())
     varying = _varying_options([spec for _, spec in policies])
     made: dict[str, Point] = {}
+    spec_of: dict[str, PolicySpec] = {}
     in_rows: dict[str, Point] = {}
     for policy_path, spec in policies:
         for problem_path, problem, settings in problems:
@@ -48,8 +49,10 @@ def points_of(study: "Study") -> tuple[Point, ...]:
                 point = _point(study, problem, spec, end, {**settings, **_own_settings(spec, varying)}, len(ends) > 1)
                 row_identity = _checked(study, point, policy_path)
                 if point.key in made:
-                    raise MisplacedError(f"{point.title} is there twice. Take one out.", *policy_path)
-                made[point.key] = point
+                    again = spec is spec_of[point.key]
+                    path = _where_doubled(study, made[point.key], point, problem_path) if again else policy_path
+                    raise MisplacedError(f"{point.title} is there twice. Take one out.", *path)
+                made[point.key], spec_of[point.key] = point, spec
                 twin = in_rows.setdefault(row_identity, point)
                 if twin is not point:
                     raise _alike_in_rows(point, twin, policy_path, problem_path)
@@ -206,7 +209,10 @@ def problem_of(data: dict[str, Any], *path: str | int) -> Problem | Family:
         typed = {key: as_annotated(value, hints.get(key)) for key, value in parts.items()}
         return family_named(name, rewards=rewards, **typed)
     if "means" in parts:
-        return Means(parts["means"], parts.get("players", False), rewards=rewards)
+        try:
+            return Means(parts["means"], parts.get("players", False), rewards=rewards)
+        except MatchbanditError as error:  # which calls them the matrix
+            raise MatchbanditError(str(error).replace("matrix", "means", 1)) from None
     return Bipartite(**parts, rewards=rewards) if "v" in parts else Monopartite(**parts, rewards=rewards)
 
 
@@ -246,6 +252,16 @@ def _named_at(read: Callable[[str], Read], name: Any, *path: str | int) -> Read:
         return read(name)
     except MatchbanditError as error:
         raise MisplacedError(str(error), *path) from error
+
+
+def _where_doubled(study: "Study", twin: Point, point: Point, problem_path: Path) -> Path:
+    """Where a policy meets the same twice: a horizon or δ, a value of a sweep, or a whole problem."""
+    if twin.problem is point.problem:
+        return ("horizon",) if study.delta is None else ("delta",)
+    table = study.problem[int(problem_path[1])] if isinstance(study.problem, list) else study.problem
+    swept = {key: table[key] for key in point.settings if isinstance(table.get(key), list)}
+    doubled = [key for key, values in swept.items() if any(values.count(value) > 1 for value in values)]
+    return (*problem_path, *doubled[:1])
 
 
 def _alike_in_rows(point: Point, twin: Point, policy_path: Path, problem_path: Path) -> MisplacedError:

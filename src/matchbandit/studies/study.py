@@ -102,6 +102,8 @@ class Study:
         if missing:
             _refuse_slipped(missing, data.get("problem"))
             raise MatchbanditError(f"a study needs {', '.join(_REQUIRED)}; missing: {', '.join(missing)}.")
+        if "horizon" not in data and "delta" not in data:
+            _refuse_slipped(["horizon", "delta"], data["problem"])
         if check:
             return cls(**data)
         study = object.__new__(cls)
