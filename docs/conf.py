@@ -6,6 +6,7 @@ made here: the table of contents is the list "All pages" of `index.md`, and the 
 
 import ast
 import inspect
+import logging
 import re
 import textwrap
 import tomllib
@@ -28,8 +29,10 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = False
 suppress_warnings = ["myst.header"]
 nb_execution_mode = "cache"
+nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # or every notebook is announced
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # see as_written
@@ -38,6 +41,7 @@ autosummary_generate = False
 add_module_names = False
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
+smartquotes = False
 default_role = "code"  # docstrings put names between single backticks
 
 html_theme = "furo"

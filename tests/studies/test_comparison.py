@@ -65,7 +65,7 @@ def test_the_ratio_of_bounds_grows_like_u1_over_u2(third):
 
 def test_the_study_plays_both_strategies_until_the_first_split():
     (study,) = comparison.studies(None)
-    assert len(study.points) == 2 * 2 * 10
+    assert len(study.points) == 2 * 2 * 7
     for point in study.points:
         given = point.problem.parameters
         assert np.array_equal(point.problem.draw().u, strengths(given["second"], given["third"]))

@@ -53,7 +53,7 @@ def test_the_studies_name_all_that_is_sought():
     ours, certified, blind = identification.studies(None)
     assert [(s.name, s.runs, len(s.points)) for s in (ours, certified, blind)] == [
         ("identification", 20, 2 * 5 * 8),
-        ("identification-certified", 20, 2 * 3 * 5),
+        ("identification-certified", 20, 2 * 3 * 4),
         ("identification-blind", 5, 3 * 3),
     ]
     assert identification.ENTRY.beside == ("identification-blind",)

@@ -189,5 +189,5 @@ def test_at_least_14_of_the_16_published_means_of_figure_1_lie_in_our_range(tmp_
     from matchbandit.studies.claims import inside_claim
 
     fresh = over_gap.studies(40)[0]
-    rows = fresh.run(tmp_path / "out", workers=1).rows()
+    rows = fresh.run(tmp_path / "out", workers=1, part_runs=40).rows()
     assert int(inside_claim(rows, KNOWN, "", along="gap").measured.split()[0]) >= 14

@@ -37,10 +37,10 @@ def test_the_figure_is_regret_over_rounds_with_the_published_numbers():
     assert ours.x.tolist() == KNOWN["x"]
     assert np.allclose(theirs.y, KNOWN["rank1-elim"]["mean"])
     assert np.allclose(ours.high, 1.09 * np.array(KNOWN["pair-elim"]["mean"]))
-    assert [point.label for point in points] == ["published", "", "published", ""]
-    assert (points[0].y.tolist(), points[0].low) == (KNOWN["pair-elim"]["mean"], None)
-    assert [part.tolist() for part in (points[1].x, points[1].low, points[1].high)] == [[200_000], [14166], [20720]]
-    assert (points[2].y.tolist(), points[3].high.tolist()) == (KNOWN["rank1-elim"]["mean"], [36728])
+    assert [(point.label, point.kind) for point in points] == [("", "reference"), ("published", "points")] * 2
+    assert (points[1].y.tolist(), points[1].low) == (KNOWN["pair-elim"]["mean"], None)
+    assert (points[0].x.tolist(), points[0].y.tolist()) == ([200_000, 200_000], [14166, 20720])
+    assert (points[3].y.tolist(), points[2].y.tolist()) == (KNOWN["rank1-elim"]["mean"], [34193, 36728])
     assert "3 runs, seed 0" in chart.caption
 
 
@@ -52,7 +52,7 @@ def test_the_study_reads_the_regret_where_it_is_published():
 
 def test_figure_1_top_has_the_published_shape(tmp_path):
     (study,) = over_time.studies(40)
-    rows = study.run(tmp_path / "out", workers=1).rows()
+    rows = study.run(tmp_path / "out", workers=1, part_runs=40).rows()
     for policy in POLICIES:
         low, high = np.percentile(rows.where(policy=policy).at_end()["regret"], [5, 95])
         assert low < KNOWN[policy]["mean"][-1] < high

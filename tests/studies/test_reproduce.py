@@ -289,11 +289,12 @@ SMALLER = {
     "practical": {
         "over-mu": {"horizon": 2000, "checkpoints": [1000], "problem": CENTRED},
         "practical": {"horizon": 2000, "problem": CENTRED},
+        "practical-blind": {"horizon": 2000, "problem": CENTRED},
     },
     "windows": {"windows": {"horizon": [10**5, 10**6]}},
     "growth": {"growth": {"horizon": 2000}},
     "identification": {
-        "identification": {"delta": [0.05, 1e-3, 1e-10]},
+        "identification": {"problem": {"family": "half", "n": [4, 16, 32], "u1": 0.9}, "delta": [0.05, 1e-3, 1e-10]},
         "identification-certified": {"problem": {"family": "half", "n": [4, 8], "u1": 0.9}, "delta": [1e-3, 1e-10]},
         "identification-blind": {"problem": {"family": "half", "n": [4, 8], "u1": 0.9}, "delta": [1e-3, 1e-10]},
     },

@@ -19,7 +19,7 @@ U = Annotated[str | None, typer.Option(help="Strengths of rows or players: 0.9,0
 V = Annotated[str | None, typer.Option(help="Strengths of columns; leave out for players.")]
 FamilyName = Annotated[
     str | None,
-    typer.Option("--family", help="Instead of --u: spiked, fixed-mean, staircase or centred; see --param."),
+    typer.Option("--family", help="Instead of --u: spiked, fixed-mean, staircase, centred, …; see --param."),
 ]
 Param = Annotated[list[str] | None, typer.Option(help="A parameter of the family, key=value.")]
 Rewards = Annotated[str, typer.Option(help="The reward distribution: bernoulli, gaussian:SD or binomial:TRIALS.")]

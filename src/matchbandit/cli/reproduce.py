@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from matchbandit.cli.options import Json, Seed, Workers
+from matchbandit.cli.options import Json, Seed, Workers, table
 from matchbandit.cli.parsing import whole, whole_if
 from matchbandit.cli.run import stoppable
 from matchbandit.progress import bar
@@ -24,7 +24,7 @@ def reproduce(
     ] = None,
     runs: Annotated[
         str | None,
-        typer.Option(help="Runs a point; by default 100 for the paper's figures, 20 to 50 beyond.", show_default=False),
+        typer.Option(help="Runs a point; by default 100 for the paper's figures, 20 beyond.", show_default=False),
     ] = None,
     out: Annotated[
         str, typer.Option(help="The folder for pictures and page, and for the parts of each study, which are kept.")
@@ -62,10 +62,9 @@ def reproduce(
         told |= {"page": str(made.page), "seconds": made.seconds, "authors_seconds": made.authors_seconds}
         typer.echo(json.dumps(told))
         return
-    for claim in made.claims:
-        typer.echo(f"{claim.where}: {claim.claim}: {claim.verdict}")
-        typer.echo(f"  measured: {claim.measured}\n  threshold: {claim.threshold}\n")
-    typer.echo("pictures:")
+    heads = ("where", "claim", "measured", "threshold", "verdict")
+    table(heads, [tuple(getattr(claim, head) for head in heads) for claim in made.claims])
+    typer.echo("\npictures:")
     for picture in made.pictures:
         typer.echo(f"  {picture}")
     typer.echo(f"computed in {duration(made.seconds)} of one core", nl=not made.authors_seconds)

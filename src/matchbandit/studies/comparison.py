@@ -12,7 +12,7 @@ from matchbandit.studies.lines import caption, numbers
 from matchbandit.studies.study import Study
 from matchbandit.theory.quantities import least_comparison_bounds
 
-RATIOS = [0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0]
+RATIOS = [0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 1.0]
 THIRDS = [0.9, 0.3]
 N = 4
 U1 = 0.95

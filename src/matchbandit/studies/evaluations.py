@@ -28,7 +28,7 @@ def studies(runs: int | None = None) -> tuple[Study, ...]:
             problem={"family": "equal-pairs", "n": SIZES, "top": 0.9, "bottom": 0.3},
             policies=[*SEEKERS],
             delta=DELTA,
-            runs=runs or 50,
+            runs=runs or 20,
         ),
     )
 

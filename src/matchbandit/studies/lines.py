@@ -24,12 +24,10 @@ def numbers(values: Any) -> Numbers:
     return np.asarray(values, dtype=np.float64)
 
 
-def line_of(
-    of: Curve, label: str, key: str, *, band: bool = True, dash: Dash | None = None, hollow: bool = False
-) -> Line:
+def line_of(of: Curve, label: str, key: str, *, band: bool = True, dash: Dash | None = None) -> Line:
     """Mean and range of runs as a line with its band."""
     low, high = (numbers(of.p5), numbers(of.p95)) if band else (None, None)
-    return Line(label, numbers(of.x), numbers(of.mean), low, high, key=key, dash=dash, hollow=hollow)
+    return Line(label, numbers(of.x), numbers(of.mean), low, high, key=key, dash=dash)
 
 
 def reference_of(of: Curve, label: str, key: str) -> Line:
@@ -47,14 +45,14 @@ def published_points(known: dict[str, Any], policy: str) -> Line:
 
 
 def published_in_time(known: dict[str, Any], policy: str) -> tuple[Line, Line]:
-    """Published means over time, and the 5–95 % range of the last, which alone has one; it has no name of its own."""
+    """Published means over time, and a stroke for the 5–95 % range of the last, which alone has one."""
     theirs = known[policy]
     means = theirs.get("mean") or [theirs["mean_last"]]
     x, y = numbers(known["x"][-len(means) :]), numbers(means)
-    low, high = numbers([theirs["p5_last"]]), numbers([theirs["p95_last"]])
+    ends = numbers([theirs["p5_last"], theirs["p95_last"]])
     return (
+        Line("", numbers([x[-1], x[-1]]), ends, key=policy, kind="reference", dash="solid"),
         Line("published", x, y, key=policy, kind="points", hollow=True),
-        Line("", x[-1:], y[-1:], low, high, key=policy, kind="points", hollow=True),
     )
 
 

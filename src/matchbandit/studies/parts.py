@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import ceil
-from time import perf_counter
+from time import thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matchbandit.errors import MatchbanditError
@@ -104,7 +104,7 @@ def play_part(
             f"a worker has another version of a module of yours than this process ({differing[0]}). "
             f"Restart the workers, or install the same on all."
         )
-    began = perf_counter()
+    began = thread_time()
     try:
         result, messages = with_warnings(lambda: part.point.play(part.first, part.runs, tell=tell))
     except MatchbanditError:
@@ -113,7 +113,7 @@ def play_part(
         if not part.point.own_modules:
             raise
         raise MatchbanditError(f"{part.point.title}, runs {part.first} to {part.last}: {in_words(error)}.") from error
-    seconds = perf_counter() - began
+    seconds = thread_time() - began
     details = encoded(details_table(result), metadata_of(result))
     made_with = {**versions(), **now}
     kept = {

@@ -70,7 +70,7 @@ def reproduce(
     figures : names, optional
         Figures, such as "fig1-top", or studies, such as "over-gap", which stands for all its figures; by default all.
     runs : int, optional
-        Runs a point; by default 100 for the paper's figures, and 20 to 50 for those beyond.
+        Runs a point; by default 100 for the paper's figures, and 20 for those beyond (5 or 10 for what is only beside).
     seed : int, default 0
         The root of all randomness. Every seed has folders of its own.
     out : str or path

@@ -31,7 +31,7 @@ def studies(runs: int | None = None) -> tuple[Study, ...]:
             policies=[{"name": "pair-elim", "cap_windows": [False, True]}],
             horizon=HORIZONS,
             checkpoints=[],
-            runs=runs or 50,
+            runs=runs or 20,
         ),
     )
 
