@@ -540,3 +540,26 @@ def test_a_study_runs_reads_and_draws_its_folder(tmp_path):
     assert (tmp_path / "gaps.svg").read_text().startswith("<?xml")
     with pytest.raises(mb.MatchbanditError, match="holds the study it, not other"):
         made.with_(name="other").rows(tmp_path / "out")
+
+
+def test_long_lists_are_cut_in_labels():
+    two = [[0.9 - 0.01 * k for k in range(50)], [0.8 - 0.01 * k for k in range(50)]]
+    for made in (
+        study(problem={"u": two, "v": [0.5, 0.4]}),
+        study(problem=[{"u": u, "v": [0.5, 0.4]} for u in two]),
+    ):
+        assert [point.place.endswith(" …") and len(point.place) < 90 for point in made.points] == [True, True]
+        assert len(made._repr_html_()) < 600
+
+
+def test_charts_of_runs_that_are_stopped_say_so(tmp_path):
+    made = mb.Study(
+        name="split", problem={"u": [0.9, 0.8, 0.3, 0.2]}, policies=["adaptive-matching"], horizon=10**5, runs=2
+    )
+    words = "Runs end when a cluster splits"
+    for each, told in ((made, False), (made.with_(stop="first-split"), True)):
+        out = tmp_path / str(told)
+        rows = each.run(out, workers=1).rows()
+        assert all((words in chart.caption) is told for chart in each.charts(rows))
+        page = mb.report(out).read_text()
+        assert (words in page) is told

@@ -15,7 +15,7 @@ from matchbandit.problems.families import function_of, parameters_taken
 from matchbandit.results.tables import MOST_LISTED
 from matchbandit.rewards import rewards_named
 from matchbandit.studies.given import GIVEN_PROBLEM, WAYS, short, unknown_key
-from matchbandit.studies.point import Point, in_words
+from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
 from matchbandit.studies.sweeps import (
     MisplacedError,
     Path,
@@ -76,7 +76,7 @@ def _problems(study: "Study") -> Iterator[tuple[Path, Problem | Family, dict[str
             try:
                 problem = problem_of(data, *path)
             except MatchbanditError as error:
-                at = ", ".join(f"{key} = {in_words(value)}" for key, value in swept.items())
+                at = ", ".join(f"{key} = {in_words(value, LONGEST_WORDS)}" for key, value in swept.items())
                 told = f"at {at}: {error}" if at else str(error)
                 raise MisplacedError(told, *placed(error, table, *path).path) from None
             yield path, problem, settings
@@ -296,7 +296,8 @@ def _names_of(tables: list[dict[str, Any]]) -> list[str]:
     for table, head in zip(tables, heads, strict=True):
         kin = [other for other, name in zip(tables, heads, strict=True) if name == head]
         differ = [key for key in table if key != "family" and any(other.get(key) != table[key] for other in kin)]
-        parts = [f"{key} = {in_words(table[key])}" for key in differ if not isinstance(table[key], list) or key in "uv"]
+        told = [key for key in differ if not isinstance(table[key], list) or key in "uv"]
+        parts = [f"{key} = {in_words(table[key], LONGEST_WORDS)}" for key in told]
         names.append(", ".join([head, *parts]))
     return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]
 
