@@ -210,6 +210,12 @@ def test_problems_of_several_kinds_have_charts_of_their_own():
     assert "n = 4" in charts[0].caption
 
 
+def test_what_a_problem_has_not_is_not_told_of_it():
+    points = [("uts", {}, {"u": (0.9, 0.1)}), ("uts", {}, {"family": "spiked", "n": 4, "gap": 0.5})]
+    points += [("uts", {}, {"players": True})]
+    assert not any("none" in chart.title + chart.caption for chart in charts_of(rows_of(points), name="it"))
+
+
 def test_an_axis_that_only_some_problems_have_is_drawn_for_those():
     points = [*over_gap(["uts"]), ("uts", {}, {"u": (0.9, 0.3)})]
     (chart,) = charts_of(rows_of(points), name="it", x="gap")

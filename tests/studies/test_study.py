@@ -327,7 +327,7 @@ MISTAKES = [
     ({"policies": ["uts", "track-and-stop"]}, ("policies", 1), "track-and-stop is for identification"),
     ({"horizon": None, "delta": 0.1}, ("policies", 0), "uts is for regret, and this study is for identification"),
     ({"policies": ["nowhere_here:Ucb"]}, ("policies", 0, "name"), "unknown module 'nowhere_here'"),
-    ({"policies": [{"name": f"{__name__}:Mine", "power": float("inf")}]}, ("policies", 0, "power"), "power must be a"),
+    ({"policies": [{"name": f"{__name__}:Mine", "power": float("inf")}]}, ("policies", 0, "power"), "a finite number"),
     ({"policies": [f"{__name__}:Mini"]}, ("policies", 0, "name"), "did you mean 'Mine'"),
     ({"policies": [f"{__name__}:own_family"]}, ("policies", 0, "name"), "is not a policy"),
     ({"policies": ["uniform", Twin]}, ("policies", 1), "are both named 'uniform'"),
@@ -352,9 +352,14 @@ MISTAKES = [
     ({"problem": {**SPIKED, "gap": []}}, ("problem", "gap"), "gap is swept over an empty list"),
     ({"problem": {**SPIKED, "gap": [0.7, 1.2]}}, ("problem", "gap"), "at gap = 1.2: gap must lie in [0, 1]"),
     ({"problem": {**SPIKED, "gap": [0.7, 0.1]}}, ("problem", "gap"), "at gap = 0.1: gap must lie between"),
-    ({"problem": {**SPIKED, "gap": [0.7, 0.7]}}, ("policies", 0), "uts at gap = 0.7 is there twice"),
+    ({"problem": {**SPIKED, "gap": [0.7, 0.7]}}, ("problem", "gap"), "uts at gap = 0.7 is there twice"),
+    ({"problem": [SLOTS, SPIKED, SLOTS]}, ("problem", 2), "uts at bipartite (3) is there twice"),
+    ({"problem": {"means": [[0.5], [0.5, 0.1]]}}, ("problem", "means"), "means must be rows of numbers"),
+    ({"horizon": [10, 10]}, ("horizon",), "horizon = 10 is there twice"),
+    ({"horizon": None, "delta": [0.1, 0.1], "policies": ["pair-elim"]}, ("delta",), "delta = 0.1 is there twice"),
+    ({"policies": [{"name": "uts", "gamma": [2, 2]}]}, ("policies", 0), "uts is there twice"),
     ({"problem": {**SPIKED, "gap": "wide"}}, ("problem", "gap"), "gap must be a number"),
-    ({"problem": {**SPIKED, "gap": float("nan")}}, ("problem", "gap"), "gap must be a number"),
+    ({"problem": {**SPIKED, "gap": float("nan")}}, ("problem", "gap"), "gap must be a finite number"),
     ({"problem": {**SPIKED, "n": 4.5}}, ("problem", "n"), "n must be a whole number"),
     ({"problem": [SLOTS, {**SPIKED, "n": 4.5}]}, ("problem", 1, "n"), "n must be a whole number"),
     ({"problem": {**SLOTS, "u": 0.5}}, ("problem", "u"), "u must be"),
@@ -535,3 +540,26 @@ def test_a_study_runs_reads_and_draws_its_folder(tmp_path):
     assert (tmp_path / "gaps.svg").read_text().startswith("<?xml")
     with pytest.raises(mb.MatchbanditError, match="holds the study it, not other"):
         made.with_(name="other").rows(tmp_path / "out")
+
+
+def test_long_lists_are_cut_in_labels():
+    two = [[0.9 - 0.01 * k for k in range(50)], [0.8 - 0.01 * k for k in range(50)]]
+    for made in (
+        study(problem={"u": two, "v": [0.5, 0.4]}),
+        study(problem=[{"u": u, "v": [0.5, 0.4]} for u in two]),
+    ):
+        assert [point.place.endswith(" …") and len(point.place) < 90 for point in made.points] == [True, True]
+        assert len(made._repr_html_()) < 600
+
+
+def test_charts_of_runs_that_are_stopped_say_so(tmp_path):
+    made = mb.Study(
+        name="split", problem={"u": [0.9, 0.8, 0.3, 0.2]}, policies=["adaptive-matching"], horizon=10**5, runs=2
+    )
+    words = "Runs end when a cluster splits"
+    for each, told in ((made, False), (made.with_(stop="first-split"), True)):
+        out = tmp_path / str(told)
+        rows = each.run(out, workers=1).rows()
+        assert all((words in chart.caption) is told for chart in each.charts(rows))
+        page = mb.report(out).read_text()
+        assert (words in page) is told

@@ -124,8 +124,8 @@ MISTAKES = [
     ("gap = [0.5, 0.6, 0.7]", "gap = [0.5, 1.2]", 11, "at gap = 1.2: gap must lie in [0, 1]"),
     ("gap = [0.5, 0.6, 0.7]", "gap = 0.5\nruns = 3", 12, "runs belongs to the study"),
     ("gap = [0.5, 0.6, 0.7]", "gap = 2026-01-01", 11, "gap must be a number"),
-    ("gap = [0.5, 0.6, 0.7]", "gap = nan", 11, "gap must be a number"),
-    ("gap = [0.5, 0.6, 0.7]", "gap = [0.5, 0.5]", 5, "uts at gap = 0.5 is there twice"),
+    ("gap = [0.5, 0.6, 0.7]", "gap = nan", 11, "gap must be a finite number"),
+    ("gap = [0.5, 0.6, 0.7]", "gap = [0.5, 0.5]", 11, "uts at gap = 0.5 is there twice"),
     ("gap = [0.5, 0.6, 0.7]", "gap = [0.5,", 11, "at the end of the file"),
     ("n = 8", "n = ", 9, "Invalid value"),
     ("n = 8", 'n = 8\nn = 9', 10, "Cannot overwrite a value"),
@@ -158,6 +158,9 @@ def test_what_stands_nowhere_is_named_with_the_file_alone(write):
     )
     behind = write("[problem]\nu = [0.9]\nv = [0.5]\nname = 'a'\npolicies = ['uts']\n")
     assert "line 4: name belongs to the study" in refusal(behind)
+    for end in ("horizon = 10", "delta = 0.1"):
+        behind = write(f"name = 'a'\npolicies = ['uts']\n[problem]\nu = [0.9]\nv = [0.5]\n{end}\n")
+        assert f"line 6: {end.split()[0]} belongs to the study" in refusal(behind)
 
 
 def test_what_cannot_be_read_is_one_line(write, tmp_path):

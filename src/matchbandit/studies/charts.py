@@ -178,7 +178,7 @@ def _chart(place: _Place, name: str) -> Chart:
     x_log = along in ("round", "delta") or (along != "policy" and _is_wide(x_values))
     places = sorted(set(x_values.tolist()))
     measured = "regret" if regret else "rounds until the answer"
-    fixed = "".join(f", {_setting(key, value)}" for key, value in place.fixed.items())
+    fixed = "".join(f", {_setting(key, value)}" for key, value in place.fixed.items() if value is not None)
     return Chart(
         name=re.sub(r"[^\w.-]+", "-", f"{name}-over-{along}"),
         title=f"{name}: {measured} {_OVER.get(along, f'over {along}')}{fixed}",
@@ -307,8 +307,7 @@ def _answers(variants: Sequence[_Variant], labels: Sequence[str]) -> str:
 
 def _setting(key: str, value: Any) -> str:
     """A setting in words; long lists are cut."""
-    text = in_words(value)
-    short = text if len(text) <= LONGEST_WORDS else f"{text[:LONGEST_WORDS].rsplit(' ', 1)[0]} …"
+    short = in_words(value, LONGEST_WORDS)
     if key == "family":
         return f"family {short}" if short else "given"
     if key == "rewards":

@@ -47,6 +47,8 @@ def plain(value: Any, *path: str | int, level: int = 0) -> Any:
         return [plain(each, *path, level=level + 1) for each in value]
     if value is None or isinstance(value, bool | str | int) or (isinstance(value, float) and isfinite(value)):
         return value
+    if isinstance(value, float):
+        raise MisplacedError(f"{path[-1]} must be a finite number; got {value}.", *path)
     raise MisplacedError(
         f"{path[-1]} must be a number, a text, true or false, or a list of these; got {short(value)}.", *path
     )

@@ -23,6 +23,9 @@ from matchbandit.simulation.play import Engine, Job, build_first, engine_for
 from matchbandit.simulation.stops import Stop, stopping
 from matchbandit.studies.sweeps import plain_lists
 
+LONGEST_WORDS = 60
+"""Of a value in a label; longer ones are cut."""
+
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -52,13 +55,15 @@ class Point:
     def label(self) -> str:
         """The policy, with those of its options that vary: `pair-elim, growth = 1.05`."""
         own = self._of_policy
-        return ", ".join([self.spec.name, *(f"{option} = {in_words(value)}" for option, value in own.items())])
+        told = [f"{option} = {in_words(value, LONGEST_WORDS)}" for option, value in own.items()]
+        return ", ".join([self.spec.name, *told])
 
     @property
     def place(self) -> str:
         """The problem, horizon or δ as far as they vary: `gap = 0.5, horizon = 100000`; empty if nothing does."""
         others = {key: value for key, value in self.settings.items() if not key.startswith(f"{self.spec.name}.")}
-        return ", ".join(value if key == "problem" else f"{key} = {in_words(value)}" for key, value in others.items())
+        told = {key: in_words(value, LONGEST_WORDS) for key, value in others.items()}
+        return ", ".join(words if key == "problem" else f"{key} = {words}" for key, words in told.items())
 
     @property
     def title(self) -> str:
@@ -184,12 +189,17 @@ def _plain_option(name: str, value: Any) -> Any:
     return kept
 
 
-def in_words(value: Any) -> str:
-    """A value as one would write it.
+def in_words(value: Any, longest: int | None = None) -> str:
+    """A value as one would write it; cut at a space where it is longer than so many letters.
 
     >>> in_words(0.5), in_words(100_000), in_words(True), in_words([0.9, 0.3])
     ('0.5', '100000', 'true', '0.9 0.3')
+    >>> in_words([0.9, 0.8, 0.7, 0.6], 10)
+    '0.9 0.8 …'
     """
+    if longest is not None:
+        text = in_words(value)
+        return text if len(text) <= longest else f"{text[:longest].rsplit(' ', 1)[0]} …"
     if value is None or isinstance(value, bool):
         return {None: "none", True: "true", False: "false"}[value]
     if isinstance(value, list | tuple):

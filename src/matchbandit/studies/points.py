@@ -15,7 +15,7 @@ from matchbandit.problems.families import function_of, parameters_taken
 from matchbandit.results.tables import MOST_LISTED
 from matchbandit.rewards import rewards_named
 from matchbandit.studies.given import GIVEN_PROBLEM, WAYS, short, unknown_key
-from matchbandit.studies.point import Point, in_words
+from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
 from matchbandit.studies.sweeps import (
     MisplacedError,
     Path,
@@ -41,6 +41,7 @@ def points_of(study: "Study") -> tuple[Point, ...]:
     refuse_too_many(len(policies) * len(problems) * len(ends), ())
     varying = _varying_options([spec for _, spec in policies])
     made: dict[str, Point] = {}
+    spec_of: dict[str, PolicySpec] = {}
     in_rows: dict[str, Point] = {}
     for policy_path, spec in policies:
         for problem_path, problem, settings in problems:
@@ -48,8 +49,10 @@ def points_of(study: "Study") -> tuple[Point, ...]:
                 point = _point(study, problem, spec, end, {**settings, **_own_settings(spec, varying)}, len(ends) > 1)
                 row_identity = _checked(study, point, policy_path)
                 if point.key in made:
-                    raise MisplacedError(f"{point.title} is there twice. Take one out.", *policy_path)
-                made[point.key] = point
+                    again = spec is spec_of[point.key]
+                    path = _where_doubled(study, made[point.key], point, problem_path) if again else policy_path
+                    raise MisplacedError(f"{point.title} is there twice. Take one out.", *path)
+                made[point.key], spec_of[point.key] = point, spec
                 twin = in_rows.setdefault(row_identity, point)
                 if twin is not point:
                     raise _alike_in_rows(point, twin, policy_path, problem_path)
@@ -73,7 +76,7 @@ def _problems(study: "Study") -> Iterator[tuple[Path, Problem | Family, dict[str
             try:
                 problem = problem_of(data, *path)
             except MatchbanditError as error:
-                at = ", ".join(f"{key} = {in_words(value)}" for key, value in swept.items())
+                at = ", ".join(f"{key} = {in_words(value, LONGEST_WORDS)}" for key, value in swept.items())
                 told = f"at {at}: {error}" if at else str(error)
                 raise MisplacedError(told, *placed(error, table, *path).path) from None
             yield path, problem, settings
@@ -206,7 +209,10 @@ def problem_of(data: dict[str, Any], *path: str | int) -> Problem | Family:
         typed = {key: as_annotated(value, hints.get(key)) for key, value in parts.items()}
         return family_named(name, rewards=rewards, **typed)
     if "means" in parts:
-        return Means(parts["means"], parts.get("players", False), rewards=rewards)
+        try:
+            return Means(parts["means"], parts.get("players", False), rewards=rewards)
+        except MatchbanditError as error:  # which calls them the matrix
+            raise MatchbanditError(str(error).replace("matrix", "means", 1)) from None
     return Bipartite(**parts, rewards=rewards) if "v" in parts else Monopartite(**parts, rewards=rewards)
 
 
@@ -248,6 +254,16 @@ def _named_at(read: Callable[[str], Read], name: Any, *path: str | int) -> Read:
         raise MisplacedError(str(error), *path) from error
 
 
+def _where_doubled(study: "Study", twin: Point, point: Point, problem_path: Path) -> Path:
+    """Where a policy meets the same twice: a horizon or δ, a value of a sweep, or a whole problem."""
+    if twin.problem is point.problem:
+        return ("horizon",) if study.delta is None else ("delta",)
+    table = study.problem[int(problem_path[1])] if isinstance(study.problem, list) else study.problem
+    swept = {key: table[key] for key in point.settings if isinstance(table.get(key), list)}
+    doubled = [key for key, values in swept.items() if any(values.count(value) > 1 for value in values)]
+    return (*problem_path, *doubled[:1])
+
+
 def _alike_in_rows(point: Point, twin: Point, policy_path: Path, problem_path: Path) -> MisplacedError:
     """The error for two points whose rows would say the same."""
     told = f"rows could not tell {point.title} from {twin.title}:"
@@ -280,7 +296,8 @@ def _names_of(tables: list[dict[str, Any]]) -> list[str]:
     for table, head in zip(tables, heads, strict=True):
         kin = [other for other, name in zip(tables, heads, strict=True) if name == head]
         differ = [key for key in table if key != "family" and any(other.get(key) != table[key] for other in kin)]
-        parts = [f"{key} = {in_words(table[key])}" for key in differ if not isinstance(table[key], list) or key in "uv"]
+        told = [key for key in differ if not isinstance(table[key], list) or key in "uv"]
+        parts = [f"{key} = {in_words(table[key], LONGEST_WORDS)}" for key in told]
         names.append(", ".join([head, *parts]))
     return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]
 

@@ -15,15 +15,12 @@ from matchbandit.figures import Chart
 from matchbandit.figures.page import Badge, Cell, Page, Section, Table, Tone, write_page
 from matchbandit.figures.ticks import short
 from matchbandit.results import Rows
-from matchbandit.studies.charts import charts_of
 from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim
 from matchbandit.studies.folder import StudyFolder, listed, part_files, today
-from matchbandit.studies.point import in_words
+from matchbandit.studies.point import LONGEST_WORDS, in_words
 from matchbandit.studies.published import published
 from matchbandit.studies.registry import entries
 
-LONGEST_WORDS = 60
-"""Of a setting in a table; longer ones are cut."""
 _TONES: dict[str, Tone] = {HOLDS: "good", IN_PART: "part", FAILS: "bad"}
 
 
@@ -80,7 +77,7 @@ def study_page(folder: StudyFolder) -> Page:
         lead if not missing else f"{lead} Not finished: {_grouped(there)} of {_grouped(wanted)} runs are there.",
         (
             *missing,
-            Section("Charts", charts=charts_of(folder.rows(), name=study.name)),
+            Section("Charts", charts=study.charts(folder.rows())),
             Section("Results", _remarks(points), tables=(_results(points, study.goal == "regret"),)),
             Section("Settings", tables=(_settings(study.describe()),), code=as_toml(study.describe())),
             _times(folder, points),
@@ -225,7 +222,8 @@ def _setting(value: Any) -> str:
         others = [f"{key} = {_setting(each)}" for key, each in value.items() if key not in ("name", "family")]
         return f"{name}: {', '.join(others)}" if name and others else name or ", ".join(others)
     if isinstance(value, list):
-        return _cut(", ".join(f"[{_setting(each)}]" if isinstance(each, list) else _setting(each) for each in value))
+        told = [f"[{_setting(each)}]" if isinstance(each, list) else _setting(each) for each in value]
+        return in_words(", ".join(told), LONGEST_WORDS)
     return _grouped(value) if isinstance(value, int) and not isinstance(value, bool) else _words(value)
 
 
@@ -524,8 +522,4 @@ def _grouped(number: Any) -> str:
 
 
 def _words(value: Any) -> str:
-    return _cut(in_words(list(value) if isinstance(value, tuple) else value))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_WORDS else f"{text[:LONGEST_WORDS].rsplit(' ', 1)[0]} …"
+    return in_words(value, LONGEST_WORDS)

@@ -15,7 +15,7 @@ from matchbandit.simulation.play import Engine, Progress
 from matchbandit.simulation.stops import Stop
 from matchbandit.studies.charts import charts_of
 from matchbandit.studies.given import STUDY_KEYS, plain_study, unknown_key
-from matchbandit.studies.point import Point, in_words
+from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
 from matchbandit.studies.points import points_of
 from matchbandit.studies.sweeps import MisplacedError
 
@@ -102,6 +102,8 @@ class Study:
         if missing:
             _refuse_slipped(missing, data.get("problem"))
             raise MatchbanditError(f"a study needs {', '.join(_REQUIRED)}; missing: {', '.join(missing)}.")
+        if "horizon" not in data and "delta" not in data:
+            _refuse_slipped(["horizon", "delta"], data["problem"])
         if check:
             return cls(**data)
         study = object.__new__(cls)
@@ -199,7 +201,11 @@ class Study:
 
     def charts(self, rows: Rows, *, x: str | None = None) -> tuple[Chart, ...]:
         """The figures of these rows: over the numeric sweep with the most values, or over `x`, else over the rounds."""
-        return charts_of(rows, name=self.name, x=x)
+        charts = charts_of(rows, name=self.name, x=x)
+        if self.stop is None:
+            return charts
+        words = " Runs end when a cluster splits: their regret is that of then."
+        return tuple(replace(chart, caption=chart.caption + words) for chart in charts)
 
     def plot(
         self, out: str | os.PathLike[str], *, x: str | None = None, path: str | os.PathLike[str] | None = None
@@ -237,10 +243,8 @@ class Study:
             lines = {"policies": list(dict.fromkeys(point.label for point in self.points)), **self.sweeps}
         except MatchbanditError:
             lines = {}
-        rows = "".join(
-            f"<tr><th>{escape(key)}</th><td>{escape('; '.join(map(in_words, values)))}</td></tr>"
-            for key, values in lines.items()
-        )
+        told = {key: "; ".join(in_words(each, LONGEST_WORDS) for each in values) for key, values in lines.items()}
+        rows = "".join(f"<tr><th>{escape(key)}</th><td>{escape(words)}</td></tr>" for key, words in told.items())
         return f"<table><caption>{escape(repr(self))}</caption>{rows}</table>"
 
     def _counts(self) -> list[tuple[int, str]]:
