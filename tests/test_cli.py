@@ -674,7 +674,7 @@ def test_kept_runs_say_problem_and_horizon_and_are_drawn(run, tmp_path):
         ([*BOUNDS, "--delta", "small"], "--delta takes numbers such as 0.05; got 'small'"),
         ([*BOUNDS, "--horizon", "0"], "horizon must be a whole number, at least 1; got 0"),
         ([*BOUNDS, "--horizon", "10", "--over", "nowhere.parquet"], "there is no file 'nowhere.parquet'"),
-        ([*BOUNDS, "--horizon", "10", "--figure", "x.svg"], "written as .png and .pdf"),
+        ([*BOUNDS, "--horizon", "10", "--figure", "x.gif"], "x.gif"),
         ([*BOUNDS, "--horizon", "10", "--delta", "0.1", "--figure", "x.png"], "do not share a picture"),
         ([*BOUNDS, "--horizon", "1e301"], "horizon must be at most 10^300; got a number of 302 digits"),
     ],
