@@ -10,6 +10,7 @@ import pytest
 import matchbandit as mb
 from matchbandit.figures.film import Cluster, Film, Frame, Item, ItemNow, Link, colours_of, highest, spaced, standing
 from matchbandit.figures.painting import encoded
+from matchbandit.figures.timeline import draw_film
 from matchbandit.figures.watch_page import plain
 from matchbandit.policies.explanation import Elimination
 from matchbandit.watching import MOST_ITEMS
@@ -95,6 +96,24 @@ def test_the_strongest_come_first_and_rows_that_left_stay_away_while_columns_com
     assert ends[-1] == 10**6
     for start, _ in film.lives(4)[1:]:
         assert start in ends
+
+
+def test_averages_that_have_left_the_interval_of_their_last_check_are_rings_and_the_words_say_so():
+    film = mb.watch(mb.Bipartite(u=[0.9, 0.3, 0.2], v=[0.9, 0.5, 0.1]), "pair-elim", horizon=10**6).film
+    last = film.frames[-1].items
+    assert any(now.high is not None and now.estimate > now.high for now in last)
+    assert any(now.estimate is not None and now.low is None for now in last)
+    assert film.stale
+    for words in ("ring: the average now", "may leave the bar", "no bar: not checked yet"):
+        assert words in film.interval
+    picture = draw_film(film)
+    dots = [line for axes in picture.axes for line in axes.lines if line.get_marker() == "o"]
+    assert {line.get_markerfacecolor() for line in dots} == {"white"}
+    fresh = mb.watch(SLOTS, "rank1-thompson", horizon=100, frames=5).film
+    assert not fresh.stale
+    assert all(now.low <= now.estimate <= now.high for now in fresh.frames[-1].items)
+    dots = [line for axes in draw_film(fresh).axes for line in axes.lines if line.get_marker() == "o"]
+    assert "white" not in {line.get_markerfacecolor() for line in dots}
 
 
 def test_intervals_shrink(eliminating):
@@ -383,7 +402,7 @@ def film_with(**more):
     nothing = Film(
         title="", lead="", caption="", story="lives", matching=False,
         items=(Item("row", 0, 0.5), Item("column", 0, 0.5)), pairs=((0, 1),), means=(0.25,), best=(0,), shown=(0,),
-        interval="", truth="", ticks=(None, None), versions="", frames=(frame,),
+        interval="", stale=False, truth="", ticks=(None, None), versions="", frames=(frame,),
     )  # fmt: skip
     return replace(nothing, **more), frame
 

@@ -115,5 +115,16 @@ def test_what_is_drawn_is_what_the_frames_say(watched, visit):
     assert len(dots) == len(estimates)
     scale = [(b - a) / (y - x) for a, b, x, y in zip(dots, dots[1:], estimates, estimates[1:], strict=False)]
     assert scale == pytest.approx([scale[0]] * len(scale), rel=0.02)
+    assert page.locator("#estimates circle.ring").count() == 0
     titles = page.locator("#plays svg rect.heat title").all_text_contents()
     assert any("in 100\u202f% of the rounds" in title or "of the rounds since" in title for title in titles)
+
+
+def test_averages_beside_older_intervals_are_rings_that_say_both(watched, visit):
+    seen, file = watched("pair-elim")
+    page = visit(file).page
+    last = seen.frames[-1].items
+    assert page.locator("#estimates circle").count() == sum(now.estimate is not None for now in last)
+    assert page.locator("#estimates circle.ring").count() == page.locator("#estimates circle").count()
+    titles = page.locator("#estimates svg g title").all_text_contents()
+    assert [" when last checked from " in title for title in titles] == [now.low is not None for now in last]

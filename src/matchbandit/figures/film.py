@@ -132,6 +132,8 @@ class Film:
     """The pairs whose estimates the frames hold: the most played ones."""
     interval: str
     """What the intervals are, in words; empty if there are none."""
+    stale: bool
+    """Are the intervals older than the estimates, which may then lie outside?"""
     truth: str
     """What `Item.truth` is, in words."""
     ticks: tuple[float | None, ...]

@@ -278,7 +278,8 @@ def _estimates(axes: Axes, film: Film, frame: Frame, *, named: bool) -> None:
         if now.low is not None and now.high is not None:
             axes.plot([now.low, now.high], [y, y], color=look, linewidth=2.6, solid_capstyle="butt")
         if now.estimate is not None:
-            axes.plot([now.estimate], [y], "o", color=look, markersize=3.4)
+            ring = {"markerfacecolor": "white", "markeredgewidth": 1.2} if film.stale else {}
+            axes.plot([now.estimate], [y], "o", color=look, markersize=4.4 if film.stale else 3.4, **ring)
         if tick is not None:
             axes.plot([tick], [y], "|", color=INK, markersize=7)
     axes.set_yticks(heights, _labels(film) if named else [""] * n)

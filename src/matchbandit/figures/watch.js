@@ -230,11 +230,11 @@
       if (mark) {
         const [estimate, from, to] = pairs ? mark.slice(1) : mark.slice(2), active = pairs || mark[0];
         const colour = pairs ? shade(k / Math.max(1, names.length - 1)) : item.colour, look = active ? { stroke: colour, fill: colour } : { class: "out" };
-        const words = name + (active ? "" : ", out") + ": " + (estimate === null ? "no estimate yet" : digits(estimate) + (from === null ? "" : ", from " + digits(from) + " to " + digits(to)))
+        const words = name + (active ? "" : ", out") + ": " + (estimate === null ? "no estimate yet" : digits(estimate) + (film.stale ? " now" : "") + (from === null ? "" : (film.stale ? "; when last checked from " : ", from ") + digits(from) + " to " + digits(to)))
           + "; " + grouped(pairs ? mark[0] : mark[1]) + (pairs ? " plays" : " samples") + "; " + film.truth + " " + digits(truth);
         const group = node("g", look);
         if (from !== null && to !== null) group.append(line(at(from), h, at(to), h, { "stroke-width": 5 }));
-        if (estimate !== null) group.append(node("circle", { cx: at(estimate), cy: h, r: 4 }));
+        if (estimate !== null) group.append(node("circle", Object.assign({ cx: at(estimate), cy: h, r: 4 }, film.stale ? { class: "ring" } : {})));
         svg.append(told(group, words));
       }
       const tick = pairs ? truth : item.tick;

@@ -46,6 +46,7 @@ def plain(film: Film) -> dict[str, Any]:
         "best": film.best,
         "shown": film.shown,
         "ofPairs": film.of_pairs,
+        "stale": film.stale,
         "range": [0, _short(highest(film))],
         "windows": film.windows,
         "lives": lives,

@@ -10,7 +10,7 @@ from matchbandit.graphs import Graph, Selection
 from matchbandit.policies import Policy
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
-from matchbandit.watching.recording import POSTERIOR, Look, thinned
+from matchbandit.watching.recording import CHECKED, POSTERIOR, Look, thinned
 from matchbandit.watching.sentences import leaves, sentence
 
 MOST_PAIRS = 24
@@ -25,6 +25,7 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
     place = {k: at for at, k in enumerate(order)}
     matching, last = policy.selection == "matching", kept[-1][0]
     story = _story(policy, [look for look, _ in kept])
+    interval = next((look.interval for look, _ in reversed(kept) if look.interval), "")
     best = problem.best(policy.answer_selection)
     shown = _shown(last, problem)
     verdict = _verdict(problem, last, policy.answer_selection)
@@ -44,7 +45,8 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
         means=tuple(problem.means.tolist()),
         best=tuple(graph.edges(best).tolist()),
         shown=tuple(shown),
-        interval=next((look.interval for look, _ in reversed(kept) if look.interval), ""),
+        interval=interval,
+        stale=interval == CHECKED,
         truth="true strength" if product else "true mean over all opponents",
         ticks=_ticks(policy, last, truth, order) if product else (None,) * len(order),
         versions=f"matchbandit {version('matchbandit')}, NumPy {np.__version__}",
