@@ -111,6 +111,7 @@ def test_averages_that_have_left_the_interval_of_their_last_check_are_rings_and_
     assert {line.get_markerfacecolor() for line in dots} == {"white"}
     fresh = mb.watch(SLOTS, "rank1-thompson", horizon=100, frames=5).film
     assert not fresh.stale
+    assert fresh.has_estimates
     assert all(now.low <= now.estimate <= now.high for now in fresh.frames[-1].items)
     dots = [line for axes in draw_film(fresh).axes for line in axes.lines if line.get_marker() == "o"]
     assert "white" not in {line.get_markerfacecolor() for line in dots}
@@ -241,6 +242,9 @@ def test_a_policy_of_ones_own_that_says_nothing_is_watched_by_its_plays():
     assert [pair.plays for pair in seen.frames[-1].pairs] == [100] * 6
     assert "your own policy" in seen.film.lead
     assert "alternating" in seen.page()
+    assert not seen.film.has_estimates
+    assert "This policy reports no estimates. The upright tick is the true mean" in seen.page()
+    assert "Third row: this policy reports no estimates; black ticks" in " ".join(seen.plot()._supxlabel.get_text().split())
 
 
 def test_a_family_shows_the_instance_of_its_first_run():
@@ -372,6 +376,18 @@ def test_every_story_is_drawn(policy):
     assert file.getvalue().startswith(b"\x89PNG")
     assert picture.axes[0].get_xscale() == "log"
     assert picture.axes[1].lines[0].get_ydata()[-1] > 0  # the regret
+
+
+def test_a_regret_reads_the_same_wherever_it_stands():
+    seen = mb.watch(mb.Monopartite(u=[0.9, 0.8, 0.4, 0.3, 0.2, 0.1]), "pair-elim-mono", horizon=10**5)
+    last = seen.frames[-1]
+    words = f"{round(last.regret):,}".replace(",", " ")
+    assert last.regret > 10_000
+    assert round(last.regret) % 10  # a digit that four do not show
+    assert f"a regret of {words};" in last.sentence
+    assert plain(seen.film)["frames"][-1]["lost"] == words
+    drawn = {text.get_text().replace("\u202f", " ").replace("\u2009", " ") for text in seen.plot().axes[1].texts}
+    assert drawn == {words}
 
 
 def test_notebooks_show_the_picture_and_what_happened(monkeypatch):

@@ -59,6 +59,7 @@ def test_it_moves_by_keys_buttons_and_the_list_of_events(watched, visit):
     visited = visit(file)
     page, frames = visited.page, seen.frames
     assert words(visited) == frames[-1].sentence  # the whole run, and nothing moves by itself
+    assert f"a regret of {plain(page.locator('#lost').inner_text())};" in frames[-1].sentence
     page.locator("#time").press("Home")
     assert words(visited) == frames[0].sentence
     assert page.locator("#round").inner_text() == "0"

@@ -159,6 +159,11 @@ class Film:
         return not any(frame.items for frame in self.frames)
 
     @property
+    def has_estimates(self) -> bool:
+        """Does the policy say what it estimates, of items or of pairs?"""
+        return any(now.estimate is not None for frame in self.frames for now in (*frame.items, *frame.pairs))
+
+    @property
     def moments(self) -> tuple[int, ...]:
         """Four frames that show how it went: evenly spread in log time, the last one the end."""
         times = [log(max(1, frame.round)) for frame in self.frames]
@@ -196,6 +201,24 @@ _HEADLINES: dict[Story, str] = {
     "strengths": "Strengths as the policy sees them, and the truth at the right",
     "pairs": "Plays of each pair",
 }
+
+
+def grouped(number: float) -> str:
+    """A whole number in groups of three digits.
+
+    >>> grouped(12288)
+    '12 288'
+    """
+    return f"{number:,.0f}".replace(",", " ")
+
+
+def lost(regret: float) -> str:
+    """A regret in words, the same wherever it stands: whole from 1000 on, in four digits below.
+
+    >>> lost(10368.74), lost(999.97), lost(12.345)
+    ('10 369', '1 000', '12.35')
+    """
+    return grouped(regret) if float(f"{regret:.4g}") >= 1000 else f"{regret:.4g}"
 
 
 def colours_of(film: Film) -> tuple[str, ...]:

@@ -25,12 +25,13 @@ from matchbandit.figures.film import (
     blend,
     colours_of,
     highest,
+    lost,
     spaced,
     standing,
 )
 from matchbandit.figures.painting import DPI, Picture
 from matchbandit.figures.style import GREY
-from matchbandit.figures.ticks import even_ticks, log_ticks, short, unlabelled_log_ticks, words_for
+from matchbandit.figures.ticks import THIN_SPACE, even_ticks, log_ticks, short, unlabelled_log_ticks, words_for
 
 PALE, INK = "#c9cdd3", "#1b1b1b"
 WIDTH = 9.6
@@ -79,7 +80,7 @@ def _painted(film: Film) -> Picture:
 
 def _words(film: Film) -> str:
     """What the picture shows and how it came about."""
-    of_estimates = film.interval or "estimates"
+    of_estimates = film.interval or "estimates" if film.has_estimates else "this policy reports no estimates"
     out = "; grey: nothing is open about it" if film.story == "lives" else ""
     truth = "true means" if film.of_pairs else f"{film.truth} of each"
     where = "black ticks" if film.of_pairs or film.ticks[0] is not None else "in brackets"
@@ -259,7 +260,7 @@ def _regret(axes: Axes, film: Film) -> None:
     axes.yaxis.set_ticklabels(words_for(ticks))
     axes.set_ylabel("regret", fontsize=SMALL)
     axes.set_xlabel("round", fontsize=SMALL)
-    axes.annotate(short(regret[-1]), (times[-1], regret[-1]), xytext=(4, 0), fontsize=SMALL, va="center",
+    axes.annotate(lost(regret[-1]).replace(" ", THIN_SPACE), (times[-1], regret[-1]), xytext=(4, 0), fontsize=SMALL, va="center",
                   textcoords="offset points", annotation_clip=False)  # fmt: skip
     for words in axes.texts[:-1]:
         words.remove()  # windows have their names above

@@ -290,7 +290,7 @@
     words.textContent = unbroken(frame.sentence);
     words.classList.toggle("event", frame.event || frame.done);
     byId("round").textContent = grouped(frame.round);
-    byId("lost").textContent = frame.regret >= 1000 ? grouped(frame.regret) : String(frame.regret);
+    byId("lost").textContent = unbroken(frame.lost);
     byId("window").textContent = frame.window === null ? "" : "window " + frame.window;
     const slider = byId("time");
     slider.value = now;
