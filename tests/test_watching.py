@@ -8,7 +8,19 @@ import numpy as np
 import pytest
 
 import matchbandit as mb
-from matchbandit.figures.film import Cluster, Film, Frame, Item, ItemNow, Link, colours_of, highest, spaced, standing
+from matchbandit.figures.film import (
+    MOST_LINES,
+    Cluster,
+    Film,
+    Frame,
+    Item,
+    ItemNow,
+    Link,
+    colours_of,
+    highest,
+    spaced,
+    standing,
+)
 from matchbandit.figures.painting import encoded
 from matchbandit.figures.timeline import draw_film
 from matchbandit.figures.watch_page import plain
@@ -411,6 +423,18 @@ def test_the_data_of_the_page_are_the_frames(eliminating):
     for pair, count in enumerate(last.played):
         assert shares.get(pair, 0) == pytest.approx(1000 * count / (last.round - before.round), abs=0.06)
     assert [item["colour"] for item in data["items"]] == list(colours_of(film))
+
+
+def test_the_best_pairs_have_lines_however_little_they_are_worth():
+    film = mb.watch(mb.Monopartite(u=np.linspace(0.9, 0.1, 20)), "cucb", horizon=200, seed=1, frames=5).film
+    lines = [film.shown[k] for k in film.lines]
+    assert len(lines) == MOST_LINES
+    assert set(film.best) < set(lines)
+    assert (0, 2) in [film.pairs[pair] for pair in lines]  # the others by their means
+    assert [film.means[pair] for pair in lines] == sorted((film.means[pair] for pair in lines), reverse=True)
+    story = draw_film(film).axes[0]
+    assert sum("the best" in text.get_text() for text in story.texts) == 10
+    assert story.get_ylabel() == "plays (178 more pairs not drawn)"
 
 
 def film_with(**more):

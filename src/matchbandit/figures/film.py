@@ -12,6 +12,10 @@ STRONG, MIDDLE, WEAK = (0x00, 0x6B, 0xAE), (0x8A, 0x80, 0x96), (0xD7, 0x5E, 0x00
 """From blue to vermilion, which those tell apart who do not see red or green; seen on light and on dark ground."""
 
 
+MOST_LINES = 12
+"""So many pairs have a line in the story of plays; with more links or items, the picture's lines have no names."""
+
+
 @dataclass(frozen=True)
 class Item:
     """A row, a column or a player."""
@@ -129,7 +133,7 @@ class Film:
     best: tuple[int, ...]
     """The truly best pair, or the pairs of the best matching."""
     shown: tuple[int, ...]
-    """The pairs whose estimates the frames hold: the most played ones."""
+    """The pairs whose estimates the frames hold: the truly best and the most played ones, by their means."""
     interval: str
     """What the intervals are, in words; empty if there are none."""
     stale: bool
@@ -145,6 +149,12 @@ class Film:
         """A pair by the numbers of its items."""
         a, b = self.pairs[pair]
         return f"({self.items[a].number}, {self.items[b].number})"
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """Places in `shown` of the pairs that the story of plays draws: the truly best, then those with high means."""
+        first = sorted(range(len(self.shown)), key=lambda k: self.shown[k] not in self.best)
+        return tuple(sorted(first[:MOST_LINES]))
 
     @property
     def headline(self) -> str:

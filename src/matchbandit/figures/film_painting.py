@@ -17,6 +17,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, NullFormatter
 
 from matchbandit.figures.film import (
+    MOST_LINES,
     Film,
     Frame,
     ItemNow,
@@ -42,8 +43,6 @@ LETTER = 0.0072
 """The width of a tiny letter as a share of the time axis: words stand where they end before an item comes back."""
 MOST_NAMED, MOST_NUMBERED = 40, 12
 """Items; with more, every other name is left out, and the numbers beside the plays."""
-MOST_LINES = 12
-"""With more links, or pairs, lines have no names at their ends."""
 _HALO = [withStroke(linewidth=2.5, foreground="white")]
 
 
@@ -230,14 +229,15 @@ def _pairs(axes: Axes, film: Film) -> None:
     axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_ticklabels(["0", *words_for(ticks[1:], log=True)])
     axes.yaxis.set_minor_locator(FixedLocator([]))
-    ends, lines = [], film.shown[:MOST_LINES]
+    ends, lines = [], [film.shown[k] for k in film.lines]
     for place, pair in enumerate(lines):
         totals = np.cumsum([frame.played[pair] for frame in film.frames])
         colour, best = blend(place / max(1, len(lines) - 1)), pair in film.best
         axes.plot([max(1, f.round) for f in film.frames], totals, color=colour, linewidth=2.4 if best else 1.2)
         ends.append((float(totals[-1]), f"{film.pair_name(pair)}{', the best' if best else ''}", colour))
     _at_the_ends(axes, ends)
-    axes.set_ylabel("plays", fontsize=SMALL)
+    more = len(film.pairs) - len(lines)
+    axes.set_ylabel(f"plays ({more} more pairs not drawn)" if more else "plays", fontsize=SMALL)
 
 
 _STORIES: dict[Story, Callable[[Axes, Film], None]] = {

@@ -45,6 +45,7 @@ def plain(film: Film) -> dict[str, Any]:
         "means": [_short(mean) for mean in film.means],
         "best": film.best,
         "shown": film.shown,
+        "lines": film.lines,
         "ofPairs": film.of_pairs,
         "stale": film.stale,
         "range": [0, _short(highest(film))],

@@ -14,7 +14,7 @@ from matchbandit.watching.recording import CHECKED, POSTERIOR, Look, thinned
 from matchbandit.watching.sentences import leaves, sentence
 
 MOST_PAIRS = 24
-"""Estimates are shown of so many pairs: the most played ones."""
+"""Estimates are shown of so many pairs: the truly best, and the most played ones."""
 
 
 def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: int, caption: str) -> Film:
@@ -27,7 +27,7 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
     story = _story(policy, [look for look, _ in kept])
     interval = next((look.interval for look, _ in reversed(kept) if look.interval), "")
     best = problem.best(policy.answer_selection)
-    shown = _shown(last, problem)
+    shown = _shown(last, problem, set(graph.edges(best).tolist()))
     verdict = _verdict(problem, last, policy.answer_selection)
     made = []
     for (before, _), (now, event) in zip([(None, False), *kept[:-1]], kept, strict=True):
@@ -113,10 +113,12 @@ def _story(policy: Policy, looks: Sequence[Look]) -> Story:
     return "strengths" if any(look.items for look in looks) else "pairs"
 
 
-def _shown(last: Look, problem: Problem) -> list[int]:
-    """The most played pairs, the truly best of them first."""
-    most = sorted(range(len(last.plays)), key=lambda e: (-int(last.plays[e]), -problem.means[e]))[:MOST_PAIRS]
-    return sorted(most, key=lambda e: -problem.means[e])
+def _shown(last: Look, problem: Problem, best: set[int]) -> list[int]:
+    """The pairs of the best answer and the most played ones, by their means."""
+    by_interest = sorted(
+        range(len(last.plays)), key=lambda e: (e not in best, -int(last.plays[e]), -problem.means[e])
+    )
+    return sorted(by_interest[:MOST_PAIRS], key=lambda e: -problem.means[e])
 
 
 def _ticks(policy: Policy, last: Look, truth: Floats, order: list[int]) -> tuple[float | None, ...]:
