@@ -256,7 +256,9 @@ def test_a_policy_of_ones_own_that_says_nothing_is_watched_by_its_plays():
     assert "alternating" in seen.page()
     assert not seen.film.has_estimates
     assert "This policy reports no estimates. The upright tick is the true mean" in seen.page()
-    assert "Third row: this policy reports no estimates; black ticks" in " ".join(seen.plot()._supxlabel.get_text().split())
+    assert "Third row: this policy reports no estimates; black ticks" in " ".join(
+        seen.plot()._supxlabel.get_text().split()
+    )
 
 
 def test_a_family_shows_the_instance_of_its_first_run():
@@ -400,6 +402,9 @@ def test_a_regret_reads_the_same_wherever_it_stands():
     assert plain(seen.film)["frames"][-1]["lost"] == words
     drawn = {text.get_text().replace("\u202f", " ").replace("\u2009", " ") for text in seen.plot().axes[1].texts}
     assert drawn == {words}
+    titles = [axes.get_title().replace("\u2009", " ") for axes in seen.plot().axes[2::2]]
+    rounds = [f"{seen.frames[k].round:,}".replace(",", " ") for k in seen.film.moments]
+    assert titles == [f"after {at} rounds" for at in rounds]
 
 
 def test_notebooks_show_the_picture_and_what_happened(monkeypatch):

@@ -1,5 +1,7 @@
 """The page of a run in a real browser: it moves when told to, by mouse and by keys, and fits a phone."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -155,7 +157,7 @@ def test_of_many_pairs_the_best_have_names_and_the_others_are_counted(watched, v
     ends = "all => Math.max(...all.map(e => e.getBoundingClientRect().right))"
     assert page.locator("#story text").evaluate_all(ends) <= page.locator("#story svg").bounding_box()["x"] + 328
     tops = sorted(page.locator("#story text.name").evaluate_all("all => all.map(e => Number(e.getAttribute('y')))"))
-    assert min(b - a for a, b in zip(tops, tops[1:], strict=False)) > 12
+    assert min(b - a for a, b in pairwise(tops)) > 12
 
 
 @pytest.mark.parametrize("name", ["pair-elim", "rank1-certify"])

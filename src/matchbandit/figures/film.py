@@ -171,7 +171,10 @@ class Film:
     @property
     def has_estimates(self) -> bool:
         """Does the policy say what it estimates, of items or of pairs?"""
-        return any(now.estimate is not None for frame in self.frames for now in (*frame.items, *frame.pairs))
+        return any(
+            any(now.estimate is not None for now in frame.items) or any(now.estimate is not None for now in frame.pairs)
+            for frame in self.frames
+        )
 
     @property
     def moments(self) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from matchbandit.figures.film import (
     Story,
     blend,
     colours_of,
+    grouped,
     highest,
     lost,
     spaced,
@@ -70,11 +71,16 @@ def _painted(film: Film) -> Picture:
         frame = film.frames[place]
         axes = picture.add_subplot(grid[2, column])
         _estimates(axes, film, frame, named=column == 0)
-        axes.set_title(f"after {short(frame.round)} rounds", fontsize=9)
+        axes.set_title(f"after {_time(frame.round)} rounds", fontsize=9)
         _plays(picture.add_subplot(grid[3, column]), film, before, place, named=column == 0)
     picture.suptitle(film.title, x=0.01, ha="left", fontsize=13)
     picture.supxlabel("\n".join(wrap(_words(film), 160)), x=0.01, ha="left", fontsize=SMALL, color=GREY)
     return picture
+
+
+def _time(played: int) -> str:
+    """A number of rounds as the sentences say it; from a million on, where there is no room, in four digits."""
+    return short(played) if played >= 10**6 else grouped(played).replace(" ", THIN_SPACE)
 
 
 def _words(film: Film) -> str:
@@ -260,10 +266,11 @@ def _regret(axes: Axes, film: Film) -> None:
     axes.yaxis.set_ticklabels(words_for(ticks))
     axes.set_ylabel("regret", fontsize=SMALL)
     axes.set_xlabel("round", fontsize=SMALL)
-    axes.annotate(lost(regret[-1]).replace(" ", THIN_SPACE), (times[-1], regret[-1]), xytext=(4, 0), fontsize=SMALL, va="center",
+    words = lost(regret[-1]).replace(" ", THIN_SPACE)
+    axes.annotate(words, (times[-1], regret[-1]), xytext=(4, 0), fontsize=SMALL, va="center",
                   textcoords="offset points", annotation_clip=False)  # fmt: skip
-    for words in axes.texts[:-1]:
-        words.remove()  # windows have their names above
+    for window in axes.texts[:-1]:
+        window.remove()  # windows have their names above
 
 
 def _estimates(axes: Axes, film: Film, frame: Frame, *, named: bool) -> None:
@@ -279,8 +286,8 @@ def _estimates(axes: Axes, film: Film, frame: Frame, *, named: bool) -> None:
         if now.low is not None and now.high is not None:
             axes.plot([now.low, now.high], [y, y], color=look, linewidth=2.6, solid_capstyle="butt")
         if now.estimate is not None:
-            ring = {"markerfacecolor": "white", "markeredgewidth": 1.2} if film.stale else {}
-            axes.plot([now.estimate], [y], "o", color=look, markersize=4.4 if film.stale else 3.4, **ring)
+            inside, size = ("white", 4.4) if film.stale else (look, 3.4)
+            axes.plot([now.estimate], [y], "o", color=look, markerfacecolor=inside, markersize=size)
         if tick is not None:
             axes.plot([tick], [y], "|", color=INK, markersize=7)
     axes.set_yticks(heights, _labels(film) if named else [""] * n)

@@ -115,9 +115,7 @@ def _story(policy: Policy, looks: Sequence[Look]) -> Story:
 
 def _shown(last: Look, problem: Problem, best: set[int]) -> list[int]:
     """The pairs of the best answer and the most played ones, by their means."""
-    by_interest = sorted(
-        range(len(last.plays)), key=lambda e: (e not in best, -int(last.plays[e]), -problem.means[e])
-    )
+    by_interest = sorted(range(len(last.plays)), key=lambda e: (e not in best, -int(last.plays[e]), -problem.means[e]))
     return sorted(by_interest[:MOST_PAIRS], key=lambda e: -problem.means[e])
 
 

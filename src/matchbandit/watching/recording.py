@@ -21,8 +21,8 @@ WIDTH = 2.0
 POSTERIOR = "bar: posterior mean ± 2 standard deviations; dot: the estimate"
 UPPER = "bar: up to the upper confidence bound; dot: the average"
 CHECKED = (
-    "bar: the confidence interval when the average was last checked; ring: the average now, which moves on and may leave "
-    "the bar as opponents leave; no bar: not checked yet"
+    "bar: the confidence interval when the average was last checked; ring: the average now, which moves on and may "
+    "leave the bar as opponents leave; no bar: not checked yet"
 )
 RADIUS = "bar: the confidence interval, if it were checked now; dot: the average"
 
