@@ -26,7 +26,7 @@ from matchbandit.figures.timeline import draw_film
 from matchbandit.figures.watch_page import plain
 from matchbandit.policies.explanation import Elimination
 from matchbandit.watching import MOST_ITEMS
-from matchbandit.watching.recording import Look, thinned
+from matchbandit.watching.recording import OF_A_PAIR, Look, _ends, thinned
 from matchbandit.watching.sentences import sentence
 
 SLOTS = mb.Bipartite(u=[0.9, 0.5, 0.2], v=[0.8, 0.3])
@@ -116,13 +116,14 @@ def test_averages_that_have_left_the_interval_of_their_last_check_are_rings_and_
     assert any(now.high is not None and now.estimate > now.high for now in last)
     assert any(now.estimate is not None and now.low is None for now in last)
     assert film.stale
-    for words in ("ring: the average now", "may leave the bar", "no bar: not checked yet"):
+    for words in ("ring: that average now", "may leave the bar", "(no bar: not yet)"):
         assert words in film.interval
     picture = draw_film(film)
     dots = [line for axes in picture.axes for line in axes.lines if line.get_marker() == "o"]
     assert {line.get_markerfacecolor() for line in dots} == {"white"}
     fresh = mb.watch(SLOTS, "rank1-thompson", horizon=100, frames=5).film
     assert not fresh.stale
+    assert _ends({"pair": [0, 1], "estimate": 0.5, "interval": [0.4, 0.6]}) == ((0.4, 0.6), OF_A_PAIR)
     assert fresh.has_estimates
     assert all(now.low <= now.estimate <= now.high for now in fresh.frames[-1].items)
     dots = [line for axes in draw_film(fresh).axes for line in axes.lines if line.get_marker() == "o"]
