@@ -63,6 +63,43 @@ def test_a_terminal_gets_a_bar_on_stderr_and_nothing_on_stdout(monkeypatch, caps
     assert capsys.readouterr().out == ""
 
 
+class Timer:
+    """A timer that is due when it is told to be."""
+
+    def __init__(self, seconds, function):
+        self.seconds, self.ring, self.state = seconds, function, "made"
+
+    def start(self):
+        self.state = "started"
+
+    def cancel(self):
+        self.state = "cancelled"
+
+
+def test_a_stage_says_a_line_when_two_seconds_have_passed_and_none_once_it_is_over(monkeypatch, capsys):
+    timers = []
+    monkeypatch.setattr(progress.threading, "Timer", lambda *settings: timers.append(Timer(*settings)) or timers[-1])
+    with progress.stage("watching uts: drawing"):
+        (timer,) = timers
+        assert (timer.seconds, timer.state) == (progress.FIRST_LINE, "started")
+        assert capsys.readouterr() == ("", "")
+        timer.ring()
+        assert capsys.readouterr() == ("", "watching uts: drawing\n")
+    assert timer.state == "cancelled"
+    with pytest.raises(KeyError), progress.stage("watching uts: drawing"):
+        raise KeyError
+    assert timers[1].state == "cancelled"
+
+
+def test_a_stage_is_a_spinner_on_a_terminal(monkeypatch, capsys):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress.stage("watching uts: drawing"):
+        pass
+    assert "watching uts: drawing" in terminal.getvalue()
+    assert capsys.readouterr().out == ""
+
+
 def test_a_study_says_runs_parts_rate_and_time_left_at_growing_intervals(clock, capsys):
     with progress.study_bar("gaps", clock=clock) as advance:
         for done in range(50, 401):

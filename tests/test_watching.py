@@ -8,12 +8,25 @@ import numpy as np
 import pytest
 
 import matchbandit as mb
-from matchbandit.figures.film import Cluster, Film, Frame, Item, ItemNow, Link, colours_of, highest, spaced, standing
+from matchbandit.figures.film import (
+    MOST_LINES,
+    Cluster,
+    Film,
+    Frame,
+    Item,
+    ItemNow,
+    Link,
+    colours_of,
+    highest,
+    spaced,
+    standing,
+)
 from matchbandit.figures.painting import encoded
+from matchbandit.figures.timeline import draw_film
 from matchbandit.figures.watch_page import plain
 from matchbandit.policies.explanation import Elimination
 from matchbandit.watching import MOST_ITEMS
-from matchbandit.watching.recording import Look, thinned
+from matchbandit.watching.recording import OF_A_PAIR, Look, _ends, thinned
 from matchbandit.watching.sentences import sentence
 
 SLOTS = mb.Bipartite(u=[0.9, 0.5, 0.2], v=[0.8, 0.3])
@@ -95,6 +108,26 @@ def test_the_strongest_come_first_and_rows_that_left_stay_away_while_columns_com
     assert ends[-1] == 10**6
     for start, _ in film.lives(4)[1:]:
         assert start in ends
+
+
+def test_averages_that_have_left_the_interval_of_their_last_check_are_rings_and_the_words_say_so():
+    film = mb.watch(mb.Bipartite(u=[0.9, 0.3, 0.2], v=[0.9, 0.5, 0.1]), "pair-elim", horizon=10**6).film
+    last = film.frames[-1].items
+    assert any(now.high is not None and now.estimate > now.high for now in last)
+    assert any(now.estimate is not None and now.low is None for now in last)
+    assert film.stale
+    for words in ("ring: that average now", "may leave the bar", "(no bar: not yet)"):
+        assert words in film.interval
+    picture = draw_film(film)
+    dots = [line for axes in picture.axes for line in axes.lines if line.get_marker() == "o"]
+    assert {line.get_markerfacecolor() for line in dots} == {"white"}
+    fresh = mb.watch(SLOTS, "rank1-thompson", horizon=100, frames=5).film
+    assert not fresh.stale
+    assert _ends({"pair": [0, 1], "estimate": 0.5, "interval": [0.4, 0.6]}) == ((0.4, 0.6), OF_A_PAIR)
+    assert fresh.has_estimates
+    assert all(now.low <= now.estimate <= now.high for now in fresh.frames[-1].items)
+    dots = [line for axes in draw_film(fresh).axes for line in axes.lines if line.get_marker() == "o"]
+    assert "white" not in {line.get_markerfacecolor() for line in dots}
 
 
 def test_intervals_shrink(eliminating):
@@ -222,6 +255,11 @@ def test_a_policy_of_ones_own_that_says_nothing_is_watched_by_its_plays():
     assert [pair.plays for pair in seen.frames[-1].pairs] == [100] * 6
     assert "your own policy" in seen.film.lead
     assert "alternating" in seen.page()
+    assert not seen.film.has_estimates
+    assert "This policy reports no estimates. The upright tick is the true mean" in seen.page()
+    assert "Third row: this policy reports no estimates; black ticks" in " ".join(
+        seen.plot()._supxlabel.get_text().split()
+    )
 
 
 def test_a_family_shows_the_instance_of_its_first_run():
@@ -355,6 +393,21 @@ def test_every_story_is_drawn(policy):
     assert picture.axes[1].lines[0].get_ydata()[-1] > 0  # the regret
 
 
+def test_a_regret_reads_the_same_wherever_it_stands():
+    seen = mb.watch(mb.Monopartite(u=[0.9, 0.8, 0.4, 0.3, 0.2, 0.1]), "pair-elim-mono", horizon=10**5)
+    last = seen.frames[-1]
+    words = f"{round(last.regret):,}".replace(",", " ")
+    assert last.regret > 10_000
+    assert round(last.regret) % 10  # a digit that four do not show
+    assert f"a regret of {words};" in last.sentence
+    assert plain(seen.film)["frames"][-1]["lost"] == words
+    drawn = {text.get_text().replace("\u202f", " ").replace("\u2009", " ") for text in seen.plot().axes[1].texts}
+    assert drawn == {words}
+    titles = [axes.get_title().replace("\u2009", " ") for axes in seen.plot().axes[2::2]]
+    rounds = [f"{seen.frames[k].round:,}".replace(",", " ") for k in seen.film.moments]
+    assert titles == [f"after {at} rounds" for at in rounds]
+
+
 def test_notebooks_show_the_picture_and_what_happened(monkeypatch):
     monkeypatch.setattr("matchbandit.figures.painting.DPI", 30)
     shown = mb.watch(SLOTS, "pair-elim", horizon=10**4, seed=1, frames=5)
@@ -378,12 +431,24 @@ def test_the_data_of_the_page_are_the_frames(eliminating):
     assert [item["colour"] for item in data["items"]] == list(colours_of(film))
 
 
+def test_the_best_pairs_have_lines_however_little_they_are_worth():
+    film = mb.watch(mb.Monopartite(u=np.linspace(0.9, 0.1, 20)), "cucb", horizon=200, seed=1, frames=5).film
+    lines = [film.shown[k] for k in film.lines]
+    assert len(lines) == MOST_LINES
+    assert set(film.best) < set(lines)
+    assert (0, 2) in [film.pairs[pair] for pair in lines]  # the others by their means
+    assert [film.means[pair] for pair in lines] == sorted((film.means[pair] for pair in lines), reverse=True)
+    story = draw_film(film).axes[0]
+    assert sum("the best" in text.get_text() for text in story.texts) == 10
+    assert story.get_ylabel() == "plays (178 more pairs not drawn)"
+
+
 def film_with(**more):
     frame = Frame(1, 0.0, "", False, (), (), (), (), (), None, (1, 2), (0,), False)
     nothing = Film(
         title="", lead="", caption="", story="lives", matching=False,
         items=(Item("row", 0, 0.5), Item("column", 0, 0.5)), pairs=((0, 1),), means=(0.25,), best=(0,), shown=(0,),
-        interval="", truth="", ticks=(None, None), versions="", frames=(frame,),
+        interval="", stale=False, truth="", ticks=(None, None), versions="", frames=(frame,),
     )  # fmt: skip
     return replace(nothing, **more), frame
 

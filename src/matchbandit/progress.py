@@ -1,6 +1,7 @@
 """How far long work has come: a bar on a terminal, else a plain line now and then; always on stderr."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,27 @@ def bar(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(title, total=None)
         yield lambda what, done, total: bars.update(task, description=f"{title}: {what}", completed=done, total=total)
+
+
+@contextmanager
+def stage(words: str) -> Iterator[None]:
+    """Say what is done while a block runs that cannot count: a spinner on a terminal, else a line after two seconds."""
+    if not sys.stderr.isatty():
+        timer = threading.Timer(FIRST_LINE, lambda: print(words, file=sys.stderr, flush=True))  # noqa: T201
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+        return
+    from rich.console import Console  # noqa: PLC0415  # only for a terminal
+    from rich.progress import Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bars.add_task(words, total=None)
+        yield
 
 
 class Standing(NamedTuple):

@@ -1,5 +1,6 @@
 import json
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -40,6 +41,20 @@ def test_watch_tells_what_happens_and_writes_three_files(run, tmp_path):
     assert "the run ends with a regret of" in told
     assert told.endswith("the picture is watch.svg and watch.png; open watch.html to see it move")
     assert (tmp_path / "watch.html").read_text("utf-8") == seen.page()
+
+
+def test_while_it_loads_and_draws_it_says_so(run, monkeypatch):
+    told = []
+
+    @contextmanager
+    def stage(words):
+        told.append(words)
+        yield
+        told.append("over")
+
+    monkeypatch.setattr(sys.modules["matchbandit.cli.watch"], "stage", stage)
+    assert run("pair-elim", *SLOTS, "--horizon", "100", "--frames", "2")[0] == 0
+    assert told == ["watching pair-elim: loading", "over", "watching pair-elim: drawing", "over"]
 
 
 def test_json_holds_every_frame_and_nothing_else_is_printed(run):

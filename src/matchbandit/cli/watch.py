@@ -7,7 +7,7 @@ import typer
 
 from matchbandit.cli.options import FamilyName, Json, Option, Param, Rewards, Seed, U, V, say
 from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole, whole_if
-from matchbandit.progress import bar
+from matchbandit.progress import bar, stage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,15 +36,17 @@ def watch(
     as_json: Json = False,
 ) -> None:
     """Watch a policy think: who leaves, how clusters split, how intervals shrink, as a picture and a page."""
-    from matchbandit.figures.timeline import film_places
-    from matchbandit.policies import policy as named
-    from matchbandit.watching import watch as look_on
+    title = f"watching {policy}"
+    with stage(f"{title}: loading"):
+        from matchbandit.figures.timeline import film_places
+        from matchbandit.policies import policy as named
+        from matchbandit.watching import watch as look_on
 
     film_places(out)
     error = [] if delta is None else [f"delta={number('--delta', delta, example='0.05')}"]
     spec = named(policy, **settings("--option", [*(option or []), *error]))
     problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
-    with bar(f"watching {policy}") as advance:
+    with bar(title) as advance:
         watched = look_on(
             problem,
             spec,
@@ -54,7 +56,8 @@ def watch(
             frames=whole("--frames", frames),
             progress=lambda played, most: advance("rounds", played, most),
         )
-    written = watched.save(out)
+    with stage(f"{title}: drawing"):
+        written = watched.save(out)
     if as_json:
         typer.echo(json.dumps(_as_data(watched, written)))
     else:

@@ -12,6 +12,10 @@ STRONG, MIDDLE, WEAK = (0x00, 0x6B, 0xAE), (0x8A, 0x80, 0x96), (0xD7, 0x5E, 0x00
 """From blue to vermilion, which those tell apart who do not see red or green; seen on light and on dark ground."""
 
 
+MOST_LINES = 12
+"""So many pairs have a line in the story of plays; with more links or items, the picture's lines have no names."""
+
+
 @dataclass(frozen=True)
 class Item:
     """A row, a column or a player."""
@@ -129,9 +133,11 @@ class Film:
     best: tuple[int, ...]
     """The truly best pair, or the pairs of the best matching."""
     shown: tuple[int, ...]
-    """The pairs whose estimates the frames hold: the most played ones."""
+    """The pairs whose estimates the frames hold: the truly best and the most played ones, by their means."""
     interval: str
     """What the intervals are, in words; empty if there are none."""
+    stale: bool
+    """Are the intervals older than the estimates, which may then lie outside?"""
     truth: str
     """What `Item.truth` is, in words."""
     ticks: tuple[float | None, ...]
@@ -145,6 +151,12 @@ class Film:
         return f"({self.items[a].number}, {self.items[b].number})"
 
     @property
+    def lines(self) -> tuple[int, ...]:
+        """Places in `shown` of the pairs that the story of plays draws: the truly best, then those with high means."""
+        first = sorted(range(len(self.shown)), key=lambda k: self.shown[k] not in self.best)
+        return tuple(sorted(first[:MOST_LINES]))
+
+    @property
     def headline(self) -> str:
         """What the story shows, and how to read it."""
         if self.story == "lives" and not any(frame.beaten for frame in self.frames):
@@ -155,6 +167,14 @@ class Film:
     def of_pairs(self) -> bool:
         """Are its estimates those of pairs, not of items?"""
         return not any(frame.items for frame in self.frames)
+
+    @property
+    def has_estimates(self) -> bool:
+        """Does the policy say what it estimates, of items or of pairs?"""
+        return any(
+            any(now.estimate is not None for now in frame.items) or any(now.estimate is not None for now in frame.pairs)
+            for frame in self.frames
+        )
 
     @property
     def moments(self) -> tuple[int, ...]:
@@ -194,6 +214,24 @@ _HEADLINES: dict[Story, str] = {
     "strengths": "Strengths as the policy sees them, and the truth at the right",
     "pairs": "Plays of each pair",
 }
+
+
+def grouped(number: float) -> str:
+    """A whole number in groups of three digits.
+
+    >>> grouped(12288)
+    '12 288'
+    """
+    return f"{number:,.0f}".replace(",", " ")
+
+
+def lost(regret: float) -> str:
+    """A regret in words, the same wherever it stands: whole from 1000 on, in four digits below.
+
+    >>> lost(10368.74), lost(999.97), lost(12.345)
+    ('10 369', '1 000', '12.35')
+    """
+    return grouped(regret) if float(f"{regret:.4g}") >= 1000 else f"{regret:.4g}"
 
 
 def colours_of(film: Film) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, NullFormatter
 
 from matchbandit.figures.film import (
+    MOST_LINES,
     Film,
     Frame,
     ItemNow,
@@ -24,13 +25,15 @@ from matchbandit.figures.film import (
     Story,
     blend,
     colours_of,
+    grouped,
     highest,
+    lost,
     spaced,
     standing,
 )
 from matchbandit.figures.painting import DPI, Picture
 from matchbandit.figures.style import GREY
-from matchbandit.figures.ticks import even_ticks, log_ticks, short, unlabelled_log_ticks, words_for
+from matchbandit.figures.ticks import THIN_SPACE, even_ticks, log_ticks, short, unlabelled_log_ticks, words_for
 
 PALE, INK = "#c9cdd3", "#1b1b1b"
 WIDTH = 9.6
@@ -41,8 +44,6 @@ LETTER = 0.0072
 """The width of a tiny letter as a share of the time axis: words stand where they end before an item comes back."""
 MOST_NAMED, MOST_NUMBERED = 40, 12
 """Items; with more, every other name is left out, and the numbers beside the plays."""
-MOST_LINES = 12
-"""With more links, or pairs, lines have no names at their ends."""
 _HALO = [withStroke(linewidth=2.5, foreground="white")]
 
 
@@ -70,16 +71,21 @@ def _painted(film: Film) -> Picture:
         frame = film.frames[place]
         axes = picture.add_subplot(grid[2, column])
         _estimates(axes, film, frame, named=column == 0)
-        axes.set_title(f"after {short(frame.round)} rounds", fontsize=9)
+        axes.set_title(f"after {_time(frame.round)} rounds", fontsize=9)
         _plays(picture.add_subplot(grid[3, column]), film, before, place, named=column == 0)
     picture.suptitle(film.title, x=0.01, ha="left", fontsize=13)
     picture.supxlabel("\n".join(wrap(_words(film), 160)), x=0.01, ha="left", fontsize=SMALL, color=GREY)
     return picture
 
 
+def _time(played: int) -> str:
+    """A number of rounds as the sentences say it; from a million on, where there is no room, in four digits."""
+    return short(played) if played >= 10**6 else grouped(played).replace(" ", THIN_SPACE)
+
+
 def _words(film: Film) -> str:
     """What the picture shows and how it came about."""
-    of_estimates = film.interval or "estimates"
+    of_estimates = film.interval or "estimates" if film.has_estimates else "this policy reports no estimates"
     out = "; grey: nothing is open about it" if film.story == "lives" else ""
     truth = "true means" if film.of_pairs else f"{film.truth} of each"
     where = "black ticks" if film.of_pairs or film.ticks[0] is not None else "in brackets"
@@ -229,14 +235,15 @@ def _pairs(axes: Axes, film: Film) -> None:
     axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_ticklabels(["0", *words_for(ticks[1:], log=True)])
     axes.yaxis.set_minor_locator(FixedLocator([]))
-    ends, lines = [], film.shown[:MOST_LINES]
+    ends, lines = [], [film.shown[k] for k in film.lines]
     for place, pair in enumerate(lines):
         totals = np.cumsum([frame.played[pair] for frame in film.frames])
         colour, best = blend(place / max(1, len(lines) - 1)), pair in film.best
         axes.plot([max(1, f.round) for f in film.frames], totals, color=colour, linewidth=2.4 if best else 1.2)
         ends.append((float(totals[-1]), f"{film.pair_name(pair)}{', the best' if best else ''}", colour))
     _at_the_ends(axes, ends)
-    axes.set_ylabel("plays", fontsize=SMALL)
+    more = len(film.pairs) - len(lines)
+    axes.set_ylabel(f"plays ({more} more pairs not drawn)" if more else "plays", fontsize=SMALL)
 
 
 _STORIES: dict[Story, Callable[[Axes, Film], None]] = {
@@ -259,10 +266,11 @@ def _regret(axes: Axes, film: Film) -> None:
     axes.yaxis.set_ticklabels(words_for(ticks))
     axes.set_ylabel("regret", fontsize=SMALL)
     axes.set_xlabel("round", fontsize=SMALL)
-    axes.annotate(short(regret[-1]), (times[-1], regret[-1]), xytext=(4, 0), fontsize=SMALL, va="center",
+    words = lost(regret[-1]).replace(" ", THIN_SPACE)
+    axes.annotate(words, (times[-1], regret[-1]), xytext=(4, 0), fontsize=SMALL, va="center",
                   textcoords="offset points", annotation_clip=False)  # fmt: skip
-    for words in axes.texts[:-1]:
-        words.remove()  # windows have their names above
+    for window in axes.texts[:-1]:
+        window.remove()  # windows have their names above
 
 
 def _estimates(axes: Axes, film: Film, frame: Frame, *, named: bool) -> None:
@@ -278,7 +286,8 @@ def _estimates(axes: Axes, film: Film, frame: Frame, *, named: bool) -> None:
         if now.low is not None and now.high is not None:
             axes.plot([now.low, now.high], [y, y], color=look, linewidth=2.6, solid_capstyle="butt")
         if now.estimate is not None:
-            axes.plot([now.estimate], [y], "o", color=look, markersize=3.4)
+            inside, size = ("white", 4.4) if film.stale else (look, 3.4)
+            axes.plot([now.estimate], [y], "o", color=look, markerfacecolor=inside, markersize=size)
         if tick is not None:
             axes.plot([tick], [y], "|", color=INK, markersize=7)
     axes.set_yticks(heights, _labels(film) if named else [""] * n)

@@ -5,6 +5,7 @@
   const frames = film.frames, last = frames.length - 1, horizon = Math.max(2, frames[last].round);
   const byId = (id) => document.getElementById(id);
   const SVG = "http://www.w3.org/2000/svg";
+  const GAP = 13, NARROW = 520;
   let now = last, timer = null;
 
   function node(name, attributes, ...children) {
@@ -78,9 +79,21 @@
     return placed;
   }
 
+  // Names at the ends of lines: as many as there is room for, those that matter first, and how many there are besides.
+  function atTheEnds(svg, x, heights, names, colours, first, low, high, besides) {
+    const room = Math.floor((high - low) / GAP) + 1, all = names.map((name, k) => k);
+    const order = all.slice().sort((a, b) => Number(first.includes(b)) - Number(first.includes(a)) || a - b);
+    const cut = names.length > room || besides > 0, named = order.slice(0, cut ? room - 1 : room);
+    const more = names.length - named.length + besides;
+    apart(named.map((k) => heights[k]), GAP, low, high - (cut ? GAP : 0)).forEach((h, k) => svg.append(line(x, h, x + 8, h, { stroke: colours[named[k]], "stroke-width": 3 }), text(x + 12, h, names[named[k]], { class: "name" })));
+    if (cut) svg.append(text(x + 12, high, "+" + more + " more", { class: "name faint" }));
+  }
+
   const cursor = (svg, x, top, bottom) => svg.append(line(x, top, x, bottom, { class: "ink", "stroke-opacity": 0.35 }));
   const widest = (names) => Math.min(150, 10 + 6.6 * Math.max(1, ...names.map((n) => n.length)));
   const gapBefore = (k) => (k > 0 && film.items[k].side !== film.items[k - 1].side ? 12 : 0);
+
+  const linkColour = (place, list) => shade(place / Math.max(1, list.length - 1));
 
   const stories = {
     lives() {
@@ -143,13 +156,14 @@
 
     links() {
       const top = 8, bottom = 230, [svg, width] = canvas("story", bottom + 22, film.titles.story);
-      const left = 40, right = width - 8, needed = Math.max(...frames.flatMap((f) => f.links.map((l) => l[2])), 1);
+      const list = frames[now].links, few = width < NARROW, names = list.map(([name]) => few ? film.links[name].replace(/^player /, "").replace(" above ", " > ") : film.links[name]);
+      const left = 40, right = width - (list.length ? widest(names) + 14 : 8), ends = [], needed = Math.max(...frames.flatMap((f) => f.links.map((l) => l[2])), 1);
       const low = -0.35 * needed, high = 1.5 * needed, y = (v) => bottom - (bottom - top) * (Math.min(high, Math.max(low, v)) - low) / (high - low);
       valueTicks(svg, y, low, high, left, right, true);
       const at = timeAxis(svg, left, right, top, bottom, false), end = at(frames[now].round);
       svg.append(path(frames.slice(0, now + 1).filter((f) => f.links.length).map((f) => [at(f.round), y(f.links[0][2])]), { class: "needed" }));
-      frames[now].links.forEach(([name], place) => {
-        const colour = shade(place / Math.max(1, frames[now].links.length - 1)), points = [];
+      list.forEach(([name, evidence], place) => {
+        const colour = linkColour(place, list), points = [];
         let certain = null;
         for (let f = 0; f <= now; f++) {
           const link = frames[f].links.find((l) => l[0] === name);
@@ -159,14 +173,16 @@
         }
         svg.append(told(path(points, { fill: "none", stroke: colour, "stroke-width": 1.8 }), film.links[name]));
         if (certain) svg.append(told(node("circle", { cx: certain[0], cy: certain[1], r: 4, fill: colour, class: "ink-edge" }), film.links[name] + " is certain"));
+        ends.push(y(evidence));
       });
+      atTheEnds(svg, right + 6, ends, names, list.map((link, k) => linkColour(k, list)), [], top, bottom, 0);
       cursor(svg, end, top, bottom);
     },
 
     strengths() {
       const top = 8, bottom = 260, [svg, width] = canvas("story", bottom + 22, film.titles.story);
-      const named = film.items.length <= 16, names = film.items.map((item) => item.name);
-      const left = 36, right = width - (named ? widest(names) + 8 : 16), [low, high] = film.range;
+      const names = film.items.map((item) => item.name);
+      const left = 36, right = width - widest(names) - 20, [low, high] = film.range;
       const y = (v) => bottom - (bottom - top) * (Math.min(high, Math.max(low, v)) - low) / (high - low);
       valueTicks(svg, y, low, high, left, right, true);
       const at = timeAxis(svg, left, right, top, bottom, false), end = at(frames[now].round), ends = [];
@@ -178,24 +194,25 @@
         if (item.tick !== null) svg.append(told(path([[right + 2, y(item.tick)], [right + 9, y(item.tick) - 4], [right + 9, y(item.tick) + 4]], { class: "dot" }), item.name + ": " + film.truth + " " + digits(item.truth)));
         ends.push(y(item.tick !== null ? item.tick : seen.length ? seen[seen.length - 1].items[k][2] : low));
       });
-      if (named) apart(ends, 13, top, bottom).forEach((h, k) => svg.append(text(right + 13, h, names[k])));
+      atTheEnds(svg, right + 13, ends, names, film.items.map((item) => item.colour), [], top, bottom, 0);
       cursor(svg, end, top, bottom);
     },
 
     pairs() {
       const top = 8, bottom = 240, [svg, width] = canvas("story", bottom + 22, film.titles.story);
-      const shown = film.shown.slice(0, 12), left = 44, right = width - 64, span = Math.log10(horizon + 1);
+      const shown = film.lines.map((k) => film.shown[k]), best = shown.map((pair, k) => k).filter((k) => film.best.includes(shown[k]));
+      const names = shown.map((pair, k) => pairName(pair) + (best.includes(k) ? " ★" : "")), left = 44, right = width - Math.max(72, widest(names)) - 12, colours = shown.map((pair, k) => shade(k / Math.max(1, shown.length - 1))), span = Math.log10(horizon + 1);
       const y = (plays) => bottom - (bottom - top) * Math.log10(plays + 1) / span;
       const every = Math.max(1, Math.ceil(span / 6));
       for (let power = 0; power <= span; power += every) svg.append(line(left, y(10 ** power), right, y(10 ** power), { class: "grid" }), text(left - 6, y(10 ** power), power < 3 ? String(10 ** power) : "10" + raised(power), { class: "faint", "text-anchor": "end" }));
       const at = timeAxis(svg, left, right, top, bottom, false), end = at(frames[now].round), ends = [];
       shown.forEach((pair, k) => {
-        const best = film.best.includes(pair), colour = shade(k / Math.max(1, shown.length - 1));
-        const points = frames.slice(0, now + 1).map((f) => [at(f.round), y(f.pairs[k][0])]);
-        svg.append(told(path(points, { fill: "none", stroke: colour, "stroke-width": best ? 3 : 1.5 }), pairName(pair) + ": " + grouped(frames[now].pairs[k][0]) + " plays"));
-        ends.push(y(frames[now].pairs[k][0]));
+        const plays = (frame) => frame.pairs[film.lines[k]][0];
+        const points = frames.slice(0, now + 1).map((f) => [at(f.round), y(plays(f))]);
+        svg.append(told(path(points, { fill: "none", stroke: colours[k], "stroke-width": best.includes(k) ? 3 : 1.5 }), pairName(pair) + ": " + grouped(plays(frames[now])) + " plays"));
+        ends.push(y(plays(frames[now])));
       });
-      apart(ends, 13, top, bottom).forEach((h, k) => svg.append(text(right + 6, h, pairName(shown[k]) + (film.best.includes(shown[k]) ? " ★" : ""))));
+      atTheEnds(svg, right + 6, ends, names, colours, best, top, bottom, film.pairs.length - shown.length);
       cursor(svg, end, top, bottom);
     },
   };
@@ -207,7 +224,7 @@
     list.forEach(([name, evidence, needed, certain], k) => {
       const y = step * (k + 0.5) + 2, share = Math.max(0, Math.min(1, evidence / needed));
       svg.append(text(left - 6, y, film.links[name], { "text-anchor": "end" }), node("rect", { x: left, y: y - 6, width: right - left, height: 12, class: "empty" }));
-      svg.append(node("rect", { x: left, y: y - 6, width: (right - left) * share, height: 12, fill: shade(certain ? 0 : 0.5) }));
+      svg.append(node("rect", { x: left, y: y - 6, width: (right - left) * share, height: 12, fill: linkColour(k, list) }));
       svg.append(text(right + 6, y, certain ? "certain" : evidence.toFixed(1) + " / " + needed.toFixed(0), { class: certain ? "" : "faint" }));
     });
   }
@@ -230,11 +247,11 @@
       if (mark) {
         const [estimate, from, to] = pairs ? mark.slice(1) : mark.slice(2), active = pairs || mark[0];
         const colour = pairs ? shade(k / Math.max(1, names.length - 1)) : item.colour, look = active ? { stroke: colour, fill: colour } : { class: "out" };
-        const words = name + (active ? "" : ", out") + ": " + (estimate === null ? "no estimate yet" : digits(estimate) + (from === null ? "" : ", from " + digits(from) + " to " + digits(to)))
+        const words = name + (active ? "" : ", out") + ": " + (estimate === null ? "no estimate yet" : digits(estimate) + (film.stale ? " now" : "") + (from === null ? "" : (film.stale ? "; when last checked from " : ", from ") + digits(from) + " to " + digits(to)))
           + "; " + grouped(pairs ? mark[0] : mark[1]) + (pairs ? " plays" : " samples") + "; " + film.truth + " " + digits(truth);
         const group = node("g", look);
         if (from !== null && to !== null) group.append(line(at(from), h, at(to), h, { "stroke-width": 5 }));
-        if (estimate !== null) group.append(node("circle", { cx: at(estimate), cy: h, r: 4 }));
+        if (estimate !== null) group.append(node("circle", Object.assign({ cx: at(estimate), cy: h, r: 4 }, film.stale ? { class: "ring" } : {})));
         svg.append(told(group, words));
       }
       const tick = pairs ? truth : item.tick;
@@ -290,7 +307,7 @@
     words.textContent = unbroken(frame.sentence);
     words.classList.toggle("event", frame.event || frame.done);
     byId("round").textContent = grouped(frame.round);
-    byId("lost").textContent = frame.regret >= 1000 ? grouped(frame.regret) : String(frame.regret);
+    byId("lost").textContent = unbroken(frame.lost);
     byId("window").textContent = frame.window === null ? "" : "window " + frame.window;
     const slider = byId("time");
     slider.value = now;

@@ -5,7 +5,7 @@ from importlib.resources import files
 from math import isfinite
 from typing import Any
 
-from matchbandit.figures.film import Film, Frame, blend, colours_of, highest, standing
+from matchbandit.figures.film import Film, Frame, blend, colours_of, highest, lost, standing
 from matchbandit.figures.page import self_contained
 
 _SHADES = 41
@@ -45,7 +45,9 @@ def plain(film: Film) -> dict[str, Any]:
         "means": [_short(mean) for mean in film.means],
         "best": film.best,
         "shown": film.shown,
+        "lines": film.lines,
         "ofPairs": film.of_pairs,
+        "stale": film.stale,
         "range": [0, _short(highest(film))],
         "windows": film.windows,
         "lives": lives,
@@ -61,6 +63,7 @@ def _frame(frame: Frame, before: Frame | None, number: dict[str, int]) -> dict[s
     return {
         "round": frame.round,
         "regret": _short(frame.regret),
+        "lost": lost(frame.regret),
         "sentence": frame.sentence,
         "event": frame.event,
         "items": [[int(i.active), i.samples, *map(_short, (i.estimate, i.low, i.high))] for i in frame.items],
@@ -88,6 +91,7 @@ def _body(film: Film) -> str:
     speeds = "".join(f'<option value="{s}"{" selected" * (s == "1")}>{s}×</option>' for s in _SPEEDS)
     drawn = film.truth if not film.of_pairs else "true mean"
     where = "The upright tick" if film.of_pairs or film.ticks[0] is not None else "The tick at the right"
+    known = film.interval or "its estimates" if film.has_estimates else "this policy reports no estimates"
     links = any(frame.links for frame in film.frames)
     evidence = (
         '<section><h2>The proof so far</h2><p class="note">The evidence for each link, on a log scale, and what is '
@@ -114,10 +118,10 @@ def _body(film: Film) -> str:
 <section><h2>{escape(film.headline)}</h2><div id="story" class="drawing"></div></section>
 <div class="two">
 <section><h2>What it knows now</h2>
-<p class="note">{escape(_sentence(film.interval or "its estimates"))}. {where} is the {escape(drawn)}: you know it, the
+<p class="note">{escape(_sentence(known))}. {where} is the {escape(drawn)}: you know it, the
 policy does not.</p><div id="estimates" class="drawing"></div></section>
 <section><h2>Pairs played since the last frame</h2>
-<p class="note">Dark: in every round. Framed: its best guess now. Dotted: the truly best.</p>
+<p class="note">Strong colour: in every round. Framed: its best guess now. With a dot: the truly best.</p>
 <div id="plays" class="drawing"></div></section>
 </div>
 {evidence if links else ""}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, whole_number
-from matchbandit.figures.film import Film, Frame
+from matchbandit.figures.film import Film, Frame, grouped
 from matchbandit.figures.timeline import draw_film, write_film
 from matchbandit.figures.watch_page import film_page
 from matchbandit.graphs import Graph
@@ -24,7 +24,6 @@ from matchbandit.simulation.play import Job, build_first, checked_call, engine_f
 from matchbandit.simulation.simulate import log_spaced
 from matchbandit.watching.filming import film_of
 from matchbandit.watching.recording import Recorder
-from matchbandit.watching.sentences import grouped
 
 if TYPE_CHECKING:
     from matchbandit.figures.painting import Picture

@@ -10,11 +10,11 @@ from matchbandit.graphs import Graph, Selection
 from matchbandit.policies import Policy
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
-from matchbandit.watching.recording import POSTERIOR, Look, thinned
+from matchbandit.watching.recording import CHECKED, POSTERIOR, Look, thinned
 from matchbandit.watching.sentences import leaves, sentence
 
 MOST_PAIRS = 24
-"""Estimates are shown of so many pairs: the most played ones."""
+"""Estimates are shown of so many pairs: the truly best, and the most played ones."""
 
 
 def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: int, caption: str) -> Film:
@@ -25,8 +25,9 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
     place = {k: at for at, k in enumerate(order)}
     matching, last = policy.selection == "matching", kept[-1][0]
     story = _story(policy, [look for look, _ in kept])
+    interval = next((look.interval for look, _ in reversed(kept) if look.interval), "")
     best = problem.best(policy.answer_selection)
-    shown = _shown(last, problem)
+    shown = _shown(last, problem, set(graph.edges(best).tolist()))
     verdict = _verdict(problem, last, policy.answer_selection)
     made = []
     for (before, _), (now, event) in zip([(None, False), *kept[:-1]], kept, strict=True):
@@ -44,7 +45,8 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
         means=tuple(problem.means.tolist()),
         best=tuple(graph.edges(best).tolist()),
         shown=tuple(shown),
-        interval=next((look.interval for look, _ in reversed(kept) if look.interval), ""),
+        interval=interval,
+        stale=interval == CHECKED,
         truth="true strength" if product else "true mean over all opponents",
         ticks=_ticks(policy, last, truth, order) if product else (None,) * len(order),
         versions=f"matchbandit {version('matchbandit')}, NumPy {np.__version__}",
@@ -111,10 +113,10 @@ def _story(policy: Policy, looks: Sequence[Look]) -> Story:
     return "strengths" if any(look.items for look in looks) else "pairs"
 
 
-def _shown(last: Look, problem: Problem) -> list[int]:
-    """The most played pairs, the truly best of them first."""
-    most = sorted(range(len(last.plays)), key=lambda e: (-int(last.plays[e]), -problem.means[e]))[:MOST_PAIRS]
-    return sorted(most, key=lambda e: -problem.means[e])
+def _shown(last: Look, problem: Problem, best: set[int]) -> list[int]:
+    """The pairs of the best answer and the most played ones, by their means."""
+    by_interest = sorted(range(len(last.plays)), key=lambda e: (e not in best, -int(last.plays[e]), -problem.means[e]))
+    return sorted(by_interest[:MOST_PAIRS], key=lambda e: -problem.means[e])
 
 
 def _ticks(policy: Policy, last: Look, truth: Floats, order: list[int]) -> tuple[float | None, ...]:

@@ -20,7 +20,11 @@ WIDTH = 2.0
 """Standard deviations on either side of a posterior's mean."""
 POSTERIOR = "bar: posterior mean ± 2 standard deviations; dot: the estimate"
 UPPER = "bar: up to the upper confidence bound; dot: the average"
-CHECKED = "bar: the confidence interval at the last check; dot: the average now"
+CHECKED = (
+    "bar: the confidence interval when the average over all opponents was last checked (no bar: not yet); ring: that "
+    "average now, which moves on and may leave the bar as opponents leave"
+)
+OF_A_PAIR = "bar: the confidence interval; dot: the estimate"
 RADIUS = "bar: the confidence interval, if it were checked now; dot: the average"
 
 
@@ -166,7 +170,7 @@ def _ends(record: dict[str, Any]) -> tuple[tuple[float | None, float | None], st
     """The interval of an item or a pair, however the policy gives it, and what it is."""
     estimate = record["estimate"]
     if record["interval"] is not None:
-        return tuple(record["interval"]), CHECKED
+        return tuple(record["interval"]), OF_A_PAIR if "pair" in record else CHECKED
     if "beta" in record.get("posterior", {}):
         won, lost = record["posterior"]["beta"]
         mean, total = won / (won + lost), won + lost

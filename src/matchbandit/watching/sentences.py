@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from matchbandit.figures.film import ItemNow
+from matchbandit.figures.film import ItemNow, grouped, lost
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.explanation import Elimination
 from matchbandit.watching.recording import POSTERIOR, Look
@@ -23,21 +23,12 @@ def sentence(before: Look | None, now: Look, graph: Graph, *, matching: bool, ve
         parts.append(f"{found}, {verdict}")
     elif verdict:
         guess = f"its best guess is {_pairs(graph, now.guess)}, {verdict}"
-        parts.append(f"the run ends with a regret of {_lost(now.regret)}; {guess}")
+        parts.append(f"the run ends with a regret of {lost(now.regret)}; {guess}")
     elif before is not None and not np.array_equal(before.guess, now.guess):
         parts.append(f"the best guess is now {_pairs(graph, now.guess)}")
     if not parts:
         parts = [_meanwhile(before or now, now, graph, matching=matching)]
     return f"After {grouped(now.round)} round{'s' * (now.round != 1)} {'; '.join(parts)}."
-
-
-def grouped(number: float) -> str:
-    """A whole number in groups of three digits.
-
-    >>> grouped(12288)
-    '12 288'
-    """
-    return f"{number:,.0f}".replace(",", " ")
 
 
 def _cast(graph: Graph) -> str:
@@ -106,11 +97,6 @@ def _around(estimate: float, interval: Sequence[float]) -> str:
 
 def _width(half: float) -> str:
     return f"{half:.2f}" if half >= 0.01 else f"{half:.1g}"
-
-
-def _lost(regret: float) -> str:
-    """A regret in four digits at most."""
-    return grouped(regret) if regret >= 1000 else f"{regret:.4g}"
 
 
 def _settled(before: Look, now: Look, graph: Graph) -> list[str]:
