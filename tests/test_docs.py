@@ -1,5 +1,6 @@
 """Every example in README and docs is executed, every link leads somewhere, and the words are those of the field."""
 
+import ast
 import doctest
 import json
 import re
@@ -7,10 +8,12 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
 from dataclasses import fields
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import duckdb
 import nbclient
 import nbformat
 import pytest
@@ -69,6 +72,8 @@ class Reader:
                 self.python(text, f"{self.page.name}[{number}]")
             elif language == "console":
                 self.console(text)
+            elif language == "sql":
+                assert duckdb.sql(text).fetchall()
             elif language == "toml":
                 tomllib.loads(text)
             elif language == "sh":
@@ -157,6 +162,51 @@ def test_notebooks_run_and_are_kept_without_what_they_print(notebook, tmp_path):
     assert [cell.source for cell in book.cells if cell.get("outputs") or cell.get("execution_count")] == []
     nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert any("image/png" in output.get("data", {}) for cell in book.cells for output in cell.get("outputs", []))
+
+
+def blocks(page):
+    """The code of a page: language and text of each block."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".md":
+        return BLOCK.findall(text)
+    return [("python", "".join(cell["source"])) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+
+
+def studies_in(language, text):
+    """Name and content of the studies that a block writes down, as TOML or as `mb.Study(…)`."""
+    if language == "toml":
+        found = [tomllib.loads(text)]
+    elif language == "python":
+        code = doctest.script_from_examples(text) if ">>>" in text else text
+        calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+        calls = [call for call in calls if ast.unparse(call.func) in ("mb.Study", "Study")]
+        found = [{key.arg: eval(ast.unparse(key.value), {"mb": mb}) for key in call.keywords} for call in calls]
+    else:
+        found = []
+    return [(study["name"], study) for study in found]
+
+
+def files_in(_, text):
+    """Name and content of the file that a block makes."""
+    file = FILE.match(text)
+    return [] if file is None else [(file[1], text)]
+
+
+@pytest.mark.parametrize("things_in", [studies_in, files_in])
+def test_what_two_pages_name_alike_is_the_same(things_in):
+    """A reader who types several pages along in one folder is not refused; within a page a study may grow."""
+    contents = defaultdict(lambda: defaultdict(list))
+    for page in [*PAGES, *NOTEBOOKS]:
+        for language, text in blocks(page):
+            for name, content in things_in(language, text):
+                contents[name][name_of(page)].append(content)
+    assert contents
+    differ = {
+        name: list(pages)
+        for name, pages in contents.items()
+        if any(a != b for a in pages.values() for b in pages.values())
+    }
+    assert differ == {}
 
 
 def prose(page):

@@ -19,16 +19,18 @@ SIZE = {"width": 1000, "height": 860}
 
 
 def main(folder: Path, browser: str | None) -> None:
-    text = re.search(r"^```toml\n# gaps\.toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    text = re.search(
+        r"^```toml\n# tutorial\.toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     picture = folder.resolve() / "report.png"
     as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory() as here, sync_playwright() as playwright:
-        file = Path(here, "gaps.toml")
+        file = Path(here, "tutorial.toml")
         file.write_text(text[1], encoding="utf-8")
-        mb.Study.from_toml(file).run(Path(here, "gaps"))
+        mb.Study.from_toml(file).run(Path(here, "tutorial"))
         opened = playwright.chromium.launch(executable_path=browser, args=as_root)
         page = opened.new_page(viewport=SIZE)
-        page.goto(mb.report(Path(here, "gaps")).resolve().as_uri())
+        page.goto(mb.report(Path(here, "tutorial")).resolve().as_uri())
         area = page.locator("[data-chart] .area").first.bounding_box()
         page.mouse.move(area["x"] + 0.4 * area["width"], area["y"] + 0.5 * area["height"])
         page.wait_for_selector(".tip")

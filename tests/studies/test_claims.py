@@ -196,7 +196,15 @@ def test_at_the_first_place_a_second_record_will_do_too(mean, good):
 
 def test_the_largest_difference_is_from_the_nearest_record():
     second = {"second_record_at_0.5": {"mean": 1200.0, "p5": 1000.0, "p95": 1400.0}}
-    assert "is 0.0 %" in agreement([1200, 2000, 3000, 4000], known_means(**second)).measured
+    measured = agreement([1200, 2000, 3000, 4000], known_means(**second)).measured
+    assert measured.endswith(
+        "is 0.0 %; simple-adaptive-matching at 0.5 has two published records: the nearer, 1 200, counts, not 1 000"
+    )
+    measured = agreement([1020, 2000, 3000, 4000], known_means(**second)).measured
+    assert measured.endswith(
+        "is 2.0 %; simple-adaptive-matching at 0.5 has two published records: the nearer, 1 000, counts, not 1 200"
+    )
+    assert "record" not in agreement([1020, 2000, 3000, 4000]).measured
 
 
 def test_both_policies_are_compared_where_both_are_published():

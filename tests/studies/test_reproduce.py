@@ -190,7 +190,21 @@ def test_every_seed_has_a_folder_of_its_own(small, played, tmp_path):
     assert other.claims != first.claims
     assert mb.reproduce("one", runs=2, out=tmp_path, workers=1).claims == first.claims
     assert len(played) == 2
-    assert sorted(p.name for p in tmp_path.iterdir() if p.is_dir()) == ["a", "a-seed-7"]
+    assert sorted(p.name for p in tmp_path.iterdir() if p.is_dir()) == ["a", "seed-7"]
+    assert [other.page, *other.pictures] == [tmp_path / "seed-7" / name for name in ("index.html", "one.png")]
+    assert [first.page, *first.pictures] == [tmp_path / name for name in ("index.html", "one.png")]
+
+
+def test_of_more_runs_than_are_shown_only_their_share_of_the_time_counts(small, tmp_path):
+    all_of_them = mb.reproduce("one", runs=8, out=tmp_path, workers=1)
+    shown = mb.reproduce("one", runs=2, out=tmp_path, workers=1)
+    assert all_of_them.seconds == StudyFolder.open(tmp_path / "a").seconds
+    assert shown.seconds == pytest.approx(all_of_them.seconds / 4)
+    entry = MODULE.entries()["first"]
+    (report, _) = MODULE.reports_of(
+        entry, entry.figures, entry.studies(2), {"a": StudyFolder.open(tmp_path / "a")}, own=["a"]
+    )
+    assert report.seconds == pytest.approx(shown.seconds)
 
 
 def test_fewer_runs_of_an_unfinished_study_are_refused_with_a_way_out(small, tmp_path, monkeypatch):
@@ -268,6 +282,8 @@ def test_the_command_line_tells_claims_with_thresholds_pictures_and_times(small,
     out = capsys.readouterr().out
     assert "more than 0" in out
     assert "computed in" in out
+    assert "pictures, each also as .pdf:" in out
+    assert (tmp_path / "one.pdf").is_file()
     assert str(tmp_path / "index.html") in out
 
 

@@ -27,7 +27,11 @@ def reproduce(
         typer.Option(help="Runs a point; by default 100 for the paper's figures, 20 beyond.", show_default=False),
     ] = None,
     out: Annotated[
-        str, typer.Option(help="The folder for pictures and page, and for the parts of each study, which are kept.")
+        str,
+        typer.Option(
+            help="The folder for pictures and page, and for the parts of each study, which are kept; "
+            "all of another seed than 0 goes into a folder of its own within, such as seed-1."
+        ),
     ] = "reproduction",
     seed: Seed = "0",
     workers: Workers = None,
@@ -64,7 +68,7 @@ def reproduce(
         return
     heads = ("where", "claim", "measured", "threshold", "verdict")
     table(heads, [tuple(getattr(claim, head) for head in heads) for claim in made.claims])
-    typer.echo("\npictures:")
+    typer.echo("\npictures, each also as .pdf:")
     for picture in made.pictures:
         typer.echo(f"  {picture}")
     typer.echo(f"computed in {duration(made.seconds)} of one core", nl=not made.authors_seconds)

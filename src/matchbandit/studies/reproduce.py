@@ -49,7 +49,7 @@ class Reproduction:
     charts: tuple[Chart, ...]
     """What the pictures show, as numbers."""
     seconds: float
-    """How long one core would have computed, in this call and in those before that it went on from."""
+    """How long one core computed the runs that are shown, in this call or in one before."""
     authors_seconds: float
     """How long the authors' code would take on one core for the runs of the paper's figures among these."""
 
@@ -73,7 +73,7 @@ def reproduce(
     runs : int, optional
         Runs a point; by default 100 for the paper's figures, and 20 for those beyond (5 or 10 for what is only beside).
     seed : int, default 0
-        The root of all randomness. Every seed has folders of its own.
+        The root of all randomness. Every seed but 0 has a folder of its own for all of it: `out`/seed-1.
     out : str or path
         The folder for pictures, the page, and the parts of each study.
     workers : int, optional
@@ -93,7 +93,7 @@ def reproduce(
     workers = whole_number("workers", core_count() if workers is None else workers, least=1)
     need("matplotlib", "drawing")
     need("pyarrow", "keeping results")
-    folder = _folder(out)
+    folder = _folder(out, seed)
     plan = {entry.name: _seeded(entry.studies(runs), seed) for entry in chosen}
     needed = {study.name: study for studies in plan.values() for study in studies}
     total, done = sum(study.runs * len(study.points) for study in needed.values()), 0
@@ -102,7 +102,7 @@ def reproduce(
         mine = study.runs * len(study.points)
         kept[name] = _played(
             study,
-            folder / (name if seed == 0 else f"{name}-seed-{seed}"),
+            folder / name,
             workers=workers,
             progress=_told(progress, name, done, mine, total),
             allow_other_versions=allow_other_versions,
@@ -131,7 +131,7 @@ def reproduce(
         pictures,
         write_page(page, folder / "index.html"),
         charts,
-        sum(each.seconds for each in kept.values()),
+        sum(_seconds(kept[name], study.runs) for name, study in needed.items()),
         sum(_authors(entry, plan[entry.name]) or 0.0 for entry in chosen),
     )
 
@@ -193,11 +193,16 @@ def reports_of(
             claims=tuple(claim for claim in claims if claim.where == name),
             studies=tuple(study.name for study in studies),
             runs=runs,
-            seconds=sum(kept[name].seconds for name in own),
+            seconds=sum(_seconds(kept[study.name], study.runs) for study in studies if study.name in own),
             authors_seconds=_authors(entry, studies),
         )
         for name in wanted
     ]
+
+
+def _seconds(folder: StudyFolder, runs: int) -> float:
+    """How long so many runs of a study took; of one that has more, their share."""
+    return folder.seconds * min(1.0, runs / folder.study.runs)
 
 
 def _authors(entry: Entry, studies: tuple[Study, ...]) -> float | None:
@@ -251,10 +256,11 @@ def _plain(part: Any) -> Any:
     return [_plain(each) for each in part] if isinstance(part, tuple) else part
 
 
-def _folder(out: str | os.PathLike[str]) -> Path:
+def _folder(out: str | os.PathLike[str], seed: int) -> Path:
+    """Where everything of a seed goes."""
     if not os.fspath(out):
         raise MatchbanditError("the folder for what is made needs a name; got ''.")
-    folder = Path(out)
+    folder = Path(out) if seed == 0 else Path(out, f"seed-{seed}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
