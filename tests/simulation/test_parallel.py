@@ -10,7 +10,15 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.simulation.parallel import each_run, signals_held, with_warnings, worker_count, worker_processes
+from matchbandit.simulation import parallel
+from matchbandit.simulation.parallel import (
+    core_count,
+    each_run,
+    signals_held,
+    with_warnings,
+    worker_count,
+    worker_processes,
+)
 
 LONGEST = 60
 """Seconds until a test that waits for an event gives up."""
@@ -54,14 +62,22 @@ def test_every_run_is_played_once(runs, workers):
 
 
 def test_no_workers_named_is_one_for_each_core(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(parallel, "core_count", lambda: 1)
     assert [pid for _, pid in each_run(in_this_process, 3, None)] == [os.getpid()] * 3
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(parallel, "core_count", lambda: 2)
     assert os.getpid() not in [pid for _, pid in each_run(in_this_process, 3, None)]
 
 
+def test_only_cores_that_this_process_may_use_count(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 7}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 128)
+    assert core_count() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert core_count() == 128
+
+
 def test_a_huge_number_of_runs_is_not_listed_and_of_workers_not_started(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(parallel, "core_count", lambda: 1)
     one = each_run(square, 10**12, 1)
     assert next(one) == (0, 0)
     one.close()
@@ -164,7 +180,7 @@ def test_signals_are_held_while_workers_start_and_come_afterwards():
 
 
 def test_workers_are_no_more_than_there_is_to_do(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(parallel, "core_count", lambda: 2)
     assert [worker_count(workers, 5) for workers in (None, 1, 3, 100)] == [2, 1, 3, 5]
     assert worker_count(100, 1000) == 8
 

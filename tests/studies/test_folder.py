@@ -15,8 +15,9 @@ from reference.folders import leftovers, tables_of
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
+from matchbandit.studies import StudyFolder
 from matchbandit.studies import folder as folders
-from matchbandit.studies.folder import PartFile, StudyFolder
+from matchbandit.studies.folder import PartFile
 from matchbandit.studies.runner import run_study
 from matchbandit.studies.study import Study
 

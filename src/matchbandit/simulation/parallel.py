@@ -52,12 +52,17 @@ def each_run(
                 yield from outcomes
 
 
+def core_count() -> int:
+    """The cores that this process may use: a batch system may leave it few of the machine's."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def worker_count(workers: int | None, tasks: int) -> int:
     """How many processes share these tasks: None is one on each core, and more than four on a core are not started.
 
     It is 1 in a process that may not have children of its own: that one does all by itself.
     """
-    cores = os.cpu_count() or 1
+    cores = core_count()
     if multiprocessing.current_process().daemon:
         return 1
     return min(cores if workers is None else workers, tasks, WORKERS_A_CORE * cores)

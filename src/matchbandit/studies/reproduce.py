@@ -19,6 +19,7 @@ from matchbandit.figures import Chart, draw_to
 from matchbandit.figures.page import write_page
 from matchbandit.results import Rows
 from matchbandit.results.tables import write_atomically
+from matchbandit.simulation.parallel import core_count
 from matchbandit.studies.claims import ENOUGH_RUNS, Claim, not_judged
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
@@ -89,7 +90,7 @@ def reproduce(
     chosen = _chosen([figures] if isinstance(figures, str) else figures)
     runs = None if runs is None else whole_number("runs", runs, least=1)
     seed = whole_number("seed", seed, least=0)
-    workers = whole_number("workers", (os.cpu_count() or 1) if workers is None else workers, least=1)
+    workers = whole_number("workers", core_count() if workers is None else workers, least=1)
     need("matplotlib", "drawing")
     need("pyarrow", "keeping results")
     folder = _folder(out)
