@@ -14,6 +14,7 @@ from reference.folders import held_policy, leftovers, tables_of, waiting_process
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
+from matchbandit.own_code import OwnCodeError
 from matchbandit.progress import Standing
 from matchbandit.studies import on_processes, runner, versions
 from matchbandit.studies.changes import changes
@@ -172,7 +173,7 @@ def test_new_columns_widen_what_is_there(tmp_path):
         ({"problem": {**SPIKED, "gap": [0.5, 0.7]}}, "gap no longer has 0.6"),
         ({"problem": {**SPIKED, "n": 4}}, "n was 3, is now 4"),
         ({"policies": ["uts"]}, "policies no longer has pair-elim"),
-        ({"policies": [{"name": "pair-elim", "growth": 2}, "uts"]}, "policies no longer has pair-elim"),
+        ({"policies": [{"name": "pair-elim", "growth": 2}, "uts"]}, "pair-elim's growth was not given, is now 2"),
         ({"checkpoints": [10]}, "checkpoints was not given, is now 10"),
         (
             {"problem": [{**SPIKED, "gap": 0.5}]},
@@ -213,6 +214,22 @@ def test_changes_in_words():
         "u was 0.9 0.5, is now 0.9 0.4",
         "checkpoints was 1, is now 1 2",
     ]
+
+
+def test_what_a_policy_that_stays_no_longer_has_is_said_of_its_option():
+    def told(before, after):
+        return changes({"policies": ["uts", before]}, {"policies": ["uts", after]})
+
+    swept = {"name": "pair-elim", "growth": [2, 4]}
+    assert told(swept, {"name": "pair-elim", "growth": 4}) == ["pair-elim's growth no longer has 2"]
+    assert told(swept, {"name": "pair-elim", "growth": [4, 8]}) == ["pair-elim's growth no longer has 2"]
+    assert told(swept, {"name": "pair-elim", "growth": [4, 2, 8]}) == []
+    assert told(swept, {"name": "pair-elim", "growth": 8}) == ["pair-elim's growth was 2 4, is now 8"]
+    assert told(swept, "pair-elim") == ["pair-elim's growth was 2 4, is now not given"]
+    alone = {"policies": [swept]}, {"policies": [{"name": "pair-elim", "growth": 4}]}
+    assert changes(*alone) == ["pair-elim's growth no longer has 2"]
+    twice = [{"name": "pair-elim", "growth": 2}, {"name": "pair-elim", "growth": 4}]
+    assert changes({"policies": twice}, {"policies": twice[1:]}) == ["policies no longer has pair-elim (growth = 2)"]
     assert changes({"u": [0.9, 0.5]}, {"u": [[0.9, 0.5], [0.9, 0.4]]}) == []
     assert changes({"runs": 20, "problem": {"gap": 0.5}}, {"runs": 50, "problem": {"gap": [0.4, 0.5]}}) == []
 
@@ -308,12 +325,14 @@ def test_a_changed_module_is_refused_unless_told(own, tmp_path, which):
     module, _ = own
     run_study(with_own(module), tmp_path / "out", workers=1)
     file = tmp_path / f"{own[which]}.py"
-    file.write_text(file.read_text() + "# a word\n")
+    file.write_text(f"# a word\n\n{file.read_text()}")
+    assert run_study(with_own(module), tmp_path / "out").is_complete
+    file.write_text(file.read_text() + "MORE = 1\n")
     with pytest.raises(MatchbanditError, match=f"the module {module}.* has changed on disk since it was imported here"):
         run_study(with_own(module), tmp_path / "out")
     for name in own:  # as in a new process
         del sys.modules[name]
-    with pytest.raises(MatchbanditError, match=f"{module} was [0-9a-f]+, is now [0-9a-f]+"):
+    with pytest.raises(MatchbanditError, match=rf"{module}\.py, or what it imports, has changed since \([0-9a-f]{{8}}, now [0-9a-f]{{8}}\)\."):
         run_study(with_own(module), tmp_path / "out")
     more = with_own(module).with_(runs=4)
     assert run_study(more, tmp_path / "out", workers=1, allow_other_versions=True).is_complete
@@ -329,6 +348,15 @@ def test_an_error_in_a_policy_of_ones_own_is_one_line(own, tmp_path):
         rf"mine at gap = 0\.[56], runs 0 to 0: KeyError: 'oh' \({module}.py, line 12\)\. ", str(error.value)
     )
     assert "0 of 6 parts are kept" in str(error.value)
+
+
+def test_an_error_in_what_a_policy_calls_is_placed_in_the_policy(own, tmp_path):
+    module, _ = own
+    file = tmp_path / f"{module}.py"
+    fault = "import numpy as np\n        np.linalg.inv(np.zeros((2, 2)))\n"
+    file.write_text(file.read_text() + f"\n    def learn(self, tally):\n        {fault}")
+    with pytest.raises(OwnCodeError, match=rf"LinAlgError: Singular matrix \({module}\.py, line 13\)\. 0 of"):
+        run_study(with_own(module), tmp_path / "out", workers=2)
 
 
 def test_files_of_own_modules_are_those_of_their_folder(own, tmp_path):
@@ -391,9 +419,9 @@ def test_a_policy_that_is_typed_in_has_a_fingerprint_of_its_code(tmp_path):
     assert typed(by_stdin=True)[0] == ["4", first]
     out, err = typed(2)
     assert out == []
-    assert f"__main__:Mine was {first}, is now" in err
-    assert "__main__:Other was" not in err
-    assert "__main__:near was" in typed(top=0.8)[1]
+    assert f"Mine, or what it calls, has changed since ({first[:8]}, now" in err
+    assert "Other, or" not in err
+    assert "near, or what it calls, has changed since" in typed(top=0.8)[1]
 
 
 # --- stopping ---

@@ -10,11 +10,11 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.own_code import in_words
+from matchbandit.own_code import OwnCodeError, in_words
 from matchbandit.results.tables import details_table, encoded, metadata_of, rows_table
 from matchbandit.simulation.parallel import with_warnings
 from matchbandit.studies.point import Point
-from matchbandit.studies.versions import fingerprints, other_versions, versions
+from matchbandit.studies.versions import fingerprints, versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,10 +98,10 @@ def play_part(
 ) -> Finished:
     """Play a part in this process; `own` are the fingerprints that the user's modules must have here."""
     now = fingerprints([part.point])
-    differing = other_versions(own, now)
+    differing = [name for name in own if now.get(name, own[name]) != own[name]]
     if differing:
         raise MatchbanditError(
-            f"a worker has another version of a module of yours than this process ({differing[0]}). "
+            f"a worker has another version of your {differing[0]} than this process. "
             f"Restart the workers, or install the same on all."
         )
     began = thread_time()
@@ -112,7 +112,8 @@ def play_part(
     except Exception as error:
         if not part.point.own_modules:
             raise
-        raise MatchbanditError(f"{part.point.title}, runs {part.first} to {part.last}: {in_words(error)}.") from error
+        told = in_words(error, *part.point.own_modules)
+        raise OwnCodeError(f"{part.point.title}, runs {part.first} to {part.last}: {told}.") from error
     seconds = thread_time() - began
     details = encoded(details_table(result), metadata_of(result))
     made_with = {**versions(), **now}

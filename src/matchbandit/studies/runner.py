@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.extras import need
+from matchbandit.own_code import OwnCodeError
 from matchbandit.progress import Standing, study_bar
 from matchbandit.results.tables import parameter_types
 from matchbandit.simulation.parallel import pass_on
@@ -118,7 +119,8 @@ def run_study(
             with suppress(MatchbanditError):  # a full disk has no room for it either
                 ledger.write()
             if isinstance(error, MatchbanditError):
-                raise MatchbanditError(f"{error} {ledger.left_over()}".rstrip()) from error
+                kind = OwnCodeError if isinstance(error, OwnCodeError) else MatchbanditError
+                raise kind(f"{error} {ledger.left_over()}".rstrip()) from error
             raise StoppedStudy(ledger.left_over()) from None
         ledger.write()
     return StudyFolder.open(out)
