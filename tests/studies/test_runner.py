@@ -332,7 +332,8 @@ def test_a_changed_module_is_refused_unless_told(own, tmp_path, which):
         run_study(with_own(module), tmp_path / "out")
     for name in own:  # as in a new process
         del sys.modules[name]
-    with pytest.raises(MatchbanditError, match=rf"{module}\.py, or what it imports, has changed since \([0-9a-f]{{8}}, now [0-9a-f]{{8}}\)\."):
+    changed = rf"{module}\.py, or what it imports, has changed since \([0-9a-f]{{8}}, now [0-9a-f]{{8}}\)\."
+    with pytest.raises(MatchbanditError, match=changed):
         run_study(with_own(module), tmp_path / "out")
     more = with_own(module).with_(runs=4)
     assert run_study(more, tmp_path / "out", workers=1, allow_other_versions=True).is_complete
