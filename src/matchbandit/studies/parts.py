@@ -23,6 +23,9 @@ MOST_RUNS = 2000
 """No part has more: what a crash can cost."""
 ENOUGH_PARTS = 64
 """As many parts as a study has at least, if it has the runs: they keep workers busy until the end."""
+WANTED_PARTS, LEAST_RUNS = 256, 40
+"""As many parts as a study has, so that a stop costs little, unless they would have fewer runs than this: keeping a part
+takes a hundredth of a second, and a run may take less than one or two thousandths."""
 
 Interval = tuple[int, int]
 """The first run, and the one after the last."""
@@ -67,12 +70,16 @@ def plan(
 ) -> list[Part]:
     """The parts that are still to be played: all runs of all points but those that are kept.
 
-    Parts of `part_runs` runs; by default such that there are 64 in all, or four for each thread. First parts of all
-    points come first, so that what one sees early, and the time left, is of all of them.
+    Parts of `part_runs` runs; by default such that there are 256 in all, or as many as have 40 runs, but at least 64,
+    or four for each thread. First parts of all points come first, so that what one sees early, and the time left, is
+    of all of them.
     """
     if part_runs is None:
-        wanted = max(ENOUGH_PARTS, 4 * threads)
-        part_runs = min(MOST_RUNS, max(1, ceil(runs / ceil(wanted / max(1, len(points))))))
+        small, large = (
+            ceil(runs / ceil(wanted / max(1, len(points))))
+            for wanted in (max(WANTED_PARTS, 4 * threads), max(ENOUGH_PARTS, 4 * threads))
+        )
+        part_runs = min(MOST_RUNS, max(1, small, min(large, LEAST_RUNS)))
     parts = [
         (first, at, Part(point, first, min(part_runs, end - first)))
         for at, point in enumerate(points)

@@ -36,10 +36,16 @@ _imported_as: "WeakKeyDictionary[ModuleType, tuple[Any, str]]" = WeakKeyDictiona
 def versions() -> dict[str, str]:
     """The versions that compute here, and a fingerprint of our source, which may be edited between two releases."""
     return {
-        **{name: version(name) for name in COMPARED},
+        **{name: _installed(name) for name in COMPARED},
         SOURCE: _source_fingerprint(),
         "python": platform.python_version(),
     }
+
+
+@cache
+def _installed(name: str) -> str:
+    """The version of a package; looking it up takes a millisecond, and every part asks."""
+    return version(name)
 
 
 @cache
