@@ -16,7 +16,7 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.own_code import OwnCodeError
 from matchbandit.progress import Standing
-from matchbandit.studies import on_processes, runner, versions
+from matchbandit.studies import on_processes, parts, runner, versions
 from matchbandit.studies.changes import changes
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.parts import MOST_RUNS, Part, plan, play_part
@@ -103,8 +103,8 @@ def test_parts_have_at_most_2000_runs_and_there_are_256_unless_they_are_small():
 def test_a_plan_covers_every_run_once_whatever_is_kept():
     points = SMALL.points[:2]
     kept = {points[0].key: [(7, 9), (0, 3)], points[1].key: [(0, 11)]}
-    parts = plan(points, kept, 11, 2)
-    assert [(points.index(part.point), part.first, part.runs) for part in parts] == [
+    planned = plan(points, kept, 11, 2)
+    assert [(points.index(part.point), part.first, part.runs) for part in planned] == [
         (0, 3, 2), (0, 5, 2), (0, 9, 2),
     ]  # fmt: skip
     assert [part.first for part in plan(points, {}, 4, 2)] == [0, 0, 2, 2]
@@ -517,7 +517,23 @@ def test_compiling_is_said_and_done_once_for_each_policy(monkeypatch):
     said = []
     on_processes.compile_here([*SMALL.points, *SMALL.points], lambda done, doing: said.append(doing))
     assert compiled == ["uts"]
-    assert said == ["compiling uts"]
+    assert said == ["compiling uts", "compiled uts"]
+
+
+def test_seconds_of_a_part_do_not_hold_its_compiling(monkeypatch):
+    """Of a worker that is the first to need the code."""
+    clock, played = [0.0], []
+    monkeypatch.setattr(parts, "_compiled_here", set())
+    monkeypatch.setattr(parts, "thread_time", lambda: clock[0])
+    point = next(point for point in SMALL.points if point.spec.name == "uts")
+
+    def compile_first(job, workers):
+        played.append(job.spec.name)
+        clock[0] += 30
+
+    monkeypatch.setattr(parts, "compile_first", compile_first)
+    assert [play_part(Part(point, first, 1), {}, {}).seconds for first in (0, 1)] == [0, 0]
+    assert played == ["uts"]
 
 
 def test_a_bar_is_shown_when_asked_for(tmp_path, monkeypatch):

@@ -243,7 +243,7 @@ def claimed(out: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def remove_empty(folder: Path, *, itself: bool) -> None:
-    """Remove what `claimed` and the manifest have put there, of a study that could not begin; `itself` the folder too."""
+    """Remove what a study that could not begin has put there, and the folder `itself`."""
     with suppress(OSError):
         (folder / "manifest.json").unlink(missing_ok=True)
         (folder / "rows").rmdir()

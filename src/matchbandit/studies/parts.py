@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import ceil
 from time import thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from matchbandit.errors import MatchbanditError
 from matchbandit.own_code import OwnCodeError, in_words
 from matchbandit.results.tables import details_table, encoded, metadata_of, rows_table
 from matchbandit.simulation.parallel import with_warnings
+from matchbandit.simulation.play import Job, build_first, compile_first, engine_for
 from matchbandit.studies.point import Point
 from matchbandit.studies.versions import fingerprints, versions
 
@@ -24,8 +27,8 @@ MOST_RUNS = 2000
 ENOUGH_PARTS = 64
 """As many parts as a study has at least, if it has the runs: they keep workers busy until the end."""
 WANTED_PARTS, LEAST_RUNS = 256, 40
-"""As many parts as a study has, so that a stop costs little, unless they would have fewer runs than this: keeping a part
-takes a hundredth of a second, and a run may take less than one or two thousandths."""
+"""As many parts as a study has, so that a stop costs little, unless they would have fewer runs than this: keeping a
+part takes a hundredth of a second, and a run may take a thousandth."""
 
 Interval = tuple[int, int]
 """The first run, and the one after the last."""
@@ -111,8 +114,9 @@ def play_part(
             f"a worker has another version of your {differing[0]} than this process. "
             f"Restart the workers, or install the same on all."
         )
-    began = thread_time()
     try:
+        _compile_once(part.point)
+        began = thread_time()
         result, messages = with_warnings(lambda: part.point.play(part.first, part.runs, tell=tell))
     except MatchbanditError:
         raise
@@ -139,6 +143,31 @@ def play_part(
     }
     rows = sealed(rows_table(result, study=part.point.study, columns=columns), kept)
     return Finished(part.name, part.runs, rows, details, seconds, made_with, messages)
+
+
+def compiles_as(point: Point) -> tuple[object, ...]:
+    """Points for which this is equal run the same compiled code."""
+    return point.spec.kind, type(point.problem.graph), point.problem.rewards.describe()["name"], point.engine
+
+
+def loop_of(point: Point) -> Job | None:
+    """The first round of its compiled loop; None if it has none."""
+    job = Job(point.problem, point.spec, np.array([1]), point.seed, point.engine, point.horizon, point.stop)
+    job = replace(job, engine=engine_for(point.engine, build_first(job)))
+    return job if job.engine == "loop" else None
+
+
+_compiled_here: set[tuple[object, ...]] = set()
+"""What this process has compiled, or read, before it played a part."""
+
+
+def _compile_once(point: Point) -> None:
+    """Compile what a part needs before its clock starts: a worker may be the first on its machine."""
+    if compiles_as(point) not in _compiled_here:
+        job = loop_of(point)
+        if job is not None:
+            with_warnings(lambda: compile_first(job, workers=None))
+        _compiled_here.add(compiles_as(point))
 
 
 def digest_of(data: bytes) -> str:
