@@ -92,9 +92,9 @@ def test_nothing_is_left_running(tmp_path):
 def test_parts_have_at_most_2000_runs_and_there_are_256_unless_they_are_small():
     points = SMALL.points
     sizes = {runs: plan(points, {}, runs, None)[0].runs for runs in (1, 6, 64, 1000, 10**4, 10**6)}
-    assert sizes == {1: 1, 6: 1, 64: 4, 1000: 40, 10**4: 157, 10**6: MOST_RUNS}
+    assert sizes == {1: 1, 6: 1, 64: 4, 1000: 50, 10**4: 157, 10**6: MOST_RUNS}
     assert len(plan(points[:1], {}, 10**5, None)) == 256
-    assert plan(points * 6, {}, 400, None)[0].runs == 40
+    assert plan(points * 6, {}, 400, None)[0].runs == 50
     assert plan(points, {}, 1000, None, threads=1000)[0].runs == 1
     with pytest.raises(MatchbanditError, match="part_runs must be a whole number, between 1 and 2000; got 2001"):
         run_study(SMALL, "nowhere", part_runs=2001)

@@ -26,7 +26,7 @@ MOST_RUNS = 2000
 """No part has more: what a crash can cost."""
 ENOUGH_PARTS = 64
 """As many parts as a study has at least, if it has the runs: they keep workers busy until the end."""
-WANTED_PARTS, LEAST_RUNS = 256, 40
+WANTED_PARTS, LEAST_RUNS = 256, 50
 """As many parts as a study has, so that a stop costs little, unless they would have fewer runs than this: keeping a
 part takes a hundredth of a second, and a run may take a thousandth."""
 
@@ -73,7 +73,7 @@ def plan(
 ) -> list[Part]:
     """The parts that are still to be played: all runs of all points but those that are kept.
 
-    Parts of `part_runs` runs; by default such that there are 256 in all, or as many as have 40 runs, but at least 64,
+    Parts of `part_runs` runs; by default such that there are 256 in all, or as many as have 50 runs, but at least 64,
     or four for each thread. First parts of all points come first, so that what one sees early, and the time left, is
     of all of them.
     """

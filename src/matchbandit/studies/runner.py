@@ -75,7 +75,7 @@ def run_study(
         True shows a bar; a function is called with the number of runs done and their total.
     part_runs : int, optional
         Runs of a part, at most 2000: what a stop can cost. By default such that there are 256 parts, if each has
-        40 runs, and at least 64.
+        50 runs, and at least 64.
     allow_other_versions : bool, default False
         Go on with parts that other versions of matchbandit, NumPy, numba or modules of yours have made.
 
