@@ -238,8 +238,9 @@ def test_what_is_no_address_is_refused_also_where_nothing_is_left_to_play(on_pro
 
 
 def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):
-    with pytest.raises(MatchbanditError, match=r"written in a script or notebook cannot be sent"):
-        on_dask._files_of(["__main__"])
+    for name in ("__main__", "__main__:Mine"):  # as a script, and as a notebook
+        with pytest.raises(MatchbanditError, match=r"written in a script or notebook cannot be sent"):
+            on_dask._files_of([name])
 
 
 @pytest.mark.slow
