@@ -128,7 +128,6 @@ def test_mistakes_end_in_one_line_and_exit_code_2(run):
         assert err.startswith("error: ")
 
 
-@pytest.mark.filterwarnings("always::UserWarning")
 def test_an_error_in_a_policy_of_ones_own_is_one_line_or_all_of_it(run, monkeypatch):
     Path("faulty_own.py").write_text(
         "from matchbandit.policies.pair.pair_elim import PairElim\n\n\nclass Mine(PairElim):\n    name = 'mine'\n\n"
@@ -147,6 +146,7 @@ def test_an_error_in_a_policy_of_ones_own_is_one_line_or_all_of_it(run, monkeypa
     sys.modules.pop("faulty_own", None)
 
 
+@pytest.mark.filterwarnings("always::UserWarning")
 def test_a_damaged_shard_is_one_warning_line(run):
     run("gaps.toml", "--workers", "1")
     shard = min(Path("gaps/rows").iterdir())
