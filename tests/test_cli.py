@@ -441,7 +441,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--option": "growth"}, "--option takes key=value; got 'growth'"),
         ({"--option": "growth=big"}, "growth must be a number; got 'big'"),
         ({"--v": None}, "pair-elim plays on bipartite graphs; got monopartite with 2 players"),
-        ({"--u": None, "--v": None}, "give either --u"),
+        ({"--u": None, "--v": None}, "or --family. Other means of pairs go through a study file (means = …) or Python"),
         ({"--family": "spiked"}, "give either --u"),
         ({"--u": None, "--family": "spiked"}, "--v goes with --u"),
         ({"--u": None, "--v": None, "--family": "spyked"}, "unknown family 'spyked'; did you mean 'spiked'?"),
@@ -572,6 +572,54 @@ def test_help_imports_nothing_heavy():
     )
     out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_the_list_of_verbs_is_not_cut(run):
+    _, out, _ = run()
+    listed = out.partition("Commands:")[2].splitlines()
+    assert len(listed) > 9
+    assert [line for line in listed if line.endswith("...")] == []
+
+
+OWN = """
+import matchbandit as mb
+from matchbandit.policies.pair.pair_elim import PairElim
+
+class Mine(PairElim):
+    name = "mine"
+
+def near(gap: float, *, rewards, rng):
+    return mb.Bipartite([0.9, 0.9 - gap], [0.8, 0.2], rewards=rewards)
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", "--policy", "mine_typed:Mine", "--horizon", "100", "--runs", "1"),
+        ("identify", "--policy", "mine_typed:Mine", "--delta", "0.1", "--runs", "1"),
+        ("watch", "mine_typed:Mine", "--horizon", "100"),
+    ],
+)
+def test_policies_and_families_of_ones_own_are_played_by_every_verb(run, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_typed.py").write_text(OWN)
+    code, out, err = run(*words, "--family", "mine_typed:near", "--param", "gap=0.5")
+    sys.modules.pop("mine_typed", None)
+    assert (code, err) == (0, "")
+    assert "mine" in out
+
+
+def test_report_refuses_what_is_no_study_before_heavy_imports(tmp_path):
+    text = (
+        "import sys; from matchbandit.cli import main\n"
+        f"sys.argv[1:] = ['report', {str(tmp_path)!r}]\n"
+        "try: main()\n"
+        "except SystemExit as end: print(end.code, 'numpy' in sys.modules, 'matchbandit.studies' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "False", "False"]
+    assert "is not the folder of a study: it has no manifest.json." in done.stderr
 
 
 def test_a_doors_name_is_imported_when_it_is_used():

@@ -130,6 +130,11 @@ def test_compiling_does_not_count_for_the_rate(clock, capsys):
     assert capsys.readouterr().err == "gaps: 10 of 100 runs, 1 of 10 parts, 10 runs a second, 9 s left\n"
 
 
+def test_the_time_left_is_told_when_a_few_runs_are_done():
+    told = [progress.standing_in_words(progress.Standing(40 + new, 100, 0, 10, kept=40), 6) for new in (1, 2, 3)]
+    assert ["left" in words for words in told] == [False, False, True]
+
+
 def test_a_finished_study_says_nothing(clock, capsys):
     with progress.study_bar("gaps", clock=clock) as advance:
         clock.now += 50

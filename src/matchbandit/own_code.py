@@ -1,6 +1,7 @@
 """Policies and families of the user's own, found by name: `module:Class`, `module:function`."""
 
 import sys
+import sysconfig
 from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import Any
 from matchbandit.errors import MatchbanditError, unknown
 
 MAIN = "__main__"
+
+
+class OwnCodeError(MatchbanditError):
+    """Code of the user's own has failed; what it raised is the cause."""
 
 
 def is_own(name: object) -> bool:
@@ -74,7 +79,7 @@ def _imported(name: str, folder: Path | None) -> ModuleType:
     except ModuleNotFoundError as missing:
         raise MatchbanditError(f"the module {name} needs {missing.name}, which is not installed.") from None
     except (Exception, SystemExit) as error:
-        raise MatchbanditError(f"the module {name} cannot be imported: {in_words(error)}.") from error
+        raise OwnCodeError(f"the module {name} cannot be imported: {in_words(error, name)}.") from error
     finally:
         # What it imports later, and workers that begin anew, must still find their way.
         sys.path[:] = before + [str(place) for place in places if str(place) not in before]
@@ -113,16 +118,33 @@ def _refuse_another(module: ModuleType, name: str, folder: Path | None) -> None:
         )
 
 
-def in_words(error: BaseException) -> str:
-    """An error of the user's own code in one line, with the last place in a file of theirs."""
-    last = error.__traceback__
-    place = ""
+def in_words(error: BaseException, *modules: str) -> str:
+    """An error of the user's own code in one line, with the innermost place in these modules or in files of theirs.
+
+    What they call, such as NumPy, is installed; where in there an error was raised says little.
+    """
+    place, last = "", error.__traceback__
+    tops = {name.partition(".")[0] for name in modules}
     while last is not None:
         file = last.tb_frame.f_code.co_filename
-        if not file.startswith("<") and Path(file).parent != Path(__file__).parent:
+        is_theirs = str(last.tb_frame.f_globals.get("__name__")).partition(".")[0] in tops
+        if not file.startswith("<") and (is_theirs or not _is_others(Path(file))):
             place = f" ({Path(file).name}, line {last.tb_lineno})"
         last = last.tb_next
     if isinstance(error, SyntaxError) and error.filename:
         place = f" ({Path(error.filename).name}, line {error.lineno})"
     told = (error.msg if isinstance(error, SyntaxError) else str(error)).partition("\n")[0].rstrip(".")
     return f"{type(error).__name__}{': ' if told else ''}{told}{place}"
+
+
+def is_installed(folder: Path) -> bool:
+    """Does it belong to what is installed, rather than to what lies in a folder of the user's?"""
+    places = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
+    return any(folder == place or place in folder.parents for place in places)
+
+
+def _is_others(file: Path) -> bool:
+    """Is this a file of ours, or of what is installed?"""
+    folder = file.resolve().parent
+    ours = Path(__file__).resolve().parent
+    return ours in (folder, *folder.parents) or is_installed(folder)

@@ -11,6 +11,8 @@ Advance = Callable[[str, int, int], None]
 """Called with what is at work, how much of it is done, and the total."""
 FIRST_LINE, LONGEST_WAIT = 2.0, 300.0
 """Seconds until the first plain line, and at most between two."""
+ENOUGH_RUNS = 3
+"""So many runs of a call say how long the others take; fewer do not."""
 
 
 @contextmanager
@@ -105,7 +107,8 @@ def standing_in_words(now: Standing, seconds: float) -> str:
     elif new > 0 and seconds > 0:
         rate = new / seconds
         words.append(f"{rate:.3g} runs a second" if rate < 1000 else f"{rate:.0f} runs a second")
-        words.append(f"{_duration((now.total_runs - now.runs) / rate)} left")
+        if new >= ENOUGH_RUNS:
+            words.append(f"{_duration((now.total_runs - now.runs) / rate)} left")
     return ", ".join(words)
 
 

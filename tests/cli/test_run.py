@@ -128,6 +128,24 @@ def test_mistakes_end_in_one_line_and_exit_code_2(run):
         assert err.startswith("error: ")
 
 
+def test_an_error_in_a_policy_of_ones_own_is_one_line_or_all_of_it(run, monkeypatch):
+    Path("faulty_own.py").write_text(
+        "from matchbandit.policies.pair.pair_elim import PairElim\n\n\nclass Mine(PairElim):\n    name = 'mine'\n\n"
+        "    def learn(self, tally):\n        raise KeyError('oh')\n"
+    )
+    Path("own.toml").write_text(SEEK.replace("pair-elim", "faulty_own:Mine"))
+    code, out, err = run("own.toml", "--workers", "1")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "KeyError: 'oh' (faulty_own.py, line 8)." in err
+    assert err.endswith("MATCHBANDIT_TRACEBACK=1 before the command shows all of it.\n")
+    assert "TRACEBACK" not in run("nothing.toml")[2]
+    monkeypatch.setenv("MATCHBANDIT_TRACEBACK", "1")
+    code, _, err = run("own.toml", "--workers", "1")
+    assert code == 2
+    assert "raise KeyError('oh')" in err
+    sys.modules.pop("faulty_own", None)
+
+
 @pytest.mark.filterwarnings("always::UserWarning")
 def test_a_damaged_shard_is_one_warning_line(run):
     run("gaps.toml", "--workers", "1")

@@ -201,6 +201,11 @@ def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
     assert str(error.value).startswith(f"there is no dask scheduler at {address!r}")
     assert str(error.value).endswith("or local.")
     assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    with pytest.raises(MatchbanditError):
+        run_study(SMALL, tmp_path / "out", dask=address)
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_a_local_cluster_that_cannot_start_is_one_line(tmp_path, monkeypatch):
@@ -224,6 +229,12 @@ def test_what_is_no_address_makes_no_client(tmp_path, monkeypatch, address):
     monkeypatch.setattr(distributed, "Client", lambda *_, **__: pytest.fail("a client was made"))
     with pytest.raises(MatchbanditError, match="there is no dask scheduler at"):
         run_study(SMALL, tmp_path / "out", dask=address)
+
+
+def test_what_is_no_address_is_refused_also_where_nothing_is_left_to_play(on_processes):
+    with pytest.raises(MatchbanditError, match="there is no dask scheduler at 'locl'"):
+        run_study(SMALL, on_processes, dask="locl")
+    assert run_study(SMALL, on_processes, dask="local").is_complete
 
 
 def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):

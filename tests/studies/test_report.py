@@ -190,6 +190,15 @@ def test_rows_without_their_details_are_named(folder):
         report(folder)
 
 
+def test_a_folder_as_the_place_of_the_page_gets_it(folder, tmp_path, monkeypatch):
+    (tmp_path / "pages").mkdir()
+    assert report(folder, tmp_path / "pages") == tmp_path / "pages" / "report.html"
+    assert (tmp_path / "pages" / "report.html").is_file()
+    monkeypatch.chdir(tmp_path / "pages")
+    assert report(folder, ".") == Path("report.html")
+    assert report(folder, "other.html") == Path("other.html")
+
+
 def test_what_is_no_study_is_refused(tmp_path, folder):
     with pytest.raises(MatchbanditError, match="there is no folder"):
         report(tmp_path / "nowhere")

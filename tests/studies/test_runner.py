@@ -14,8 +14,9 @@ from reference.folders import held_policy, leftovers, tables_of, waiting_process
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
+from matchbandit.own_code import OwnCodeError
 from matchbandit.progress import Standing
-from matchbandit.studies import on_processes, runner, versions
+from matchbandit.studies import on_processes, parts, runner, versions
 from matchbandit.studies.changes import changes
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.parts import MOST_RUNS, Part, plan, play_part
@@ -88,11 +89,12 @@ def test_nothing_is_left_running(tmp_path):
 # --- parts ---
 
 
-def test_parts_have_at_most_2000_runs_and_there_are_64_if_there_can_be():
+def test_parts_have_at_most_2000_runs_and_there_are_256_unless_they_are_small():
     points = SMALL.points
-    sizes = {runs: plan(points, {}, runs, None)[0].runs for runs in (1, 6, 64, 1000, 10**6)}
-    assert sizes == {1: 1, 6: 1, 64: 4, 1000: 63, 10**6: MOST_RUNS}
-    assert len(plan(points[:1], {}, 10**5, None)) == 64
+    sizes = {runs: plan(points, {}, runs, None)[0].runs for runs in (1, 6, 64, 1000, 10**4, 10**6)}
+    assert sizes == {1: 1, 6: 1, 64: 4, 1000: 50, 10**4: 157, 10**6: MOST_RUNS}
+    assert len(plan(points[:1], {}, 10**5, None)) == 256
+    assert plan(points * 6, {}, 400, None)[0].runs == 50
     assert plan(points, {}, 1000, None, threads=1000)[0].runs == 1
     with pytest.raises(MatchbanditError, match="part_runs must be a whole number, between 1 and 2000; got 2001"):
         run_study(SMALL, "nowhere", part_runs=2001)
@@ -101,8 +103,8 @@ def test_parts_have_at_most_2000_runs_and_there_are_64_if_there_can_be():
 def test_a_plan_covers_every_run_once_whatever_is_kept():
     points = SMALL.points[:2]
     kept = {points[0].key: [(7, 9), (0, 3)], points[1].key: [(0, 11)]}
-    parts = plan(points, kept, 11, 2)
-    assert [(points.index(part.point), part.first, part.runs) for part in parts] == [
+    planned = plan(points, kept, 11, 2)
+    assert [(points.index(part.point), part.first, part.runs) for part in planned] == [
         (0, 3, 2), (0, 5, 2), (0, 9, 2),
     ]  # fmt: skip
     assert [part.first for part in plan(points, {}, 4, 2)] == [0, 0, 2, 2]
@@ -172,7 +174,7 @@ def test_new_columns_widen_what_is_there(tmp_path):
         ({"problem": {**SPIKED, "gap": [0.5, 0.7]}}, "gap no longer has 0.6"),
         ({"problem": {**SPIKED, "n": 4}}, "n was 3, is now 4"),
         ({"policies": ["uts"]}, "policies no longer has pair-elim"),
-        ({"policies": [{"name": "pair-elim", "growth": 2}, "uts"]}, "policies no longer has pair-elim"),
+        ({"policies": [{"name": "pair-elim", "growth": 2}, "uts"]}, "pair-elim's growth was not given, is now 2"),
         ({"checkpoints": [10]}, "checkpoints was not given, is now 10"),
         (
             {"problem": [{**SPIKED, "gap": 0.5}]},
@@ -213,6 +215,22 @@ def test_changes_in_words():
         "u was 0.9 0.5, is now 0.9 0.4",
         "checkpoints was 1, is now 1 2",
     ]
+
+
+def test_what_a_policy_that_stays_no_longer_has_is_said_of_its_option():
+    def told(before, after):
+        return changes({"policies": ["uts", before]}, {"policies": ["uts", after]})
+
+    swept = {"name": "pair-elim", "growth": [2, 4]}
+    assert told(swept, {"name": "pair-elim", "growth": 4}) == ["pair-elim's growth no longer has 2"]
+    assert told(swept, {"name": "pair-elim", "growth": [4, 8]}) == ["pair-elim's growth no longer has 2"]
+    assert told(swept, {"name": "pair-elim", "growth": [4, 2, 8]}) == []
+    assert told(swept, {"name": "pair-elim", "growth": 8}) == ["pair-elim's growth was 2 4, is now 8"]
+    assert told(swept, "pair-elim") == ["pair-elim's growth was 2 4, is now not given"]
+    alone = {"policies": [swept]}, {"policies": [{"name": "pair-elim", "growth": 4}]}
+    assert changes(*alone) == ["pair-elim's growth no longer has 2"]
+    twice = [{"name": "pair-elim", "growth": 2}, {"name": "pair-elim", "growth": 4}]
+    assert changes({"policies": twice}, {"policies": twice[1:]}) == ["policies no longer has pair-elim (growth = 2)"]
     assert changes({"u": [0.9, 0.5]}, {"u": [[0.9, 0.5], [0.9, 0.4]]}) == []
     assert changes({"runs": 20, "problem": {"gap": 0.5}}, {"runs": 50, "problem": {"gap": [0.4, 0.5]}}) == []
 
@@ -308,12 +326,15 @@ def test_a_changed_module_is_refused_unless_told(own, tmp_path, which):
     module, _ = own
     run_study(with_own(module), tmp_path / "out", workers=1)
     file = tmp_path / f"{own[which]}.py"
-    file.write_text(file.read_text() + "# a word\n")
+    file.write_text(f"# a word\n\n{file.read_text()}")
+    assert run_study(with_own(module), tmp_path / "out").is_complete
+    file.write_text(file.read_text() + "MORE = 1\n")
     with pytest.raises(MatchbanditError, match=f"the module {module}.* has changed on disk since it was imported here"):
         run_study(with_own(module), tmp_path / "out")
     for name in own:  # as in a new process
         del sys.modules[name]
-    with pytest.raises(MatchbanditError, match=f"{module} was [0-9a-f]+, is now [0-9a-f]+"):
+    changed = rf"{module}\.py, or what it imports, has changed since \([0-9a-f]{{8}}, now [0-9a-f]{{8}}\)\."
+    with pytest.raises(MatchbanditError, match=changed):
         run_study(with_own(module), tmp_path / "out")
     more = with_own(module).with_(runs=4)
     assert run_study(more, tmp_path / "out", workers=1, allow_other_versions=True).is_complete
@@ -329,6 +350,15 @@ def test_an_error_in_a_policy_of_ones_own_is_one_line(own, tmp_path):
         rf"mine at gap = 0\.[56], runs 0 to 0: KeyError: 'oh' \({module}.py, line 12\)\. ", str(error.value)
     )
     assert "0 of 6 parts are kept" in str(error.value)
+
+
+def test_an_error_in_what_a_policy_calls_is_placed_in_the_policy(own, tmp_path):
+    module, _ = own
+    file = tmp_path / f"{module}.py"
+    fault = "import numpy as np\n        np.linalg.inv(np.zeros((2, 2)))\n"
+    file.write_text(file.read_text() + f"\n    def learn(self, tally):\n        {fault}")
+    with pytest.raises(OwnCodeError, match=rf"LinAlgError: Singular matrix \({module}\.py, line 13\)\. 0 of"):
+        run_study(with_own(module), tmp_path / "out", workers=2)
 
 
 def test_files_of_own_modules_are_those_of_their_folder(own, tmp_path):
@@ -391,9 +421,9 @@ def test_a_policy_that_is_typed_in_has_a_fingerprint_of_its_code(tmp_path):
     assert typed(by_stdin=True)[0] == ["4", first]
     out, err = typed(2)
     assert out == []
-    assert f"__main__:Mine was {first}, is now" in err
-    assert "__main__:Other was" not in err
-    assert "__main__:near was" in typed(top=0.8)[1]
+    assert f"Mine, or what it calls, has changed since ({first[:8]}, now" in err
+    assert "Other, or" not in err
+    assert "near, or what it calls, has changed since" in typed(top=0.8)[1]
 
 
 # --- stopping ---
@@ -487,7 +517,23 @@ def test_compiling_is_said_and_done_once_for_each_policy(monkeypatch):
     said = []
     on_processes.compile_here([*SMALL.points, *SMALL.points], lambda done, doing: said.append(doing))
     assert compiled == ["uts"]
-    assert said == ["compiling uts"]
+    assert said == ["compiling uts", "compiled uts"]
+
+
+def test_seconds_of_a_part_do_not_hold_its_compiling(monkeypatch):
+    """Of a worker that is the first to need the code."""
+    clock, played = [0.0], []
+    monkeypatch.setattr(parts, "_compiled_here", set())
+    monkeypatch.setattr(parts, "thread_time", lambda: clock[0])
+    point = next(point for point in SMALL.points if point.spec.name == "uts")
+
+    def compile_first(job, workers):
+        played.append(job.spec.name)
+        clock[0] += 30
+
+    monkeypatch.setattr(parts, "compile_first", compile_first)
+    assert [play_part(Part(point, first, 1), {}, {}).seconds for first in (0, 1)] == [0, 0]
+    assert played == ["uts"]
 
 
 def test_a_bar_is_shown_when_asked_for(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from functools import wraps
@@ -25,6 +26,10 @@ from matchbandit.cli.simulate import simulate
 from matchbandit.cli.warm_up import warm_up
 from matchbandit.cli.watch import watch
 from matchbandit.errors import MatchbanditError
+from matchbandit.own_code import OwnCodeError
+
+TRACEBACK = "MATCHBANDIT_TRACEBACK"
+"""The variable that asks for a traceback in place of one line."""
 
 app = typer.Typer(
     name="matchbandit",
@@ -77,7 +82,11 @@ def main() -> None:
         sys.stdout.flush()
         sys.exit(code)
     except MatchbanditError as mistake:
-        _end(str(mistake), 2)
+        if os.environ.get(TRACEBACK):
+            traceback.print_exc()
+            sys.exit(2)
+        more = f" {TRACEBACK}=1 before the command shows all of it." if isinstance(mistake, OwnCodeError) else ""
+        _end(f"{mistake}{more}", 2)
     except MemoryError:
         _end("this does not fit in memory. Take fewer runs, fewer checkpoints or a smaller problem.", 2)
     except BrokenPipeError:  # the reader, such as head, has seen enough

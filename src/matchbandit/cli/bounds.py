@@ -45,7 +45,10 @@ def bounds(
     notes: Annotated[bool, typer.Option("--notes", help="Say what was corrected, and what proofs pass over.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Bounds of the paper, and asymptotic lower bounds, on a problem: each with its source and its assumptions."""
+    """Print the bounds that are known for a problem.
+
+    Those of the paper, and asymptotic lower bounds: each with its source and its assumptions.
+    """
     from matchbandit.placement import draw_bounds, placement_of
     from matchbandit.results import load
     from matchbandit.theory import bounds as all_bounds

@@ -52,7 +52,10 @@ def identify(
     save: Save = None,
     as_json: Json = False,
 ) -> None:
-    """Let a policy seek the best pair or matching, and report how long it takes and how often it errs."""
+    """Let a policy seek the best pair or matching.
+
+    Reports how long it takes and how often it errs.
+    """
     from matchbandit.policies import policy as named
     from matchbandit.simulation import identify as seek
 

@@ -13,13 +13,17 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output, and nothing else.")]
 Seed = Annotated[str, typer.Option(help="The root of all random streams.")]
-PolicyName = Annotated[str, typer.Option("--policy", help="A name from `matchbandit policies`.")]
+PolicyName = Annotated[
+    str, typer.Option("--policy", help="A name from `matchbandit policies`, or module:Class of your own.")
+]
 Option = Annotated[list[str] | None, typer.Option(help="An option of the policy, key=value.")]
 U = Annotated[str | None, typer.Option(help="Strengths of rows or players: 0.9,0.3,0.2 or 0.9 0.3 0.2.")]
 V = Annotated[str | None, typer.Option(help="Strengths of columns; leave out for players.")]
 FamilyName = Annotated[
     str | None,
-    typer.Option("--family", help="Instead of --u: spiked, fixed-mean, staircase, centred, …; see --param."),
+    typer.Option(
+        "--family", help="Instead of --u: a family's name, or module:function of your own (see the docs), with --param."
+    ),
 ]
 Param = Annotated[list[str] | None, typer.Option(help="A parameter of the family, key=value.")]
 Rewards = Annotated[str, typer.Option(help="The reward distribution: bernoulli, gaussian:SD or binomial:TRIALS.")]

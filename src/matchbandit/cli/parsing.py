@@ -41,7 +41,10 @@ def problem_of(
     from matchbandit.problems import family as named
 
     if (u is None) == (family is None):
-        raise MatchbanditError("give either --u (and --v for a bipartite problem) or --family.")
+        both = (
+            "" if u is not None else " Other means of pairs go through a study file (means = …) or Python (mb.Means)."
+        )
+        raise MatchbanditError(f"give either --u (and --v for a bipartite problem) or --family.{both}")
     if family is not None:
         if v is not None:
             raise MatchbanditError("--v goes with --u, not with --family.")

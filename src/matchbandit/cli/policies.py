@@ -21,7 +21,10 @@ def policies(
     name: Annotated[str | None, typer.Argument(help="Tell of this policy in full.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """List the policies: what they select, on which graphs, for which goal, and their options."""
+    """List the policies and their options, or tell of one in full.
+
+    What they select, on which graphs, and for which goal.
+    """
     from matchbandit.policies import CATALOGUE, policy
 
     chosen = CATALOGUE if name is None else {name: policy(name).kind}

@@ -40,7 +40,10 @@ def reproduce(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Draw the paper's figures with the published numbers laid over, and judge its claims."""
+    """Draw the paper's figures and judge its claims.
+
+    The published numbers are laid over.
+    """
     from dataclasses import asdict
 
     from matchbandit.studies import reproduce as redo

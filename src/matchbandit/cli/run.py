@@ -33,7 +33,10 @@ def run(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Play all runs of a study and keep them; the same command goes on where it was stopped."""
+    """Play all runs of a study file and keep them.
+
+    The same command goes on where it was stopped.
+    """
     from matchbandit.studies import Study
     from matchbandit.studies.runner import run_study
 

@@ -9,7 +9,10 @@ from matchbandit.errors import MatchbanditError
 
 
 def warm_up(as_json: Json = False) -> None:
-    """Compile all policies and keep the machine code, for images and deployments; it is that of this processor."""
+    """Compile all policies and keep the machine code.
+
+    For images and deployments; the code is that of this processor.
+    """
     from matchbandit.compiled import folder, named_folder
     from matchbandit.simulation.warm_up import warm_up as compile_all
 

@@ -35,7 +35,10 @@ def watch(
     out: Annotated[str, typer.Option(help="Files to write, without their ending: .svg, .png and .html.")] = "watch",
     as_json: Json = False,
 ) -> None:
-    """Watch a policy think: who leaves, how clusters split, how intervals shrink, as a picture and a page."""
+    """Watch a policy think, as a picture and a page that moves.
+
+    Who leaves, how clusters split, how intervals shrink.
+    """
     title = f"watching {policy}"
     with stage(f"{title}: loading"):
         from matchbandit.figures.timeline import film_places

@@ -33,10 +33,37 @@ def _changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_lists(name: str, before: list[Any], after: list[Any]) -> Iterator[str]:
     gone = [each for each in before if each not in after]
-    if len(before) == len(after) == 1 and all(isinstance(each, Mapping) for each in (*before, *after)):
+    if name == "policies":
+        for each in list(gone):
+            now = [other for other in after if _name(other) == _name(each)]
+            if len(now) == 1 and sum(_name(other) == _name(each) for other in before) == 1:
+                gone.remove(each)
+                yield from _of_options(_name(each), _options(each), _options(now[0]))
+    elif len(before) == len(after) == 1 and all(isinstance(each, Mapping) for each in (*before, *after)):
         yield from _changes(before[0], after[0])
-    elif gone:
+        return
+    if gone:
         yield f"{name} no longer has {', '.join(map(_typed, gone))}"
+
+
+def _of_options(policy: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """What has changed of a policy that is still there."""
+    for name in dict.fromkeys([*then, *now]):
+        before, after = (each.get(name) for each in (then, now))
+        had, has = (each if isinstance(each, list) else [each] for each in (before, after))
+        gone = [each for each in had if each not in has]
+        if gone and len(gone) < len(had):
+            yield f"{policy}'s {name} no longer has {', '.join(map(_typed, gone))}"
+        elif gone:
+            yield f"{policy}'s {name} was {_typed(before)}, is now {_typed(after)}"
+
+
+def _name(policy: Any) -> str:
+    return str(policy["name"] if isinstance(policy, Mapping) else policy)
+
+
+def _options(policy: Any) -> dict[str, Any]:
+    return {key: value for key, value in policy.items() if key != "name"} if isinstance(policy, Mapping) else {}
 
 
 def _is_sweep(name: str, value: Any) -> bool:

@@ -242,6 +242,17 @@ def claimed(out: str | os.PathLike[str]) -> Iterator[Path]:
         lock.release()
 
 
+def remove_empty(folder: Path, *, itself: bool) -> None:
+    """Remove what a study that could not begin has put there, and the folder `itself`."""
+    with suppress(OSError):
+        (folder / "manifest.json").unlink(missing_ok=True)
+        (folder / "rows").rmdir()
+        (folder / "details").rmdir()
+        (folder / ".lock").unlink(missing_ok=True)
+        if itself:
+            folder.rmdir()
+
+
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest, whole or not at all."""
     text = json.dumps({"kind": KIND, "format": FORMAT, **manifest}, indent=2, ensure_ascii=False)

@@ -49,6 +49,16 @@ def connected(address: str, workers: int | None, *, allow_other_versions: bool) 
         yield cluster
 
 
+def refuse_no_address(address: str) -> None:
+    """Refuse what cannot be the address of a scheduler, before anything is made."""
+    distributed = need("distributed", "a study on dask")
+    if address != _LOCAL:
+        try:
+            distributed.comm.get_address_host(address)
+        except (OSError, ValueError, TypeError, ImportError) as error:
+            raise _no_scheduler(address, error) from None
+
+
 class Cluster:
     """Workers that play parts; those that are lost are no loss, for their parts are sent out again."""
 
@@ -105,7 +115,8 @@ class Cluster:
             open_parts[at] = future
             future.add_done_callback(lambda future: done.put((at, future)))
 
-        doing, looked = "", time.monotonic()
+        doing, looked = "workers get ready", time.monotonic()
+        has_begun = False
         try:
             for at in range(len(parts)):
                 send(at)
@@ -120,12 +131,16 @@ class Cluster:
                             send(at)
                         else:
                             keep(finished)
+                            has_begun = True
                 if self._client.status != "running":
                     raise self._lost()
                 if time.monotonic() >= looked + SECONDS_BETWEEN_REPORTS:
                     looked = time.monotonic()
-                    doing = "" if self.threads else "waiting for workers"
-                tick(sum(counts.get(at, 0) for at in open_parts), doing)
+                    ready = "" if has_begun else "workers get ready"  # they may have to compile
+                    doing = ready if self.threads else "waiting for workers"
+                under_way = sum(counts.get(at, 0) for at in open_parts)
+                has_begun = has_begun or under_way > 0
+                tick(under_way, doing)
         except OSError:  # so end all calls to a scheduler that is no more
             raise self._lost() from None
         finally:
@@ -239,17 +254,20 @@ def _local_cluster(distributed: Any, workers: int | None) -> Any:
 
 
 def _client(distributed: Any, scheduler: Any, address: str) -> Any:
+    refuse_no_address(address)  # else the client is half made, and closed 16 seconds later
     try:
-        if address != _LOCAL:
-            distributed.comm.get_address_host(address)  # else the client is half made, and closed 16 seconds later
         return distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
-        why = str(error).strip().partition("\n")[0].rstrip(".")
-        raise MatchbanditError(
-            f"there is no dask scheduler at {address!r}"
-            f"{f' ({why})' if isinstance(error, ValueError | TypeError) else ''}. "
-            f"Give an address such as tcp://host:8786, or local."
-        ) from None
+        raise _no_scheduler(address, error) from None
+
+
+def _no_scheduler(address: str, error: Exception) -> MatchbanditError:
+    why = str(error).strip().partition("\n")[0].rstrip(".")
+    return MatchbanditError(
+        f"there is no dask scheduler at {address!r}"
+        f"{f' ({why})' if isinstance(error, ValueError | TypeError) else ''}. "
+        f"Give an address such as tcp://host:8786, or local."
+    )
 
 
 def _close(client: Any) -> None:

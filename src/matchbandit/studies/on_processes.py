@@ -3,15 +3,12 @@
 import multiprocessing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from matchbandit.simulation.parallel import fork_context, signals_held, worker_count, worker_processes
-from matchbandit.simulation.play import Job, build_first, compile_first, engine_for
-from matchbandit.studies.parts import Finished, Part, play_part
+from matchbandit.simulation.play import compile_first
+from matchbandit.studies.parts import Finished, Part, compiles_as, loop_of, play_part
 from matchbandit.studies.point import Point
 
 TICK = 0.2
@@ -59,15 +56,14 @@ def compile_here(points: Iterable[Point], tick: Callable[[int, str], None]) -> N
     """Compile what the points need before workers start: they then find it, and nobody says so twice."""
     seen = set()
     for point in points:
-        kind = (point.spec.kind, type(point.problem.graph), point.problem.rewards.describe()["name"], point.engine)
-        if kind in seen:
+        if compiles_as(point) in seen:
             continue
-        seen.add(kind)
-        job = Job(point.problem, point.spec, np.array([1]), point.seed, point.engine, point.horizon, point.stop)
-        job = replace(job, engine=engine_for(point.engine, build_first(job)))
-        if job.engine == "loop":
+        seen.add(compiles_as(point))
+        job = loop_of(point)
+        if job is not None:
             tick(0, f"compiling {point.spec.name}")
             compile_first(job, workers=None)
+            tick(0, f"compiled {point.spec.name}")  # the rate counts from here
 
 
 def _share(counts: Any) -> None:

@@ -2,19 +2,22 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import ceil
 from time import thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from matchbandit.errors import MatchbanditError
-from matchbandit.own_code import in_words
+from matchbandit.own_code import OwnCodeError, in_words
 from matchbandit.results.tables import details_table, encoded, metadata_of, rows_table
 from matchbandit.simulation.parallel import with_warnings
+from matchbandit.simulation.play import Job, build_first, compile_first, engine_for
 from matchbandit.studies.point import Point
-from matchbandit.studies.versions import fingerprints, other_versions, versions
+from matchbandit.studies.versions import fingerprints, versions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +26,9 @@ MOST_RUNS = 2000
 """No part has more: what a crash can cost."""
 ENOUGH_PARTS = 64
 """As many parts as a study has at least, if it has the runs: they keep workers busy until the end."""
+WANTED_PARTS, LEAST_RUNS = 256, 50
+"""As many parts as a study has, so that a stop costs little, unless they would have fewer runs than this: keeping a
+part takes a hundredth of a second, and a run may take a thousandth."""
 
 Interval = tuple[int, int]
 """The first run, and the one after the last."""
@@ -67,12 +73,16 @@ def plan(
 ) -> list[Part]:
     """The parts that are still to be played: all runs of all points but those that are kept.
 
-    Parts of `part_runs` runs; by default such that there are 64 in all, or four for each thread. First parts of all
-    points come first, so that what one sees early, and the time left, is of all of them.
+    Parts of `part_runs` runs; by default such that there are 256 in all, or as many as have 50 runs, but at least 64,
+    or four for each thread. First parts of all points come first, so that what one sees early, and the time left, is
+    of all of them.
     """
     if part_runs is None:
-        wanted = max(ENOUGH_PARTS, 4 * threads)
-        part_runs = min(MOST_RUNS, max(1, ceil(runs / ceil(wanted / max(1, len(points))))))
+        small, large = (
+            ceil(runs / ceil(wanted / max(1, len(points))))
+            for wanted in (max(WANTED_PARTS, 4 * threads), max(ENOUGH_PARTS, 4 * threads))
+        )
+        part_runs = min(MOST_RUNS, max(1, small, min(large, LEAST_RUNS)))
     parts = [
         (first, at, Part(point, first, min(part_runs, end - first)))
         for at, point in enumerate(points)
@@ -98,21 +108,23 @@ def play_part(
 ) -> Finished:
     """Play a part in this process; `own` are the fingerprints that the user's modules must have here."""
     now = fingerprints([part.point])
-    differing = other_versions(own, now)
+    differing = [name for name in own if now.get(name, own[name]) != own[name]]
     if differing:
         raise MatchbanditError(
-            f"a worker has another version of a module of yours than this process ({differing[0]}). "
+            f"a worker has another version of your {differing[0]} than this process. "
             f"Restart the workers, or install the same on all."
         )
-    began = thread_time()
     try:
+        _compile_once(part.point)
+        began = thread_time()
         result, messages = with_warnings(lambda: part.point.play(part.first, part.runs, tell=tell))
     except MatchbanditError:
         raise
     except Exception as error:
         if not part.point.own_modules:
             raise
-        raise MatchbanditError(f"{part.point.title}, runs {part.first} to {part.last}: {in_words(error)}.") from error
+        told = in_words(error, *part.point.own_modules)
+        raise OwnCodeError(f"{part.point.title}, runs {part.first} to {part.last}: {told}.") from error
     seconds = thread_time() - began
     details = encoded(details_table(result), metadata_of(result))
     made_with = {**versions(), **now}
@@ -131,6 +143,31 @@ def play_part(
     }
     rows = sealed(rows_table(result, study=part.point.study, columns=columns), kept)
     return Finished(part.name, part.runs, rows, details, seconds, made_with, messages)
+
+
+def compiles_as(point: Point) -> tuple[object, ...]:
+    """Points for which this is equal run the same compiled code."""
+    return point.spec.kind, type(point.problem.graph), point.problem.rewards.describe()["name"], point.engine
+
+
+def loop_of(point: Point) -> Job | None:
+    """The first round of its compiled loop; None if it has none."""
+    job = Job(point.problem, point.spec, np.array([1]), point.seed, point.engine, point.horizon, point.stop)
+    job = replace(job, engine=engine_for(point.engine, build_first(job)))
+    return job if job.engine == "loop" else None
+
+
+_compiled_here: set[tuple[object, ...]] = set()
+"""What this process has compiled, or read, before it played a part."""
+
+
+def _compile_once(point: Point) -> None:
+    """Compile what a part needs before its clock starts: a worker may be the first on its machine."""
+    if compiles_as(point) not in _compiled_here:
+        job = loop_of(point)
+        if job is not None:
+            with_warnings(lambda: compile_first(job, workers=None))
+        _compiled_here.add(compiles_as(point))
 
 
 def digest_of(data: bytes) -> str:

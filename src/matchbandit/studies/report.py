@@ -50,14 +50,16 @@ def report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = 
         What `matchbandit run` or `Study.run` has filled; of a study that is not finished it shows what there is. Or
         what `matchbandit reproduce` has: then the page has the paper's figures and claims.
     out : str or path, optional
-        The page; by default `report.html` in that folder, or `index.html`, where `reproduce` has put it.
+        The page, or a folder for it; by default `report.html` in that folder, or `index.html`, where `reproduce` has
+        put it.
 
     The page needs no network: it can be sent and opened anywhere, on a phone too.
     """
     path = Path(folder)
     reproduced = _reproduced(path)
     page = reproduction_page(reproduced) if reproduced else study_page(StudyFolder.open(path))
-    return write_page(page, path / ("index.html" if reproduced else "report.html") if out is None else out)
+    place = path if out is None else Path(out)
+    return write_page(page, place / ("index.html" if reproduced else "report.html") if place.is_dir() else place)
 
 
 # ---- any study

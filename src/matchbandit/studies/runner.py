@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, whole_number
 from matchbandit.extras import need
+from matchbandit.own_code import OwnCodeError
 from matchbandit.progress import Standing, study_bar
 from matchbandit.results.tables import parameter_types
 from matchbandit.simulation.parallel import pass_on
@@ -24,12 +25,13 @@ from matchbandit.studies.folder import (
     part_files,
     read_manifest,
     remove_damaged,
+    remove_empty,
     this_process,
     today,
     widen,
     write_manifest,
 )
-from matchbandit.studies.on_dask import connected
+from matchbandit.studies.on_dask import connected, refuse_no_address
 from matchbandit.studies.on_processes import play_on_processes
 from matchbandit.studies.parts import MOST_RUNS, Finished, Part, plan
 from matchbandit.studies.point import Point
@@ -72,7 +74,8 @@ def run_study(
     progress : bool or callable, optional
         True shows a bar; a function is called with the number of runs done and their total.
     part_runs : int, optional
-        Runs of a part, at most 2000: what a crash can cost. By default such that there are at least 64 parts.
+        Runs of a part, at most 2000: what a stop can cost. By default such that there are 256 parts, if each has
+        50 runs, and at least 64.
     allow_other_versions : bool, default False
         Go on with parts that other versions of matchbandit, NumPy, numba or modules of yours have made.
 
@@ -82,7 +85,10 @@ def run_study(
     workers = None if workers is None else whole_number("workers", workers, least=1)
     if part_runs is not None:
         part_runs = whole_number("part_runs", part_runs, least=1, most=MOST_RUNS)
+    if dask is not None:
+        refuse_no_address(dask)
     points = study.points
+    is_new = not Path(out).exists()
     columns, own, now = _columns(points), fingerprints(points), versions()
     with claimed(out) as folder, _shown(study.name, progress) as show:
         before = read_manifest(folder) or {}
@@ -115,10 +121,14 @@ def run_study(
                     parts = ledger.plan(planned(cluster.threads))
                     cluster.play(parts, columns, own, keep=ledger.keep, tick=ledger.tick)
         except (MatchbanditError, KeyboardInterrupt) as error:
-            with suppress(MatchbanditError):  # a full disk has no room for it either
-                ledger.write()
+            if ledger.has_begun:
+                with suppress(MatchbanditError):  # a full disk has no room for it either
+                    ledger.write()
+            elif not before:
+                remove_empty(folder, itself=is_new)
             if isinstance(error, MatchbanditError):
-                raise MatchbanditError(f"{error} {ledger.left_over()}".rstrip()) from error
+                kind = OwnCodeError if isinstance(error, OwnCodeError) else MatchbanditError
+                raise kind(f"{error} {ledger.left_over()}".rstrip()) from error
             raise StoppedStudy(ledger.left_over()) from None
         ledger.write()
     return StudyFolder.open(out)
@@ -166,11 +176,16 @@ class _Ledger:
         at_work = {"running": this_process()} if running else {}
         write_manifest(self._folder, {**self._described, "updated": today(), **counts, **at_work})
 
+    @property
+    def has_begun(self) -> bool:
+        """Are there parts, or has it come so far as to plan them?"""
+        return self._total_parts > 0
+
     def left_over(self) -> str:
         """What remains after an error, and how to go on."""
-        kept, total = len(part_files(self._folder)), self._total_parts
-        if not total:  # it had not come so far as to plan them
+        if not self.has_begun:
             return ""
+        kept, total = len(part_files(self._folder)), self._total_parts
         return f"{kept} of {total} parts are kept in {str(self._folder)!r}; the same command goes on from there."
 
 

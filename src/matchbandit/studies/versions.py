@@ -3,7 +3,6 @@
 import ast
 import inspect
 import platform
-import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
@@ -17,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.fingerprint import fingerprint
-from matchbandit.own_code import module_of
+from matchbandit.own_code import MAIN, is_installed, module_of
 
 if TYPE_CHECKING:
     from matchbandit.studies.point import Point
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 COMPARED = ("matchbandit", "numpy", "numba")
 """What numbers may depend on; the version of Python is recorded, but numbers do not depend on it."""
 SOURCE = "matchbandit source"
+_SHORT = 8
+"""Digits of a fingerprint that are told."""
 NO_NUMBERS = ("cli", "figures", "studies", "watching")
 """Rooms that change no number of a run: their source may change while a study rests."""
 
@@ -35,10 +36,16 @@ _imported_as: "WeakKeyDictionary[ModuleType, tuple[Any, str]]" = WeakKeyDictiona
 def versions() -> dict[str, str]:
     """The versions that compute here, and a fingerprint of our source, which may be edited between two releases."""
     return {
-        **{name: version(name) for name in COMPARED},
+        **{name: _installed(name) for name in COMPARED},
         SOURCE: _source_fingerprint(),
         "python": platform.python_version(),
     }
+
+
+@cache
+def _installed(name: str) -> str:
+    """The version of a package; looking it up takes a millisecond, and every part asks."""
+    return version(name)
 
 
 @cache
@@ -57,12 +64,23 @@ def other_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]
 
     >>> other_versions({"numpy": "2.0.1", "python": "3.11.1"}, {"numpy": "2.1.0", "python": "3.12.0"})
     ['numpy was 2.0.1, is now 2.1.0']
+    >>> other_versions({"my_own": "5dcf86b3aa27"}, {"my_own": "6c335a24be03"})
+    ['my_own.py, or what it imports, has changed since (5dcf86b3, now 6c335a24)']
     """
-    return [
-        f"{name} was {then[name]}, is now {now[name]}"
-        for name in then
-        if now.get(name, then[name]) != then[name] and name != "python"
-    ]
+    differing = [name for name in then if now.get(name, then[name]) != then[name] and name != "python"]
+    return [_difference(name, then[name], now[name]) for name in differing]
+
+
+def _difference(name: str, then: str, now: str) -> str:
+    if name in COMPARED:
+        return f"{name} was {then}, is now {now}"
+    if name == SOURCE:
+        what = "the source of matchbandit"
+    elif ":" in name:
+        what = f"{name.partition(':')[2]}, or what it calls,"
+    else:
+        what = f"{'the script' if name == MAIN else name.replace('.', '/') + '.py'}, or what it imports,"
+    return f"{what} has changed since ({then[:_SHORT]}, now {now[:_SHORT]})"
 
 
 def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
@@ -102,16 +120,10 @@ def own_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): found[path] for path in sorted(found)}
 
 
-def is_installed(folder: Path) -> bool:
-    """Does it belong to what is installed, rather than to what lies in a folder of the user's?"""
-    places = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
-    return any(folder == place or place in folder.parents for place in places)
-
-
 def _of_file(name: str, module: ModuleType) -> str:
     digest = blake2b(digest_size=16)
     for path, content in own_files(name).items():
-        digest.update(f"{path}\0{len(content)}\0".encode() + content)
+        digest.update(f"{path}\0{_code(ast.parse(content))}\0".encode())
     now = digest.hexdigest()
     spec, then = _imported_as.setdefault(module, (module.__spec__, now))
     if spec is not module.__spec__:  # it was reloaded
@@ -122,6 +134,20 @@ def _of_file(name: str, module: ModuleType) -> str:
             f"would be played is not the code that is there. Begin a new Python."
         )
     return now
+
+
+def _code(node: Any) -> str:
+    """The syntax tree as text: without comments, blank lines and layout, and the same in any version of Python.
+
+    >>> _code(ast.parse("x = 1  # one")) == _code(ast.parse("x = (1)")), _code(ast.parse("x")) == _code(ast.parse("y"))
+    (True, False)
+    """
+    if isinstance(node, list):
+        return f"[{','.join(map(_code, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = [f"{name}={_code(value)}" for name, value in ast.iter_fields(node) if value is not None and value != []]
+    return f"{type(node).__name__}({','.join(fields)})"
 
 
 def _of_code(part: Any) -> str:
