@@ -1,8 +1,9 @@
 """Studies: policies on problems, as data; run, kept, resumed, judged and drawn."""
 
+from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.point import Point
 from matchbandit.studies.report import report
 from matchbandit.studies.reproduce import Reproduction, reproduce
 from matchbandit.studies.study import Study
 
-__all__ = ["Point", "Reproduction", "Study", "report", "reproduce"]
+__all__ = ["Point", "Reproduction", "Study", "StudyFolder", "report", "reproduce"]
