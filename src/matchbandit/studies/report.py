@@ -2,9 +2,9 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -246,25 +246,32 @@ def _times(folder: StudyFolder, points: Sequence[_Point]) -> Section:
 
 
 def _versions(folder: StudyFolder) -> Section:
-    """What made the parts, and a word where they were not all made by the same."""
-    made = sorted((tuple(sorted(part.made_with.items())) for part in folder.parts), key=repr)
-    groups = [(dict(with_these), len([*same])) for with_these, same in groupby(made)]
-    names = list(dict.fromkeys(name for versions, _ in groups for name in versions))
+    """What made the parts, and a word where not all that say it were made by the same."""
+    counts: dict[str, dict[str, int]] = {}
+    for part in folder.parts:
+        for name, value in part.made_with.items():
+            there = counts.setdefault(name, {})
+            there[value] = there.get(value, 0) + 1
+    differ = any(len(values) > 1 for values in counts.values())
     rows: list[tuple[Cell, ...]] = []
-    for name in names:
-        values = [versions.get(name, "–") for versions, _ in groups]
-        verdict = Badge("the same") if len(set(values)) == 1 else Badge("differs", "part")
-        rows.append((name, *values, *([verdict] if len(groups) > 1 else [])))
-    counts = [_counted(count, "part") for _, count in groups]
-    heads = (
-        "version of",
-        *(counts if len(groups) > 1 else ["all parts"]),
-        *(["among parts"] if len(groups) > 1 else []),
-    )
+    for name, values in counts.items():
+        told = [_short_hash(value) for value in values]
+        if len(told) > 1:
+            told = [f"{value} ({_counted(n, 'part')})" for value, n in zip(told, values.values(), strict=True)]
+        verdict = Badge("differs", "part") if len(told) > 1 else Badge("the same")
+        rows.append((name, "; ".join(told), *([verdict] if differ else [])))
+    heads = ("version of", "version", *(["among parts"] if differ else []))
     warning = "Parts of this study were made by different versions: compare with care."
-    return Section(
-        "Versions", (warning,) if len(groups) > 1 else (), tables=(Table(heads, tuple(rows), "What computed it"),)
-    )
+    return Section("Versions", (warning,) if differ else (), tables=(Table(heads, tuple(rows), "What computed it"),))
+
+
+def _short_hash(value: str) -> str:
+    """The first eight digits of a fingerprint; a version as it is.
+
+    >>> _short_hash("0123456789abcdef"), _short_hash("2.0.1")
+    ('01234567', '2.0.1')
+    """
+    return value[:8] if re.fullmatch("[0-9a-f]{16,}", value) else value
 
 
 def as_toml(described: Mapping[str, Any]) -> str:
