@@ -165,6 +165,24 @@ def test_what_only_some_parts_record_is_no_difference(tmp_path, monkeypatch):
     assert dict(versions.tables[0].rows)["matchbandit source"] == now["matchbandit source"][:8]
 
 
+def test_policies_of_different_questions_are_told_apart(tmp_path):
+    problem = {"u": [0.9, 0.6, 0.3, 0.1]}
+    study = mb.Study(name="both", problem=problem, policies=["cucb", "kl-ucb"], horizon=50, runs=2)
+    page = study_page(study.run(tmp_path / "both", workers=1))
+    (table,) = section(page, "Results").tables
+    assert [(row[0], row[table.heads.index("plays")]) for row in table.rows] == [
+        ("cucb", "a matching a round"), ("kl-ucb", "a pair a round"),
+    ]  # fmt: skip
+    assert "compare only those of the same" in section(page, "Results").text[-1]
+    assert [[line.label for line in chart.lines] for chart in section(page, "Charts").charts] == [["cucb"], ["kl-ucb"]]
+
+
+def test_policies_of_one_question_have_no_column_for_it(played, identified):
+    for folder in (played, identified):
+        (table,) = section(study_page(StudyFolder.open(folder)), "Results").tables
+        assert not {"plays", "seeks"} & {*table.heads}
+
+
 def test_one_run_is_one_run(tmp_path):
     Study(name="one", problem={"u": [0.9, 0.3], "v": [0.8, 0.4]}, policies="uts", horizon=100, runs=1).run(
         tmp_path / "one", workers=1
