@@ -127,7 +127,7 @@ def question_in(policy: str, options: str, *, regret: bool) -> str | None:
     >>> question_in("uts", "{}", regret=True), question_in("pair-select", "{}", regret=False)
     ('a pair a round', 'the best matching')
     """
-    kind = CATALOGUE.get(policy) or _own_kinds(Policy).get(policy)
+    kind = CATALOGUE.get(policy) or _own_kinds().get(policy)
     chosen = json.loads(options).get("selection")
     if kind is not None:
         chosen = chosen or kind.fits.selections[0]
@@ -135,13 +135,12 @@ def question_in(policy: str, options: str, *, regret: bool) -> str | None:
     return None if chosen is None else in_question(chosen, regret=regret)
 
 
-def _own_kinds(kind: type[Policy]) -> dict[str, type[Policy]]:
+def _own_kinds() -> dict[str, type[Policy]]:
     """The user's own policies that are imported, by name; of several of one name the last."""
-    found: dict[str, type[Policy]] = {}
-    for each in kind.__subclasses__():
-        found |= {each.name: each} if hasattr(each, "name") and hasattr(each, "fits") else {}
-        found |= _own_kinds(each)
-    return found
+    kinds = Policy.__subclasses__()
+    for kind in kinds:  # it grows while it is read
+        kinds += kind.__subclasses__()
+    return {kind.name: kind for kind in kinds if hasattr(kind, "name") and hasattr(kind, "fits")}
 
 
 def _places(rows: Rows, fixed: Mapping[str, Any], numbers: Sequence[str], x: str | None) -> Iterator[_Place]:
