@@ -1,6 +1,9 @@
 """A study's report as its reader has it."""
 
+from io import BytesIO
+
 import pytest
+from PIL import Image
 
 from matchbandit.studies import Study, report
 
@@ -36,3 +39,24 @@ def test_a_report_tells_values_and_fits_the_screen(page, visit, phone):
         numbers.click()
     assert visited.fits()
     assert visited.page.locator("details.numbers table:visible").count() == visited.page.locator("figure").count()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_wide_table_shows_at_which_side_it_goes_on(page, visit, scheme):
+    visited = visit(page, phone=True, color_scheme=scheme)
+    table = visited.page.locator("section:nth-of-type(2) .scroll").first
+    assert table.evaluate("element => element.scrollWidth > element.clientWidth")
+
+    def shaded():
+        """Are the left and the right edge, beside the caption, another colour than the paper?"""
+        picture = Image.open(BytesIO(table.screenshot())).convert("L")
+        width = picture.width
+        paper = picture.getpixel((width // 2, 6))
+        return tuple(abs(picture.getpixel((x, 6)) - paper) > 20 for x in (4, width - 5))
+
+    assert shaded() == (False, True)
+    table.evaluate("element => element.scrollLeft = 60")
+    assert shaded() == (True, True)
+    table.evaluate("element => element.scrollLeft = element.scrollWidth")
+    assert shaded() == (True, False)
+    assert visited.fits()

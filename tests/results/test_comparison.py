@@ -93,11 +93,77 @@ def test_only_what_is_up_against_the_same_is_ranked():
     assert len(Comparison((final([1]), final([1], stop="first-split"))).rankings) == 2
 
 
+def test_what_plays_pairs_is_not_ranked_with_what_plays_matchings():
+    both = Comparison((final([1]), final([2], policy="cucb", selection="matching"), final([3], policy="kl-ucb")))
+    assert [[one.label for one in ranking] for ranking in both.rankings] == [["uts", "kl-ucb"], ["cucb"]]
+    titles = [line for line in repr(both).splitlines() if line.startswith("Regret")]
+    assert [title.rpartition("; ")[2] for title in titles] == ["a pair a round", "a matching a round"]
+    assert both.labels == ("uts", "cucb", "kl-ucb")
+
+
+def test_identifications_are_ranked_by_what_they_seek_not_by_what_they_play():
+    one = found([1], policy="pair-select", selection="pair", answers="matching")
+    two = found([2], policy="matching-id", selection="matching", answers="matching")
+    both = Comparison((one, two, found([3], policy="pair-elim", answers="pair")))
+    assert [[one.label for one in ranking] for ranking in both.rankings] == [
+        ["pair-select", "matching-id"], ["pair-elim"],
+    ]  # fmt: skip
+    titles = [line for line in repr(both).splitlines() if line.startswith("Rounds")]
+    assert [title.rpartition("; ")[2] for title in titles] == ["the best matching", "the best pair"]
+
+
+def many():
+    """Two policies at three gaps."""
+    return Comparison(
+        tuple(
+            final([1], policy=policy, problem=spiked(gap)) for gap in (0.5, 0.6, 0.7) for policy in ("uts", "kl-ucb")
+        ),
+        study="gaps",
+    )
+
+
+def test_a_ranking_does_not_repeat_what_its_heading_says():
+    assert many().labels[0] == "uts, gap = 0.5"
+    lines = [line.split() for line in repr(many()).splitlines() if line[:2] in ("1.", "2.")]
+    assert [line[1] for line in lines] == ["uts", "kl-ucb"] * 3
+    assert [line[2] for line in lines] == ["1"] * 6
+    twice = Comparison((final([2]), final([1]), final([1], seed=8)))
+    assert [line.split("  ")[1] for line in repr(twice).splitlines() if line[:2] in ("1.", "2.")] == [
+        "uts (2)", "uts", "uts",
+    ]  # fmt: skip
+
+
+def test_an_unknown_label_names_a_few_that_are_near():
+    with pytest.raises(MatchbanditError, match=r"'kl-ucb, gap = 0.7'\. select\(policy='kl-ucb'\)") as told:
+        many()["kl-ucb"]
+    assert "uts" not in str(told.value)
+    with pytest.raises(MatchbanditError, match=r"near are 'uts, gap = 0.5'"):
+        many()["uts gap = 0.5"]
+
+
+def test_results_are_chosen_by_what_they_are_of():
+    chosen = many().select(gap=0.6)
+    assert chosen.labels == ("uts", "kl-ucb")
+    assert chosen.study == "gaps"
+    assert many().select(policy="uts", gap=0.7).results[0].about.problem == spiked(0.7)
+    with pytest.raises(MatchbanditError, match=r"no result has gap = 0.8. Of these results, gap is 0.5, 0.6, 0.7\."):
+        many().select(gap=0.8)
+    with pytest.raises(MatchbanditError, match="unknown setting 'gab'; did you mean 'gap'"):
+        many().select(gab=0.8)
+
+
+def test_the_rows_say_whose_they_are():
+    assert many().rows().distinct("study") == ["gaps"]
+    assert many().rows("mine").distinct("study") == ["mine"]
+    assert Comparison((final([1], problem=spiked(0.5)),)).rows().distinct("study") == ["simulate"]
+
+
 def test_a_ranking_is_printed():
     slow = final([1000, 3000], policy="cucb", problem=SLOTS.describe())
     printed = repr(Comparison((slow, final([1, 2], problem=SLOTS.describe()))))
     assert printed == (
-        "Regret after 10 rounds, 2 runs, seed 7: bipartite 1×1, bernoulli rewards, u = [0.9, 0.3], v = [0.8, 0.4]\n"
+        "Regret after 10 rounds, 2 runs, seed 7: bipartite 1×1, bernoulli rewards, u = [0.9, 0.3], v = [0.8, 0.4]"
+        "; a pair a round\n"
         "    policy  mean regret  5–95 %          more than the best, ± 2 s.e.\n"
         "1.  uts     1.5          1.05 to 1.95\n"
         "2.  cucb    2 000        1 100 to 2 900  1 998 ± 1 999"

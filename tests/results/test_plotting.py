@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import matchbandit as mb
+from matchbandit.errors import MatchbanditError
 from matchbandit.figures import styles_of
 from matchbandit.results.plotting import MOST_SINGLE_RUNS, about_runs, chart_of, instance_of, labels_of
 
@@ -166,3 +169,30 @@ def test_plot_draws_keeps_and_gives_its_numbers(tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 10_000
     assert picture.chart.lines[0].y.tolist() == results[0].summary()["mean"]
     assert results[0].plot(title="Mine").chart.title == "Mine"
+
+
+def test_a_picture_of_one_policy_names_it():
+    assert chart_of(runs("kl-ucb")).title == "Regret of kl-ucb"
+    assert chart_of([found(delta=d) for d in (0.1, 0.01)]).title == "Rounds until the answer of pair-elim"
+    assert chart_of([found("matching-id", delta=d) for d in (0.1, 0.01)] + [found()]).title == "Rounds until the answer"
+    assert chart_of(found("matching-id")).rows == ("matching-id",)
+
+
+def test_more_lines_than_can_be_told_apart_are_refused_with_the_way_out():
+    many = [runs(options={"gamma": gamma}) for gamma in range(13)]
+    assert len(chart_of(many[:12]).lines) == 12
+    with pytest.raises(MatchbanditError, match=r"holds 12 lines .* make 13\. .*select\(policy=…\).*study\.plot\("):
+        mb.Comparison(tuple(many)).plot()
+    over_delta = [found(f"mine-{k}", delta=d) for k in range(13) for d in (0.1, 0.01)]
+    with pytest.raises(MatchbanditError, match=r"make 13\."):
+        chart_of(over_delta)
+    assert len(chart_of([found(f"mine-{k}") for k in range(13)]).rows) == 13
+
+
+def test_the_caption_says_who_plays_or_seeks_what_if_that_differs():
+    assert chart_of([runs(), runs("cucb", selection="matching"), runs("kl-ucb")]).caption.endswith(
+        " Not the same question: a pair a round for uts, kl-ucb; a matching a round for cucb."
+    )
+    both = [found(), replace(found("x"), about=replace(found("x").about, answers="matching"))]
+    assert chart_of(both).caption.endswith(" the best pair for pair-elim; the best matching for x.")
+    assert "question" not in chart_of([found(), found("x")]).caption + chart_of([runs(), runs("kl-ucb")]).caption

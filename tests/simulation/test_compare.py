@@ -59,7 +59,7 @@ def test_the_difference_of_runs_that_share_instances_is_known_better():
         ({"horizon": 10, "policies": ["uts", "utz"]}, "unknown policy 'utz'; did you mean 'uts'?"),
         ({"horizon": 10, "policies": ["uts", mb.policy("uts", gamma=2)]}, "policy('uts', gamma=2) is there twice."),
         ({"horizon": 10, "policies": ["uts", "track-and-stop"]}, "track-and-stop is for identification"),
-        ({"horizon": 10, "problem": 7}, "simulate needs a problem or a family of them; got 7."),
+        ({"horizon": 10, "problem": 7}, "compare takes one problem, or a family of them; got 7."),
         ({"horizon": 10, "problem": PLAYERS}, "pair-elim plays on bipartite graphs"),
     ],
 )
@@ -112,3 +112,11 @@ def test_a_policy_may_begin_with_and_without_results_from_before():
     specs = [mb.policy("kl-ucb"), *(mb.policy("kl-ucb").warm_start(*log) for log in logs)]
     ranked = mb.compare(slots, specs, horizon=10, runs=1)
     assert ranked.labels == ("kl-ucb", "kl-ucb, warm start = 18 plays", "kl-ucb, warm start = 18 plays (2)")
+
+
+def test_several_problems_are_for_a_study():
+    two = [mb.Bipartite([0.9, 0.3], [0.8, 0.4])] * 2
+    with pytest.raises(MatchbanditError, match=r"compare takes one problem, .* got 2 of them\. .* matchbandit\.Study"):
+        mb.compare(two, ["uts"], horizon=10)
+    with pytest.raises(MatchbanditError, match=r"^compare takes one problem, or a family of them; got 'spiked'\.$"):
+        mb.compare("spiked", ["uts"], horizon=10)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import matchbandit as mb
+from matchbandit.policies import CATALOGUE
 from matchbandit.results import Rows
 from matchbandit.studies.charts import MOST_CHARTS, charts_of
 
@@ -81,7 +82,7 @@ def test_the_numeric_sweep_is_the_axis_and_every_policy_a_line_with_mean_and_ban
     assert (chart.x_label, chart.y_label, chart.x_ticks) == ("gap", "regret", (0.5, 0.6, 0.7))
     assert (chart.x_log, chart.y_log) == (False, False)
     assert chart.caption == (
-        "family spiked, n = 4, horizon = 100, bernoulli rewards; 4 runs, seed 7. "
+        "family spiked, n = 4, horizon = 100, bernoulli rewards; a pair a round; 4 runs, seed 7. "
         "Lines: mean; bands: 5–95 % of the runs."
     )
 
@@ -125,7 +126,8 @@ def test_the_sweep_with_the_most_values_is_the_axis_and_others_are_charts_of_the
     rows = rows_of(points, regret=lambda policy, place, run, at: place["n"] * place["gap"] * place["horizon"])
     charts = charts_of(rows, name="it")
     assert [chart.title for chart in charts] == [
-        f"it: regret over n, gap = {gap}, horizon = {horizon}" for gap, horizon in product((0.5, 0.6), (100, 200))
+        f"it: regret of uts over n, gap = {gap}, horizon = {horizon}"
+        for gap, horizon in product((0.5, 0.6), (100, 200))
     ]
     assert [chart.name for chart in charts] == [f"it-over-n-{k}" for k in (1, 2, 3, 4)]
     for chart, (gap, horizon) in zip(charts, product((0.5, 0.6), (100, 200)), strict=True):
@@ -136,7 +138,7 @@ def test_the_axis_can_be_chosen():
     points = [("uts", {}, {"gap": gap, "n": n}) for gap, n in product((0.5, 0.6), (4, 8, 16))]
     rows = rows_of(points, regret=lambda policy, place, run, at: place["gap"] * at)
     over = charts_of(rows, name="it", x="gap")
-    assert [chart.title for chart in over] == [f"it: regret over gap, n = {n}" for n in (4, 8, 16)]
+    assert [chart.title for chart in over] == [f"it: regret of uts over gap, n = {n}" for n in (4, 8, 16)]
     assert len(charts_of(rows, name="it", x="round")) == 6
     with pytest.raises(mb.MatchbanditError, match="unknown x 'gab'; did you mean 'gap'"):
         charts_of(rows, name="it", x="gab")
@@ -202,9 +204,9 @@ def test_problems_of_several_kinds_have_charts_of_their_own():
     ]
     charts = charts_of(rows_of(points), name="it")
     assert [chart.title for chart in charts] == [
-        "it: regret over gap, family spiked",
-        "it: regret over the rounds, given, bernoulli rewards",
-        "it: regret over the rounds, given, gaussian:0.5 rewards",
+        "it: regret of uts over gap, family spiked",
+        "it: regret of uts over the rounds, given, bernoulli rewards",
+        "it: regret of uts over the rounds, given, gaussian:0.5 rewards",
     ]
     assert "u = 0.9 0.3, horizon = 100, gaussian:0.5 rewards;" in charts[2].caption
     assert "n = 4" in charts[0].caption
@@ -219,7 +221,7 @@ def test_what_a_problem_has_not_is_not_told_of_it():
 def test_an_axis_that_only_some_problems_have_is_drawn_for_those():
     points = [*over_gap(["uts"]), ("uts", {}, {"u": (0.9, 0.3)})]
     (chart,) = charts_of(rows_of(points), name="it", x="gap")
-    assert chart.title == "it: regret over gap, family spiked"
+    assert chart.title == "it: regret of uts over gap, family spiked"
     chosen = [("uts", {"share": share}, {"u": (share,)}) for share in (0.2, 0.3)]  # by the policy, for each problem
     with pytest.raises(mb.MatchbanditError, match="share does not vary where all else is the same"):
         charts_of(rows_of(chosen), name="it", x="share")
@@ -234,7 +236,7 @@ def test_at_most_twelve_charts_are_drawn_and_the_rest_is_counted():
 
 
 def test_rounds_until_the_answer_are_on_a_log_axis_with_the_wrong_ones_counted():
-    points = [(policy, {}, {"delta": delta}) for policy in ("pair-elim", "clucb") for delta in (0.1, 1e-3, 1e-5)]
+    points = [(policy, {}, {"delta": delta}) for policy in ("matching-id", "clucb") for delta in (0.1, 1e-3, 1e-5)]
     rows = identified(
         points, rounds=lambda policy, place, run: 100 + run - 10 * np.log10(place["delta"]), wrong=[1], none=[2, 3]
     )
@@ -245,21 +247,21 @@ def test_rounds_until_the_answer_are_on_a_log_axis_with_the_wrong_ones_counted()
     assert (chart.x_log, chart.y_log, chart.y_label) == (True, True, "rounds until the answer")
     assert (chart.x_label, chart.title) == ("1/δ", "it: rounds until the answer over 1/δ")
     assert not any(line.hollow for line in chart.lines)
-    assert "Wrong answers: pair-elim 3 of 12; clucb 3 of 12." in chart.caption
-    assert "Without an answer in time: pair-elim 6 of 12; clucb 6 of 12." in chart.caption
+    assert "Wrong answers: matching-id 3 of 12; clucb 3 of 12." in chart.caption
+    assert "Without an answer in time: matching-id 6 of 12; clucb 6 of 12." in chart.caption
 
 
 def test_delta_is_on_a_log_axis_however_near_its_values_are():
-    rows = identified([("pair-elim", {}, {"delta": d}) for d in (0.2, 0.1)], rounds=lambda policy, place, run: 9)
+    rows = identified([("matching-id", {}, {"delta": d}) for d in (0.2, 0.1)], rounds=lambda policy, place, run: 9)
     assert charts_of(rows, name="it")[0].x_log
 
 
 def test_identifications_without_a_sweep_are_rows_of_a_chart_that_lies():
-    rows = identified([("pair-elim", {}, {}), ("clucb", {}, {})], rounds=lambda policy, place, run: len(policy) + run)
+    rows = identified([("matching-id", {}, {}), ("clucb", {}, {})], rounds=lambda policy, place, run: len(policy) + run)
     (chart,) = charts_of(rows, name="it")
-    assert chart.rows == ("pair-elim", "clucb")
+    assert chart.rows == ("matching-id", "clucb")
     assert [(line.x.tolist(), line.y.tolist(), line.kind) for line in chart.lines] == [
-        ([0.0], [10.5], "points"), ([1.0], [6.5], "points"),
+        ([0.0], [12.5], "points"), ([1.0], [6.5], "points"),
     ]  # fmt: skip
     assert chart.caption.endswith("Points: mean; bars: 5–95 % of the runs. No answer was wrong.")
     assert "δ = 0.1" in chart.caption
@@ -312,6 +314,47 @@ def test_no_rows_no_charts():
     rows = rows_of(over_gap()).where(policy="none")
     with pytest.raises(mb.MatchbanditError, match="the study gaps has no rows yet"):
         charts_of(rows, name="gaps")
+
+
+def test_what_plays_pairs_and_what_plays_matchings_have_charts_of_their_own():
+    points = [(policy, {}, {"gap": gap}) for policy in ("uts", "cucb", "kl-ucb") for gap in (0.5, 0.6)]
+    both = [("uniform", {"selection": each}, {"gap": gap}) for each in ("pair", "matching") for gap in (0.5, 0.6)]
+    pairs, matchings = charts_of(rows_of(points + both), name="it")
+    assert (labels(pairs), labels(matchings)) == (["uts", "kl-ucb", "uniform"], ["cucb", "uniform"])
+    assert pairs.title == "it: regret over gap, a pair a round"
+    assert matchings.title == "it: regret over gap, a matching a round"
+    assert "; a matching a round; 4 runs" in matchings.caption
+    (alone,) = charts_of(rows_of(points[:2] + points[4:]), name="it")
+    assert alone.title == "it: regret over gap"
+    assert "; a pair a round; 4 runs" in alone.caption
+
+
+def test_what_is_sought_not_what_is_played_tells_charts_of_identification_apart():
+    points = [
+        (policy, {}, {"delta": delta})
+        for policy in ("pair-select", "matching-id", "pair-elim")
+        for delta in (0.1, 0.01)
+    ]
+    charts = charts_of(identified(points, rounds=lambda policy, place, run: 10 + run), name="it")
+    assert [labels(chart) for chart in charts] == [["pair-select", "matching-id"], ["pair-elim"]]
+    assert [chart.title.rpartition(", ")[2] for chart in charts] == ["the best matching", "the best pair"]
+
+
+def test_a_policy_of_which_nothing_is_known_goes_with_the_others_and_one_that_is_imported_where_it_belongs():
+    (chart,) = charts_of(rows_of(over_gap(["uts", "nobody-knows"])), name="it")
+    assert labels(chart) == ["uts", "nobody-knows"]
+    assert "a round" not in chart.caption
+
+    class Own(CATALOGUE["cucb"]):
+        name = "one-of-matchings"
+
+    charts = charts_of(rows_of(over_gap(["uts", Own.name])), name="it")
+    assert [labels(chart) for chart in charts] == [["uts"], ["one-of-matchings"]]
+
+
+def test_a_chart_of_one_policy_names_it():
+    (chart,) = charts_of(rows_of(over_gap(["uts"])), name="it")
+    assert chart.title == "it: regret of uts over gap"
 
 
 def test_the_charts_of_a_real_study_are_those_of_its_runs():

@@ -302,3 +302,26 @@ def test_the_lock_is_given_back_after_an_error(out):
     with pytest.raises(MatchbanditError, match="seed was 7, is now 8"):
         again(out, seed=8)
     again(out)
+
+
+def test_details_are_joined_with_rows_by_the_name_of_their_file(out):
+    both = duckdb.sql(
+        f"""
+        SELECT gap, r.run, any_value(plays)
+        FROM read_parquet('{out}/rows/*.parquet', filename = true) AS r
+        JOIN read_parquet('{out}/details/*.parquet', filename = true) AS d
+          ON parse_filename(r.filename) = parse_filename(d.filename) AND r.run = d.run
+        GROUP BY gap, r.run ORDER BY gap, r.run
+        """
+    ).fetchall()
+    results = StudyFolder.open(out).results()
+    told = [(gap, run, plays) for gap in (0.5, 0.6) for run, plays in
+            enumerate(results.select(gap=gap).results[0].plays_by_edge.tolist())]  # fmt: skip
+    assert both == told
+
+
+def test_results_say_their_study_and_load_runs_the_way_to_them(out):
+    assert set(SMALL.results(out).to_frame("pandas")["study"]) == {"small"}
+    with pytest.raises(MatchbanditError, match=r"is a study's folder: use matchbandit\.studies\.StudyFolder\.open\('"):
+        mb.load_runs(out)
+    assert mb.studies.StudyFolder is StudyFolder

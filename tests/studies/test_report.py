@@ -143,9 +143,44 @@ def test_parts_of_several_versions_are_told_apart(tmp_path, monkeypatch):
     versions = section(study_page(StudyFolder.open(tmp_path / "gaps")), "Versions")
     assert "different versions" in versions.text[0]
     told = {row[0]: row[1:] for row in versions.tables[0].rows}
-    assert {*told["numpy"][:2]} == {np.__version__, "9.9.9"}
+    half = f"{len(StudyFolder.open(tmp_path / 'gaps').parts) // 2} parts"
+    assert told["numpy"][0] == f"{np.__version__} ({half}); 9.9.9 ({half})"
     assert told["numpy"][-1] == Badge("differs", "part")
     assert told["numba"][-1] == Badge("the same")
+
+
+def test_what_only_some_parts_record_is_no_difference(tmp_path, monkeypatch):
+    from matchbandit.studies import parts
+
+    now, marks = parts.versions(), iter(range(100))
+    monkeypatch.setattr(
+        parts, "versions", lambda: {**now, **({"own": "0123456789abcdef"} if next(marks) % 4 == 1 else {})}
+    )
+    gaps(runs=2).run(tmp_path / "gaps", workers=1)
+    opened = StudyFolder.open(tmp_path / "gaps")
+    assert len({"own" in part.made_with for part in opened.parts}) == 2
+    versions = section(study_page(opened), "Versions")
+    assert versions.text == ()
+    assert dict(versions.tables[0].rows)["own"] == "01234567"
+    assert dict(versions.tables[0].rows)["matchbandit source"] == now["matchbandit source"][:8]
+
+
+def test_policies_of_different_questions_are_told_apart(tmp_path):
+    problem = {"u": [0.9, 0.6, 0.3, 0.1]}
+    study = mb.Study(name="both", problem=problem, policies=["cucb", "kl-ucb"], horizon=50, runs=2)
+    page = study_page(study.run(tmp_path / "both", workers=1))
+    (table,) = section(page, "Results").tables
+    assert [(row[0], row[table.heads.index("plays")]) for row in table.rows] == [
+        ("cucb", "a matching a round"), ("kl-ucb", "a pair a round"),
+    ]  # fmt: skip
+    assert "compare only those of the same" in section(page, "Results").text[-1]
+    assert [[line.label for line in chart.lines] for chart in section(page, "Charts").charts] == [["cucb"], ["kl-ucb"]]
+
+
+def test_policies_of_one_question_have_no_column_for_it(played, identified):
+    for folder in (played, identified):
+        (table,) = section(study_page(StudyFolder.open(folder)), "Results").tables
+        assert not {"plays", "seeks"} & {*table.heads}
 
 
 def test_one_run_is_one_run(tmp_path):

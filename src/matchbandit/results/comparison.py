@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from html import escape
 from math import sqrt
@@ -21,6 +22,10 @@ from matchbandit.results.tables import parameters_of, rewards_text
 
 MOST_PLACES = 12
 """Rankings that a comparison prints; a study may have hundreds."""
+MOST_NAMED = 4
+"""Labels that an error names."""
+MOST_CHOICES = 12
+"""Values of a setting that an error names."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,12 @@ class Comparison:
 
     `comparison["uts"]` is one of them by its label: the policy's name, its options where results of that name differ in
     them, and the parameters of the problem, the horizon and so on where the results differ in those.
+    `comparison.select(policy="uts", n=4)` are those that fit.
     """
 
     results: tuple[Runs | Identification, ...]
+    study: str | None = None
+    """The study that they are of, for its column in the rows."""
 
     def __post_init__(self) -> None:
         """Any sequence of results of one kind will do."""
@@ -83,12 +91,47 @@ class Comparison:
     def __getitem__(self, label: str) -> Runs | Identification:
         """The result of this label."""
         if label not in self.labels:
-            raise unknown("result", label, self.labels)
+            raise self._no_label(str(label))
         return self.results[self.labels.index(label)]
+
+    def _no_label(self, label: str) -> MatchbanditError:
+        """Names all labels if they are few, else some that are near."""
+        if len(self) <= MOST_NAMED:
+            return unknown("result", label, self.labels)
+        near = [known for known in self.labels if known.startswith(f"{label}, ")]
+        ways = f"select(policy={label!r}) gives all of that policy." if near else "See labels, or select(policy=…)."
+        near = near or get_close_matches(label, self.labels, n=MOST_NAMED) or [*self.labels]
+        some = "; ".join(repr(known) for known in near[:MOST_NAMED])
+        return MatchbanditError(f"no result is called {label!r}; of {len(self)}, near are {some}. {ways}")
+
+    def select(self, **wanted: Any) -> "Comparison":
+        """The results of which all this holds: `policy`, its options, the problem's parameters, `horizon`, `delta`, ….
+
+        >>> import matchbandit as mb
+        >>> slots = mb.Bipartite([.9, .3], [.8, .4])
+        >>> ranked = mb.compare(slots, ["uts", "kl-ucb", "uniform"], horizon=100, runs=2)
+        >>> ranked.select(policy="uts").labels
+        ('uts',)
+        """
+        told = [
+            {"policy": about.policy, "selection": about.selection, **_ways(about), **_setting(about)}
+            for about in (result.about for result in self.results)
+        ]
+        names = dict.fromkeys(name for each in told for name in each)
+        for name in wanted:
+            if name not in names:
+                raise unknown("setting", name, names)
+        plain = {name: [*value] if isinstance(value, tuple) else value for name, value in wanted.items()}
+        fits = [all(name in each and each[name] == value for name, value in plain.items()) for each in told]
+        if not any(fits):
+            there = {name: dict.fromkeys(_value(each[name]) for each in told if name in each) for name in wanted}
+            known = "; ".join(f"{name} is {', '.join([*values][:MOST_CHOICES])}" for name, values in there.items())
+            raise MatchbanditError(f"no result has {_in_words(wanted)}. Of these results, {known}.")
+        return replace(self, results=tuple(one for one, chosen in zip(self.results, fits, strict=True) if chosen))
 
     def rows(self, study: str | None = None) -> Rows:
         """The tidy rows of all results."""
-        return Rows.together(result.rows(study) for result in self.results)
+        return Rows.together(result.rows(study or self.study) for result in self.results)
 
     def to_frame(self, kind: Frame | None = None) -> Any:
         """The rows as a data frame: of pandas or Polars, whichever is there, or of the kind that is named."""
@@ -102,10 +145,13 @@ class Comparison:
 
     @cached_property
     def rankings(self) -> tuple[tuple[Standing, ...], ...]:
-        """For each problem, horizon and so on, the policies from the best to the worst: by mean regret, or rounds."""
+        """For each problem, horizon and so on, the policies from the best to the worst: by mean regret, or rounds.
+
+        Policies that play pairs and those that play matchings are ranked apart, and so are those that seek them.
+        """
         places: dict[str, list[int]] = {}
         for number, result in enumerate(self.results):
-            places.setdefault(_place(result.about), []).append(number)
+            places.setdefault(_place(result), []).append(number)
         return tuple(
             _ranking([(self.labels[number], self.results[number]) for number in there]) for there in places.values()
         )
@@ -141,7 +187,11 @@ class Comparison:
         heads: tuple[str, ...] = ("", "policy", "mean regret" if simulated else "mean rounds", "5–95 %")
         heads += ("more than the best, ± 2 s.e.",) + (() if simulated else ("right", "wrong", "not identified"))
         for ranking in self.rankings[:MOST_PLACES]:
-            yield _title(self[ranking[0].label], ranking), heads, [_line(standing) for standing in ranking]
+            numbers = sorted(self.labels.index(standing.label) for standing in ranking)
+            short = _labels([self.results[number].about for number in numbers])  # the title says the rest
+            names = {self.labels[number]: label for number, label in zip(numbers, short, strict=True)}
+            lines = [_line(replace(standing, label=names[standing.label])) for standing in ranking]
+            yield _title(self[ranking[0].label], ranking), heads, lines
 
     def _left_out(self) -> list[str]:
         left = len(self.rankings) - MOST_PLACES
@@ -245,9 +295,25 @@ def _setting(about: About) -> dict[str, Any]:
     }
 
 
-def _place(about: About) -> str:
-    """The setting as text."""
-    return json.dumps(_setting(about), sort_keys=True)
+def _place(result: Runs | Identification) -> str:
+    """The setting as text, with what is played or sought there."""
+    return json.dumps([question_of(result), _setting(result.about)], sort_keys=True)
+
+
+def question_of(result: Runs | Identification) -> str:
+    """What a round plays, or an identification seeks, in words: only policies of the same are rivals."""
+    if isinstance(result, Runs):
+        return in_question(result.about.selection, regret=True)
+    return in_question(result.about.answers or result.about.selection, regret=False)
+
+
+def in_question(selection: str, *, regret: bool) -> str:
+    """What is played in a round, or sought.
+
+    >>> in_question("pair", regret=True), in_question("matching", regret=False)
+    ('a pair a round', 'the best matching')
+    """
+    return f"a {selection} a round" if regret else f"the best {selection}"
 
 
 def _ways(about: About) -> dict[str, Any]:
@@ -274,6 +340,10 @@ def _labels(told: Sequence[About]) -> tuple[str, ...]:
         if seen[label] > 1:
             labels[number] = f"{label} ({seen[label]})"
     return tuple(labels)
+
+
+def _in_words(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {_value(value)}" for name, value in settings.items())
 
 
 def _differing(settings: Sequence[dict[str, Any]]) -> set[str]:
@@ -338,7 +408,8 @@ def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
     else:
         kind = "Rounds until identification" + ("" if delta is None else f" at delta = {delta}")
     stop = [f"stopped at the {about.stop}"] if about.stop else []
-    return f"{kind}, {counts}, seed {about.seed}: {', '.join([about.where, *parameters, *stop])}"
+    where = ", ".join([about.where, *parameters, *stop])
+    return f"{kind}, {counts}, seed {about.seed}: {where}; {question_of(result)}"
 
 
 def _line(standing: Standing) -> tuple[str, ...]:

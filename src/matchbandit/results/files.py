@@ -116,6 +116,10 @@ def _read(path: str | os.PathLike[str], writer: str) -> Runs | Identification:
     name = repr(os.fspath(path))
     if not os.fspath(path):
         raise MatchbanditError(f"there is no file {name}.")
+    if (Path(path) / "manifest.json").is_file():
+        raise MatchbanditError(
+            f"{name} is a study's folder: use matchbandit.studies.StudyFolder.open({name}).results()."
+        )
     way_out = f"Give a file that {writer} (--save) has written."
     table, metadata = decoded(Path(path), writer=writer)
     is_old = "format" not in metadata

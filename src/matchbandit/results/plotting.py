@@ -12,7 +12,7 @@ from matchbandit.figures import Chart, Line, draw, draw_to
 from matchbandit.figures.ticks import short
 from matchbandit.policies import CATALOGUE
 from matchbandit.policies.fits import Goal
-from matchbandit.results.comparison import Comparison
+from matchbandit.results.comparison import Comparison, question_of
 from matchbandit.results.identification import Identification
 from matchbandit.results.result import Result
 from matchbandit.results.runs import Runs
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 APART = 30
 """Means that differ by more than so many times are drawn on a logarithmic axis."""
+MOST_LINES = 12
+"""Of a picture over the rounds or over 1/δ: the names of more would lie over each other."""
 MOST_SINGLE_RUNS = 200
 """Of a policy that are drawn one by one."""
 
@@ -151,6 +153,25 @@ def about_runs(results: Sequence[Result]) -> str:
     return "; ".join(parts)
 
 
+def _apart(results: Sequence[Result]) -> str:
+    """Who plays, or seeks, what, if that is not the same for all: their numbers do not compare."""
+    who: dict[str, list[str]] = {}
+    for result, label in zip(results, labels_of(results), strict=True):
+        who.setdefault(question_of(result), []).append(label)  # type: ignore[arg-type]  # as above
+    told = "; ".join(f"{question} for {', '.join(labels)}" for question, labels in who.items())
+    return f" Not the same question: {told}." if len(who) > 1 else ""
+
+
+def _few(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines, refused if there are too many to read."""
+    if len(lines) > MOST_LINES:
+        raise MatchbanditError(
+            f"a picture holds {MOST_LINES} lines that can be told apart; these results make {len(lines)}. "
+            f"Draw some of them, as results.select(policy=…) gives them; a study's by study.plot(folder, x=…)."
+        )
+    return tuple(lines)
+
+
 def _proved(result: Result, goal: Goal) -> bool:
     """Has its policy a proof for this goal? Of a policy of one's own nothing is known."""
     return result.about.policy not in CATALOGUE or goal in CATALOGUE[result.about.policy].fits.proved
@@ -174,8 +195,8 @@ def _regret(results: list[Runs]) -> Chart:
         title=f"Regret of {lines[0].label}" if len(lines) == 1 else "Regret over the rounds",
         x_label="round",
         y_label="regret",
-        lines=tuple(lines),
-        caption=" ".join(words),
+        lines=_few(lines),
+        caption=" ".join(words) + _apart(results),
         x_log=all(_geometric(line.x) for line in lines),
         y_log=bool(last.min() > 0 and last.max() > APART * last.min()),
     )
@@ -212,13 +233,14 @@ def _over_delta(results: list[Identification], alike: dict[str, list[tuple[float
         hollow = not _proved(first, "identification")
         lines.append(Line(label, x, mean, low, high, key=first.about.policy, hollow=hollow))
     unproved = " Empty markers: no proof of its answers." if any(line.hollow for line in lines) else ""
+    remarks = f"{unproved}{_not_well(results)}{_apart(results)}"
     return Chart(
         name="results",
-        title="Rounds until the answer",
+        title=f"Rounds until the answer of {lines[0].label}" if len(lines) == 1 else "Rounds until the answer",
         x_label="1/δ",
         y_label="rounds",
-        lines=tuple(lines),
-        caption=f"{about_runs(results)}. Lines: mean of the runs; bands: 5–95 %.{unproved}{_not_well(results)}",
+        lines=_few(lines),
+        caption=f"{about_runs(results)}. Lines: mean of the runs; bands: 5–95 %.{remarks}",
         x_log=True,
         y_log=True,
     )
@@ -246,6 +268,7 @@ def _in_rows(results: list[Identification]) -> Chart:
     deltas = {result.about.options.get("delta") for result in results}
     asked = f"; δ = {deltas.copy().pop():g}" if len(deltas) == 1 and None not in deltas else ""
     unproved = " Empty: no proof of its answers." if any(line.hollow and line.label for line in lines) else ""
+    remarks = f"{unproved}{_not_well(results)}{_apart(results)}"
     return Chart(
         name="results",
         title="Rounds until the answer",
@@ -253,7 +276,7 @@ def _in_rows(results: list[Identification]) -> Chart:
         y_label="rounds",
         lines=tuple(lines),
         rows=tuple(labels),
-        caption=f"{about_runs(results)}{asked}. Mean and 5–95 %; pale: {single}.{unproved}{_not_well(results)}",
+        caption=f"{about_runs(results)}{asked}. Mean and 5–95 %; pale: {single}.{remarks}",
         y_log=bool(min(map(np.min, spread)) > 0 and max(map(np.max, spread)) > APART * min(map(np.min, spread))),
     )
 

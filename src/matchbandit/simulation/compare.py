@@ -43,6 +43,11 @@ def compare(
     >>> [standing.label for standing in ranked.rankings[0]]
     ['pair-elim', 'uniform']
     """
+    if not isinstance(problem, Problem | Family):
+        many = isinstance(problem, list | tuple) and all(isinstance(one, Problem | Family) for one in problem)
+        got = f"{len(problem)} of them" if many else repr(problem)
+        way_out = " For several, make a matchbandit.Study with problem=[…]." if many else ""
+        raise MatchbanditError(f"compare takes one problem, or a family of them; got {got}.{way_out}")
     specs = _specs(policies)
     if (horizon is None) == (delta is None) and not (horizon is None and all("delta" in s.options for s in specs)):
         got = "neither" if horizon is None else "both"

@@ -10,8 +10,9 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, Line
-from matchbandit.policies import CATALOGUE
+from matchbandit.policies import CATALOGUE, Policy
 from matchbandit.results import Rows
+from matchbandit.results.comparison import in_question
 from matchbandit.studies.point import in_words
 
 MOST_CHARTS = 12
@@ -56,7 +57,8 @@ def charts_of(rows: Rows, *, name: str, x: str | None = None) -> tuple[Chart, ..
     """The figures of a study: one line for each policy with its options, over what is swept, or else over the rounds.
 
     `x` is the column or the option along which to draw; by default the numeric sweep with the most values. Further
-    sweeps become further charts, twelve at most.
+    sweeps become further charts, twelve at most. Policies that play pairs and those that play matchings have charts of
+    their own, and so have those that seek them.
     """
     if not len(rows):
         raise MatchbanditError(f"the study {name} has no rows yet. Run it first.")
@@ -66,8 +68,11 @@ def charts_of(rows: Rows, *, name: str, x: str | None = None) -> tuple[Chart, ..
     if x is not None:
         x = _checked_axis(rows, x, numbers)
     places = [
-        place for part, fixed in _split(rows, words, {}) for place in _places(part, fixed, numbers, x)
-    ]  # fmt: skip
+        place
+        for part, fixed in _split(rows, words, {})
+        for asked, question in _by_question(part)
+        for place in _places(asked, {**fixed, **question}, numbers, x)
+    ]
     if not places:
         raise MatchbanditError(f"{x} does not vary where all else is the same. Take another x.")
     drawn = [_chart(place, name) for place in places[:MOST_CHARTS]]
@@ -98,6 +103,44 @@ def _split(rows: Rows, columns: Sequence[str], fixed: Mapping[str, Any]) -> list
                 apart += [(part.where(**{column: value}), {**known, column: value}) for value in values]
         parts = apart
     return parts
+
+
+def _by_question(rows: Rows) -> list[tuple[Rows, dict[str, Any]]]:
+    """The rows of each question, and the question if there is more than one.
+
+    Policies of which nothing is known go with the others, if those have one question.
+    """
+    groups: dict[str | None, list[Rows]] = {}
+    for policy in rows.distinct("policy"):
+        mine = rows.where(policy=policy)
+        for text in mine.distinct("options"):
+            question = question_in(policy, text, regret="regret" in rows.names)
+            groups.setdefault(question, []).append(mine.where(options=text))
+    if len([question for question in groups if question is not None]) <= 1:
+        return [(rows, {})]
+    return [(Rows.together(parts), {"question": question}) for question, parts in groups.items()]
+
+
+def question_in(policy: str, options: str, *, regret: bool) -> str | None:
+    """What a policy with these options, as they stand in rows, plays in a round, or seeks; None if nobody knows.
+
+    >>> question_in("uts", "{}", regret=True), question_in("pair-select", "{}", regret=False)
+    ('a pair a round', 'the best matching')
+    """
+    kind = CATALOGUE.get(policy) or _own_kinds().get(policy)
+    chosen = json.loads(options).get("selection")
+    if kind is not None:
+        chosen = chosen or kind.fits.selections[0]
+        chosen = chosen if regret else kind.fits.answers or chosen
+    return None if chosen is None else in_question(chosen, regret=regret)
+
+
+def _own_kinds() -> dict[str, type[Policy]]:
+    """The user's own policies that are imported, by name; of several of one name the last."""
+    kinds = Policy.__subclasses__()
+    for kind in kinds:  # it grows while it is read
+        kinds += kind.__subclasses__()
+    return {kind.name: kind for kind in kinds if hasattr(kind, "name") and hasattr(kind, "fits")}
 
 
 def _places(rows: Rows, fixed: Mapping[str, Any], numbers: Sequence[str], x: str | None) -> Iterator[_Place]:
@@ -179,9 +222,10 @@ def _chart(place: _Place, name: str) -> Chart:
     places = sorted(set(x_values.tolist()))
     measured = "regret" if regret else "rounds until the answer"
     fixed = "".join(f", {_setting(key, value)}" for key, value in place.fixed.items() if value is not None)
+    whose = f" of {labels[0]}" if len(labels) == 1 and along != "policy" else ""  # one line has no name beside it
     return Chart(
         name=re.sub(r"[^\w.-]+", "-", f"{name}-over-{along}"),
-        title=f"{name}: {measured} {_OVER.get(along, f'over {along}')}{fixed}",
+        title=f"{name}: {measured}{whose} {_OVER.get(along, f'over {along}')}{fixed}",
         x_label=_AXES.get(along, along),
         y_label=measured,
         lines=tuple(lines),
@@ -274,7 +318,13 @@ def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str])
     fewest, runs = _runs_a_place(place, variants)
     counted = f"{f'{fewest} to ' if fewest < runs else ''}{runs} run{'s' if runs != 1 else ''}"
     settings.append(_setting("rewards", rows.distinct("rewards")[0]))
-    told = [f"{', '.join(settings)}; {counted}, seed {rows.distinct('seed')[0]}."]
+    questions = {
+        question_in(variant.policy, text, regret=regret)
+        for variant in variants
+        for text in variant.rows.distinct("options")
+    }
+    played = [question for question in questions if question is not None and len(questions) == 1]
+    told = [f"{'; '.join([', '.join(settings), *played])}; {counted}, seed {rows.distinct('seed')[0]}."]
     if runs > 1:
         told += ["Points: mean; bars: 5–95 % of the runs." if place.along == "policy" else _BANDS]
     if not all(_is_proved(variant.policy, regret) for variant in variants):
@@ -312,6 +362,8 @@ def _setting(key: str, value: Any) -> str:
         return f"family {short}" if short else "given"
     if key == "rewards":
         return f"{short} rewards"
+    if key == "question":
+        return short
     return f"{'δ' if key == 'delta' else key} = {short}"
 
 

@@ -172,7 +172,7 @@ class StudyFolder:
         for pieces in by_point.values():
             whole = concat(pieces)
             results += whole if isinstance(whole, Comparison) else [whole]  # made by several versions
-        return Comparison(tuple(results))
+        return Comparison(tuple(results), study=self.manifest["study"]["name"])
 
     def _together(self, pieces: Iterable[Rows]) -> Rows:
         """Rows of parts as they are read: one at a time, for in memory they are smaller than in a table."""

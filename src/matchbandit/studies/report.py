@@ -2,9 +2,9 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from matchbandit.figures import Chart
 from matchbandit.figures.page import Badge, Cell, Page, Section, Table, Tone, write_page
 from matchbandit.figures.ticks import short
 from matchbandit.results import Rows
+from matchbandit.results.comparison import in_question
 from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim
 from matchbandit.studies.folder import StudyFolder, listed, part_files, today
 from matchbandit.studies.point import LONGEST_WORDS, in_words
@@ -99,6 +100,8 @@ class _Point:
     rows: Rows
     """At the ends of runs."""
     seconds: float
+    question: str
+    """What a round plays, or what is sought: policies of different ones are no rivals."""
 
     @property
     def runs(self) -> int:
@@ -131,7 +134,11 @@ def _points(folder: StudyFolder) -> list[_Point]:
         place = {name: told[key][name] for name in varying if name not in ("policy", "options")}
         words = [name_and_value(name, value) for name, value in place.items() if value is not None]
         seconds = sum(part.seconds for part in folder.parts if part.key == key)
-        made.append(_Point(key, label, ", ".join(words), rows, seconds))
+        about = next(part.metadata["about"] for part in folder.parts if part.key == key)
+        is_regret = "regret" in rows.names
+        selection = about["selection"] if is_regret else about.get("answers", about["selection"])
+        question = in_question(selection, regret=is_regret)
+        made.append(_Point(key, label, ", ".join(words), rows, seconds, question))
     return made
 
 
@@ -156,12 +163,18 @@ def _results(points: Sequence[_Point], is_regret: bool) -> Table:
     """Mean and range of each point; of identifications also how many answers were right."""
     column = "regret" if is_regret else "rounds"
     has_places = any(point.place for point in points)
+    differ = len({point.question for point in points}) > 1
     answers = () if is_regret else ("right", "wrong", "not identified")
     lines = []
     for point in points:
         values = point.rows[column].astype(np.float64)
         low, high = np.percentile(values, [5, 95])
-        line = [point.label, *([point.place] if has_places else []), _grouped(point.runs)]
+        line = [
+            point.label,
+            *([point.question] if differ else []),
+            *([point.place] if has_places else []),
+            _grouped(point.runs),
+        ]
         line += [short(float(values.mean())), f"{short(float(low))} to {short(float(high))}"]
         if not is_regret:
             identified, correct = point.rows["identified"], point.rows["correct"]
@@ -169,21 +182,28 @@ def _results(points: Sequence[_Point], is_regret: bool) -> Table:
                 _grouped(n) for n in ((identified & correct).sum(), (identified & ~correct).sum(), (~identified).sum())
             ]
         lines.append(tuple(line))
-    heads = ("policy", *(("place",) if has_places else ()), "runs", f"mean {column}", "5–95 %", *answers)
+    question = (("plays" if is_regret else "seeks"),) if differ else ()
+    heads = ("policy", *question, *(("place",) if has_places else ()), "runs", f"mean {column}", "5–95 %", *answers)
     return Table(heads, tuple(lines), "Results by policy and place")
 
 
 def _remarks(points: Sequence[_Point]) -> tuple[str, ...]:
     """What one must know to read the results."""
     if "identified" not in points[0].rows.names:
-        return ("Regret at the horizon: its mean, and the 5 % and 95 % percentiles of the runs.",)
+        return ("Regret at the horizon: its mean, and the 5 % and 95 % percentiles of the runs.", *_no_rivals(points))
     without = sum(int((~point.rows["identified"]).sum()) for point in points)
     words = "Rounds until the answer: their mean, and the 5 % and 95 % percentiles of the runs."
     if without:
         words += (
             " Runs without an answer count with the rounds after which they were given up: their means are too low."
         )
-    return (words,)
+    return (words, *_no_rivals(points))
+
+
+def _no_rivals(points: Sequence[_Point]) -> tuple[str, ...]:
+    questions = list(dict.fromkeys(point.question for point in points))
+    words = f"Some policies are for {' and others for '.join(questions)}: compare only those of the same."
+    return (words,) if len(questions) > 1 else ()
 
 
 def _missing(folder: StudyFolder, points: Sequence[_Point], runs: int) -> Section:
@@ -248,25 +268,32 @@ def _times(folder: StudyFolder, points: Sequence[_Point]) -> Section:
 
 
 def _versions(folder: StudyFolder) -> Section:
-    """What made the parts, and a word where they were not all made by the same."""
-    made = sorted((tuple(sorted(part.made_with.items())) for part in folder.parts), key=repr)
-    groups = [(dict(with_these), len([*same])) for with_these, same in groupby(made)]
-    names = list(dict.fromkeys(name for versions, _ in groups for name in versions))
+    """What made the parts, and a word where not all that say it were made by the same."""
+    counts: dict[str, dict[str, int]] = {}
+    for part in folder.parts:
+        for name, value in part.made_with.items():
+            there = counts.setdefault(name, {})
+            there[value] = there.get(value, 0) + 1
+    differ = any(len(values) > 1 for values in counts.values())
     rows: list[tuple[Cell, ...]] = []
-    for name in names:
-        values = [versions.get(name, "–") for versions, _ in groups]
-        verdict = Badge("the same") if len(set(values)) == 1 else Badge("differs", "part")
-        rows.append((name, *values, *([verdict] if len(groups) > 1 else [])))
-    counts = [_counted(count, "part") for _, count in groups]
-    heads = (
-        "version of",
-        *(counts if len(groups) > 1 else ["all parts"]),
-        *(["among parts"] if len(groups) > 1 else []),
-    )
+    for name, values in counts.items():
+        told = [_short_hash(value) for value in values]
+        if len(told) > 1:
+            told = [f"{value} ({_counted(n, 'part')})" for value, n in zip(told, values.values(), strict=True)]
+        verdict = Badge("differs", "part") if len(told) > 1 else Badge("the same")
+        rows.append((name, "; ".join(told), *([verdict] if differ else [])))
+    heads = ("version of", "version", *(["among parts"] if differ else []))
     warning = "Parts of this study were made by different versions: compare with care."
-    return Section(
-        "Versions", (warning,) if len(groups) > 1 else (), tables=(Table(heads, tuple(rows), "What computed it"),)
-    )
+    return Section("Versions", (warning,) if differ else (), tables=(Table(heads, tuple(rows), "What computed it"),))
+
+
+def _short_hash(value: str) -> str:
+    """The first eight digits of a fingerprint; a version as it is.
+
+    >>> _short_hash("0123456789abcdef"), _short_hash("2.0.1")
+    ('01234567', '2.0.1')
+    """
+    return value[:8] if re.fullmatch("[0-9a-f]{16,}", value) else value
 
 
 def as_toml(described: Mapping[str, Any]) -> str:
