@@ -327,6 +327,8 @@ def test_what_plays_pairs_and_what_plays_matchings_have_charts_of_their_own():
     (alone,) = charts_of(rows_of(points[:2] + points[4:]), name="it")
     assert alone.title == "it: regret over gap"
     assert "; a pair a round; 4 runs" in alone.caption
+    assert pairs.caption.endswith(" Policies that play something else have a chart of their own.")
+    assert "something else" not in alone.caption
 
 
 def test_what_is_sought_not_what_is_played_tells_charts_of_identification_apart():

@@ -329,7 +329,10 @@ def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str])
         told += ["Points: mean; bars: 5–95 % of the runs." if place.along == "policy" else _BANDS]
     if not all(_is_proved(variant.policy, regret) for variant in variants):
         told += [f"Empty markers: no proof of its {'regret' if regret else 'answers'}."]
-    return " ".join(told if regret else [*told, _answers(variants, labels)])
+    told += [] if regret else [_answers(variants, labels)]
+    if "question" in place.fixed:
+        told += [f"Policies that {'play' if regret else 'seek'} something else have a chart of their own."]
+    return " ".join(told)
 
 
 def _runs_a_place(place: _Place, variants: Sequence[_Variant]) -> tuple[int, int]:
