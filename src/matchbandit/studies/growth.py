@@ -7,7 +7,7 @@ from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import caption, line_of
 from matchbandit.studies.study import Study
 
-GROWTHS = [1.01, 1.05, 1.2, 1.5, 2.0, 3.0, 4.0]
+GROWTHS = [1.05, 1.2, 1.5, 2.0, 3.0, 4.0]
 FINE, PAPERS = 1.05, 4.0
 SAVED, IN_PART_FROM = 0.5, 0.4
 INSTANCES = {"spiked": "spiked, u₁ = 0.9, Δ = 0.75", "fixed-mean": "fixed mean, u₁ = 0.6, μ = 0.2"}
