@@ -55,6 +55,7 @@ def plays(plan, graph):
 # The contract
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract_when_it_identifies():
     check_policy(certify(selection="matching", delta=0.2))  # tests/policies/test_check.py has it without options
 

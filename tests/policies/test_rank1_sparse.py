@@ -212,6 +212,7 @@ def test_what_has_faded_is_stored_no_longer():
     assert stored.sums[:2].tolist() == [0.25, 0.5]
 
 
+@pytest.mark.slow
 def test_the_contract():
     mb.check_policy(SparseRank1Thompson)
 

@@ -779,6 +779,7 @@ def test_a_half_life_is_a_positive_number(wrong):
     assert repr(wrong) in str(mistake.value)
 
 
+@pytest.mark.slow
 def test_a_policy_that_forgets_keeps_the_contract():
     mb.check_policy(mb.policy("rank1-thompson", half_life=12))
 

@@ -77,7 +77,7 @@ def played():
     outcome = {}
     for k, (name, options, law) in enumerate(CONFIGURATIONS):
         problem = mb.Bipartite([1.0, 0.25, 0.1], [0.1, 1.0], rewards=law)
-        for engine, runs in (("step", 80), ("jump", 600)):
+        for engine, runs in (("step", 60), ("jump", 600)):
             # Different seeds: shared streams would make the two samples dependent.
             seed = 100 + (engine == "jump")
             job = Job(problem, mb.policy(name, **options), np.array([600, horizon]), seed, engine, horizon)

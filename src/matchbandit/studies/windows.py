@@ -89,9 +89,9 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     """Plays of doubly and singly sub-optimal pairs over the horizon, the ends of windows marked."""
     told = rows.with_option("cap_windows")
     lines = []
-    for which, key in (("doubly", "pair-elim"), ("singly", "rank1-elim")):  # colours that are far apart
+    for which in ("doubly", "singly"):
         plain, capped = (told.where(cap_windows=cap).curve("horizon", y=which) for cap in (False, True))
-        lines += [line_of(plain, which, key), reference_of(capped, f"{which}, capped", key)]
+        lines += [line_of(plain, which, which), reference_of(capped, f"{which}, capped", which)]
     return (
         Chart(
             "windows",

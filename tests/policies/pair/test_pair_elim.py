@@ -141,7 +141,9 @@ def test_equal_best_values_have_the_lowest_index_as_dominator():
     assert ledger.dominators.tolist() == [1, 1, 2]
 
 
-@pytest.mark.parametrize(("growth", "cap"), [(4.0, False), (1.05, False), (1.05, True)])
+@pytest.mark.parametrize(
+    ("growth", "cap"), [(4.0, False), pytest.param(1.05, False, marks=pytest.mark.slow), (1.05, True)]
+)
 def test_the_best_row_survives_in_all_of_100_runs(growth, cap):
     # The proof allows a failure rate of about 2 (N + 1)(M + 1) / T per check; at T = 10^6 that is nothing.
     slots = Bipartite([0.9, 0.6, 0.5], [0.9, 0.7, 0.3, 0.2])
