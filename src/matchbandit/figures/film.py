@@ -111,6 +111,11 @@ class Frame:
     """The pairs that it recommends now, by their place in the film's list."""
     done: bool
 
+    @property
+    def marks(self) -> "list[ItemNow | PairNow]":
+        """What the policy says of items and of pairs."""
+        return [*self.items, *self.pairs]
+
 
 @dataclass(frozen=True)
 class Film:
@@ -171,10 +176,7 @@ class Film:
     @property
     def has_estimates(self) -> bool:
         """Does the policy say what it estimates, of items or of pairs?"""
-        return any(
-            any(now.estimate is not None for now in frame.items) or any(now.estimate is not None for now in frame.pairs)
-            for frame in self.frames
-        )
+        return any(mark.estimate is not None for frame in self.frames for mark in frame.marks)
 
     @property
     def moments(self) -> tuple[int, ...]:
@@ -264,8 +266,7 @@ def highest(film: Film) -> float:
     """Where the axis of the estimates ends, which begins at 0: what stands beyond, early on, is drawn at its end."""
     shown: list[float | None] = list(film.ticks)
     for place in film.moments:
-        marks: list[ItemNow | PairNow] = [*film.frames[place].items, *film.frames[place].pairs]
-        shown += [value for now in marks for value in (now.estimate, now.high)]
+        shown += [value for mark in film.frames[place].marks for value in (mark.estimate, mark.high)]
     shown += [film.means[pair] for pair in film.shown] if film.of_pairs else []
     cap = max([1.0, *(tick for tick in film.ticks if tick is not None)])
     return min(cap, max([0.1, *(value for value in shown if value is not None)]))

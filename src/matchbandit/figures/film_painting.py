@@ -281,13 +281,13 @@ def _estimates(axes: Axes, film: Film, frame: Frame, *, named: bool) -> None:
     colours = [blend(k / max(1, n - 1)) for k in range(n)] if film.of_pairs else colours_of(film)
     ticks = [film.means[pair] for pair in film.shown] if film.of_pairs else film.ticks
     axes.set_xlim(0, 1.05 * highest(film))
-    for now, y, colour, tick in zip(marks, heights, colours, ticks, strict=False):
-        look = PALE if isinstance(now, ItemNow) and not now.active else colour
-        if now.low is not None and now.high is not None:
-            axes.plot([now.low, now.high], [y, y], color=look, linewidth=2.6, solid_capstyle="butt")
-        if now.estimate is not None:
+    for mark, y, colour, tick in zip(marks, heights, colours, ticks, strict=False):
+        look = PALE if isinstance(mark, ItemNow) and not mark.active else colour
+        if mark.low is not None and mark.high is not None:
+            axes.plot([mark.low, mark.high], [y, y], color=look, linewidth=2.6, solid_capstyle="butt")
+        if mark.estimate is not None:
             inside, size = ("white", 4.4) if film.stale else (look, 3.4)
-            axes.plot([now.estimate], [y], "o", color=look, markerfacecolor=inside, markersize=size)
+            axes.plot([mark.estimate], [y], "o", color=look, markerfacecolor=inside, markersize=size)
         if tick is not None:
             axes.plot([tick], [y], "|", color=INK, markersize=7)
     axes.set_yticks(heights, _labels(film) if named else [""] * n)
