@@ -13,7 +13,7 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
 from matchbandit.policies.explanation import Elimination
-from matchbandit.results import Runs, details_file, load, load_runs, read_rows, results_file
+from matchbandit.results import Runs, details_file, load, load_runs, results_file
 from matchbandit.results.tables import encoded, metadata_of, rows_table
 
 SAVED = "Give a file that Runs.save (--save) has written."
@@ -444,21 +444,8 @@ def test_pieces_keep_the_numbers_of_their_runs(tmp_path, runs):
     assert pq.read_table(tmp_path / "piece.parquet")["run"].to_pylist() == [run for run in (40, 41, 42) for _ in "abc"]
 
 
-def test_rows_of_several_files_are_read_together(tmp_path, runs):
-    runs.save(tmp_path / "one.parquet")
-    made_runs(bipartite(2, 3), seed=8, policy="cucb").save(tmp_path / "two.parquet")
-    rows = read_rows([tmp_path / "one.parquet", str(tmp_path / "two.parquet")])
-    assert len(rows) == 18
-    assert rows.distinct("policy") == ["uts", "cucb"]
-    assert rows.where(seed=8)["regret"].tolist() == runs.regret.ravel().tolist()
-    (tmp_path / "two.parquet").write_bytes(b"PAR1")
-    with pytest.raises(MatchbanditError, match=r"two\.parquet' is damaged"):
-        read_rows([tmp_path / "one.parquet", tmp_path / "two.parquet"])
-
-
 def test_the_folder_of_a_file_says_nothing_about_its_rows(tmp_path, runs):
     folder = tmp_path / "policy=cucb"
     folder.mkdir()
     runs.save(folder / "runs.parquet")
     assert load_runs(folder / "runs.parquet").about.policy == "uts"
-    assert read_rows([folder / "runs.parquet"]).distinct("policy") == ["uts"]

@@ -7,7 +7,6 @@ from matchbandit.results.files import (
     load,
     load_identification,
     load_runs,
-    read_rows,
     results_file,
     writable_file,
 )
@@ -39,7 +38,6 @@ __all__ = [
     "load_identification",
     "load_runs",
     "plot",
-    "read_rows",
     "results_file",
     "writable_file",
 ]

@@ -1,7 +1,6 @@
 """Results on disk and back: where they may be written, and what is read."""
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 from matchbandit.results.identification import Identification
 from matchbandit.results.old_files import result_of_old
-from matchbandit.results.rows import Rows
 from matchbandit.results.runs import Runs
 from matchbandit.results.tables import (
     decoded,
@@ -105,11 +103,6 @@ def load_identification(path: str | os.PathLike[str]) -> Identification:
 def load(path: str | os.PathLike[str]) -> Runs | Identification:
     """Read what `Runs.save` or `Identification.save` has written."""
     return _read(path, "Runs.save or Identification.save")
-
-
-def read_rows(paths: Iterable[str | os.PathLike[str]]) -> Rows:
-    """The tidy rows of files that hold some, all together; what is cut off, damaged or foreign is named."""
-    return Rows.together(Rows.of(decoded(Path(path))[0]) for path in paths)
 
 
 def _read(path: str | os.PathLike[str], writer: str) -> Runs | Identification:
