@@ -5,7 +5,13 @@ from types import ModuleType
 
 from matchbandit.errors import MatchbanditError
 
-_EXTRAS = {"distributed": "dask"}
+_EXTRAS = {
+    "distributed": "dask",
+    **dict.fromkeys(
+        ("fastapi", "httpx", "jinja2", "prometheus_client", "psycopg", "python_multipart", "sqlalchemy", "uvicorn"),
+        "live",
+    ),
+}
 """Of modules that are not in `lab`."""
 
 

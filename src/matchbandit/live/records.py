@@ -1,0 +1,91 @@
+"""What a league hands out: items, proposals, receipts. Plain records with names in them; events have none."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+
+class Void(Enum):
+    """The outcome of a pair that never met: no result, and not 0."""
+
+    VOID = "void"
+
+    def __repr__(self) -> str:
+        """As it is imported."""
+        return "VOID"
+
+
+VOID: Final = Void.VOID
+Outcome = float | Void
+Ids = tuple[int, int]
+Names = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A player, or an item of one of two sides."""
+
+    id: int
+    """From 1 in the order of joining; never given twice."""
+    name: str
+    """Its name, or `#7` once it is forgotten."""
+    side: str | None
+    active: bool
+    """It can be asked for: it has not left."""
+    forgotten: bool
+    byes: int
+    """How often it sat out a proposal for which it was available."""
+    meetings: int
+    """Results that it had a part in."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Pairs to be played, under a number that is never given twice."""
+
+    number: int
+    pairs: list[Names]
+    byes: list[str]
+    ids: list[Ids]
+    """The pairs by id, in the order of `pairs`."""
+    bye_ids: list[int]
+    at: str
+    """When, in UTC: 2026-11-16T09:30:00.000000Z."""
+    due: str | None
+    """The deadline of its outcomes."""
+    outcomes: dict[Names, Outcome] = field(default_factory=dict)
+    """Those that are known."""
+    fixed: list[Names] = field(default_factory=list)
+    """Pairs that were wished for, not chosen."""
+    expected: float | None = None
+    """What the model expected of these pairs when it proposed them."""
+    best: float | None = None
+    """What it expected of its best guess under the same rules: the difference is the price of exploring."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences for a human: who sits out and why, how near the optimum a large constrained matching is."""
+    shadow: Mapping[str, Any] | None = None
+    """What the shadow policy would have proposed."""
+
+    @property
+    def waiting(self) -> list[Names]:
+        """The pairs whose outcome is not known yet."""
+        return [pair for pair in self.pairs if pair not in self.outcomes]
+
+    @property
+    def open(self) -> bool:
+        """Does it wait for an outcome?"""
+        return bool(self.waiting)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a tell did."""
+
+    proposal: int
+    booked: int
+    """Outcomes that are new."""
+    repeated: int
+    """Outcomes that were known already, and equal."""
+    waiting: int
+    """Pairs of the proposal that still wait."""
