@@ -21,7 +21,7 @@ from matchbandit.graphs import Edges, Graph, Pairs, bipartite, monopartite
 from matchbandit.live.booking import Booking
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, later, this_version
-from matchbandit.live.model import Fitted, counted, graph_of, sorted_edges
+from matchbandit.live.model import Fitted, counted, graph_of
 from matchbandit.live.names import Directory
 from matchbandit.live.rules import Day, day, everybody
 from matchbandit.live.state import State
@@ -307,7 +307,7 @@ def _counts(scene: _Scene, named: Mapping[str, Any], since: int) -> tuple[Edges,
     if named is inputs.config:
         plays, sums = results.plays, results.sums
     else:
-        booking = Booking.of(named["policy"], inputs.rewards, inputs.config["seed"], inputs.config["key"])
+        booking = Booking(named["policy"], inputs.rewards, inputs.config["seed"], inputs.config["key"])
         plays, sums = results.counts.astype(np.float64), booking.totals(results.counts, results.paid)
     fades = inputs.config["options"].get("half_life") is not None
     which = np.flatnonzero(results.touched > (-1 if fades else since))
@@ -376,7 +376,7 @@ def _notes(inputs: Inputs, byes: list[int], decision: Decision | None) -> list[l
         if item == today.bye:
             continue
         excluded, met, free = partners(item)
-        if free or inputs.two_sided and not excluded and not met:
+        if free or not (excluded or met):
             notes.append(["left", item])
         elif excluded and met:
             notes.append(["nobody", item, "both"])

@@ -100,7 +100,7 @@ class Fitted:
         g[i], g[j] = self.strengths[j], self.strengths[i]
         if not g.any():  # both at 0: to first order the product does not move, so that spreads multiply
             return float(1 / np.sqrt(self.posterior.diagonal[i] * self.posterior.diagonal[j]))
-        return float(np.sqrt(max(g @ solve(self.stored, self.posterior, g, ENOUGH, False), 0.0)))
+        return float(np.sqrt(max(float(g @ solve(self.stored, self.posterior, g, ENOUGH, False)), 0.0)))
 
     def best(self, allowed: Allowed, selection: Selection) -> Decision:
         """The best guess: the pairs with the greatest sum of estimates of what is allowed."""
@@ -195,7 +195,7 @@ class LeagueModel:
         r, n = self.results, len(self.places)
         ends = np.concatenate([r.a, r.b]) - 1
         counts = np.bincount(ends, np.tile(r.counts, 2), minlength=n).astype(np.int64)
-        return counts, np.bincount(ends, np.tile(r.paid, 2), minlength=n)
+        return counts, np.bincount(ends, np.tile(r.paid, 2), minlength=n).astype(np.float64)
 
     def ranking(self, names: Sequence[str], side_names: Sequence[str] | None) -> list[Standing]:
         """All items that are in the league, the strongest first, each side for itself; `names` by id − 1."""

@@ -50,8 +50,8 @@ class ShadowReport:
         return (
             f"In {self.proposals} proposals {self.shadow} agreed with {self.live} on {agree}, and {self.equal} times "
             f"wholly. The model expects {self.live_expects:.3g} of a proposal of {self.live}, and "
-            f"{self.shadow_expects:.3g} of one of {self.shadow}: a difference of {self.difference:+.2g}{error}. Expected "
-            f"is not achieved: what explores more now expects less.{failed}"
+            f"{self.shadow_expects:.3g} of one of {self.shadow}: a difference of {self.difference:+.2g}{error}. "
+            f"Expected is not achieved: what explores more now expects less.{failed}"
         )
 
 
@@ -73,9 +73,7 @@ def shadow_report(events: Iterable[Event]) -> ShadowReport:
         shadow=shadow,
         live=live,
         proposals=n,
-        equal=sum(
-            data["shadow"]["common"] == len(data["pairs"]) == len(data["shadow"]["pairs"]) for data in decided
-        ),
+        equal=sum(data["shadow"]["common"] == len(data["pairs"]) == len(data["shadow"]["pairs"]) for data in decided),
         pairs=sum(len(data["pairs"]) for data in decided),
         common=sum(data["shadow"]["common"] for data in decided),
         failed=len(ours) - n,

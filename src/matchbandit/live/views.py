@@ -3,7 +3,7 @@
 Here ids become names, and codes become sentences.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -236,7 +236,7 @@ def _most(items: list[int], totals: "np.ndarray[Any, np.dtype[np.int64]]", most:
 
 
 def results(state: State, directory: Directory) -> list[tuple[str, str, int, float]]:
-    """All results as (name, name, how often, what they paid in total): what another league, or a replay, begins with."""
+    """All results, as (name, name, how often, what they paid in total): another league or a replay begins with them."""
     r = state.tally.results(state.last_number)
     rows = zip(r.a.tolist(), r.b.tolist(), r.counts.tolist(), r.paid.tolist(), strict=True)
     return [(*directory.pair((a, b)), count, paid) for a, b, count, paid in rows if count]
@@ -247,46 +247,54 @@ def results(state: State, directory: Directory) -> list[tuple[str, str, int, flo
 
 def sentence(event: Event, directory: Directory) -> str:
     """What happened, in one sentence."""
-    data = event.data
-    match event.kind:
-        case "created":
-            of = " and ".join(data["sides"]) if data["sides"] else "players"
-            return f"The league was created, of {of}, with {data['policy']} and {data['rewards']} rewards."
-        case "joined":
-            return f"{_names(directory, [item for item, _ in data['items']])} joined."
-        case "left":
-            return f"{_names(directory, data['items'])} left."
-        case "returned":
-            return f"{_names(directory, data['items'])} came back."
-        case "renamed":
-            return f"Item {data['item']} was renamed; it is {directory.name(data['item'])} now."
-        case "forgotten":
-            return f"The name of item {data['item']} was erased."
-        case "excluded":
-            return f"{_pairs(directory, data['pairs'])} must not meet."
-        case "allowed":
-            return f"{_pairs(directory, data['pairs'])} may meet again."
-        case "wished":
-            return f"{_pairs(directory, data['pairs'])} are wished for."
-        case "unwished":
-            return f"The wish for {_pairs(directory, data['pairs'])} was taken back."
-        case "configured":
-            changes = ", ".join(f"{name} = {_setting(value)}" for name, value in data.items())
-            return f"Settings were changed: {changes}."
-        case "began":
-            plays = sum(row[2] for row in data["results"])
-            return f"{_many(plays, 'result')} from before, of {_many(len(data['results']), 'pair')}, were taken in."
-        case "proposed":
-            byes = f"; {_names(directory, data['byes'])} sat out" if data["byes"] else ""
-            return f"Proposal {data['number']}: {_pairs(directory, data['pairs'])}{byes}."
-        case "told":
-            return f"Outcomes of proposal {data['proposal']}: {_told(directory, data['outcomes'])}."
-        case "corrected":
-            return f"Proposal {data['proposal']} was corrected: {_corrected(directory, data['outcomes'])}."
-        case "expired":
-            told = _told(directory, data["outcomes"])
-            return f"The deadline of proposal {data['proposal']} passed: {told}."
-    return f"Something of the kind {event.kind} happened, which this program does not know."
+    words = _SENTENCES.get(event.kind)
+    if words is None:
+        return f"Something of the kind {event.kind} happened, which this program does not know."
+    return words(event.data, directory)
+
+
+def _created(data: Mapping[str, Any], directory: Directory) -> str:
+    of = " and ".join(data["sides"]) if data["sides"] else "players"
+    return f"The league was created, of {of}, with {data['policy']} and {data['rewards']} rewards."
+
+
+def _configured(data: Mapping[str, Any], directory: Directory) -> str:
+    changes = ", ".join(f"{name} = {_setting(value)}" for name, value in data.items())
+    return f"Settings were changed: {changes}."
+
+
+def _began(data: Mapping[str, Any], directory: Directory) -> str:
+    plays = sum(row[2] for row in data["results"])
+    return f"{_many(plays, 'result')} from before, of {_many(len(data['results']), 'pair')}, were taken in."
+
+
+def _proposed(data: Mapping[str, Any], directory: Directory) -> str:
+    byes = f"; {_names(directory, data['byes'])} sat out" if data["byes"] else ""
+    return f"Proposal {data['number']}: {_pairs(directory, data['pairs'])}{byes}."
+
+
+_SENTENCES: dict[str, Callable[[Mapping[str, Any], Directory], str]] = {
+    "created": _created,
+    "joined": lambda data, known: f"{_names(known, [item for item, _ in data['items']])} joined.",
+    "left": lambda data, known: f"{_names(known, data['items'])} left.",
+    "returned": lambda data, known: f"{_names(known, data['items'])} came back.",
+    "renamed": lambda data, known: f"Item {data['item']} was renamed; it is {known.name(data['item'])} now.",
+    "forgotten": lambda data, known: f"The name of item {data['item']} was erased.",
+    "excluded": lambda data, known: f"{_pairs(known, data['pairs'])} must not meet.",
+    "allowed": lambda data, known: f"{_pairs(known, data['pairs'])} may meet again.",
+    "wished": lambda data, known: f"{_pairs(known, data['pairs'])} were wished for.",
+    "unwished": lambda data, known: f"The wish for {_pairs(known, data['pairs'])} was taken back.",
+    "configured": _configured,
+    "began": _began,
+    "proposed": _proposed,
+    "told": lambda data, known: f"Outcomes of proposal {data['proposal']}: {_told(known, data['outcomes'])}.",
+    "corrected": lambda data, known: (
+        f"Proposal {data['proposal']} was corrected: {_corrected(known, data['outcomes'])}."
+    ),
+    "expired": lambda data, known: (
+        f"The deadline of proposal {data['proposal']} passed: {_told(known, data['outcomes'])}."
+    ),
+}
 
 
 def _many(count: int, what: str) -> str:
