@@ -107,7 +107,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"when": when, "digits": digits, "as_json": as_json}
+    made.filters |= {"when": when, "digits": digits, "fixed": fixed, "as_json": as_json}
     made.globals |= {"asset": address, "echarts": ECHARTS}
     return made
 
@@ -129,6 +129,15 @@ def digits(value: float | None) -> str:
     ('0.618', '–', '12')
     """
     return "–" if value is None or not isfinite(value) else short(float(f"{value:.3g}"))
+
+
+def fixed(value: float) -> str:
+    """A strength or an estimate in a column of them: two digits after the point, which is finer than it is known.
+
+    >>> fixed(0.7804), fixed(1)
+    ('0.78', '1.00')
+    """
+    return f"{value:.2f}".replace("-", "−")
 
 
 def as_json(data: Any) -> Markup:

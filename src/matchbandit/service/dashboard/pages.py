@@ -176,7 +176,7 @@ def item(
 ) -> HTMLResponse:
     """One item: what is known of it, and its partners."""
     one = reading.item(visitor.league, number)
-    why = visitor.league.why(number) if False else reading.why_item(visitor.league, one)
+    why = reading.why_item(visitor.league, one)
     partners = reading.partners(visitor.league, one.id)
     told = {
         "item": one,

@@ -12,6 +12,11 @@
     time.textContent = dated.format(moment);
   }
 
+  for (const numbers of document.querySelectorAll("details.numbers")) numbers.open = false; // drawn above
+
+  const tab = document.querySelector(".tabs [aria-current]");
+  if (tab) tab.closest(".tabs").scrollLeft = tab.offsetLeft - 40; // on a phone not all fit
+
   // ---- forms
 
   for (const form of document.querySelectorAll("form[data-results]")) {

@@ -164,7 +164,7 @@
       this.ratio = window.devicePixelRatio || 1;
       pen.font = `12px ${FONT}`;
       const longest = (names) => Math.min(Math.max(...names.map((name) => pen.measureText(name).width)) + 10, LONGEST);
-      const left = Math.min(longest(data.rows), width * 0.35);
+      const left = Math.min(longest(data.rows), width * 0.3);
       const many = data.columns.length;
       const wide = (width - left) / many;
       this.named = wide >= NAMED;
@@ -268,9 +268,11 @@
           pen.textAlign = "left";
           pen.fillText(this.cut(pen, name(data.columns, k), this.top - 8), 0, 0);
         } else {
+          const words = name(data.columns, k);
+          const over = pen.measureText(words).width / 2 - (data.columns.length - k - 0.5) * size; // beyond the edge
           pen.textAlign = "center";
           pen.textBaseline = "bottom";
-          pen.fillText(name(data.columns, k), 0, 0);
+          pen.fillText(words, -Math.max(over, 0), 0);
         }
         pen.restore();
       }
