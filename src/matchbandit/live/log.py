@@ -1,0 +1,103 @@
+"""The log in the database: events of a league appended and read, and the tables that go with them."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from matchbandit.live import schema
+from matchbandit.live.events import Event, proposal_of, written
+
+_PAGE = 5000
+"""Events that are read at once."""
+
+_APPEND = insert(schema.events)
+_MOVE_HEAD = update(schema.leagues).where(schema.leagues.c.id == bindparam("league")).values(head=bindparam("seq"))
+_HEAD = select(schema.leagues.c.head).where(schema.leagues.c.id == bindparam("league"))
+_COLUMNS = (schema.events.c.seq, schema.events.c.at, schema.events.c.kind, schema.events.c.data, schema.events.c.by)
+_TAIL = (
+    select(*_COLUMNS)
+    .where(schema.events.c.league_id == bindparam("league"), schema.events.c.seq > bindparam("after"))
+    .order_by(schema.events.c.seq)
+    .limit(bindparam("limit"))
+)
+_OF_PROPOSAL = (
+    select(*_COLUMNS)
+    .where(schema.events.c.league_id == bindparam("league"), schema.events.c.proposal == bindparam("number"))
+    .order_by(schema.events.c.seq)
+)
+_NAMES = select(schema.names.c.item, schema.names.c.name).where(schema.names.c.league_id == bindparam("league"))
+
+
+def head(connection: Connection, league: int) -> int | None:
+    """The number of a league's last event; None if there is no such league any more."""
+    found = connection.execute(_HEAD, {"league": league}).scalar_one_or_none()
+    return None if found is None else int(found)
+
+
+def head_locked(connection: Connection, league: int) -> int | None:
+    """The same in a writing transaction, before which no other process writes to this league until it ends."""
+    # SQLite, which has one writer at a time, leaves FOR UPDATE out by itself.
+    found = connection.execute(_HEAD.with_for_update(), {"league": league}).scalar_one_or_none()
+    return None if found is None else int(found)
+
+
+def read(connection: Connection, league: int, *, after: int = 0, limit: int | None = None) -> Iterator[Event]:
+    """The events that follow `after`, in order, page by page."""
+    left = limit
+    while left is None or left > 0:
+        size = _PAGE if left is None else min(_PAGE, left)
+        rows = connection.execute(_TAIL, {"league": league, "after": after, "limit": size}).fetchall()
+        for seq, at, kind, data, by in rows:
+            yield Event(seq, at, kind, json.loads(data), by)
+        if len(rows) < size:
+            return
+        after = rows[-1][0]
+        left = None if left is None else left - len(rows)
+
+
+def read_proposal(connection: Connection, league: int, number: int) -> list[Event]:
+    """All events about one proposal, in order."""
+    rows = connection.execute(_OF_PROPOSAL, {"league": league, "number": number})
+    return [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
+
+
+def names(connection: Connection, league: int) -> list[tuple[int, str]]:
+    """All ids and names."""
+    return [(item, name) for item, name in connection.execute(_NAMES, {"league": league})]
+
+
+def append(connection: Connection, league: int, events: Sequence[Event]) -> None:
+    """Write events after the last one, with what the table of proposals says of them."""
+    if not events:
+        return
+    connection.execute(
+        _APPEND,
+        [
+            {
+                "league_id": league,
+                "seq": event.seq,
+                "at": event.at,
+                "kind": event.kind,
+                "proposal": proposal_of(event.kind, event.data),
+                "by": event.by,
+                "data": written(event.data),
+            }
+            for event in events
+        ],
+    )
+    connection.execute(_MOVE_HEAD, {"league": league, "seq": events[-1].seq})
+
+
+def write_names(connection: Connection, league: int, rows: Iterable[tuple[int, str | None]]) -> None:
+    """Write names, and erase those that are None; of several for one item the last one counts."""
+    last = dict(rows)
+    if not last:
+        return
+    connection.execute(
+        delete(schema.names).where(schema.names.c.league_id == league, schema.names.c.item == bindparam("which")),
+        [{"which": item} for item in last],
+    )
+    new = [{"league_id": league, "item": item, "name": name} for item, name in last.items() if name is not None]
+    if new:
+        connection.execute(insert(schema.names), new)
