@@ -8,7 +8,7 @@ import typer
 
 from matchbandit.cli.league.opening import STORE, StoreUrl, opened_league, opened_store
 from matchbandit.cli.league.shown import print_json
-from matchbandit.cli.options import Json, Seed, Workers, say, table
+from matchbandit.cli.options import Json, Seed, Workers
 from matchbandit.cli.parsing import rewards_of, settings, whole, whole_if
 from matchbandit.errors import MatchbanditError
 from matchbandit.progress import bar
@@ -98,7 +98,7 @@ def replay(
     if as_json:
         print_json({**_as_data(done), "figure": None if figure is None else str(figure)})
     else:
-        _report(done)
+        typer.echo(repr(done))
 
 
 def _policy(text: str) -> "PolicySpec":
@@ -134,11 +134,3 @@ def _as_data(done: "Replay") -> dict[str, Any]:
         "drift": done.drift,
         "notes": done.notes,
     }
-
-
-def _report(done: "Replay") -> None:
-    say(done.title)
-    table(*done.table())
-    say(done.verdict)
-    for note in done.notes:
-        say(note)
