@@ -1,4 +1,4 @@
-"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `run`, …; a file for each verb.
+"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `run`, `league`, …; a file for each verb.
 
 Verbs import what they need when they are called, so that --help stays quick.
 """
@@ -17,6 +17,7 @@ import typer
 
 from matchbandit.cli.bounds import bounds
 from matchbandit.cli.identify import identify
+from matchbandit.cli.league import VERBS as LEAGUE
 from matchbandit.cli.parsing import gathered
 from matchbandit.cli.policies import policies
 from matchbandit.cli.report import report
@@ -55,6 +56,27 @@ def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
 
 for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce, warm_up):
     app.command()(_interruptible(verb))
+
+
+def _group(name: str, verbs: dict[str, Callable[..., None]], about: str) -> None:
+    """Verbs that are typed below another: `matchbandit league ask`; the name alone shows them."""
+    group = typer.Typer(rich_markup_mode=None)
+    for typed, verb in verbs.items():
+        group.command(typed)(_interruptible(verb))
+
+    @group.callback(invoke_without_command=True, help=about)
+    def alone(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    app.add_typer(group, name=name)
+
+
+_group(
+    "league",
+    LEAGUE,
+    "Pair people or things with names, day by day.\n\nWhat a pair achieves together is told; who is best with whom is learnt.",
+)
 
 
 @app.callback(invoke_without_command=True)
