@@ -1,54 +1,47 @@
 """What a result adds to a policy's sums: its reward, or what the policy makes of it."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from matchbandit.policies.rank1_model import FARTHEST, credible
-from matchbandit.rewards import Counts, Floats, RewardDistribution, succeeds
+from matchbandit.graphs import monopartite
+from matchbandit.policies.base import Policy
+from matchbandit.policies.catalogue import CATALOGUE, for_decisions
+from matchbandit.policies.rank1_model import credible
+from matchbandit.rewards import Counts, Floats, RewardDistribution
 from matchbandit.seeding import stream
 
 
-@dataclass(frozen=True)
 class Booking:
-    """How the policy of a league counts results."""
+    """How a policy counts results: cts-beta flips a coin for rewards between 0 and 1, rank1-thompson clips slips."""
 
-    policy: str = ""
-    rewards: RewardDistribution | None = None
-    seed: int = 0
-    key: str = ""
-
-    @classmethod
-    def plain(cls) -> "Booking":
-        """The rewards as they are."""
-        return cls()
-
-    @classmethod
-    def of(cls, policy: str, rewards: RewardDistribution, seed: int, key: str) -> "Booking":
-        """As this policy does: `cts-beta` flips coins for rewards between 0 and 1, `rank1-thompson` clips slips."""
-        flips = policy == "cts-beta"
-        clips = policy == "rank1-thompson" and rewards.noise.sd > 0
-        return cls(policy, rewards, seed, key) if flips or clips else cls()
+    def __init__(self, policy: str, rewards: RewardDistribution, seed: int, key: str) -> None:
+        """As this policy does it, in the league of this seed and key."""
+        self.policy, self.rewards, self.seed, self.key = policy, rewards, seed, key
+        kind = CATALOGUE[policy]
+        in_unit = rewards.low >= 0.0
+        self._credits: Policy | None = None
+        if kind.credited is not Policy.credited and not (in_unit and policy == "rank1-thompson"):
+            self._credits = for_decisions(policy, monopartite(2), rewards)
+        self._flips = in_unit
+        """Coins are flipped for rewards in [0, 1] only; for others no stream is made."""
+        self._no_stream = stream(seed, "booking", key)
 
     @property
     def is_plain(self) -> bool:
         """Does it take rewards as they are?"""
-        return not self.policy
+        return self._credits is None
 
     def one(self, reward: float, number: int, a: int, b: int) -> float:
         """What one result adds, by a stream of its own: the same whenever it is asked."""
-        if self.policy == "cts-beta" and 0.0 < reward < 1.0:
-            return float(succeeds(reward, stream(self.seed, "booking", self.key, number, a, b)))
-        if self.policy == "rank1-thompson" and self.rewards is not None:
-            reach = FARTHEST * self.rewards.noise.sd
-            return min(max(reward, -reach), 1.0 + reach)
-        return reward
+        if self._credits is None or reward in (0.0, 1.0):
+            return reward
+        rng = stream(self.seed, "booking", self.key, number, a, b) if self._flips else self._no_stream
+        return float(self._credits.credited([reward], rng)[0])
 
     def totals(self, counts: Counts, paid: Floats) -> Floats:
         """What so many results that paid so much in total add, as a warm start with them would."""
         if self.policy == "cts-beta":
             return np.asarray(np.rint(paid))
-        return paid if self.rewards is None else np.asarray(credible(self.rewards.noise, counts, paid))
+        return paid if self._credits is None else np.asarray(credible(self.rewards.noise, counts, paid))
 
     def total(self, count: int, paid: float) -> float:
         """`totals` of one pair."""

@@ -154,7 +154,7 @@ def begin_from(state: State, directory: Directory, results: Iterable[tuple[Name,
     for row in results:
         if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 4:
             raise LeagueError("bad-value", f"a result from before is (name, name, count, sum); got {row!r}.")
-        key = _pair(state, directory, row[:2])
+        key = key_of(*directory.resolve_pair(row[:2]))
         words = _words(directory, key)
         count = _checked(f"the count of {words}", row[2], least=1, most=MOST_PLAYS)
         paid = row[3]
@@ -244,7 +244,7 @@ def forget(state: State, directory: Directory, name: Name, *, side: str | int | 
 
 def exclude(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
     """These pairs are never proposed."""
-    keys = _pairs(state, directory, pairs)
+    keys = _pairs(directory, pairs)
     for key in keys:
         if key in state.wishes:
             raise LeagueError(
@@ -256,12 +256,12 @@ def exclude(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name
 
 def allow(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
     """Take exclusions back."""
-    return _about_pairs("allowed", [key for key in _pairs(state, directory, pairs) if key in state.exclusions])
+    return _about_pairs("allowed", [key for key in _pairs(directory, pairs) if key in state.exclusions])
 
 
 def wish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
     """These pairs are fixed in the next proposal in which both are available."""
-    keys = _pairs(state, directory, pairs)
+    keys = _pairs(directory, pairs)
     for key in keys:
         if key in state.exclusions:
             raise LeagueError(
@@ -276,7 +276,7 @@ def wish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]])
 
 def unwish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
     """Take wishes back."""
-    return _about_pairs("unwished", [key for key in _pairs(state, directory, pairs) if key in state.wishes])
+    return _about_pairs("unwished", [key for key in _pairs(directory, pairs) if key in state.wishes])
 
 
 def configure(state: State, **changes: Any) -> list[Draft]:
@@ -376,7 +376,7 @@ def void(
 ) -> tuple[list[Draft], Receipt]:
     """These pairs of a proposal never met; by default, all that it still waits for."""
     sheet = _sheet(state, number, record)
-    keys = sheet.waiting if pairs is None else _pairs(state, directory, pairs)
+    keys = sheet.waiting if pairs is None else _pairs(directory, pairs)
     return tell(state, directory, number, [(*pair_of(key), VOID) for key in keys], record=record)
 
 
@@ -464,21 +464,9 @@ def _items(state: State, directory: Directory, names: Iterable[Name], side: str 
     return list(dict.fromkeys(_item(state, directory, name, side) for name in _listed("names", names)))
 
 
-def _pair(state: State, directory: Directory, pair: Any) -> int:
-    """The key of a pair of names or ids: players in either order, else one of each side."""
-    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-        raise LeagueError("bad-value", f"a pair is two names, such as ('ann', 'bob'); got {pair!r}.")
-    if state.two_sided:
-        return key_of(directory.resolve(pair[0], 0), directory.resolve(pair[1], 1))
-    a, b = directory.resolve(pair[0]), directory.resolve(pair[1])
-    if a == b:
-        raise LeagueError("bad-value", f"a pair is two players; got {directory.name(a)!r} twice.")
-    return key_of(min(a, b), max(a, b))
-
-
-def _pairs(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[int]:
+def _pairs(directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[int]:
     """The keys of these pairs, each once."""
-    return list(dict.fromkeys(_pair(state, directory, pair) for pair in _listed("pairs", pairs)))
+    return list(dict.fromkeys(key_of(*directory.resolve_pair(pair)) for pair in _listed("pairs", pairs)))
 
 
 def _about_pairs(kind: str, keys: list[int]) -> list[Draft]:
@@ -516,7 +504,7 @@ def _outcomes(state: State, directory: Directory, sheet: Sheet, outcomes: Outcom
             rows.append((row[:2], row[2]))
     found: dict[int, float | None] = {}
     for pair, reward in _listed("outcomes", rows):
-        key = _pair(state, directory, pair)
+        key = key_of(*directory.resolve_pair(pair))
         if key not in sheet.pairs:
             raise LeagueError(
                 "not-proposed",

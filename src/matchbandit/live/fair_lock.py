@@ -26,13 +26,22 @@ class FairLock:
             turn = Lock()
             turn.acquire()  # opened by whoever hands over
             self._waiting.append(turn)
-        if turn.acquire(timeout=timeout):
-            return True
+        try:
+            if turn.acquire(timeout=timeout):
+                return True
+        except BaseException:  # Ctrl-C while waiting
+            if not self._gave_up(turn):
+                self.release()
+            raise
+        return not self._gave_up(turn)
+
+    def _gave_up(self, turn: Lock) -> bool:
+        """Step out of the line; False if the lock was handed over at the last moment."""
         with self._mutex:
             if turn in self._waiting:
                 self._waiting.remove(turn)
-                return False
-        return True  # it was handed over at the last moment
+                return True
+        return False
 
     def release(self) -> None:
         """Hand it to the next in line."""

@@ -26,6 +26,20 @@ _OF_PROPOSAL = (
     .where(schema.events.c.league_id == bindparam("league"), schema.events.c.proposal == bindparam("number"))
     .order_by(schema.events.c.seq)
 )
+_OF_PROPOSALS = (
+    select(*_COLUMNS)
+    .where(
+        schema.events.c.league_id == bindparam("league"),
+        schema.events.c.proposal > bindparam("after"),
+        schema.events.c.proposal <= bindparam("until"),
+    )
+    .order_by(schema.events.c.seq)
+)
+_PROPOSED = (
+    select(*_COLUMNS)
+    .where(schema.events.c.league_id == bindparam("league"), schema.events.c.kind == "proposed")
+    .order_by(schema.events.c.proposal)
+)
 _NAMES = select(schema.names.c.item, schema.names.c.name).where(schema.names.c.league_id == bindparam("league"))
 
 
@@ -60,6 +74,19 @@ def read_proposal(connection: Connection, league: int, number: int) -> list[Even
     """All events about one proposal, in order."""
     rows = connection.execute(_OF_PROPOSAL, {"league": league, "number": number})
     return [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
+
+
+def read_proposals(connection: Connection, league: int, *, after: int = 0, until: int) -> list[Event]:
+    """All events about the proposals that follow number `after`, up to `until`, in the order of the log."""
+    rows = connection.execute(_OF_PROPOSALS, {"league": league, "after": after, "until": until})
+    return [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
+
+
+def proposed(connection: Connection, league: int) -> Iterator[Event]:
+    """The events that made proposals, in order, one by one."""
+    rows = connection.execute(_PROPOSED.execution_options(yield_per=100), {"league": league})
+    for seq, at, kind, data, by in rows:
+        yield Event(seq, at, kind, json.loads(data), by)
 
 
 def names(connection: Connection, league: int) -> list[tuple[int, str]]:

@@ -156,6 +156,17 @@ class Directory:
             )
         raise self._unknown(plain, searched)
 
+    def resolve_pair(self, pair: object) -> tuple[int, int]:
+        """The ids of a pair of names or ids: players in either order, the lower id first; else one of each side."""
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise LeagueError("bad-value", f"a pair is two names, such as ('ann', 'bob'); got {pair!r}.")
+        if self.sides is not None:
+            return self.resolve(pair[0], 0), self.resolve(pair[1], 1)
+        a, b = self.resolve(pair[0]), self.resolve(pair[1])
+        if a == b:
+            raise LeagueError("bad-value", f"a pair is two players; got {self.name(a)!r} twice.")
+        return min(a, b), max(a, b)
+
     def _by_id(self, item: int, searched: Iterable[int]) -> int:
         if item in self._side and self._side[item] in searched:
             return item

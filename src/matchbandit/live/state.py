@@ -115,7 +115,7 @@ class State:
         self.tally = Tally()
         self.dues: list[tuple[str, int]] = []
         """Deadlines of open proposals, the earliest first (a heap; closed ones may linger)."""
-        self._booking = Booking.plain()
+        self._booking: Booking
 
     @property
     def exists(self) -> bool:
@@ -308,9 +308,9 @@ class State:
     def _book_by_policy(self) -> None:
         """Count results as the policy of the league does from now on, those from before as well as they can be."""
         config = self.config
-        before = self._booking
-        self._booking = Booking.of(config["policy"], self.rewards, config["seed"], config["key"])
-        if len(self.tally) and (before.is_plain, before.policy) != (self._booking.is_plain, self._booking.policy):
+        before = self._booking.policy if hasattr(self, "_booking") else config["policy"]
+        self._booking = Booking(config["policy"], self.rewards, config["seed"], config["key"])
+        if config["policy"] != before:
             results = self.tally.results(self.last_number)
             self.tally.credit_again(self._booking.totals(results.counts, results.paid))
         self.tally.fade_by(config["options"].get("half_life"), self.last_number)
@@ -367,7 +367,7 @@ class State:
         if state.config:
             state._set_rewards()
             config = state.config
-            state._booking = Booking.of(config["policy"], state.rewards, config["seed"], config["key"])
+            state._booking = Booking(config["policy"], state.rewards, config["seed"], config["key"])
         return state
 
     def digest(self) -> str:

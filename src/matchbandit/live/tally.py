@@ -172,6 +172,11 @@ class Tally:
         a, b, counts, last, touched = (_whole(part) for part in (self.a, self.b, self.counts, self.last, self.touched))
         return Results(a, b, counts, np.array(self.paid), plays, sums, last, touched)
 
+    def met_since(self, number: int) -> list[int]:
+        """Pairs whose last meeting was in this proposal or a later one."""
+        places = np.flatnonzero(_whole(self.last) >= number).tolist()
+        return [self.a[place] << _BITS | self.b[place] for place in places if self.counts[place]]
+
     def of_pair(self, key: int) -> tuple[int, float]:
         """Results of this pair, and what they paid in total."""
         place = self.index.get(key)
