@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def plain(value: Any) -> Any:
-    """A record of a league as JSON data: VOID is "void", and what is known of pairs is a list of [first, second, value]."""
+    """A record of a league as JSON data: VOID is "void"; what is known of pairs is a list of [first, second, value]."""
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
@@ -48,6 +48,18 @@ def moment(text: str) -> str:
     '2026-11-16 09:30 UTC'
     """
     return f"{text[:10]} {text[11:16]} UTC"
+
+
+def span(seconds: float) -> str:
+    """A span of time as it would be typed.
+
+    >>> span(259_200), span(5400), span(7.5)
+    ('3d', '90m', '7.5s')
+    """
+    for unit, length in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if seconds and seconds % length == 0:
+            return f"{seconds / length:g}{unit}"
+    return f"{seconds:g}s"
 
 
 def print_proposal(proposal: "Proposal") -> None:
