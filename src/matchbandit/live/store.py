@@ -19,6 +19,7 @@ from matchbandit.live.keys import Key
 from matchbandit.live.league import League
 from matchbandit.live.records import VOID, Outcome
 from matchbandit.live.replica import Replica
+from matchbandit.past_results import PastResults
 from matchbandit.rewards import RewardDistribution
 
 
@@ -83,7 +84,7 @@ class Store:
         deadline: float | timedelta | None = None,
         default: Outcome = VOID,
         no_rematch: int = 0,
-        past: Iterable[tuple[str, str, int, float]] | None = None,
+        past: PastResults | Iterable[tuple[str, str, int, float]] | None = None,
         shadow: str | Mapping[str, Any] | None = None,
         key: str | None = None,
         by: str = "python",
@@ -126,7 +127,7 @@ class Store:
             "deadline": deadline,
             "default": default,
             "no_rematch": no_rematch,
-            "past": None if past is None else _listed(past),
+            "past": past.rows() if isinstance(past, PastResults) else None if past is None else _listed(past),
             "shadow": shadow,
         }
         request = Key.of(key, "create", slug=slug, **settings)

@@ -9,7 +9,7 @@ from matchbandit.cli.parsing import number
 from matchbandit.errors import MatchbanditError
 
 if TYPE_CHECKING:
-    from matchbandit.live import Outcome
+    from matchbandit.live.records import Outcome
 
 Names = tuple[str, str]
 
