@@ -1,30 +1,77 @@
 """What travels over HTTP: the bodies of requests, checked, and of answers. Names are in here, and only in here."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictInt, StrictStr, WithJsonSchema, model_validator
 
 from matchbandit.live.commands import MOST_AT_ONCE
 from matchbandit.live.events import Event
 from matchbandit.live.names import LONGEST_NAME
 from matchbandit.live.records import VOID, Item, Outcome, Proposal, Receipt
+from matchbandit.rewards import LARGEST_REWARD
 
 SLUG = r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$"
 MOST_ID = 2**31 - 1
 """Ids and numbers of proposals that are looked for at all."""
 
-Slug = Annotated[StrictStr, Field(pattern=SLUG, description="1 to 64 lower-case letters, digits and hyphens.")]
+
+
+def _slug(given: object) -> str:
+    if isinstance(given, str) and re.fullmatch(SLUG, given):
+        return given
+    raise ValueError("must have 1 to 64 lower-case letters, digits and hyphens")
+
+
+def _name_or_id(given: object) -> str | int:
+    if isinstance(given, str) and 1 <= len(given) <= LONGEST_NAME:
+        return given
+    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MOST_ID:
+        return given
+    raise ValueError(f"must be a name of 1 to {LONGEST_NAME} characters, or an id")
+
+
+def _reward(given: object) -> float | str:
+    if given == "void":
+        return "void"
+    if isinstance(given, int | float) and not isinstance(given, bool) and abs(given) <= LARGEST_REWARD:
+        return float(given)
+    raise ValueError('must be a number or "void"')
+
+
+# Where one of several kinds is taken, pydantic would tell a mistake once for each kind: these tell it once.
+Slug = Annotated[str, PlainValidator(_slug), WithJsonSchema({"type": "string", "pattern": SLUG})]
+NameOrId = Annotated[
+    str | int,
+    PlainValidator(_name_or_id),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+                {"type": "integer", "minimum": 1, "maximum": MOST_ID},
+            ],
+            "description": "A name, or an id.",
+        }
+    ),
+]
+Reward = Annotated[
+    float | str,
+    PlainValidator(_reward),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": -LARGEST_REWARD, "maximum": LARGEST_REWARD},
+                {"type": "string", "const": "void"},
+            ],
+            "description": 'What the pair achieved together; "void" if it never happened, which is not 0.',
+        }
+    ),
+]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_NAME)]
-Id = Annotated[StrictInt, Field(ge=1, le=MOST_ID)]
-NameOrId = Annotated[Name | Id, Field(description="A name, or an id.")]
 Pair = Annotated[list[NameOrId], Field(min_length=2, max_length=2, description="Two items, by name or by id.")]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0)]
-Reward = Annotated[
-    Number | Literal["void"],
-    Field(description='What the pair achieved together; "void" if it never happened, which is not 0.'),
-]
 Anything = Annotated[Any, WithJsonSchema({})]
 
 

@@ -151,3 +151,73 @@ class Client:
             self._sleep(min(_LONGEST_PAUSE, max(wanted or 0.0, pause * random.uniform(0.5, 1.0))))  # noqa: S311
             pause *= 2
         raise AssertionError("the loop above returns or raises")
+
+
+class RemoteLeague:
+    """A league behind a service: the methods of `League`, the same records."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        """Nothing is sent yet."""
+        self.name = name
+        self._client = client
+
+    def about(self) -> dict[str, Any]:
+        """What it is, and how far it has come."""
+        return dict(self._get(""))
+
+    # To play ---------------------------------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        *,
+        available: Iterable[Name] | None = None,
+        fixed: Iterable[Sequence[Name]] | None = None,
+        key: str | None = None,
+    ) -> Proposal:
+        """A numbered proposal; sent again under the same key, it is the same one."""
+        body: dict[str, Any] = {}
+        if available is not None:
+            body["available"] = list(available)
+        if fixed is not None:
+            body["fixed"] = [list(pair) for pair in fixed]
+        return _proposal(self._post("/proposals", body, key))
+
+    def tell(self, number: int, outcomes: "Outcomes", *, key: str | None = None) -> Receipt:
+        """What pairs achieved together; VOID: it never happened. Some or all, late, in any order."""
+        return Receipt(**self._post(f"/proposals/{number}/outcomes", {"outcomes": _outcomes(outcomes)}, key))
+
+    def correct(self, number: int, outcomes: "Outcomes", *, key: str | None = None) -> Receipt:
+        """Other outcomes in the place of those told."""
+        return Receipt(**self._post(f"/proposals/{number}/corrections", {"outcomes": _outcomes(outcomes)}, key))
+
+    def void(
+        self, number: int, pairs: Iterable[Sequence[Name]] | None = None, *, key: str | None = None
+    ) -> Receipt:
+        """These pairs never met; without pairs, all that still wait."""
+        body = {} if pairs is None else {"pairs": [list(pair) for pair in pairs]}
+        return Receipt(**self._post(f"/proposals/{number}/void", body, key))
+
+    def proposal(self, number: int) -> Proposal:
+        """One proposal, and what came back."""
+        return _proposal(self._get(f"/proposals/{number}"))
+
+    def open_proposals(self) -> list[Proposal]:
+        """All that wait for an outcome."""
+        return [_proposal(one) for one in self._pages("/proposals", "proposals", open=True)]
+
+    def proposals(self, *, after: int = 0, limit: int | None = None) -> list[Proposal]:
+        """Those with a number above `after`, in order."""
+        return [_proposal(one) for one in self._pages("/proposals", "proposals", after=after, limit=limit)]
+
+    # Who takes part --------------------------------------------------------------------------------------------------
+
+    def items(self) -> list[Item]:
+        """Who takes part, or did."""
+        return [Item(**item) for item in self._get("/items")["items"]]
+
+    def join(self, *names: str, side: str | None = None, key: str | None = None) -> list[Item]:
+        """Items join, or come back."""
+        body: dict[str, Any] = {"names": list(names)}
+        if side is not None:
+            body["side"] = side
+        return [Item(**item) for item in self._post("/items", body, key)["items"]]

@@ -1,6 +1,7 @@
 """Every refusal as `application/problem+json` (RFC 9457), in our words: what is wrong, with which value, the way out."""
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.live.errors import CODES, LeagueError
-from matchbandit.service.logs import NOTED, Noted
+from matchbandit.service.logs import NOTED, Noted, log
 
 MEDIA_TYPE = "application/problem+json"
 OWN_CODES: dict[str, int] = {
@@ -71,6 +72,10 @@ TITLES: dict[str, str] = {
 STATUSES = {**CODES, **OWN_CODES}
 """Every code and its status."""
 _RETRY = {"too-busy": "1", "store-busy": "1", "store-unusable": "5", "answer-too-slow": "1"}
+_STORE = {
+    "store-busy": "others are writing to the store, and it took too long. Nothing was done; try again.",
+    "store-unusable": "the store cannot be used now. Nothing was done; the operator's log says why.",
+}
 _LONGEST_ECHO = 80
 _MOST_MISTAKES = 20
 
@@ -143,12 +148,20 @@ async def on_refusal(request: Request, error: Exception) -> Response:
 async def on_league_error(request: Request, error: Exception) -> Response:
     """What a league, its store or a policy refused."""
     code = error.code if isinstance(error, LeagueError) and error.code in TITLES else "bad-value"
+    if code in _STORE:  # where the store lies is for the operator's eyes
+        log("store", level=logging.ERROR, code=code, words=str(error), request_id=request.scope[NOTED].request_id)
+        return Problem(code, _STORE[code])
     return Problem(code, str(error))
 
 
 async def on_bad_request(request: Request, error: Exception) -> Response:
-    """What does not have the form that the API takes; pydantic found it, these are our words."""
+    """What does not have the form that the API takes."""
     assert isinstance(error, RequestValidationError)
+    return bad_request(error)
+
+
+def bad_request(error: RequestValidationError) -> Problem:
+    """Pydantic found it; these are our words."""
     found = error.errors()
     mistakes = [{"where": _where(one["loc"]), "what": _what(one)} for one in found[:_MOST_MISTAKES]]
     first = f"{mistakes[0]['where']} {mistakes[0]['what']}."
@@ -177,9 +190,8 @@ def _what(mistake: Mapping[str, Any]) -> str:
     kind, given, about = mistake["type"], mistake.get("input"), mistake.get("ctx", {})
     if kind == "missing":
         return "is missing"
-    if kind == "extra_forbidden":
-        return "is not known here"
     words = {
+        "extra_forbidden": "is not known here",
         "literal_error": f"must be one of {about.get('expected')}",
         "string_type": "must be a text",
         "string_too_short": f"must have at least {about.get('min_length')} characters",
@@ -193,9 +205,9 @@ def _what(mistake: Mapping[str, Any]) -> str:
         "finite_number": "must be a finite number",
         "bool_type": "must be true or false",
         "bool_parsing": "must be true or false",
-        "greater_than_equal": f"must be at least {about.get('ge')}",
-        "greater_than": f"must be more than {about.get('gt')}",
-        "less_than_equal": f"must be at most {about.get('le')}",
+        "greater_than_equal": f"must be at least {about.get('ge', 0):g}",
+        "greater_than": f"must be more than {about.get('gt', 0):g}",
+        "less_than_equal": f"must be at most {about.get('le', 0):g}",
         "list_type": "must be a list",
         "tuple_type": "must be a list",
         "too_short": f"must have at least {about.get('min_length')} entries",

@@ -36,6 +36,7 @@ from matchbandit.studies.log_drift import drift_in
 from matchbandit.studies.truths import LOYALTIES, Evidence, PossibleTruths, Posterior
 
 Start = Literal["warm", "cold", "both"]
+Drawn = Literal["differences", "rewards", "rounds"]
 Truth = Literal["auto", "product", "general"]
 Policies = Iterable[str | PolicySpec | type[Policy]]
 Given = PastResults | str | os.PathLike[str]
@@ -47,7 +48,7 @@ LEVEL = 0.9
 """Of the bands."""
 LEAST_AN_ITEM = 3
 """Results that an item has a part in, on average. With fewer the answer would be that of the prior."""
-MOST_ITEMS, MOST_GENERAL = 500, 100
+MOST_ITEMS, MOST_GENERAL = 300, 100
 """Items that are replayed; and those up to which means may be no products: their best matching needs a solver."""
 CHECKPOINTS = 12
 """Rounds at which the regret is read, for the chart."""
@@ -179,8 +180,10 @@ class Replay:
         """Which policy to take, as far as the log tells, in a sentence."""
         best = [place.label for place in self.places if place.ranks[0] == 1]
         if len(best) == 1:
-            return f"{best[0]} earns most."
-        return f"{', '.join(best[:-1])} and {best[-1]} cannot be told apart by this log; they are the best."
+            return f"{best[0]} earns most, by this log."
+        if len(best) == len(self.labels):
+            return "This log cannot tell which of them earns most."
+        return f"This log cannot tell which earns most: {', '.join(best[:-1])} or {best[-1]}."
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """The places as plain data, by label."""
@@ -195,16 +198,18 @@ class Replay:
             for place in self.places
         }
 
-    def chart(self, what: Literal["rewards", "rounds"] = "rewards") -> Chart:
-        """Rewards, a row for each policy; or the regret over the rounds; as numbers, before they are drawn."""
-        if what not in ("rewards", "rounds"):
-            raise unknown("chart of a replay", what, ["rewards", "rounds"])
-        return _rewards_chart(self) if what == "rewards" else _rounds_chart(self)
+    def chart(self, what: Drawn = "differences") -> Chart:
+        """What `plot` draws, as numbers."""
+        charts = {"differences": _differences_chart, "rewards": _rewards_chart, "rounds": _rounds_chart}
+        if what not in charts:
+            raise unknown("chart of a replay", what, charts)
+        return charts[what](self)
 
-    def plot(
-        self, path: str | os.PathLike[str] | None = None, *, what: Literal["rewards", "rounds"] = "rewards"
-    ) -> Any:
-        """Draw a chart, and keep the picture if a path is given."""
+    def plot(self, path: str | os.PathLike[str] | None = None, *, what: Drawn = "differences") -> Any:
+        """Draw how far the others are behind the first, their rewards, or the regret over the rounds.
+
+        The differences tell more than the rewards: where a truth pays much, it pays all policies much.
+        """
         chart = self.chart(what)
         if path is not None:
             draw_to(chart, path)
@@ -294,7 +299,7 @@ def replay(
     >>> log = [("ann", "bob", 40, 32), ("ann", "cem", 40, 18), ("bob", "dan", 40, 9), ("cem", "dan", 40, 6)]
     >>> done = replay(mb.PastResults.from_rows(log), ["rank1-thompson", "cucb"], horizon=100, runs=40)
     >>> done.verdict
-    'rank1-thompson and cucb cannot be told apart by this log; they are the best.'
+    'This log cannot tell which of them earns most.'
     """
     log, distribution, evidence = checked_log(results, rewards)
     specs, selection = _specs(policies, selection)
@@ -558,27 +563,41 @@ def _key(done: Replay, label: str) -> str:
     return done.comparison.results[done.labels.index(label)].about.policy
 
 
-def _rewards_chart(done: Replay) -> Chart:
-    lines = []
-    for at, place in enumerate(done.places):
-        x, y = np.array([float(at)]), np.array([place.reward])
-        ends = np.array([place.low]), np.array([place.high])
-        lines.append(Line(place.label, x, y, *ends, key=_key(done, place.label), kind="points"))
+def _differences_chart(done: Replay) -> Chart:
+    first, *others = done.places
+    told = [(place.label, place.behind[:3]) for place in others if place.behind is not None]
     return Chart(
         name="replay",
-        title=f"What {done.horizon} rounds would earn, by the log",
+        title=f"Less than {first.label} in {done.horizon} rounds, by the log",
         x_label="",
-        y_label="reward",
-        lines=tuple(lines),
-        rows=tuple(f"{_rank(place)} {place.label}" for place in done.places),
-        caption=f"{_about(done)} Mean, and 90 % band of what is not known of the truth. {done.verdict}",
-        marks=(Mark(done.places[0].reward, axis="y"),),
+        y_label="reward less",
+        lines=_in_rows(done, told),
+        rows=tuple(place.label for place in others),
+        caption=f"{_about(done)} Mean, and 90 % band of all differences at once. {done.verdict}",
+        marks=(Mark(0.0, axis="y"),),
     )
 
 
-def _rank(place: Place) -> str:
-    first, last = place.ranks
-    return f"{first}." if first == last else f"{first}–{last}."
+def _rewards_chart(done: Replay) -> Chart:
+    told = [(place.label, (place.reward, place.low, place.high)) for place in done.places]
+    return Chart(
+        name="replay-rewards",
+        title=f"What {done.horizon} rounds would earn, by the log",
+        x_label="",
+        y_label="reward",
+        lines=_in_rows(done, told),
+        rows=tuple(place.label for place in done.places),
+        caption=f"{_about(done)} Mean, and 90 % band of what is not known of the truth. {done.verdict}",
+    )
+
+
+def _in_rows(done: Replay, told: Sequence[tuple[str, tuple[float, float, float]]]) -> tuple[Line, ...]:
+    """A point with its band in each row."""
+    lines = []
+    for at, (label, values) in enumerate(told):
+        x, (mean, low, high) = np.array([float(at)]), np.array(values)[:, None]
+        lines.append(Line(label, x, mean, low, high, key=_key(done, label), kind="points"))
+    return tuple(lines)
 
 
 def _rounds_chart(done: Replay) -> Chart:

@@ -8,21 +8,24 @@ The model is hierarchical, so that what was seen seldom leans on what was seen o
   1/(2 √(κ + 1))). κ = ∞ is the product model. Else a pair that met n times weighs its own average with n/(n + κ).
 
 The means of the pairs are integrated out. For each of some values of τ and κ the most probable strengths are found by
-Fisher scoring, and their evidence by Laplace's approximation [Rue2009]; a draw takes τ and κ by their evidence, the
-strengths by Hamiltonian Monte Carlo [Neal2011] from Laplace's Gaussian, and the means of the pairs from their exact
-conditional distribution.
+Fisher scoring, and their evidence by Laplace's approximation [Rue2009]. A draw takes τ and κ by their evidence. Its
+strengths are those that fit best when results and prior are perturbed by their own noise [Bardsley2014]: two items that
+always meet lie on a hyperbola, and so do rows and columns as a whole, since rows may grow as columns shrink; a Gaussian
+would leave it, a fit does not. From there the draw moves on by Hamiltonian Monte Carlo [Neal2011], which mends what
+perturbing has not got right. The means of the pairs come from their exact conditional distribution.
 
 All of it goes through the likelihood. So it does not matter how the pairs of the log were chosen, also by a policy that
 learnt from it, as long as the choice hung on nothing but what stands in the log.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product as each_of
 from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import betaln, digamma, expit, logsumexp
 
@@ -37,10 +40,12 @@ SPREADS = (0.15, 0.4, 0.8, 1.6)
 """τ: how far the logits of a side may lie apart; each is as likely as the others."""
 LOYALTIES = (inf, 200.0, 60.0, 20.0, 6.0, 2.0)
 """κ: how closely pairs keep to their product; the first, exactly, is as likely as all others together."""
-SCORING_STEPS, SETTLED, HALVINGS = 100, 1e-9, 30
-"""Of Fisher scoring: at most so many; the gain after which there is no other; how often one is halved."""
-TRAJECTORIES, LEAPS = 25, 5
-"""Of Hamiltonian Monte Carlo: how often each draw moves, and in how many steps each time."""
+SCORING_STEPS, LONGEST_STEP, SETTLED, HALVINGS = 60, 2.0, 1e-7, 25
+"""Of Fisher scoring: at most so many, none longer in any logit; the gain after which there is no other; how often one
+is halved."""
+TRAJECTORIES, LEAPS, LEAST_MOVES = 25, 5, 0.6
+"""Of Hamiltonian Monte Carlo: how often each draw moves, in how many steps each time, and the share of draws that must
+move, or the steps are halved."""
 EDGE = 1e-10
 """Products stay so far from 0 and 1."""
 
@@ -87,6 +92,17 @@ class Evidence:
         """Coin flips behind the results of each pair, and successes among them; fractions of one are fine."""
         each = self.rewards.trials if isinstance(self.rewards, Binomial) else 1
         return np.asarray(self.counts * each, dtype=np.float64), self.sums * each
+
+    def perturbed(self, mu: Floats, loyalty: float, draws: int, rng: np.random.Generator) -> "Evidence":
+        """The same log so many times, each time with noise as it is around μ: draws × pairs."""
+        shape = (draws, len(mu))
+        n, _ = self.trials
+        if isinstance(self.rewards, Gaussian):
+            noise = np.sqrt(self._variance(loyalty)) * rng.standard_normal(shape) * self.counts
+            return replace(self, sums=self.sums + noise)
+        own = np.broadcast_to(mu, shape) if loyalty == inf else rng.beta(loyalty * mu, loyalty * (1 - mu), shape)
+        noise = (rng.binomial(n.astype(np.int64), own) - n * mu) / (n / self.counts)
+        return replace(self, sums=np.clip(self.sums + noise, 0.0, self.counts))
 
     def log_likelihood(self, mu: Floats, loyalty: float) -> Floats:
         """Of each pair's results if its product is μ, whatever its own mean; pairs are the last axis."""
@@ -190,79 +206,123 @@ class Posterior:
         return Means(table + table.T, players=True, rewards=rewards)
 
     def _products(self, logits: Floats) -> tuple[Floats, Floats]:
-        """Strengths, and the products of the logged pairs; the last axis is items, or pairs."""
+        """Strengths, and the products of the logged pairs; draws × items, and draws × pairs."""
         u = expit(logits)
-        return u, np.clip(u[..., self._i] * u[..., self._j], EDGE, 1 - EDGE)
+        return u, np.clip(u[:, self._i] * u[:, self._j], EDGE, 1 - EDGE)
 
-    def _value(self, logits: Floats, loyalty: float, P: Floats) -> Floats:
+    def _value(self, logits: Floats, at: "_Place") -> Floats:
         """The log-density of these logits, but for a constant."""
         _, mu = self._products(logits)
-        away = logits - CENTRE
-        prior = 0.5 * (away @ P * away).sum(axis=-1)
-        return np.asarray(self.log.log_likelihood(mu, loyalty).sum(axis=-1) - prior)
+        away = logits - at.centre
+        prior = 0.5 * (away @ at.P * away).sum(axis=1)
+        return np.asarray(at.log.log_likelihood(mu, at.loyalty).sum(axis=1) - prior)
 
-    def _pull(self, logits: Floats, loyalty: float, P: Floats) -> Floats:
+    def _pull(self, logits: Floats, at: "_Place") -> Floats:
         """Its gradient: ∂μ_ij/∂z_i = μ_ij (1 − u_i)."""
         u, mu = self._products(logits)
-        return np.asarray((1 - u) * ((self.log.slope(mu, loyalty) * mu) @ self._incidence) - (logits - CENTRE) @ P)
+        return np.asarray(
+            (1 - u) * ((at.log.slope(mu, at.loyalty) * mu) @ self._incidence) - (logits - at.centre) @ at.P
+        )
 
-    def _information(self, logits: Floats, loyalty: float, P: Floats) -> Floats:
-        """Minus its second derivative, as it is expected."""
+    def _information(self, logits: Floats, at: "_Place") -> Floats:
+        """Minus its second derivative, as it is expected; draws × items × items."""
         u, mu = self._products(logits)
-        weight = self.log.expected_information(mu, loyalty) * mu**2
-        H = np.zeros((len(u), len(u)))
-        H[self._i, self._j] = H[self._j, self._i] = weight
-        H[np.diag_indices_from(H)] = H.sum(axis=1)
-        return np.asarray((1 - u)[:, None] * H * (1 - u) + P)
+        weight = at.log.expected_information(mu, at.loyalty) * mu**2
+        H = np.zeros((*u.shape, u.shape[1]))
+        H[:, self._i, self._j] = H[:, self._j, self._i] = weight
+        places = np.arange(u.shape[1])
+        H[:, places, places] = H.sum(axis=2)
+        return np.asarray((1 - u)[:, :, None] * H * (1 - u)[:, None, :] + at.P)
+
+    def _highest(self, start: Floats, at: "_Place") -> tuple[Floats, Floats]:
+        """The most probable logits and their value, by Fisher scoring from each start; draws × items."""
+        z, value = start.copy(), self._value(start, at)
+        climbing = np.arange(len(z))
+        for _ in range(SCORING_STEPS):
+            here = at.some(climbing)
+            step = np.linalg.solve(self._information(z[climbing], here), self._pull(z[climbing], here)[:, :, None])[
+                :, :, 0
+            ]
+            step *= np.minimum(1, LONGEST_STEP / np.maximum(np.abs(step).max(axis=1), EDGE))[:, None]
+            gained, left = np.zeros(len(climbing)), np.arange(len(climbing))
+            for k in range(HALVINGS):
+                rows = climbing[left]
+                trial = z[rows] + step[left] / 2**k
+                more = self._value(trial, at.some(rows)) - value[rows]
+                better = more > 0
+                z[rows[better]] = trial[better]
+                gained[left[better]] = more[better]
+                left = left[~better]
+                if not len(left):
+                    break
+            value[climbing] += gained
+            climbing = climbing[gained > SETTLED]
+            if not len(climbing):
+                break
+        return z, value
 
     def _cell(self, spreads: tuple[float, ...], loyalty: float, start: Floats) -> Cell:
         P, log_det = _precision(self.log.sizes, spreads)
-        z, value = start, float(self._value(start, loyalty, P))
-        for _ in range(SCORING_STEPS):
-            step = np.linalg.solve(self._information(z, loyalty, P), self._pull(z, loyalty, P))
-            for k in range(HALVINGS):
-                trial = z + step / 2**k
-                gained = float(self._value(trial, loyalty, P)) - value
-                if gained >= 0:
-                    break
-            else:
-                break
-            z, value = trial, value + gained
-            if gained < SETTLED:
-                break
-        F = self._information(z, loyalty, P)
-        return Cell(spreads, loyalty, z, F, value + 0.5 * (log_det - float(np.linalg.slogdet(F)[1])))
+        at = _Place(self.log, loyalty, P, np.full((1, len(start)), CENTRE))
+        z, value = self._highest(start[None, :], at)
+        F = self._information(z, at)[0]
+        return Cell(spreads, loyalty, z[0], F, float(value[0]) + 0.5 * (log_det - float(np.linalg.slogdet(F)[1])))
 
     def _logits(self, cell: Cell, draws: int, rng: np.random.Generator) -> Floats:
-        """Draws of the logits in a cell.
+        """Draws of the logits in a cell: fits to perturbed results, each of which then goes its own way.
 
-        In y = Lᵀ (z − ẑ) with L Lᵀ = F they are about standard normal; from there each goes its own way.
+        In y = Lᵀ (z − ẑ) with L Lᵀ = F they are about standard normal; where they are not, steps are shorter.
         """
         P, _ = _precision(self.log.sizes, cell.spreads)
-        root = np.linalg.inv(np.linalg.cholesky(cell.information))
-
-        def logits(y: Floats) -> Floats:
-            return np.asarray(cell.logits + y @ root)
-
-        def pull(y: Floats) -> Floats:
-            return np.asarray(self._pull(logits(y), cell.loyalty, P) @ root.T)
-
-        y = rng.standard_normal((draws, len(cell.logits)))
-        value = self._value(logits(y), cell.loyalty, P)
+        mode = cell.logits[None, :]
+        centres = CENTRE + _prior_noise(self.log.sizes, cell.spreads, draws, rng)
+        noisy = self.log.perturbed(self._products(mode)[1][0], cell.loyalty, draws, rng)
+        z, _ = self._highest(np.repeat(mode, draws, axis=0), _Place(noisy, cell.loyalty, P, centres))
+        at = _Place(self.log, cell.loyalty, P, np.full((1, len(cell.logits)), CENTRE))
+        L = np.linalg.cholesky(cell.information)
+        root = np.linalg.inv(L)
+        y, value = (z - mode) @ L, self._value(z, at)
+        longest = len(cell.logits) ** -0.25
         for _ in range(TRAJECTORIES):
-            size = rng.uniform(0.5, 1.0) * len(cell.logits) ** -0.25
+            size = rng.uniform(0.5, 1.0) * longest
             momentum = rng.standard_normal(y.shape)
-            energy = value - 0.5 * (momentum**2).sum(axis=1)
-            to, p = y, momentum + 0.5 * size * pull(y)
+            to, p = y, momentum + 0.5 * size * (self._pull(mode + y @ root, at) @ root.T)
             for leap in range(LEAPS):
                 to = to + size * p
-                p = p + (size if leap < LEAPS - 1 else 0.5 * size) * pull(to)
-            reached = self._value(logits(to), cell.loyalty, P)
-            with np.errstate(over="ignore", invalid="ignore"):
-                likelier = np.exp(reached - 0.5 * (p**2).sum(axis=1) - energy)
-            moves = rng.random(draws) < likelier
+                p = p + (size if leap < LEAPS - 1 else 0.5 * size) * (self._pull(mode + to @ root, at) @ root.T)
+            reached = self._value(mode + to @ root, at)
+            gain = reached - value - 0.5 * (p**2 - momentum**2).sum(axis=1)
+            moves = np.log(1 - rng.random(draws)) < gain
             y[moves], value[moves] = to[moves], reached[moves]
-        return logits(y)
+            if moves.mean() < LEAST_MOVES:
+                longest /= 2
+        return np.asarray(mode + y @ root)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What the density of logits hangs on besides them: the results, κ, and the prior."""
+
+    log: Evidence
+    loyalty: float
+    P: Floats
+    """The precision of the prior."""
+    centre: Floats
+    """Its mean, for all draws, or for each."""
+
+    def some(self, draws: NDArray[np.int64]) -> "_Place":
+        """Of these draws only."""
+        log = replace(self.log, sums=self.log.sums[draws]) if self.log.sums.ndim > 1 else self.log
+        return replace(self, log=log, centre=self.centre[draws] if len(self.centre) > 1 else self.centre)
+
+
+def _prior_noise(sizes: Sequence[int], spreads: Sequence[float], draws: int, rng: np.random.Generator) -> Floats:
+    """Of the logits around their centre: what a side has in common, and what each item has of its own."""
+    parts = [
+        spread * rng.standard_normal((draws, size)) + CENTRE_SD * rng.standard_normal((draws, 1))
+        for size, spread in zip(sizes, spreads, strict=True)
+    ]
+    return np.concatenate(parts, axis=1)
 
 
 def log_share(loyalty: float, among: Sequence[float]) -> float:
