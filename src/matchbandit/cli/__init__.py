@@ -23,7 +23,9 @@ from matchbandit.cli.policies import policies
 from matchbandit.cli.report import report
 from matchbandit.cli.reproduce import reproduce
 from matchbandit.cli.run import run
+from matchbandit.cli.serve import serve
 from matchbandit.cli.simulate import simulate
+from matchbandit.cli.token import VERBS as TOKEN
 from matchbandit.cli.warm_up import warm_up
 from matchbandit.cli.watch import watch
 from matchbandit.errors import MatchbanditError
@@ -54,7 +56,7 @@ def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce, warm_up):
+for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce, warm_up, serve):
     app.command()(_interruptible(verb))
 
 
@@ -78,6 +80,7 @@ _group(
     "Pair people or things with names, day by day.\n\n"
     "You tell what pairs achieved together, not who won; whom to pair next is learnt from it.",
 )
+_group("token", TOKEN, "Make, list and end the keys to `matchbandit serve`.")
 
 
 @app.callback(invoke_without_command=True)

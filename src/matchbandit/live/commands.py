@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.graphs import MOST_PAIRS, Graph, bipartite, monopartite
+from matchbandit.graphs import MOST_PAIRS, bipartite, monopartite
+from matchbandit.live.deciding import spec_of
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, this_version
 from matchbandit.live.names import Directory, cleaned, shown
@@ -22,8 +23,7 @@ from matchbandit.live.records import VOID, Outcome, Receipt
 from matchbandit.live.state import SETTINGS, Sheet, State
 from matchbandit.live.tally import key_of, pair_of
 from matchbandit.logged import MOST_PLAYS
-from matchbandit.policies.base import Policy
-from matchbandit.policies.catalogue import CATALOGUE, policy
+from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.rewards import RewardDistribution, rewards_named
 
 Name = str | int
@@ -569,12 +569,13 @@ def _settings(kind: str, rewards: RewardDistribution, given: Mapping[str, Any]) 
             raise LeagueError(
                 "bad-value", f"a shadow is a policy's name, or policy, options and selection; got {shadow!r}."
             )
-        shadow = _policy(kind, rewards, shadow["policy"], shadow.get("options"), shadow.get("selection"))
-        if not CATALOGUE[shadow["policy"]].fits.counts_alone:
+        kind_of_shadow = CATALOGUE.get(shadow["policy"]) if isinstance(shadow["policy"], str) else None
+        if kind_of_shadow is not None and not kind_of_shadow.fits.counts_alone:
             raise LeagueError(
                 "not-supported",
                 f"{shadow['policy']} must see the rounds that it asks for, and a shadow's are not played. {_WHO_CAN}",
             )
+        shadow = _policy(kind, rewards, shadow["policy"], shadow.get("options"), shadow.get("selection"))
     default = given["default"]
     if default is not VOID:
         default = checked_reward(rewards, default, "a pair by default")
@@ -612,7 +613,8 @@ def _policy(kind: str, rewards: RewardDistribution, name: object, options: objec
         raise LeagueError("bad-value", f"{unknown('policy', name, CATALOGUE)} Leagues take those of the catalogue.")
     if options is not None and not isinstance(options, Mapping):
         raise LeagueError("bad-value", f"options come by name, such as {{'half_life': 100}}; got {options!r}.")
-    chosen = {str(key): value for key, value in (options or {}).items() if value is not None}
+    given = {str(key): value for key, value in (options or {}).items() if value is not None}
+    chosen = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
     if "selection" in chosen:
         selection = chosen.pop("selection") if selection is None else selection
     fits = CATALOGUE[name].fits
@@ -622,21 +624,20 @@ def _policy(kind: str, rewards: RewardDistribution, name: object, options: objec
         raise LeagueError("bad-value", str(unknown(f"selection of {name}", selection, fits.selections)))
     named = {"policy": name, "options": chosen, "selection": selection}
     try:
-        build(named, monopartite(4) if kind == "players" else bipartite(2, 2), rewards)
+        few = monopartite(4) if kind == "players" else bipartite(2, 2)
+        horizon = chosen.get("horizon", 1) if fits.horizon else None
+        spec_of(named).build(few, rewards=rewards, horizon=horizon)
     except MatchbanditError as error:
         raise LeagueError("not-supported", str(error)) from None
+    if fits.horizon and "horizon" not in chosen and CATALOGUE[name].goal_with(chosen) == "regret":
+        raise LeagueError(
+            "not-supported",
+            f"{name} needs to know how many proposals are to come. Give them as an option: {{'horizon': 1000}}.",
+        )
     for option, value in chosen.items():
         if not isinstance(value, str | bool | int | float):
             raise LeagueError("bad-value", f"the option {option} is a number or a text; got {value!r}.")
     return named
-
-
-def build(named: Mapping[str, Any], graph: Graph, rewards: RewardDistribution) -> Policy:
-    """The policy that settings name, on this graph."""
-    options = dict(named["options"])
-    if len(CATALOGUE[named["policy"]].fits.selections) > 1:
-        options["selection"] = named["selection"]
-    return policy(named["policy"], **options).build(graph, rewards=rewards)
 
 
 def _refuse_new_roster(state: State, what: str) -> None:

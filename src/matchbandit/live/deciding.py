@@ -9,7 +9,7 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import isfinite, nan
 from threading import Lock
 from typing import Any
 
@@ -25,7 +25,7 @@ from matchbandit.live.model import Fitted, counted, graph_of
 from matchbandit.live.names import Directory
 from matchbandit.live.rules import Day, day, everybody
 from matchbandit.live.state import State
-from matchbandit.live.tally import Results, key_of, pair_of
+from matchbandit.live.tally import Results, key_of, pair_of, pairs_of
 from matchbandit.policies.base import Policy
 from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, for_decisions, policy, restore
 from matchbandit.policies.decision import Decision
@@ -96,7 +96,6 @@ class Decider:
         else:
             last = _whole_round(state, available, fixed)
             today = everybody(last.roster)
-        waiting = [pair_of(key) for key, times in state.waiting.items() for _ in range(times)]
         return Inputs(
             number=state.next_number,
             decided_at=state.seq,
@@ -107,7 +106,7 @@ class Decider:
             places=np.array(state.places, dtype=np.int64),
             sides=np.array(state.sides_by_item, dtype=np.int64),
             results=state.tally.results(state.last_number),
-            waiting=np.array(waiting, dtype=np.int64).reshape(-1, 2),
+            waiting=_waiting(state),
             day=today,
             due=None if deadline is None else later(now, deadline),
             round=last,
@@ -186,7 +185,7 @@ class Decider:
         if known is not None:
             return known
         inputs = scene.inputs
-        edges, plays, sums = counted(scene.graph, inputs.places, inputs.results, inputs.rewards, faded=False)
+        edges, plays, sums = counted(scene.graph, inputs.places, inputs.results, inputs.rewards, faded=_fades(inputs))
         return Fitted.to(scene.graph, inputs.rewards, edges, plays, sums)
 
     def _shadow(self, scene: "_Scene", fitted: Fitted, played: set[tuple[int, ...]]) -> dict[str, Any] | None:
@@ -208,9 +207,15 @@ class Decider:
         }
 
 
-def _short(value: float) -> float:
-    """A number with a few digits."""
-    return float(f"{value:.{DIGITS}g}")
+def _waiting(state: State) -> Pairs:
+    keys = np.fromiter(state.waiting.keys(), dtype=np.int64, count=len(state.waiting))
+    times = np.fromiter(state.waiting.values(), dtype=np.int64, count=len(state.waiting))
+    return np.stack(pairs_of(np.repeat(keys, times)), axis=1)
+
+
+def _short(value: float) -> float | None:
+    """A number with a few digits; None for an index without bound, which JSON cannot write."""
+    return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
 
 
 class _Scene:
@@ -273,7 +278,7 @@ class _Kept:
         key = (named["policy"], json.dumps(named["options"], sort_keys=True), named["selection"], scene.graph)
         since = self._seq
         if self._policy is None or key != self._key or since > inputs.decided_at:
-            self._policy, self._key, since = for_decisions(_spec(named), scene.graph, inputs.rewards), key, -1
+            self._policy, self._key, since = for_decisions(spec_of(named), scene.graph, inputs.rewards), key, -1
         changed = _counts(scene, named, since)
         if len(changed[0]):
             self._policy.put(*changed)
@@ -290,12 +295,18 @@ class _Kept:
         return Fitted(scene.graph, scene.inputs.rewards, *built.settled())
 
 
-def _spec(named: Mapping[str, Any]) -> PolicySpec:
-    """The policy that settings name."""
-    options = dict(named["options"])
-    if len(CATALOGUE[named["policy"]].fits.selections) > 1:
+def spec_of(named: Mapping[str, Any]) -> PolicySpec:
+    """The policy that settings name; the horizon that some need is among its options there."""
+    fits, options = CATALOGUE[named["policy"]].fits, dict(named["options"])
+    if fits.horizon:
+        options.pop("horizon", None)
+    if len(fits.selections) > 1:
         options["selection"] = named["selection"]
     return policy(named["policy"], **options)
+
+
+def _fades(inputs: Inputs) -> bool:
+    return inputs.config["options"].get("half_life") is not None
 
 
 def _counts(scene: _Scene, named: Mapping[str, Any], since: int) -> tuple[Edges, Floats, Floats]:
@@ -309,8 +320,7 @@ def _counts(scene: _Scene, named: Mapping[str, Any], since: int) -> tuple[Edges,
     else:
         booking = Booking(named["policy"], inputs.rewards, inputs.config["seed"], inputs.config["key"])
         plays, sums = results.counts.astype(np.float64), booking.totals(results.counts, results.paid)
-    fades = inputs.config["options"].get("half_life") is not None
-    which = np.flatnonzero(results.touched > (-1 if fades else since))
+    which = np.flatnonzero(results.touched > (-1 if _fades(inputs) else since))
     if not len(which):
         return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
     ids = np.stack([results.a[which], results.b[which]], axis=1)
@@ -337,7 +347,7 @@ def _among_present(scene: _Scene, named: Mapping[str, Any], rng: np.random.Gener
             f"{named['policy']} cannot leave pairs out. Take exclusions back and set no_rematch to 0, or configure "
             f"another policy, such as rank1-thompson.",
         )
-    built = for_decisions(_spec(named), graph, inputs.rewards)
+    built = for_decisions(spec_of(named), graph, inputs.rewards)
     edges, plays, sums = _counts(scene, named, -1)
     pairs = np.array(scene.ids(scene.graph.pairs_of(edges)), dtype=np.int64).reshape(-1, 2)
     there = (place[pairs] >= 0).all(axis=1)
@@ -376,8 +386,9 @@ def _notes(inputs: Inputs, byes: list[int], decision: Decision | None) -> list[l
         if item == today.bye:
             continue
         excluded, met, free = partners(item)
-        if free or not (excluded or met):
-            notes.append(["left", item])
+        if free > 0 or not (excluded or met):
+            if not inputs.two_sided:  # of unequal sides some are left, without a reason of their own
+                notes.append(["left", item])
         elif excluded and met:
             notes.append(["nobody", item, "both"])
         else:
@@ -459,13 +470,13 @@ def _first_round(inputs: Inputs, roster: list[int]) -> Policy:
     rows, columns = _sides_of(inputs, roster)
     graph: Graph = bipartite(len(rows), len(columns)) if inputs.two_sided else monopartite(len(rows))
     seed = int(stream(config["seed"], "decision", config["key"], 0).integers(2**62))
-    spec = _spec(config)
+    spec = spec_of(config)
     results = inputs.results
     if len(results.a):
         place = {item: k for side in (rows, columns) for k, item in enumerate(side)}
         pairs = [[place[a], place[b]] for a, b in zip(results.a.tolist(), results.b.tolist(), strict=True)]
         spec = spec.warm_start(pairs, results.counts, results.paid)
-    return spec.build(graph, rewards=inputs.rewards, seed=seed)
+    return spec.build(graph, rewards=inputs.rewards, horizon=config["options"].get("horizon"), seed=seed)
 
 
 def _sides_of(inputs: Inputs, roster: list[int]) -> tuple[list[int], list[int]]:

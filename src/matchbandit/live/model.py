@@ -122,7 +122,7 @@ class Standing:
     """The interval that holds the strength with 90 %."""
     high: float
     meetings: int
-    """Results that it had a part in, those from before the league too."""
+    """Results that it had a part in."""
     mean: float | None
     """What its pairs achieved on average; None before the first result."""
     byes: int
@@ -171,6 +171,8 @@ class LeagueModel:
         self.byes = list(state.byes)
         self.results = state.tally.results(state.last_number)
         self.faded = state.tally.half_life is not None
+        self.policy = str(state.config["policy"])
+        self.exclusions, self.wishes = frozenset(state.exclusions), frozenset(state.wishes)
         self._lock = Lock()
         self._fitted: Fitted | None = None
         self._fit: Fit | None = None
@@ -232,6 +234,14 @@ class LeagueModel:
         mean = float(paid[item - 1] / count) if count else None
         low, high = max(strength - NINETY * spread, 0.0), min(strength + NINETY * spread, 1.0)
         return strength, low, high, count, mean
+
+    def place(self, item: int) -> tuple[int | None, int]:
+        """Its place among the active items of its side, and how many these are; None if it has left."""
+        strengths = self.fitted.strengths[self.numbers]
+        side, mine = self.sides[item - 1], (-strengths[item - 1], item)
+        others = [k + 1 for k in range(len(strengths)) if self.active[k] and self.sides[k] == side]
+        before = sum((-strengths[k - 1], k) < mine for k in others)
+        return (before + 1 if self.active[item - 1] else None), len(others)
 
     def pair(self, a: int, b: int) -> PairEstimate:
         """What is known of this pair."""

@@ -141,10 +141,12 @@ class Directory:
             return self._by_id(name, searched)
         if not isinstance(name, str):
             raise LeagueError("unknown-item", f"items are given by name, or by id; got {name!r}.")
-        plain = " ".join(unicodedata.normalize("NFC", name).split())
-        number = _number_of(plain)
-        if number is not None:
-            return self._by_id(number, searched)
+        plain = name
+        if not any(plain in self._ids[one] for one in searched):  # as it is kept, most of the time
+            plain = " ".join(unicodedata.normalize("NFC", name).split())
+            number = _number_of(plain)
+            if number is not None:
+                return self._by_id(number, searched)
         found = [self._ids[one][plain] for one in searched if plain in self._ids[one]]
         if len(found) == 1:
             return found[0]

@@ -100,7 +100,7 @@ class State:
         self.last_bye: list[int] = []
         """The number of the last proposal in which it sat out; 0: never."""
         self.meetings: list[int] = []
-        """Results that it had a part in, but for those from before the league began."""
+        """Results that it had a part in."""
         self.on_side = [0, 0]
         """How many items each side has; players are of the first."""
         self.exclusions: set[int] = set()
@@ -233,8 +233,12 @@ class State:
             self._book_by_policy()
 
     def _began(self, data: dict[str, Any], at: str) -> None:
+        booking = self._booking
         for a, b, count, paid in data["results"]:
-            self.tally.add(key_of(a, b), 0, self.seq, paid, self._booking.total(count, paid), count)
+            credited = paid if booking.is_plain else booking.total(count, paid)
+            self.tally.add(key_of(a, b), 0, self.seq, paid, credited, count)
+            self.meetings[a - 1] += count
+            self.meetings[b - 1] += count
 
     def _proposed(self, data: dict[str, Any], at: str) -> None:
         number = data["number"]

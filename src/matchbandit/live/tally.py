@@ -32,6 +32,11 @@ def pair_of(key: int) -> tuple[int, int]:
     return key >> _BITS, key & _MASK
 
 
+def pairs_of(keys: Counts) -> tuple[Counts, Counts]:
+    """`pair_of` for arrays."""
+    return keys >> _BITS, keys & _MASK
+
+
 class Results(NamedTuple):
     """A copy of the tally as arrays, a place for each pair with a result, in the order of first results."""
 

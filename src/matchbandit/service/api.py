@@ -4,12 +4,15 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import StreamingResponse
 
 from matchbandit.live.errors import LeagueError
+from matchbandit.live.league import League
+from matchbandit.live.names import shown
+from matchbandit.live.records import Receipt
 from matchbandit.live.store import Store
 from matchbandit.service import bodies
 from matchbandit.service.json_bodies import JsonRoute
@@ -18,14 +21,12 @@ from matchbandit.service.metrics import Metrics
 from matchbandit.service.problems import Refusal
 from matchbandit.service.tokens import Token
 
-if TYPE_CHECKING:
-    from matchbandit.live.league import League
-
 _CHUNK = 2**16
 _NEEDED = {"play": "ask and tell", "admin": "change who takes part, the rules or the names"}
 
 SlugInPath = Annotated[str, Path(alias="league", description="The league's slug.", json_schema_extra={"pattern": bodies.SLUG})]
 ItemInPath = Annotated[int, Path(alias="id", description="The item's id.", ge=1, le=bodies.MOST_ID)]
+OtherInPath = Annotated[int, Path(alias="other", description="The other item's id.", ge=1, le=bodies.MOST_ID)]
 NumberInPath = Annotated[int, Path(alias="number", description="The proposal's number.", ge=1, le=bodies.MOST_ID)]
 Key = Annotated[
     str | None,
@@ -43,7 +44,7 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 class Opened:
     """A league that the request's token has opened."""
 
-    league: "League"
+    league: League
     token: Token
 
     @property
@@ -96,17 +97,17 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
             raise _not_allowed(token, "admin")
         key = None if key is None else f"{token.id}:{key}"
         made = store.create(body.slug, **body.settings(), key=key, by=f"token:{token.id}")
-        return bodies.LeagueTold.of(made)
+        return bodies.LeagueTold.of(made.about())
 
     @api.get("/leagues/{league}", tags=["leagues"], summary="What a league is, and how far it has come")
     def about(it: Read) -> bodies.LeagueTold:
-        return bodies.LeagueTold.of(it.league)
+        """The settings and the numbers. Scope: `read`, as for all that only looks."""
+        return bodies.LeagueTold.of(it.league.about())
 
     @api.patch("/leagues/{league}", tags=["leagues"], summary="Other settings from now on")
     def configure(it: Admin, body: bodies.Changes, key: Key = None) -> bodies.LeagueTold:
         """What is left out stays. Another policy goes on with all results there are. Scope: `admin`."""
-        it.league.configure(**body.settings(), **it.writing(key))
-        return bodies.LeagueTold.of(it.league)
+        return bodies.LeagueTold.of(it.league.configure(**body.settings(), **it.writing(key)))
 
     @api.get("/leagues/{league}/export", tags=["leagues"], summary="The whole league as one file")
     def export(it: Read, names: Annotated[bool, Query(description="With the names; needs `admin`.")] = False) -> StreamingResponse:
@@ -150,7 +151,7 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
     def why_proposal(it: Read, number: NumberInPath) -> bodies.WhyTold:
         return bodies.WhyTold.of(it.league.why(number))
 
-    def count(receipt: Any) -> bodies.ReceiptTold:
+    def count(receipt: Receipt) -> bodies.ReceiptTold:
         metrics.outcomes.labels("booked").inc(receipt.booked)
         metrics.outcomes.labels("repeated").inc(receipt.repeated)
         return bodies.ReceiptTold.of(receipt)
@@ -186,38 +187,128 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
         joined = it.league.join(*body.names, side=body.side, **it.writing(key))
         return bodies.ItemsTold(items=[bodies.ItemTold.of(item) for item in joined])
 
+    def one(it: Opened, item: int) -> int:
+        """The item of an address: there is none is 404, not a mistake in a body."""
+        try:
+            return it.league.item(item).id
+        except LeagueError as error:
+            if error.code != "unknown-item":
+                raise
+            raise Refusal("not-found", f"no item has the id {item}.") from None
+
     @api.delete("/leagues/{league}/items/{id}", tags=["items"], summary="Leave")
     def leave(it: Admin, item: ItemInPath, key: Key = None) -> bodies.ItemTold:
         """It is not paired any more; its results stay, and what is open can still be told. Scope: `admin`."""
-        _must_exist(it.league, item)
-        it.league.leave(item, **it.writing(key))
-        return bodies.ItemTold.of(_item(it.league, item))
+        return bodies.ItemTold.of(it.league.leave(one(it, item), **it.writing(key))[0])
+
+    @api.post("/leagues/{league}/items/{id}/return", tags=["items"], summary="Come back")
+    def bring_back(it: Admin, item: ItemInPath, key: Key = None) -> bodies.ItemTold:
+        """With all that it has played. Scope: `admin`."""
+        return bodies.ItemTold.of(it.league.bring_back(one(it, item), **it.writing(key))[0])
 
     @api.post("/leagues/{league}/items/{id}/name", tags=["items"], summary="Another name")
     def rename(it: Admin, item: ItemInPath, body: bodies.NewName, key: Key = None) -> bodies.ItemTold:
-        """Scope: `admin`."""
-        _must_exist(it.league, item)
-        it.league.rename(item, body.name, **it.writing(key))
-        return bodies.ItemTold.of(_item(it.league, item))
+        """All else stays. Scope: `admin`."""
+        return bodies.ItemTold.of(it.league.rename(one(it, item), body.name, **it.writing(key)))
 
     @api.post("/leagues/{league}/items/{id}/forget", tags=["items"], summary="Erase a name for good")
     def forget(it: Admin, item: ItemInPath, key: Key = None) -> bodies.ItemTold:
         """The item leaves; its results stay under its id. Scope: `admin`."""
-        _must_exist(it.league, item)
-        it.league.forget(item, **it.writing(key))
-        return bodies.ItemTold.of(_item(it.league, item))
+        return bodies.ItemTold.of(it.league.forget(one(it, item), **it.writing(key)))
+
+    # Rules -----------------------------------------------------------------------------------------------------------
+
+    def rules(it: Opened, which: str) -> bodies.PairsTold:
+        return bodies.PairsTold(pairs=[list(pair) for pair in it.league.about()[which]])
+
+    @api.get("/leagues/{league}/exclusions", tags=["rules"], summary="Pairs that are never proposed")
+    def exclusions(it: Read) -> bodies.PairsTold:
+        return rules(it, "exclusions")
+
+    @api.post("/leagues/{league}/exclusions", tags=["rules"], summary="Never propose these pairs")
+    def exclude(it: Admin, body: bodies.Pairs, key: Key = None) -> bodies.PairsTold:
+        """Gives all exclusions. Scope: `admin`."""
+        it.league.exclude(body.listed(), **it.writing(key))
+        return rules(it, "exclusions")
+
+    @api.post("/leagues/{league}/exclusions/removals", tags=["rules"], summary="Allow these pairs again")
+    def allow(it: Admin, body: bodies.Pairs, key: Key = None) -> bodies.PairsTold:
+        """Gives the exclusions that are left. Scope: `admin`."""
+        it.league.allow(body.listed(), **it.writing(key))
+        return rules(it, "exclusions")
+
+    @api.get("/leagues/{league}/wishes", tags=["rules"], summary="Pairs that are wished for")
+    def wishes(it: Read) -> bodies.PairsTold:
+        return rules(it, "wishes")
+
+    @api.post("/leagues/{league}/wishes", tags=["rules"], summary="Propose these pairs as soon as both are there, once")
+    def wish(it: Admin, body: bodies.Pairs, key: Key = None) -> bodies.PairsTold:
+        """Gives all wishes. Scope: `admin`."""
+        it.league.wish(body.listed(), **it.writing(key))
+        return rules(it, "wishes")
+
+    @api.post("/leagues/{league}/wishes/removals", tags=["rules"], summary="Take wishes back")
+    def unwish(it: Admin, body: bodies.Pairs, key: Key = None) -> bodies.PairsTold:
+        """Gives the wishes that are left. Scope: `admin`."""
+        it.league.unwish(body.listed(), **it.writing(key))
+        return rules(it, "wishes")
+
+    # What is known, and why ------------------------------------------------------------------------------------------
+
+    @api.get("/leagues/{league}/ranking", tags=["why"], summary="The strongest first, with intervals")
+    def ranking(it: Read) -> bodies.RankingTold:
+        """By the product model, whatever the policy."""
+        return bodies.RankingTold.of(it.league.ranking())
+
+    @api.get("/leagues/{league}/why", tags=["why"], summary="How the league stands, in a sentence and in numbers")
+    def why(it: Read) -> bodies.WhyTold:
+        return bodies.WhyTold.of(it.league.why())
+
+    @api.get("/leagues/{league}/why/{id}", tags=["why"], summary="Why an item is where it is")
+    def why_item(it: Read, item: ItemInPath) -> bodies.WhyTold:
+        """Its estimate, interval and meetings. Of proposals: `proposals/{number}/why`."""
+        return bodies.WhyTold.of(it.league.why(shown(one(it, item))))
+
+    @api.get("/leagues/{league}/why/{id}/{other}", tags=["why"], summary="Why a pair is expected to achieve what it is")
+    def why_pair(it: Read, item: ItemInPath, other: OtherInPath) -> bodies.WhyTold:
+        return bodies.WhyTold.of(it.league.why((one(it, item), one(it, other))))
+
+    @api.get("/leagues/{league}/fit", tags=["why"], summary="Does the product model fit?")
+    def fit(it: Read) -> bodies.FitTold:
+        return bodies.FitTold.of(it.league.fit())
+
+    @api.get("/leagues/{league}/shadow", tags=["why"], summary="What the shadow policy would have done")
+    def shadow(it: Read) -> bodies.ShadowTold:
+        return bodies.ShadowTold.of(it.league.shadow_report())
+
+    # What happened ---------------------------------------------------------------------------------------------------
+
+    @api.get("/leagues/{league}/events", tags=["history"], summary="The log, with ids in the place of names")
+    def events(it: Read, after: After = 0, limit: Limit = 100) -> bodies.EventsTold:
+        found = it.league.events(after, limit + 1)
+        return bodies.EventsTold.of(found[:limit], more=len(found) > limit)
+
+    @api.get("/leagues/{league}/audit", tags=["history"], summary="The log in sentences")
+    def audit(it: Read, after: After = 0, limit: Limit = 100) -> bodies.AuditTold:
+        found = it.league.audit(after, limit + 1)
+        return bodies.AuditTold.of(found[:limit], more=len(found) > limit)
+
+    @api.get("/leagues/{league}/history", tags=["history"], summary="A line for each proposal, and what came of it")
+    def history(it: Read, after: After = 0, limit: Limit = 100) -> bodies.HistoryTold:
+        found = it.league.history(after, limit + 1)
+        return bodies.HistoryTold.of(found[:limit], more=len(found) > limit)
+
+    @api.get("/leagues/{league}/meetings", tags=["history"], summary="Who met whom, how often, and what came of it")
+    def meetings(it: Read, most: Annotated[int, Query(ge=1, le=1000, description="Items on a side.")] = 200) -> bodies.MeetingsTold:
+        """Of many items, those who met most."""
+        return bodies.MeetingsTold.of(it.league.meetings(most=most))
+
+    @api.get("/leagues/{league}/results", tags=["history"], summary="All results, by pair")
+    def results(it: Read) -> bodies.ResultsTold:
+        """Another league can begin with them, and a replay."""
+        return bodies.ResultsTold.of(it.league.results())
 
     return api
-
-
-def _item(league: "League", item: int) -> Any:
-    found = next((one for one in league.items() if one.id == item), None)
-    if found is None:
-        raise Refusal("not-found", f"no item has the id {item}.")
-    return found
-
-
-_must_exist = _item
 
 
 def _unknown(slug: str) -> Refusal:

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.store import Store
-from matchbandit.service import api, documentation, metrics
+from matchbandit.service import api, dashboard, documentation, metrics
 from matchbandit.service.gate import Gate
 from matchbandit.service.limits import Limits
 from matchbandit.service.logs import NOTED, log
@@ -49,10 +49,7 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
     app.include_router(_watched(store, counted))
     app.include_router(documentation.router(app))
     if settings.dashboard:
-        with contextlib.suppress(ImportError):
-            from matchbandit.service import dashboard
-
-            app.include_router(dashboard.router(store, settings))
+        app.include_router(dashboard.router(store, settings))
     for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
     # The last one added is the outermost: who asks is known before a body is read, and everything is written down.

@@ -1,15 +1,22 @@
 """What travels over HTTP: the bodies of requests, checked, and of answers. Names are in here, and only in here."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from math import isfinite
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictInt, StrictStr, WithJsonSchema, model_validator
 
 from matchbandit.live.commands import MOST_AT_ONCE
 from matchbandit.live.events import Event
+from matchbandit.live.model import Fit, Standing
 from matchbandit.live.names import LONGEST_NAME
 from matchbandit.live.records import VOID, Item, Outcome, Proposal, Receipt
+from matchbandit.live.shadow import ShadowReport
+from matchbandit.live.views import Line, Meetings
+from matchbandit.live.why import Why
 from matchbandit.rewards import LARGEST_REWARD
 
 SLUG = r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$"
@@ -110,6 +117,7 @@ class Policy(Request):
 
     policy: StrictStr
     options: dict[str, Anything] | None = None
+    selection: Literal["pair", "matching"] | None = None
 
 
 class NewLeague(Request):
@@ -126,13 +134,13 @@ class NewLeague(Request):
     deadline: Seconds | None = Field(default=None, description="Seconds for which outcomes are waited for.")
     default: Reward = Field(default="void", description="The outcome that a deadline gives.")
     no_rematch: Annotated[StrictInt, Field(ge=0, le=10**9)] = 0
-    shadow: Policy | StrictStr | None = None
+    shadow: Policy | None = None
     past: list[PastResult] | None = Field(default=None, max_length=MOST_AT_ONCE)
 
     def settings(self) -> dict[str, Any]:
         """As `Store.create` takes them."""
         return {
-            "players": self.players if self.sides is None or self.players is not None else None,
+            "players": self.players,
             "sides": None if self.sides is None else {side.name: side.items for side in self.sides},
             "policy": self.policy,
             "options": self.options,
@@ -162,7 +170,7 @@ class Changes(Request):
     deadline: Seconds | None = None
     default: Reward = "void"
     no_rematch: Annotated[StrictInt, Field(ge=0, le=10**9)] = 0
-    shadow: Policy | StrictStr | None = None
+    shadow: Policy | None = None
 
     def settings(self) -> dict[str, Any]:
         """Those that were sent."""
@@ -239,8 +247,8 @@ def outcome_of(reward: float | str) -> Outcome:
     return VOID if isinstance(reward, str) else reward
 
 
-def _policy(shadow: Policy | str | None) -> str | dict[str, Any] | None:
-    return {"policy": shadow.policy, "options": shadow.options} if isinstance(shadow, Policy) else shadow
+def _policy(shadow: Policy | None) -> dict[str, Any] | None:
+    return None if shadow is None else shadow.model_dump()
 
 
 # Answers -------------------------------------------------------------------------------------------------------------
@@ -256,12 +264,31 @@ class LeagueTold(Answer):
     """What a league is, and how far it has come."""
 
     slug: str
-    about: dict[str, Anything]
+    kind: Literal["players", "sides"]
+    sides: list[str] | None
+    policy: str
+    options: dict[str, Anything]
+    selection: Literal["pair", "matching"]
+    rewards: str
+    deadline: float | None = Field(description="Seconds for which outcomes are waited for.")
+    default: float | Literal["void"] = Field(description="The outcome that a deadline gives.")
+    no_rematch: int = Field(description="Within so many proposals no pair meets again.")
+    shadow: dict[str, Anything] | None
+    n_items: int = Field(description="Who ever joined,")
+    n_active: int = Field(description="and has not left.")
+    n_proposals: int
+    n_open: int = Field(description="Proposals that wait for an outcome.")
+    n_waiting: int = Field(description="Pairs that do.")
+    n_results: int
+    n_events: int
+    exclusions: list[list[str]]
+    wishes: list[list[str]]
 
     @classmethod
-    def of(cls, league: Any) -> "LeagueTold":
-        """As it is told."""
-        return cls(slug=league.name, about=league.about())
+    def of(cls, about: Mapping[str, Any]) -> "LeagueTold":
+        """As it is told: without the seed, by which its choices could be foreseen."""
+        told = {name: about[name] for name in cls.model_fields if name != "slug"}
+        return cls(slug=about["name"], **told)
 
 
 class ItemTold(Answer):
@@ -278,7 +305,7 @@ class ItemTold(Answer):
     @classmethod
     def of(cls, item: Item) -> "ItemTold":
         """As it is told."""
-        return cls(**{name: getattr(item, name) for name in cls.model_fields})
+        return cls(**_fields(item, cls))
 
 
 class ItemsTold(Answer):
@@ -337,7 +364,7 @@ class ProposalTold(Answer):
             expected=proposal.expected,
             best=proposal.best,
             notes=proposal.notes,
-            shadow=None if proposal.shadow is None else dict(proposal.shadow),
+            shadow=plain(proposal.shadow),
         )
 
 
@@ -365,7 +392,7 @@ class ReceiptTold(Answer):
     @classmethod
     def of(cls, receipt: Receipt) -> "ReceiptTold":
         """As it is told."""
-        return cls(**{name: getattr(receipt, name) for name in cls.model_fields})
+        return cls(**_fields(receipt, cls))
 
 
 class EventTold(Answer):
@@ -389,6 +416,171 @@ class EventsTold(Answer):
     events: list[EventTold]
     next: int | None = Field(description="`after` of the next page; null: this is the last.")
 
+    @classmethod
+    def of(cls, events: Sequence[Event], *, more: bool) -> "EventsTold":
+        """As they are told."""
+        return cls.model_construct(events=[EventTold.of(one) for one in events], next=events[-1].seq if more else None)
+
+
+class AuditLine(Answer):
+    """What happened, in a sentence."""
+
+    seq: int
+    at: str
+    kind: str
+    by: str
+    sentence: str
+
+
+class AuditTold(Answer):
+    """A page of the audit trail."""
+
+    lines: list[AuditLine]
+    next: int | None = Field(description="`after` of the next page; null: this is the last.")
+
+    @classmethod
+    def of(cls, lines: Sequence[tuple[Event, str]], *, more: bool) -> "AuditTold":
+        """As it is told."""
+        told = [
+            AuditLine(seq=event.seq, at=event.at, kind=event.kind, by=event.by, sentence=sentence)
+            for event, sentence in lines
+        ]
+        return cls(lines=told, next=lines[-1][0].seq if more else None)
+
+
+class StandingTold(Answer):
+    """An item in the ranking."""
+
+    place: int = Field(description="From 1, on its side.")
+    id: int
+    name: str
+    side: str | None
+    estimate: float = Field(description="Its strength: two items are expected to achieve the product of theirs.")
+    low: float = Field(description="The interval that holds the strength with 90 %.")
+    high: float
+    meetings: int
+    mean: float | None = Field(description="What its pairs achieved on average.")
+    byes: int
+    active: bool
+
+
+class RankingTold(Answer):
+    """The strongest first, each side for itself."""
+
+    ranking: list[StandingTold]
+
+    @classmethod
+    def of(cls, ranking: Iterable[Standing]) -> "RankingTold":
+        """As it is told."""
+        return cls(ranking=[StandingTold(**_fields(standing, StandingTold)) for standing in ranking])
+
+
+class HistoryLine(Answer):
+    """A proposal, and what came of it."""
+
+    number: int
+    at: str
+    due: str | None
+    pairs: int
+    told: int = Field(description="Outcomes that are known, the void ones too.")
+    void: int
+    reward: float = Field(description="What the pairs achieved that are known and not void.")
+    expected_of_told: float = Field(description="What the model expected of those pairs.")
+    expected: float | None
+    best: float | None
+    explored: float | None = Field(description="The share of the best guess that was given up to learn.")
+
+
+class HistoryTold(Answer):
+    """A page of proposals, a line each."""
+
+    history: list[HistoryLine]
+    next: int | None = Field(description="`after` of the next page; null: this is the last.")
+
+    @classmethod
+    def of(cls, lines: Sequence[Line], *, more: bool) -> "HistoryTold":
+        """As it is told."""
+        told = [HistoryLine(**_fields(line, HistoryLine)) for line in lines]
+        return cls(history=told, next=lines[-1].number if more else None)
+
+
+class MeetingsTold(Answer):
+    """Who met whom, by id: a table."""
+
+    rows: list[int]
+    columns: list[int] = Field(description="Those of players are the same as the rows.")
+    counts: list[list[int]]
+    means: list[list[float | None]] = Field(description="null: they never met.")
+
+    @classmethod
+    def of(cls, table: Meetings) -> "MeetingsTold":
+        """As it is told."""
+        return cls.model_construct(**_fields(table, cls))
+
+
+class ResultTold(Answer):
+    """All results of a pair."""
+
+    pair: list[str]
+    count: int
+    total: float = Field(description="The sum of its rewards.")
+
+
+class ResultsTold(Answer):
+    """All results by pair: `past` of another league takes them."""
+
+    results: list[ResultTold]
+
+    @classmethod
+    def of(cls, results: Iterable[tuple[str, str, int, float]]) -> "ResultsTold":
+        """As they are told."""
+        return cls(results=[ResultTold(pair=[a, b], count=count, total=total) for a, b, count, total in results])
+
+
+class Odd(Answer):
+    """A pair that does not fit."""
+
+    ids: list[int]
+    deviations: float = Field(description="By how many standard deviations.")
+
+
+class FitTold(Answer):
+    """Does the product model fit?"""
+
+    fits: bool | None = Field(description="null: too few results to tell.")
+    p_value: float | None
+    results: int
+    worst: list[Odd]
+    sentence: str
+
+    @classmethod
+    def of(cls, fit: Fit) -> "FitTold":
+        """As it is told."""
+        worst = [Odd(ids=[a, b], deviations=deviations) for a, b, deviations in fit.worst]
+        return cls(fits=fit.fits, p_value=fit.p_value, results=fit.results, worst=worst, sentence=fit.sentence)
+
+
+class ShadowTold(Answer):
+    """How often live and shadow differ, and what each expects."""
+
+    shadow: str | None
+    live: str | None
+    proposals: int
+    equal: int
+    pairs: int
+    common: int
+    failed: int
+    live_expects: float | None
+    shadow_expects: float | None
+    difference: float | None
+    standard_error: float | None
+    sentence: str
+
+    @classmethod
+    def of(cls, report: ShadowReport) -> "ShadowTold":
+        """As it is told."""
+        return cls(**_fields(report, cls))
+
 
 class WhyTold(Answer):
     """Why, in a sentence and in numbers."""
@@ -397,9 +589,34 @@ class WhyTold(Answer):
     numbers: dict[str, Anything]
 
     @classmethod
-    def of(cls, why: Any) -> "WhyTold":
+    def of(cls, why: Why) -> "WhyTold":
         """As it is told."""
-        return cls(sentence=why.sentence, numbers=why.numbers)
+        return cls(sentence=why.sentence, numbers=plain(why.numbers))
+
+
+class PairsTold(Answer):
+    """Pairs, by name."""
+
+    pairs: list[list[str]]
+
+
+def plain(value: Any) -> Any:
+    """Anything of a league as JSON: VOID is "void", a key that is a pair is `ann + bob`, what is not finite is null."""
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {" + ".join(map(str, key)) if isinstance(key, tuple) else str(key): plain(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _fields(record: Any, kind: type[Answer]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in kind.model_fields}
 
 
 def _told(outcome: Outcome | None) -> float | str | None:

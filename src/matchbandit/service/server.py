@@ -68,7 +68,7 @@ class Server:
             if not _is_loopback(self.host) and not tokens.any_usable(store):
                 raise MatchbanditError(
                     f"there is no token yet, so --host {self.host} would be open to a network with no key to it. "
-                    "Make one first: matchbandit token new LABEL"
+                    "Make one first: matchbandit token new --label WHAT-FOR"
                 )
 
     def _listening(self) -> socket.socket:
