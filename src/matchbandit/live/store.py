@@ -20,6 +20,7 @@ from matchbandit.live.keys import Key
 from matchbandit.live.league import League
 from matchbandit.live.records import VOID, Outcome
 from matchbandit.live.replica import Replica
+from matchbandit.past_results import PastResults
 from matchbandit.rewards import RewardDistribution
 
 _MOST_OPEN = 1000
@@ -87,7 +88,7 @@ class Store:
         deadline: float | timedelta | None = None,
         default: Outcome = VOID,
         no_rematch: int = 0,
-        past: Iterable[tuple[str, str, int, float]] | None = None,
+        past: PastResults | Iterable[tuple[str, str, int, float]] | None = None,
         shadow: str | Mapping[str, Any] | None = None,
         key: str | None = None,
         by: str = "python",
@@ -130,7 +131,7 @@ class Store:
             "deadline": deadline,
             "default": default,
             "no_rematch": no_rematch,
-            "past": None if past is None else _listed(past),
+            "past": past.rows() if isinstance(past, PastResults) else None if past is None else _listed(past),
             "shadow": shadow,
         }
         request = Key.of(key, "create", slug=slug, **settings)
@@ -215,6 +216,8 @@ class Store:
         return self.open(name)
 
     def _find(self, connection: Connection, slug: str) -> int | None:
+        if not slug.isascii():  # there is none; and what is no text at all cannot even be asked for
+            return None
         return connection.execute(select(schema.leagues.c.id).where(schema.leagues.c.slug == slug)).scalar_one_or_none()
 
     def _slugs(self, connection: Connection) -> list[str]:
