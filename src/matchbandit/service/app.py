@@ -111,4 +111,4 @@ async def _tick(store: Store, settings: Settings, counted: Metrics) -> None:
             counted.ticks.labels("done").inc()
         except Exception as error:
             counted.ticks.labels("failed").inc()
-            log("tick failed", level=logging.ERROR, error=error, code=getattr(error, "code", None))
+            log("tick failed", {"code": getattr(error, "code", None)}, level=logging.ERROR, error=error)
