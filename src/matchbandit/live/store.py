@@ -1,16 +1,17 @@
 """A store: where leagues are kept. A file of SQLite, or a database of PostgreSQL."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy.exc import IntegrityError
 
-from matchbandit.errors import unknown
 from matchbandit.live import commands, keys, log, projection, schema, transfer
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
@@ -19,7 +20,11 @@ from matchbandit.live.keys import Key
 from matchbandit.live.league import League
 from matchbandit.live.records import VOID, Outcome
 from matchbandit.live.replica import Replica
+from matchbandit.past_results import PastResults
 from matchbandit.rewards import RewardDistribution
+
+_MOST_OPEN = 1000
+"""Leagues whose state a process keeps; the ones opened first are let go, and read again when they are asked for."""
 
 
 class Store:
@@ -83,7 +88,7 @@ class Store:
         deadline: float | timedelta | None = None,
         default: Outcome = VOID,
         no_rematch: int = 0,
-        past: Iterable[tuple[str, str, int, float]] | None = None,
+        past: PastResults | Iterable[tuple[str, str, int, float]] | None = None,
         shadow: str | Mapping[str, Any] | None = None,
         key: str | None = None,
         by: str = "python",
@@ -126,21 +131,31 @@ class Store:
             "deadline": deadline,
             "default": default,
             "no_rematch": no_rematch,
-            "past": None if past is None else _listed(past),
+            "past": past.rows() if isinstance(past, PastResults) else None if past is None else _listed(past),
             "shadow": shadow,
         }
         request = Key.of(key, "create", slug=slug, **settings)
         drafts = commands.create(slug, **settings)
-        with self.writing() as connection:
+        with self._new_league(slug), self.writing() as connection:
             found = self._find(connection, slug)
             if found is None:
                 self._begin(connection, slug, drafts, request, by)
             elif request is None or not self._was_created_by(connection, found, request):
-                raise LeagueError(
-                    "league-exists",
-                    f"there is a league {slug!r} in {self.where} already. Take another name, or open it.",
-                )
+                raise self._exists(slug)
         return self.open(slug)
+
+    @contextmanager
+    def _new_league(self, slug: str) -> Iterator[None]:
+        """If another process makes a league of the same name at the same moment, one of the two is refused."""
+        try:
+            yield
+        except IntegrityError:
+            raise self._exists(slug) from None
+
+    def _exists(self, slug: str) -> LeagueError:
+        return LeagueError(
+            "league-exists", f"there is a league {slug!r} in {self.where} already. Take another name, or open it."
+        )
 
     def _begin(self, connection: Connection, slug: str, drafts: list[Draft], key: Key | None, by: str) -> None:
         now = self.now()
@@ -159,16 +174,21 @@ class Store:
 
     def open(self, slug: str) -> League:
         """A league that is there."""
-        with self._opening:
-            replica = self._replicas.get(slug)
-            if replica is None:
-                with self.reading() as connection:
-                    league = self._find(connection, slug)
-                    known = [] if league is not None else self._slugs(connection)
-                if league is None:
-                    raise LeagueError("unknown-league", str(unknown("league", slug, known)))
-                replica = self._replicas[slug] = Replica(self.database, league, slug, self.now)
-                replica.mend()
+        replica = self._replicas.get(slug)
+        if replica is None:
+            with self.reading() as connection:
+                league = self._find(connection, slug)
+                known = [] if league is not None else self._slugs(connection)
+            if league is None:
+                near = get_close_matches(str(slug), known, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {len(known)} others." if known else "."
+                raise LeagueError("unknown-league", f"there is no league {slug!r} in {self.where}{hint}")
+            replica = Replica(self.database, league, slug, self.now)
+            replica.mend()
+            with self._opening:  # all threads share one
+                replica = self._replicas.setdefault(slug, replica)
+                while len(self._replicas) > _MOST_OPEN:
+                    del self._replicas[next(iter(self._replicas))]
         return League(self, replica)
 
     def leagues(self) -> list[str]:
@@ -189,16 +209,15 @@ class Store:
         with transfer.opened(path) as file:
             export = transfer.Export(file, repr(os.fspath(path)))
             name = commands.checked_slug(export.header.get("slug") if slug is None else slug)
-            with self.writing() as connection:
+            with self._new_league(name), self.writing() as connection:
                 if self._find(connection, name) is not None:
-                    raise LeagueError(
-                        "league-exists",
-                        f"there is a league {name!r} in {self.where} already. Import it under another name (slug=).",
-                    )
+                    raise self._exists(name)
                 transfer.take_in(connection, name, export, now=self.now())
         return self.open(name)
 
     def _find(self, connection: Connection, slug: str) -> int | None:
+        if not slug.isascii():  # there is none; and what is no text at all cannot even be asked for
+            return None
         return connection.execute(select(schema.leagues.c.id).where(schema.leagues.c.slug == slug)).scalar_one_or_none()
 
     def _slugs(self, connection: Connection) -> list[str]:

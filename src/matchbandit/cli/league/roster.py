@@ -9,7 +9,7 @@ from matchbandit.cli.league.shown import print_json
 from matchbandit.cli.options import Json, counted
 
 if TYPE_CHECKING:
-    from matchbandit.live import League
+    from matchbandit.live.league import League
 
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False)]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]

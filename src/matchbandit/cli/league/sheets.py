@@ -8,7 +8,7 @@ from matchbandit.cli.league.typed import Names, add, outcome_typed
 from matchbandit.errors import MatchbanditError
 
 if TYPE_CHECKING:
-    from matchbandit.live import Outcome, Proposal
+    from matchbandit.live.records import Outcome, Proposal
 
 HEADS = ("proposal", "first", "second", "outcome")
 
