@@ -5,13 +5,12 @@ import json
 import threading
 
 import pytest
+from asgi import code_of, request
 
 from matchbandit.service import limits
 from matchbandit.service.limits import Buckets, Limits
 from matchbandit.service.logs import Noted
 from matchbandit.service.settings import Settings
-
-from asgi import code_of, request
 
 
 async def echo(scope, receive, send):

@@ -245,9 +245,7 @@ class RemoteLeague:
     def item(self, name: Name, *, side: str | None = None) -> Item:
         """One of them."""
         found = [
-            item
-            for item in self.items()
-            if name in (item.id, item.name, f"#{item.id}") and side in (None, item.side)
+            item for item in self.items() if name in (item.id, item.name, f"#{item.id}") and side in (None, item.side)
         ]
         if len(found) != 1:
             how_many = "no item has" if not found else "two items have"

@@ -69,9 +69,7 @@ def write_to(stream: IO[str] | None = None, level: str = "info") -> None:
         logger.propagate = name == "uvicorn.error"
 
 
-def log(
-    event: str, told: Mapping[str, Any], *, level: int = logging.INFO, error: BaseException | None = None
-) -> None:
+def log(event: str, told: Mapping[str, Any], *, level: int = logging.INFO, error: BaseException | None = None) -> None:
     """Write one line."""
     if LOGGER.isEnabledFor(level):
         LOGGER.log(level, event, extra={"told": {**told, **({} if error is None else defect(error))}})

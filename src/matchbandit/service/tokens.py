@@ -109,7 +109,13 @@ def new(
         revoked=None,
     )
     secret = secrets.token_hex(32)
-    row: dict[str, str | None] = {"id": token.id, "label": label, "hash": _hashed(secret), "scope": scope, "created": token.created}
+    row: dict[str, str | None] = {
+        "id": token.id,
+        "label": label,
+        "hash": _hashed(secret),
+        "scope": scope,
+        "created": token.created,
+    }
     row |= {"leagues": None if opened is None else json.dumps(opened), "expires": token.expires, "revoked": None}
     with store.writing() as connection:
         connection.execute(insert(table).values(row))
