@@ -12,7 +12,6 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.live.commands import Name
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.records import VOID, Ids, Outcome
 from matchbandit.service import sessions, tokens
@@ -193,9 +192,9 @@ def _sure(form: Form) -> bool:
     return True
 
 
-def _outcomes(form: Form) -> dict[tuple[Name, Name], Outcome]:
+def _outcomes(form: Form) -> dict[Ids, Outcome]:
     """What was entered; what was left open is left out."""
-    outcomes: dict[tuple[Name, Name], Outcome] = {}
+    outcomes: dict[Ids, Outcome] = {}
     for name, texts in form.items():
         kind, _, pair = name.partition("-")
         text = texts[0].strip()
