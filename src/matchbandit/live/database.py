@@ -26,7 +26,8 @@ class Database:
     def __init__(self, url: str, *, patience: float) -> None:
         """`patience`: how many seconds a transaction waits for others."""
         self.url = _checked(url)
-        self.where = self.url.render_as_string(hide_password=True)
+        plain = self.url.set(drivername=self.url.get_backend_name())  # as it is given, without our driver's name
+        self.where = plain.render_as_string(hide_password=True)
         self.patience = patience
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.engine = _engine(self.url, patience)

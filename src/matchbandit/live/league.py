@@ -4,29 +4,34 @@ A reward is what a pair achieved *together*, not who won.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.live import commands, log, projection, transfer, views
-from matchbandit.live.commands import Name, Outcomes
+from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs
-from matchbandit.live.events import Draft, Event, this_version
+from matchbandit.live.events import Draft, Event, proposal_of, this_version
 from matchbandit.live.keys import Key
 from matchbandit.live.model import Fit, Standing
-from matchbandit.live.records import Item, Proposal, Receipt
+from matchbandit.live.records import Item, Outcome, Proposal, Receipt
 from matchbandit.live.replica import Answer, OutOfDateError, Replica, View
 from matchbandit.live.shadow import ShadowReport, shadow_report
-from matchbandit.live.tally import pair_of
+from matchbandit.live.state import State
+from matchbandit.live.tally import key_of, pair_of
 from matchbandit.live.verify import Verified, verified
-from matchbandit.live.views import Line, Meetings
+from matchbandit.live.views import Line, Meetings, Record
+from matchbandit.live.why import Why, why_item, why_league, why_pair, why_proposal
 
 if TYPE_CHECKING:
     from matchbandit.live.store import Store
 
 Pair = tuple[Name, Name]
+Outcomes = Mapping[tuple[str, str], Outcome] | Mapping[tuple[int, int], Outcome] | Iterable[tuple[Name, Name, Outcome]]
+"""By pair, of names or of ids; or as rows."""
 _Roster = Callable[..., list[Draft]]
 _TRIES = 3
 """Decisions that others may overtake before one is made while they wait."""
@@ -124,8 +129,8 @@ class League:
     ) -> Receipt:
         def write(view: View) -> tuple[list[Draft], Answer]:
             record = None
-            if commands.needs_record(view.state, number):
-                record = views.proposal_from(view.events_of(self._replica.league, number)).sheet
+            if commands.needs_record(view.state, number):  # it is closed: the state has forgotten it
+                record = self._record(view, number).sheet
             drafts, receipt = command(view.state, view.directory, number, given, record=record)
             return drafts, asdict(receipt)
 
@@ -229,23 +234,32 @@ class League:
     def proposal(self, number: int) -> Proposal:
         """A proposal, open or closed, with all outcomes that are known."""
         with self._replica.reading() as view:
-            commands.needs_record(view.state, number)
-            return self._proposal(view, number)
+            return views.proposal(self._record(view, number), view.directory)
 
     def open_proposals(self) -> list[Proposal]:
         """Those that wait for an outcome, in the order of their numbers."""
         with self._replica.reading() as view:
-            return [self._proposal(view, number) for number in sorted(view.state.open)]
+            return [views.proposal(self._record(view, number), view.directory) for number in sorted(view.state.open)]
 
     def proposals(self, after: int = 0, limit: int | None = None) -> list[Proposal]:
         """Those that follow number `after`, at most `limit` of them."""
+        of_proposal: dict[int | None, list[Event]] = {}
+        for event in self._events_about(after, limit):
+            of_proposal.setdefault(proposal_of(event.kind, event.data), []).append(event)
+        records = [views.proposal_from(events) for events in of_proposal.values()]
         with self._replica.reading() as view:
-            last = view.state.last_number
-            until = last if limit is None else min(last, after + limit)
-            return [self._proposal(view, number) for number in range(after + 1, until + 1)]
+            return [views.proposal(record, view.directory) for record in records]
 
-    def _proposal(self, view: View, number: int) -> Proposal:
-        return views.proposal(views.proposal_from(view.events_of(self._replica.league, number)), view.directory)
+    def _record(self, view: View, number: int) -> Record:
+        commands.needs_record(view.state, number)  # an error if there is none
+        return views.proposal_from(view.events_of(self._replica.league, number))
+
+    def _events_about(self, after: int, limit: int | None) -> list[Event]:
+        """All events about the proposals that follow number `after`; read without holding others up."""
+        with self.store.reading() as connection:
+            last = projection.last_number(connection, self._replica.league)
+            until = last if limit is None else min(last, after + limit)
+            return log.read_proposals(connection, self._replica.league, after=after, until=until)
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -275,6 +289,31 @@ class League:
             sides = view.state.config["sides"]
         return model.ranking(names, sides)
 
+    def why(self, what: str | Pair | int | None = None, *, item: Name | None = None, side: str | None = None) -> Why:
+        """What is believed, from what, and why it was proposed: of an item, a pair, a proposal (its number), or all.
+
+        A number is that of a proposal; items go by id with `item`.
+        """
+        with self._replica.reading() as view:
+            explain = self._explanation(view, what, item, side)
+        return explain()  # to fit the model takes its time
+
+    def _explanation(
+        self, view: View, what: str | Pair | int | None, item: Name | None, side: str | None
+    ) -> Callable[[], Why]:
+        model, directory = self._replica.model(view), view.directory
+        name = what if isinstance(what, str) else item
+        if name is not None:
+            return partial(why_item, model, directory, _resolved(view, name, side))
+        if what is None:
+            return partial(why_league, model, directory)
+        if isinstance(what, int):
+            return partial(why_proposal, self._record(view, what), directory)
+        pair = directory.resolve_pair(what)
+        number = _last_proposal(view.state, key_of(*pair))
+        records = [self._record(view, number)] if number else []
+        return partial(why_pair, model, directory, pair, records=records)
+
     def fit(self) -> Fit:
         """Do the results fit a product of strengths?"""
         with self._replica.reading() as view:
@@ -283,11 +322,7 @@ class League:
 
     def history(self, after: int = 0, limit: int | None = None) -> list[Line]:
         """A line for each proposal that follows number `after`: what was expected of it, and what came of it."""
-        with self.store.reading() as connection:
-            league = self._replica.league
-            last = projection.last_number(connection, league)
-            until = last if limit is None else min(last, after + limit)
-            return views.history(log.read_proposals(connection, league, after=after, until=until))
+        return views.history(self._events_about(after, limit))
 
     def meetings(self, *, most: int = 200) -> Meetings:
         """Who met whom, how often, and what came of it, as a table of ids; of many items, those who met most."""
@@ -350,3 +385,10 @@ def _touched(draft: Draft) -> list[int]:
     if draft.kind == "joined":
         return [item for item, _ in draft.data["items"]]
     return list(draft.data["items"]) if "items" in draft.data else [draft.data["item"]]
+
+
+def _last_proposal(state: State, key: int) -> int:
+    """The number of the last proposal in which a pair met, or is to meet; 0: there was none."""
+    place = state.tally.index.get(key)
+    met = 0 if place is None else state.tally.last[place]
+    return max([met, *(number for number, sheet in state.open.items() if key in sheet.pairs)])

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from matchbandit.live import schema
 from matchbandit.live.events import Event, proposal_of, written
+from matchbandit.live.state import State
 
 _PAGE = 5000
 """Events that are read at once."""
@@ -57,13 +59,26 @@ def head_locked(connection: Connection, league: int) -> int | None:
 
 
 def read(connection: Connection, league: int, *, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-    """The events that follow `after`, in order, page by page."""
+    """The events that follow `after`, in order."""
+    for page in _pages(connection, league, after, limit):
+        for seq, at, kind, data, by in page:
+            yield Event(seq, at, kind, json.loads(data), by)
+
+
+def fold(connection: Connection, league: int, state: State) -> None:
+    """Let a state take in all events that follow: the quick way, without an object for each."""
+    step, loads = state.step, json.loads
+    for page in _pages(connection, league, state.seq, None):
+        for seq, at, kind, data, _ in page:
+            step(seq, kind, loads(data), at)
+
+
+def _pages(connection: Connection, league: int, after: int, limit: int | None) -> Iterator[Sequence[Any]]:
     left = limit
     while left is None or left > 0:
         size = _PAGE if left is None else min(_PAGE, left)
         rows = connection.execute(_TAIL, {"league": league, "after": after, "limit": size}).fetchall()
-        for seq, at, kind, data, by in rows:
-            yield Event(seq, at, kind, json.loads(data), by)
+        yield rows
         if len(rows) < size:
             return
         after = rows[-1][0]

@@ -1,6 +1,6 @@
 """The table of proposals: what the log says of each, so that lists and deadlines need no fold."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
@@ -56,10 +56,15 @@ def folding(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Iterato
 
 def rebuild(connection: Connection, league: int, events: Iterable[Event]) -> None:
     """Make the table again from the log."""
-    connection.execute(delete(schema.proposals).where(_TABLE.league_id == league))
     table: dict[int, dict[str, Any]] = {}
     for _ in folding(events, table):
         pass
+    write(connection, league, table)
+
+
+def write(connection: Connection, league: int, table: Mapping[int, dict[str, Any]]) -> None:
+    """Put this table in the place of the one that is there."""
+    connection.execute(delete(schema.proposals).where(_TABLE.league_id == league))
     rows = [{"league_id": league, **row} for row in table.values()]
     for first in range(0, len(rows), _CHUNK):
         connection.execute(insert(schema.proposals), rows[first : first + _CHUNK])

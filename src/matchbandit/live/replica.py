@@ -7,6 +7,7 @@ state, or changes it; it is held while events are applied and committed, so that
 The order is: a connection first, then the guard. Whoever has the guard never waits for a connection.
 """
 
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ from matchbandit.live.commands import expire
 from matchbandit.live.database import Database
 from matchbandit.live.deciding import Decider
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Draft, Event, proposal_of
+from matchbandit.live.events import Draft, Event, proposal_of, written
 from matchbandit.live.fair_lock import FairLock
 from matchbandit.live.keys import Key
 from matchbandit.live.model import LeagueModel
@@ -160,7 +161,7 @@ class Replica:
             state = snapshots.load(connection, self.league, up_to=head) or State()
             self._snapshot, self._named = state.seq, -1
         if state.seq < head:
-            state.fold(log.read(connection, self.league, after=state.seq))
+            log.fold(connection, self.league, state)
         if self._named != state.names_seq:
             rows = log.names(connection, self.league)
             self._directory = Directory.of(state.config["sides"], state.sides_by_item, rows)
@@ -221,7 +222,8 @@ class Replica:
 
         def happen(drafts: list[Draft], now: str, by: str) -> None:
             for draft in drafts:
-                event = draft.event(state.seq + 1, now, by)
+                # As from the log: what is not plain JSON fails here, and the state is what a replay would make it.
+                event = Event(state.seq + 1, now, draft.kind, json.loads(written(draft.data)), by)
                 state.apply(event)
                 directory.write(draft.names, state.sides_by_item)
                 events.append(event)

@@ -1,16 +1,18 @@
 """A store: where leagues are kept. A file of SQLite, or a database of PostgreSQL."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy.exc import IntegrityError
 
-from matchbandit.errors import unknown
+from matchbandit.errors import MatchbanditError
 from matchbandit.live import commands, keys, log, projection, schema, transfer
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
@@ -19,8 +21,13 @@ from matchbandit.live.keys import Key
 from matchbandit.live.league import League
 from matchbandit.live.records import VOID, Outcome
 from matchbandit.live.replica import Replica
-from matchbandit.past_results import PastResults
+from matchbandit.past_results import PastResults, ResultsKind, read_results
 from matchbandit.rewards import RewardDistribution
+
+_MOST_OPEN = 1000
+"""Leagues whose state a process keeps; the ones opened first are let go, and read again when they are asked for."""
+
+Past = PastResults | str | os.PathLike[str] | Iterable[Sequence[Any]]
 
 
 class Store:
@@ -38,7 +45,7 @@ class Store:
 
     def __init__(self, url: str, *, clock: Callable[[], datetime] = utc_now, patience: float = 10.0) -> None:
         """Open it, make it if it is new, bring it up to date if it is old."""
-        self._clock = clock
+        self.clock = clock
         self._replicas: dict[str, Replica] = {}
         self._opening = Lock()
         self.database = Database(url, patience=patience)
@@ -60,7 +67,7 @@ class Store:
 
     def now(self) -> str:
         """What time it is, as it is logged."""
-        return stamp(self._clock())
+        return stamp(self.clock())
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that sees one moment of the store, and waits for nobody."""
@@ -84,7 +91,7 @@ class Store:
         deadline: float | timedelta | None = None,
         default: Outcome = VOID,
         no_rematch: int = 0,
-        past: PastResults | Iterable[tuple[str, str, int, float]] | None = None,
+        past: Past | None = None,
         shadow: str | Mapping[str, Any] | None = None,
         key: str | None = None,
         by: str = "python",
@@ -111,14 +118,20 @@ class Store:
             The outcome of a pair of which nobody told in time.
         no_rematch : int
             Within how many proposals nobody meets the same partner again; 0: no such rule.
-        past : rows or PastResults, optional
-            Results from before: (name, name, count, sum).
+        past : optional
+            Results from before: what `read_results` reads, the name of such a file (CSV or Parquet), or rows
+            (name, name, reward) or (name, name, count, sum). Items that only they name join, too.
         shadow : str or mapping, optional
             A second policy that proposes beside the first; nothing of it is played.
         """
+        if isinstance(sides, Mapping):
+            sides = {side: _listed(names) for side, names in sides.items()}
+        results = None if past is None else _results(past, players=players, sides=sides)
+        if results is not None and results.kind == "sides" and players is None and sides is None:
+            sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         settings: dict[str, Any] = {
             "players": None if players is None else _listed(players),
-            "sides": {side: _listed(names) for side, names in sides.items()} if isinstance(sides, Mapping) else sides,
+            "sides": sides,
             "policy": policy,
             "options": options,
             "selection": selection,
@@ -127,21 +140,31 @@ class Store:
             "deadline": deadline,
             "default": default,
             "no_rematch": no_rematch,
-            "past": past.rows() if isinstance(past, PastResults) else None if past is None else _listed(past),
+            "past": None if results is None else results.rows(),
             "shadow": shadow,
         }
         request = Key.of(key, "create", slug=slug, **settings)
         drafts = commands.create(slug, **settings)
-        with self.writing() as connection:
+        with self._new_league(slug), self.writing() as connection:
             found = self._find(connection, slug)
             if found is None:
                 self._begin(connection, slug, drafts, request, by)
             elif request is None or not self._was_created_by(connection, found, request):
-                raise LeagueError(
-                    "league-exists",
-                    f"there is a league {slug!r} in {self.where} already. Take another name, or open it.",
-                )
+                raise self._exists(slug)
         return self.open(slug)
+
+    @contextmanager
+    def _new_league(self, slug: str) -> Iterator[None]:
+        """If another process makes a league of the same name at the same moment, one of the two is refused."""
+        try:
+            yield
+        except IntegrityError:
+            raise self._exists(slug) from None
+
+    def _exists(self, slug: str) -> LeagueError:
+        return LeagueError(
+            "league-exists", f"there is a league {slug!r} in {self.where} already. Take another name, or open it."
+        )
 
     def _begin(self, connection: Connection, slug: str, drafts: list[Draft], key: Key | None, by: str) -> None:
         now = self.now()
@@ -160,16 +183,21 @@ class Store:
 
     def open(self, slug: str) -> League:
         """A league that is there."""
-        with self._opening:
-            replica = self._replicas.get(slug)
-            if replica is None:
-                with self.reading() as connection:
-                    league = self._find(connection, slug)
-                    known = [] if league is not None else self._slugs(connection)
-                if league is None:
-                    raise LeagueError("unknown-league", str(unknown("league", slug, known)))
-                replica = self._replicas[slug] = Replica(self.database, league, slug, self.now)
-                replica.mend()
+        replica = self._replicas.get(slug)
+        if replica is None:
+            with self.reading() as connection:
+                league = self._find(connection, slug)
+                known = [] if league is not None else self._slugs(connection)
+            if league is None:
+                near = get_close_matches(str(slug), known, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {len(known)} others." if known else "."
+                raise LeagueError("unknown-league", f"there is no league {slug!r} in {self.where}{hint}")
+            replica = Replica(self.database, league, slug, self.now)
+            replica.mend()
+            with self._opening:  # all threads share one
+                replica = self._replicas.setdefault(slug, replica)
+                while len(self._replicas) > _MOST_OPEN:
+                    del self._replicas[next(iter(self._replicas))]
         return League(self, replica)
 
     def leagues(self) -> list[str]:
@@ -190,12 +218,9 @@ class Store:
         with transfer.opened(path) as file:
             export = transfer.Export(file, repr(os.fspath(path)))
             name = commands.checked_slug(export.header.get("slug") if slug is None else slug)
-            with self.writing() as connection:
+            with self._new_league(name), self.writing() as connection:
                 if self._find(connection, name) is not None:
-                    raise LeagueError(
-                        "league-exists",
-                        f"there is a league {name!r} in {self.where} already. Import it under another name (slug=).",
-                    )
+                    raise self._exists(name)
                 transfer.take_in(connection, name, export, now=self.now())
         return self.open(name)
 
@@ -233,3 +258,16 @@ class Store:
 def _listed(given: Iterable[Any]) -> Any:
     """What can be read once only, as a list; what is no list of things is refused by the command."""
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else given
+
+
+def _results(past: Past, *, players: object, sides: object) -> PastResults:
+    """Results from before; of a league that is named with its items, as many sides as that has."""
+    kind: ResultsKind | None = "sides" if sides is not None else "players" if players is not None else None
+    try:
+        if isinstance(past, PastResults):
+            return past
+        if isinstance(past, str | os.PathLike):
+            return read_results(past, kind=kind)
+        return PastResults.from_rows(past, kind=kind or "players")
+    except MatchbanditError as error:
+        raise LeagueError("bad-value", str(error)) from None

@@ -153,15 +153,15 @@ def take_in(connection: Connection, slug: str, export: Export, *, now: str) -> N
     row = insert(schema.leagues).values(slug=slug, head=0, created=now).returning(schema.leagues.c.id)
     league = connection.execute(row).scalar_one()
     state, page = State(), list[Event]()
-    for event in export.events():
+    table: dict[int, dict[str, Any]] = {}
+    for event in projection.folding(export.events(), table):
         state.apply(event)
         page.append(event)
         if len(page) == _PAGE:
             log.append(connection, league, page)
-            projection.project(connection, league, page)
             page = []
     log.append(connection, league, page)
-    projection.project(connection, league, page)
+    projection.write(connection, league, table)
     if not state.exists:
         raise LeagueError("damaged", f"{export.source} holds no league: it has no events.")
     for item, _ in export.names:
