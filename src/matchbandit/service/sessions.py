@@ -11,7 +11,7 @@ from hmac import compare_digest
 
 from sqlalchemy import delete, insert, select
 
-from matchbandit.live.events import stamp
+from matchbandit.live.events import later
 from matchbandit.live.schema import sessions as table
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
@@ -39,18 +39,18 @@ class Session:
 
 def begin(store: Store, token: Token) -> str:
     """A new session for this token: what the cookie is to hold. Sessions whose time is over are swept away."""
-    secret, now = secrets.token_urlsafe(_SECRET_BYTES), store.clock()
+    secret, now = secrets.token_urlsafe(_SECRET_BYTES), store.now()
     row = {"id": _hashed(secret), "token_id": token.id, "csrf": secrets.token_urlsafe(_SECRET_BYTES)}
-    row |= {"created": stamp(now), "expires": stamp(now + LASTING)}
+    row |= {"created": now, "expires": later(now, LASTING.total_seconds())}
     with store.writing() as connection:
-        connection.execute(delete(table).where(table.c.expires <= stamp(now)))
+        connection.execute(delete(table).where(table.c.expires <= now))
         connection.execute(insert(table).values(row))
     return secret
 
 
 def find(store: Store, secret: str) -> Session | None:
     """The session of this cookie, if it and its token still hold."""
-    now = stamp(store.clock())
+    now = store.now()
     with store.reading() as connection:
         row = connection.execute(select(table).where(table.c.id == _hashed(secret))).mappings().first()
     if row is None or row["expires"] <= now:

@@ -21,8 +21,6 @@ MOST_OPEN = 5
 """Open proposals on the page of today, the newest first; the others have their own pages."""
 LOG_LINES = 50
 PROPOSALS = 50
-MOST_REASONS = 60
-"""Pairs of a proposal that are explained one by one on its page."""
 LARGEST_ID = 2**31 - 1
 
 DONE = {
@@ -148,7 +146,7 @@ def proposal(
         "rules": reading.rules(league),
         "why": why,
         "numbers": reading.numbers(why.numbers),
-        "reasons": [reading.reason(league, pair) for pair in sheet.pairs[:MOST_REASONS]],
+        "reasons": reading.reasons(why.numbers),
         "given": given or {},
         "correcting": correcting,
     }

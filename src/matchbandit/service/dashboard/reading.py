@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 RECENT = 20
 """Proposals that the figures at the top of a league look at."""
+QUICK_FIT = 60
+"""Items up to which the fit of the model is tested for the first page; a test of 200 takes a second, and has its own."""
 ABOUT_NINETY = "90 % interval"
 
 
@@ -190,14 +192,16 @@ def tiles(league: "League") -> list[Tile]:
     if costs:
         share = max(0.0, sum(costs) / len(costs))
         exploring = Tile("Given up to learn, lately", f"{100 * share:.1f} %", "of what the best guess would bring")
-    found = fit(league)
-    return [
+    shown = [
         Tile("Outcomes that wait", str(about["n_waiting"]), _many(about["n_open"], "open proposal")),
         Tile("Results", f"{about['n_results']:,}".replace(",", "\u202f"), _many(about["n_proposals"], "proposal")),
         reward,
         exploring,
-        Tile("Model", found.verdict.capitalize(), found.short, found.tone),
     ]
+    if about["n_items"] <= QUICK_FIT:
+        found = fit(league)
+        shown.append(Tile("Model", found.verdict.capitalize(), found.short, found.tone))
+    return shown
 
 
 def ranking(league: "League") -> list[Side]:
@@ -302,9 +306,22 @@ def _ids(league: "League") -> Callable[[str, str], Ids]:
     return lambda a, b: (found[sides[0], a], found[sides[1], b])
 
 
-def reason(league: "League", pair: Pair) -> dict[str, Any]:
-    """Why a pair was proposed."""
-    return {"names": pair.names, "sentence": league.why(pair.names).sentence}
+def reasons(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What spoke for each pair of a proposal when it was chosen."""
+
+    def words(row: Mapping[str, Any]) -> str:
+        return "wished for" if row["fixed"] else "best guess" if row["in_best_guess"] else "to learn"
+
+    return [
+        {
+            "ids": row["pair"],
+            "names": row["names"],
+            "estimate": row["estimate"],
+            "value": row["value"],
+            "words": words(row),
+        }
+        for row in found.get("pairs", ())
+    ]
 
 
 def fit(league: "League") -> Verdict:
