@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 def new(
     label: Annotated[str, typer.Option(help="What it is for, in a word or two.", show_default=False)],
-    scope: Annotated[str, typer.Option(help="read, play (ask and tell) or admin; each may what those before may.")
-                     ] = "play",
+    scope: Annotated[
+        str, typer.Option(help="read, play (ask and tell) or admin; each may what those before may.")
+    ] = "play",
     league: Annotated[
         list[str] | None, typer.Option(help="A league that it opens; may be repeated. By default all.")
     ] = None,
@@ -53,7 +54,10 @@ def list_(store: StoreUrl = STORE, as_json: Json = False) -> None:
     elif not found:
         typer.echo("no token yet. Make one: matchbandit token new --label WHAT-FOR")
     else:
-        lines = [(token.id, token.label, token.scope, _leagues(token), token.created[:10], _end(token, now)) for token in found]
+        lines = [
+            (token.id, token.label, token.scope, _leagues(token), token.created[:10], _end(token, now))
+            for token in found
+        ]
         table(("id", "label", "scope", "leagues", "made", "ends"), lines)
 
 
