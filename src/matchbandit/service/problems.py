@@ -1,4 +1,4 @@
-"""Every refusal as `application/problem+json` (RFC 9457), in our words: what is wrong, with which value, the way out."""
+"""Every refusal as `application/problem+json` (RFC 9457), in our words: the thing, the value and the way out."""
 
 import json
 import logging
@@ -149,7 +149,8 @@ async def on_league_error(request: Request, error: Exception) -> Response:
     """What a league, its store or a policy refused."""
     code = error.code if isinstance(error, LeagueError) and error.code in TITLES else "bad-value"
     if code in _STORE:  # where the store lies is for the operator's eyes
-        log("store", level=logging.ERROR, code=code, words=str(error), request_id=request.scope[NOTED].request_id)
+        told = {"code": code, "words": str(error), "request_id": request.scope[NOTED].request_id}
+        log("store", told, level=logging.ERROR)
         return Problem(code, _STORE[code])
     return Problem(code, str(error))
 
