@@ -18,6 +18,7 @@ import duckdb
 import nbclient
 import nbformat
 import pytest
+from serving import Serving
 
 import matchbandit as mb
 from matchbandit.cli import app, main
@@ -71,8 +72,7 @@ class Reader:
             self.type_along()
         finally:
             if self.server is not None:
-                self.server.terminate()
-                self.server.communicate(timeout=60)
+                self.server.__exit__()
 
     def type_along(self):
         for number, (language, text) in enumerate(BLOCK.findall(self.page.read_text(encoding="utf-8"))):
@@ -129,11 +129,8 @@ class Reader:
     def serve(self, words):
         """Start the server beside the page, on a free port; the page's end stops it."""
         assert words[2:] in ([], ["--port", "8000"])
-        self.server = subprocess.Popen(
-            [sys.executable, "-m", "matchbandit", "serve", "--port", "0"], stderr=subprocess.PIPE, text=True
-        )
-        said = (json.loads(line) for line in self.server.stderr)
-        self.address = next(line["address"] for line in said if line["event"] == "listening")
+        self.server = Serving()
+        self.address = self.server.address
 
     def curl(self, line, printed):
         """Run it if there is one; it is no part of the project."""

@@ -39,11 +39,11 @@ def proposal_data(proposal: "Proposal") -> dict[str, Any]:
     return {**plain(proposal), "waiting": plain(proposal.waiting), "open": proposal.open}
 
 
-def outcome_shown(outcome: "Outcome | None") -> str:
+def outcome_shown(outcome: "Outcome | str | None") -> str:
     """An outcome as it would be typed, or that it is awaited."""
     if outcome is None:
         return "waiting"
-    return str(outcome.value) if isinstance(outcome, Enum) else f"{outcome:g}"
+    return f"{outcome:g}" if isinstance(outcome, float) else str(plain(outcome))
 
 
 def moment(text: str) -> str:
