@@ -132,13 +132,29 @@ def test_nobody_sees_a_page_without_logging_in_and_then_sees_the_one_they_wanted
     for path in pages_of(club):
         answer = client.get(path, follow_redirects=False)
         assert answer.status_code == 303
-        assert answer.headers["location"] == ("/login" if path == "/" else f"/login?next={path}")
+        assert answer.headers["location"] == f"/login?next={path}"
         assert "Ann" not in answer.text
     assert client.get("/login?next=/leagues/club").text.count('name="next" value="/leagues/club"') == 1
     _, text = tokens.new(store, "desk")
     fields = {"token": text, "next": "/leagues/club"}
     answer = client.post("/login", data=fields, headers=ORIGIN, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/leagues/club")
+
+
+def test_who_was_logged_out_meanwhile_is_told_so_and_comes_back_to_the_page(
+    club: Any, desk: Callable[..., Desk], clock: Clock
+) -> None:
+    sat, before = desk(), club.digest()
+    clock.forward(hours=13)
+    headers = {**ORIGIN, "Referer": "http://testserver/leagues/club"}
+    answer = sat.client.post("/leagues/club/proposals", data={"csrf": sat.csrf}, headers=headers)
+    assert answer.url.path == "/login"
+    assert "You were logged out" in answer.text
+    assert 'name="next" value="/leagues/club"' in answer.text
+    elsewhere = {**ORIGIN, "Referer": "http://evil.example/leagues/club"}
+    answer = sat.client.post("/leagues/club/proposals", data={"csrf": sat.csrf}, headers=elsewhere)
+    assert 'name="next" value="/"' in answer.text
+    assert club.digest() == before
 
 
 @pytest.mark.parametrize("elsewhere", ["//evil.example/x", "https://evil.example", "/\\evil.example", "javascript:1"])
