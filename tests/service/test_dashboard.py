@@ -1,6 +1,6 @@
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clocks import Clock
+from fastapi import APIRouter
 from starlette.testclient import TestClient
 
 from matchbandit.figures.interactive import READABLE, contrast
@@ -108,11 +109,21 @@ def club(store: Store) -> Any:
     return league
 
 
+@pytest.fixture(autouse=True)
+def _pages_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service without its API, whose many routes take long to make; it has its own tests."""
+    monkeypatch.setattr("matchbandit.service.api.router", lambda *_: APIRouter())
+
+
 @pytest.fixture
-def desk(store: Store, served: Callable[..., TestClient]) -> Iterator[Callable[..., Desk]]:
-    def sit(scope: str = "admin", *leagues: str, lasting: Any = None, **settings: object) -> Desk:
-        _, text = tokens.new(store, f"{scope} desk", scope=scope, leagues=leagues or None, lasting=lasting)
-        return Desk(served(**settings), text)
+def desk(store: Store, served: Callable[..., TestClient]) -> Callable[..., Desk]:
+    """Somebody logs in, each with a token and cookies of their own, at one server."""
+    clients: list[TestClient] = []
+
+    def sit(scope: str = "admin", *leagues: str) -> Desk:
+        _, text = tokens.new(store, f"{scope} desk", scope=scope, leagues=leagues or None)
+        clients.append(TestClient(clients[0].app) if clients else served())
+        return Desk(clients[-1], text)
 
     return sit
 
