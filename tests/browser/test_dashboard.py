@@ -4,7 +4,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -282,9 +281,7 @@ def picture(visited: Visit) -> str:
     return str(visited.page.locator(".heat canvas.canvas").evaluate("map => map.toDataURL()"))
 
 
-def test_the_map_of_two_hundred_is_drawn_shaded_highlighted_and_listed(
-    large: Any, visit: Callable[..., Visit]
-) -> None:
+def test_the_map_of_two_hundred_is_drawn_shaded_highlighted_and_listed(large: Any, visit: Callable[..., Visit]) -> None:
     visited = visit("/leagues/large/meetings")
     page = visited.page
     meetings, drawn = shades(visited), picture(visited)
@@ -340,9 +337,7 @@ def test_who_is_here_is_chosen_from_many(site: Site, visit: Callable[..., Visit]
     assert league.proposal(2).pairs == [("person 3", "person 12")]
 
 
-def test_results_that_are_not_saved_are_not_lost_without_a_question(
-    small: Any, visit: Callable[..., Visit]
-) -> None:
+def test_results_that_are_not_saved_are_not_lost_without_a_question(small: Any, visit: Callable[..., Visit]) -> None:
     visited = visit("/leagues/small")
     visited.page.locator(".pairs > li").first.get_by_text("Failure").click()
     asked: list[str] = []

@@ -1,5 +1,6 @@
 """`matchbandit token new`, `list`, `revoke`: the keys to the service."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +81,7 @@ def revoke(
         typer.echo(f"{token.id} ({token.label}): revoked at {token.revoked}")
 
 
-VERBS = {"new": new, "list": list_, "revoke": revoke}
+VERBS: dict[str, Callable[..., None]] = {"new": new, "list": list_, "revoke": revoke}
 """In the order of --help."""
 
 

@@ -1,4 +1,4 @@
-"""What every request gets: an id, a line in the log, its place in the metrics, safe headers, an answer defects or not."""
+"""What every request gets: an id, a line in the log, a place in the metrics, safe headers, an answer in any case."""
 
 import logging
 from time import perf_counter

@@ -146,13 +146,6 @@ def find(store: Store, text: str) -> Token | None:
     return None if token is None or token.ended(store.now()) else token
 
 
-def by_id(store: Store, id: str) -> Token | None:
-    """The token with this id, be it expired or revoked; for whoever has seen its text before."""
-    with store.reading() as connection:
-        row = connection.execute(select(table).where(table.c.id == id)).mappings().first()
-    return None if row is None else _token(row)
-
-
 def listed(store: Store) -> list[Token]:
     """All tokens, the oldest first, ended ones too."""
     with store.reading() as connection:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RECENT = 20
 """Proposals that the figures at the top of a league look at."""
 QUICK_FIT = 60
-"""Items up to which the fit of the model is tested for the first page; a test of 200 takes a second, and has its own."""
+"""Items up to which the fit of the model is tested for the first page; that of 200 takes a second, on its own page."""
 ABOUT_NINETY = "90 % interval"
 
 
@@ -228,9 +228,7 @@ def sheet(league: "League", proposal: Proposal) -> Sheet:
 def past(league: "League", *, after: int = 0) -> list[Past]:
     """All proposals that follow number `after`."""
     return [
-        Past(
-            one.number, one.told - one.void, one.reward, _each(one.expected, one.pairs), _each(one.best, one.pairs)
-        )
+        Past(one.number, one.told - one.void, one.reward, _each(one.expected, one.pairs), _each(one.best, one.pairs))
         for one in league.history(after=after)
     ]
 
@@ -279,7 +277,7 @@ def item(league: "League", number: int) -> Item:
 
 def why_item(league: "League", one: Item) -> Any:
     """What is known of an item."""
-    return league.why(one.name)
+    return league.why(item=one.id)
 
 
 def partners(league: "League", number: int) -> list[dict[str, Any]]:
@@ -404,7 +402,7 @@ def _estimates(league: "League", proposal: Proposal) -> dict[Ids, float]:
 
 
 def _told(outcome: Outcome | None) -> float | str | None:
-    return "void" if outcome is VOID else outcome  # type: ignore[return-value]
+    return "void" if outcome is VOID else outcome
 
 
 def _each(total: float | None, pairs: int) -> float | None:
