@@ -197,6 +197,15 @@ class MonopartiteGraph(Graph):
         return f"monopartite with {self.n_items} players"
 
 
+def n_items(graph: Graph) -> int:
+    """Rows and columns, or players.
+
+    >>> n_items(bipartite(2, 3)), n_items(monopartite(4))
+    (5, 4)
+    """
+    return sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
+
+
 @compiled
 def player_edge(i: int, j: int, n_items: int) -> int:
     """The edge of two of n players, in either order: `MonopartiteGraph.edges` for compiled code."""

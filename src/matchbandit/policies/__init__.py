@@ -1,14 +1,16 @@
 """What to play: one file per algorithm, and a plain dict as the catalogue."""
 
 from matchbandit.policies.base import Policy, Setting
-from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, policy, restore
+from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, for_decisions, policy, restore
 from matchbandit.policies.check import check_policy
+from matchbandit.policies.decision import Decision
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.round_policy import RoundPolicy
 
 __all__ = [
     "CATALOGUE",
+    "Decision",
     "Fits",
     "PlannedPolicy",
     "Policy",
@@ -16,6 +18,7 @@ __all__ = [
     "RoundPolicy",
     "Setting",
     "check_policy",
+    "for_decisions",
     "policy",
     "restore",
 ]

@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from matchbandit.allowed import Allowed
 from matchbandit.errors import MatchbanditError, unknown, whole_number
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
 from matchbandit.logged import by_edge
+from matchbandit.policies.decision import Decision, cannot_be_constrained, cannot_decide
 from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
@@ -20,6 +22,8 @@ from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 2
 """Of what `state` gives; version 0.3 gave 1."""
+SLACK = 1e-9
+"""By how much sums that were added up and have faded may be off."""
 LONG_ROUND = 50
 """Rounds with more pairs are checked as whole arrays, and shortened in messages."""
 
@@ -31,6 +35,8 @@ class Setting:
     graph: Graph
     rewards: RewardDistribution
     horizon: int | None
+    decides: bool = False
+    """It only decides, from counts that someone else keeps, who lets one of an odd number of players sit out."""
 
     def describe(self) -> dict[str, Any]:
         """The setting as plain data."""
@@ -313,18 +319,106 @@ class Policy(ABC):
         """Book logged results; each edge comes once."""
         raise cannot_start_warm(self.name)
 
+    def decide(
+        self, rng: np.random.Generator, *, allowed: Allowed | ArrayLike | None = None, waiting: ArrayLike | None = None
+    ) -> Pairs:
+        """The pairs that it would play now, of shape (k, 2), without opening a round; see `decision`."""
+        return self.decision(rng, allowed=allowed, waiting=waiting).pairs
+
+    def decision(
+        self, rng: np.random.Generator, *, allowed: Allowed | ArrayLike | None = None, waiting: ArrayLike | None = None
+    ) -> Decision:
+        """What it would play now, and by which weights; nothing changes, and no round is opened.
+
+        It depends on the counts, on `allowed`, on `waiting` and on the stream `rng` alone, whatever was decided before.
+        `allowed` are the pairs to choose from, of shape (k, 2), or an `Allowed`; by default all. `waiting` are pairs
+        whose results are still to come, as often as they are: an index counts them as played, with the mean that they
+        have (½ before the first result); draws differ anyway and do not.
+
+        `ask` is built on the same functions, and differs in this: it draws from the policy's own stream, and
+        rank1-thompson then goes on from its last fit, and lets players sit out in turn rather than the weakest.
+        """
+        if not self.fits.counts_alone:
+            raise cannot_decide(self.name)
+        which = Allowed.read(self.graph, allowed)
+        if not (which.everything or self.fits.constrained):
+            raise cannot_be_constrained(self.name)
+        no_edges = np.zeros(0, dtype=np.int64)
+        open_edges = no_edges if waiting is None or not np.size(waiting) else self.graph.edges(waiting)
+        return self._decision(which, open_edges, rng)
+
+    def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
+        """The decision; `waiting` has an edge as often as it waits."""
+        raise cannot_decide(self.name)
+
+    def book(self, pairs: ArrayLike, rewards: ArrayLike, rng: np.random.Generator) -> None:
+        """Count these results, of any pairs, in any order, a pair also several times; NaN: did not take place.
+
+        No round is told by it, and nothing fades.
+        """
+        if not self.fits.counts_alone:
+            raise cannot_decide(self.name)
+        edges = self.graph.edges(pairs) if np.size(pairs) else np.zeros(0, dtype=np.int64)
+        received = _numbers(rewards)
+        if received.shape != edges.shape:
+            raise MatchbanditError(
+                f"{len(edges)} pairs need a reward each; got rewards of shape {received.shape}. "
+                f"NaN marks a pair that did not take place."
+            )
+        took_place = ~np.isnan(received)
+        paid = self.credited(received, rng)[took_place]
+        booked, places = np.unique(edges[took_place], return_inverse=True)
+        counts = np.bincount(places, minlength=len(booked))
+        self._book(booked, counts, np.bincount(places, paid, minlength=len(booked)).astype(np.float64))
+        self.settle()
+
+    def credited(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
+        """What booking these rewards adds to the sums: the rewards themselves, unless the policy counts otherwise."""
+        received = _numbers(rewards)
+        self._refuse_outside(received)
+        return received
+
+    def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Add counts and credited sums; each edge comes once, in order."""
+        raise cannot_decide(self.name)
+
+    def put(self, edges: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
+        """Set counts and credited sums of these edges, sorted, each once: for whoever keeps the tally elsewhere.
+
+        What the others have stays. rank1-thompson takes fractions, of results that have faded.
+        """
+        if not self.fits.counts_alone:
+            raise cannot_decide(self.name)
+        which = np.asarray(edges, dtype=np.int64)
+        if which.ndim != 1 or (np.diff(which) <= 0).any():
+            raise MatchbanditError("put takes edges in rising order, each once; graph.edges(pairs) gives them.")
+        if which.size and (which[0] < 0 or which[-1] >= self.graph.n_pairs):
+            raise MatchbanditError(f"{self.graph} has {self.graph.n_pairs} pairs; got the edges {_shortened(which)}.")
+        plays, paid = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
+        if plays.shape != which.shape or paid.shape != which.shape:
+            raise MatchbanditError(
+                f"{len(which)} edges need a count and a sum each; got shapes {plays.shape} and {paid.shape}."
+            )
+        if not (np.isfinite(plays).all() and np.isfinite(paid).all() and (plays >= 0).all()):
+            raise MatchbanditError("counts must be numbers from 0 on, and sums must be numbers.")
+        low, high = self.setting.rewards.low * plays, self.setting.rewards.high * plays
+        outside = np.flatnonzero((paid < low - SLACK * (1 + plays)) | (paid > high + SLACK * (1 + plays)))
+        if len(outside):
+            k = outside[0]
+            raise MatchbanditError(
+                f"{plays[k]:g} {self.setting.rewards.name} rewards sum to between {low[k]:g} and {high[k]:g}; "
+                f"got {paid[k]:g} for the pair {self.graph.pairs_of(which[k : k + 1])[0].tolist()}."
+            )
+        self._put(which, plays, paid)
+
+    def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
+        """Set what `put` has checked."""
+        raise cannot_decide(self.name)
+
     def _in_order(self, asked: Edges, pairs: ArrayLike, rewards: ArrayLike) -> Floats:
         """The rewards in the order asked, checked."""
         told = asked if pairs is self._shown and asked is self._asked else self.graph.edges(pairs)
-        try:
-            received = np.array(rewards)
-            if received.dtype.kind not in "biuf":  # None is NaN; text is no number, even if it reads like one
-                received = np.array(None if received.dtype.kind in "US" else rewards, dtype=np.float64)
-            received = received.astype(np.float64, copy=False)
-        except (TypeError, ValueError):
-            received = np.array(np.nan)
-        if received.ndim == 0:
-            raise MatchbanditError(f"rewards must be numbers; got {rewards!r}. NaN or None marks a missing one.")
+        received = _numbers(rewards)
         if received.shape != asked.shape or told.shape != asked.shape:
             rewards_given = f"{received.size} rewards" if received.ndim == 1 else f"rewards of shape {received.shape}"
             raise MatchbanditError(
@@ -369,7 +463,13 @@ class Policy(ABC):
     def _refuse_misfit(self) -> None:
         setting = self.setting
         why = self.fits.misfit(
-            self.name, setting.graph, setting.rewards, setting.horizon, selection=self.selection, goal=self.goal
+            self.name,
+            setting.graph,
+            setting.rewards,
+            setting.horizon,
+            selection=self.selection,
+            goal=self.goal,
+            decides=setting.decides,
         )
         if why is not None:
             raise MatchbanditError(why)
@@ -386,6 +486,20 @@ def refuse_if_too_large_for(kind: type[Policy], graph: Graph) -> None:
     """Refuse a graph with too many pairs for a policy that keeps a number for each."""
     if not kind.fits.any_size:
         refuse_if_too_large(graph, "Take fewer items, or rank1-thompson, which keeps only the pairs that were played.")
+
+
+def _numbers(rewards: ArrayLike) -> Floats:
+    """The rewards as an array of their own; None is NaN, and text is no number, even if it reads like one."""
+    try:
+        received = np.array(rewards)
+        if received.dtype.kind not in "biuf":
+            received = np.array(None if received.dtype.kind in "US" else rewards, dtype=np.float64)
+        received = received.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        received = np.array(np.nan)
+    if received.ndim == 0:
+        raise MatchbanditError(f"rewards must be numbers; got {rewards!r}. NaN or None marks a missing one.")
+    return received
 
 
 def _shortened(values: ArrayLike) -> str:

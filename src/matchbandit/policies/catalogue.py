@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.graphs import Graph, graph_from
+from matchbandit.graphs import Graph, graph_from, n_items
 from matchbandit.own_code import found, is_own, name_of
 from matchbandit.policies.base import Policy, Setting, refuse_damage, refuse_if_too_large_for
+from matchbandit.policies.decision import cannot_decide
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.aescb import Aescb
 from matchbandit.policies.matching.clucb import Clucb
@@ -35,7 +36,7 @@ from matchbandit.policies.pair.track_and_stop import TrackAndStop
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.rank1_certify import Rank1Certify
 from matchbandit.policies.rank1_thompson import Rank1Thompson
-from matchbandit.policies.rank1_thompson_sparse import SparseRank1Thompson, n_items
+from matchbandit.policies.rank1_thompson_sparse import SparseRank1Thompson
 from matchbandit.policies.serialization import unpack
 from matchbandit.policies.uniform import Uniform
 from matchbandit.policies.warm_start import cannot_start_warm
@@ -178,6 +179,19 @@ def _class_of(name: str | type[Policy]) -> type[Policy]:
     if nameless:
         raise MatchbanditError(f"the policy {kind.__name__} does not say its {nameless[0]}. Give the class one.")
     return kind
+
+
+def for_decisions(spec: PolicySpec | str, graph: Graph, rewards: RewardDistribution | None = None) -> Policy:
+    """A policy that decides from counts that someone else keeps, stored in the quickest way for that.
+
+    Its own random stream is never used: `decision` takes one. Of an odd number of players one sits out.
+    """
+    chosen = spec if isinstance(spec, PolicySpec) else policy(spec)
+    if not chosen.kind.fits.counts_alone:
+        raise cannot_decide(chosen.name)
+    kind = FOR_MANY_ITEMS.get(chosen.kind, chosen.kind)
+    refuse_if_too_large_for(kind, graph)
+    return kind(Setting(graph, checked_rewards(rewards), None, decides=True), stream(0, "decides"), **chosen.options)
 
 
 def name_to_find(kind: type[Policy]) -> str:

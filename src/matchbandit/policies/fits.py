@@ -32,6 +32,10 @@ class Fits:
     """It can begin with results from before, however they were sampled."""
     counts_alone: bool = False
     """It decides from counts and sums of the pairs alone, whatever the order in which they came."""
+    constrained: bool = False
+    """Its decisions can be told which pairs are allowed."""
+    flips_coins: bool = False
+    """What a reward strictly between 0 and 1 adds to the sums is drawn at random: see `Policy.credited`."""
     clusters: bool = False
     """It keeps clusters of players, which split."""
     eliminates: bool = False
@@ -57,6 +61,7 @@ class Fits:
         *,
         selection: Selection,
         goal: Goal,
+        decides: bool = False,
     ) -> str | None:
         """Why the policy of this name cannot be built here, and the way out; None if it can."""
         if graph.kind not in self.graphs:
@@ -64,7 +69,7 @@ class Fits:
                 f"{name} plays on {' and '.join(self.graphs)} graphs; got {graph}. "
                 f"`matchbandit policies` lists what fits."
             )
-        odd = graph.kind == "monopartite" and graph.shape[0] % 2
+        odd = graph.kind == "monopartite" and graph.shape[0] % 2 and not decides
         if odd and goal not in self.byes and (self.answers or selection) == "matching":
             ways = "Leave one out, or add one."
             if goal == "regret":

@@ -326,15 +326,30 @@ def nothing(n_items: int) -> tuple[Stored, Posterior]:
 
 def added(stored: Stored, low: Counts, high: Counts, plays: Floats, sums: Floats) -> Stored:
     """The same with more plays of these pairs, which come in order, each once; with more room if need be."""
+    stored, places = _with_places(stored, low, high)
+    stored.plays[places] += plays
+    stored.sums[places] += sums
+    return stored
+
+
+def replaced(stored: Stored, low: Counts, high: Counts, plays: Floats, sums: Floats) -> Stored:
+    """The same with these plays of these pairs in place of what they had; what is next to nothing is not stored."""
+    stored, places = _with_places(stored, low, high)
+    stored.plays[places], stored.sums[places] = plays, sums
+    if (plays <= FORGOTTEN).any():
+        fade(stored, 1.0)
+    return stored
+
+
+def _with_places(stored: Stored, low: Counts, high: Counts) -> tuple[Stored, Counts]:
+    """The same with room for these pairs, which come in order, each once, and where they stand."""
     places, held = np.empty(len(low), dtype=np.int64), int(stored.start[-1])
     missing = look_up(stored, low, high, places)
     if held + missing > len(stored.partner):
         room = held + missing + held // 2  # so that each pair is copied no more than three times
         stored = Stored(stored.start, *(_longer(part, held, room) for part in stored[1:]))
     insert(stored, low, high, places, missing)
-    stored.plays[places] += plays
-    stored.sums[places] += sums
-    return stored
+    return stored, places
 
 
 def _longer(part: NDArray[Any], held: int, room: int) -> NDArray[Any]:

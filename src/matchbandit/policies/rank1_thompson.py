@@ -4,11 +4,14 @@ from math import exp
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges, Pairs, Selection, player_edge
 from matchbandit.policies.base import Setting
+from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.rank1_model import (
@@ -239,12 +242,14 @@ class Rank1Thompson(RoundPolicy):
         byes=("regret",),
         warm_start=True,
         counts_alone=True,
+        constrained=True,
         any_size=True,
         compiled_up_to="199 items",
     )
     derived: ClassVar[tuple[str, ...]] = ("ends",)
     choose = staticmethod(choose)
     update = staticmethod(update)
+    draws: ClassVar[bool] = True
     counts_empty_rounds: ClassVar[bool] = True  # someone sat out
 
     def __init__(
@@ -260,6 +265,8 @@ class Rank1Thompson(RoundPolicy):
         # Named where results fade only, so that states from before there was a choice are read.
         fading = {} if half_life is None else {"half_life": float(half_life)}
         super().__init__(setting, rng, selection=selection, **fading)
+        self._settled: tuple[Floats, Floats, Floats, Floats] | None = None
+        """Plays and sums, and the strengths and the factor of the posterior that were settled for them."""
 
     def start(self) -> Arrays:
         """The prior."""
@@ -304,6 +311,40 @@ class Rank1Thompson(RoundPolicy):
             model.sums[i, j] += credible(model.noise, counts, sums)
         settle(model, self.arrays.factor)
         self.arrays.out_of_date[0], self.arrays.rounds_since[0] = 1, len(model.strengths)
+
+    def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
+        """From the posterior that is settled, from the prior on, for the present counts: it depends on them alone."""
+        plays, sums, _, noise = self.arrays.model
+        if self.arrays.scale[0] != 1.0:
+            plays, sums = plays / self.arrays.scale[0], sums / self.arrays.scale[0]
+        known = self._settled
+        if known is None or not (np.array_equal(known[0], plays) and np.array_equal(known[1], sums)):
+            model = Model(plays.copy(), sums.copy(), np.full(len(plays), PRIOR_MEAN), noise)
+            L = np.empty(plays.shape)
+            settle(model, L)
+            factor(L)
+            known = self._settled = (model.plays, model.sums, model.strengths, L)
+        return by_products(allowed, draw_strengths(known[2], known[3], self.arrays.n_rows, rng), self.selection)
+
+    def credited(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
+        """The rewards; slips count as if they were 40 sd away."""
+        reach = FARTHEST * self.setting.rewards.noise.sd
+        return np.clip(super().credited(rewards, rng), -reach, 1.0 + reach)
+
+    def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        i, j = self.arrays.ends[edges].T
+        plays, paid = self.arrays.model.plays[i, j], self.arrays.model.sums[i, j]
+        scale = self.arrays.scale[0]
+        self._set(edges, plays + scale * counts, paid + scale * sums)
+
+    def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
+        self._set(edges, self.arrays.scale[0] * counts, self.arrays.scale[0] * sums)
+
+    def _set(self, edges: Edges, plays: Floats, sums: Floats) -> None:
+        """Set plays and sums in the tables; the posterior is renewed when it is next drawn from."""
+        for i, j in (self.arrays.ends[edges].T, self.arrays.ends[edges, ::-1].T):
+            self.arrays.model.plays[i, j], self.arrays.model.sums[i, j] = plays, sums
+        self.arrays.out_of_date[0], self.arrays.rounds_since[0] = 1, len(self.arrays.model.strengths)
 
     def reasons(self) -> dict[str, Any]:
         """The strength of each item, with its standard deviation, and the samples left of it; who sits out next."""

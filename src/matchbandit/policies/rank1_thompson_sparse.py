@@ -3,10 +3,13 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from matchbandit.allowed import Allowed
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import Edges, Graph, Pairs, Selection
+from matchbandit.graphs import Edges, Pairs, Selection, n_items
 from matchbandit.policies.base import Policy, Setting
+from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.rank1_model import FARTHEST, credible
@@ -20,6 +23,7 @@ from matchbandit.policies.rank1_sparse import (
     fit,
     nothing,
     product_doubt,
+    replaced,
     settle,
 )
 from matchbandit.policies.rank1_thompson import Rank1Thompson, growth_of, sits_out
@@ -29,11 +33,6 @@ from matchbandit.solvers import sorted_across, sorted_pairing
 
 MOST_ITEMS = 2**31 - 1
 """Partners are kept in 32 bits."""
-
-
-def n_items(graph: Graph) -> int:
-    """Rows and columns, or players."""
-    return sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
 
 
 class SparseRank1Thompson(Policy):
@@ -72,6 +71,8 @@ class SparseRank1Thompson(Policy):
         sitting = items if self.selection == "matching" and not self.n_rows and items % 2 else 0
         self.byes: Counts = np.zeros(sitting, dtype=np.int64)
         self.last_bye: Counts = np.zeros(sitting, dtype=np.int64)
+        self._settled: tuple[Stored, Posterior] | None = None
+        """The posterior that was settled for the present counts, with weights of its own."""
 
     @property
     def noise(self) -> Any:
@@ -105,7 +106,35 @@ class SparseRank1Thompson(Policy):
             return pairs + (pairs >= absent)
         return sorted_pairing(strengths)
 
+    def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
+        """From the posterior that is settled, from the prior on, for the present counts: it depends on them alone."""
+        return by_products(allowed, draw_strengths(*self.settled(), self.n_rows, rng), self.selection)
+
+    def settled(self) -> tuple[Stored, Posterior]:
+        """The posterior for the present counts, whatever was fitted before; to be read only."""
+        if self._settled is None:
+            stored, posterior = (
+                self.stored._replace(weights=np.zeros(len(self.stored.plays))),
+                nothing(len(self.strengths))[1],
+            )
+            settle(stored, self.noise, posterior)
+            self._settled = stored, posterior
+        return self._settled
+
+    def credited(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
+        """The rewards; slips count as if they were 40 sd away."""
+        reach = FARTHEST * self.noise.sd
+        return np.clip(super().credited(rewards, rng), -reach, 1.0 + reach)
+
+    def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        self._add(edges, counts.astype(np.float64), sums)
+
+    def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
+        low, high = self.graph.pairs_of(edges).T
+        self.stored, self._settled = replaced(self.stored, low, high + self.n_rows, counts, sums), None
+
     def _receive(self, edges: Edges, rewards: Floats) -> bool:
+        self._settled = None
         if self.growth != 1.0:
             fade(self.stored, self.growth)
         took_place = np.flatnonzero(~np.isnan(rewards))
@@ -122,6 +151,7 @@ class SparseRank1Thompson(Policy):
     def _add(self, edges: Edges, plays: Floats, sums: Floats) -> None:
         """Book plays and sums of sorted edges."""
         low, high = self.graph.pairs_of(edges).T
+        self._settled = None
         self.stored = added(self.stored, low, high + self.n_rows, plays, sums)
 
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
@@ -162,6 +192,7 @@ class SparseRank1Thompson(Policy):
             or (partner < 0).any() or (partner >= n).any() or plays.shape != (held,) or sums.shape != (held,)
         ):  # fmt: skip  # compiled code trusts them
             raise MatchbanditError("the state does not fit together: its pairs are not those of these items.")
+        self._settled = None
         self.stored = Stored(start, partner, plays, sums, weights=np.zeros(len(plays)))
         self.posterior.u[:] = memory["strengths"]
         self.byes[:], self.last_bye[:] = memory["byes"], memory["last_bye"]

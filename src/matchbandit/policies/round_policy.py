@@ -10,11 +10,13 @@ import numpy as np
 from numba.core import types
 from numba.experimental import structref
 
+from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled, with_functions
 from matchbandit.errors import MatchbanditError
 from matchbandit.fingerprint import is_compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Policy, Setting
+from matchbandit.policies.decision import UNPLAYED, Decision, decided
 from matchbandit.rewards import Counts, Floats
 
 
@@ -39,6 +41,8 @@ class RoundPolicy(Policy):
     choose: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
     finished: ClassVar[Callable[..., bool]] = staticmethod(never)
+    draws: ClassVar[bool] = False
+    """Its decisions are drawn at random, so that it need not know which pairs are waiting for a result."""
     counts_empty_rounds: ClassVar[bool] = False
     """Its update wants to know of rounds in which no pair took place, too."""
 
@@ -97,6 +101,37 @@ class RoundPolicy(Policy):
         self.arrays.plays[edges] += counts
         self.arrays.sums[edges] += sums
 
+    def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        self.take(edges, counts, sums)
+
+    def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
+        if not np.array_equal(counts, np.rint(counts)):
+            raise MatchbanditError(f"{self.name} counts whole plays; only rank1-thompson takes fractions.")
+        self.arrays.plays[edges] = counts.astype(np.int64)
+        self.arrays.sums[edges] = sums
+
+    def _counted(self, waiting: Edges) -> Any:
+        """Its arrays, copied, with the waiting pairs counted as played: with their mean, or ½ before the first result.
+
+        A policy that draws counts only those that it has never played.
+        """
+        arrays = _copied(self.arrays)
+        edges, more = np.unique(waiting, return_counts=True)
+        before = arrays.plays[edges]
+        if self.draws:
+            edges, more, before = edges[before == 0], more[before == 0], before[before == 0]
+        means = np.where(before > 0, arrays.sums[edges] / np.maximum(before, 1), 0.5)
+        arrays.plays[edges] += more
+        arrays.sums[edges] += more * means
+        return arrays
+
+    def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
+        arrays, edges = self._counted(waiting), np.full(self.round_size, -1, dtype=np.int64)
+        type(self).choose(arrays, rng, edges)
+        plays, sums = arrays.plays[edges], arrays.sums[edges]
+        values = np.where(plays > 0, sums / np.maximum(plays, 1), UNPLAYED)
+        return decided(self.graph, edges, values, opening=bool((plays == 0).any()))
+
     def _memory(self) -> dict[str, Any]:
         return self._changing(self.arrays)
 
@@ -113,6 +148,13 @@ class RoundPolicy(Policy):
                 part[...] = kept
             else:
                 self._remember(kept, part)
+
+
+def _copied(part: Any) -> Any:
+    """A copy of nested arrays and numbers."""
+    if hasattr(part, "_asdict"):
+        return part._replace(**{name: _copied(inner) for name, inner in part._asdict().items()})
+    return part.copy() if isinstance(part, np.ndarray) else part
 
 
 def refuse_unkeepable(name: str, arrays: Any) -> None:

@@ -1,5 +1,11 @@
 """Given all the weights, which matching is best."""
 
+from matchbandit.solvers.constrained import (
+    heaviest_allowed,
+    heaviest_allowed_pair,
+    heaviest_of_products,
+    heaviest_pair_of_products,
+)
 from matchbandit.solvers.enumeration import MOST_MATCHINGS, all_matchings, count_matchings
 from matchbandit.solvers.sorted import sorted_across, sorted_pairing
 from matchbandit.solvers.weighted import best_matching
@@ -9,6 +15,10 @@ __all__ = [
     "all_matchings",
     "best_matching",
     "count_matchings",
+    "heaviest_allowed",
+    "heaviest_allowed_pair",
+    "heaviest_of_products",
+    "heaviest_pair_of_products",
     "sorted_across",
     "sorted_pairing",
 ]

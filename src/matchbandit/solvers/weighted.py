@@ -36,10 +36,15 @@ def best_matching(graph: Graph, weights: Floats) -> Edges:
 def _blossom(graph: Graph, weights: Floats) -> Edges:
     import rustworkx as rx  # noqa: PLC0415  # only large graphs of players need it
 
-    largest = float(np.abs(weights).max()) or 1.0
-    whole = np.rint(weights * (_SCALE / largest)).astype(np.int64).tolist()
+    whole = whole_weights(weights)
     matched = rx.max_weight_matching(_numbered(graph), max_cardinality=True, weight_fn=whole.__getitem__)
     return np.sort(graph.edges(np.array(sorted(matched))))
+
+
+def whole_weights(weights: Floats) -> list[int]:
+    """The weights as whole numbers, for the blossom solver."""
+    largest = float(np.abs(weights).max()) or 1.0
+    return np.rint(weights * (_SCALE / largest)).astype(np.int64).tolist()  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=64)

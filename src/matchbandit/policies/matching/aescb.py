@@ -5,11 +5,14 @@ from math import ceil, sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.base import Setting
+from matchbandit.policies.decision import Decision, decided
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.combinatorial import (
     TIE,
@@ -184,3 +187,11 @@ class Aescb(CombinatorialPolicy):
             spreads=np.full((len(firsts), sums), -np.inf),
             steps=np.zeros((len(firsts), sums), dtype=np.int64),
         )
+
+    def _decide_whole(self, allowed: Allowed, arrays: Arrays, unplayed: NDArray[np.bool_]) -> Decision:
+        edges = np.zeros(self.round_size, dtype=np.int64)
+        choose(arrays, self.rng, edges)
+        plays, own = arrays.plays[edges], arrays.own
+        means, inverses = arrays.sums[edges] / plays, 1.0 / plays
+        radius = sqrt(own.scale * exploration(arrays, own.weight) / inverses.sum())
+        return decided(self.graph, edges, means + radius * inverses, exact=False)

@@ -5,10 +5,13 @@ from math import log, sqrt
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Pairs
+from matchbandit.policies.decision import UNPLAYED, Decision, by_weights, decided
 from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
@@ -170,9 +173,68 @@ class CombinatorialPolicy(RoundPolicy):
 
     def weights(self) -> Floats:
         """The weights of all pairs that `weigh` gives now."""
+        return self._weights(self.arrays, self.rng)
+
+    def _weights(self, arrays: Arrays, rng: np.random.Generator) -> Floats:
         weights = np.zeros(self.graph.n_pairs)
-        type(self).weigh(self.arrays, self.rng, weights)
+        type(self).weigh(arrays, rng, weights)
         return weights
+
+    def _counted(self, waiting: Edges) -> Arrays:
+        arrays: Arrays = super()._counted(waiting)
+        arrays.total[0] = arrays.plays.sum()
+        return arrays
+
+    def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
+        arrays, edges = self._counted(waiting), np.zeros(self.round_size, dtype=np.int64)
+        if allowed.everything and self.opens and open_round(arrays, edges):
+            return decided(self.graph, edges, self._opening_values(arrays)[edges], opening=True)
+        unplayed = (arrays.plays == 0) & self.opens
+        arrays.plays[unplayed], arrays.sums[unplayed] = 1, 0.5  # of those that are not allowed nothing is asked
+        if self.oracle == "solver":
+            return by_weights(allowed, self._weights(arrays, rng), unplayed)
+        return self._decide_whole(allowed, arrays, unplayed)
+
+    def _opening_values(self, arrays: Arrays) -> Floats:
+        return np.where(arrays.plays > 0, arrays.sums / np.maximum(arrays.plays, 1), UNPLAYED)
+
+    def _decide_whole(self, allowed: Allowed, arrays: Arrays, unplayed: NDArray[np.bool_]) -> Decision:
+        """The decision of a policy with an index of whole matchings."""
+        if not allowed.everything and unplayed[allowed.edges].any():
+            return by_weights(allowed, self._opening_values(arrays), unplayed)
+        few = self._matchings_of(allowed)
+        edges, value = self._best_of(arrays, few)
+        bound = value if allowed.all_meet else self._best_of(arrays, self._matchings_of(allowed.unruled))[1]
+        inverses = 1.0 / arrays.plays[edges]
+        means = arrays.sums[edges] / arrays.plays[edges]
+        radius = value - means.sum()  # of the whole matching; each pair has the share that its own plays cause
+        return decided(self.graph, edges, means + radius * inverses / max(inverses.sum(), 1e-300), bound=bound)
+
+    def _matchings_of(self, allowed: Allowed) -> Edges:
+        """All largest matchings of what is allowed: the allowed parts of all matchings, where they are largest."""
+        matchings = self.arrays.matchings
+        if allowed.everything:
+            return np.asarray(matchings)
+        fine = np.zeros(self.graph.n_pairs, dtype=np.bool_)
+        fine[allowed.edges] = True
+        inside = fine[matchings]
+        sizes = inside.sum(axis=1)
+        largest = sizes == sizes.max()
+        return np.unique(matchings[largest][inside[largest]].reshape(-1, int(sizes.max())), axis=0)
+
+    def _best_of(self, arrays: Arrays, matchings: Edges) -> tuple[Edges, float]:
+        """Which of these matchings has the greatest index (ties: the first), and that index."""
+        values = np.empty(len(matchings))
+        best = self.index(arrays._replace(matchings=matchings), values) if matchings.shape[1] else 0
+        return np.asarray(matchings[best]), float(values[best]) if matchings.shape[1] else 0.0
+
+    def index(self, arrays: Arrays, values: Floats) -> int:
+        """Write down the index of each of the matchings in `arrays`, and say where it is greatest."""
+        raise NotImplementedError
+
+    def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
+        super()._put(edges, counts, sums)
+        self.arrays.total[0] = self.arrays.plays.sum()
 
     def recommend(self) -> Pairs:
         """The best matching for the empirical means."""

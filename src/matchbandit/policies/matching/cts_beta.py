@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
@@ -61,10 +62,13 @@ class CtsBeta(CombinatorialPolicy):
         unit_rewards=True,
         warm_start=True,
         counts_alone=True,
+        constrained=True,
+        flips_coins=True,
         compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
     oracle = "solver"
     opens: ClassVar[bool] = False
+    draws: ClassVar[bool] = True
     choose = staticmethod(choose)
     update = staticmethod(update)
     weigh = staticmethod(weigh)
@@ -72,6 +76,14 @@ class CtsBeta(CombinatorialPolicy):
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results, as the nearest numbers of successes."""
         super().take(edges, counts, np.rint(sums))
+
+    def credited(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
+        """A coin flip for each reward strictly between 0 and 1: success or failure."""
+        received = super().credited(rewards, rng)
+        for k, reward in enumerate(received.tolist()):
+            if 0.0 < reward < 1.0:
+                received[k] = float(succeeds(reward, rng))
+        return received
 
     def of_pairs(self) -> dict[str, list[Any]]:
         """The posterior."""

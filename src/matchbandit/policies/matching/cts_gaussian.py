@@ -56,9 +56,11 @@ class CtsGaussian(CombinatorialPolicy):
         proved=("regret",),
         warm_start=True,
         counts_alone=True,
+        constrained=True,
         compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
     oracle = "solver"
+    draws: ClassVar[bool] = True
     choose = staticmethod(choose)
     weigh = staticmethod(weigh)
 

@@ -56,6 +56,7 @@ class Cucb(CombinatorialPolicy):
         proved=("regret",),
         warm_start=True,
         counts_alone=True,
+        constrained=True,
         compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
     oracle = "solver"

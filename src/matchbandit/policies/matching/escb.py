@@ -39,11 +39,17 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once, then the matching with the greatest index (ties: the first)."""
     if open_round(arrays, edges):
         return
-    own, values = arrays.own, np.empty(len(arrays.matchings))
-    f = exploration(arrays, own.weight)
-    best = kl_values(arrays, f, values) if own.version == 1 else joint_bounds(arrays, own.scale * f, values)
+    best = indices(arrays, np.empty(len(arrays.matchings)))
     for i in range(len(edges)):
         edges[i] = arrays.matchings[best, i]
+
+
+@compiled
+def indices(arrays: Arrays, values: Floats) -> int:
+    """Write down the index of every matching that may be the best, and say where it is greatest (ties: the first)."""
+    own = arrays.own
+    f = exploration(arrays, own.weight)
+    return kl_values(arrays, f, values) if own.version == 1 else joint_bounds(arrays, own.scale * f, values)
 
 
 @compiled
@@ -143,6 +149,7 @@ class Escb(CombinatorialPolicy):
         selections=("matching",),
         warm_start=True,
         counts_alone=True,
+        constrained=True,
         up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
     oracle = "enumerate"
@@ -165,3 +172,7 @@ class Escb(CombinatorialPolicy):
         """The version, the weight of log log t, 2σ²."""
         weight = log_log_weight(self.options["exploration"], self.graph.matching_size)
         return Own(self.options["version"], weight, 2.0 * self.setting.rewards.sigma**2)
+
+    def index(self, arrays: Arrays, values: Floats) -> int:
+        """The index of the version."""
+        return int(indices(arrays, values))

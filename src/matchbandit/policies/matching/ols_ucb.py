@@ -17,6 +17,7 @@ from matchbandit.policies.matching.combinatorial import (
     joint_bounds,
     open_round,
 )
+from matchbandit.rewards import Floats
 from matchbandit.solvers import MOST_MATCHINGS
 
 
@@ -35,11 +36,16 @@ class Own(NamedTuple):
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once, then the matching with the greatest index (ties: the first)."""
     if not open_round(arrays, edges):
-        own = arrays.own
-        bounds = np.empty(len(arrays.matchings))
-        first = joint_bounds(arrays, own.scale * (exploration(arrays, own.weight) + own.offset), bounds)
+        first = indices(arrays, np.empty(len(arrays.matchings)))
         for i in range(len(edges)):
             edges[i] = arrays.matchings[first, i]
+
+
+@compiled
+def indices(arrays: Arrays, values: Floats) -> int:
+    """Write down the index of every matching, and say where it is greatest."""
+    own = arrays.own
+    return joint_bounds(arrays, own.scale * (exploration(arrays, own.weight) + own.offset), values)
 
 
 class OlsUcb(CombinatorialPolicy):
@@ -64,6 +70,7 @@ class OlsUcb(CombinatorialPolicy):
         proved=("regret",),
         warm_start=True,
         counts_alone=True,
+        constrained=True,
         up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
     oracle = "enumerate"
@@ -79,3 +86,7 @@ class OlsUcb(CombinatorialPolicy):
         """2σ² (1 + λ), the weight of log log t, and what f has besides."""
         size, lam = self.graph.matching_size, self.options["lam"]
         return Own(2 * self.setting.rewards.sigma**2 * (1 + lam), size + 2.0, size / 2 * log(1 + e / lam))
+
+    def index(self, arrays: Arrays, values: Floats) -> int:
+        """One radius for a whole matching."""
+        return int(indices(arrays, values))

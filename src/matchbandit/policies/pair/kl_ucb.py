@@ -5,9 +5,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
-from matchbandit.graphs import Pairs
+from matchbandit.graphs import Edges, Pairs
 from matchbandit.kl import kl_upper
+from matchbandit.policies.decision import Decision, best_pair
 from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
@@ -39,6 +41,17 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
 
 
 @compiled
+def upper_bounds(arrays: Arrays, bounds: Floats) -> None:
+    """Write down the upper bound of each pair; 1 before its first play."""
+    plays, sums, t = arrays.plays, arrays.sums, 0
+    for edge in range(len(plays)):
+        t += plays[edge]
+    level = exploration(t + 1)
+    for edge in range(len(plays)):
+        bounds[edge] = kl_upper(sums[edge] / plays[edge], level / plays[edge]) if plays[edge] > 0 else 1.0
+
+
+@compiled
 def exploration(t: int) -> float:
     """log t + 3 log log t, with log log t at least 0."""
     return float(log(t) + 3 * log(max(log(t), 1.0)))
@@ -62,7 +75,12 @@ class KlUcb(RoundPolicy):
     summary: ClassVar[str] = "optimism on every pair for itself, blind to the structure"
     reference: ClassVar[str] = "Garivier & Cappé 2011"
     fits: ClassVar[Fits] = Fits(
-        selections=("pair",), proved=("regret",), unit_rewards=True, warm_start=True, counts_alone=True
+        selections=("pair",),
+        proved=("regret",),
+        unit_rewards=True,
+        warm_start=True,
+        counts_alone=True,
+        constrained=True,
     )
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -71,6 +89,11 @@ class KlUcb(RoundPolicy):
         """No plays."""
         return Arrays(np.zeros(self.graph.n_pairs, dtype=np.int64), np.zeros(self.graph.n_pairs))
 
+    def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
+        arrays, bounds = self._counted(waiting), np.empty(self.graph.n_pairs)
+        upper_bounds(arrays, bounds)
+        return best_pair(allowed, bounds, arrays.plays == 0)
+
     def recommend(self) -> Pairs:
         """The pair with the best empirical mean (ties: the lowest index)."""
         return self.graph.pairs[[int(np.argmax(self.arrays.sums / np.maximum(1, self.arrays.plays)))]]
@@ -78,15 +101,16 @@ class KlUcb(RoundPolicy):
     def reasons(self) -> dict[str, Any]:
         """The upper bound of each pair."""
         plays, sums = self.arrays
-        level = exploration(int(plays.sum()) + 1)
+        bounds = np.empty(len(plays))
+        upper_bounds(self.arrays, bounds)
         return {
             "pairs": [
                 pair_record(
                     pair,
                     plays=int(n),
                     estimate=float(s / n) if n else None,
-                    upper_bound=float(kl_upper(s / n, level / n)) if n else 1.0,
+                    upper_bound=bound,
                 )
-                for pair, n, s in zip(self.graph.pairs.tolist(), plays, sums, strict=True)
+                for pair, n, s, bound in zip(self.graph.pairs.tolist(), plays, sums, bounds.tolist(), strict=True)
             ]
         }
