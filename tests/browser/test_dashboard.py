@@ -4,7 +4,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -157,6 +156,19 @@ def test_log_in_enter_a_result_and_see_the_ranking_move(site: Site, visit: Calla
     assert "/login" in page.url
 
 
+def test_a_link_on_another_site_leads_to_the_page_without_a_new_login(
+    small: Any, site: Site, visit: Callable[..., Visit]
+) -> None:
+    visited = visit("/")
+    visited.page.goto(f"data:text/html,<a href='{site.url}/leagues/small/ranking'>see</a>")
+    visited.page.get_by_text("see").click()
+    visited.page.locator("[data-ranking]").wait_for()
+    visited.page.context.clear_cookies()
+    visited.page.goto(f"data:text/html,<a href='{site.url}/leagues/small/ranking'>see</a>")
+    visited.page.get_by_text("see").click()
+    visited.page.get_by_label("Token").wait_for()
+
+
 def test_with_the_keyboard_alone_a_result_is_entered(site: Site, visit: Callable[..., Visit]) -> None:
     league = site.league("keys", ["Ann", "Bob", "Cem", "Dee"])
     visited = visit("/leagues/keys", logged_in=False)
@@ -282,9 +294,7 @@ def picture(visited: Visit) -> str:
     return str(visited.page.locator(".heat canvas.canvas").evaluate("map => map.toDataURL()"))
 
 
-def test_the_map_of_two_hundred_is_drawn_shaded_highlighted_and_listed(
-    large: Any, visit: Callable[..., Visit]
-) -> None:
+def test_the_map_of_two_hundred_is_drawn_shaded_highlighted_and_listed(large: Any, visit: Callable[..., Visit]) -> None:
     visited = visit("/leagues/large/meetings")
     page = visited.page
     meetings, drawn = shades(visited), picture(visited)
@@ -340,9 +350,7 @@ def test_who_is_here_is_chosen_from_many(site: Site, visit: Callable[..., Visit]
     assert league.proposal(2).pairs == [("person 3", "person 12")]
 
 
-def test_results_that_are_not_saved_are_not_lost_without_a_question(
-    small: Any, visit: Callable[..., Visit]
-) -> None:
+def test_results_that_are_not_saved_are_not_lost_without_a_question(small: Any, visit: Callable[..., Visit]) -> None:
     visited = visit("/leagues/small")
     visited.page.locator(".pairs > li").first.get_by_text("Failure").click()
     asked: list[str] = []

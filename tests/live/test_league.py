@@ -75,7 +75,7 @@ def test_what_is_created_can_be_opened_listed_and_not_created_again(store):
     assert store.leagues() == ["art-club", "club"]
     assert store.open("club").about()["n_active"] == 4
     assert code_of(store.create, "club") == "league-exists"
-    with pytest.raises(LeagueError, match="there is no league 'clbu' in .*; did you mean 'club'?") as caught:
+    with pytest.raises(LeagueError, match=r"there is no league 'clbu' in .*; did you mean 'club'\?") as caught:
         store.open("clbu")
     assert caught.value.code == "unknown-league"
 
@@ -85,6 +85,20 @@ def test_what_cannot_be_created_leaves_nothing(store):
     assert code_of(store.create, "Club!", players=FOUR) == "bad-name"
     assert code_of(store.create, "club", players=FOUR, policy="cucbb") == "bad-value"
     assert store.leagues() == []
+
+
+def test_a_league_can_begin_from_a_file_of_results(small, tmp_path):
+    (tmp_path / "clicks.csv").write_text("ad,slot,reward\ncar,top,1\ntea,top,0\ncar,foot,1\n")
+    shop = small.store.create("shop", past=tmp_path / "clicks.csv", policy="cucb")
+    assert shop.about()["sides"] == ["ad", "slot"]
+    assert [(item.name, item.side) for item in shop.items()] == [
+        ("car", "ad"), ("tea", "ad"), ("top", "slot"), ("foot", "slot")
+    ]  # fmt: skip
+    again = small.store.create("again", sides={"ads": ["car"], "slots": []}, past=str(tmp_path / "clicks.csv"))
+    assert again.results() == shop.results()
+    assert code_of(small.store.create, "none", past=tmp_path / "none.csv") == "bad-value"
+    assert code_of(small.store.create, "none", past=[("ann", "bob", "much")]) == "bad-value"
+    assert code_of(small.store.create, "none", past=[("ann", "bob", 7)]) == "reward-outside"
 
 
 def test_a_league_can_begin_from_results_of_before(store):
@@ -169,6 +183,20 @@ def test_lists_of_proposals_go_on_where_they_ended(club):
     assert [line.void for line in club.history(after=1, limit=2)] == [2, 0]
     assert [event.seq for event in club.events(after=3, limit=2)] == [4, 5]
     assert club.events(after=100) == []
+
+
+def test_why(club):
+    proposal = club.ask()
+    assert "no results yet" in club.why("ann").sentence
+    assert "have not met yet" in club.why(proposal.pairs[0]).sentence
+    assert club.why(proposal.pairs[0]).numbers["proposal"]["number"] == 1
+    club.tell(1, dict.fromkeys(proposal.pairs, 1))
+    assert club.why("ann").numbers["meetings"] == club.why(item=1).numbers["meetings"] == 1
+    assert club.why(proposal.pairs[0]).numbers["proposal"]["outcome"] == 1.0
+    assert club.why(1).sentence.startswith("Proposal 1 is 2 pairs")
+    assert club.why().numbers["results"] == 2
+    assert code_of(club.why, 2) == "unknown-proposal"
+    assert code_of(club.why, "zoe") == "unknown-item"
 
 
 def test_what_there_is_to_see(club):
@@ -382,14 +410,15 @@ def test_the_log_of_a_newer_program_is_not_read(store):
     club = store.create("club", players=FOUR)
     with store.writing() as connection:
         connection.execute(text("UPDATE mb_events SET kind = 'teleported' WHERE seq = 2"))
-    with Store(store.engine.url.render_as_string(hide_password=False)) as other:
-        with pytest.raises(LeagueError, match="this log is newer than this program"):
-            other.open("club")
+    other = Store(store.engine.url.render_as_string(hide_password=False))
+    with pytest.raises(LeagueError, match="this log is newer than this program"):
+        other.open("club")
+    other.close()
     assert len(club.items()) == 4
 
 
 def test_policies_that_play_whole_rounds(store):
-    club = store.create("club", players=FOUR, policy="adaptive-matching")
+    club = store.create("club", players=FOUR, policy="adaptive-matching", options={"horizon": 1000})
     proposal = club.ask()
     assert code_of(club.ask) == "round-open"
     club.tell(1, dict.fromkeys(proposal.pairs, 1))

@@ -10,17 +10,35 @@ from matchbandit.extras import need
 
 if TYPE_CHECKING:
     from matchbandit.live.errors import LeagueError as LeagueError
+    from matchbandit.live.events import Event as Event
+    from matchbandit.live.league import League as League
     from matchbandit.live.records import VOID as VOID
+    from matchbandit.live.records import Item as Item
+    from matchbandit.live.records import Outcome as Outcome
+    from matchbandit.live.records import Proposal as Proposal
+    from matchbandit.live.records import Receipt as Receipt
     from matchbandit.live.store import Store as Store
+    from matchbandit.live.why import Why as Why
 
-_HOME = {"LeagueError": "errors", "VOID": "records", "Store": "store"}
-__all__ = ["VOID", "LeagueError", "Store"]
+_HOME = {
+    "errors": ("LeagueError",),
+    "events": ("Event",),
+    "league": ("League",),
+    "records": ("VOID", "Item", "Outcome", "Proposal", "Receipt"),
+    "store": ("Store",),
+    "why": ("Why",),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+_STORED = ("league", "store")
+"""What needs a database; what decides and explains does not."""
+
+__all__ = ["VOID", "Event", "Item", "League", "LeagueError", "Outcome", "Proposal", "Receipt", "Store", "Why"]
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported when it is first used: what decides and explains needs no database."""
-    if name not in _HOME:
+    """A public name, imported when it is first used."""
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'matchbandit.live' has no attribute {name!r}")
-    if _HOME[name] == "store":
+    if _MODULE_OF[name] in _STORED:
         need("sqlalchemy", "a store of leagues")
-    return getattr(import_module(f"matchbandit.live.{_HOME[name]}"), name)
+    return getattr(import_module(f"matchbandit.live.{_MODULE_OF[name]}"), name)

@@ -4,29 +4,34 @@ A reward is what a pair achieved *together*, not who won.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.live import commands, log, projection, transfer, views
-from matchbandit.live.commands import Name, Outcomes
+from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs
 from matchbandit.live.events import Draft, Event, proposal_of, this_version
 from matchbandit.live.keys import Key
 from matchbandit.live.model import Fit, Standing
-from matchbandit.live.records import Item, Proposal, Receipt
+from matchbandit.live.records import Item, Outcome, Proposal, Receipt
 from matchbandit.live.replica import Answer, OutOfDateError, Replica, View
 from matchbandit.live.shadow import ShadowReport, shadow_report
-from matchbandit.live.tally import pair_of
+from matchbandit.live.state import State
+from matchbandit.live.tally import key_of, pair_of
 from matchbandit.live.verify import Verified, verified
 from matchbandit.live.views import Line, Meetings, Record
+from matchbandit.live.why import Why, why_item, why_league, why_pair, why_proposal
 
 if TYPE_CHECKING:
     from matchbandit.live.store import Store
 
 Pair = tuple[Name, Name]
+Outcomes = Mapping[tuple[str, str], Outcome] | Mapping[tuple[int, int], Outcome] | Iterable[tuple[Name, Name, Outcome]]
+"""By pair, of names or of ids; or as rows."""
 _Roster = Callable[..., list[Draft]]
 _TRIES = 3
 """Decisions that others may overtake before one is made while they wait."""
@@ -284,6 +289,31 @@ class League:
             sides = view.state.config["sides"]
         return model.ranking(names, sides)
 
+    def why(self, what: str | Pair | int | None = None, *, item: Name | None = None, side: str | None = None) -> Why:
+        """What is believed, from what, and why it was proposed: of an item, a pair, a proposal (its number), or all.
+
+        A number is that of a proposal; items go by id with `item`.
+        """
+        with self._replica.reading() as view:
+            explain = self._explanation(view, what, item, side)
+        return explain()  # to fit the model takes its time
+
+    def _explanation(
+        self, view: View, what: str | Pair | int | None, item: Name | None, side: str | None
+    ) -> Callable[[], Why]:
+        model, directory = self._replica.model(view), view.directory
+        name = what if isinstance(what, str) else item
+        if name is not None:
+            return partial(why_item, model, directory, _resolved(view, name, side))
+        if what is None:
+            return partial(why_league, model, directory)
+        if isinstance(what, int):
+            return partial(why_proposal, self._record(view, what), directory)
+        pair = directory.resolve_pair(what)
+        number = _last_proposal(view.state, key_of(*pair))
+        records = [self._record(view, number)] if number else []
+        return partial(why_pair, model, directory, pair, records=records)
+
     def fit(self) -> Fit:
         """Do the results fit a product of strengths?"""
         with self._replica.reading() as view:
@@ -355,3 +385,10 @@ def _touched(draft: Draft) -> list[int]:
     if draft.kind == "joined":
         return [item for item, _ in draft.data["items"]]
     return list(draft.data["items"]) if "items" in draft.data else [draft.data["item"]]
+
+
+def _last_proposal(state: State, key: int) -> int:
+    """The number of the last proposal in which a pair met, or is to meet; 0: there was none."""
+    place = state.tally.index.get(key)
+    met = 0 if place is None else state.tally.last[place]
+    return max([met, *(number for number, sheet in state.open.items() if key in sheet.pairs)])

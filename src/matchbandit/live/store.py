@@ -1,7 +1,7 @@
 """A store: where leagues are kept. A file of SQLite, or a database of PostgreSQL."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from difflib import get_close_matches
@@ -12,6 +12,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from matchbandit.errors import MatchbanditError
 from matchbandit.live import commands, keys, log, projection, schema, transfer
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
@@ -20,10 +21,13 @@ from matchbandit.live.keys import Key
 from matchbandit.live.league import League
 from matchbandit.live.records import VOID, Outcome
 from matchbandit.live.replica import Replica
+from matchbandit.past_results import PastResults, ResultsKind, read_results
 from matchbandit.rewards import RewardDistribution
 
 _MOST_OPEN = 1000
 """Leagues whose state a process keeps; the ones opened first are let go, and read again when they are asked for."""
+
+Past = PastResults | str | os.PathLike[str] | Iterable[Sequence[Any]]
 
 
 class Store:
@@ -41,7 +45,7 @@ class Store:
 
     def __init__(self, url: str, *, clock: Callable[[], datetime] = utc_now, patience: float = 10.0) -> None:
         """Open it, make it if it is new, bring it up to date if it is old."""
-        self._clock = clock
+        self.clock = clock
         self._replicas: dict[str, Replica] = {}
         self._opening = Lock()
         self.database = Database(url, patience=patience)
@@ -63,7 +67,7 @@ class Store:
 
     def now(self) -> str:
         """What time it is, as it is logged."""
-        return stamp(self._clock())
+        return stamp(self.clock())
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that sees one moment of the store, and waits for nobody."""
@@ -87,7 +91,7 @@ class Store:
         deadline: float | timedelta | None = None,
         default: Outcome = VOID,
         no_rematch: int = 0,
-        past: Iterable[tuple[str, str, int, float]] | None = None,
+        past: Past | None = None,
         shadow: str | Mapping[str, Any] | None = None,
         key: str | None = None,
         by: str = "python",
@@ -114,14 +118,20 @@ class Store:
             The outcome of a pair of which nobody told in time.
         no_rematch : int
             Within how many proposals nobody meets the same partner again; 0: no such rule.
-        past : rows or PastResults, optional
-            Results from before: (name, name, count, sum).
+        past : optional
+            Results from before: what `read_results` reads, the name of such a file (CSV or Parquet), or rows
+            (name, name, reward) or (name, name, count, sum). Items that only they name join, too.
         shadow : str or mapping, optional
             A second policy that proposes beside the first; nothing of it is played.
         """
+        if isinstance(sides, Mapping):
+            sides = {side: _listed(names) for side, names in sides.items()}
+        results = None if past is None else _results(past, players=players, sides=sides)
+        if results is not None and results.kind == "sides" and players is None and sides is None:
+            sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         settings: dict[str, Any] = {
             "players": None if players is None else _listed(players),
-            "sides": {side: _listed(names) for side, names in sides.items()} if isinstance(sides, Mapping) else sides,
+            "sides": sides,
             "policy": policy,
             "options": options,
             "selection": selection,
@@ -130,7 +140,7 @@ class Store:
             "deadline": deadline,
             "default": default,
             "no_rematch": no_rematch,
-            "past": None if past is None else _listed(past),
+            "past": None if results is None else results.rows(),
             "shadow": shadow,
         }
         request = Key.of(key, "create", slug=slug, **settings)
@@ -246,3 +256,16 @@ class Store:
 def _listed(given: Iterable[Any]) -> Any:
     """What can be read once only, as a list; what is no list of things is refused by the command."""
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else given
+
+
+def _results(past: Past, *, players: object, sides: object) -> PastResults:
+    """Results from before; of a league that is named with its items, as many sides as that has."""
+    kind: ResultsKind | None = "sides" if sides is not None else "players" if players is not None else None
+    try:
+        if isinstance(past, PastResults):
+            return past
+        if isinstance(past, str | os.PathLike):
+            return read_results(past, kind=kind)
+        return PastResults.from_rows(past, kind=kind or "players")
+    except MatchbanditError as error:
+        raise LeagueError("bad-value", str(error)) from None

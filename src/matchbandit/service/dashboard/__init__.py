@@ -6,7 +6,7 @@ Server-rendered, so that everything works without scripts; charts and the map of
 from fastapi import APIRouter
 
 from matchbandit.live.store import Store
-from matchbandit.service.dashboard.actions import add_actions, add_login
+from matchbandit.service.dashboard.actions import add_changes, add_login, add_outcomes
 from matchbandit.service.dashboard.guard import Guard
 from matchbandit.service.dashboard.html import PageRoute
 from matchbandit.service.dashboard.pages import add_pages
@@ -19,5 +19,6 @@ def router(store: Store, settings: Settings) -> APIRouter:
     guard = Guard(store, settings)
     add_login(routes, guard)
     add_pages(routes, guard)
-    add_actions(routes, guard)
+    add_outcomes(routes, guard)
+    add_changes(routes, guard)
     return routes

@@ -30,10 +30,11 @@ def add_login(routes: APIRouter, guard: Guard) -> None:
     wrong = Buckets(settings.wrong_tokens / 60, settings.wrong_tokens, settings.monotonic)
 
     @routes.get("/login")
-    def login_page(request: Request, next: str = "/") -> Response:
+    def login_page(request: Request, next: str = "/", ended: bool = False) -> Response:
         if guard.session(request) is not None:
             return RedirectResponse(safe_path(next), 303)
-        return pages.login(next_path=safe_path(next))
+        words = "You were logged out. Log in and enter it again." if ended else None
+        return pages.login(next_path=safe_path(next), error=words)
 
     @routes.post("/login")
     def login(request: Request, form: Annotated[Form, Depends(guard.form)]) -> Response:
@@ -65,32 +66,10 @@ def add_login(routes: APIRouter, guard: Guard) -> None:
         return response
 
 
-def add_actions(routes: APIRouter, guard: Guard) -> None:
-    """All forms of a league."""
+def add_outcomes(routes: APIRouter, guard: Guard) -> None:
+    """Ask and tell."""
     Sent = Annotated[Form, Depends(guard.form)]
-
-    def writer(scope: str) -> Callable[..., Visitor]:
-        def checked(visitor: Annotated[Visitor, Depends(guard.visitor(scope))], form: Sent) -> Visitor:
-            check(visitor.session, form)
-            return visitor
-
-        return checked
-
-    Playing = Annotated[Visitor, Depends(writer("play"))]
-    Changing = Annotated[Visitor, Depends(writer("admin"))]
-
-    @routes.post("/new")
-    def create(session: Annotated[Session, Depends(guard.logged_in)], form: Sent) -> Response:
-        check(session, form)
-        if not session.token.may("admin"):
-            raise Refusal("not-allowed", "a new league takes a token with the scope admin for all leagues.")
-        try:
-            made = guard.store.create(
-                form.one("slug"), **_new_league(form), by=f"token:{session.token.id}", key=_key(session, form)
-            )
-        except MatchbanditError as error:
-            return pages.new(session, given=form.plain(), error=error)
-        return _to(f"/leagues/{made.name}", "created")
+    Playing = Annotated[Visitor, Depends(_writer(guard, "play"))]
 
     @routes.post("/leagues/{slug}/proposals")
     def ask(visitor: Playing, form: Sent) -> Response:
@@ -131,6 +110,24 @@ def add_actions(routes: APIRouter, guard: Guard) -> None:
             return pages.proposal(visitor, number, error=error)
         return _to(f"/leagues/{visitor.slug}/proposals/{number}", f"void:{receipt.booked}")
 
+
+def add_changes(routes: APIRouter, guard: Guard) -> None:
+    """Leagues, who takes part, and the rules."""
+    Sent = Annotated[Form, Depends(guard.form)]
+    Changing = Annotated[Visitor, Depends(_writer(guard, "admin"))]
+
+    @routes.post("/new")
+    def create(session: Annotated[Session, Depends(guard.logged_in)], form: Sent) -> Response:
+        check(session, form)
+        pages.must_create(session)
+        try:
+            made = guard.store.create(
+                form.one("slug"), **_new_league(form), by=f"token:{session.token.id}", key=_key(session, form)
+            )
+        except MatchbanditError as error:
+            return pages.new(session, given=form.plain(), error=error)
+        return _to(f"/leagues/{made.name}", "created")
+
     @routes.post("/leagues/{slug}/items")
     def join(visitor: Changing, form: Sent) -> Response:
         try:
@@ -168,6 +165,18 @@ def add_actions(routes: APIRouter, guard: Guard) -> None:
         except MatchbanditError as error:
             return pages.items(visitor, error=error, given=form.plain())
         return _to(f"/leagues/{visitor.slug}/items", "rule")
+
+
+def _writer(guard: Guard, scope: str) -> Callable[..., Visitor]:
+    """A dependency: a visitor who may do this much, and has sent a form of their own session."""
+
+    def checked(
+        visitor: Annotated[Visitor, Depends(guard.visitor(scope))], form: Annotated[Form, Depends(guard.form)]
+    ) -> Visitor:
+        check(visitor.session, form)
+        return visitor
+
+    return checked
 
 
 def _to(path: str, done: str) -> Response:

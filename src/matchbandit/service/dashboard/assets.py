@@ -1,4 +1,4 @@
-"""Scripts, styles and the icon of the dashboard, from this process: kept by browsers for as long as they stay the same."""
+"""Scripts, styles and the icon of the dashboard, from this process; browsers keep them as long as they are the same."""
 
 import gzip
 from collections.abc import Callable

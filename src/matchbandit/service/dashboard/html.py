@@ -45,6 +45,16 @@ class Elsewhere(Exception):  # noqa: N818 - no error: a way to go
         self.where = where
 
 
+class OnceMore(Exception):  # noqa: N818
+    """The browser is to ask for this page again, from one of our own."""
+
+
+class PageResponse(HTMLResponse):
+    """A page, and the code of what was refused, which the log has."""
+
+    code: str | None = None
+
+
 class PageRoute(APIRoute):
     """A route for people: what goes wrong is told on a page, not as JSON."""
 
@@ -57,45 +67,54 @@ class PageRoute(APIRoute):
                 response = await answer(request)
             except Elsewhere as way:
                 response = RedirectResponse(way.where, 303)
+            except OnceMore:
+                response = page("once_more", None)
             except (HTTPException, RequestValidationError, MatchbanditError) as error:
                 response = _problem(request, error)
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
+            if isinstance(response, PageResponse) and response.code and NOTED in request.scope:
+                request.scope[NOTED].code = response.code
             return response
 
         return handler
 
 
-def page(name: str, session: Session | None, *, status: int = 200, **told: Any) -> HTMLResponse:
-    """A page by the name of its template."""
+def page(
+    name: str, session: Session | None, *, status: int = 200, code: str | None = None, **told: Any
+) -> PageResponse:
+    """A page by the name of its template; `code` is that of a refusal which it tells."""
     nothing = {"error": None, "done": None, "charts": None, "heat": None}
     text = _templates().get_template(f"{name}.html").render(session=session, **nothing | told)
-    return HTMLResponse(text, status)
+    response = PageResponse(text, status)
+    response.code = code
+    return response
 
 
-def status_of(error: MatchbanditError) -> int:
-    """The status for what a league refused."""
-    return STATUSES.get(error.code, 422) if isinstance(error, LeagueError) else 422
+def refused(error: MatchbanditError) -> dict[str, Any]:
+    """What a page says of what a league refused: it is the same page again, with what was typed."""
+    code = error.code if isinstance(error, LeagueError) else "bad-value"
+    return {"error": _sentence(str(error)), "code": code, "status": STATUSES[code]}
 
 
-def _problem(request: Request, error: Exception) -> Response:
-    """What went wrong, on a page of its own; the log has its code."""
-    if isinstance(error, Refusal):
-        code, words = error.code, str(error.detail)
-    elif isinstance(error, LeagueError):
-        code, words = error.code, str(error)
+def _problem(request: Request, error: Exception) -> PageResponse:
+    """What went wrong, on a page of its own."""
+    if isinstance(error, Refusal | LeagueError):
+        code, words = error.code, str(error.detail if isinstance(error, Refusal) else error)
     elif isinstance(error, MatchbanditError):
         code, words = "bad-value", str(error)
     else:
         code, words = "not-found", "there is nothing at this address."
     noted = request.scope.get(NOTED)
-    if noted is not None:
-        noted.code = code
     session = getattr(request.state, "session", None)
-    told = {"heading": TITLES.get(code, TITLES["bad-request"]), "words": words[:1].upper() + words[1:]}
-    told |= {"request_id": "" if noted is None else noted.request_id}
-    told |= {"back": "/", "back_words": "All leagues" if session else "To the first page"}
-    return page("problem", session, status=STATUSES.get(code, 422), **told)
+    told = {"heading": TITLES[code], "words": _sentence(words), "request_id": "" if noted is None else noted.request_id}
+    response = page("problem", session, status=STATUSES[code], code=code, **told)
+    response.headers.update((error.headers or {}) if isinstance(error, Refusal) else {})
+    return response
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 @cache
@@ -143,4 +162,4 @@ def fixed(value: float) -> str:
 def as_json(data: Any) -> Markup:
     """Data inside a script element, which it cannot end."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - nothing in it can begin an element
+    return Markup(text.replace("<", "\\u003c"))

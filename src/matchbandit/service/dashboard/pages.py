@@ -11,7 +11,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.figures.interactive import chart_data
 from matchbandit.service.dashboard import assets, meetings, progress, reading
 from matchbandit.service.dashboard.guard import Guard, Visitor
-from matchbandit.service.dashboard.html import page, status_of
+from matchbandit.service.dashboard.html import page, refused
 from matchbandit.service.problems import Refusal
 from matchbandit.service.sessions import Session
 
@@ -62,15 +62,24 @@ def login(*, next_path: str, error: str | None = None, status: int = 200) -> HTM
 def leagues(guard: Guard, session: Session, *, done: str = "") -> HTMLResponse:
     """All leagues that the token opens."""
     seen = [slug for slug in guard.store.leagues() if session.token.sees(slug)]
-    told = {"leagues": [reading.heading(guard.store.open(slug)) for slug in seen]}
+    told: dict[str, Any] = {"leagues": [reading.heading(guard.store.open(slug)) for slug in seen]}
     return page("leagues", session, done=said(done), may_create=session.token.may("admin"), **told)
+
+
+def must_create(session: Session) -> None:
+    """Refuse whoever may not make leagues."""
+    if not session.token.may("admin"):
+        raise Refusal("not-allowed", "a new league takes a token with the scope admin for all leagues.")
 
 
 def new(session: Session, *, given: Mapping[str, str] | None = None, error: MatchbanditError | None = None) -> Response:
     """The form for a new league."""
-    if not session.token.may("admin"):
-        raise Refusal("not-allowed", "a new league takes a token with the scope admin for all leagues.")
-    told = {"policies": reading.policies(), "reward_choices": reading.REWARD_CHOICES, "key": secrets.token_hex(8)}
+    must_create(session)
+    told: dict[str, Any] = {
+        "policies": reading.policies(),
+        "reward_choices": reading.REWARD_CHOICES,
+        "key": secrets.token_hex(8),
+    }
     return page("new", session, **_failed(error), given=given or {}, **told)
 
 
@@ -86,9 +95,9 @@ def today(
     """What waits, what comes next, and who stands where."""
     league = visitor.league
     waiting = sorted(league.open_proposals(), key=lambda one: -one.number)
-    told = {
+    told: dict[str, Any] = {
         "tiles": reading.tiles(league),
-        "open": [reading.sheet(league, one) for one in waiting[:MOST_OPEN]],
+        "open": [reading.sheet(one, league.why(one.number)) for one in waiting[:MOST_OPEN]],
         "more_open": len(waiting[MOST_OPEN:]),
         "ranking": reading.ranking(league),
         "rules": reading.rules(league),
@@ -117,9 +126,15 @@ def met(visitor: Visitor) -> HTMLResponse:
 def getting_on(visitor: Visitor) -> HTMLResponse:
     """Reward over time, exploration, the fit of the model, and the shadow."""
     drawn = progress.charts(reading.past(visitor.league))
-    told = {"figures": drawn, "charts": [chart_data(chart) for chart in drawn] or None}
-    told |= {"fit": reading.fit(visitor.league), "shadow": reading.shadow(visitor.league)}
+    told: dict[str, Any] = {"figures": drawn, "charts": [chart_data(chart) for chart in drawn] or None}
+    quick = visitor.league.about()["n_items"] <= reading.QUICK_FIT
+    told |= {"fit": reading.fit(visitor.league) if quick else None, "shadow": reading.shadow(visitor.league)}
     return _of_league("progress", visitor, "Progress", **told)
+
+
+def fit(visitor: Visitor) -> HTMLResponse:
+    """Does the model fit? On a page of its own, since it may take seconds; scripts fetch it for others."""
+    return _of_league("fit", visitor, "Progress", words="fit of the model", fit=reading.fit(visitor.league))
 
 
 def proposals(visitor: Visitor, *, before: int | None = None) -> HTMLResponse:
@@ -139,13 +154,13 @@ def proposal(
 ) -> HTMLResponse:
     """One proposal: its outcomes, and why it is as it is."""
     league = visitor.league
-    sheet = reading.sheet(league, league.proposal(number))
     why = league.why(number)
-    told = {
+    sheet = reading.sheet(league.proposal(number), why)
+    told: dict[str, Any] = {
         "proposal": sheet,
         "rules": reading.rules(league),
         "why": why,
-        "numbers": reading.numbers(why.numbers),
+        "numbers": reading.numbers_of_proposal(why.numbers),
         "reasons": reading.reasons(why.numbers),
         "given": given or {},
         "correcting": correcting,
@@ -159,7 +174,11 @@ def items(
     visitor: Visitor, *, done: str = "", error: MatchbanditError | None = None, given: Mapping[str, str] | None = None
 ) -> HTMLResponse:
     """Who takes part, and the rules for pairs."""
-    told = {"items": visitor.league.items(), "rules_now": reading.rules_now(visitor.league), "given": given or {}}
+    told: dict[str, Any] = {
+        "items": visitor.league.items(),
+        "rules_now": reading.rules_now(visitor.league),
+        "given": given or {},
+    }
     may = visitor.may("admin")
     return _of_league("items", visitor, "Roster", error=error, done=done, may_admin=may, **told)
 
@@ -176,12 +195,11 @@ def item(
     one = reading.item(visitor.league, number)
     why = reading.why_item(visitor.league, one)
     partners = reading.partners(visitor.league, one.id)
-    told = {
+    told: dict[str, Any] = {
         "item": one,
         "why": why,
-        "numbers": reading.numbers(why.numbers),
+        "numbers": reading.numbers_of_item(why.numbers),
         "partners": partners,
-        "partners_words": f"{len(partners)} of them" if partners else "",
         "given": given or {},
     }
     may = visitor.may("admin")
@@ -220,11 +238,7 @@ def _of_league(
 
 
 def _failed(error: MatchbanditError | None) -> dict[str, Any]:
-    """What a page says of a refusal: it is the same page again, with what was typed."""
-    if error is None:
-        return {}
-    words = str(error)
-    return {"error": words[:1].upper() + words[1:], "status": status_of(error)}
+    return {} if error is None else refused(error)
 
 
 def add_pages(routes: APIRouter, guard: Guard) -> None:
@@ -260,6 +274,10 @@ def add_pages(routes: APIRouter, guard: Guard) -> None:
     @routes.get("/leagues/{slug}/progress")
     def progress_page(visitor: Looking) -> Response:
         return getting_on(visitor)
+
+    @routes.get("/leagues/{slug}/fit")
+    def fit_page(visitor: Looking) -> Response:
+        return fit(visitor)
 
     @routes.get("/leagues/{slug}/proposals")
     def proposals_page(visitor: Looking, before: Before = None) -> Response:

@@ -1,4 +1,4 @@
-"""How a league gets on, as charts: what pairs achieved against what the model holds for possible, and what learning costs."""
+"""How a league gets on, as charts: what pairs achieved, what the model holds for possible, and what learning costs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def running(told: Numbers, sums: Numbers, window: int = WINDOW) -> Numbers:
         return np.asarray(whole[ends] - whole[np.maximum(ends - window, 0)])
 
     counts = moving(told)
-    return np.divide(moving(sums), counts, out=np.full(len(told), np.nan), where=counts > 0)
+    return np.asarray(np.divide(moving(sums), counts, out=np.full(len(told), np.nan), where=counts > 0))
 
 
 def _reward(past: Sequence[Past]) -> Chart | None:
