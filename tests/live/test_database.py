@@ -315,3 +315,12 @@ def test_clocks_need_a_zone(sqlite_url):
     with pytest.raises(LeagueError, match="times need their zone"):
         Store(sqlite_url, clock=clock)
     assert not Path(sqlite_url.removeprefix("sqlite:///")).exists()
+
+
+@pytest.mark.parametrize("content", [b"x", b"a list of names\n", b"y" * 5000])
+def test_a_file_that_is_no_database_is_left_alone(tmp_path, content):
+    (tmp_path / "notes.txt").write_bytes(content)
+    with pytest.raises(LeagueError, match="is not a SQLite database") as refused:
+        Store(f"sqlite:///{tmp_path}/notes.txt")
+    assert refused.value.code == "store-unusable"
+    assert (tmp_path / "notes.txt").read_bytes() == content

@@ -5,13 +5,12 @@ import json
 import threading
 
 import pytest
+from asgi import code_of, request
 
 from matchbandit.service import limits
 from matchbandit.service.limits import Buckets, Limits
 from matchbandit.service.logs import Noted
 from matchbandit.service.settings import Settings
-
-from asgi import code_of, request
 
 
 async def echo(scope, receive, send):
@@ -73,10 +72,11 @@ def test_a_body_that_announces_too_much_is_not_read(noted, monkeypatch):
 
 def test_a_body_in_parts_is_cut_off_at_the_limit(noted, monkeypatch):
     kept = []
-    monkeypatch.setattr(limits, "_listen", lambda receive: listened(receive))
 
     async def listened(receive):
         kept.append(await receive())
+
+    monkeypatch.setattr(limits, "_listen", listened)
 
     status, _, body, read = request(Limits(never, within()), body=[b"123456"] * 1000, noted=noted)
     assert (status, code_of(body)) == (413, "body-too-large")

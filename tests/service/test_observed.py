@@ -6,7 +6,7 @@ import pytest
 from asgi import code_of, request
 
 from matchbandit.service.metrics import Metrics
-from matchbandit.service.observed import Broken, Observed
+from matchbandit.service.observed import BrokenOffError, Observed
 from matchbandit.service.settings import Settings
 
 
@@ -76,7 +76,7 @@ def test_a_defect_is_answered_and_logged_without_its_message(lines):
 
 
 def test_an_answer_that_breaks_off_is_cut(lines):
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenOffError):
         request(defective(), path="/begun")
     assert [line["event"] for line in lines()] == ["defect", "request"]
 

@@ -69,8 +69,10 @@ def mistakes(model, value):
          'outcomes[0].reward must be a number or "void"; got Infinity.'),
         (bodies.Outcomes, {"outcomes": [{"pair": ["a", 0], "reward": 1}]},
          "outcomes[0].pair[1] must be a name of 1 to 200 characters, or an id; got 0."),
-        (bodies.NewLeague, {"slug": "A b"}, 'slug must have 1 to 64 lower-case letters, digits and hyphens; got "A b".'),
-        (bodies.NewLeague, {"slug": "a", "selection": "both"}, "selection must be one of 'pair' or 'matching'; got \"both\"."),
+        (bodies.NewLeague, {"slug": "A b"},
+         'slug must have 1 to 64 lower-case letters, digits and hyphens; got "A b".'),
+        (bodies.NewLeague, {"slug": "a", "selection": "both"},
+         "selection must be one of 'pair' or 'matching'; got \"both\"."),
         (bodies.NewLeague, {"slug": "a", "deadline": 0}, "deadline must be more than 0; got 0."),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `run`, `league`, …; a file for each verb.
+"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `league`, …; a file for each verb.
 
 Verbs import what they need when they are called, so that --help stays quick.
 """
@@ -77,7 +77,8 @@ def _group(name: str, verbs: dict[str, Callable[..., None]], about: str) -> None
 _group(
     "league",
     LEAGUE,
-    "Pair people or things with names, day by day.\n\nWhat a pair achieves together is told; who is best with whom is learnt.",
+    "Pair people or things with names, day by day.\n\n"
+    "You tell what pairs achieved together, not who won; whom to pair next is learnt from it.",
 )
 _group("token", TOKEN, "Make, list and end the keys to `matchbandit serve`.")
 

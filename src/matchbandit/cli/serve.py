@@ -11,8 +11,9 @@ from matchbandit.extras import need
 
 def serve(
     store: StoreUrl = STORE,
-    host: Annotated[str, typer.Option(help="The address to listen at; beyond this machine only once there is a token.")
-                    ] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="The address to listen at; beyond this machine only once there is a token.")
+    ] = "127.0.0.1",
     port: Annotated[str, typer.Option(help="0 takes any that is free.")] = "8000",
     workers: Annotated[str, typer.Option(help="Processes; one is right for SQLite.")] = "1",
     behind_proxy: Annotated[

@@ -1,5 +1,6 @@
 """`matchbandit token new`, `list`, `revoke`: the keys to the service."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
 def new(
     label: Annotated[str, typer.Option(help="What it is for, in a word or two.", show_default=False)],
-    scope: Annotated[str, typer.Option(help="read, play (ask and tell) or admin; each may what those before may.")
-                     ] = "play",
+    scope: Annotated[
+        str, typer.Option(help="read, play (ask and tell) or admin; each may what those before may.")
+    ] = "play",
     league: Annotated[
         list[str] | None, typer.Option(help="A league that it opens; may be repeated. By default all.")
     ] = None,
@@ -53,7 +55,10 @@ def list_(store: StoreUrl = STORE, as_json: Json = False) -> None:
     elif not found:
         typer.echo("no token yet. Make one: matchbandit token new --label WHAT-FOR")
     else:
-        lines = [(token.id, token.label, token.scope, _leagues(token), token.created[:10], _end(token, now)) for token in found]
+        lines = [
+            (token.id, token.label, token.scope, _leagues(token), token.created[:10], _end(token, now))
+            for token in found
+        ]
         table(("id", "label", "scope", "leagues", "made", "ends"), lines)
 
 
@@ -76,7 +81,7 @@ def revoke(
         typer.echo(f"{token.id} ({token.label}): revoked at {token.revoked}")
 
 
-VERBS = {"new": new, "list": list_, "revoke": revoke}
+VERBS: dict[str, Callable[..., None]] = {"new": new, "list": list_, "revoke": revoke}
 """In the order of --help."""
 
 

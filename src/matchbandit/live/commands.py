@@ -28,7 +28,12 @@ from matchbandit.rewards import RewardDistribution, rewards_named
 
 Name = str | int
 """An item: by its name, or by its id."""
-Outcomes = Mapping[tuple[Name, Name], Outcome] | Iterable[tuple[Name, Name, Outcome]]
+Outcomes = (
+    Mapping[tuple[str, str], Outcome]  # a mapping's keys are of one type: mypy would refuse names where both may be
+    | Mapping[tuple[int, int], Outcome]
+    | Mapping[tuple[Name, Name], Outcome]
+    | Iterable[tuple[Name, Name, Outcome]]
+)
 
 MOST_AT_ONCE = 10_000
 """Items, pairs or outcomes in one call, and results in one event."""

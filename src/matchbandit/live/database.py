@@ -169,6 +169,9 @@ _POSTGRESQL = {
 }
 
 
+_HEADER = b"SQLite format 3\0"
+
+
 def _first_line(error: DBAPIError) -> str:
     return str(error.orig).strip().partition("\n")[0]
 
@@ -201,7 +204,20 @@ def _checked(url: str) -> URL:
             "store-unusable",
             f"there is no folder {str(Path(str(parsed.database)).absolute().parent)!r} for the store. Make it first.",
         )
+    if not is_uri:
+        _refuse_other_files(Path(str(parsed.database)))
     return parsed.set(drivername="sqlite+pysqlite")
+
+
+def _refuse_other_files(path: Path) -> None:
+    """SQLite takes a file that is too short to be a database for an empty one, and writes over it: we do not."""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(_HEADER))
+    except OSError:
+        return  # it is new, or SQLite says what is wrong with it
+    if begins not in (b"", _HEADER):
+        raise LeagueError("store-unusable", f"{str(path)!r} is not a SQLite database. Choose another file.")
 
 
 def _engine(url: URL, patience: float) -> Engine:

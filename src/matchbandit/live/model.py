@@ -237,9 +237,9 @@ class LeagueModel:
 
     def place(self, item: int) -> tuple[int | None, int]:
         """Its place among the active items of its side, and how many these are; None if it has left."""
-        strengths = self.fitted.strengths[self.numbers]
-        side, mine = self.sides[item - 1], (-strengths[item - 1], item)
-        others = [k + 1 for k in range(len(strengths)) if self.active[k] and self.sides[k] == side]
+        strengths, sides = self.fitted.strengths[self.numbers].tolist(), self.sides.tolist()
+        mine = (-strengths[item - 1], item)
+        others = [k + 1 for k in range(len(strengths)) if self.active[k] and sides[k] == sides[item - 1]]
         before = sum((-strengths[k - 1], k) < mine for k in others)
         return (before + 1 if self.active[item - 1] else None), len(others)
 
@@ -298,7 +298,7 @@ def _tested(model: LeagueModel) -> Fit:
     """The test of `product_fit`; for many items that of the pairs that met most, against the fitted strengths."""
     results, rewards = model.results, model.rewards
     total = int(results.counts.sum())
-    nothing_known = Fit(None, None, total, (), "There are too few results to tell whether the model fits.")
+    nothing_known = Fit(None, None, total, (), "Too few pairs have met to tell whether the model fits.")
     if not total:
         return nothing_known
     edges, order, played = sorted_edges(model.graph, model.places, results)

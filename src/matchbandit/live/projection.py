@@ -39,8 +39,9 @@ def project(connection: Connection, league: int, events: Iterable[Event]) -> Non
 
 
 def folding(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Iterator[Event]:
-    """The events as they are, while `rows` becomes the table, by number."""
+    """The events as they are, while `rows` becomes the table, by number; each counts once it was passed on."""
     for event in events:
+        yield event
         if event.kind == "proposed":
             row = _row(event)
             rows[row["number"]] = row
@@ -51,7 +52,6 @@ def folding(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Iterato
             row["n_void"] += void
             row["reward"] += reward
             row["closed"] = row["n_told"] + row["n_void"] >= row["n_pairs"]
-        yield event
 
 
 def rebuild(connection: Connection, league: int, events: Iterable[Event]) -> None:

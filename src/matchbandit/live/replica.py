@@ -31,6 +31,8 @@ from matchbandit.live.state import State
 
 _MOST_TOGETHER = 64
 """Requests that one commit serves."""
+_OF_THE_STORE = ("store-busy", "store-unusable", "unknown-league")
+"""What no request is to blame for."""
 _SLOW = 0.5
 """Seconds; a start that takes longer leaves a snapshot for the next one."""
 
@@ -179,13 +181,25 @@ class Replica:
         """
         job = _Job(command, by, key)
         self._queue.append(job)
-        with self._turn:
-            while not job.done:  # else whoever had the turn before has taken it along
-                self._serve([self._queue.popleft() for _ in range(min(len(self._queue), _MOST_TOGETHER))])
+        try:
+            with self._turn:
+                while not job.done:  # else whoever had the turn before has taken it along
+                    self._serve(self._next())
+        except BaseException:  # Ctrl-C while waiting: nobody shall do it later
+            with suppress(ValueError):
+                self._queue.remove(job)
+            raise
         self._keep_snapshot()
         if job.error is not None:
             raise job.error
         return job.answer
+
+    def _next(self) -> list[_Job]:
+        jobs: list[_Job] = []
+        with suppress(IndexError):
+            while len(jobs) < _MOST_TOGETHER:
+                jobs.append(self._queue.popleft())
+        return jobs
 
     def _serve(self, jobs: list[_Job]) -> None:
         """Commands one after the other, in one transaction."""
@@ -194,10 +208,10 @@ class Replica:
                 head = self._head(log.head_locked(connection, self.league))
                 with self._guarded():
                     self._take(connection, head, jobs)
-        except LeagueError as error:  # that of one job is in its place; this one is the store's
-            _fail(jobs, error.code, str(error))
         except Exception as error:
-            if len(jobs) == 1:
+            if isinstance(error, LeagueError) and error.code in _OF_THE_STORE:
+                _fail(jobs, error.code, str(error))
+            elif len(jobs) == 1:
                 jobs[0].error = error
             else:  # nobody suffers for another's request
                 for job in jobs:
@@ -264,11 +278,11 @@ class Replica:
         if state is None or not (self._was_slow or snapshots.is_time(state, self._snapshot)):
             return
         with self._guarded():
-            state = self._state
+            state, self._was_slow = self._state, False
             if state is None or state.seq <= self._snapshot:
                 return
             seq, data = state.seq, snapshots.encoded(state)
-            self._snapshot, self._was_slow = seq, False
+            self._snapshot = seq
         with suppress(LeagueError), self.database.writing() as connection:  # a store that can only be read has none
             log.head_locked(connection, self.league)
             snapshots.save(connection, self.league, seq, data)

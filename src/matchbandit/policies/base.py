@@ -22,6 +22,8 @@ from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 2
 """Of what `state` gives; version 0.3 gave 1."""
+SLACK = 1e-9
+"""By how much sums that were added up and have faded may be off."""
 LONG_ROUND = 50
 """Rounds with more pairs are checked as whole arrays, and shortened in messages."""
 
@@ -399,6 +401,14 @@ class Policy(ABC):
             )
         if not (np.isfinite(plays).all() and np.isfinite(paid).all() and (plays >= 0).all()):
             raise MatchbanditError("counts must be numbers from 0 on, and sums must be numbers.")
+        low, high = self.setting.rewards.low * plays, self.setting.rewards.high * plays
+        outside = np.flatnonzero((paid < low - SLACK * (1 + plays)) | (paid > high + SLACK * (1 + plays)))
+        if len(outside):
+            k = outside[0]
+            raise MatchbanditError(
+                f"{plays[k]:g} {self.setting.rewards.name} rewards sum to between {low[k]:g} and {high[k]:g}; "
+                f"got {paid[k]:g} for the pair {self.graph.pairs_of(which[k : k + 1])[0].tolist()}."
+            )
         self._put(which, plays, paid)
 
     def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:

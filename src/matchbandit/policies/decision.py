@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchbandit.allowed import Allowed
 from matchbandit.errors import MatchbanditError
@@ -88,7 +89,7 @@ def _sorted(allowed: Allowed, drawn: Floats, selection: Selection) -> Edges:
     return graph.edges(pairs)
 
 
-def by_weights(allowed: Allowed, weights: Floats, unplayed: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Decision:
+def by_weights(allowed: Allowed, weights: Floats, unplayed: NDArray[np.bool_]) -> Decision:
     """The heaviest allowed matching for weights by edge; as many unplayed pairs as possible before all else."""
     graph = allowed.graph
     if not allowed.everything and unplayed[allowed.edges].any():
@@ -102,11 +103,12 @@ def by_weights(allowed: Allowed, weights: Floats, unplayed: "np.ndarray[tuple[in
         edges = best_matching(graph, weights)
         return decided(graph, edges, weights[edges])
     edges, exact = heaviest_allowed(allowed, weights)
-    return decided(graph, edges, weights[edges], exact=exact, bound=_most(allowed.unruled, weights))
+    bound = None if allowed.all_meet and exact else _most(allowed.unruled, weights)
+    return decided(graph, edges, weights[edges], exact=exact, bound=bound)
 
 
-def _most(allowed: Allowed, weights: Floats) -> float | None:
-    """No less than the weight of any matching of those present."""
+def _most(allowed: Allowed, weights: Floats) -> float:
+    """No less than the weight of any matching of those present: that of the heaviest, or half of what all want."""
     if allowed.graph.kind == "bipartite" or len(allowed.items) <= MOST_BOUNDED:
         return float(weights[heaviest_allowed(allowed, weights).edges].sum())
     edges = allowed.edges
@@ -117,14 +119,15 @@ def _most(allowed: Allowed, weights: Floats) -> float | None:
     return float(best[: len(best) // 2 * 2].sum() / 2)
 
 
-def best_pair(allowed: Allowed, indices: Floats, unplayed: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Decision:
-    """The allowed pair with the greatest index, by edge; before that the first one that was not played."""
+def best_pair(allowed: Allowed, indices: Floats, unplayed: NDArray[np.bool_], *, tie: float = 0.0) -> Decision:
+    """The allowed pair with the greatest index, by edge (ties: the first); before that the first unplayed one."""
     graph = allowed.graph
     first = allowed.edges[unplayed[allowed.edges]][:1]
     if len(first):
         return decided(graph, first, np.full(1, UNPLAYED), opening=True)
-    edges, best = heaviest_allowed_pair(allowed, indices), heaviest_allowed_pair(allowed.unruled, indices)
-    return decided(graph, edges, indices[edges], bound=float(indices[best].sum()))
+    edges = heaviest_allowed_pair(allowed, indices, tie=tie)
+    bound = heaviest_allowed_pair(allowed.unruled, indices)
+    return decided(graph, edges, indices[edges], bound=float(indices[bound].sum()))
 
 
 DECIDING = "rank1-thompson, cucb, cts-beta, cts-gaussian, kl-ucb, escb, ols-ucb, aescb and track-and-stop"

@@ -1,8 +1,8 @@
 """The JSON API: a request in, a method of a league, an answer out. It checks who may; leagues check all else."""
 
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from functools import cached_property
 from pathlib import Path as File
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from matchbandit.live.records import Receipt
 from matchbandit.live.store import Store
 from matchbandit.service import bodies
 from matchbandit.service.json_bodies import JsonRoute
-from matchbandit.service.logs import NOTED
+from matchbandit.service.logs import NOTED, Noted
 from matchbandit.service.metrics import Metrics
 from matchbandit.service.problems import Refusal
 from matchbandit.service.tokens import Token
@@ -24,7 +24,9 @@ from matchbandit.service.tokens import Token
 _CHUNK = 2**16
 _NEEDED = {"play": "ask and tell", "admin": "change who takes part, the rules or the names"}
 
-SlugInPath = Annotated[str, Path(alias="league", description="The league's slug.", json_schema_extra={"pattern": bodies.SLUG})]
+SlugInPath = Annotated[
+    str, Path(alias="league", description="The league's slug.", json_schema_extra={"pattern": bodies.SLUG})
+]
 ItemInPath = Annotated[int, Path(alias="id", description="The item's id.", ge=1, le=bodies.MOST_ID)]
 OtherInPath = Annotated[int, Path(alias="other", description="The other item's id.", ge=1, le=bodies.MOST_ID)]
 NumberInPath = Annotated[int, Path(alias="number", description="The proposal's number.", ge=1, le=bodies.MOST_ID)]
@@ -40,41 +42,44 @@ After = Annotated[int, Query(ge=0, le=2**62, description="Begin behind this one.
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 
 
-@dataclass(frozen=True)
 class Opened:
-    """A league that the request's token has opened."""
+    """A league that the request's token may open; it is opened when it is first used, by the thread that answers."""
 
-    league: League
-    token: Token
+    def __init__(self, store: Store, slug: str, noted: Noted) -> None:
+        """The gate has let the request through, so it has a token."""
+        assert noted.token is not None
+        self.token: Token = noted.token
+        self._store, self._slug, self._noted = store, slug, noted
 
-    @property
-    def by(self) -> str:
-        """How the log names whoever asked."""
-        return f"token:{self.token.id}"
+    @cached_property
+    def league(self) -> League:
+        """The league, if there is one."""
+        try:
+            league = self._store.open(self._slug)
+        except LeagueError as error:
+            raise (_unknown(self._slug) if error.code == "unknown-league" else error) from None
+        self._noted.league = self._slug
+        return league
 
     def writing(self, key: str | None) -> dict[str, Any]:
         """What every writing method takes: who, and the key of the request, which is the token's own."""
-        return {"by": self.by, "key": None if key is None else f"{self.token.id}:{key}"}
+        return {"by": f"token:{self.token.id}", "key": None if key is None else f"{self.token.id}:{key}"}
 
 
 def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a list of routes
     """All routes below `/v1`."""
     api = APIRouter(prefix="/v1", route_class=JsonRoute)
 
-    def opened(scope: str) -> Callable[..., Opened]:
-        def open_league(request: Request, slug: SlugInPath) -> Opened:
-            noted = request.scope[NOTED]
-            token: Token = noted.token
-            if not token.sees(slug):
+    def opened(scope: str) -> Callable[..., Awaitable[Opened]]:
+        # It asks nobody and waits for nothing, so it needs no thread of its own.
+        async def open_league(request: Request, slug: SlugInPath) -> Opened:
+            noted: Noted = request.scope[NOTED]
+            it = Opened(store, slug, noted)
+            if not it.token.sees(slug):
                 raise _unknown(slug)
-            try:
-                league = store.open(slug)
-            except LeagueError as error:
-                raise (_unknown(slug) if error.code == "unknown-league" else error) from None
-            noted.league = slug
-            if not token.may(scope, slug):
-                raise _not_allowed(token, scope)
-            return Opened(league, token)
+            if not it.token.may(scope, slug):
+                raise _not_allowed(it.token, scope)
+            return it
 
         return open_league
 
@@ -95,9 +100,8 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
         token: Token = request.scope[NOTED].token
         if not token.may("admin", body.slug):
             raise _not_allowed(token, "admin")
-        key = None if key is None else f"{token.id}:{key}"
-        made = store.create(body.slug, **body.settings(), key=key, by=f"token:{token.id}")
-        return bodies.LeagueTold.of(made.about())
+        writing = Opened(store, body.slug, request.scope[NOTED]).writing(key)
+        return bodies.LeagueTold.of(store.create(body.slug, **body.settings(), **writing).about())
 
     @api.get("/leagues/{league}", tags=["leagues"], summary="What a league is, and how far it has come")
     def about(it: Read) -> bodies.LeagueTold:
@@ -109,8 +113,16 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
         """What is left out stays. Another policy goes on with all results there are. Scope: `admin`."""
         return bodies.LeagueTold.of(it.league.configure(**body.settings(), **it.writing(key)))
 
-    @api.get("/leagues/{league}/export", tags=["leagues"], summary="The whole league as one file")
-    def export(it: Read, names: Annotated[bool, Query(description="With the names; needs `admin`.")] = False) -> StreamingResponse:
+    @api.get(
+        "/leagues/{league}/export",
+        tags=["leagues"],
+        summary="The whole league as one file",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+    )
+    def export(
+        it: Read, names: Annotated[bool, Query(description="With the names; needs `admin`.")] = False
+    ) -> StreamingResponse:
         """JSON Lines, as `matchbandit league import` reads them."""
         if names and not it.token.may("admin", it.league.name):
             raise _not_allowed(it.token, "admin")
@@ -170,7 +182,9 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
         return count(it.league.correct(number, body.told(), **it.writing(key)))
 
     @api.post("/leagues/{league}/proposals/{number}/void", tags=["proposals"], summary="What never happened")
-    def void(it: Play, number: NumberInPath, body: bodies.SomePairs | None = None, key: Key = None) -> bodies.ReceiptTold:
+    def void(
+        it: Play, number: NumberInPath, body: bodies.SomePairs | None = None, key: Key = None
+    ) -> bodies.ReceiptTold:
         """These pairs, or all that still wait. Scope: `play`."""
         pairs = None if body is None or body.pairs is None else [bodies.pair_of(pair) for pair in body.pairs]
         return count(it.league.void(number, pairs, **it.writing(key)))
@@ -299,7 +313,9 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
         return bodies.HistoryTold.of(found[:limit], more=len(found) > limit)
 
     @api.get("/leagues/{league}/meetings", tags=["history"], summary="Who met whom, how often, and what came of it")
-    def meetings(it: Read, most: Annotated[int, Query(ge=1, le=1000, description="Items on a side.")] = 200) -> bodies.MeetingsTold:
+    def meetings(
+        it: Read, most: Annotated[int, Query(ge=1, le=1000, description="Items on a side.")] = 200
+    ) -> bodies.MeetingsTold:
         """Of many items, those who met most."""
         return bodies.MeetingsTold.of(it.league.meetings(most=most))
 

@@ -8,10 +8,9 @@ from importlib.metadata import version
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from matchbandit.live.errors import LeagueError
 from matchbandit.live.store import Store
 from matchbandit.service import api, dashboard, documentation, metrics
 from matchbandit.service.gate import Gate
@@ -19,7 +18,7 @@ from matchbandit.service.limits import Limits
 from matchbandit.service.logs import NOTED, log
 from matchbandit.service.metrics import Metrics
 from matchbandit.service.observed import Observed
-from matchbandit.service.problems import HANDLERS, Problem, Refusal
+from matchbandit.service.problems import HANDLERS, Refusal
 from matchbandit.service.settings import Settings
 
 
@@ -69,13 +68,18 @@ def _watched(store: Store, counted: Metrics) -> APIRouter:
         """Answers as long as the process does; it asks nobody."""
         return {"status": "ok"}
 
-    @router.get("/readyz", summary="Can it answer requests?", responses={503: {}})
+    @router.get("/readyz", summary="Can it answer requests?")
     def readyz() -> dict[str, str]:
         """Asks the store; 503 while it cannot be used."""
         store.ready()
         return {"status": "ready"}
 
-    @router.get("/metrics", summary="Numbers for Prometheus", response_class=Response)
+    @router.get(
+        "/metrics",
+        summary="Numbers for Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
     def numbers(request: Request) -> Response:
         """Needs a token for all leagues: the numbers are of all of them together."""
         token = request.scope[NOTED].token
@@ -111,4 +115,4 @@ async def _tick(store: Store, settings: Settings, counted: Metrics) -> None:
             counted.ticks.labels("done").inc()
         except Exception as error:
             counted.ticks.labels("failed").inc()
-            log("tick failed", level=logging.ERROR, error=error, code=getattr(error, "code", None))
+            log("tick failed", {"code": getattr(error, "code", None)}, level=logging.ERROR, error=error)

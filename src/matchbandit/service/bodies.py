@@ -24,7 +24,6 @@ MOST_ID = 2**31 - 1
 """Ids and numbers of proposals that are looked for at all."""
 
 
-
 def _slug(given: object) -> str:
     if isinstance(given, str) and re.fullmatch(SLUG, given):
         return given
@@ -340,7 +339,9 @@ class ProposalTold(Answer):
     pairs: list[PairTold]
     byes: list[Named] = Field(description="Who sits out.")
     expected: float | None = Field(description="What the model expected of these pairs.")
-    best: float | None = Field(description="What it expected of its best guess; the difference is the price of exploring.")
+    best: float | None = Field(
+        description="What it expected of its best guess; the difference is the price of exploring."
+    )
     notes: list[str]
     shadow: dict[str, Anything] | None = Field(description="What the shadow policy would have proposed.")
 
@@ -620,4 +621,4 @@ def _fields(record: Any, kind: type[Answer]) -> dict[str, Any]:
 
 
 def _told(outcome: Outcome | None) -> float | str | None:
-    return "void" if outcome is VOID else outcome  # type: ignore[return-value]
+    return "void" if outcome is VOID else outcome

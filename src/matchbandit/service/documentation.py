@@ -182,20 +182,15 @@ def _schema(name: str, schema: dict[str, Any]) -> str:
 def _kind(schema: dict[str, Any]) -> str:
     """The kind of a value, as HTML with links to the kinds it is made of."""
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return f'<a href="#{escape(name)}">{escape(name)}</a>'
-    for several in ("anyOf", "oneOf"):
-        if several in schema:
-            return " or ".join(_kind(one) for one in schema[several])
-    if "allOf" in schema and len(schema["allOf"]) == 1:
-        return _kind(schema["allOf"][0])
-    if "const" in schema:
-        return f"<code>{escape(repr(schema['const']))}</code>"
-    if "enum" in schema:
-        return " or ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
+        name = escape(schema["$ref"].rpartition("/")[2])
+        return f'<a href="#{name}">{name}</a>'
+    if "anyOf" in schema:
+        return " or ".join(_kind(one) for one in schema["anyOf"])
+    if "enum" in schema or "const" in schema:
+        return " or ".join(f"<code>{escape(str(value))}</code>" for value in schema.get("enum", [schema.get("const")]))
     if schema.get("type") == "array":
         return f"list of {_kind(schema.get('items', {}))}"
-    return escape(str(schema.get("type", "any")))
+    return escape(str(schema.get("type", "anything")))
 
 
 def _inline(text: str) -> str:

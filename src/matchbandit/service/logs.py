@@ -11,6 +11,7 @@ import re
 import secrets
 import sys
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Any
@@ -68,10 +69,10 @@ def write_to(stream: IO[str] | None = None, level: str = "info") -> None:
         logger.propagate = name == "uvicorn.error"
 
 
-def log(event: str, *, level: int = logging.INFO, error: BaseException | None = None, **told: Any) -> None:
+def log(event: str, told: Mapping[str, Any], *, level: int = logging.INFO, error: BaseException | None = None) -> None:
     """Write one line."""
     if LOGGER.isEnabledFor(level):
-        LOGGER.log(level, event, extra={"told": told | ({} if error is None else defect(error))})
+        LOGGER.log(level, event, extra={"told": {**told, **({} if error is None else defect(error))}})
 
 
 def request_id(given: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: how many requests, how quick, what was refused. No label names a league, an item or a token."""
+"""Numbers for Prometheus: how many requests, how quick, what was refused. No label names a league, item or token."""
 
 import os
 from importlib.metadata import version

@@ -1,7 +1,8 @@
-"""What every request gets: an id, a line in the log, its place in the metrics, safe headers, an answer defects or not."""
+"""What every request gets: an id, a line in the log, a place in the metrics, safe headers, an answer in any case."""
 
 import logging
 from time import perf_counter
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -58,9 +59,9 @@ class Observed:
             else:
                 await self._app(scope, receive, with_headers)
         except Exception as error:
-            log("defect", level=logging.ERROR, error=error, request_id=noted.request_id)
+            log("defect", {"request_id": noted.request_id}, level=logging.ERROR, error=error)
             if status != 0:  # the answer has begun: the client must see that it is cut off
-                raise Broken from None
+                raise BrokenOffError from None
             words = f"the service has a defect. Its log says more under {noted.request_id}."
             await Problem("internal", words)(scope, receive, with_headers)
         finally:
@@ -82,13 +83,13 @@ class Observed:
         self._metrics.seconds.labels(method, route).observe(seconds)
         if noted.code is not None:
             self._metrics.refused.labels(noted.code).inc()
-        told = {"request_id": noted.request_id, "method": method, "route": route, "status": status}
+        told: dict[str, Any] = {"request_id": noted.request_id, "method": method, "route": route, "status": status}
         told |= {"ms": round(1000 * seconds, 1)}
         told |= {"token": noted.token.id} if noted.token is not None else {}
         told |= {"league": noted.league} if noted.league is not None else {}
         told |= {"code": noted.code} if noted.code is not None else {}
-        log("request", **told)
+        log("request", told)
 
 
-class Broken(RuntimeError):
+class BrokenOffError(RuntimeError):
     """An answer that broke off; what happened is in the log."""

@@ -1,4 +1,4 @@
-"""Every refusal as `application/problem+json` (RFC 9457), in our words: what is wrong, with which value, the way out."""
+"""Every refusal as `application/problem+json` (RFC 9457), in our words: the thing, the value and the way out."""
 
 import json
 import logging
@@ -142,14 +142,20 @@ async def on_refusal(request: Request, error: Exception) -> Response:
         404: ("not-found", f"there is nothing at {path!r}. /docs lists what there is."),
         405: ("wrong-method", f"{path!r} does not take {request.method}. /docs lists what it takes."),
     }.get(error.status_code, ("bad-request", "the request cannot be read."))
-    return Problem(code, words, status=error.status_code, headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        # The router names the methods of one route; others may stand at the same address.
+        known = request.app.openapi()["paths"].get(getattr(request.scope.get("route"), "path", ""), {})
+        headers |= {"Allow": ", ".join(sorted(method.upper() for method in known))} if known else {}
+    return Problem(code, words, status=error.status_code, headers=headers)
 
 
 async def on_league_error(request: Request, error: Exception) -> Response:
     """What a league, its store or a policy refused."""
     code = error.code if isinstance(error, LeagueError) and error.code in TITLES else "bad-value"
     if code in _STORE:  # where the store lies is for the operator's eyes
-        log("store", level=logging.ERROR, code=code, words=str(error), request_id=request.scope[NOTED].request_id)
+        told = {"code": code, "words": str(error), "request_id": request.scope[NOTED].request_id}
+        log("store", told, level=logging.ERROR)
         return Problem(code, _STORE[code])
     return Problem(code, str(error))
 

@@ -54,13 +54,13 @@ class Server:
             logs.write_to(level=self.log_level)
             host, port = listener.getsockname()[:2]
             address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-            logs.log("listening", address=address, workers=self.workers, process=os.getpid())
+            logs.log("listening", {"address": address, "workers": self.workers, "process": os.getpid()})
             if self.workers == 1:
                 with _quiet_end():
                     uvicorn.Server(config).run(sockets=[listener])
             else:
                 Multiprocess(config, [listener]).run()
-            logs.log("stopped", process=os.getpid())
+            logs.log("stopped", {"process": os.getpid()})
 
     def _check_store(self) -> None:
         """Open the store once, so that what is wrong with it is said in one line; refuse to be open without keys."""

@@ -8,13 +8,12 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from hmac import compare_digest
-from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import RowMapping, insert, select, update
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.live.events import later
@@ -110,7 +109,13 @@ def new(
         revoked=None,
     )
     secret = secrets.token_hex(32)
-    row = {"id": token.id, "label": label, "hash": _hashed(secret), "scope": scope, "created": token.created}
+    row: dict[str, str | None] = {
+        "id": token.id,
+        "label": label,
+        "hash": _hashed(secret),
+        "scope": scope,
+        "created": token.created,
+    }
     row |= {"leagues": None if opened is None else json.dumps(opened), "expires": token.expires, "revoked": None}
     with store.writing() as connection:
         connection.execute(insert(table).values(row))
@@ -169,7 +174,7 @@ def _hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _token(row: Mapping[str, Any]) -> Token:
+def _token(row: RowMapping) -> Token:
     opened = None if row["leagues"] is None else tuple(json.loads(row["leagues"]))
     kept = {name: row[name] for name in ("id", "label", "scope", "created", "expires", "revoked")}
     return Token(leagues=opened, **kept)

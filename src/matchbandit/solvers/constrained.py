@@ -1,24 +1,32 @@
 """The heaviest matching of what is allowed: as many pairs as possible, then the greatest weight."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.allowed import Allowed
-from matchbandit.compiled import compiled
+from matchbandit.allowed import Allowed, Items
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.rewards import Counts, Floats
+from matchbandit.solvers.augmenting import enlarge
+from matchbandit.solvers.neighbours import Near, far_pairs, match_near
 from matchbandit.solvers.weighted import whole_weights
 
 LARGEST_EXACT = 300
-"""Players who hang together: up to so many, the heaviest matching is found exactly; beyond, among near neighbours."""
-BLOCK = 60
-"""Near neighbours that are matched at once,"""
-KEPT = 40
-"""of whom so many keep their partners; the others are matched again with the next ones."""
+"""Players who hang together: up to so many, the heaviest matching is found for certain; beyond, among near neighbours,
+which for products is often certain, too."""
+WIDTHS, WIDTH = (6, 8), 8
+"""How far apart neighbours are in the order of strengths: tried in turn up to that size, and beyond it."""
+BLOCK, KEPT = 60, 40
+"""Neighbours for any weights: so many are matched at once, of whom so many keep their partners; the others are matched
+again with the next ones."""
+MOST_SWAPPED = 20
+"""Whoever finds nobody among near neighbours comes in by a swap, if they are no more than so many."""
 MOST_CELLS = 20_000_000
 """Of a table of rows and columns that is solved at once."""
+
+Places = NDArray[np.int64]
 
 
 class Chosen(NamedTuple):
@@ -33,103 +41,223 @@ class Chosen(NamedTuple):
 def heaviest_allowed(allowed: Allowed, weights: Floats) -> Chosen:
     """The matching of allowed pairs with the most pairs, and of those the greatest sum of weights, given by edge.
 
+    Rows and columns by assignment. Players component by component: by a blossom algorithm up to 300 that hang together;
+    beyond, in blocks of neighbours in the order of their average weights.
+
     >>> from matchbandit.graphs import monopartite
     >>> heaviest_allowed(Allowed(monopartite(4), forbidden=[0]), np.array([9., 5., 1., 1., 5., 0.])).edges.tolist()
     [1, 4]
     """
-    edges = allowed.edges
-    return _heaviest(allowed, edges, weights[edges], None)
+    if _in_one_table(allowed):
+        return _of_table(allowed, lambda rows, columns: weights.reshape(allowed.graph.shape)[np.ix_(rows, columns)])
+    parts = _components(allowed, allowed.edges)
+    return _together([_of_component(allowed, part, weights[part], None) for part in parts])
 
 
 def heaviest_of_products(allowed: Allowed, strengths: Floats) -> Chosen:
-    """The same where the weight of a pair is the product of its items' strengths, which are not negative."""
-    edges = allowed.edges
-    return _heaviest(allowed, edges, strengths[allowed.ends(edges)].prod(axis=1), strengths)
+    """The same where the weight of a pair is the product of its items' strengths, which are not negative.
+
+    For players, near neighbours in the order of strengths come first: mostly none else are needed for the proof that
+    nothing is heavier, and all pairs need not be listed.
+    """
+    if allowed.graph.kind == "bipartite":
+        edges = allowed.edges
+        parts = _components(allowed, edges)
+        return _together(
+            [_of_component(allowed, part, _products(allowed, part, strengths), strengths) for part in parts]
+        )
+    if allowed.only is None:
+        return _players_in_order(allowed, allowed.items, None, strengths)
+    parts = _components(allowed, allowed.edges)
+    return _together([_players_in_order(allowed, np.unique(allowed.ends(p)), p, strengths) for p in parts])
 
 
-def _heaviest(allowed: Allowed, edges: Edges, weights: Floats, strengths: Floats | None) -> Chosen:
-    """The heaviest matching of these edges; near neighbours are those of similar strength, or average weight."""
+def _heaviest_listed(allowed: Allowed, edges: Edges, strengths: Floats) -> Chosen:
+    """The heaviest matching of these edges by products, component by component."""
+    parts = _components(allowed, edges)
+    return _together([_of_component(allowed, part, _products(allowed, part, strengths), strengths) for part in parts])
+
+
+def _products(allowed: Allowed, edges: Edges, strengths: Floats) -> Floats:
+    return np.asarray(strengths[allowed.ends(edges)].prod(axis=1))
+
+
+def _together(parts: list[Chosen]) -> Chosen:
+    edges = np.concatenate([np.zeros(0, dtype=np.int64), *(part.edges for part in parts)])
+    return Chosen(np.sort(edges), all(part.exact for part in parts))
+
+
+def _components(allowed: Allowed, edges: Edges) -> list[Edges]:
+    """The edges of each connected component."""
     if not len(edges):
-        return Chosen(edges, True)
-    ends = allowed.ends(edges)
-    chosen, exact = [], True
-    for part in _components(ends):
-        found, proved = _of_component(allowed, ends[part], weights[part], strengths)
-        chosen.append(edges[part[found]])
-        exact &= proved
-    return Chosen(np.sort(np.concatenate(chosen)), exact)
-
-
-def _components(ends: Pairs) -> list[NDArray[np.int64]]:
-    """The places of the pairs of each connected component."""
+        return []
     from scipy.sparse import coo_array  # noqa: PLC0415  # only constrained matchings need it
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
+    ends = allowed.ends(edges)
     size = int(ends.max()) + 1
     table = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(size, size))
-    of_item = connected_components(table, directed=False)[1]
-    of_pair = of_item[ends[:, 0]]
-    if (of_pair == of_pair[0]).all():
-        return [np.arange(len(ends))]
+    of_pair = connected_components(table, directed=False)[1][ends[:, 0]]
     order = np.argsort(of_pair, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(of_pair[order])) + 1)
+    return np.split(edges[order], np.flatnonzero(np.diff(of_pair[order])) + 1)
 
 
-def _of_component(
-    allowed: Allowed, ends: Pairs, weights: Floats, strengths: Floats | None
-) -> tuple[NDArray[np.int64], bool]:
-    """The places of the chosen pairs of a connected component; is it proved that none is heavier?"""
-    items, local = np.unique(ends, return_inverse=True)
-    local = local.reshape(ends.shape)
+def _of_component(allowed: Allowed, edges: Edges, weights: Floats, strengths: Floats | None) -> Chosen:
+    """The heaviest matching of a connected component."""
+    items, local = np.unique(allowed.ends(edges), return_inverse=True)
+    local = local.reshape(-1, 2)
+    n_rows = int(np.searchsorted(items, allowed.graph.shape[0]))
     if allowed.graph.kind == "bipartite":
-        n_rows = int(np.searchsorted(items, allowed.graph.shape[0]))
-        if n_rows * (len(items) - n_rows) <= MOST_CELLS:
-            return _assignment(local - np.array([0, n_rows]), weights, (n_rows, len(items) - n_rows)), True
+        shape = n_rows, len(items) - n_rows
+        if n_rows * shape[1] <= MOST_CELLS:
+            table, place = np.zeros(shape), np.full(shape, -1, dtype=np.int64)
+            table[local[:, 0], local[:, 1] - n_rows] = weights
+            place[local[:, 0], local[:, 1] - n_rows] = np.arange(len(edges))
+            i, j = _assignment(table, place >= 0).T
+            return Chosen(edges[place[i, j]], True)
     if len(items) <= LARGEST_EXACT:
-        return _blossom(local, weights), True
+        return Chosen(edges[_blossom(local, weights)], True)
     if strengths is None:
-        totals = np.bincount(local.ravel(), np.repeat(weights, 2))
-        order = np.argsort(-totals / np.bincount(local.ravel()), kind="stable")
+        standing = np.bincount(local.ravel(), np.repeat(weights, 2)) / np.bincount(local.ravel())
     else:
-        order = np.argsort(-strengths[items], kind="stable")
-    return _near_neighbours(local, weights, order), False
+        standing = strengths[items]
+    order = np.argsort(-standing, kind="stable")
+    if allowed.graph.kind == "bipartite":  # the best of each side, then the second of each, whatever their scales
+        is_row = order < n_rows
+        order = order[np.argsort(np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)), kind="stable")]
+    return Chosen(edges[_in_blocks(local, weights, order)], False)
 
 
-def _assignment(cells: Pairs, weights: Floats, shape: tuple[int, int]) -> NDArray[np.int64]:
-    """The places of the heaviest cells, no two in a row or column; others than these cost more than all are worth."""
+def _in_one_table(allowed: Allowed) -> bool:
+    """Rows and columns of whom most may meet, in a table that fits?"""
+    return allowed.graph.kind == "bipartite" and allowed.only is None and allowed.graph.n_pairs <= MOST_CELLS
+
+
+def _of_table(allowed: Allowed, weights: Callable[[Items, Items], Floats]) -> Chosen:
+    """The heaviest matching of the rows and columns that are there, by their table of weights."""
+    n_rows, n_columns = allowed.graph.shape
+    there = allowed.is_present
+    rows, columns = np.flatnonzero(there[:n_rows]), np.flatnonzero(there[n_rows:])
+    fine = np.ones(allowed.graph.shape, dtype=np.bool_)
+    if allowed.forbidden is not None:
+        fine.ravel()[np.asarray(allowed.forbidden)] = False
+    chosen = _assignment(weights(rows, columns), fine[np.ix_(rows, columns)])
+    return Chosen(np.sort(rows[chosen[:, 0]] * n_columns + columns[chosen[:, 1]]), True)
+
+
+def _assignment(weights: Floats, fine: NDArray[np.bool_]) -> Pairs:
+    """The heaviest cells, no two in a row or column; those that are not fine cost more than all others are worth."""
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415
 
-    low, high = float(weights.min()), float(weights.max())
-    table = np.full(shape, low - (high - low + 1.0) * (min(shape) + 1))
-    place = np.full(shape, -1, dtype=np.int64)
-    table[cells[:, 0], cells[:, 1]] = weights
-    place[cells[:, 0], cells[:, 1]] = np.arange(len(cells))
-    chosen = place[linear_sum_assignment(table, maximize=True)]
-    return np.asarray(chosen[chosen >= 0])
+    if not fine.any():
+        return np.zeros((0, 2), dtype=np.int64)
+    low, high = float(weights[fine].min()), float(weights[fine].max())
+    table = np.where(fine, weights, low - (high - low + 1.0) * (min(fine.shape) + 1))
+    chosen = np.stack(linear_sum_assignment(table, maximize=True), axis=1)
+    return np.asarray(chosen[fine[chosen[:, 0], chosen[:, 1]]])
 
 
-def _blossom(ends: Pairs, weights: Floats) -> NDArray[np.int64]:
+def _blossom(ends: Pairs, weights: Floats) -> Places:
     """The places of the pairs of the heaviest of the largest matchings."""
-    if len(ends) == 1:
-        return np.zeros(1, dtype=np.int64)
     import rustworkx as rx  # noqa: PLC0415
 
-    players = rx.PyGraph()
-    players.extend_from_weighted_edge_list(
-        list(zip(ends[:, 0].tolist(), ends[:, 1].tolist(), whole_weights(weights), strict=True))
-    )
-    matched = rx.max_weight_matching(players, max_cardinality=True, weight_fn=int)
     size = int(ends.max()) + 1
-    pairs = np.sort(np.array(sorted(matched)), axis=1)
-    low, high = ends.min(axis=1), ends.max(axis=1)
-    return np.flatnonzero(np.isin(low * size + high, pairs[:, 0] * size + pairs[:, 1]))
+    players = rx.PyGraph()
+    players.add_nodes_from(range(size))
+    players.add_edges_from(list(zip(ends[:, 0].tolist(), ends[:, 1].tolist(), whole_weights(weights), strict=True)))
+    matched = np.sort(list(rx.max_weight_matching(players, max_cardinality=True, weight_fn=int)), axis=1)
+    return np.flatnonzero(np.isin(_coded(np.sort(ends, axis=1), size), _coded(matched, size)))
 
 
-def _near_neighbours(ends: Pairs, weights: Floats, order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _coded(pairs: Pairs, size: int) -> NDArray[np.int64]:
+    return np.asarray(pairs[:, 0] * size + pairs[:, 1])
+
+
+# --- many players ---
+
+
+def _players_in_order(allowed: Allowed, items: Items, edges: Edges | None, strengths: Floats) -> Chosen:
+    """The heaviest matching of these players; `edges` has all that are allowed, if they are listed."""
+    order = items[np.argsort(-strengths[items], kind="stable")]
+    x, few = strengths[order], len(order) <= LARGEST_EXACT
+    for width in WIDTHS if few else (WIDTH,):
+        may_meet = _may_meet(allowed, order, width)
+        near = match_near(x, may_meet)
+        if near.exact:
+            return Chosen(_edges_of(allowed, order, near.mate), True)
+    _swap_in(allowed, order, x, near.mate)
+    if few:
+        return Chosen(_with_far_pairs(allowed, order, x, may_meet, near), True)
+    if (near.mate < 0).sum() <= len(order) % 2:
+        return Chosen(_edges_of(allowed, order, near.mate), False)
+    return _heaviest_listed(allowed, allowed.edges if edges is None else edges, strengths)
+
+
+def _with_far_pairs(allowed: Allowed, order: Items, x: Floats, may_meet: NDArray[np.bool_], near: Near) -> Edges:
+    """The heaviest matching, by a blossom algorithm on the near pairs and those far ones that may be in it."""
+    later, back = np.nonzero(may_meet)
+    far = far_pairs(x, may_meet.shape[1], near)
+    far = far[allowed.allows(allowed.graph.edges(order[far]))]
+    places = np.concatenate([np.stack([later - 1 - back, later], axis=1), far])
+    if not len(places):
+        return np.zeros(0, dtype=np.int64)
+    chosen = places[_blossom(places, x[places].prod(axis=1))]
+    return np.sort(allowed.graph.edges(order[chosen]))
+
+
+def _may_meet(allowed: Allowed, order: Items, width: int) -> NDArray[np.bool_]:
+    """May each item meet the one before in this order, the one before that, and so on?"""
+    n = len(order)
+    later = np.repeat(np.arange(n), width)
+    back = np.tile(np.arange(1, width + 1), n)
+    there = np.flatnonzero(back <= later)
+    fine = np.zeros(n * width, dtype=np.bool_)
+    if len(there):
+        pairs = np.stack([order[later[there]], order[later[there] - back[there]]], axis=1)
+        fine[there] = allowed.allows(allowed.graph.edges(pairs))
+    return fine.reshape(n, width)
+
+
+def _edges_of(allowed: Allowed, order: Items, mate: Counts) -> Edges:
+    first = np.flatnonzero(mate > np.arange(len(mate)))
+    return np.sort(allowed.graph.edges(np.stack([order[first], order[mate[first]]], axis=1)))
+
+
+def _swap_in(allowed: Allowed, order: Items, x: Floats, mate: Counts) -> None:
+    """Match those who are alone, two at a time: with each other, or with the two of a pair, if that costs least."""
+    alone = np.flatnonzero(mate < 0).tolist()
+    while 2 <= len(alone) <= MOST_SWAPPED:
+        one = alone.pop(0)
+        fine = _partners(allowed, order, one)
+        for other in alone:
+            a = np.flatnonzero((mate >= 0) & fine & _partners(allowed, order, other)[mate])
+            gains = x[one] * x[a] + x[other] * x[mate[a]] - x[a] * x[mate[a]]
+            if fine[other] and (not len(a) or x[one] * x[other] >= gains.max()):
+                mate[one], mate[other] = other, one
+            elif len(a):
+                best = int(a[int(np.argmax(gains))])
+                with_other = int(mate[best])
+                mate[one], mate[best], mate[other], mate[with_other] = best, one, with_other, other
+            else:
+                continue
+            alone.remove(other)
+            break
+
+
+def _partners(allowed: Allowed, order: Items, place: int) -> NDArray[np.bool_]:
+    """Whom the item at this place of the order may meet, by their places."""
+    fine = np.zeros(len(order), dtype=np.bool_)
+    others = np.flatnonzero(np.arange(len(order)) != place)
+    pairs = np.stack([np.full(len(others), order[place]), order[others]], axis=1)
+    fine[others] = allowed.allows(allowed.graph.edges(pairs))
+    return fine
+
+
+def _in_blocks(ends: Pairs, weights: Floats, order: NDArray[np.int64]) -> Places:
     """The places of the pairs of a matching of near neighbours in this order, with as many pairs as possible.
 
-    Blocks of neighbours are matched exactly; the first keep their partners, the others go on to the next block. Who is
-    left over in the end is matched by augmenting paths.
+    Blocks of neighbours are matched for certain; the first keep their partners, the others go on to the next block. Who
+    is left over in the end comes in by augmenting paths.
     """
     from scipy.sparse import coo_array  # noqa: PLC0415
 
@@ -137,105 +265,57 @@ def _near_neighbours(ends: Pairs, weights: Floats, order: NDArray[np.int64]) -> 
     both = np.concatenate([ends, ends[:, ::-1]])
     places = np.tile(np.arange(1, len(ends) + 1), 2)
     table = coo_array((places, (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
-    mate = np.full(n, -1, dtype=np.int64)
-    waiting = np.zeros(0, dtype=np.int64)
-    following = 0
+    mate, waiting, following = np.full(n, -1, dtype=np.int64), np.zeros(0, dtype=np.int64), 0
     while following < n:
         waiting = waiting[-KEPT:]
-        block = np.concatenate([waiting, order[following : following + BLOCK - len(waiting)]])
-        following += BLOCK - len(waiting)
+        more = BLOCK - len(waiting)
+        block = np.concatenate([waiting, order[following : following + more]])
+        following += more
         inside = table[block][:, block].tocoo()
         upper = inside.row < inside.col
-        pairs, at = np.stack([inside.row, inside.col], axis=1)[upper], inside.data[upper] - 1
+        pairs, at = np.stack([inside.row, inside.col], axis=1)[upper].astype(np.int64), inside.data[upper] - 1
         if len(pairs):
-            found = pairs[_blossom(pairs.astype(np.int64), weights[at])]
+            found = pairs[_blossom(pairs, weights[at])]
             if following < n:
                 found = found[found.max(axis=1) < KEPT]
-            mate[block[found[:, 0]]] = block[found[:, 1]]
-            mate[block[found[:, 1]]] = block[found[:, 0]]
+            mate[block[found[:, 0]]], mate[block[found[:, 1]]] = block[found[:, 1]], block[found[:, 0]]
         waiting = block[mate[block] < 0]
     enlarge(table.indptr.astype(np.int64), table.indices.astype(np.int64), mate)
-    chosen = np.flatnonzero(mate[ends[:, 0]] == ends[:, 1])
-    return chosen
+    return np.flatnonzero(mate[ends[:, 0]] == ends[:, 1])
 
 
-@compiled
-def enlarge(start: Counts, partners: Counts, mate: Counts) -> None:  # noqa: PLR0912, PLR0915  # compiles quicker
-    """Make a matching as large as possible, by Edmonds' augmenting paths from whoever has no mate yet.
+# --- one pair ---
 
-    Item i may meet partners[start[i]] … partners[start[i + 1] − 1]; mate[i] is −1 where there is none.
+
+def heaviest_allowed_pair(allowed: Allowed, weights: Floats, *, tie: float = 0.0) -> Edges:
+    """The allowed pair with the greatest weight, given by edge, as one edge; none if none is allowed.
+
+    Ties: the first; weights that differ by no more than `tie` are tied.
     """
-    n = len(mate)
-    parent, base, queue = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    used, blossom, seen = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    for root in range(n):
-        if mate[root] >= 0:
-            continue
-        for i in range(n):
-            used[i], parent[i], base[i] = 0, -1, i
-        used[root], queue[0] = 1, root
-        first, last, end = 0, 1, -1
-        while first < last and end < 0:
-            v = queue[first]
-            first += 1
-            for k in range(start[v], start[v + 1]):
-                to = partners[k]
-                if base[v] == base[to] or mate[v] == to:
-                    continue
-                if to == root or (mate[to] >= 0 and parent[mate[to]] >= 0):
-                    # An odd cycle: shrink it to the base that both have in common.
-                    for i in range(n):
-                        seen[i], blossom[i] = 0, 0
-                    a = v
-                    while True:
-                        a = base[a]
-                        seen[a] = 1
-                        if mate[a] < 0:
-                            break
-                        a = parent[mate[a]]
-                    b = to
-                    while True:
-                        b = base[b]
-                        if seen[b] == 1:
-                            break
-                        b = parent[mate[b]]
-                    for side in range(2):
-                        x, child = (v, to) if side == 0 else (to, v)
-                        while base[x] != b:
-                            blossom[base[x]] = 1
-                            blossom[base[mate[x]]] = 1
-                            parent[x] = child
-                            child = mate[x]
-                            x = parent[mate[x]]
-                    for i in range(n):
-                        if blossom[base[i]] == 1:
-                            base[i] = b
-                            if used[i] == 0:
-                                used[i] = 1
-                                queue[last] = i
-                                last += 1
-                elif parent[to] < 0:
-                    parent[to] = v
-                    if mate[to] < 0:
-                        end = to
-                        break
-                    used[mate[to]] = 1
-                    queue[last] = mate[to]
-                    last += 1
-        while end >= 0:
-            before = parent[end]
-            following = mate[before]
-            mate[end], mate[before] = before, end
-            end = following
-
-
-def heaviest_allowed_pair(allowed: Allowed, weights: Floats) -> Edges:
-    """The one allowed pair with the greatest weight, given by edge (ties: the first); none if nothing is allowed."""
     edges = allowed.edges
-    return edges[[int(np.argmax(weights[edges]))]] if len(edges) else edges
+    if not len(edges):
+        return edges
+    inside = weights[edges]
+    return edges[[int(np.argmax(inside >= inside.max() - tie))]]
 
 
 def heaviest_pair_of_products(allowed: Allowed, strengths: Floats) -> Edges:
-    """The same where the weight of a pair is the product of its items' strengths."""
+    """The same where the weight of a pair is the product of its items' strengths, which are not negative."""
+    if allowed.only is None and allowed.graph.kind == "monopartite":
+        return _strongest_pair(allowed, strengths)
     edges = allowed.edges
-    return edges[[int(np.argmax(strengths[allowed.ends(edges)].prod(axis=1)))]] if len(edges) else edges
+    return edges[[int(np.argmax(_products(allowed, edges, strengths)))]] if len(edges) else edges
+
+
+def _strongest_pair(allowed: Allowed, strengths: Floats) -> Edges:
+    """Of players, without a list of all pairs: the first partner of each, as long as a better pair can come."""
+    order = allowed.items[np.argsort(-strengths[allowed.items], kind="stable")]
+    x, best, found = strengths[order], -1.0, np.zeros(0, dtype=np.int64)
+    for i in range(len(order) - 1):
+        if x[i] * x[i + 1] <= best:
+            break
+        later = _partners(allowed, order, i)[i + 1 :]
+        j = i + 1 + int(np.argmax(later))
+        if later.any() and x[i] * x[j] > best:
+            best, found = float(x[i] * x[j]), allowed.graph.edges(np.array([[order[i], order[j]]]))
+    return found

@@ -429,9 +429,14 @@ def _playing(spec: PolicySpec, selection: Selection) -> PolicySpec:
 def _begun(specs: Sequence[PolicySpec], start: Start, log: PastResults) -> list[tuple[PolicySpec, str]]:
     """The policies as they begin, and how: warm those that can, unless all are to begin cold."""
     tally = log.tally
-    cold = [(spec, "cold") for spec in specs if start != "warm" or not spec.kind.fits.warm_start]
-    warm = [spec for spec in specs if start != "cold" and spec.kind.fits.warm_start]
-    return cold + [(spec.warm_start(tally.pairs, tally.counts, tally.sums), "warm") for spec in warm]
+    made = []
+    for spec in specs:
+        warm = start != "cold" and spec.kind.fits.warm_start
+        if not warm or start == "both":
+            made.append((spec, "cold"))
+        if warm:
+            made.append((spec.warm_start(tally.pairs, tally.counts, tally.sums), "warm"))
+    return made
 
 
 def _label(label: str, begins: str, start: Start) -> str:

@@ -1,5 +1,7 @@
 """`matchbandit league …`: leagues for people without a server; a file for each group of verbs."""
 
+from collections.abc import Callable
+
 from matchbandit.cli.league.keeping import backup, export, import_, verify
 from matchbandit.cli.league.playing import ask, correct, tell, void
 from matchbandit.cli.league.reading import events, fit, history, list_, meetings, ranking, shadow, show, why
@@ -8,7 +10,7 @@ from matchbandit.cli.league.roster import forget, join, leave, rename
 from matchbandit.cli.league.rules import allow, exclude, unwish, wish
 from matchbandit.cli.league.settings import new, set_
 
-VERBS = {
+VERBS: dict[str, Callable[..., None]] = {
     "new": new,
     "ask": ask,
     "tell": tell,

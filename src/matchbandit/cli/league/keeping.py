@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from matchbandit.cli.league.opening import STORE, StoreUrl, opened_store, url_of
-from matchbandit.cli.league.shown import print_json
+from matchbandit.cli.league.shown import plain, print_json
 from matchbandit.cli.options import Json, counted, say
 from matchbandit.errors import MatchbanditError
 
@@ -24,10 +24,10 @@ def verify(league: MaybeLeague = None, store: StoreUrl = STORE, as_json: Json = 
     with opened_store(store) as kept:
         found = {name: kept.open(name).verify() for name in ([league] if league else kept.leagues())}
     if as_json:
-        print_json(found)
+        print_json({name: {**plain(one), "ok": one.ok} for name, one in found.items()})
     else:
         for name, one in found.items():
-            say(f"{name}: {one}")
+            say(f"{name}: {one.sentence}")
     if not all(one.ok for one in found.values()):
         raise typer.Exit(1)
 

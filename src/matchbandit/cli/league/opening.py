@@ -11,7 +11,8 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 
 if TYPE_CHECKING:
-    from matchbandit.live import League, Store
+    from matchbandit.live.league import League
+    from matchbandit.live.store import Store
 
 STORE = "sqlite:///matchbandit.db"
 BY = "shell"
@@ -37,7 +38,8 @@ def opened_store(url: str, *, may_be_new: bool = False) -> "Iterator[Store]":
     place = url.removeprefix("sqlite:///")
     if place != url and not may_be_new and not Path(place).exists():
         raise MatchbanditError(
-            f"there is no store {place!r}. `matchbandit league new` makes one; --store or MATCHBANDIT_STORE names another."
+            f"there is no store {place!r}. `matchbandit league new` makes one; --store, or the variable "
+            "MATCHBANDIT_STORE, names another."
         )
     with Store(url) as store:
         yield store

@@ -7,7 +7,7 @@ import typer
 
 from matchbandit.cli.league.opening import BY, STORE, LeagueName, Number, StoreUrl, opened_league
 from matchbandit.cli.league.sheets import read_sheet, write_sheet
-from matchbandit.cli.league.shown import print_json, print_proposal, print_receipt
+from matchbandit.cli.league.shown import print_json, print_proposal, print_receipt, proposal_data
 from matchbandit.cli.league.typed import names_in, outcomes_typed, pairs_typed
 from matchbandit.cli.options import Json
 from matchbandit.cli.parsing import whole
@@ -15,7 +15,8 @@ from matchbandit.errors import MatchbanditError, unknown
 
 if TYPE_CHECKING:
     from matchbandit.cli.league.typed import Names
-    from matchbandit.live import League, Outcome
+    from matchbandit.live.league import League
+    from matchbandit.live.records import Outcome
 
 Outcomes = Annotated[
     list[str] | None,
@@ -54,7 +55,7 @@ def ask(
         if sheet is not None:
             write_sheet(proposal, sheet)
     if as_json:
-        print_json(proposal)
+        print_json(proposal_data(proposal))
     else:
         print_proposal(proposal)
 

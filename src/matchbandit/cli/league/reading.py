@@ -1,18 +1,27 @@
-"""`matchbandit league list`, `show`, `ranking`, `why`, `fit`, `history`, `meetings`, `events`, `shadow`: what is known."""
+"""`matchbandit league list`, `show`, `ranking`, `why`, `fit`, `history`, `meetings`, `events`, `shadow`: look."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from matchbandit.cli.league.opening import STORE, LeagueName, StoreUrl, opened_league, opened_store
-from matchbandit.cli.league.shown import moment, plain, print_json, print_open, print_proposal, span
+from matchbandit.cli.league.shown import (
+    moment,
+    outcome_shown,
+    plain,
+    print_json,
+    print_open,
+    print_proposal,
+    proposal_data,
+    span,
+)
 from matchbandit.cli.league.typed import pair_typed
 from matchbandit.cli.options import Json, as_typed, counted, say, table
 from matchbandit.cli.parsing import whole
 from matchbandit.errors import MatchbanditError, whole_number
 
 if TYPE_CHECKING:
-    from matchbandit.live import League
+    from matchbandit.live.league import League
 
 
 def list_(store: StoreUrl = STORE, as_json: Json = False) -> None:
@@ -51,7 +60,7 @@ def show(
             return
         proposal = opened.proposal(whole("NUMBER", number))
     if as_json:
-        print_json(proposal)
+        print_json(proposal_data(proposal))
     else:
         print_proposal(proposal)
 
@@ -147,22 +156,26 @@ def why(
 
 
 def _print_numbers(numbers: dict[str, Any]) -> None:
-    """A line for each number, and for each of a list of records."""
-    for key, value in numbers.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            typer.echo(f"  {key.replace('_', ' ')}:")
-            for record in value:
-                say(", ".join(f"{name.replace('_', ' ')} {_short(each)}" for name, each in record.items()), indent=4)
-        elif value not in (None, [], {}):
-            say(f"{key.replace('_', ' ')}: {_short(value)}", indent=2)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    if isinstance(value, list):
-        return ", ".join(" + ".join(map(str, each)) if isinstance(each, list) else _short(each) for each in value)
-    return str(value)
+    """The pairs of a proposal as a table, and else a line with all numbers; --json has all of it."""
+    pairs = numbers.get("pairs")
+    if isinstance(pairs, list):
+        lines = [
+            (
+                " + ".join(pair["names"]),
+                *("" if pair[key] is None else f"{pair[key]:.2f}" for key in ("estimate", "value")),
+                "yes" if pair["in_best_guess"] else "",
+                outcome_shown(pair["outcome"]),
+            )
+            for pair in pairs
+        ]
+        table(("pair", "expected", "drawn", "best guess too", "outcome"), lines)
+        return
+    told = [
+        f"{key.replace('_', ' ')} {value:.3g}"
+        for key, value in numbers.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and key not in ("item", "proposal")
+    ]
+    say(", ".join(told))
 
 
 def fit(league: LeagueName, store: StoreUrl = STORE, as_json: Json = False) -> None:
@@ -183,7 +196,7 @@ def history(league: LeagueName, store: StoreUrl = STORE, as_json: Json = False) 
     with opened_league(store, league) as opened:
         lines = opened.history()
     if as_json:
-        print_json(lines)
+        print_json([{**plain(line), "explored": line.explored} for line in lines])
         return
     cells = [
         (
@@ -224,16 +237,14 @@ def events(
     first = _count("--after", after)
     most = None if limit is None else whole("--limit", limit)
     with opened_league(store, league) as opened:
-        found = opened.events(after=first, limit=most)
-        sentences = [] if as_json else opened.sentences(found)
-    if as_json:
-        print_json(found)
-    else:
+        if as_json:
+            print_json(opened.events(after=first, limit=most))
+            return
         lines = [
             (str(event.seq), moment(event.at), event.by, sentence)
-            for event, sentence in zip(found, sentences, strict=True)
+            for event, sentence in opened.audit(after=first, limit=most)
         ]
-        table(("event", "at", "by", "what"), lines)
+    table(("event", "at", "by", "what"), lines)
 
 
 def _count(name: str, text: str) -> int:
@@ -247,6 +258,6 @@ def shadow(league: LeagueName, store: StoreUrl = STORE, as_json: Json = False) -
     with opened_league(store, league) as opened:
         report = opened.shadow_report()
     if as_json:
-        print_json(report)
+        print_json({**plain(report), "sentence": report.sentence})
     else:
         say(report.sentence)

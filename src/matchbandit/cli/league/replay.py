@@ -14,7 +14,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.progress import bar
 
 if TYPE_CHECKING:
-    from matchbandit.live import League
+    from matchbandit.live.league import League
     from matchbandit.past_results import PastResults
     from matchbandit.policies import PolicySpec
     from matchbandit.rewards import RewardDistribution
@@ -52,8 +52,9 @@ def replay(
         typer.Option(help="What an outcome can be; by default as the league has it.", show_default=False),
     ] = None,
     selection: Annotated[str | None, typer.Option(help="pair or matching.", show_default=False)] = None,
-    start: Annotated[str, typer.Option(help="Do policies begin with the results (warm), from nothing (cold), or both?")
-                     ] = "warm",
+    start: Annotated[
+        str, typer.Option(help="Do policies begin with the results (warm), from nothing (cold), or both?")
+    ] = "warm",
     truth: Annotated[
         str, typer.Option(help="product, general, or auto: the results say how probable a product is.")
     ] = "auto",
@@ -72,11 +73,7 @@ def replay(
         raise MatchbanditError("--column goes with --file, whose columns it names.")
     specs = [_policy(text) for text in policy or POLICIES]
     given = None if rewards is None else rewards_of(rewards)
-    if league is not None:
-        with opened_league(store, league) as opened:
-            results, own = _of_league(opened)
-    else:
-        results, own = _of_file(file or Path(), column)
+    results, own = _of_file(file, column) if file is not None else _of_store(store, league or "")
     from matchbandit.studies.replay import replay as choose
 
     with bar("replaying") as advance:
@@ -109,8 +106,27 @@ def _policy(text: str) -> "PolicySpec":
     return named(name, **settings("--policy", options))
 
 
-def _of_league(league: "League") -> "tuple[PastResults, RewardDistribution]":
-    raise NotImplementedError
+def _of_store(store: str, league: str) -> "tuple[PastResults, RewardDistribution | None]":
+    with opened_league(store, league) as opened:
+        return _of_league(opened)
+
+
+def _of_league(league: "League") -> "tuple[PastResults, RewardDistribution | None]":
+    """The results of a league, and how they are distributed."""
+    from matchbandit.past_results import PastResults
+
+    about = league.about()
+    rows = league.results()
+    if not rows:
+        raise MatchbanditError(f"{league.name} has no results yet to replay. Tell some first, or give a --file.")
+    sides = about["sides"]
+    results = PastResults.from_rows(
+        rows,
+        kind="players" if sides is None else "sides",
+        sides=None if sides is None else tuple(sides),
+        source=f"the league {league.name}",
+    )
+    return results, rewards_of(about["rewards"])
 
 
 def _of_file(file: Path, column: list[str] | None) -> "tuple[PastResults, RewardDistribution | None]":

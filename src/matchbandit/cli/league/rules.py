@@ -11,7 +11,7 @@ from matchbandit.cli.league.typed import pairs_typed
 from matchbandit.cli.options import Json, counted
 
 if TYPE_CHECKING:
-    from matchbandit.live import League
+    from matchbandit.live.league import League
 
 Pairs = Annotated[list[str], typer.Argument(metavar="PAIR...", help="Such as ann+bob.", show_default=False)]
 

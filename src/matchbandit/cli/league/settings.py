@@ -8,8 +8,8 @@ import typer
 from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_league, opened_store
 from matchbandit.cli.league.reading import print_about
 from matchbandit.cli.league.typed import default_typed, names_in, seconds_typed
-from matchbandit.cli.options import Json, Option
-from matchbandit.cli.parsing import rewards_of, settings, whole_if
+from matchbandit.cli.options import Json, Option, Seed
+from matchbandit.cli.parsing import rewards_of, settings, whole
 from matchbandit.errors import MatchbanditError, whole_number
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def new(
     rewards: Annotated[
         str, typer.Option(help="What an outcome can be: bernoulli (0 or 1), gaussian:SD or binomial:TRIALS.")
     ] = "bernoulli",
-    seed: Annotated[
-        str | None, typer.Option(help="The root of all random streams; drawn by default.", show_default=False)
-    ] = None,
+    seed: Seed = "0",
     deadline: Deadline = None,
     default: Default = None,
     no_rematch: NoRematch = None,
@@ -89,7 +87,7 @@ def new(
             league,
             **({"sides": sides} if sides else {"players": players or []}),
             rewards=rewards_of(rewards),
-            seed=whole_if("--seed", seed),
+            seed=whole("--seed", seed),
             by=BY,
             **given,
         )

@@ -8,7 +8,7 @@ from matchbandit.cli.league.typed import Names, add, outcome_typed
 from matchbandit.errors import MatchbanditError
 
 if TYPE_CHECKING:
-    from matchbandit.live import Outcome, Proposal
+    from matchbandit.live.records import Outcome, Proposal
 
 HEADS = ("proposal", "first", "second", "outcome")
 
@@ -18,7 +18,7 @@ def write_sheet(proposal: "Proposal", path: Path) -> None:
     from matchbandit.live import VOID
 
     with path.open("w", newline="", encoding="utf-8") as file:
-        lines = csv.writer(file)
+        lines = csv.writer(file, lineterminator="\n")
         lines.writerow(HEADS)
         for pair in proposal.pairs:
             known = proposal.outcomes.get(pair)

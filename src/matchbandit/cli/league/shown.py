@@ -11,7 +11,7 @@ import typer
 from matchbandit.cli.options import counted, say, table
 
 if TYPE_CHECKING:
-    from matchbandit.live import Outcome, Proposal, Receipt
+    from matchbandit.live.records import Outcome, Proposal, Receipt
 
 
 def plain(value: Any) -> Any:
@@ -34,11 +34,16 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(plain(value), ensure_ascii=False))
 
 
-def outcome_shown(outcome: "Outcome | None") -> str:
+def proposal_data(proposal: "Proposal") -> dict[str, Any]:
+    """A proposal as JSON data, with the pairs that wait."""
+    return {**plain(proposal), "waiting": plain(proposal.waiting), "open": proposal.open}
+
+
+def outcome_shown(outcome: "Outcome | str | None") -> str:
     """An outcome as it would be typed, or that it is awaited."""
     if outcome is None:
         return "waiting"
-    return str(outcome.value) if isinstance(outcome, Enum) else f"{outcome:g}"
+    return f"{outcome:g}" if isinstance(outcome, float) else str(plain(outcome))
 
 
 def moment(text: str) -> str:
@@ -70,16 +75,17 @@ def print_proposal(proposal: "Proposal") -> None:
         wished = " (wished)" if pair in proposal.fixed else ""
         known = f" = {outcome_shown(proposal.outcomes[pair])}" if pair in proposal.outcomes else ""
         typer.echo(f"  {pair[0]} + {pair[1]}{known}{wished}")
-    if proposal.byes:
-        say(f"{', '.join(proposal.byes)} sit{'s' * (len(proposal.byes) == 1)} out", indent=2)
+    for name in proposal.byes:
+        if not any(note.startswith(f"{name} ") for note in proposal.notes):  # a note says why, too
+            say(f"{name} sits out.", indent=2, first="")
     for note in proposal.notes:
-        say(note, indent=2)
+        say(note, indent=2, first="")
 
 
 def print_receipt(receipt: "Receipt") -> None:
     """What a tell did, in a line."""
     known = f", {receipt.repeated} known already" if receipt.repeated else ""
-    waiting = f"{counted(receipt.waiting, 'pair')} still wait{'s' * (receipt.waiting == 1)}"
+    waiting = f"waiting for {counted(receipt.waiting, 'pair')}" if receipt.waiting else "no pair is waited for any more"
     typer.echo(f"proposal {receipt.proposal}: {counted(receipt.booked, 'outcome')} booked{known}; {waiting}")
 
 

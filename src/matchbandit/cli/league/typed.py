@@ -9,12 +9,12 @@ from matchbandit.cli.parsing import number
 from matchbandit.errors import MatchbanditError
 
 if TYPE_CHECKING:
-    from matchbandit.live import Outcome
+    from matchbandit.live.records import Outcome
 
 Names = tuple[str, str]
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhdw])")
 
 
 def names_in(texts: Iterable[str] | None) -> list[str]:

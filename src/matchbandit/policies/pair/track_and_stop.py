@@ -5,11 +5,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.confidence import checked_delta
-from matchbandit.graphs import Pairs
+from matchbandit.graphs import Edges, Pairs
 from matchbandit.kl import bernoulli_kl_split
 from matchbandit.policies.base import Setting
+from matchbandit.policies.decision import Decision, best_pair, decided
 from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
@@ -184,9 +186,9 @@ class TrackAndStop(RoundPolicy):
 
     Each pair once, in index order. Then, with t rounds played: if a pair has fewer than √t − d/2 plays, the least
     played one; otherwise the one with the largest t w*_e − n_e, w* the optimal proportions for the present means,
-    computed anew when t has grown by 1 %. It is done when for the best pair a and every other b the generalised
-    likelihood ratio Z_ab exceeds log((1 + log t)/δ). That threshold is the usual one in practice; the proof asks for a
-    larger one.
+    computed anew when t has grown by 1 % (for a `decision`, always). It is done when for the best pair a and every
+    other b the generalised likelihood ratio Z_ab exceeds log((1 + log t)/δ). That threshold is the usual one in
+    practice; the proof asks for a larger one.
 
     Parameters
     ----------
@@ -197,7 +199,9 @@ class TrackAndStop(RoundPolicy):
     name: ClassVar[str] = "track-and-stop"
     summary: ClassVar[str] = "identifies the best pair, in optimal proportions, blind to the structure"
     reference: ClassVar[str] = "Garivier & Kaufmann 2016"
-    fits: ClassVar[Fits] = Fits(selections=("pair",), goals=("identification",), warm_start=True, counts_alone=True)
+    fits: ClassVar[Fits] = Fits(
+        selections=("pair",), goals=("identification",), warm_start=True, counts_alone=True, constrained=True
+    )
     choose = staticmethod(choose)
     update = staticmethod(update)
     finished = staticmethod(finished)
@@ -218,6 +222,25 @@ class TrackAndStop(RoundPolicy):
             noise=self.setting.rewards.noise,
             delta=self.options["delta"],
         )
+
+    def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
+        """The answer, if there is one and it is allowed; else what lags behind most of what is allowed.
+
+        An answer comes from results alone: pairs that wait are none.
+        """
+        if finished(self._counted(waiting[:0])):
+            answer = self.graph.edges(self.recommend())
+            if allowed.allows(answer).all():
+                return decided(self.graph, answer, self._means()[answer])
+        arrays = self._counted(waiting)
+        unplayed = arrays.plays == 0
+        arrays.plays[unplayed], arrays.sums[unplayed] = 1, 0.5  # of those that are not allowed nothing is asked
+        plays, w, t = arrays.plays, arrays.proportions, int(arrays.plays.sum())
+        optimal_proportions(arrays.noise, arrays.sums / plays, w)
+        behind = sqrt(t) - len(plays) / 2 - plays
+        if not (behind[allowed.edges] > 0).any():
+            behind = t * w - plays
+        return best_pair(allowed, behind, unplayed, tie=TIE)
 
     def recommend(self) -> Pairs:
         """The pair with the best empirical mean (ties: the lowest index)."""
