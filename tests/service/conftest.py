@@ -48,7 +48,7 @@ def served(store: Store, ticks: Ticks) -> Iterator[Callable[..., TestClient]]:
     clients = []
 
     def serve(**settings: object) -> TestClient:
-        chosen = Settings(**{"tick_seconds": 0.0, "monotonic": ticks, **settings})  # type: ignore[arg-type]
+        chosen = Settings(**{"tick_seconds": 0.0, "monotonic": ticks, "dashboard": False, **settings})  # type: ignore[arg-type]
         client = TestClient(create_app(store, settings=chosen))
         client.__enter__()
         clients.append(client)

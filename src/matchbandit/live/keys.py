@@ -21,6 +21,8 @@ class Key:
     """The key of a request, and a digest of what it asks for."""
 
     text: str
+    request: str
+    """Its kind, such as "ask"."""
     digest: str
 
     @classmethod
@@ -31,30 +33,38 @@ class Key:
         if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
             raise LeagueError("bad-value", f"a key is a text of 1 to {LONGEST_KEY} characters; got {str(key)[:60]!r}.")
         text = json.dumps([request, _plain(content)])
-        return cls(key, blake2b(text.encode(), digest_size=16).hexdigest())
+        return cls(key, request, blake2b(text.encode(), digest_size=16).hexdigest())
 
-    def answered(self, digest: str | None, answer: dict[str, Any]) -> dict[str, Any]:
+    def answered(self, digest: str | None, request: str, answer: dict[str, Any]) -> dict[str, Any]:
         """The answer that is kept under this key; an error if it was for something else."""
-        if digest is not None and digest != self.digest:
+        if request != self.request or (digest is not None and digest != self.digest):
             raise LeagueError(
                 "key-reused", f"the key {self.text!r} was used for another request. Give each request a key of its own."
             )
         return answer
 
 
-def read(connection: Connection, league: int, texts: Iterable[str]) -> dict[str, tuple[str | None, dict[str, Any]]]:
-    """What is kept under these keys: digest and answer."""
+def read(
+    connection: Connection, league: int, texts: Iterable[str]
+) -> dict[str, tuple[str | None, str, dict[str, Any]]]:
+    """What is kept under these keys: digest, kind of request and answer."""
     wanted = list(texts)
     if not wanted:
         return {}
     rows = select(_TABLE.key, _TABLE.digest, _TABLE.answer).where(_TABLE.league_id == league, _TABLE.key.in_(wanted))
-    return {key: (digest, json.loads(answer)) for key, digest, answer in connection.execute(rows)}
+    return {key: (digest, *json.loads(answer)) for key, digest, answer in connection.execute(rows)}
 
 
 def save(connection: Connection, league: int, at: str, answers: Mapping[Key, dict[str, Any]]) -> None:
     """Keep the answers that were given under these keys."""
     rows = [
-        {"league_id": league, "key": key.text, "digest": key.digest, "answer": json.dumps(answer), "at": at}
+        {
+            "league_id": league,
+            "key": key.text,
+            "digest": key.digest,
+            "answer": json.dumps([key.request, answer]),
+            "at": at,
+        }
         for key, answer in answers.items()
     ]
     if rows:

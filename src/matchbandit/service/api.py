@@ -113,7 +113,13 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
         """What is left out stays. Another policy goes on with all results there are. Scope: `admin`."""
         return bodies.LeagueTold.of(it.league.configure(**body.settings(), **it.writing(key)))
 
-    @api.get("/leagues/{league}/export", tags=["leagues"], summary="The whole league as one file")
+    @api.get(
+        "/leagues/{league}/export",
+        tags=["leagues"],
+        summary="The whole league as one file",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+    )
     def export(
         it: Read, names: Annotated[bool, Query(description="With the names; needs `admin`.")] = False
     ) -> StreamingResponse:

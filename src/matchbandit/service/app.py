@@ -68,13 +68,18 @@ def _watched(store: Store, counted: Metrics) -> APIRouter:
         """Answers as long as the process does; it asks nobody."""
         return {"status": "ok"}
 
-    @router.get("/readyz", summary="Can it answer requests?", responses={503: {}})
+    @router.get("/readyz", summary="Can it answer requests?")
     def readyz() -> dict[str, str]:
         """Asks the store; 503 while it cannot be used."""
         store.ready()
         return {"status": "ready"}
 
-    @router.get("/metrics", summary="Numbers for Prometheus", response_class=Response)
+    @router.get(
+        "/metrics",
+        summary="Numbers for Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
     def numbers(request: Request) -> Response:
         """Needs a token for all leagues: the numbers are of all of them together."""
         token = request.scope[NOTED].token

@@ -142,7 +142,12 @@ async def on_refusal(request: Request, error: Exception) -> Response:
         404: ("not-found", f"there is nothing at {path!r}. /docs lists what there is."),
         405: ("wrong-method", f"{path!r} does not take {request.method}. /docs lists what it takes."),
     }.get(error.status_code, ("bad-request", "the request cannot be read."))
-    return Problem(code, words, status=error.status_code, headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        # The router names the methods of one route; others may stand at the same address.
+        known = request.app.openapi()["paths"].get(getattr(request.scope.get("route"), "path", ""), {})
+        headers |= {"Allow": ", ".join(sorted(method.upper() for method in known))} if known else {}
+    return Problem(code, words, status=error.status_code, headers=headers)
 
 
 async def on_league_error(request: Request, error: Exception) -> Response:
