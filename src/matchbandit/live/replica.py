@@ -257,7 +257,7 @@ class Replica:
                 continue
             happen(drafts, now, job.by)
             if job.key is not None:
-                known[job.key.text] = (job.key.digest, job.answer)
+                known[job.key.text] = (job.key.digest, job.key.request, job.answer)
                 answers[job.key] = job.answer
         log.append(connection, self.league, events)
         projection.project(connection, self.league, events)
