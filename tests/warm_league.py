@@ -1,4 +1,4 @@
-"""Imported by the server from which test processes are forked: what is compiled is loaded once for all of them."""
+"""Imported by the server from which test processes are forked: loads what is compiled, once for all of them."""
 
 from small_league import SmallLeague
 
