@@ -109,10 +109,8 @@ class SparseRank1Thompson(Policy):
     def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
         """From the posterior that is settled, from the prior on, for the present counts: it depends on them alone."""
         if self._settled is None:
-            stored, posterior = (
-                self.stored._replace(weights=np.zeros(len(self.stored.plays))),
-                nothing(len(self.strengths))[1],
-            )
+            stored = self.stored._replace(weights=np.zeros(len(self.stored.plays)))  # ask has its own
+            posterior = nothing(len(self.strengths))[1]
             settle(stored, self.noise, posterior)
             self._settled = stored, posterior
         return by_products(allowed, draw_strengths(*self._settled, self.n_rows, rng), self.selection)
