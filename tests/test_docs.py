@@ -5,6 +5,7 @@ import doctest
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -17,13 +18,23 @@ import duckdb
 import nbclient
 import nbformat
 import pytest
+from serving import Serving
 
 import matchbandit as mb
+from matchbandit import live
 from matchbandit.cli import app, main
+from matchbandit.live import Event, Item, Proposal, Receipt, Why
+from matchbandit.live.events import KINDS
+from matchbandit.live.model import Fit, Standing
+from matchbandit.live.shadow import ShadowReport
+from matchbandit.live.verify import Verified
+from matchbandit.live.views import Line
 from matchbandit.policies.explanation import KEYS, PARTS, Elimination
 from matchbandit.problems.families import FAMILIES, parameters_taken
 from matchbandit.results import About
 from matchbandit.results.tables import HEAD, TAIL
+from matchbandit.service.app import create_app
+from matchbandit.service.problems import STATUSES
 from matchbandit.studies.registry import figures
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +44,8 @@ BLOCK = re.compile(r"^```([\w{}-]*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# ([\w-]+\.(?:py|toml|sh))\n")
 AS_PRINTED = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 NOT_RUN = ("git", "cd", "pip", "source", "sbatch", "ssh", "dask")  # what a page may type besides
+ELSEWHERE = ("tcp://", "postgresql://")  # servers of the reader's; test_production.py has a PostgreSQL
+SERVER = "http://127.0.0.1:8000"  # where pages say that the server is; here it takes any port that is free
 QUICK = {"fig1-top", "fig3-bottom", "u1-regret", "u1-ratio"}  # figures that are drawn in some seconds, with two runs
 LONGEST_LINE = 400
 WORDS = {  # what was said once, and what is said now
@@ -59,17 +72,25 @@ class Reader:
     def __init__(self, page, folder, monkeypatch, capsys):
         self.page, self.folder, self.monkeypatch, self.capsys = page, folder, monkeypatch, capsys
         self.names = {"__name__": "__main__"}
+        self.server, self.address = None, SERVER
         monkeypatch.chdir(folder)
         monkeypatch.syspath_prepend(folder)
 
     def read(self):
+        try:
+            self.type_along()
+        finally:
+            if self.server is not None:
+                self.server.__exit__()
+
+    def type_along(self):
         for number, (language, text) in enumerate(BLOCK.findall(self.page.read_text(encoding="utf-8"))):
             file = FILE.match(text)
             if file is not None:  # a file of the reader's own
                 (self.folder / file[1]).write_text(text, encoding="utf-8")
                 self.monkeypatch.delitem(sys.modules, Path(file[1]).stem, raising=False)
             if language == "python" and file is None:
-                self.python(text, f"{self.page.name}[{number}]")
+                self.python(text.replace(SERVER, self.address), f"{self.page.name}[{number}]")
             elif language == "console":
                 self.console(text)
             elif language == "sql":
@@ -97,13 +118,36 @@ class Reader:
             words = shlex.split(line, comments=True)
             if takes_long(words):
                 assert set(words[2:]) <= set(figures())
-            elif words[0] == "matchbandit" and not any(word.startswith("tcp://") for word in words):
-                told = run(words, self.monkeypatch, self.capsys)
-                assert not printed or doctest.OutputChecker().check_output(printed, told, AS_PRINTED), told
+            elif words[:2] == ["matchbandit", "serve"]:
+                self.serve(words)
+            elif words[0] == "matchbandit" and not any(word.startswith(ELSEWHERE) for word in words):
+                self.compare(printed, run(words, self.monkeypatch, self.capsys))
+            elif words[0] == "export":
+                name, command = re.fullmatch(r"export (\w+)=\$\((.*)\)", line).groups()
+                self.monkeypatch.setenv(name, run(shlex.split(command), self.monkeypatch, self.capsys).strip())
+            elif words[0] == "curl":
+                self.curl(line, printed)
             elif words[0] == "make":
                 assert set(words[1:]) <= set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
             else:
                 assert words[0] in (*NOT_RUN, "matchbandit")
+
+    def compare(self, printed, told):
+        assert not printed or doctest.OutputChecker().check_output(printed, told, AS_PRINTED), told
+
+    def serve(self, words):
+        """Start the server beside the page, on a free port; the page's end stops it."""
+        assert words[2:] in ([], ["--port", "8000"])
+        self.server = Serving()
+        self.address = self.server.address
+
+    def curl(self, line, printed):
+        """Run it if there is one; it is no part of the project."""
+        if shutil.which("curl"):
+            done = subprocess.run(
+                ["bash", "-c", line.replace(SERVER, self.address)], capture_output=True, text=True, check=True
+            )
+            self.compare(printed, done.stdout)
 
 
 def typed(text):
@@ -319,16 +363,58 @@ def test_the_table_of_policies_says_what_they_fit():
         assert engine == (("loop*" if fits.compiled_up_to else "loop") if loops else "jump"), kind.name
 
 
+def options_of(words, monkeypatch, capsys):
+    """What --help of a command lists."""
+    monkeypatch.setattr(sys, "argv", ["matchbandit", *words, "--help"])
+    with pytest.raises(SystemExit):
+        main()
+    return sorted(set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out)) - {"--help"})
+
+
 def test_every_command_and_option_is_in_the_reference(capsys, monkeypatch):
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     for command in app.registered_commands:
         verb = command.callback.__name__.replace("_", "-")
-        monkeypatch.setattr(sys, "argv", ["matchbandit", verb, "--help"])
-        with pytest.raises(SystemExit):
-            main()
-        options = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out)) - {"--help"}
         assert f"### `matchbandit {verb}" in reference
-        assert [option for option in sorted(options) if f"`{option}" not in reference] == []
+        missing = [option for option in options_of([verb], monkeypatch, capsys) if f"`{option}" not in reference]
+        assert missing == []
+
+
+@pytest.mark.parametrize("group", app.registered_groups, ids=lambda group: group.name)
+def test_every_verb_of_a_group_has_a_row_with_its_options(group, capsys, monkeypatch):
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    section = reference.partition(f"### `matchbandit {group.name} ")[2].partition("\n### ")[0]
+    above, rows = section.partition("\n| verb |")[::2]
+    assert rows
+    for command in group.typer_instance.registered_commands:
+        row = next((row for row in rows.splitlines() if re.match(rf"\| `{command.name}[ `]", row)), "")
+        options = options_of([group.name, command.name], monkeypatch, capsys)
+        assert [option for option in options if f"`{option}" not in above + row] == [], command.name
+
+
+def public(kind):
+    return [name for name in vars(kind) if not name.startswith("_")]
+
+
+def test_leagues_are_in_the_reference_whole():
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    section = reference.partition("\n## Leagues\n")[2].partition("\n## Files\n")[0]
+    records = (Standing, Line, ShadowReport, Fit, Verified, Item, Proposal, Receipt, Event, Why)
+    names = [*live.__all__, *KINDS, *STATUSES, *public(live.Store), *public(live.League)]
+    names += [name for kind in records for name in public(kind)]
+    inside = {name for code in re.findall(r"`([^`]+)`", section) for name in re.findall(r"[\w-]+", code)}
+    assert [name for name in names if name not in inside] == []
+    for code, status in STATUSES.items():
+        row = next(line for line in section.splitlines() if re.match(rf"\| [^|]*`{code}`[^|]*\|", line))
+        assert str(status) in row.split("|")[2], code
+
+
+def test_every_request_over_http_is_in_the_reference(tmp_path):
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    with live.Store(f"sqlite:///{tmp_path}/store.db") as store:
+        paths = create_app(store).openapi()["paths"]
+    requests = [f"`{way.upper()} {path.removeprefix('/v1')}`" for path, ways in paths.items() for way in ways]
+    assert [request for request in requests if request not in reference] == []
 
 
 def test_explain_is_written_down():

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from matchbandit.errors import MatchbanditError as MatchbanditError
     from matchbandit.graphs import bipartite as bipartite
     from matchbandit.graphs import monopartite as monopartite
+    from matchbandit.past_results import PastResults as PastResults
+    from matchbandit.past_results import read_results as read_results
     from matchbandit.placement import draw_bounds as draw_bounds
     from matchbandit.policies import CATALOGUE as CATALOGUE
     from matchbandit.policies import Fits as Fits
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from matchbandit.simulation import identify as identify
     from matchbandit.simulation import simulate as simulate
     from matchbandit.studies import Study as Study
+    from matchbandit.studies import propose as propose
+    from matchbandit.studies import replay as replay
     from matchbandit.studies import report as report
     from matchbandit.studies import reproduce as reproduce
     from matchbandit.theory import bounds as bounds
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
 _HOME = {
     "errors": ("MatchbanditError",),
     "graphs": ("bipartite", "monopartite"),
+    "past_results": ("PastResults", "read_results"),
     "placement": ("draw_bounds",),
     "policies": (
         "CATALOGUE", "Fits", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy", "policy", "restore",
@@ -63,7 +68,7 @@ _HOME = {
     ),
     "rewards": ("Bernoulli", "Binomial", "Gaussian"),
     "simulation": ("compare", "identify", "simulate"),
-    "studies": ("Study", "report", "reproduce"),
+    "studies": ("Study", "propose", "replay", "report", "reproduce"),
     "theory": ("bounds", "quantities"),
     "watching": ("watch",),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Five hundred command lines at random: whatever is typed, it ends in words and an exit code, never in a traceback."""
+"""Hundreds of command lines at random: whatever is typed, it ends in words and an exit code, never in a traceback."""
 
 import random
 import sys
@@ -7,8 +7,9 @@ import pytest
 
 from matchbandit import simulation, studies
 from matchbandit.cli import main
+from matchbandit.live import Store
 
-LINES = 500
+VERBS = [*["simulate", "identify", "bounds"] * 3, "policies", "reproduce"]
 ODD = [
     "", " ", "0", "-1", "1.5", "1e400", "-1e18", "1e18", "9" * 300, "nan", "inf", "-inf", "none", "true", "[", "[]",
     "[[0, 1]]", "{}", "--", "-", "=", "a=b", "²", "٣", "½", "Δ≤", "🎲", "\udcff", "\u202e", "\x00", "%s", "{0}", "a b",
@@ -36,12 +37,30 @@ FURTHER = {
                "--rewards gaussian:0.5", "--seed 1", "--horizon 1e300", "--param n=1e300"],
     "policies": ["--json", "uts", "pair-elim", "--help"],
     "reproduce": ["--runs 2", "--json", "fig9", "--out out", "--seed 3"],
+    "league": [*["--json", "--store matchbandit.db", "--store sqlite:///matchbandit.db"] * 3,
+               "--store notes.txt", "--store sqlite:///", "--store postgresql:///"],
 }  # fmt: skip
+LEAGUE = [
+    "new club ann bob cem", "new shop --side ads=a,b --side slots=c", "new past --past notes.txt --column reward=x",
+    "new club ann --deadline 3d --default 0.5 --no-rematch 2 --shadow cucb --rewards gaussian:0.5 --seed 7",
+    "ask course", "ask course --available ann,bob,cem", "ask course --absent dee --fix ann+bob --key monday",
+    "ask course --sheet sheet.csv", "tell course 1 ann+bob=1 cem+dee=void", "tell course 1 --sheet sheet.csv",
+    "correct course 1 ann+bob=0", "void course 2 ann+cem", "void course 1", "list", "show course", "show course 1",
+    "ranking course", "why course ann", "why course ann+bob", "why course --proposal 1", "why course", "fit course",
+    "history course", "meetings course", "events course --after 2 --limit 3", "join course eve", "leave course eve",
+    "rename course dee Dee", "forget course cem", "exclude course ann+cem", "allow course ann+cem",
+    "wish course ann+dee", "unwish course ann+dee", "set course --policy cts-beta --deadline 2h",
+    "set course --option half_life=50", "shadow course", "replay course --runs 40 --horizon 10 --workers 1",
+    "replay --file notes.txt",
+    "verify course", "verify", "export course --out out.jsonl", "export --without-names", "import out.jsonl --as again",
+    "backup copy.db",
+]  # fmt: skip
+"""Verbs of leagues that work, or nearly, on the league that was founded before."""
 
 
-def line(rng):
+def line(rng, verbs):
     """What somebody types who is in a hurry: a command that works, or nearly, with up to three slips."""
-    verb = rng.choice([*["simulate", "identify", "bounds"] * 3, "policies", "reproduce"])
+    verb = rng.choice(verbs)
     parts = [verb]
     if verb in ("simulate", "identify"):
         kinds = PLAYS if verb == "simulate" else SEEKS
@@ -50,6 +69,8 @@ def line(rng):
         parts += [f"--policy {policy}", rng.choice(kinds[policy]), rounds, "--workers 1"]
     elif verb == "bounds":
         parts += [rng.choice([*SLOTS, *PLAYERS, SPIKED, "--over kept.parquet"]), "--horizon 200"]
+    elif verb == "league":
+        parts.append(rng.choice(LEAGUE))
     parts += rng.sample(FURTHER[verb], rng.choice([0, 1, 1, 2]))
     words = " ".join(parts).split(" ")
     for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
@@ -91,16 +112,23 @@ def small(monkeypatch, tmp_path):
     redo = studies.reproduce
     monkeypatch.setattr(studies, "reproduce", lambda figures, **options: redo([*figures, "fig9"], **options))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MATCHBANDIT_STORE", raising=False)
+    with Store("sqlite:///matchbandit.db") as store:
+        course = store.create("course", players=["ann", "bob", "cem", "dee"], seed=1)
+        course.tell(course.ask().number, {course.proposal(1).pairs[0]: 1})
     (tmp_path / "notes.txt").write_text("not a result")
     (tmp_path / "empty.parquet").write_bytes(b"")
 
 
 @pytest.mark.usefixtures("small")
-def test_no_command_line_ends_in_a_traceback(monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("verbs", "lines", "share"), [(VERBS, 500, 1 / 5), (["league"], 100, 1 / 8)], ids=["in-the-lab", "of-leagues"]
+)
+def test_no_command_line_ends_in_a_traceback(monkeypatch, capsys, verbs, lines, share):
     rng = random.Random(2021)
     ends = {0: 0, 2: 0}
-    for _ in range(LINES):
-        words = line(rng)
+    for _ in range(lines):
+        words = line(rng, verbs)
         monkeypatch.setattr(sys, "argv", ["matchbandit", *words])
         try:
             main()
@@ -113,4 +141,4 @@ def test_no_command_line_ends_in_a_traceback(monkeypatch, capsys):
         assert (code == 2) == err.startswith("error: "), f"{words} ended with {code}: {err}"
         assert "Traceback" not in err
         ends[code] += 1
-    assert min(ends.values()) > LINES // 5  # both what works and what does not is among them
+    assert min(ends.values()) > share * lines  # both what works and what does not is among them

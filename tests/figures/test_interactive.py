@@ -66,7 +66,7 @@ def test_words_in_a_policys_colour_can_be_read_and_its_line_be_seen(policy: str)
 
 
 def test_the_script_knows_every_dash_and_marker() -> None:
-    script = asset("page.js")
+    script = asset("script/lines.js")
     markers = re.search(r"const MARKERS = \{(.*?)\};", script, re.S)
     dashes = re.search(r"const DASHES = \{(.*?)\};", script, re.S)
     assert markers

@@ -1,4 +1,4 @@
-"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `run`, …; a file for each verb.
+"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `league`, …; a file for each verb.
 
 Verbs import what they need when they are called, so that --help stays quick.
 """
@@ -17,12 +17,15 @@ import typer
 
 from matchbandit.cli.bounds import bounds
 from matchbandit.cli.identify import identify
+from matchbandit.cli.league import VERBS as LEAGUE
 from matchbandit.cli.parsing import gathered
 from matchbandit.cli.policies import policies
 from matchbandit.cli.report import report
 from matchbandit.cli.reproduce import reproduce
 from matchbandit.cli.run import run
+from matchbandit.cli.serve import serve
 from matchbandit.cli.simulate import simulate
+from matchbandit.cli.token import VERBS as TOKEN
 from matchbandit.cli.warm_up import warm_up
 from matchbandit.cli.watch import watch
 from matchbandit.errors import MatchbanditError
@@ -53,8 +56,31 @@ def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce, warm_up):
+for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce, warm_up, serve):
     app.command()(_interruptible(verb))
+
+
+def _group(name: str, verbs: dict[str, Callable[..., None]], about: str) -> None:
+    """Verbs that are typed below another: `matchbandit league ask`; the name alone shows them."""
+    group = typer.Typer(rich_markup_mode=None)
+    for typed, verb in verbs.items():
+        group.command(typed)(_interruptible(verb))
+
+    @group.callback(invoke_without_command=True, help=about)
+    def alone(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    app.add_typer(group, name=name)
+
+
+_group(
+    "league",
+    LEAGUE,
+    "Pair people or things with names, day by day.\n\n"
+    "You tell what pairs achieved together, not who won; whom to pair next is learnt from it.",
+)
+_group("token", TOKEN, "Make, list and end the keys to `matchbandit serve`.")
 
 
 @app.callback(invoke_without_command=True)

@@ -1,4 +1,4 @@
-"""A chart as plain data for the script that draws it on a page (`page.js`, with Apache ECharts)."""
+"""A chart as plain data for the script that draws it on a page (`script/`, with Apache ECharts)."""
 
 from colorsys import hls_to_rgb, rgb_to_hls
 from math import isfinite

@@ -67,6 +67,8 @@ MANY_ROWS = 40
 """A longer table scrolls in a box of its own, below its heads."""
 A_SENTENCE = 24
 """Letters of a cell that needs room to be read."""
+_SCRIPTS = ("numbers", "elements", "axes", "lines", "names", "values", "gestures", "chart", "page")
+"""The files of the script that draws charts, in the order in which they are joined."""
 _LICENCES = ("NOTICE", "LICENSE", "LICENSE-zrender", "LICENSE-d3")
 _ICONS: dict[Tone, str] = {
     "good": '<path d="M2.5 8.5l3.5 4 7.5-9"/>',
@@ -99,7 +101,7 @@ def page_html(page: Page) -> str:
 <main id="main">{sections}</main>
 <footer>{foot}</footer>"""
     data = {"charts": [chart_data(chart) for chart in charts]}
-    return self_contained(page.title, body, data=data, script=_asset("page.js"), charts=bool(charts))
+    return self_contained(page.title, body, data=data, script=chart_script(), charts=bool(charts))
 
 
 def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
@@ -115,6 +117,17 @@ def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
     finally:
         unfinished.unlink(missing_ok=True)
     return path
+
+
+def chart_script() -> str:
+    """The script that draws what `chart_data` describes, with values on hover, tap and keys, and zoom.
+
+    It needs the global `echarts` and the classes of `page.css`, and nothing of the document it is in:
+    `matchbanditCharts.mount(element, chart)` draws a chart anywhere. On a page with an element `#data` that holds
+    {"charts": [...]} every element `[data-chart]` is drawn when it comes near the screen.
+    """
+    parts = "\n".join(_asset(f"script/{name}.js") for name in _SCRIPTS)
+    return f'(function () {{\n"use strict";\n\n{parts}}})();\n'
 
 
 def self_contained(title: str, body: str, *, data: Any, script: str, style: str = "", charts: bool = True) -> str:

@@ -1,1 +1,44 @@
-"""Leagues of named items: whom to pair today, what came back, and why; kept safe, explained, never forgotten."""
+"""Leagues of named items: whom to pair today, what came back, and why; kept safe, explained, never forgotten.
+
+A reward is what a pair achieved *together*, not who won.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from matchbandit.extras import need
+
+if TYPE_CHECKING:
+    from matchbandit.live.errors import LeagueError as LeagueError
+    from matchbandit.live.events import Event as Event
+    from matchbandit.live.league import League as League
+    from matchbandit.live.records import VOID as VOID
+    from matchbandit.live.records import Item as Item
+    from matchbandit.live.records import Outcome as Outcome
+    from matchbandit.live.records import Proposal as Proposal
+    from matchbandit.live.records import Receipt as Receipt
+    from matchbandit.live.store import Store as Store
+    from matchbandit.live.why import Why as Why
+
+_HOME = {
+    "errors": ("LeagueError",),
+    "events": ("Event",),
+    "league": ("League",),
+    "records": ("VOID", "Item", "Outcome", "Proposal", "Receipt"),
+    "store": ("Store",),
+    "why": ("Why",),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+_STORED = ("league", "store")
+"""What needs a database; what decides and explains does not."""
+
+__all__ = ["VOID", "Event", "Item", "League", "LeagueError", "Outcome", "Proposal", "Receipt", "Store", "Why"]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported when it is first used."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'matchbandit.live' has no attribute {name!r}")
+    if _MODULE_OF[name] in _STORED:
+        need("sqlalchemy", "a store of leagues")
+    return getattr(import_module(f"matchbandit.live.{_MODULE_OF[name]}"), name)

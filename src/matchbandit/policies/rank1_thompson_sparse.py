@@ -108,12 +108,16 @@ class SparseRank1Thompson(Policy):
 
     def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
         """From the posterior that is settled, from the prior on, for the present counts: it depends on them alone."""
+        return by_products(allowed, draw_strengths(*self.settled(), self.n_rows, rng), self.selection)
+
+    def settled(self) -> tuple[Stored, Posterior]:
+        """The posterior for the present counts, whatever was fitted before; to be read only."""
         if self._settled is None:
             stored = self.stored._replace(weights=np.zeros(len(self.stored.plays)))  # ask has its own
             posterior = nothing(len(self.strengths))[1]
             settle(stored, self.noise, posterior)
             self._settled = stored, posterior
-        return by_products(allowed, draw_strengths(*self._settled, self.n_rows, rng), self.selection)
+        return self._settled
 
     def credited(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
         """The rewards; slips count as if they were 40 sd away."""

@@ -1,0 +1,149 @@
+"""`matchbandit league ask`, `tell`, `correct`, `void`: whom to pair, and what came back."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from matchbandit.cli.league.opening import BY, STORE, LeagueName, Number, StoreUrl, opened_league
+from matchbandit.cli.league.sheets import read_sheet, write_sheet
+from matchbandit.cli.league.shown import print_json, print_proposal, print_receipt, proposal_data
+from matchbandit.cli.league.typed import names_in, outcomes_typed, pairs_typed
+from matchbandit.cli.options import Json
+from matchbandit.cli.parsing import whole
+from matchbandit.errors import MatchbanditError, unknown
+
+if TYPE_CHECKING:
+    from matchbandit.cli.league.typed import Names
+    from matchbandit.live.league import League
+    from matchbandit.live.records import Outcome
+
+Outcomes = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PAIR=OUTCOME]...", help="Such as ann+bob=1 or ann+bob=void.", show_default=False),
+]
+Sheet = Annotated[
+    Path | None, typer.Option(help="A CSV file with the columns first, second, outcome; empty outcomes are left out.")
+]
+
+
+def ask(
+    league: LeagueName,
+    available: Annotated[
+        list[str] | None, typer.Option(help="Only these, separated by commas; by default all who have not left.")
+    ] = None,
+    absent: Annotated[list[str] | None, typer.Option(help="All but these.")] = None,
+    fix: Annotated[list[str] | None, typer.Option(help="A pair that must be among them, such as ann+bob.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Asked again with the same key, the same proposal is given, and no new one.")
+    ] = None,
+    sheet: Annotated[Path | None, typer.Option(help="Write the pairs into this CSV file, to be filled in.")] = None,
+    store: StoreUrl = STORE,
+    as_json: Json = False,
+) -> None:
+    """Ask whom to pair today.
+
+    A numbered proposal. Earlier ones may still be open.
+    """
+    with opened_league(store, league) as opened:
+        proposal = opened.ask(
+            available=_present(opened, available, absent),
+            fixed=pairs_typed(fix, lambda: _names(opened)) if fix else None,
+            key=key,
+            by=BY,
+        )
+        if sheet is not None:
+            write_sheet(proposal, sheet)
+    if as_json:
+        print_json(proposal_data(proposal))
+    else:
+        print_proposal(proposal)
+
+
+def _present(league: "League", available: list[str] | None, absent: list[str] | None) -> list[str] | None:
+    """Who can be paired; None: all."""
+    if available and absent:
+        raise MatchbanditError("give --available or --absent, not both.")
+    if not absent:
+        return names_in(available) if available else None
+    away, here = names_in(absent), [item.name for item in league.items() if item.active]
+    for name in away:
+        if name not in here:
+            raise unknown("item", name, here)
+    return [name for name in here if name not in away]
+
+
+def _names(league: "League") -> list[str]:
+    return [item.name for item in league.items()]
+
+
+def tell(
+    league: LeagueName,
+    number: Number,
+    outcomes: Outcomes = None,
+    sheet: Sheet = None,
+    store: StoreUrl = STORE,
+    as_json: Json = False,
+) -> None:
+    """Tell what pairs achieved together.
+
+    Some pairs or all, late, in any order. The same again changes nothing; something else is refused: see correct.
+    """
+    with opened_league(store, league) as opened:
+        proposal = whole("NUMBER", number)
+        receipt = opened.tell(proposal, _given(opened, proposal, outcomes, sheet), by=BY)
+    if as_json:
+        print_json(receipt)
+    else:
+        print_receipt(receipt)
+
+
+def correct(
+    league: LeagueName,
+    number: Number,
+    outcomes: Outcomes = None,
+    sheet: Sheet = None,
+    store: StoreUrl = STORE,
+    as_json: Json = False,
+) -> None:
+    """Correct outcomes that were told.
+
+    The audit trail keeps both.
+    """
+    with opened_league(store, league) as opened:
+        proposal = whole("NUMBER", number)
+        receipt = opened.correct(proposal, _given(opened, proposal, outcomes, sheet), by=BY)
+    if as_json:
+        print_json(receipt)
+    else:
+        print_receipt(receipt)
+
+
+def _given(league: "League", number: int, outcomes: list[str] | None, sheet: Path | None) -> "dict[Names, Outcome]":
+    """What was typed, or what a sheet says."""
+    if bool(outcomes) == (sheet is not None):
+        raise MatchbanditError("give outcomes, such as ann+bob=1 or ann+bob=void, or a file of them with --sheet.")
+    return read_sheet(sheet, number) if sheet else outcomes_typed(outcomes or [], lambda: _names(league))
+
+
+def void(
+    league: LeagueName,
+    number: Number,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PAIR]...", help="Such as ann+bob; by default all that wait.", show_default=False),
+    ] = None,
+    store: StoreUrl = STORE,
+    as_json: Json = False,
+) -> None:
+    """Say that pairs never met.
+
+    Void is no result, and not 0.
+    """
+    with opened_league(store, league) as opened:
+        given = pairs_typed(pairs, lambda: _names(opened)) if pairs else None
+        receipt = opened.void(whole("NUMBER", number), given, by=BY)
+    if as_json:
+        print_json(receipt)
+    else:
+        print_receipt(receipt)

@@ -1,0 +1,152 @@
+"""`matchbandit league replay`: play policies on a simulator that is fitted to a league's results."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from matchbandit.cli.league.opening import STORE, StoreUrl, opened_league, opened_store
+from matchbandit.cli.league.shown import print_json
+from matchbandit.cli.options import Json, Seed, Workers
+from matchbandit.cli.parsing import rewards_of, settings, whole, whole_if
+from matchbandit.errors import MatchbanditError
+from matchbandit.progress import bar
+
+if TYPE_CHECKING:
+    from matchbandit.live.league import League
+    from matchbandit.past_results import PastResults
+    from matchbandit.policies import PolicySpec
+    from matchbandit.rewards import RewardDistribution
+    from matchbandit.studies.replay import Replay
+
+POLICIES = ("rank1-thompson", "cucb", "uniform")
+
+
+def replay(
+    league: Annotated[
+        str | None, typer.Argument(metavar="[LEAGUE]", help="Whose results; or give --file.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="Results in CSV or Parquet, or an exported league.", show_default=False)
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help="Which column of the file is what, such as reward=clicked.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A policy, with its options after it: 'rank1-thompson half_life=100'; "
+            f"by default {', '.join(POLICIES)}.",
+            show_default=False,
+        ),
+    ] = None,
+    horizon: Annotated[
+        str | None,
+        typer.Option(help="Rounds to play; by default as many as the results would fill.", show_default=False),
+    ] = None,
+    runs: Annotated[str, typer.Option(help="Of each policy: two in each of half as many truths.")] = "200",
+    seed: Seed = "0",
+    rewards: Annotated[
+        str | None,
+        typer.Option(help="What an outcome can be; by default as the league has it.", show_default=False),
+    ] = None,
+    selection: Annotated[str | None, typer.Option(help="pair or matching.", show_default=False)] = None,
+    start: Annotated[
+        str, typer.Option(help="Do policies begin with the results (warm), from nothing (cold), or both?")
+    ] = "warm",
+    truth: Annotated[
+        str, typer.Option(help="product, general, or auto: the results say how probable a product is.")
+    ] = "auto",
+    figure: Annotated[Path | None, typer.Option(help="Draw it into this .png.", show_default=False)] = None,
+    workers: Workers = None,
+    store: StoreUrl = STORE,
+    as_json: Json = False,
+) -> None:
+    """Choose a policy from results there are.
+
+    Truths that fit the results are drawn, and every policy plays the same ones.
+    """  # fmt: skip
+    if (league is None) == (file is None):
+        raise MatchbanditError("say whose results: a league, or --file.")
+    if column and file is None:
+        raise MatchbanditError("--column goes with --file, whose columns it names.")
+    specs = [_policy(text) for text in policy or POLICIES]
+    given = None if rewards is None else rewards_of(rewards)
+    results, own = _of_file(file, column) if file is not None else _of_store(store, league or "")
+    from matchbandit.studies.replay import replay as choose
+
+    with bar("replaying") as advance:
+        done = choose(
+            results,
+            specs,
+            horizon=whole_if("--horizon", horizon),
+            runs=whole("--runs", runs),
+            seed=whole("--seed", seed),
+            rewards=given or own,
+            selection=selection,  # type: ignore[arg-type]  # others are refused with their name, here and below
+            start=start,  # type: ignore[arg-type]
+            truth=truth,  # type: ignore[arg-type]
+            workers=whole_if("--workers", workers),
+            progress=lambda finished, total: advance("runs", finished, total),
+        )
+    if figure is not None:
+        done.plot(figure)
+    if as_json:
+        print_json({**_as_data(done), "figure": None if figure is None else str(figure)})
+    else:
+        typer.echo(repr(done))
+
+
+def _policy(text: str) -> "PolicySpec":
+    """A policy with its options, of `rank1-thompson half_life=100`."""
+    from matchbandit.policies import policy as named
+
+    name, *options = text.split() or [""]
+    return named(name, **settings("--policy", options))
+
+
+def _of_store(store: str, league: str) -> "tuple[PastResults, RewardDistribution | None]":
+    with opened_league(store, league) as opened:
+        return _of_league(opened)
+
+
+def _of_league(league: "League") -> "tuple[PastResults, RewardDistribution | None]":
+    """The results of a league, and how they are distributed."""
+    from matchbandit.past_results import PastResults
+
+    about = league.about()
+    rows = league.results()
+    if not rows:
+        raise MatchbanditError(f"{league.name} has no results yet to replay. Tell some first, or give a --file.")
+    sides = about["sides"]
+    results = PastResults.from_rows(
+        rows,
+        kind="players" if sides is None else "sides",
+        sides=None if sides is None else tuple(sides),
+        source=f"the league {league.name}",
+    )
+    return results, rewards_of(about["rewards"])
+
+
+def _of_file(file: Path, column: list[str] | None) -> "tuple[PastResults, RewardDistribution | None]":
+    """The results of a CSV or Parquet file, or of a league that was exported, which is opened for a moment."""
+    from matchbandit.past_results import read_results
+
+    if file.name.endswith((".jsonl", ".jsonl.gz")):
+        with TemporaryDirectory() as folder, opened_store(str(Path(folder) / "replay.db"), may_be_new=True) as kept:
+            return _of_league(kept.import_league(file))
+    return read_results(file, columns={key: str(value) for key, value in settings("--column", column).items()}), None
+
+
+def _as_data(done: "Replay") -> dict[str, Any]:
+    return {
+        "horizon": done.horizon,
+        "selection": done.selection,
+        "places": done.summary(),
+        "verdict": done.verdict,
+        "product": done.product,
+        "fit": done.fit.p_value,
+        "drift": done.drift,
+        "notes": done.notes,
+    }

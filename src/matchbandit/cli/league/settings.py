@@ -1,0 +1,161 @@
+"""`matchbandit league new`, `set`: found a league, and change its rules."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_league, opened_store
+from matchbandit.cli.league.reading import print_about
+from matchbandit.cli.league.typed import default_typed, names_in, seconds_typed
+from matchbandit.cli.options import Json, Option, Seed
+from matchbandit.cli.parsing import rewards_of, settings, whole
+from matchbandit.errors import MatchbanditError, whole_number
+
+if TYPE_CHECKING:
+    from matchbandit.past_results import PastResults
+
+Policy = Annotated[
+    str | None, typer.Option(help="A name from `matchbandit policies`; rank1-thompson by default.", show_default=False)
+]
+Selection = Annotated[
+    str | None,
+    typer.Option(help="matching (by default, where the policy can) or pair: one pair a time.", show_default=False),
+]
+Deadline = Annotated[
+    str | None,
+    typer.Option(help="How long outcomes are waited for: 90m, 12h, 3d; none by default.", show_default=False),
+]
+Default = Annotated[
+    str | None,
+    typer.Option(help="What is booked at the deadline: void, which is the default, or a number.", show_default=False),
+]
+NoRematch = Annotated[
+    str | None,
+    typer.Option(help="No pair again within so many proposals; 0, which is the default: it may.", show_default=False),
+]
+Shadow = Annotated[
+    str | None,
+    typer.Option(help="A second policy, which proposes beside the first; nothing of it is played.", show_default=False),
+]
+
+
+def new(
+    league: LeagueName,
+    players: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="The players' names.", show_default=False)
+    ] = None,
+    side: Annotated[
+        list[str] | None,
+        typer.Option(help="In place of players, twice: a side and its items, such as ads=spring,summer."),
+    ] = None,
+    past: Annotated[Path | None, typer.Option(help="Begin with the results of this CSV or Parquet file.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="Which column of that file is what, such as first=ad, second=slot, reward=clicked."),
+    ] = None,
+    policy: Policy = None,
+    option: Option = None,
+    selection: Selection = None,
+    rewards: Annotated[
+        str, typer.Option(help="What an outcome can be: bernoulli (0 or 1), gaussian:SD or binomial:TRIALS.")
+    ] = "bernoulli",
+    seed: Seed = "0",
+    deadline: Deadline = None,
+    default: Default = None,
+    no_rematch: NoRematch = None,
+    shadow: Shadow = None,
+    store: StoreUrl = STORE,
+    as_json: Json = False,
+) -> None:
+    """Found a league.
+
+    Of players, or of two sides. More can join at any time.
+    """
+    sides = _sides(side)
+    if sides and players:
+        raise MatchbanditError("give the players' names, or --side twice, not both.")
+    given = _given(deadline, default, no_rematch, shadow, selection)
+    if option or policy:
+        given |= {"policy": policy or "rank1-thompson", "options": settings("--option", option)}
+    if past is not None:
+        given["past"] = _past(past, column, two_sides=bool(sides))
+    elif column:
+        raise MatchbanditError("--column goes with --past, whose columns it names.")
+    with opened_store(store, may_be_new=True) as kept:
+        made = kept.create(
+            league,
+            **({"sides": sides} if sides else {"players": players or []}),
+            rewards=rewards_of(rewards),
+            seed=whole("--seed", seed),
+            by=BY,
+            **given,
+        )
+        print_about(made, as_json=as_json)
+
+
+def set_(
+    league: LeagueName,
+    policy: Policy = None,
+    option: Option = None,
+    selection: Selection = None,
+    deadline: Deadline = None,
+    default: Default = None,
+    no_rematch: NoRematch = None,
+    shadow: Shadow = None,
+    store: StoreUrl = STORE,
+    as_json: Json = False,
+) -> None:
+    """Change a league's rules, or its policy.
+
+    What is known is kept. `--shadow none` and `--deadline none` end what was set.
+    """
+    given = _given(deadline, default, no_rematch, shadow, selection)
+    if policy is not None:
+        given["policy"] = policy
+    if option or policy:
+        given["options"] = settings("--option", option)
+    if not given:
+        raise MatchbanditError("say what to set, such as --deadline 3d or --policy cucb; --help lists all.")
+    with opened_league(store, league) as opened:
+        opened.configure(**given, by=BY)
+        print_about(opened, as_json=as_json)
+
+
+def _given(
+    deadline: str | None, default: str | None, no_rematch: str | None, shadow: str | None, selection: str | None
+) -> dict[str, Any]:
+    """The settings that were typed; the others are left as they are."""
+    given: dict[str, Any] = {}
+    if deadline is not None:
+        given["deadline"] = seconds_typed("--deadline", deadline)
+    if default is not None:
+        given["default"] = default_typed(default)
+    if no_rematch is not None:
+        digits = no_rematch.strip()
+        given["no_rematch"] = whole_number("--no-rematch", int(digits) if digits.isdecimal() else no_rematch, least=0)
+    if shadow is not None:
+        given["shadow"] = None if shadow.lower() == "none" else shadow
+    if selection is not None:
+        given["selection"] = selection
+    return given
+
+
+def _sides(typed: list[str] | None) -> dict[str, list[str]]:
+    """The two sides with their items, of `ads=spring,summer` and `slots=top,left`."""
+    sides: dict[str, list[str]] = {}
+    for text in typed or []:
+        name, _, items = text.partition("=")
+        if not name.strip() or name.strip() in sides:
+            raise MatchbanditError(f"--side takes a side and its items, such as ads=spring,summer; got {text!r}.")
+        sides[name.strip()] = names_in([items])
+    if len(sides) not in (0, 2):
+        raise MatchbanditError(f"--side is given twice, once for each side; got {len(sides)}.")
+    return sides
+
+
+def _past(path: Path, column: list[str] | None, *, two_sides: bool) -> "PastResults":
+    from matchbandit.past_results import read_results
+
+    columns = {key: str(value) for key, value in settings("--column", column).items()} or None
+    return read_results(path, columns=columns, kind="sides" if two_sides else "players")

@@ -1,0 +1,64 @@
+"""A sheet of outcomes: a CSV file with a line for each pair, to be filled in and told."""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from matchbandit.cli.league.typed import Names, add, outcome_typed
+from matchbandit.errors import MatchbanditError
+
+if TYPE_CHECKING:
+    from matchbandit.live.records import Outcome, Proposal
+
+HEADS = ("proposal", "first", "second", "outcome")
+
+
+def write_sheet(proposal: "Proposal", path: Path) -> None:
+    """A line for each pair; the outcomes that are not known yet are empty."""
+    from matchbandit.live import VOID
+
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(HEADS)
+        for pair in proposal.pairs:
+            known = proposal.outcomes.get(pair)
+            lines.writerow((proposal.number, *pair, "" if known is None else "void" if known is VOID else f"{known:g}"))
+
+
+def read_sheet(path: Path, number: int) -> "dict[Names, Outcome]":
+    """The outcomes of a sheet; lines without one are left out, a sheet of another proposal is refused."""
+    outcomes: dict[Names, Outcome] = {}
+    for at, line in _lines(path):
+        where = f"{path}, line {at}"
+        proposal = line.get("proposal", "").strip()
+        if proposal not in ("", str(number)):
+            raise MatchbanditError(f"{where} is of proposal {proposal}, not of {number}. Tell each by its own number.")
+        if not line["outcome"].strip():
+            continue
+        pair = (line["first"].strip(), line["second"].strip())
+        if not all(pair):
+            raise MatchbanditError(f"{where}: a name is missing. A line has {', '.join(HEADS)}.")
+        add(outcomes, pair, outcome_typed(line["outcome"], where=where))
+    if not outcomes:
+        raise MatchbanditError(f"{path} has no outcome yet. Fill in the column 'outcome'; empty ones are left out.")
+    return outcomes
+
+
+def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The lines below the heads, by number and column."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets put a mark in front
+            rows = csv.reader(file)
+            heads = [head.strip().lower() for head in next(rows, [])]
+            lines = [(rows.line_num, row) for row in rows if any(row)]
+    except OSError as error:
+        raise MatchbanditError(f"{path} cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise MatchbanditError(f"{path} is not a CSV file in UTF-8: {error}.") from None
+    missing = [head for head in HEADS[1:] if head not in heads]
+    if missing:
+        raise MatchbanditError(
+            f"{path} has no column {missing[0]!r}. Its first line must name {', '.join(HEADS[1:])}, and may name "
+            f"proposal."
+        )
+    return [(at, dict(zip(heads, [*row, *[""] * len(heads)], strict=False))) for at, row in lines]

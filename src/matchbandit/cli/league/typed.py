@@ -1,0 +1,110 @@
+"""What was typed, as names, pairs, outcomes and spans of time."""
+
+import csv
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from matchbandit.cli.parsing import number
+from matchbandit.errors import MatchbanditError
+
+if TYPE_CHECKING:
+    from matchbandit.live.records import Outcome
+
+Names = tuple[str, str]
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhdw])")
+
+
+def names_in(texts: Iterable[str] | None) -> list[str]:
+    """Names separated by commas, as in a line of CSV: quotes hold a name together that has a comma.
+
+    >>> names_in(["ann, bob", '"Dee, Jr.",eve'])
+    ['ann', 'bob', 'Dee, Jr.', 'eve']
+    """
+    return [name for line in csv.reader(texts or [], skipinitialspace=True) for name in map(str.strip, line) if name]
+
+
+def pair_typed(text: str, known: Callable[[], Iterable[str]]) -> Names:
+    """The two names of `ann+bob`; where a name has a + itself, `known` names tell which + is the one between.
+
+    >>> pair_typed("ann + bob", list)
+    ('ann', 'bob')
+    >>> pair_typed("c+++java", lambda: ["c++", "java"])
+    ('c++', 'java')
+    """
+    ways = [(text[:k].strip(), text[k + 1 :].strip()) for k, sign in enumerate(text) if sign == "+"]
+    ways = [(first, second) for first, second in ways if first and second]
+    if len(ways) > 1:
+        names = set(known())
+        ways = [way for way in ways if names.issuperset(way)]
+    if len(ways) != 1:
+        raise MatchbanditError(f"a pair is typed like ann+bob, with the names of two items; got {text!r}.")
+    return ways[0]
+
+
+def pairs_typed(texts: Iterable[str], known: Callable[[], Iterable[str]]) -> list[Names]:
+    """The pairs of `ann+bob cem+dee`."""
+    return [pair_typed(text, known) for text in texts]
+
+
+def outcome_typed(text: str, *, where: str) -> "Outcome":
+    """A number, or `void` for a pair that never met.
+
+    >>> outcome_typed("0.5", where="ann+bob"), outcome_typed("void", where="ann+bob")
+    (0.5, VOID)
+    """
+    from matchbandit.live import VOID
+
+    if text.strip().lower() == "void":
+        return VOID
+    try:
+        return float(text)
+    except ValueError:
+        raise MatchbanditError(
+            f"{where}: an outcome is a number, what the pair achieved together, or void if it never met; got {text!r}."
+        ) from None
+
+
+def outcomes_typed(texts: Iterable[str], known: Callable[[], Iterable[str]]) -> "dict[Names, Outcome]":
+    """The outcomes of `ann+bob=1 cem+dee=void`.
+
+    >>> outcomes_typed(["ann+bob=1", "cem+dee=void"], list)
+    {('ann', 'bob'): 1.0, ('cem', 'dee'): VOID}
+    """
+    read: dict[Names, Outcome] = {}
+    for text in texts:
+        pair, equals, outcome = text.rpartition("=")
+        if not equals:
+            raise MatchbanditError(f"an outcome is typed like ann+bob=1 or ann+bob=void; got {text!r}.")
+        add(read, pair_typed(pair, known), outcome_typed(outcome, where=pair))
+    return read
+
+
+def add(outcomes: "dict[Names, Outcome]", pair: Names, outcome: "Outcome") -> None:
+    """One more outcome; a pair that is named twice is a slip."""
+    if pair in outcomes or pair[::-1] in outcomes:
+        raise MatchbanditError(f"{pair[0]}+{pair[1]} is given twice. Give one outcome for each pair.")
+    outcomes[pair] = outcome
+
+
+def seconds_typed(name: str, text: str) -> float | None:
+    """A span of time such as 90m, 12h or 3d in seconds; `none` is None.
+
+    >>> seconds_typed("--deadline", "3d"), seconds_typed("--deadline", "none")
+    (259200.0, None)
+    """
+    if text.strip().lower() == "none":
+        return None
+    span = _SPAN.fullmatch(text.strip().lower())
+    if span is None:
+        raise MatchbanditError(f"{name} takes a span of time such as 90m, 12h, 3d or 2w, or none; got {text!r}.")
+    return float(span[1]) * _SECONDS[span[2]]
+
+
+def default_typed(text: str) -> "Outcome":
+    """What is booked when a deadline has passed: `void`, or a number."""
+    from matchbandit.live import VOID
+
+    return VOID if text.strip().lower() == "void" else number("--default", text, example="0, or void")

@@ -1,0 +1,695 @@
+"""What can be asked of a league, checked: state and names in, drafts of events out. Nothing is changed here.
+
+All or nothing: a command gives all its drafts, or raises a `LeagueError` that says what to mend. No drafts: what was
+asked for is so already.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.graphs import MOST_PAIRS, bipartite, monopartite
+from matchbandit.live.deciding import spec_of
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.events import Draft, this_version
+from matchbandit.live.names import Directory, cleaned, shown
+from matchbandit.live.records import VOID, Outcome, Receipt
+from matchbandit.live.state import SETTINGS, Sheet, State
+from matchbandit.live.tally import key_of, pair_of
+from matchbandit.logged import MOST_PLAYS
+from matchbandit.policies.catalogue import CATALOGUE
+from matchbandit.rewards import RewardDistribution, rewards_named
+
+Name = str | int
+"""An item: by its name, or by its id."""
+Outcomes = (
+    Mapping[tuple[str, str], Outcome]  # a mapping's keys are of one type: mypy would refuse names where both may be
+    | Mapping[tuple[int, int], Outcome]
+    | Mapping[tuple[Name, Name], Outcome]
+    | Iterable[tuple[Name, Name, Outcome]]
+)
+
+MOST_AT_ONCE = 10_000
+"""Items, pairs or outcomes in one call, and results in one event."""
+LONGEST_DEADLINE = 10 * 366 * 86_400.0
+"""Seconds."""
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+
+
+# To begin ------------------------------------------------------------------------------------------------------------
+
+
+def checked_slug(slug: object) -> str:
+    """The name of a league as it stands in addresses: lower-case letters, digits and hyphens.
+
+    >>> checked_slug("chess-club-2")
+    'chess-club-2'
+    """
+    if isinstance(slug, str) and _SLUG.fullmatch(slug):
+        return slug
+    raise LeagueError(
+        "bad-name",
+        f"a league is named by 1 to 64 lower-case letters, digits and hyphens, such as chess-club; "
+        f"got {str(slug)[:80]!r}.",
+    )
+
+
+def create(
+    slug: str,
+    *,
+    players: Iterable[str] | None = None,
+    sides: Mapping[str, Iterable[str]] | None = None,
+    policy: str = "rank1-thompson",
+    options: Mapping[str, Any] | None = None,
+    selection: str | None = None,
+    rewards: str | RewardDistribution = "bernoulli",
+    seed: int | None = None,
+    deadline: float | timedelta | None = None,
+    default: Outcome = VOID,
+    no_rematch: int = 0,
+    shadow: str | Mapping[str, Any] | None = None,
+    past: Iterable[tuple[str, str, int, float]] | None = None,
+) -> list[Draft]:
+    """A new league of `players`, or of two `sides`; `past` are results from before, as (name, name, count, sum).
+
+    Items that only `past` names join, too.
+    """
+    checked_slug(slug)
+    if (players is not None) and (sides is not None):
+        raise LeagueError("bad-value", "a league has players or two sides, not both.")
+    side_names = None if sides is None else _side_names(sides)
+    kind = "players" if side_names is None else "sides"
+    distribution = _rewards(rewards)
+    settings = _settings(
+        kind,
+        distribution,
+        {
+            "policy": policy,
+            "options": options,
+            "selection": selection,
+            "deadline": deadline,
+            "default": default,
+            "no_rematch": no_rematch,
+            "shadow": shadow,
+        },
+    )
+    created = {
+        "key": slug,
+        "kind": kind,
+        "sides": side_names,
+        **settings,
+        "rewards": distribution.typed,
+        "seed": _checked("seed", 0 if seed is None else seed, least=0),
+        "matchbandit": this_version(),
+    }
+    book = _Book(Directory(side_names))
+    book.take([Draft("created", created)])
+    if sides is not None:
+        for place, names in enumerate(sides.values()):
+            book.take(_join_all(book, names, place))
+    elif players is not None:
+        book.take(_join_all(book, players, 0))
+    if past is not None:
+        rows = list(past)
+        for place in range(1 if side_names is None else 2):
+            columns = (0, 1) if side_names is None else (place,)
+            named = dict.fromkeys(cleaned(row[column]) for row in rows for column in columns)
+            book.take(_join_all(book, [name for name in named if book.directory.find(name, place) is None], place))
+        book.take(begin_from(book.state, book.directory, rows))
+    return book.drafts
+
+
+class _Book:
+    """A state and a directory that drafts are tried on, one after the other."""
+
+    def __init__(self, directory: Directory) -> None:
+        self.state, self.directory = State(), directory
+        self.drafts: list[Draft] = []
+
+    def take(self, drafts: Iterable[Draft]) -> None:
+        for draft in drafts:
+            self.state.apply(draft.event(self.state.seq + 1, ""))
+            self.directory.write(draft.names, self.state.sides_by_item)
+            self.drafts.append(draft)
+
+
+def _join_all(book: _Book, names: Iterable[str], side: int) -> list[Draft]:
+    listed = _listed("names", names)
+    return join(book.state, book.directory, listed, side=side) if listed else []
+
+
+def begin_from(state: State, directory: Directory, results: Iterable[tuple[Name, Name, int, float]]) -> list[Draft]:
+    """Results from before the league: (name, name, how often, what they paid in total), before the first proposal."""
+    if state.last_number:
+        raise LeagueError(
+            "not-supported",
+            "results from before come before the first proposal. Make a new league from them, with past=.",
+        )
+    kind = CATALOGUE[state.config["policy"]]
+    if not (kind.fits.counts_alone or kind.fits.warm_start):
+        raise LeagueError("not-supported", f"{kind.name} cannot use results that others have sampled. {_WHO_CAN}")
+    known: dict[int, list[Any]] = {}
+    rewards = state.rewards
+    for row in results:
+        if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 4:
+            raise LeagueError("bad-value", f"a result from before is (name, name, count, sum); got {row!r}.")
+        key = key_of(*directory.resolve_pair(row[:2]))
+        words = _words(directory, key)
+        count = _checked(f"the count of {words}", row[2], least=1, most=MOST_PLAYS)
+        paid = row[3]
+        if not _is_number(paid) or not rewards.low * count <= float(paid) <= rewards.high * count:
+            raise LeagueError(
+                "reward-outside",
+                f"{count} {rewards.name} rewards sum to between {rewards.low * count:g} and "
+                f"{rewards.high * count:g}; got {paid!r} for {words}.",
+            )
+        entry = known.setdefault(key, [*pair_of(key), 0, 0.0])
+        entry[2] += count
+        entry[3] += float(paid)
+    rows = list(known.values())
+    chunks = [rows[first : first + MOST_AT_ONCE] for first in range(0, len(rows), MOST_AT_ONCE)]
+    return [Draft("began", {"results": chunk}) for chunk in chunks]
+
+
+# Who plays -----------------------------------------------------------------------------------------------------------
+
+
+def join(state: State, directory: Directory, names: Iterable[str], *, side: str | int | None = None) -> list[Draft]:
+    """Items join; those that left come back. In a league of two sides, `side` says which."""
+    place = _side(state, side)
+    fresh: dict[str, int] = {}
+    back: list[int] = []
+    for name in map(cleaned, _listed("names", names)):
+        item = directory.find(name, place)
+        if item is None and name not in fresh:
+            fresh[name] = state.n_items + len(fresh) + 1
+        elif item is not None and not state.active[item - 1] and item not in back:
+            back.append(item)
+        else:
+            raise LeagueError("name-taken", f"{name!r} is in the league already. Give the new one another name.")
+    _refuse_new_roster(state, "joins")
+    drafts = [Draft("returned", {"items": back})] if back else []
+    if fresh:
+        items = [[item, place] for item in fresh.values()]
+        drafts.append(Draft("joined", {"items": items}, tuple((item, name) for name, item in fresh.items())))
+        _refuse_too_many(state, [len(fresh), 0] if place == 0 else [0, len(fresh)])
+    return drafts
+
+
+def leave(state: State, directory: Directory, names: Iterable[Name], *, side: str | int | None = None) -> list[Draft]:
+    """Items leave: they are not paired any more, and all that they have played stays."""
+    gone = [item for item in _items(state, directory, names, side) if state.active[item - 1]]
+    if gone:
+        _refuse_new_roster(state, "leaves")
+    return [Draft("left", {"items": gone})] if gone else []
+
+
+def bring_back(
+    state: State, directory: Directory, names: Iterable[Name], *, side: str | int | None = None
+) -> list[Draft]:
+    """Items that left come back, with all that they have played."""
+    back = [item for item in _items(state, directory, names, side) if not state.active[item - 1]]
+    for item in back:
+        if state.forgotten[item - 1]:
+            raise LeagueError("not-supported", f"{shown(item)} was forgotten and cannot come back. Join as a new item.")
+    if back:
+        _refuse_new_roster(state, "comes back")
+    return [Draft("returned", {"items": back})] if back else []
+
+
+def rename(state: State, directory: Directory, old: Name, new: str, *, side: str | int | None = None) -> list[Draft]:
+    """An item gets another name, and keeps all else."""
+    item = _item(state, directory, old, side)
+    name = cleaned(new)
+    if state.forgotten[item - 1]:
+        raise LeagueError("not-supported", f"{shown(item)} was forgotten: it gets no name again.")
+    other = directory.find(name, state.sides_by_item[item - 1])
+    if other == item:
+        return []
+    if other is not None:
+        where = "is in the league already" if state.active[other - 1] else "has left the league, and keeps its name"
+        raise LeagueError("name-taken", f"{name!r} {where}. Take another name.")
+    return [Draft("renamed", {"item": item}, ((item, name),))]
+
+
+def forget(state: State, directory: Directory, name: Name, *, side: str | int | None = None) -> list[Draft]:
+    """Erase a name; the item leaves, and its results stay under its number."""
+    item = _item(state, directory, name, side)
+    return [] if state.forgotten[item - 1] else [Draft("forgotten", {"item": item}, ((item, None),))]
+
+
+# Rules ---------------------------------------------------------------------------------------------------------------
+
+
+def exclude(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
+    """These pairs are never proposed."""
+    keys = _pairs(directory, pairs)
+    for key in keys:
+        if key in state.wishes:
+            raise LeagueError(
+                "contradiction", f"{_words(directory, key)} are wished for. Take the wish back first (unwish)."
+            )
+    _refuse_rules(state, "exclusions")
+    return _about_pairs("excluded", [key for key in keys if key not in state.exclusions])
+
+
+def allow(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
+    """Take exclusions back."""
+    return _about_pairs("allowed", [key for key in _pairs(directory, pairs) if key in state.exclusions])
+
+
+def wish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
+    """These pairs are fixed in the next proposal in which both are available."""
+    keys = _pairs(directory, pairs)
+    for key in keys:
+        if key in state.exclusions:
+            raise LeagueError(
+                "contradiction", f"{_words(directory, key)} are excluded. Take the exclusion back first (allow)."
+            )
+        for item in pair_of(key):
+            if state.forgotten[item - 1]:
+                raise LeagueError("not-supported", f"{shown(item)} was forgotten and is not paired any more.")
+    _refuse_rules(state, "wishes")
+    return _about_pairs("wished", [key for key in keys if key not in state.wishes])
+
+
+def unwish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
+    """Take wishes back."""
+    return _about_pairs("unwished", [key for key in _pairs(directory, pairs) if key in state.wishes])
+
+
+def configure(state: State, **changes: Any) -> list[Draft]:
+    """Other settings from now on: any of `SETTINGS`. A new policy begins with all results there are.
+
+    Options belong to a policy: another policy without new options takes its defaults.
+    """
+    for name in changes:
+        if name not in SETTINGS:
+            raise LeagueError("bad-value", str(unknown("setting", name, SETTINGS)))
+    config = state.config
+    if "policy" in changes and changes["policy"] != config["policy"]:
+        changes = {"options": None, "selection": None, **changes}
+    old = {name: config[name] for name in SETTINGS}
+    new = _settings(config["kind"], state.rewards, {**old, "default": _default_of(config["default"]), **changes})
+    different = {name: value for name, value in new.items() if value != old[name]}
+    if not different:
+        return []
+    if different.keys() & {"policy", "options", "selection"}:
+        _refuse_change_of_policy(state, new)
+    return [Draft("configured", different)]
+
+
+# Outcomes ------------------------------------------------------------------------------------------------------------
+
+
+def needs_record(state: State, number: int) -> bool:
+    """Is this proposal closed, so that its sheet must be read from the log? An error if there is none."""
+    whole = _checked("the number of a proposal", number, least=1, code="unknown-proposal")
+    if whole > state.last_number:
+        last = f"the last one is {state.last_number}" if state.last_number else "there was none yet"
+        raise LeagueError("unknown-proposal", f"there is no proposal {whole}; {last}. Ask first.")
+    return whole not in state.open
+
+
+def tell(
+    state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: Sheet | None = None
+) -> tuple[list[Draft], Receipt]:
+    """Outcomes of some or all pairs of a proposal; `record` is the sheet of a closed one.
+
+    What was told before is no news; what contradicts it is refused.
+    """
+    sheet = _sheet(state, number, record)
+    given = _outcomes(state, directory, sheet, outcomes)
+    fresh = {key: reward for key, reward in given.items() if key not in sheet.known}
+    for key, reward in given.items():
+        if key in sheet.known and sheet.known[key] != reward:
+            raise LeagueError(
+                "contradiction",
+                f"{_words(directory, key)} of proposal {sheet.number} have the outcome "
+                f"{_outcome_words(sheet.known[key])} already; got {_outcome_words(reward)}. "
+                f"If the old one was wrong, correct it (correct).",
+            )
+    receipt = Receipt(
+        proposal=sheet.number,
+        booked=len(fresh),
+        repeated=len(given) - len(fresh),
+        waiting=len(sheet.pairs) - len(sheet.known) - len(fresh),
+    )
+    rows = [[*pair_of(key), reward] for key, reward in fresh.items()]
+    return ([Draft("told", {"proposal": sheet.number, "outcomes": rows})] if rows else []), receipt
+
+
+def correct(
+    state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: Sheet | None = None
+) -> tuple[list[Draft], Receipt]:
+    """Other outcomes in the place of known ones; both stay in the log."""
+    sheet = _sheet(state, number, record)
+    given = _outcomes(state, directory, sheet, outcomes)
+    rows = []
+    for key, reward in given.items():
+        if key not in sheet.known:
+            raise LeagueError(
+                "bad-value",
+                f"{_words(directory, key)} of proposal {sheet.number} have no outcome yet: there is nothing to "
+                f"correct. Tell it (tell).",
+            )
+        if sheet.known[key] != reward:
+            rows.append([*pair_of(key), sheet.known[key], reward])
+    if rows and state.last_round is not None and not _counts_alone(state) and state.last_round.number != sheet.number:
+        raise LeagueError(
+            "not-supported",
+            f"{state.config['policy']} has gone on from proposal {sheet.number}: only the outcomes of its last round, "
+            f"proposal {state.last_round.number}, can be corrected. {_WHO_CAN}",
+        )
+    receipt = Receipt(sheet.number, len(rows), len(given) - len(rows), len(sheet.pairs) - len(sheet.known))
+    return ([Draft("corrected", {"proposal": sheet.number, "outcomes": rows})] if rows else []), receipt
+
+
+def void(
+    state: State,
+    directory: Directory,
+    number: int,
+    pairs: Iterable[tuple[Name, Name]] | None = None,
+    *,
+    record: Sheet | None = None,
+) -> tuple[list[Draft], Receipt]:
+    """These pairs of a proposal never met; by default, all that it still waits for."""
+    sheet = _sheet(state, number, record)
+    keys = sheet.waiting if pairs is None else _pairs(directory, pairs)
+    return tell(state, directory, number, [(*pair_of(key), VOID) for key in keys], record=record)
+
+
+def expire(state: State, now: str) -> list[Draft]:
+    """The outcomes that a deadline gives to pairs that nobody told of: void, or the league's default."""
+    if not state.dues or state.dues[0][0] > now:
+        return []
+    due = sorted({number for at, number in state.dues if at <= now and number in state.open})
+    default = state.config["default"]
+    reward = None if default == "void" else default
+    return [
+        Draft("expired", {"proposal": number, "outcomes": [[*pair_of(key), reward] for key in sheet.waiting]})
+        for number, sheet in ((number, state.open[number]) for number in due)
+    ]
+
+
+# Checks --------------------------------------------------------------------------------------------------------------
+
+_WHO_CAN = "rank1-thompson can; `matchbandit policies` lists them all."
+
+
+def _counts_alone(state: State) -> bool:
+    return CATALOGUE[state.config["policy"]].fits.counts_alone
+
+
+def _checked(name: str, value: object, *, least: int, most: int | None = None, code: str = "bad-value") -> int:
+    """`whole_number`, with a code."""
+    try:
+        return whole_number(name, value, least=least, most=most)
+    except MatchbanditError as error:
+        raise LeagueError(code, str(error)) from None
+
+
+def _is_number(value: object) -> bool:
+    """Is this a finite number? True and False count as 1 and 0."""
+    try:
+        return isinstance(value, Real | np.bool_) and isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def _listed(what: str, given: Iterable[Any]) -> list[Any]:
+    """The given things as a list of a size that one call may have."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise LeagueError("bad-value", f"{what} come as a list; got {given!r}.")
+    listed = list(given)
+    if len(listed) > MOST_AT_ONCE:
+        raise LeagueError(
+            "bad-value", f"{len(listed)} {what} at once; at most {MOST_AT_ONCE} fit into one call. Give them in parts."
+        )
+    return listed
+
+
+def _side_names(sides: Mapping[str, Iterable[str]]) -> list[str]:
+    if not isinstance(sides, Mapping) or len(sides) != 2:
+        raise LeagueError(
+            "bad-value", "sides name two sides and their items, such as {'ads': ['a', 'b'], 'slots': ['top']}."
+        )
+    names = [cleaned(name) for name in sides]
+    if names[0] == names[1]:
+        raise LeagueError("bad-name", f"the two sides need two names; got {names[0]!r} twice.")
+    return names
+
+
+def _side(state: State, side: str | int | None) -> int:
+    """0 or 1; of players always 0."""
+    names = state.config["sides"]
+    if names is None:
+        if side in (None, 0):
+            return 0
+        raise LeagueError("bad-value", f"this league has players, no sides; got the side {side!r}.")
+    if isinstance(side, int) and not isinstance(side, bool) and side in (0, 1):
+        return side
+    if side in names:
+        return int(names.index(side))
+    raise LeagueError("bad-value", f"say which side: {names[0]!r} or {names[1]!r}; got {side!r}.")
+
+
+def _item(state: State, directory: Directory, name: Name, side: str | int | None) -> int:
+    return directory.resolve(name, None if side is None else _side(state, side))
+
+
+def _items(state: State, directory: Directory, names: Iterable[Name], side: str | int | None) -> list[int]:
+    """The items of these names, each once."""
+    return list(dict.fromkeys(_item(state, directory, name, side) for name in _listed("names", names)))
+
+
+def _pairs(directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[int]:
+    """The keys of these pairs, each once."""
+    return list(dict.fromkeys(key_of(*directory.resolve_pair(pair)) for pair in _listed("pairs", pairs)))
+
+
+def _about_pairs(kind: str, keys: list[int]) -> list[Draft]:
+    return [Draft(kind, {"pairs": [list(pair_of(key)) for key in keys]})] if keys else []
+
+
+def _words(directory: Directory, key: int) -> str:
+    """A pair in an error."""
+    a, b = directory.pair(pair_of(key))
+    return f"{a!r} and {b!r}"
+
+
+def _outcome_words(reward: float | None) -> str:
+    return "void" if reward is None else f"{reward:g}"
+
+
+def _sheet(state: State, number: int, record: Sheet | None) -> Sheet:
+    """The sheet of this proposal, open or not."""
+    if not needs_record(state, number):
+        return state.open[int(number)]
+    if record is None or record.number != number:
+        raise LeagueError("proposal-closed", f"proposal {number} is closed; its record is needed.")
+    return record
+
+
+def _outcomes(state: State, directory: Directory, sheet: Sheet, outcomes: Outcomes) -> dict[int, float | None]:
+    """Outcomes by pair, checked; None: void."""
+    if isinstance(outcomes, Mapping):
+        rows: Iterable[Any] = [(pair, reward) for pair, reward in outcomes.items()]
+    else:
+        rows = []
+        for row in _listed("outcomes", outcomes):
+            if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 3:
+                raise LeagueError("bad-value", f"an outcome is (name, name, reward); got {row!r}.")
+            rows.append((row[:2], row[2]))
+    found: dict[int, float | None] = {}
+    for pair, reward in _listed("outcomes", rows):
+        key = key_of(*directory.resolve_pair(pair))
+        if key not in sheet.pairs:
+            raise LeagueError(
+                "not-proposed",
+                f"{_words(directory, key)} are no pair of proposal {sheet.number}. Its pairs are "
+                f"{_some_pairs(directory, sheet)}.",
+            )
+        value = checked_reward(state.rewards, reward, _words(directory, key))
+        if found.setdefault(key, value) != value:
+            raise LeagueError(
+                "contradiction",
+                f"{_words(directory, key)} are given twice, with {_outcome_words(found[key])} and "
+                f"{_outcome_words(value)}. Give each pair once.",
+            )
+    return found
+
+
+def _some_pairs(directory: Directory, sheet: Sheet, most: int = 5) -> str:
+    pairs = [" + ".join(directory.pair(pair)) for pair in sheet.ids[:most]]
+    return ", ".join(pairs) + (f" and {len(sheet.pairs) - most} more" if len(sheet.pairs) > most else "")
+
+
+def checked_reward(rewards: RewardDistribution, reward: object, words: str) -> float | None:
+    """The reward as a float, None for VOID; an error if the distribution cannot give it."""
+    if reward is VOID:
+        return None
+    if not _is_number(reward):
+        raise LeagueError(
+            "reward-outside",
+            f"the outcome of {words} is a number, or VOID if they never met; got {reward!r}. "
+            f"Leave the pair out if it is not known yet.",
+        )
+    value = float(reward)  # type: ignore[arg-type]
+    if not rewards.low <= value <= rewards.high:
+        raise LeagueError(
+            "reward-outside",
+            f"{rewards.name} rewards lie in [{rewards.low:g}, {rewards.high:g}]; got {value:g} for {words}. "
+            f"Rescale what is told, or make a league with another reward distribution.",
+        )
+    return value + 0.0  # −0 is 0
+
+
+def _rewards(rewards: str | RewardDistribution) -> RewardDistribution:
+    try:
+        return rewards if isinstance(rewards, RewardDistribution) else rewards_named(rewards)
+    except MatchbanditError as error:
+        raise LeagueError("bad-value", str(error)) from None
+
+
+def _settings(kind: str, rewards: RewardDistribution, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they are logged, checked."""
+    named = _policy(kind, rewards, given["policy"], given["options"], given["selection"])
+    shadow = given["shadow"]
+    if isinstance(shadow, str):
+        shadow = {"policy": shadow}
+    if shadow is not None:
+        if not isinstance(shadow, Mapping) or not {"policy"} <= shadow.keys() <= {"policy", "options", "selection"}:
+            raise LeagueError(
+                "bad-value", f"a shadow is a policy's name, or policy, options and selection; got {shadow!r}."
+            )
+        kind_of_shadow = CATALOGUE.get(shadow["policy"]) if isinstance(shadow["policy"], str) else None
+        if kind_of_shadow is not None and not kind_of_shadow.fits.counts_alone:
+            raise LeagueError(
+                "not-supported",
+                f"{shadow['policy']} must see the rounds that it asks for, and a shadow's are not played. {_WHO_CAN}",
+            )
+        shadow = _policy(kind, rewards, shadow["policy"], shadow.get("options"), shadow.get("selection"))
+    default = given["default"]
+    if default is not VOID:
+        default = checked_reward(rewards, default, "a pair by default")
+    whole_round = not CATALOGUE[named["policy"]].fits.counts_alone
+    no_rematch = _checked("no_rematch", given["no_rematch"], least=0, most=10**9)
+    if whole_round and no_rematch:
+        raise LeagueError("not-supported", f"{named['policy']} plays rounds of its own, rematches too. {_WHO_CAN}")
+    return {
+        **named,
+        "deadline": _deadline(given["deadline"]),
+        "default": "void" if default is VOID else default,
+        "no_rematch": no_rematch,
+        "shadow": shadow,
+    }
+
+
+def _default_of(logged: str | float) -> Outcome:
+    return VOID if logged == "void" else float(logged)
+
+
+def _deadline(deadline: object) -> float | None:
+    if deadline is None:
+        return None
+    seconds = deadline.total_seconds() if isinstance(deadline, timedelta) else deadline
+    if isinstance(seconds, bool) or not _is_number(seconds) or not 0 < float(seconds) <= LONGEST_DEADLINE:  # type: ignore[arg-type]
+        raise LeagueError(
+            "bad-value", f"a deadline is a number of seconds above 0, at most ten years, or None; got {deadline!r}."
+        )
+    return float(seconds)  # type: ignore[arg-type]
+
+
+def _policy(kind: str, rewards: RewardDistribution, name: object, options: object, selection: object) -> dict[str, Any]:
+    """Policy, options and selection as they are logged; built once on a few items, to see whether they fit."""
+    if not isinstance(name, str) or name not in CATALOGUE:
+        raise LeagueError("bad-value", f"{unknown('policy', name, CATALOGUE)} Leagues take those of the catalogue.")
+    if options is not None and not isinstance(options, Mapping):
+        raise LeagueError("bad-value", f"options come by name, such as {{'half_life': 100}}; got {options!r}.")
+    given = {str(key): value for key, value in (options or {}).items() if value is not None}
+    chosen = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
+    if "selection" in chosen:
+        selection = chosen.pop("selection") if selection is None else selection
+    fits = CATALOGUE[name].fits
+    if selection is None:
+        selection = "matching" if "matching" in fits.selections else fits.selections[0]
+    if selection not in fits.selections:
+        raise LeagueError("bad-value", str(unknown(f"selection of {name}", selection, fits.selections)))
+    named = {"policy": name, "options": chosen, "selection": selection}
+    try:
+        few = monopartite(4) if kind == "players" else bipartite(2, 2)
+        horizon = chosen.get("horizon", 1) if fits.horizon else None
+        spec_of(named).build(few, rewards=rewards, horizon=horizon)
+    except MatchbanditError as error:
+        raise LeagueError("not-supported", str(error)) from None
+    if fits.horizon and "horizon" not in chosen and CATALOGUE[name].goal_with(chosen) == "regret":
+        raise LeagueError(
+            "not-supported",
+            f"{name} needs to know how many proposals are to come. Give them as an option: {{'horizon': 1000}}.",
+        )
+    for option, value in chosen.items():
+        if not isinstance(value, str | bool | int | float):
+            raise LeagueError("bad-value", f"the option {option} is a number or a text; got {value!r}.")
+    return named
+
+
+def _refuse_new_roster(state: State, what: str) -> None:
+    """Policies that play whole rounds have the items with which they began."""
+    if state.last_number and not _counts_alone(state):
+        name = state.config["policy"]
+        raise LeagueError(
+            "not-supported",
+            f"{name} plays whole rounds with the items it began with: nobody {what} after the first proposal. "
+            f"Configure another policy first, or make a new league. {_WHO_CAN}",
+        )
+
+
+def _refuse_rules(state: State, what: str) -> None:
+    if not _counts_alone(state):
+        raise LeagueError(
+            "not-supported", f"{state.config['policy']} plays rounds of its own, without {what}. {_WHO_CAN}"
+        )
+
+
+def _refuse_too_many(state: State, more: list[int]) -> None:
+    """Refuse items whose pairs the policy could not keep in memory."""
+    kind = CATALOGUE[state.config["policy"]]
+    n_pairs = _n_pairs(state.two_sided, [state.on_side[0] + more[0], state.on_side[1] + more[1]])
+    if n_pairs > MOST_PAIRS and not kind.fits.any_size:
+        raise LeagueError(
+            "not-supported",
+            f"{kind.name} keeps a number for each pair, and there would be {n_pairs}. {_WHO_CAN}",
+        )
+
+
+def _n_pairs(two_sided: bool, on_side: list[int]) -> int:
+    return on_side[0] * on_side[1] if two_sided else on_side[0] * (on_side[0] - 1) // 2
+
+
+def _refuse_change_of_policy(state: State, new: Mapping[str, Any]) -> None:
+    """A policy that plays whole rounds begins a league, and is given up between rounds."""
+    old = CATALOGUE[state.config["policy"]]
+    if state.last_number and not CATALOGUE[new["policy"]].fits.counts_alone:
+        raise LeagueError(
+            "not-supported",
+            f"{new['policy']} plays whole rounds from the first one on, and this league has had proposals. "
+            f"Make a new league for it.",
+        )
+    if state.open and not old.fits.counts_alone:
+        number = next(iter(state.open))
+        raise LeagueError(
+            "round-open", f"{old.name} waits for proposal {number}. Tell or void its pairs, then change the policy."
+        )
+    if not CATALOGUE[new["policy"]].fits.counts_alone and (state.exclusions or state.wishes):
+        raise LeagueError(
+            "not-supported", f"{new['policy']} plays rounds of its own. Take exclusions and wishes back first."
+        )
+    if not CATALOGUE[new["policy"]].fits.any_size and _n_pairs(state.two_sided, state.on_side) > (MOST_PAIRS):
+        raise LeagueError("not-supported", f"{new['policy']} keeps a number for each pair; there are too many here.")

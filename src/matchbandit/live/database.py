@@ -1,0 +1,262 @@
+"""The database below a store: SQLite or PostgreSQL, its transactions, and what can go wrong with it, in words."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnection
+
+from matchbandit.extras import need
+from matchbandit.live import schema
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.fair_lock import FairLock
+
+_MIGRATING = 0x6D62  # "mb": the advisory lock of PostgreSQL under which tables are made and changed
+_CONNECTIONS = 8  # kept open by each process
+_MORE = {"sqlite": 32, "postgresql": 8}  # opened beyond that when all are busy; PostgreSQL has a hundred for all
+
+
+class Database:
+    """Transactions on one database, for all threads of a process."""
+
+    def __init__(self, url: str, *, patience: float) -> None:
+        """`patience`: how many seconds a transaction waits for others."""
+        self.url = _checked(url)
+        plain = self.url.set(drivername=self.url.get_backend_name())  # as it is given, without our driver's name
+        self.where = plain.render_as_string(hide_password=True)
+        self.patience = patience
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = _engine(self.url, patience)
+        # SQLite has one writer at a time. Between processes it asks again and again; within one, we queue.
+        self._writers = FairLock() if self.is_sqlite else None
+
+    def prepare(self, *, now: str, program: str) -> None:
+        """Make the tables, or bring them up to date; refuse what is no store, or a newer one."""
+        with self.reading() as connection:
+            ready = schema.is_current(connection, self.where)
+            if not ready and self.is_sqlite:
+                self._refuse_strangers(connection)
+        if self.is_sqlite:
+            self._outside("PRAGMA journal_mode=WAL")  # readers and a writer at once; the file remembers it
+        while not ready:
+            with self.writing() as connection:
+                if not self.is_sqlite:
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATING})
+                ready = schema.is_current(connection, self.where)
+                if not ready:
+                    self._take_step(connection, now=now, program=program)
+        with self.reading() as connection:
+            schema.check_tables(connection, self.where)
+
+    def _take_step(self, connection: Connection, *, now: str, program: str) -> None:
+        try:
+            schema.bring_up_to_date(connection, now=now, program=program)
+        except DBAPIError as error:
+            told = self._told(error)
+            version = schema.newest()
+            raise told or LeagueError(
+                "store-unusable",
+                f"the store {self.where} cannot be brought to schema version {version}; nothing was changed. "
+                f"Restore it from a backup. The database says: {_first_line(error)}",
+            ) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one moment of the store, and waits for nobody."""
+        with self.in_words(), self.engine.connect() as connection:
+            if not self.is_sqlite:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is kept whole, or not at all; on SQLite, the only one that writes."""
+        if self._writers is not None and not self._writers.acquire(self.patience):
+            raise self._busy()
+        try:
+            with self.in_words(), self.engine.connect() as connection:
+                # Whoever is going to write says so at once: a reader may find the store changed when it wants to.
+                connection.execution_options(begin="BEGIN IMMEDIATE")
+                with connection.begin():
+                    yield connection
+        finally:
+            if self._writers is not None:
+                self._writers.release()
+
+    def wipe_log(self) -> None:
+        """What was erased must not linger in SQLite's write-ahead log; as far as readers allow it now."""
+        if self.is_sqlite:
+            self._outside("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def in_words(self) -> Iterator[None]:
+        """What the database says, in one line that a user can act on."""
+        try:
+            yield
+        except NoConnection:
+            raise self._busy() from None
+        except DBAPIError as error:
+            told = self._told(error)
+            if told is None:
+                raise
+            raise told from error
+
+    def _busy(self) -> LeagueError:
+        return LeagueError(
+            "store-busy", f"the store {self.where} was locked by others for {self.patience:g} seconds. Try again."
+        )
+
+    def _told(self, error: DBAPIError) -> LeagueError | None:
+        if isinstance(error.orig, sqlite3.Error):
+            code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # the rest are details of the same
+            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                return self._busy()
+            words = _SQLITE.get(code)
+        else:
+            state = getattr(error.orig, "sqlstate", None) or ("08000" if error.connection_invalidated else "")
+            if not state and "connection" in str(error.orig):  # refused before there was a session to have a state
+                state = "08000"
+            if state in ("55P03", "40001", "40P01", "53300"):  # a lock, a conflict, a deadlock, no connection left
+                return self._busy()
+            words = _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2])
+        if words is None:
+            return None
+        return LeagueError("store-unusable", f"the store {self.where} {words} The database says: {_first_line(error)}")
+
+    def _refuse_strangers(self, connection: Connection) -> None:
+        others = [name for name in inspect(connection).get_table_names() if not name.startswith("mb_")]
+        if others:
+            raise LeagueError(
+                "store-unusable",
+                f"{self.where} is the database of another program: it has a table {others[0]!r}. "
+                "Choose another file for the store.",
+            )
+
+    def _outside(self, statement: str) -> None:
+        """A statement to SQLite that no transaction may surround."""
+        with self.in_words(), self.engine.connect() as connection:
+            connection.execution_options(begin="")
+            connection.exec_driver_sql(statement)
+
+
+_SQLITE = {
+    sqlite3.SQLITE_READONLY: "can only be read. Give this program the right to write to the file and to its folder.",
+    sqlite3.SQLITE_FULL: "is full: nothing was written. Make room on its disk.",
+    sqlite3.SQLITE_IOERR: "cannot be read or written: the disk failed.",
+    sqlite3.SQLITE_CORRUPT: "is damaged. Restore it from a backup.",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened. Look at the path, and at your rights to file and folder.",
+    sqlite3.SQLITE_NOTADB: "is not a SQLite database. Choose another file.",
+    sqlite3.SQLITE_PERM: "may not be opened by you.",
+    sqlite3.SQLITE_AUTH: "may not be opened by you.",
+}
+_POSTGRESQL = {
+    "53": "has no room or memory left: nothing was written.",
+    "25006": "can only be read: this server is a replica, or the database is set so.",
+    "42501": "does not give this user the rights that are needed.",
+    "08": "cannot be connected to.",
+    "57": "ended the session. Try again once it runs.",
+    "58": "failed.",
+    "XX": "is damaged, or its server failed.",
+}
+
+
+_HEADER = b"SQLite format 3\0"
+
+
+def _first_line(error: DBAPIError) -> str:
+    return str(error.orig).strip().partition("\n")[0]
+
+
+def _checked(url: str) -> URL:
+    """The URL with the driver that we use; what cannot hold a store is refused."""
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except ArgumentError:
+        raise LeagueError(
+            "bad-value",
+            f"a store is given by a URL; got {str(url)!r}. Take sqlite:///{url or 'club.db'}, or postgresql://…",
+        ) from None
+    if backend == "postgres":
+        backend = "postgresql"
+    if backend == "postgresql":
+        need("psycopg", "a store on PostgreSQL")
+        return parsed.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise LeagueError(
+            "bad-value",
+            f"a store lies in SQLite or PostgreSQL; got {backend}. Take sqlite:///club.db or postgresql://…",
+        )
+    if parsed.database in (None, "", ":memory:"):
+        raise LeagueError("bad-value", f"a store is a file that stays; got {url!r}. Take sqlite:///club.db")
+    is_uri = str(parsed.database).startswith("file:")
+    if not is_uri and not Path(str(parsed.database)).absolute().parent.is_dir():
+        raise LeagueError(
+            "store-unusable",
+            f"there is no folder {str(Path(str(parsed.database)).absolute().parent)!r} for the store. Make it first.",
+        )
+    if not is_uri:
+        _refuse_other_files(Path(str(parsed.database)))
+    return parsed.set(drivername="sqlite+pysqlite")
+
+
+def _refuse_other_files(path: Path) -> None:
+    """SQLite takes a file that is too short to be a database for an empty one, and writes over it: we do not."""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(_HEADER))
+    except OSError:
+        return  # it is new, or SQLite says what is wrong with it
+    if begins not in (b"", _HEADER):
+        raise LeagueError("store-unusable", f"{str(path)!r} is not a SQLite database. Choose another file.")
+
+
+def _engine(url: URL, patience: float) -> Engine:
+    backend = url.get_backend_name()
+    is_sqlite = backend == "sqlite"
+    engine = create_engine(
+        url,
+        pool_size=_CONNECTIONS,
+        max_overflow=_MORE[backend],
+        pool_timeout=patience,
+        pool_pre_ping=not is_sqlite,  # a PostgreSQL that was started again costs one quiet new connection
+        connect_args={"timeout": patience} if is_sqlite else {"connect_timeout": max(2, round(patience))},
+    )
+    if is_sqlite:
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    else:
+        milliseconds = round(1000 * patience)
+
+        def set_up(connection: Any, _record: object) -> None:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET lock_timeout = {milliseconds}")
+            connection.commit()
+
+        event.listen(engine, "connect", set_up)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # we begin and end transactions ourselves
+    for setting in (
+        "foreign_keys=ON",
+        "synchronous=FULL",  # what is acknowledged is on the disk, also if the machine fails
+        "secure_delete=ON",  # a name that is erased leaves no trace in the file
+    ):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    statement = connection.get_execution_options().get("begin", "BEGIN")
+    if statement:
+        connection.exec_driver_sql(statement)

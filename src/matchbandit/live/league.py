@@ -1,0 +1,394 @@
+"""A league: whom to pair now, what came back, who joins and leaves, and why.
+
+A reward is what a pair achieved *together*, not who won.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from matchbandit.live import commands, log, projection, transfer, views
+from matchbandit.live.commands import Name
+from matchbandit.live.deciding import Inputs
+from matchbandit.live.events import Draft, Event, proposal_of, this_version
+from matchbandit.live.keys import Key
+from matchbandit.live.model import Fit, Standing
+from matchbandit.live.records import Item, Outcome, Proposal, Receipt
+from matchbandit.live.replica import Answer, OutOfDateError, Replica, View
+from matchbandit.live.shadow import ShadowReport, shadow_report
+from matchbandit.live.state import State
+from matchbandit.live.tally import key_of, pair_of
+from matchbandit.live.verify import Verified, verified
+from matchbandit.live.views import Line, Meetings, Record
+from matchbandit.live.why import Why, why_item, why_league, why_pair, why_proposal
+
+if TYPE_CHECKING:
+    from matchbandit.live.store import Store
+
+Pair = tuple[Name, Name]
+Outcomes = Mapping[tuple[str, str], Outcome] | Mapping[tuple[int, int], Outcome] | Iterable[tuple[Name, Name, Outcome]]
+"""By pair, of names or of ids; or as rows."""
+_Roster = Callable[..., list[Draft]]
+_TRIES = 3
+"""Decisions that others may overtake before one is made while they wait."""
+
+
+class League:
+    """A league of a store; `Store.create` and `Store.open` give it. All threads may use it.
+
+    Items are given by name, or by id. Each method that writes takes `key`: under the same key, the same request is
+    done once and gets the same answer, however often it is sent. `by` says in the log through which door it came.
+    """
+
+    def __init__(self, store: "Store", replica: Replica) -> None:
+        """Only a store knows which leagues there are."""
+        self.store = store
+        self._replica = replica
+
+    @property
+    def name(self) -> str:
+        """By which its store knows it."""
+        return self._replica.slug
+
+    def __repr__(self) -> str:
+        """Which one it is."""
+        return f"League({self.name!r}, {self.store.where})"
+
+    # Pairs and outcomes ----------------------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        *,
+        available: Iterable[Name] | None = None,
+        fixed: Iterable[Pair] | None = None,
+        key: str | None = None,
+        by: str = "python",
+    ) -> Proposal:
+        """Pairs to be played now, of those who are available (default: all active), under a new number.
+
+        Ask as often as you like: proposals stay open until their outcomes are told. `fixed` pairs are taken as they
+        are. With an odd number of players, whoever has sat out least sits out.
+        """
+        there = None if available is None else list(available)
+        pairs = None if fixed is None else list(fixed)
+        request = Key.of(key, "ask", available=there, fixed=pairs)
+        return self.proposal(self._asked(there, pairs, request, by)["number"])
+
+    def _asked(self, available: list[Name] | None, fixed: list[Pair] | None, key: Key | None, by: str) -> Answer:
+        """Decide without holding others up, and write it unless a proposal or a change of the rules came first."""
+        replica = self._replica
+        decider = replica.decider
+
+        def inputs_of(view: View) -> Inputs:
+            return decider.prepare(view.state, view.directory, view.now, available=available, fixed=fixed)
+
+        def decide_now(view: View) -> tuple[list[Draft], Answer]:
+            inputs = inputs_of(view)
+            return [decider.decide(inputs)], {"number": inputs.number}
+
+        with replica.asking:
+            for _ in range(_TRIES):
+                known = replica.prepared(key, inputs_of)
+                if not isinstance(known, Inputs):
+                    return known
+                inputs, draft = known, decider.decide(known)
+
+                def write(view: View, inputs: Inputs = inputs, draft: Draft = draft) -> tuple[list[Draft], Answer]:
+                    if view.state.rules_seq > inputs.decided_at:
+                        raise OutOfDateError
+                    return [draft], {"number": inputs.number}
+
+                with suppress(OutOfDateError):
+                    return replica.write(write, by=by, key=key)
+            return replica.write(decide_now, by=by, key=key)
+
+    def tell(self, number: int, outcomes: Outcomes, *, key: str | None = None, by: str = "python") -> Receipt:
+        """What pairs of a proposal achieved: some or all, late, in any order. `VOID`: it never happened.
+
+        What was told before is no news; what contradicts it is refused: `correct` it.
+        """
+        return self._outcomes("tell", commands.tell, number, outcomes, key, by)
+
+    def correct(self, number: int, outcomes: Outcomes, *, key: str | None = None, by: str = "python") -> Receipt:
+        """Other outcomes in the place of those that were told, also of closed proposals; both stay in the log."""
+        return self._outcomes("correct", commands.correct, number, outcomes, key, by)
+
+    def void(
+        self, number: int, pairs: Iterable[Pair] | None = None, *, key: str | None = None, by: str = "python"
+    ) -> Receipt:
+        """These pairs of a proposal never met; by default, all that it still waits for."""
+        listed = None if pairs is None else list(pairs)
+        return self._outcomes("void", commands.void, number, listed, key, by)
+
+    def _outcomes(
+        self, request: str, command: Callable[..., Any], number: int, given: Any, key: str | None, by: str
+    ) -> Receipt:
+        def write(view: View) -> tuple[list[Draft], Answer]:
+            record = None
+            if commands.needs_record(view.state, number):  # it is closed: the state has forgotten it
+                record = self._record(view, number).sheet
+            drafts, receipt = command(view.state, view.directory, number, given, record=record)
+            return drafts, asdict(receipt)
+
+        wanted = Key.of(key, request, number=number, given=given)
+        return Receipt(**self._replica.write(write, by=by, key=wanted))
+
+    # Items -----------------------------------------------------------------------------------------------------------
+
+    def items(self) -> list[Item]:
+        """All items that ever joined, in the order of their ids."""
+        with self._replica.reading() as view:
+            return views.items(view.state, view.directory)
+
+    def item(self, name: Name, *, side: str | None = None) -> Item:
+        """One of them."""
+        with self._replica.reading() as view:
+            return views.item(view.state, view.directory, _resolved(view, name, side))
+
+    def join(self, *names: str, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
+        """Items join, or come back if they had left. In a league of two sides, say which `side`."""
+        return self._roster("join", commands.join, key, by, list(names), side=side)
+
+    def leave(self, *names: Name, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
+        """Items leave: they are not paired any more; all that they have played stays, and they may come back."""
+        return self._roster("leave", commands.leave, key, by, list(names), side=side)
+
+    def bring_back(
+        self, *names: Name, side: str | None = None, key: str | None = None, by: str = "python"
+    ) -> list[Item]:
+        """Items that had left come back, with all that they have played."""
+        return self._roster("bring back", commands.bring_back, key, by, list(names), side=side)
+
+    def rename(
+        self, old: Name, new: str, *, side: str | None = None, key: str | None = None, by: str = "python"
+    ) -> Item:
+        """An item gets another name, and keeps all else."""
+        return self._roster("rename", commands.rename, key, by, old, new, side=side)[0]
+
+    def forget(self, name: Name, *, side: str | None = None, key: str | None = None, by: str = "python") -> Item:
+        """Erase a name for good. The item leaves; its results stay, under its number."""
+        forgotten = self._roster("forget", commands.forget, key, by, name, side=side)[0]
+        self.store.database.wipe_log()
+        return forgotten
+
+    def _roster(
+        self, request: str, command: _Roster, key: str | None, by: str, *given: Any, side: str | None
+    ) -> list[Item]:
+        def write(view: View) -> tuple[list[Draft], Answer]:
+            drafts = command(view.state, view.directory, *given, side=side)
+            return drafts, {"items": [item for draft in drafts for item in _touched(draft)] or named(view)}
+
+        def named(view: View) -> list[int]:  # nothing changes: those that were meant
+            names = given[0] if isinstance(given[0], list) else given[:1]
+            return [_resolved(view, name, side) for name in names]
+
+        wanted = Key.of(key, request, given=given, side=side)
+        items = self._replica.write(write, by=by, key=wanted)["items"]
+        with self._replica.reading() as view:
+            return [views.item(view.state, view.directory, item) for item in items]
+
+    # Rules -----------------------------------------------------------------------------------------------------------
+
+    def exclude(self, pairs: Iterable[Pair], *, key: str | None = None, by: str = "python") -> None:
+        """These pairs are never proposed."""
+        self._rules("exclude", commands.exclude, pairs, key, by)
+
+    def allow(self, pairs: Iterable[Pair], *, key: str | None = None, by: str = "python") -> None:
+        """Take exclusions back."""
+        self._rules("allow", commands.allow, pairs, key, by)
+
+    def wish(self, pairs: Iterable[Pair], *, key: str | None = None, by: str = "python") -> None:
+        """These pairs are fixed in the next proposal in which both are available."""
+        self._rules("wish", commands.wish, pairs, key, by)
+
+    def unwish(self, pairs: Iterable[Pair], *, key: str | None = None, by: str = "python") -> None:
+        """Take wishes back."""
+        self._rules("unwish", commands.unwish, pairs, key, by)
+
+    def _rules(self, request: str, command: _Roster, pairs: Iterable[Pair], key: str | None, by: str) -> None:
+        listed = list(pairs)
+        self._replica.write(
+            lambda view: (command(view.state, view.directory, listed), {}),
+            by=by,
+            key=Key.of(key, request, pairs=listed),
+        )
+
+    def configure(self, *, key: str | None = None, by: str = "python", **changes: Any) -> dict[str, Any]:
+        """Other settings from now on: policy, options, selection, deadline, default, no_rematch, shadow.
+
+        A new policy begins with all results there are. Gives what `about` gives.
+        """
+        self._replica.write(
+            lambda view: (commands.configure(view.state, **changes), {}),
+            by=by,
+            key=Key.of(key, "configure", changes=changes),
+        )
+        return self.about()
+
+    # Proposals -------------------------------------------------------------------------------------------------------
+
+    def proposal(self, number: int) -> Proposal:
+        """A proposal, open or closed, with all outcomes that are known."""
+        with self._replica.reading() as view:
+            return views.proposal(self._record(view, number), view.directory)
+
+    def open_proposals(self) -> list[Proposal]:
+        """Those that wait for an outcome, in the order of their numbers."""
+        with self._replica.reading() as view:
+            return [views.proposal(self._record(view, number), view.directory) for number in sorted(view.state.open)]
+
+    def proposals(self, after: int = 0, limit: int | None = None) -> list[Proposal]:
+        """Those that follow number `after`, at most `limit` of them."""
+        of_proposal: dict[int | None, list[Event]] = {}
+        for event in self._events_about(after, limit):
+            of_proposal.setdefault(proposal_of(event.kind, event.data), []).append(event)
+        records = [views.proposal_from(events) for events in of_proposal.values()]
+        with self._replica.reading() as view:
+            return [views.proposal(record, view.directory) for record in records]
+
+    def _record(self, view: View, number: int) -> Record:
+        commands.needs_record(view.state, number)  # an error if there is none
+        return views.proposal_from(view.events_of(self._replica.league, number))
+
+    def _events_about(self, after: int, limit: int | None) -> list[Event]:
+        """All events about the proposals that follow number `after`; read without holding others up."""
+        with self.store.reading() as connection:
+            last = projection.last_number(connection, self._replica.league)
+            until = last if limit is None else min(last, after + limit)
+            return log.read_proposals(connection, self._replica.league, after=after, until=until)
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def about(self) -> dict[str, Any]:
+        """Its settings, and how much there is of everything; plain data."""
+        with self._replica.reading() as view:
+            state = view.state
+            return {
+                "name": self.name,
+                **state.config,
+                "n_items": state.n_items,
+                "n_active": sum(state.active),
+                "n_proposals": state.last_number,
+                "n_open": len(state.open),
+                "n_waiting": sum(state.waiting.values()),
+                "n_results": sum(state.tally.counts),
+                "n_events": state.seq,
+                "exclusions": [view.directory.pair(pair_of(key)) for key in sorted(state.exclusions)],
+                "wishes": [view.directory.pair(pair_of(key)) for key in state.wishes],
+            }
+
+    def ranking(self) -> list[Standing]:
+        """All active items, the strongest first, each side for itself, with 90 % intervals, by the product model."""
+        with self._replica.reading() as view:
+            model = self._replica.model(view)
+            names = [view.directory.name(item) for item in range(1, view.state.n_items + 1)]
+            sides = view.state.config["sides"]
+        return model.ranking(names, sides)
+
+    def why(self, what: str | Pair | int | None = None, *, item: Name | None = None, side: str | None = None) -> Why:
+        """What is believed, from what, and why it was proposed: of an item, a pair, a proposal (its number), or all.
+
+        A number is that of a proposal; items go by id with `item`.
+        """
+        with self._replica.reading() as view:
+            explain = self._explanation(view, what, item, side)
+        return explain()  # to fit the model takes its time
+
+    def _explanation(
+        self, view: View, what: str | Pair | int | None, item: Name | None, side: str | None
+    ) -> Callable[[], Why]:
+        model, directory = self._replica.model(view), view.directory
+        name = what if isinstance(what, str) else item
+        if name is not None:
+            return partial(why_item, model, directory, _resolved(view, name, side))
+        if what is None:
+            return partial(why_league, model, directory)
+        if isinstance(what, int):
+            return partial(why_proposal, self._record(view, what), directory)
+        pair = directory.resolve_pair(what)
+        number = _last_proposal(view.state, key_of(*pair))
+        records = [self._record(view, number)] if number else []
+        return partial(why_pair, model, directory, pair, records=records)
+
+    def fit(self) -> Fit:
+        """Do the results fit a product of strengths?"""
+        with self._replica.reading() as view:
+            model = self._replica.model(view)
+        return model.fit()
+
+    def history(self, after: int = 0, limit: int | None = None) -> list[Line]:
+        """A line for each proposal that follows number `after`: what was expected of it, and what came of it."""
+        return views.history(self._events_about(after, limit))
+
+    def meetings(self, *, most: int = 200) -> Meetings:
+        """Who met whom, how often, and what came of it, as a table of ids; of many items, those who met most."""
+        with self._replica.reading() as view:
+            return views.meetings(view.state, most=most)
+
+    def results(self) -> list[tuple[str, str, int, float]]:
+        """All results, as (name, name, how often, what they paid in total): another league, or a replay, begins so."""
+        with self._replica.reading() as view:
+            return views.results(view.state, view.directory)
+
+    def shadow_report(self) -> ShadowReport:
+        """How often the live policy and its shadow differ, and what each expects."""
+        with self.store.reading() as connection:
+            return shadow_report(log.proposed(connection, self._replica.league))
+
+    def audit(self, after: int = 0, limit: int | None = None) -> list[tuple[Event, str]]:
+        """The log after event `after` with a sentence for each event, names in it."""
+        events = self.events(after, limit)
+        with self._replica.reading() as view:
+            return [(event, views.sentence(event, view.directory)) for event in events]
+
+    def verify(self, *, progress: Callable[[int], None] = lambda seq: None) -> Verified:
+        """Fold the log from nothing, decide every proposal again, and compare; `progress` hears how far it is."""
+        with self._replica.reading() as view:
+            live = view.state.seq, view.state.digest()
+        with self.store.reading() as connection:
+            return verified(connection, self._replica.league, live, progress)
+
+    def expire(self) -> None:
+        """Let deadlines pass that have; any request that writes does so first."""
+        self._replica.write(lambda _: ([], {}), by="clock")
+
+    def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The log after event `after`: ids in the place of names."""
+        with self.store.reading() as connection:
+            return list(log.read(connection, self._replica.league, after=after, limit=limit))
+
+    def digest(self) -> str:
+        """A short name for its whole state: equal wherever the same events were folded."""
+        with self._replica.reading() as view:
+            return view.state.digest()
+
+    def export(self, path: str | os.PathLike[str], *, names: bool = True) -> Path:
+        """Write the league into one file: JSON Lines, compressed if its name ends in .gz."""
+        with self.store.reading() as connection:  # one moment of the store, while others go on writing
+            league = self._replica.league
+            header = {"slug": self.name, "exported": self.store.now(), "matchbandit": this_version()}
+            kept = log.names(connection, league) if names else None
+            return transfer.write(path, header=header, names=kept, events=log.read(connection, league))
+
+
+def _resolved(view: View, name: Name, side: str | None) -> int:
+    sides = view.state.config["sides"]
+    return view.directory.resolve(name, None if side is None or sides is None else sides.index(side))
+
+
+def _touched(draft: Draft) -> list[int]:
+    """The items that a draft about items is about."""
+    if draft.kind == "joined":
+        return [item for item, _ in draft.data["items"]]
+    return list(draft.data["items"]) if "items" in draft.data else [draft.data["item"]]
+
+
+def _last_proposal(state: State, key: int) -> int:
+    """The number of the last proposal in which a pair met, or is to meet; 0: there was none."""
+    place = state.tally.index.get(key)
+    met = 0 if place is None else state.tally.last[place]
+    return max([met, *(number for number, sheet in state.open.items() if key in sheet.pairs)])

@@ -1,0 +1,145 @@
+"""The log in the database: events of a league appended and read, and the tables that go with them."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from matchbandit.live import schema
+from matchbandit.live.events import Event, proposal_of, written
+from matchbandit.live.state import State
+
+_PAGE = 5000
+"""Events that are read at once."""
+
+_APPEND = insert(schema.events)
+_MOVE_HEAD = update(schema.leagues).where(schema.leagues.c.id == bindparam("league")).values(head=bindparam("seq"))
+_HEAD = select(schema.leagues.c.head).where(schema.leagues.c.id == bindparam("league"))
+_COLUMNS = (schema.events.c.seq, schema.events.c.at, schema.events.c.kind, schema.events.c.data, schema.events.c.by)
+_TAIL = (
+    select(*_COLUMNS)
+    .where(schema.events.c.league_id == bindparam("league"), schema.events.c.seq > bindparam("after"))
+    .order_by(schema.events.c.seq)
+    .limit(bindparam("limit"))
+)
+_OF_PROPOSAL = (
+    select(*_COLUMNS)
+    .where(schema.events.c.league_id == bindparam("league"), schema.events.c.proposal == bindparam("number"))
+    .order_by(schema.events.c.seq)
+)
+_OF_PROPOSALS = (
+    select(*_COLUMNS)
+    .where(
+        schema.events.c.league_id == bindparam("league"),
+        schema.events.c.proposal > bindparam("after"),
+        schema.events.c.proposal <= bindparam("until"),
+    )
+    .order_by(schema.events.c.seq)
+)
+_PROPOSED = (
+    select(*_COLUMNS)
+    .where(schema.events.c.league_id == bindparam("league"), schema.events.c.kind == "proposed")
+    .order_by(schema.events.c.proposal)
+)
+_NAMES = select(schema.names.c.item, schema.names.c.name).where(schema.names.c.league_id == bindparam("league"))
+
+
+def head(connection: Connection, league: int) -> int | None:
+    """The number of a league's last event; None if there is no such league any more."""
+    found = connection.execute(_HEAD, {"league": league}).scalar_one_or_none()
+    return None if found is None else int(found)
+
+
+def head_locked(connection: Connection, league: int) -> int | None:
+    """The same in a writing transaction, before which no other process writes to this league until it ends."""
+    # SQLite, which has one writer at a time, leaves FOR UPDATE out by itself.
+    found = connection.execute(_HEAD.with_for_update(), {"league": league}).scalar_one_or_none()
+    return None if found is None else int(found)
+
+
+def read(connection: Connection, league: int, *, after: int = 0, limit: int | None = None) -> Iterator[Event]:
+    """The events that follow `after`, in order."""
+    for page in _pages(connection, league, after, limit):
+        for seq, at, kind, data, by in page:
+            yield Event(seq, at, kind, json.loads(data), by)
+
+
+def fold(connection: Connection, league: int, state: State) -> None:
+    """Let a state take in all events that follow: the quick way, without an object for each."""
+    step, loads = state.step, json.loads
+    for page in _pages(connection, league, state.seq, None):
+        for seq, at, kind, data, _ in page:
+            step(seq, kind, loads(data), at)
+
+
+def _pages(connection: Connection, league: int, after: int, limit: int | None) -> Iterator[Sequence[Any]]:
+    left = limit
+    while left is None or left > 0:
+        size = _PAGE if left is None else min(_PAGE, left)
+        rows = connection.execute(_TAIL, {"league": league, "after": after, "limit": size}).fetchall()
+        yield rows
+        if len(rows) < size:
+            return
+        after = rows[-1][0]
+        left = None if left is None else left - len(rows)
+
+
+def read_proposal(connection: Connection, league: int, number: int) -> list[Event]:
+    """All events about one proposal, in order."""
+    rows = connection.execute(_OF_PROPOSAL, {"league": league, "number": number})
+    return [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
+
+
+def read_proposals(connection: Connection, league: int, *, after: int = 0, until: int) -> list[Event]:
+    """All events about the proposals that follow number `after`, up to `until`, in the order of the log."""
+    rows = connection.execute(_OF_PROPOSALS, {"league": league, "after": after, "until": until})
+    return [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
+
+
+def proposed(connection: Connection, league: int) -> Iterator[Event]:
+    """The events that made proposals, in order, one by one."""
+    rows = connection.execute(_PROPOSED.execution_options(yield_per=100), {"league": league})
+    for seq, at, kind, data, by in rows:
+        yield Event(seq, at, kind, json.loads(data), by)
+
+
+def names(connection: Connection, league: int) -> list[tuple[int, str]]:
+    """All ids and names."""
+    return [(item, name) for item, name in connection.execute(_NAMES, {"league": league})]
+
+
+def append(connection: Connection, league: int, events: Sequence[Event]) -> None:
+    """Write events after the last one, with what the table of proposals says of them."""
+    if not events:
+        return
+    connection.execute(
+        _APPEND,
+        [
+            {
+                "league_id": league,
+                "seq": event.seq,
+                "at": event.at,
+                "kind": event.kind,
+                "proposal": proposal_of(event.kind, event.data),
+                "by": event.by,
+                "data": written(event.data),
+            }
+            for event in events
+        ],
+    )
+    connection.execute(_MOVE_HEAD, {"league": league, "seq": events[-1].seq})
+
+
+def write_names(connection: Connection, league: int, rows: Iterable[tuple[int, str | None]]) -> None:
+    """Write names, and erase those that are None; of several for one item the last one counts."""
+    last = dict(rows)
+    if not last:
+        return
+    connection.execute(
+        delete(schema.names).where(schema.names.c.league_id == league, schema.names.c.item == bindparam("which")),
+        [{"which": item} for item in last],
+    )
+    new = [{"league_id": league, "item": item, "name": name} for item, name in last.items() if name is not None]
+    if new:
+        connection.execute(insert(schema.names), new)

@@ -1,0 +1,340 @@
+"""What the results say of each item: the product model, fitted to the tally of a league, whatever its policy.
+
+The model says that a pair pays u_i u_j (u_i v_j across two sides) on average. Strengths, their spread and estimates of
+pairs come from it; whether it fits at all is tested, too.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+
+from matchbandit.allowed import Allowed
+from matchbandit.graphs import Edges, Graph, Selection, bipartite, monopartite
+from matchbandit.live.state import State
+from matchbandit.live.tally import Results
+from matchbandit.policies.decision import Decision, by_products
+from matchbandit.policies.rank1_model import SUSPICIOUS, covariance, credible
+from matchbandit.policies.rank1_sparse import (
+    Posterior,
+    Stored,
+    added,
+    deviations,
+    nothing,
+    settle,
+    solve,
+)
+from matchbandit.product_model import misfit_of_means, product_fit
+from matchbandit.rewards import Counts, Floats, RewardDistribution
+from matchbandit.seeding import stream
+
+NINETY = 1.6448536269514722
+"""Standard deviations on either side of an interval that holds 90 % of a normal distribution."""
+MOST_EXACT = 400
+"""Items up to which spreads are worked out exactly; beyond, from draws, to a tenth."""
+MOST_TESTED = 300
+"""Items up to which each played pair is tested against the best product; beyond, those that met most."""
+MOST_TESTED_PAIRS = 10_000
+ENOUGH = 1e-6
+"""The accuracy of an interval: see `rank1_sparse.solve`."""
+
+
+def graph_of(two_sided: bool, on_side: Sequence[int]) -> Graph:
+    """The graph of all items that ever joined, the absent too: numbers stay as they are when others join or leave."""
+    if two_sided:
+        return bipartite(max(on_side[0], 1), max(on_side[1], 1))
+    return monopartite(max(on_side[0], 2))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Strengths that fit counts and sums best, under a weak prior, and how certain they are; see `rank1_sparse`."""
+
+    graph: Graph
+    rewards: RewardDistribution
+    stored: Stored
+    posterior: Posterior
+
+    @classmethod
+    def to(cls, graph: Graph, rewards: RewardDistribution, edges: Edges, plays: Floats, sums: Floats) -> "Fitted":
+        """Fit them from the prior; edges come in rising order, each once."""
+        n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
+        stored, posterior = nothing(n_rows + graph.shape[1])
+        low, high = graph.pairs_of(edges).T
+        stored = added(stored, low, high + n_rows, plays, sums)
+        settle(stored, rewards.noise, posterior)
+        return cls(graph, rewards, stored, posterior)
+
+    @property
+    def n_rows(self) -> int:
+        """How many items are rows; 0: all are players."""
+        return self.graph.shape[0] if self.graph.kind == "bipartite" else 0
+
+    @property
+    def strengths(self) -> Floats:
+        """û, rows before columns."""
+        return self.posterior.u
+
+    @cached_property
+    def spreads(self) -> Floats:
+        """The standard deviation of each strength."""
+        u, n = self.strengths, len(self.strengths)
+        if n > MOST_EXACT:
+            return deviations(self.stored, self.posterior, self.n_rows, stream(0, "explain", "rank1-thompson"))
+        F = np.zeros((n, n))
+        held = int(self.stored.start[-1])
+        low, high = np.repeat(np.arange(n), np.diff(self.stored.start)), self.stored.partner[:held]
+        F[low, high] = F[high, low] = self.stored.weights[:held] * u[low] * u[high]
+        F[np.diag_indices(n)] = self.posterior.diagonal
+        return np.sqrt(covariance(F, u, self.n_rows).diagonal())
+
+    def estimates(self, ends: Counts) -> Floats:
+        """What these pairs are expected to pay; items are numbered through, rows before columns."""
+        return np.asarray(self.strengths[ends].prod(axis=1))
+
+    def spread_of(self, i: int, j: int) -> float:
+        """The standard deviation of û_i û_j, by the delta method: √(gᵀ F⁻¹ g) with g_i = û_j, g_j = û_i."""
+        g = np.zeros(len(self.strengths))
+        g[i], g[j] = self.strengths[j], self.strengths[i]
+        if not g.any():  # both at 0: to first order the product does not move, so that spreads multiply
+            return float(1 / np.sqrt(self.posterior.diagonal[i] * self.posterior.diagonal[j]))
+        return float(np.sqrt(max(float(g @ solve(self.stored, self.posterior, g, ENOUGH, False)), 0.0)))
+
+    def best(self, allowed: Allowed, selection: Selection) -> Decision:
+        """The best guess: the pairs with the greatest sum of estimates of what is allowed."""
+        return by_products(allowed, self.strengths, selection)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An item in the ranking."""
+
+    place: int
+    """From 1, on its side."""
+    id: int
+    name: str
+    side: str | None
+    estimate: float
+    """Its strength: two items are expected to achieve the product of theirs."""
+    low: float
+    """The interval that holds the strength with 90 %."""
+    high: float
+    meetings: int
+    """Results that it had a part in."""
+    mean: float | None
+    """What its pairs achieved on average; None before the first result."""
+    byes: int
+    active: bool
+
+
+@dataclass(frozen=True)
+class PairEstimate:
+    """What the model and the results say of a pair."""
+
+    estimate: float
+    low: float
+    high: float
+    """The interval that holds the mean with 90 %, by the model."""
+    meetings: int
+    mean: float | None
+    """The average of its own results; None without any."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Does the product model fit the results?"""
+
+    fits: bool | None
+    """None: too few results to tell."""
+    p_value: float | None
+    """How probable results at least as far off are, were the model right."""
+    results: int
+    worst: tuple[tuple[int, int, float], ...]
+    """The pairs that stick out most, by id, and by how many standard deviations; if it does not fit."""
+    sentence: str
+
+
+class LeagueModel:
+    """The model of a league at one moment. Made quickly, from copies; fitted when it is first asked."""
+
+    def __init__(self, state: State) -> None:
+        """Copy what is needed; afterwards the state may move on."""
+        self.seq = state.seq
+        self.two_sided = state.two_sided
+        self.rewards = state.rewards
+        self.graph = graph_of(state.two_sided, state.on_side)
+        self.places = np.array(state.places, dtype=np.int64)
+        self.sides = np.array(state.sides_by_item, dtype=np.int64)
+        self.active = list(state.active)
+        self.byes = list(state.byes)
+        self.results = state.tally.results(state.last_number)
+        self.faded = state.tally.half_life is not None
+        self.policy = str(state.config["policy"])
+        self.exclusions, self.wishes = frozenset(state.exclusions), frozenset(state.wishes)
+        self._lock = Lock()
+        self._fitted: Fitted | None = None
+        self._fit: Fit | None = None
+
+    @property
+    def numbers(self) -> Counts:
+        """The number of each item in the graph, rows before columns; item k stands at place k − 1."""
+        return self.places + self.sides * (self.graph.shape[0] if self.two_sided else 0)
+
+    @property
+    def fitted(self) -> Fitted:
+        """The fit."""
+        with self._lock:
+            if self._fitted is None:
+                edges, plays, sums = counted(self.graph, self.places, self.results, self.rewards, faded=self.faded)
+                self._fitted = Fitted.to(self.graph, self.rewards, edges, plays, sums)
+            return self._fitted
+
+    @cached_property
+    def _by_item(self) -> tuple[Counts, Floats]:
+        """Results of each item, and what they paid in total."""
+        r, n = self.results, len(self.places)
+        ends = np.concatenate([r.a, r.b]) - 1
+        counts = np.bincount(ends, np.tile(r.counts, 2), minlength=n).astype(np.int64)
+        return counts, np.bincount(ends, np.tile(r.paid, 2), minlength=n).astype(np.float64)
+
+    def ranking(self, names: Sequence[str], side_names: Sequence[str] | None) -> list[Standing]:
+        """All items that are in the league, the strongest first, each side for itself; `names` by id − 1."""
+        fitted, numbers = self.fitted, self.numbers
+        strengths, spreads = fitted.strengths[numbers], fitted.spreads[numbers]
+        counts, paid = self._by_item
+        standings: list[Standing] = []
+        for side in (0, 1) if self.two_sided else (0,):
+            items = [k for k in range(len(numbers)) if self.active[k] and self.sides[k] == side]
+            items.sort(key=lambda k: (-strengths[k], k))
+            standings += [
+                Standing(
+                    place=place,
+                    id=k + 1,
+                    name=names[k],
+                    side=None if side_names is None else side_names[side],
+                    estimate=float(strengths[k]),
+                    low=max(float(strengths[k] - NINETY * spreads[k]), 0.0),
+                    high=min(float(strengths[k] + NINETY * spreads[k]), 1.0),
+                    meetings=int(counts[k]),
+                    mean=float(paid[k] / counts[k]) if counts[k] else None,
+                    byes=self.byes[k],
+                    active=True,
+                )
+                for place, k in enumerate(items, start=1)
+            ]
+        return standings
+
+    def item(self, item: int) -> tuple[float, float, float, int, float | None]:
+        """Strength, its 90 % interval, results, and what they paid on average."""
+        number, (counts, paid) = int(self.numbers[item - 1]), self._by_item
+        strength, spread = float(self.fitted.strengths[number]), float(self.fitted.spreads[number])
+        count = int(counts[item - 1])
+        mean = float(paid[item - 1] / count) if count else None
+        low, high = max(strength - NINETY * spread, 0.0), min(strength + NINETY * spread, 1.0)
+        return strength, low, high, count, mean
+
+    def place(self, item: int) -> tuple[int | None, int]:
+        """Its place among the active items of its side, and how many these are; None if it has left."""
+        strengths, sides = self.fitted.strengths[self.numbers].tolist(), self.sides.tolist()
+        mine = (-strengths[item - 1], item)
+        others = [k + 1 for k in range(len(strengths)) if self.active[k] and sides[k] == sides[item - 1]]
+        before = sum((-strengths[k - 1], k) < mine for k in others)
+        return (before + 1 if self.active[item - 1] else None), len(others)
+
+    def pair(self, a: int, b: int) -> PairEstimate:
+        """What is known of this pair."""
+        i, j = int(self.numbers[a - 1]), int(self.numbers[b - 1])
+        fitted = self.fitted
+        estimate, spread = float(fitted.strengths[i] * fitted.strengths[j]), fitted.spread_of(i, j)
+        mine = np.flatnonzero((self.results.a == a) & (self.results.b == b))
+        count = int(self.results.counts[mine].sum())
+        return PairEstimate(
+            estimate=estimate,
+            low=max(estimate - NINETY * spread, 0.0),
+            high=min(estimate + NINETY * spread, 1.0),
+            meetings=count,
+            mean=float(self.results.paid[mine].sum() / count) if count else None,
+        )
+
+    def expected(self, pairs: Iterable[Sequence[int]]) -> float:
+        """What these pairs are expected to achieve together, by the model now."""
+        listed = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
+        return float(self.fitted.estimates(self.numbers[listed - 1]).sum())
+
+    def fit(self) -> Fit:
+        """Does a product fit? All results count alike here, also those that have faded for the policy."""
+        if self._fit is None:
+            self._fit = _tested(self)
+        return self._fit
+
+
+def counted(
+    graph: Graph, places: Counts, results: Results, rewards: RewardDistribution, *, faded: bool
+) -> tuple[Edges, Floats, Floats]:
+    """Edges in rising order, plays and sums as the product model counts them: faded if the policy's are, slips clipped.
+
+    Coins that a policy flipped for its own sums are not: the model takes the rewards.
+    """
+    edges, order, played = sorted_edges(graph, places, results)
+    if faded:
+        return edges, results.plays[order][played], results.sums[order][played]
+    counts, paid = results.counts[order][played], results.paid[order][played]
+    return edges, counts.astype(np.float64), np.asarray(credible(rewards.noise, counts, paid))
+
+
+def sorted_edges(graph: Graph, places: Counts, results: Results) -> tuple[Edges, Counts, Counts]:
+    """The edges of all pairs with a result, in rising order; how to order arrays like that, and which then to keep."""
+    if not len(results.a):
+        return (np.zeros(0, dtype=np.int64),) * 3
+    edges = graph.edges(np.stack([places[results.a - 1], places[results.b - 1]], axis=1))
+    order = np.argsort(edges, kind="stable")
+    played = np.flatnonzero(results.counts[order] > 0)
+    return edges[order][played], order, played
+
+
+def _tested(model: LeagueModel) -> Fit:
+    """The test of `product_fit`; for many items that of the pairs that met most, against the fitted strengths."""
+    results, rewards = model.results, model.rewards
+    total = int(results.counts.sum())
+    nothing_known = Fit(None, None, total, (), "Too few pairs have met to tell whether the model fits.")
+    if not total:
+        return nothing_known
+    edges, order, played = sorted_edges(model.graph, model.places, results)
+    counts, paid = results.counts[order][played], results.paid[order][played]
+    worst: tuple[tuple[int, int, float], ...] = ()
+    if len(model.places) <= MOST_TESTED:
+        found = product_fit(
+            model.graph, model.graph.pairs_of(edges), counts=counts, sums=paid, rewards=rewards, simulate_null=False
+        )
+        if found.degrees_of_freedom <= 0:
+            return nothing_known
+        p = float(found.p_value)
+        ids = {number: item for item, number in enumerate(model.numbers.tolist(), start=1)}
+        n_rows = model.fitted.n_rows
+        worst = tuple((ids[i], ids[j + n_rows], residual) for i, j, residual in found.worst(5))
+    else:
+        p = _of_the_most_played(model, edges, counts, paid)
+    if p >= SUSPICIOUS:
+        return Fit(True, p, total, (), f"The model fits the {total} results (p = {p:.2g}).")
+    return Fit(
+        False,
+        p,
+        total,
+        worst,
+        f"The results do not fit the model, in which each item has one strength (p = {p:.2g}): some pairs achieve more "
+        f"together, or less, than their strengths say. Estimates of pairs are then averages of unlike things; "
+        f"cucb or cts-gaussian judge each pair by itself.",
+    )
+
+
+def _of_the_most_played(model: LeagueModel, edges: Edges, counts: Counts, paid: Floats) -> float:
+    """The p-value of the pairs that met most."""
+    most = np.sort(np.argsort(-counts, kind="stable")[:MOST_TESTED_PAIRS])
+    fitted = model.fitted
+    products = fitted.estimates(model.graph.pairs_of(edges[most]) + np.array([0, fitted.n_rows]))
+    if model.rewards.noise.trials:  # two strengths held at 1 do not exclude a failure
+        closest = 0.5 / (counts[most] * model.rewards.noise.trials + 1)
+        products = np.clip(products, closest, 1 - closest)
+    return float(misfit_of_means(model.rewards, counts[most], paid[most] / counts[most], products))

@@ -1,0 +1,293 @@
+"""A league in this process: its state kept up to date with the log, and the one way in which events are written.
+
+Two locks, each handed over in the order of arrival. `_turn`: one thread writes at a time, and takes along what others
+want written meanwhile, so that one commit (and one wait for the disk) serves many. `_guard`: whoever looks at the
+state, or changes it; it is held while events are applied and committed, so that nobody sees what may yet fail.
+
+The order is: a connection first, then the guard. Whoever has the guard never waits for a connection.
+"""
+
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection
+
+from matchbandit.live import keys, log, projection, snapshots
+from matchbandit.live.commands import expire
+from matchbandit.live.database import Database
+from matchbandit.live.deciding import Decider
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.events import Draft, Event, proposal_of, written
+from matchbandit.live.fair_lock import FairLock
+from matchbandit.live.keys import Key
+from matchbandit.live.model import LeagueModel
+from matchbandit.live.names import Directory
+from matchbandit.live.state import State
+
+_MOST_TOGETHER = 64
+"""Requests that one commit serves."""
+_OF_THE_STORE = ("store-busy", "store-unusable", "unknown-league")
+"""What no request is to blame for."""
+_SLOW = 0.5
+"""Seconds; a start that takes longer leaves a snapshot for the next one."""
+
+_T = TypeVar("_T")
+Answer = dict[str, Any]
+"""What a request is answered with: plain JSON without names, since it is kept beside the request's key."""
+
+
+class View(NamedTuple):
+    """A league at one moment, for as long as the guard is held."""
+
+    state: State
+    directory: Directory
+    now: str
+    connection: Connection
+    pending: Sequence[Event] = ()
+    """Events that this transaction has not written yet."""
+
+    def events_of(self, league: int, number: int) -> list[Event]:
+        """All events about a proposal."""
+        new = [event for event in self.pending if proposal_of(event.kind, event.data) == number]
+        return log.read_proposal(self.connection, league, number) + new
+
+
+Command = Callable[[View], tuple[list[Draft], Answer]]
+
+
+class OutOfDateError(Exception):
+    """A decision that was overtaken by another proposal or a change of the rules; decide again."""
+
+
+@dataclass
+class _Job:
+    """A request to write."""
+
+    command: Command
+    by: str
+    key: Key | None
+    answer: Answer = field(default_factory=dict)
+    error: Exception | None = None
+    done: bool = False
+
+
+class Replica:
+    """The state of one league, for all threads of this process."""
+
+    def __init__(self, database: Database, league: int, slug: str, now: Callable[[], str]) -> None:
+        """Nothing is read yet."""
+        self.database, self.league, self.slug, self._now = database, league, slug, now
+        self.asking = FairLock()
+        """One thread decides at a time: a second decision would be out of date."""
+        self.decider = Decider()
+        self._turn, self._guard = FairLock(), FairLock()
+        self._queue: deque[_Job] = deque()
+        self._state: State | None = None
+        self._directory = Directory()
+        self._named = -1
+        """The names_seq of the directory."""
+        self._snapshot = 0
+        """The seq of the last snapshot that we know of."""
+        self._was_slow = False
+        self._model: LeagueModel | None = None
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[View]:
+        """The league now, with all that any process has written; be quick, others wait."""
+        with self.database.reading() as connection, self._guarded():
+            # The first question to the database fixes the moment that its answers are of. It comes after the guard, so
+            # that the state, which others of this process may move until then, is never ahead of them.
+            state = self._caught_up(connection, self._head(log.head(connection, self.league)))
+            yield View(state, self._directory, self._now(), connection)
+        self._keep_snapshot()
+
+    def prepared(self, key: Key | None, prepare: Callable[[View], _T]) -> _T | Answer:
+        """What a slow decision needs of the league; or the answer, if the request was answered before under this key.
+
+        Deadlines that have passed count first.
+        """
+        while True:
+            with self.reading() as view:
+                if key is not None:
+                    known = keys.read(view.connection, self.league, [key.text])
+                    if known:
+                        return key.answered(*known[key.text])
+                if not expire(view.state, view.now):
+                    return prepare(view)
+            self.write(lambda _: ([], {}), by="clock")
+
+    def model(self, view: View) -> LeagueModel:
+        """The model of the league now, kept until the league moves on. It may be asked without the guard."""
+        if self._model is None or self._model.seq != view.state.seq:
+            self._model = LeagueModel(view.state)
+        return self._model
+
+    def mend(self) -> None:
+        """Make the table of proposals again if rows of it are missing."""
+        with self.reading() as view:
+            if projection.last_number(view.connection, self.league) == view.state.last_number:
+                return
+        with self.database.writing() as connection:
+            log.head_locked(connection, self.league)
+            projection.rebuild(connection, self.league, log.read(connection, self.league))
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        if not self._guard.acquire(self.database.patience):
+            raise LeagueError(
+                "store-busy", f"the league {self.slug} was busy for {self.database.patience:g} seconds. Try again."
+            )
+        try:
+            yield
+        finally:
+            self._guard.release()
+
+    def _head(self, head: int | None) -> int:
+        if head is None:
+            raise LeagueError("unknown-league", f"the league {self.slug} is not in the store any more.")
+        return head
+
+    def _caught_up(self, connection: Connection, head: int) -> State:
+        """The state with all events up to the head."""
+        state = self._state
+        if state is not None and state.seq > head:  # the log was put back: another database, or a backup
+            state = None
+        self._state = None  # what fails on the way is read again
+        begun = time.monotonic()
+        if state is None:
+            state = snapshots.load(connection, self.league, up_to=head) or State()
+            self._snapshot, self._named = state.seq, -1
+        if state.seq < head:
+            log.fold(connection, self.league, state)
+        if self._named != state.names_seq:
+            rows = log.names(connection, self.league)
+            self._directory = Directory.of(state.config["sides"], state.sides_by_item, rows)
+            self._named = state.names_seq
+        self._was_slow |= time.monotonic() - begun > _SLOW
+        self._state = state
+        return state
+
+    # Writing ---------------------------------------------------------------------------------------------------------
+
+    def write(self, command: Command, *, by: str, key: Key | None = None) -> Answer:
+        """Write what a command drafts, and give its answer once it is on the disk; under a known key, the answer then.
+
+        The command sees the league as it is when its turn comes, and is the only one that writes to it.
+        """
+        job = _Job(command, by, key)
+        self._queue.append(job)
+        try:
+            with self._turn:
+                while not job.done:  # else whoever had the turn before has taken it along
+                    self._serve(self._next())
+        except BaseException:  # Ctrl-C while waiting: nobody shall do it later
+            with suppress(ValueError):
+                self._queue.remove(job)
+            raise
+        self._keep_snapshot()
+        if job.error is not None:
+            raise job.error
+        return job.answer
+
+    def _next(self) -> list[_Job]:
+        jobs: list[_Job] = []
+        with suppress(IndexError):
+            while len(jobs) < _MOST_TOGETHER:
+                jobs.append(self._queue.popleft())
+        return jobs
+
+    def _serve(self, jobs: list[_Job]) -> None:
+        """Commands one after the other, in one transaction."""
+        try:
+            with self.database.writing() as connection:
+                head = self._head(log.head_locked(connection, self.league))
+                with self._guarded():
+                    self._take(connection, head, jobs)
+        except Exception as error:
+            if isinstance(error, LeagueError) and error.code in _OF_THE_STORE:
+                _fail(jobs, error.code, str(error))
+            elif len(jobs) == 1:
+                jobs[0].error = error
+            else:  # nobody suffers for another's request
+                for job in jobs:
+                    self._serve([job])
+        except BaseException:
+            _fail(jobs, "store-busy", "the process was interrupted before this was written. Try again.")
+            raise
+        finally:
+            for job in jobs:
+                job.done = True
+
+    def _take(self, connection: Connection, head: int, jobs: list[_Job]) -> None:
+        state = self._caught_up(connection, head)
+        self._state = None  # until all of it is committed
+        directory = self._directory
+        known = keys.read(connection, self.league, [job.key.text for job in jobs if job.key is not None])
+        events: list[Event] = []
+        names: list[tuple[int, str | None]] = []
+        answers: dict[Key, Answer] = {}
+
+        def happen(drafts: list[Draft], now: str, by: str) -> None:
+            for draft in drafts:
+                # As from the log: what is not plain JSON fails here, and the state is what a replay would make it.
+                event = Event(state.seq + 1, now, draft.kind, json.loads(written(draft.data)), by)
+                state.apply(event)
+                directory.write(draft.names, state.sides_by_item)
+                events.append(event)
+                names.extend(draft.names)
+
+        for job in jobs:
+            now = self._now()
+            job.error = None
+            happen(expire(state, now), now, "clock")
+            try:
+                if job.key is not None and job.key.text in known:
+                    job.answer = job.key.answered(*known[job.key.text])
+                    continue
+                drafts, job.answer = job.command(View(state, directory, now, connection, events))
+            except (LeagueError, OutOfDateError) as error:
+                job.error = error
+                continue
+            happen(drafts, now, job.by)
+            if job.key is not None:
+                known[job.key.text] = (job.key.digest, job.key.request, job.answer)
+                answers[job.key] = job.answer
+        log.append(connection, self.league, events)
+        projection.project(connection, self.league, events)
+        log.write_names(connection, self.league, names)
+        keys.save(connection, self.league, self._now(), answers)
+        if any(event.kind == "forgotten" for event in events):
+            keys.forget_contents(connection, self.league)
+        transaction = connection.get_transaction()
+        assert transaction is not None
+        transaction.commit()
+        self._state, self._named = state, state.names_seq
+
+    # Snapshots -------------------------------------------------------------------------------------------------------
+
+    def _keep_snapshot(self) -> None:
+        """Now and then, and after a slow start. Without the guard: to write takes its time."""
+        state = self._state
+        if state is None or not (self._was_slow or snapshots.is_time(state, self._snapshot)):
+            return
+        with self._guarded():
+            state, self._was_slow = self._state, False
+            if state is None or state.seq <= self._snapshot:
+                return
+            seq, data = state.seq, snapshots.encoded(state)
+            self._snapshot = seq
+        with suppress(LeagueError), self.database.writing() as connection:  # a store that can only be read has none
+            log.head_locked(connection, self.league)
+            snapshots.save(connection, self.league, seq, data)
+
+
+def _fail(jobs: list[_Job], code: str, words: str) -> None:
+    for job in jobs:
+        job.error = LeagueError(code, words)

@@ -1,0 +1,84 @@
+"""The shadow: a second policy proposes beside the live one, nothing of it is played, and what it would have done is
+compared by what was recorded."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+
+from matchbandit.live.events import Event
+
+
+@dataclass(frozen=True)
+class ShadowReport:
+    """How often live and shadow differ, and what each expects."""
+
+    shadow: str | None
+    """The policy that was the shadow last; None: there was none."""
+    live: str | None
+    """The policy that played beside it."""
+    proposals: int
+    """Proposals in which this one was the shadow of this one."""
+    equal: int
+    """Of them, those with the very same pairs."""
+    pairs: int
+    common: int
+    """Pairs that were played, and those of them that the shadow proposed, too."""
+    failed: int
+    """Proposals for which the shadow could not decide."""
+    live_expects: float | None
+    """What the model expected of a proposal, on average: of what was played,"""
+    shadow_expects: float | None
+    """and of what the shadow would have played."""
+    difference: float | None
+    """Shadow minus live, on average."""
+    standard_error: float | None
+    """Of that difference; None with fewer than two proposals."""
+
+    @property
+    def sentence(self) -> str:
+        """What it comes to."""
+        if self.shadow is None:
+            return "There was no shadow yet. Configure one (shadow=), and ask."
+        if not self.proposals:
+            return f"The shadow {self.shadow} could not decide in any of {self.failed} proposals."
+        assert self.difference is not None
+        assert self.live_expects is not None
+        assert self.shadow_expects is not None
+        error = "" if self.standard_error is None else f" ± {self.standard_error:.2g}"
+        agree = f"{self.common} of {self.pairs} pairs ({self.common / max(self.pairs, 1):.0%})"
+        failed = f" It could not decide {self.failed} times." if self.failed else ""
+        return (
+            f"In {self.proposals} proposals {self.shadow} agreed with {self.live} on {agree}, and {self.equal} times "
+            f"wholly. The model expects {self.live_expects:.3g} of a proposal of {self.live}, and "
+            f"{self.shadow_expects:.3g} of one of {self.shadow}: a difference of {self.difference:+.2g}{error}. "
+            f"Expected is not achieved: what explores more now expects less.{failed}"
+        )
+
+
+def shadow_report(events: Iterable[Event]) -> ShadowReport:
+    """The report on the last pair of live and shadow policies, from any events of the league."""
+    recorded = [event.data for event in events if event.kind == "proposed" and event.data.get("shadow")]
+    if not recorded:
+        return ShadowReport(None, None, 0, 0, 0, 0, 0, None, None, None, None)
+    live, shadow = recorded[-1]["policy"], recorded[-1]["shadow"]["policy"]
+    ours = [data for data in recorded if (data["policy"], data["shadow"]["policy"]) == (live, shadow)]
+    decided = [data for data in ours if "pairs" in data["shadow"]]
+    n = len(decided)
+    differences = [data["shadow"]["expected"] - data["expected"] for data in decided]
+    mean = sum(differences) / n if n else None
+    error = None
+    if mean is not None and n > 1:
+        error = sqrt(sum((difference - mean) ** 2 for difference in differences) / (n - 1) / n)
+    return ShadowReport(
+        shadow=shadow,
+        live=live,
+        proposals=n,
+        equal=sum(data["shadow"]["common"] == len(data["pairs"]) == len(data["shadow"]["pairs"]) for data in decided),
+        pairs=sum(len(data["pairs"]) for data in decided),
+        common=sum(data["shadow"]["common"] for data in decided),
+        failed=len(ours) - n,
+        live_expects=sum(data["expected"] for data in decided) / n if n else None,
+        shadow_expects=sum(data["shadow"]["expected"] for data in decided) / n if n else None,
+        difference=mean,
+        standard_error=error,
+    )

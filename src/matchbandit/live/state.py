@@ -1,0 +1,417 @@
+"""The state of a league: a fold of its events, and nothing else. No I/O, no clock, no decision.
+
+Proposals are facts: the fold takes them as they were recorded. The only random numbers are coins that a policy's
+bookkeeping flips for a result, from a stream named by the league, the proposal and the pair.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from matchbandit.live.booking import Booking
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.events import NAMING, Event
+from matchbandit.live.tally import Tally, key_of, pair_of
+from matchbandit.policies.serialization import pack, unpack
+from matchbandit.rewards import RewardDistribution, rewards_named
+
+SNAPSHOT_VERSION = 1
+"""Of what `State.snapshot` gives; another is not read, and the log is folded again."""
+SETTINGS = ("policy", "options", "selection", "deadline", "default", "no_rematch", "shadow")
+"""What `configured` can change."""
+
+
+class Sheet:
+    """The sheet of a proposal: its pairs, and what is known of them."""
+
+    __slots__ = ("at", "byes", "due", "fixed", "known", "memory", "number", "pairs", "seq")
+
+    def __init__(self, number: int, seq: int, data: dict[str, Any], at: str = "") -> None:
+        """As it was proposed; `data` is that of the event."""
+        self.number, self.seq, self.at = number, seq, at
+        self.due: str | None = data.get("due")
+        self.pairs: dict[int, None] = dict.fromkeys(a << 32 | b for a, b in data["pairs"])
+        self.known: dict[int, float | None] = {}
+        """Outcomes by pair; None: void."""
+        self.byes: list[int] = data.get("byes", [])
+        self.fixed: list[list[int]] = data.get("fixed", [])
+        self.memory: str | None = data.get("memory")
+        """That of a policy which plays whole rounds, as it was when it had proposed this one."""
+
+    @property
+    def open(self) -> bool:
+        """Does it wait for an outcome?"""
+        return len(self.known) < len(self.pairs)
+
+    @property
+    def waiting(self) -> list[int]:
+        """The pairs that it waits for."""
+        return [key for key in self.pairs if key not in self.known]
+
+    @property
+    def ids(self) -> list[tuple[int, int]]:
+        """Its pairs."""
+        return [pair_of(key) for key in self.pairs]
+
+    def described(self) -> dict[str, Any]:
+        """All of it, for a snapshot."""
+        return {
+            "number": self.number,
+            "seq": self.seq,
+            "at": self.at,
+            "due": self.due,
+            "pairs": [list(pair_of(key)) for key in self.pairs],
+            "known": [[place, self.known[key]] for place, key in enumerate(self.pairs) if key in self.known],
+            "byes": self.byes,
+            "fixed": self.fixed,
+            "memory": self.memory,
+        }
+
+    @classmethod
+    def from_description(cls, described: dict[str, Any]) -> "Sheet":
+        """What `described` described."""
+        sheet = cls(described["number"], described["seq"], described, described["at"])
+        keys = list(sheet.pairs)
+        sheet.known = {keys[place]: reward for place, reward in described["known"]}
+        return sheet
+
+
+class State:
+    """All that a league knows, after the events up to `seq`."""
+
+    def __init__(self) -> None:
+        """Before the first event."""
+        self.seq = 0
+        self.names_seq = 0
+        """The seq of the last event that changed a name."""
+        self.rules_seq = 0
+        """The seq of the last event after which a decision taken before is out of date; see `events.DECIDING`."""
+        self.config: dict[str, Any] = {}
+        self.rewards: RewardDistribution
+        self.sides_by_item: list[int] = []
+        """The side of item k stands at place k − 1, as in all lists of items."""
+        self.places: list[int] = []
+        """Its place on its side, from 0: its number in the graph of a policy."""
+        self.active: list[bool] = []
+        self.forgotten: list[bool] = []
+        self.byes: list[int] = []
+        self.turns: list[int] = []
+        """Byes as they count for whose turn it is: who comes, or comes back, is level with the lowest there, and does
+        not sit out again and again to make up for byes that others had before."""
+        self.last_bye: list[int] = []
+        """The number of the last proposal in which it sat out, or after which it joined."""
+        self.meetings: list[int] = []
+        """Results that it had a part in."""
+        self.on_side = [0, 0]
+        """How many items each side has; players are of the first."""
+        self.exclusions: set[int] = set()
+        self.wishes: dict[int, None] = {}
+        """In the order in which they were made."""
+        self.next_number = 1
+        self.open: dict[int, Sheet] = {}
+        self.waiting: dict[int, int] = {}
+        """Pairs with an outcome to come, and in how many open proposals each is."""
+        self.last_round: Sheet | None = None
+        """The last proposal of a policy that plays whole rounds: it goes on from there."""
+        self.tally = Tally()
+        self.dues: list[tuple[str, int]] = []
+        """Deadlines of open proposals, the earliest first (a heap; closed ones may linger)."""
+        self._booking: Booking
+
+    @property
+    def exists(self) -> bool:
+        """Was it created?"""
+        return bool(self.config)
+
+    @property
+    def n_items(self) -> int:
+        """How many items ever joined."""
+        return len(self.active)
+
+    @property
+    def two_sided(self) -> bool:
+        """Are there two sides?"""
+        return bool(self.config["kind"] == "sides")
+
+    @property
+    def last_number(self) -> int:
+        """The number of the last proposal; 0: there was none."""
+        return self.next_number - 1
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event."""
+        self.step(event.seq, event.kind, event.data, event.at)
+
+    def fold(self, events: Iterable[Event]) -> "State":
+        """Take in the next events, in order."""
+        for event in events:
+            self.step(event.seq, event.kind, event.data, event.at)
+        return self
+
+    def step(self, seq: int, kind: str, data: dict[str, Any], at: str = "") -> None:
+        """Take in the next event, taken apart: for whoever reads many."""
+        if seq != self.seq + 1:
+            raise LeagueError("damaged", f"after event {self.seq} comes {self.seq + 1}, not {seq}: the log has a hole.")
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            raise LeagueError(
+                "not-supported",
+                f"event {seq} is of the kind {kind!r}: this log is newer than this program. Update matchbandit.",
+            )
+        self.seq = seq
+        try:
+            handler(self, data, at)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise LeagueError("damaged", f"event {seq} ({kind}) does not fit those before it: {error!r}.") from error
+        if kind in NAMING:
+            self.names_seq = seq
+
+    # One method for each kind of event. ------------------------------------------------------------------------------
+
+    def _created(self, data: dict[str, Any], at: str) -> None:
+        if self.config:
+            raise ValueError("the league exists")
+        self.config = {**data, "created": at}
+        self.rules_seq = self.seq
+        self._set_rewards()
+        self._book_by_policy()
+
+    def _joined(self, data: dict[str, Any], at: str) -> None:
+        level = self._lowest_turns()
+        for item, side in data["items"]:
+            if item != len(self.active) + 1:
+                raise ValueError(f"item {item} comes after {len(self.active)}")
+            self.sides_by_item.append(side)
+            self.places.append(self.on_side[side])
+            self.on_side[side] += 1
+            self.active.append(True)
+            self.forgotten.append(False)
+            self.byes.append(0)
+            self.turns.append(level)
+            self.last_bye.append(self.last_number)
+            self.meetings.append(0)
+        self.rules_seq = self.seq
+
+    def _left(self, data: dict[str, Any], at: str) -> None:
+        for item in data["items"]:
+            self.active[item - 1] = False
+        self.rules_seq = self.seq
+
+    def _returned(self, data: dict[str, Any], at: str) -> None:
+        level = self._lowest_turns()
+        for item in data["items"]:
+            self.active[item - 1] = True
+            self.turns[item - 1] = max(self.turns[item - 1], level)
+        self.rules_seq = self.seq
+
+    def _lowest_turns(self) -> int:
+        """The least that someone who is there has sat out."""
+        if not self.last_number:
+            return 0
+        return min((turns for turns, active in zip(self.turns, self.active, strict=True) if active), default=0)
+
+    def _renamed(self, data: dict[str, Any], at: str) -> None:
+        pass  # the names table has it
+
+    def _forgotten(self, data: dict[str, Any], at: str) -> None:
+        item = data["item"]
+        self.active[item - 1] = False
+        self.forgotten[item - 1] = True
+        self.wishes = {key: None for key in self.wishes if item not in pair_of(key)}
+        self.rules_seq = self.seq
+
+    def _excluded(self, data: dict[str, Any], at: str) -> None:
+        self.exclusions.update(key_of(a, b) for a, b in data["pairs"])
+        self.rules_seq = self.seq
+
+    def _allowed(self, data: dict[str, Any], at: str) -> None:
+        self.exclusions.difference_update(key_of(a, b) for a, b in data["pairs"])
+        self.rules_seq = self.seq
+
+    def _wished(self, data: dict[str, Any], at: str) -> None:
+        self.wishes.update((key_of(a, b), None) for a, b in data["pairs"])
+        self.rules_seq = self.seq
+
+    def _unwished(self, data: dict[str, Any], at: str) -> None:
+        for a, b in data["pairs"]:
+            self.wishes.pop(key_of(a, b), None)
+        self.rules_seq = self.seq
+
+    def _configured(self, data: dict[str, Any], at: str) -> None:
+        self.config.update((name, data[name]) for name in SETTINGS if name in data)
+        self.rules_seq = self.seq
+        if "policy" in data or "options" in data:
+            self._book_by_policy()
+
+    def _began(self, data: dict[str, Any], at: str) -> None:
+        booking = self._booking
+        for a, b, count, paid in data["results"]:
+            credited = paid if booking.is_plain else booking.total(count, paid)
+            self.tally.add(key_of(a, b), 0, self.seq, paid, credited, count)
+            self.meetings[a - 1] += count
+            self.meetings[b - 1] += count
+
+    def _proposed(self, data: dict[str, Any], at: str) -> None:
+        number = data["number"]
+        if number != self.next_number:
+            raise ValueError(f"proposal {number} comes after {self.last_number}")
+        self.next_number = number + 1
+        self.rules_seq = self.seq
+        sheet = Sheet(number, self.seq, data, at)
+        if sheet.pairs:
+            self.open[number] = sheet
+        waiting = self.waiting
+        for key in sheet.pairs:
+            waiting[key] = waiting.get(key, 0) + 1
+        for item in sheet.byes:
+            self.byes[item - 1] += 1
+            self.turns[item - 1] += 1
+            self.last_bye[item - 1] = number
+        for a, b in sheet.fixed:
+            self.wishes.pop(key_of(a, b), None)
+        if sheet.due is not None:
+            heappush(self.dues, (sheet.due, number))
+        if sheet.memory is not None:
+            self.last_round = sheet
+
+    def _told(self, data: dict[str, Any], at: str) -> None:
+        number = data["proposal"]
+        sheet = self.open[number]
+        pairs, known, waiting, booking = sheet.pairs, sheet.known, self.waiting, self._booking
+        for a, b, reward in data["outcomes"]:
+            key = a << 32 | b
+            if key not in pairs or key in known:
+                raise ValueError(f"{a} and {b} do not wait in proposal {number}")
+            known[key] = reward
+            if waiting[key] == 1:
+                del waiting[key]
+            else:
+                waiting[key] -= 1
+            if reward is not None:
+                credited = reward if booking.is_plain else booking.one(reward, number, a, b)
+                self.tally.add(key, number, self.seq, reward, credited)
+                self.meetings[a - 1] += 1
+                self.meetings[b - 1] += 1
+        if len(known) == len(pairs):
+            del self.open[number]
+            dues = self.dues
+            while dues and dues[0][1] not in self.open:
+                heappop(dues)
+
+    def _corrected(self, data: dict[str, Any], at: str) -> None:
+        number, booking = data["proposal"], self._booking
+        sheets = [self.open.get(number), self.last_round]
+        for a, b, was, now in data["outcomes"]:
+            key = key_of(a, b)
+            if was is not None:
+                self.tally.take_off(key, number, self.seq, was, booking.one(was, number, a, b))
+                self.meetings[a - 1] -= 1
+                self.meetings[b - 1] -= 1
+            if now is not None:
+                self.tally.add(key, number, self.seq, now, booking.one(now, number, a, b))
+                self.meetings[a - 1] += 1
+                self.meetings[b - 1] += 1
+            for sheet in sheets:
+                if sheet is not None and sheet.number == number:
+                    sheet.known[key] = now
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _set_rewards(self) -> None:
+        self.rewards = rewards_named(self.config["rewards"])
+        self.tally.low, self.tally.high = self.rewards.low, self.rewards.high
+
+    def _book_by_policy(self) -> None:
+        """Count results as the policy of the league does from now on, those from before as well as they can be."""
+        config = self.config
+        before = self._booking.policy if hasattr(self, "_booking") else config["policy"]
+        self._booking = Booking(config["policy"], self.rewards, config["seed"], config["key"])
+        if config["policy"] != before:
+            results = self.tally.results(self.last_number)
+            self.tally.credit_again(self._booking.totals(results.counts, results.paid))
+        self.tally.fade_by(config["options"].get("half_life"), self.last_number)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All of it as plain JSON data; `restored` reads it back."""
+        whole = {
+            "version": SNAPSHOT_VERSION,
+            "seq": self.seq,
+            "names_seq": self.names_seq,
+            "rules_seq": self.rules_seq,
+            "config": self.config,
+            "items": {name: list(getattr(self, name)) for name in _ITEM_LISTS},
+            "exclusions": [list(pair_of(key)) for key in sorted(self.exclusions)],
+            "wishes": [list(pair_of(key)) for key in self.wishes],
+            "next_number": self.next_number,
+            "open": [sheet.described() for sheet in self.open.values()],
+            "last_round": None if self.last_round is None else self.last_round.described(),
+            "tally": self.tally.described(),
+        }
+        packed: dict[str, Any] = pack(whole)
+        return packed
+
+    @classmethod
+    def restored(cls, snapshot: dict[str, Any]) -> "State":
+        """The state that gave this snapshot."""
+        if snapshot.get("version") != SNAPSHOT_VERSION:
+            raise LeagueError(
+                "not-supported",
+                f"the snapshot has version {snapshot.get('version')!r}; this program reads {SNAPSHOT_VERSION}. "
+                f"Fold the log instead.",
+            )
+        whole = unpack(snapshot)
+        state = cls()
+        state.seq, state.names_seq, state.rules_seq = whole["seq"], whole["names_seq"], whole["rules_seq"]
+        state.config, state.next_number = whole["config"], whole["next_number"]
+        for name, listed in whole["items"].items():
+            setattr(state, name, listed)
+        for side in state.sides_by_item:
+            state.on_side[side] += 1
+        state.exclusions = {key_of(a, b) for a, b in whole["exclusions"]}
+        state.wishes = {key_of(a, b): None for a, b in whole["wishes"]}
+        for described in whole["open"]:
+            state.open[described["number"]] = Sheet.from_description(described)
+        last = whole["last_round"]
+        if last is not None:
+            state.last_round = state.open.get(last["number"]) or Sheet.from_description(last)
+        for sheet in state.open.values():
+            for key in sheet.waiting:
+                state.waiting[key] = state.waiting.get(key, 0) + 1
+        state.dues = [(sheet.due, sheet.number) for sheet in state.open.values() if sheet.due is not None]
+        heapify(state.dues)
+        state.tally = Tally.from_description(whole["tally"])
+        if state.config:
+            state._set_rewards()
+            config = state.config
+            state._booking = Booking(config["policy"], state.rewards, config["seed"], config["key"])
+        return state
+
+    def digest(self) -> str:
+        """A short name for all of it: equal for equal states, whether folded from nothing or from a snapshot."""
+        text = json.dumps(self.snapshot(), sort_keys=True, separators=(",", ":"))
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+_ITEM_LISTS = ("sides_by_item", "places", "active", "forgotten", "byes", "turns", "last_bye", "meetings")
+
+_Handler = Callable[[State, dict[str, Any], str], None]
+_HANDLERS: dict[str, _Handler] = {
+    "created": State._created,
+    "joined": State._joined,
+    "left": State._left,
+    "returned": State._returned,
+    "renamed": State._renamed,
+    "forgotten": State._forgotten,
+    "excluded": State._excluded,
+    "allowed": State._allowed,
+    "wished": State._wished,
+    "unwished": State._unwished,
+    "configured": State._configured,
+    "began": State._began,
+    "proposed": State._proposed,
+    "told": State._told,
+    "corrected": State._corrected,
+    "expired": State._told,  # a deadline tells what nobody told
+}

@@ -1,0 +1,271 @@
+"""A store: where leagues are kept. A file of SQLite, or a database of PostgreSQL."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.live import commands, keys, log, projection, schema, transfer
+from matchbandit.live.database import Database
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.events import Draft, stamp, this_version, utc_now
+from matchbandit.live.keys import Key
+from matchbandit.live.league import League
+from matchbandit.live.records import VOID, Outcome
+from matchbandit.live.replica import Replica
+from matchbandit.past_results import PastResults, ResultsKind, read_results
+from matchbandit.rewards import RewardDistribution
+
+_MOST_OPEN = 1000
+"""Leagues whose state a process keeps; the ones opened first are let go, and read again when they are asked for."""
+
+Past = PastResults | str | os.PathLike[str] | Iterable[Sequence[Any]]
+
+
+class Store:
+    """All leagues of a database, for all threads of a process; other processes may use the same database.
+
+    Parameters
+    ----------
+    url : str
+        `sqlite:///club.db` (three strokes: a file here; four: an absolute path), or `postgresql://user@host/database`.
+    clock : callable, optional
+        What time it is, with its zone. Tests and simulations have their own.
+    patience : float, default 10
+        How many seconds a request waits for others before the store is said to be busy.
+    """
+
+    def __init__(self, url: str, *, clock: Callable[[], datetime] = utc_now, patience: float = 10.0) -> None:
+        """Open it, make it if it is new, bring it up to date if it is old."""
+        self.clock = clock
+        self._replicas: dict[str, Replica] = {}
+        self._opening = Lock()
+        self.database = Database(url, patience=patience)
+        try:
+            self.database.prepare(now=self.now(), program=this_version())
+        except BaseException:
+            self.database.close()
+            raise
+
+    @property
+    def where(self) -> str:
+        """Its URL, without the password."""
+        return self.database.where
+
+    @property
+    def engine(self) -> Engine:
+        """What SQLAlchemy calls it."""
+        return self.database.engine
+
+    def now(self) -> str:
+        """What time it is, as it is logged."""
+        return stamp(self.clock())
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A transaction that sees one moment of the store, and waits for nobody."""
+        return self.database.reading()
+
+    def writing(self) -> AbstractContextManager[Connection]:
+        """A transaction that is kept whole, or not at all. Be quick: on SQLite it is the only one that writes."""
+        return self.database.writing()
+
+    def create(
+        self,
+        slug: str,
+        *,
+        players: Iterable[str] | None = None,
+        sides: Mapping[str, Iterable[str]] | None = None,
+        policy: str = "rank1-thompson",
+        options: Mapping[str, Any] | None = None,
+        selection: str | None = None,
+        rewards: str | RewardDistribution = "bernoulli",
+        seed: int | None = None,
+        deadline: float | timedelta | None = None,
+        default: Outcome = VOID,
+        no_rematch: int = 0,
+        past: Past | None = None,
+        shadow: str | Mapping[str, Any] | None = None,
+        key: str | None = None,
+        by: str = "python",
+    ) -> League:
+        """A new league, of players or of two sides.
+
+        Parameters
+        ----------
+        slug : str
+            Its name in addresses: lower-case letters, digits and hyphens.
+        players : iterable of str, optional
+            All on one side: anyone can be paired with anyone.
+        sides : mapping, optional
+            Two sides, such as `{"ads": [...], "slots": [...]}`: a pair is one of each.
+        policy, options, selection
+            Which policy of the catalogue decides, and how.
+        rewards : str or RewardDistribution
+            How rewards are distributed, such as "bernoulli" or "gaussian:0.5".
+        seed : int, optional
+            Of its random streams. Seed 0 is a seed.
+        deadline : float or timedelta, optional
+            How long outcomes may take, in seconds; afterwards they are `default`.
+        default : float or VOID
+            The outcome of a pair of which nobody told in time.
+        no_rematch : int
+            Within how many proposals nobody meets the same partner again; 0: no such rule.
+        past : optional
+            Results from before: what `read_results` reads, the name of such a file (CSV or Parquet), or rows
+            (name, name, reward) or (name, name, count, sum). Items that only they name join, too.
+        shadow : str or mapping, optional
+            A second policy that proposes beside the first; nothing of it is played.
+        """
+        if isinstance(sides, Mapping):
+            sides = {side: _listed(names) for side, names in sides.items()}
+        results = None if past is None else _results(past, players=players, sides=sides)
+        if results is not None and results.kind == "sides" and players is None and sides is None:
+            sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
+        settings: dict[str, Any] = {
+            "players": None if players is None else _listed(players),
+            "sides": sides,
+            "policy": policy,
+            "options": options,
+            "selection": selection,
+            "rewards": rewards,
+            "seed": seed,
+            "deadline": deadline,
+            "default": default,
+            "no_rematch": no_rematch,
+            "past": None if results is None else results.rows(),
+            "shadow": shadow,
+        }
+        request = Key.of(key, "create", slug=slug, **settings)
+        drafts = commands.create(slug, **settings)
+        with self._new_league(slug), self.writing() as connection:
+            found = self._find(connection, slug)
+            if found is None:
+                self._begin(connection, slug, drafts, request, by)
+            elif request is None or not self._was_created_by(connection, found, request):
+                raise self._exists(slug)
+        return self.open(slug)
+
+    @contextmanager
+    def _new_league(self, slug: str) -> Iterator[None]:
+        """If another process makes a league of the same name at the same moment, one of the two is refused."""
+        try:
+            yield
+        except IntegrityError:
+            raise self._exists(slug) from None
+
+    def _exists(self, slug: str) -> LeagueError:
+        return LeagueError(
+            "league-exists", f"there is a league {slug!r} in {self.where} already. Take another name, or open it."
+        )
+
+    def _begin(self, connection: Connection, slug: str, drafts: list[Draft], key: Key | None, by: str) -> None:
+        now = self.now()
+        row = insert(schema.leagues).values(slug=slug, head=0, created=now).returning(schema.leagues.c.id)
+        league = connection.execute(row).scalar_one()
+        events = [draft.event(seq, now, by) for seq, draft in enumerate(drafts, start=1)]
+        log.append(connection, league, events)
+        log.write_names(connection, league, [named for draft in drafts for named in draft.names])
+        if key is not None:
+            keys.save(connection, league, now, {key: {}})
+
+    def _was_created_by(self, connection: Connection, league: int, key: Key) -> bool:
+        """Was this the request that created the league?"""
+        known = keys.read(connection, league, [key.text])
+        return bool(known) and key.answered(*known[key.text]) == {}
+
+    def open(self, slug: str) -> League:
+        """A league that is there."""
+        replica = self._replicas.get(slug)
+        if replica is None:
+            with self.reading() as connection:
+                league = self._find(connection, slug)
+                known = [] if league is not None else self._slugs(connection)
+            if league is None:
+                near = get_close_matches(str(slug), known, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {len(known)} others." if known else "."
+                raise LeagueError("unknown-league", f"there is no league {slug!r} in {self.where}{hint}")
+            replica = Replica(self.database, league, slug, self.now)
+            replica.mend()
+            with self._opening:  # all threads share one
+                replica = self._replicas.setdefault(slug, replica)
+                while len(self._replicas) > _MOST_OPEN:
+                    del self._replicas[next(iter(self._replicas))]
+        return League(self, replica)
+
+    def leagues(self) -> list[str]:
+        """The names of all leagues, sorted."""
+        with self.reading() as connection:
+            return self._slugs(connection)
+
+    def tick(self) -> int:
+        """Let deadlines pass, in all leagues; says in how many one had."""
+        with self.reading() as connection:
+            slugs = projection.overdue(connection, self.now())
+        for slug in slugs:
+            self.open(slug).expire()
+        return len(slugs)
+
+    def import_league(self, path: str | os.PathLike[str], *, slug: str | None = None) -> League:
+        """Read a league that `League.export` wrote, with all its numbers; under another name, if wanted."""
+        with transfer.opened(path) as file:
+            export = transfer.Export(file, repr(os.fspath(path)))
+            name = commands.checked_slug(export.header.get("slug") if slug is None else slug)
+            with self._new_league(name), self.writing() as connection:
+                if self._find(connection, name) is not None:
+                    raise self._exists(name)
+                transfer.take_in(connection, name, export, now=self.now())
+        return self.open(name)
+
+    def _find(self, connection: Connection, slug: str) -> int | None:
+        return connection.execute(select(schema.leagues.c.id).where(schema.leagues.c.slug == slug)).scalar_one_or_none()
+
+    def _slugs(self, connection: Connection) -> list[str]:
+        return list(connection.execute(select(schema.leagues.c.slug).order_by(schema.leagues.c.slug)).scalars())
+
+    def ready(self) -> None:
+        """A cheap check that requests can be answered; an error says why not."""
+        with self.reading() as connection:
+            if not schema.is_current(connection, self.where):
+                raise LeagueError(
+                    "store-unusable", f"the store {self.where} is of an older version. Start this program again."
+                )
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        """For `with Store(...) as store`."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+def _listed(given: Iterable[Any]) -> Any:
+    """What can be read once only, as a list; what is no list of things is refused by the command."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else given
+
+
+def _results(past: Past, *, players: object, sides: object) -> PastResults:
+    """Results from before; of a league that is named with its items, as many sides as that has."""
+    kind: ResultsKind | None = "sides" if sides is not None else "players" if players is not None else None
+    try:
+        if isinstance(past, PastResults):
+            return past
+        if isinstance(past, str | os.PathLike):
+            return read_results(past, kind=kind)
+        return PastResults.from_rows(past, kind=kind or "players")
+    except MatchbanditError as error:
+        raise LeagueError("bad-value", str(error)) from None

@@ -1,0 +1,185 @@
+"""A league as one file, and back: to move it, to keep it, to study it. With names or without.
+
+JSON Lines, compressed if the file's name ends in .gz: a header, a line for each name (if wanted), a line for each
+event, and a last line with their count and checksum. Exports of older versions stay readable: keys are only added.
+"""
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from io import BufferedIOBase
+from pathlib import Path
+from threading import get_ident
+from typing import IO, Any, cast
+
+from sqlalchemy import Connection, insert
+
+from matchbandit.live import log, projection, schema, snapshots
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.events import Event
+from matchbandit.live.names import cleaned
+from matchbandit.live.state import State
+
+FORMAT = 1
+_PAGE = 5000
+_MARK = "matchbandit-league"
+_LONGEST_LINE = 256 * 2**20
+"""Bytes; a proposal of 100 000 pairs has a few millions."""
+
+
+def write(
+    path: str | os.PathLike[str],
+    *,
+    header: dict[str, Any],
+    names: Iterable[tuple[int, str]] | None,
+    events: Iterable[Event],
+) -> Path:
+    """Write an export; the file is there whole, or as it was before."""
+    target = Path(path).absolute()
+    if target.is_dir():
+        raise LeagueError("bad-value", f"{str(path)!r} is a folder. Give the export a file's name.")
+    draft = target.with_name(f".{target.name}.{os.getpid()}-{get_ident()}")  # beside it, so that it can take its place
+    try:
+        with draft.open("xb") as file:
+            if target.suffix == ".gz":
+                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                    _write_lines(packed, header, names, events)
+            else:
+                _write_lines(file, header, names, events)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except OSError as error:
+        raise LeagueError("bad-value", f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return target
+
+
+def _write_lines(
+    file: BufferedIOBase, header: dict[str, Any], names: Iterable[tuple[int, str]] | None, events: Iterable[Event]
+) -> None:
+    digest, count = blake2b(digest_size=16), 0
+
+    def line(content: Any) -> None:
+        text = json.dumps(content, separators=(",", ":")).encode() + b"\n"
+        digest.update(text)
+        file.write(text)
+
+    line({_MARK: FORMAT, **header, "names": names is not None})
+    for item, name in names or ():
+        line({"item": item, "name": name})
+    for event in events:
+        line({"seq": event.seq, "at": event.at, "kind": event.kind, "by": event.by, "data": event.data})
+        count += 1
+    file.write(json.dumps({"events": count, "checksum": digest.hexdigest()}).encode() + b"\n")
+
+
+class Export:
+    """An export that is being read: its header, its names, then its events one by one; damage is refused.
+
+    What is read is right only once `events` has come to its end: the checksum is in the last line.
+    """
+
+    def __init__(self, file: IO[bytes], source: str) -> None:
+        """Read the header and the names."""
+        self._file, self.source, self._digest = file, source, blake2b(digest_size=16)
+        self._number = 0
+        header = self._next()
+        version = header.get(_MARK) if isinstance(header, dict) else None
+        if not isinstance(version, int):
+            raise LeagueError("damaged", f"{source} is no export of a league: its first line does not say so.")
+        if version > FORMAT:
+            raise LeagueError(
+                "not-supported",
+                f"{source} is an export of format {version}; this matchbandit reads up to {FORMAT}. Update it.",
+            )
+        self.header: dict[str, Any] = header
+        self.names: list[tuple[int, str]] = []
+        self._first = self._next()
+        while isinstance(self._first, dict) and "item" in self._first:
+            self.names.append(self._name(self._first))
+            self._first = self._next()
+
+    def events(self) -> Iterator[Event]:
+        """The events in order; an error at the first thing that is wrong."""
+        line, last, before = self._first, 0, ""
+        while isinstance(line, dict) and "seq" in line:
+            parts = [line.get(name) for name in ("at", "kind", "by")]
+            if not all(isinstance(part, str) for part in parts) or not isinstance(line.get("data"), dict):
+                raise self._damage("is no whole event")
+            if line["seq"] != last + 1:
+                raise self._damage(f"has event {line['seq']!r} after {last}")
+            last += 1
+            yield Event(last, line["at"], line["kind"], line["data"], line["by"])
+            before = self._digest.hexdigest()
+            line = self._next()
+        if not isinstance(line, dict) or "checksum" not in line:
+            raise self._damage("is neither an event nor the end")
+        if line["checksum"] != before or line.get("events") != last:
+            raise LeagueError("damaged", f"{self.source} is damaged: its checksum does not fit. Export it again.")
+        if self._file.read(1):
+            raise self._damage("is the end, and more follows")
+
+    def _next(self) -> Any:
+        try:
+            text = self._file.readline(_LONGEST_LINE)
+        except (OSError, EOFError, zlib.error) as error:
+            raise LeagueError("damaged", f"{self.source} cannot be unpacked: {error}.") from None
+        self._number += 1
+        if not text.endswith(b"\n"):
+            raise LeagueError("damaged", f"{self.source} ends in line {self._number}: it was cut off. Copy it again.")
+        self._digest.update(text)
+        try:
+            return json.loads(text, parse_constant=_refuse)
+        except ValueError:
+            raise self._damage("is no JSON") from None
+
+    def _name(self, line: dict[str, Any]) -> tuple[int, str]:
+        item, name = line["item"], line.get("name")
+        if not isinstance(item, int) or cleaned(name) != name:
+            raise self._damage("has no proper name")
+        return item, name
+
+    def _damage(self, words: str) -> LeagueError:
+        return LeagueError("damaged", f"{self.source} is damaged: line {self._number} {words}. Export it again.")
+
+
+def take_in(connection: Connection, slug: str, export: Export, *, now: str) -> None:
+    """Write an export into the store as a new league: every event fits those before it, or nothing is kept."""
+    row = insert(schema.leagues).values(slug=slug, head=0, created=now).returning(schema.leagues.c.id)
+    league = connection.execute(row).scalar_one()
+    state, page = State(), list[Event]()
+    table: dict[int, dict[str, Any]] = {}
+    for event in projection.folding(export.events(), table):
+        state.apply(event)
+        page.append(event)
+        if len(page) == _PAGE:
+            log.append(connection, league, page)
+            page = []
+    log.append(connection, league, page)
+    projection.write(connection, league, table)
+    if not state.exists:
+        raise LeagueError("damaged", f"{export.source} holds no league: it has no events.")
+    for item, _ in export.names:
+        if not 1 <= item <= state.n_items or state.forgotten[item - 1]:
+            raise LeagueError("damaged", f"{export.source} has a name for item {item}, which is not there to have one.")
+    log.write_names(connection, league, export.names)
+    snapshots.save(connection, league, state.seq, snapshots.encoded(state))
+
+
+def opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    """The file of an export, unpacked if it is packed."""
+    try:
+        with Path(path).open("rb") as file:
+            is_packed = file.read(2) == b"\x1f\x8b"
+        return cast("IO[bytes]", gzip.open(path)) if is_packed else Path(path).open("rb")
+    except OSError as error:
+        raise LeagueError("bad-value", f"{str(path)!r} cannot be read: {error.strerror or error}.") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")

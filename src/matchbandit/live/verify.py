@@ -1,0 +1,137 @@
+"""Is all of a league as its log says? The log is folded from nothing, and every proposal is decided again.
+
+That a decision comes out the same is a promise for equal versions of matchbandit only: recorded proposals are facts,
+whatever a newer program would decide.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from matchbandit.live import log, projection, snapshots
+from matchbandit.live.deciding import Decider
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.events import Event, this_version
+from matchbandit.live.names import Directory
+from matchbandit.live.state import State
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a verification found."""
+
+    events: int
+    """Folded from nothing."""
+    proposals: int
+    """Decided again."""
+    snapshots: int
+    """Compared with the fold."""
+    differences: tuple[str, ...]
+    """What is not as the log says, a sentence each; at most ten."""
+    other_versions: int
+    """Proposals that another version of matchbandit recorded and this one would decide otherwise: no fault."""
+
+    @property
+    def ok(self) -> bool:
+        """Is all as the log says?"""
+        return not self.differences
+
+    @property
+    def sentence(self) -> str:
+        """What it comes to."""
+        found = f"{self.events} events were folded from nothing, and {self.proposals} proposals were decided again"
+        other = ""
+        if self.other_versions:
+            other = f" {self.other_versions} were recorded by other versions of matchbandit and would differ now."
+        if self.ok:
+            return f"All is as the log says: {found}.{other}"
+        return f"Not all is as the log says. {self.differences[0]} ({found}.){other}"
+
+
+_MOST = 10
+
+
+class _Check:
+    """A verification on its way."""
+
+    def __init__(self, connection: Connection, league: int) -> None:
+        self.connection, self.league = connection, league
+        self.state, self.decider = State(), Decider()
+        self.rows: dict[int, dict[str, Any]] = {}
+        self.kept = snapshots.all_of(connection, league)
+        self.differences: list[str] = []
+        self.proposals = self.other_versions = self.snapshots = 0
+
+    def run(self, progress: Callable[[int], None]) -> None:
+        pending = log.proposed(self.connection, self.league)
+        upcoming = next(pending, None)
+        self._compare_decision(upcoming)
+        for event in projection.folding(log.read(self.connection, self.league), self.rows):
+            self.state.apply(event)
+            if event.kind == "proposed":
+                upcoming = next(pending, None)
+            self._compare_decision(upcoming)
+            if event.seq in self.kept:
+                self._compare_snapshot(event.seq)
+            progress(event.seq)
+        table = {row["number"]: row for row in projection.read(self.connection, self.league)}
+        for number in sorted(table.keys() | self.rows.keys()):
+            if table.get(number) != self.rows.get(number):
+                self.differs(f"The table of proposals is wrong about proposal {number}.")
+
+    def _compare_decision(self, event: Event | None) -> None:
+        """Decide a proposal again if the state is the one that it was decided from."""
+        if event is None or event.data["decided_at"] != self.state.seq:
+            return
+        self.proposals += 1
+        recorded = event.data
+        try:
+            inputs = self.decider.prepare(
+                self.state,
+                Directory.of(self.state.config["sides"], self.state.sides_by_item, []),
+                event.at,
+                available=recorded["available"],
+                fixed=[(a, b) for a, b in recorded["fixed"]] or None,
+            )
+            decided = self.decider.decide(inputs).data
+            same = decided["pairs"] == recorded["pairs"] and decided["byes"] == recorded["byes"]
+        except LeagueError:
+            same = False
+        if not same and recorded.get("matchbandit") != this_version():
+            self.other_versions += 1
+        elif not same:
+            self.differs(f"Proposal {recorded['number']} would be decided otherwise now.")
+
+    def _compare_snapshot(self, seq: int) -> None:
+        self.snapshots += 1
+        kept = snapshots.decoded(*self.kept[seq])
+        if kept is None or kept.digest() != self.state.digest():
+            self.differs(f"The snapshot at event {seq} is not the state there. It can be deleted.")
+
+    def differs(self, words: str) -> None:
+        if len(self.differences) < _MOST:
+            self.differences.append(words)
+
+
+def verified(connection: Connection, league: int, live: tuple[int, str], progress: Callable[[int], None]) -> Verified:
+    """Verify a league; `live` is the seq and the digest of the state that this process has."""
+    check = _Check(connection, league)
+
+    def step(seq: int) -> None:
+        if seq == live[0] and check.state.digest() != live[1]:
+            check.differs(f"The state of this process differs from the fold at event {seq}. Start it again.")
+        progress(seq)
+
+    try:
+        check.run(step)
+    except LeagueError as error:
+        check.differs(str(error))
+    return Verified(
+        events=check.state.seq,
+        proposals=check.proposals,
+        snapshots=check.snapshots,
+        differences=tuple(check.differences),
+        other_versions=check.other_versions,
+    )

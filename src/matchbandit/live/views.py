@@ -1,0 +1,332 @@
+"""What people read of a league: proposals, history, meetings and the audit trail, made from events and state.
+
+Here ids become names, and codes become sentences.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.events import Event, proposal_of
+from matchbandit.live.names import Directory
+from matchbandit.live.records import VOID, Item, Names, Outcome, Proposal
+from matchbandit.live.state import Sheet, State
+from matchbandit.live.tally import key_of, pair_of
+
+MOST_NAMED = 5
+"""Items or pairs that a line of the audit trail names."""
+
+
+# Proposals -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Record:
+    """A proposal and all that came of it, by id."""
+
+    sheet: Sheet
+    """Its pairs and what is known of them: what `tell` and `correct` need of a closed proposal."""
+    data: Mapping[str, Any]
+    """What was recorded when it was proposed."""
+    at: str
+    by: str
+
+
+def proposal_from(events: Iterable[Event]) -> Record:
+    """The record of one proposal, from all events about it, in order."""
+    record: Record | None = None
+    for event in events:
+        if event.kind == "proposed":
+            sheet = Sheet(event.data["number"], event.seq, event.data, event.at)
+            record = Record(sheet, event.data, event.at, event.by)
+        elif record is not None and proposal_of(event.kind, event.data) == record.sheet.number:
+            for row in event.data["outcomes"]:
+                record.sheet.known[key_of(row[0], row[1])] = row[-1]
+    if record is None:
+        raise LeagueError("unknown-proposal", "there is no such proposal in these events.")
+    return record
+
+
+def proposal(record: Record, directory: Directory) -> Proposal:
+    """The proposal with names."""
+    data, sheet = record.data, record.sheet
+    shadow = data.get("shadow")
+    if shadow is not None and "pairs" in shadow:
+        shadow = {**shadow, "pairs": [directory.pair(pair) for pair in shadow["pairs"]]}
+    return Proposal(
+        number=sheet.number,
+        pairs=[directory.pair(pair) for pair in sheet.ids],
+        byes=[directory.name(item) for item in sheet.byes],
+        ids=sheet.ids,
+        bye_ids=list(sheet.byes),
+        at=record.at,
+        due=sheet.due,
+        outcomes=outcomes(sheet, directory),
+        fixed=[directory.pair(pair) for pair in sheet.fixed],
+        expected=data.get("expected"),
+        best=data.get("best"),
+        notes=notes(data, directory),
+        shadow=shadow,
+    )
+
+
+def outcomes(sheet: Sheet, directory: Directory) -> dict[Names, Outcome]:
+    """What is known of a proposal, in the order of its pairs."""
+    return {directory.pair(pair_of(key)): _outcome(sheet.known[key]) for key in sheet.pairs if key in sheet.known}
+
+
+def _outcome(reward: float | None) -> Outcome:
+    return VOID if reward is None else reward
+
+
+def notes(data: Mapping[str, Any], directory: Directory) -> list[str]:
+    """A sentence for each note of a proposal; codes of newer programs are passed over."""
+    sentences = []
+    for code, *rest in data.get("notes", []):
+        if code == "turn":
+            sentences.append(f"{directory.name(rest[0])} sits out: it is their turn.")
+        elif code == "left":
+            sentences.append(f"{directory.name(rest[0])} sits out: all who could be partners are paired with others.")
+        elif code == "nobody":
+            why = {
+                "excluded": "all partners are excluded. Allow one of them (allow)",
+                "met": "all partners were met too lately. Lower no_rematch",
+                "both": "all partners are excluded or were met too lately. Allow one of them, or lower no_rematch",
+            }[rest[1]]
+            sentences.append(f"{directory.name(rest[0])} sits out: {why}.")
+        elif code == "near":
+            value, bound = rest
+            share = f", {value / bound:.1%} of that" if bound > 0 else ""
+            sentences.append(
+                f"With so many players and rules the matching is near the best one, not proved to be it: its value is "
+                f"{value:g}, and without rules at most {bound:g} were possible{share}."
+            )
+    return sentences
+
+
+# Items ---------------------------------------------------------------------------------------------------------------
+
+
+def item(state: State, directory: Directory, number: int) -> Item:
+    """One item."""
+    place = number - 1
+    return Item(
+        id=number,
+        name=directory.name(number),
+        side=directory.side(number),
+        active=state.active[place],
+        forgotten=state.forgotten[place],
+        byes=state.byes[place],
+        meetings=state.meetings[place],
+    )
+
+
+def items(state: State, directory: Directory) -> list[Item]:
+    """All items that ever joined, in the order of their ids."""
+    return [item(state, directory, number) for number in range(1, state.n_items + 1)]
+
+
+# History -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line:
+    """One proposal in the history."""
+
+    number: int
+    at: str
+    due: str | None
+    pairs: int
+    told: int
+    """Outcomes that are known, the void ones too."""
+    void: int
+    reward: float
+    """What the pairs achieved that are known and not void."""
+    expected_of_told: float
+    """What the model expected of those pairs."""
+    expected: float | None
+    """What it expected of all pairs,"""
+    best: float | None
+    """and of its best guess under the same rules."""
+
+    @property
+    def explored(self) -> float | None:
+        """The share of the best guess that was given up to learn; None if nothing was expected."""
+        if self.expected is None or not self.best:
+            return None
+        return max(0.0, 1.0 - self.expected / self.best)
+
+
+def line(record: Record) -> Line:
+    """A proposal's line in the history."""
+    sheet, data = record.sheet, record.data
+    estimates = dict(zip(sheet.pairs, data.get("estimates") or [0.0] * len(sheet.pairs), strict=True))
+    happened = {key: reward for key, reward in sheet.known.items() if reward is not None}
+    return Line(
+        number=sheet.number,
+        at=record.at,
+        due=sheet.due,
+        pairs=len(sheet.pairs),
+        told=len(sheet.known),
+        void=len(sheet.known) - len(happened),
+        reward=float(sum(happened.values())),
+        expected_of_told=float(sum(estimates[key] for key in happened)),
+        expected=data.get("expected"),
+        best=data.get("best"),
+    )
+
+
+def history(events: Iterable[Event]) -> list[Line]:
+    """A line for each proposal, in order, from any events: those that are no part of a proposal are passed over."""
+    of_proposal: dict[int, list[Event]] = {}
+    for event in events:
+        number = proposal_of(event.kind, event.data)
+        if number is not None:
+            of_proposal.setdefault(number, []).append(event)
+    return [line(proposal_from(listed)) for listed in of_proposal.values() if listed[0].kind == "proposed"]
+
+
+# Meetings ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Meetings:
+    """Who met whom, how often, and what came of it: a table of rows and columns, players on both."""
+
+    rows: list[int]
+    columns: list[int]
+    """Ids; those of players are the same as the rows."""
+    counts: list[list[int]]
+    means: list[list[float | None]]
+    """What they achieved on average; None: they never met."""
+
+
+def meetings(state: State, *, most: int = 200) -> Meetings:
+    """The table of those who are active; of more than `most` on a side, those who met most."""
+    results = state.tally.results(state.last_number)
+    totals = np.zeros(state.n_items + 1, dtype=np.int64)
+    np.add.at(totals, results.a, results.counts)
+    np.add.at(totals, results.b, results.counts)
+    active = [item for item in range(1, state.n_items + 1) if state.active[item - 1]]
+    rows = _most(active, totals, most) if not state.two_sided else _most(_of_side(state, active, 0), totals, most)
+    columns = rows if not state.two_sided else _most(_of_side(state, active, 1), totals, most)
+    counts = [[0] * len(columns) for _ in rows]
+    means: list[list[float | None]] = [[None] * len(columns) for _ in rows]
+    row_of, column_of = ({item: place for place, item in enumerate(listed)} for listed in (rows, columns))
+    listed = zip(results.a.tolist(), results.b.tolist(), results.counts.tolist(), results.paid.tolist(), strict=True)
+    for a, b, count, paid in listed:
+        for i, j in ((a, b),) if state.two_sided else ((a, b), (b, a)):
+            if count and i in row_of and j in column_of:
+                counts[row_of[i]][column_of[j]] = count
+                means[row_of[i]][column_of[j]] = paid / count
+    return Meetings(rows, columns, counts, means)
+
+
+def _of_side(state: State, items: list[int], side: int) -> list[int]:
+    return [item for item in items if state.sides_by_item[item - 1] == side]
+
+
+def _most(items: list[int], totals: "np.ndarray[Any, np.dtype[np.int64]]", most: int) -> list[int]:
+    if len(items) <= most:
+        return items
+    return sorted(sorted(items, key=lambda item: (-int(totals[item]), item))[:most])
+
+
+def results(state: State, directory: Directory) -> list[tuple[str, str, int, float]]:
+    """All results, as (name, name, how often, what they paid in total): another league or a replay begins with them."""
+    r = state.tally.results(state.last_number)
+    rows = zip(r.a.tolist(), r.b.tolist(), r.counts.tolist(), r.paid.tolist(), strict=True)
+    return [(*directory.pair((a, b)), count, paid) for a, b, count, paid in rows if count]
+
+
+# The audit trail -----------------------------------------------------------------------------------------------------
+
+
+def sentence(event: Event, directory: Directory) -> str:
+    """What happened, in one sentence."""
+    words = _SENTENCES.get(event.kind)
+    if words is None:
+        return f"Something of the kind {event.kind} happened, which this program does not know."
+    return words(event.data, directory)
+
+
+def _created(data: Mapping[str, Any], directory: Directory) -> str:
+    of = " and ".join(data["sides"]) if data["sides"] else "players"
+    return f"The league was created, of {of}, with {data['policy']} and {data['rewards']} rewards."
+
+
+def _configured(data: Mapping[str, Any], directory: Directory) -> str:
+    changes = ", ".join(f"{name} = {_setting(value)}" for name, value in data.items())
+    return f"Settings were changed: {changes}."
+
+
+def _began(data: Mapping[str, Any], directory: Directory) -> str:
+    plays = sum(row[2] for row in data["results"])
+    return f"{_many(plays, 'result')} from before, of {_many(len(data['results']), 'pair')}, were taken in."
+
+
+def _proposed(data: Mapping[str, Any], directory: Directory) -> str:
+    byes = f"; {_names(directory, data['byes'])} sat out" if data["byes"] else ""
+    return f"Proposal {data['number']}: {_pairs(directory, data['pairs'])}{byes}."
+
+
+_SENTENCES: dict[str, Callable[[Mapping[str, Any], Directory], str]] = {
+    "created": _created,
+    "joined": lambda data, known: f"{_names(known, [item for item, _ in data['items']])} joined.",
+    "left": lambda data, known: f"{_names(known, data['items'])} left.",
+    "returned": lambda data, known: f"{_names(known, data['items'])} came back.",
+    "renamed": lambda data, known: f"Item {data['item']} was renamed; it is {known.name(data['item'])} now.",
+    "forgotten": lambda data, known: f"The name of item {data['item']} was erased.",
+    "excluded": lambda data, known: f"{_pairs(known, data['pairs'])} must not meet.",
+    "allowed": lambda data, known: f"{_pairs(known, data['pairs'])} may meet again.",
+    "wished": lambda data, known: f"{_pairs(known, data['pairs'])} were wished for.",
+    "unwished": lambda data, known: f"The wish for {_pairs(known, data['pairs'])} was taken back.",
+    "configured": _configured,
+    "began": _began,
+    "proposed": _proposed,
+    "told": lambda data, known: f"Outcomes of proposal {data['proposal']}: {_told(known, data['outcomes'])}.",
+    "corrected": lambda data, known: (
+        f"Proposal {data['proposal']} was corrected: {_corrected(known, data['outcomes'])}."
+    ),
+    "expired": lambda data, known: (
+        f"The deadline of proposal {data['proposal']} passed: {_told(known, data['outcomes'])}."
+    ),
+}
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {inner}" for name, inner in value.items()) + "}"
+    return "none" if value is None else str(value)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    shown = ", ".join(texts[:MOST_NAMED])
+    return shown if len(texts) <= MOST_NAMED else f"{shown} and {len(texts) - MOST_NAMED} more"
+
+
+def _names(directory: Directory, ids: Sequence[int]) -> str:
+    return _listed([directory.name(item) for item in ids])
+
+
+def _pairs(directory: Directory, pairs: Sequence[Sequence[int]]) -> str:
+    return _listed([" + ".join(directory.pair(pair)) for pair in pairs])
+
+
+def _words(reward: float | None) -> str:
+    return "void" if reward is None else f"{reward:g}"
+
+
+def _told(directory: Directory, rows: Sequence[Sequence[Any]]) -> str:
+    return _listed([f"{' + '.join(directory.pair(row[:2]))} = {_words(row[2])}" for row in rows])
+
+
+def _corrected(directory: Directory, rows: Sequence[Sequence[Any]]) -> str:
+    return _listed([f"{' + '.join(directory.pair(row[:2]))} = {_words(row[3])}, not {_words(row[2])}" for row in rows])

@@ -1,0 +1,220 @@
+"""Why: what is believed of an item, a pair, a proposal or a league, in numbers and in a sentence without jargon."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from matchbandit.live.model import LeagueModel
+from matchbandit.live.names import Directory
+from matchbandit.live.records import VOID
+from matchbandit.live.tally import key_of, pair_of
+from matchbandit.live.views import Record, notes
+from matchbandit.policies.catalogue import CATALOGUE
+
+
+@dataclass(frozen=True)
+class Why:
+    """An answer."""
+
+    sentence: str
+    numbers: dict[str, Any] = field(default_factory=dict)
+    """The same in plain JSON data, and more of it."""
+
+    def __str__(self) -> str:
+        """The sentence."""
+        return self.sentence
+
+
+def why_item(model: LeagueModel, directory: Directory, item: int) -> Why:
+    """What is believed of an item, and from what."""
+    strength, low, high, meetings, mean = model.item(item)
+    place, of = model.place(item)
+    name = directory.name(item)
+    words = [f"{name} has a strength of about {strength:.2f} (with 90 % between {low:.2f} and {high:.2f})"]
+    if meetings:
+        words.append(f", from {_many(meetings, 'result')} that were {mean:.2f} on average.")
+    else:
+        words = [
+            f"{name} has no results yet and is taken for average: a strength of {strength:.2f}, which may well be "
+        ]
+        words.append(f"anything between {low:.2f} and {high:.2f}.")
+    if place is not None:
+        words.append(f" That is place {place} of {of}.")
+    else:
+        words.append(" It has left the league.")
+    words.append(" A pair is expected to achieve the product of its two strengths.")
+    byes = model.byes[item - 1]
+    if byes:
+        words.append(f" It has sat out {_many(byes, 'time')}.")
+    return Why(
+        "".join(words),
+        {
+            "item": item,
+            "name": name,
+            "side": directory.side(item),
+            "estimate": strength,
+            "low": low,
+            "high": high,
+            "place": place,
+            "of": of,
+            "meetings": meetings,
+            "mean": mean,
+            "byes": byes,
+            "active": model.active[item - 1],
+        },
+    )
+
+
+def why_pair(model: LeagueModel, directory: Directory, pair: Sequence[int], *, records: Sequence[Record] = ()) -> Why:
+    """What is believed of a pair; `records` are proposals in which it was, the last one last."""
+    a, b = pair
+    known = model.pair(a, b)
+    first, second = directory.pair(pair)
+    words = [
+        f"{first} and {second} are expected to achieve {known.estimate:.2f} (with 90 % between {known.low:.2f} and "
+        f"{known.high:.2f})."
+    ]
+    if known.meetings:
+        words.append(f" They have met {_many(known.meetings, 'time')}, and achieved {known.mean:.2f} on average.")
+    else:
+        words.append(" They have not met yet: this is what their results with others say.")
+    if key_of(a, b) in model.exclusions:
+        words.append(" They are excluded: they are not proposed.")
+    if key_of(a, b) in model.wishes:
+        words.append(" They are wished for: they are a pair of the next proposal for which both are available.")
+    numbers: dict[str, Any] = {
+        "pair": [a, b],
+        "names": [first, second],
+        "estimate": known.estimate,
+        "low": known.low,
+        "high": known.high,
+        "meetings": known.meetings,
+        "mean": known.mean,
+        "excluded": key_of(a, b) in model.exclusions,
+        "wished": key_of(a, b) in model.wishes,
+    }
+    if records:
+        row = _rows(records[-1], directory)[key_of(a, b)]
+        numbers["proposal"] = {"number": records[-1].sheet.number, **row}
+        words.append(f" In proposal {records[-1].sheet.number}: {_why_chosen(row, records[-1].data['policy'])}.")
+    return Why("".join(words), numbers)
+
+
+def why_proposal(record: Record, directory: Directory) -> Why:
+    """Why these pairs: what was expected of them, what the best guess was, and what exploring was to cost."""
+    data, sheet = record.data, record.sheet
+    rows = _rows(record, directory)
+    n, expected, best = len(rows), data["expected"], data["best"]
+    cost = max(best - expected, 0.0)
+    words = [
+        f"Proposal {sheet.number} is {_many(n, 'pair')} that {data['policy']} expected to achieve {expected:.2f} "
+        f"together."
+        if n != 1
+        else f"Proposal {sheet.number} is one pair, expected to achieve {expected:.2f}."
+    ]
+    tried = [row for row in rows.values() if not row["in_best_guess"] and not row["fixed"]]
+    if not tried:
+        words.append(" That is the best guess under the rules of the day: nothing was given up to learn.")
+    else:
+        words.append(
+            f" The best guess under the same rules was {best:.2f}: to learn more, {cost:.2f} was given up"
+            + (f" ({cost / best:.0%})" if best > 0 else "")
+            + f", with {_many(len(tried), 'other pair')}."
+        )
+        example = max(tried, key=lambda row: -1.0 if row["value"] is None else row["value"] - row["estimate"])
+        if example["value"] is not None:
+            together = " and ".join(example["names"])
+            words.append(f" For example, {together}: {_why_chosen(example, data['policy'])}.")
+    fixed = [" + ".join(row["names"]) for row in rows.values() if row["fixed"]]
+    if fixed:
+        words.append(f" {', '.join(fixed)} {'was' if len(fixed) == 1 else 'were'} fixed, not chosen.")
+    for note in notes(data, directory):
+        words.append(f" {note}")
+    achieved = [row["outcome"] for row in rows.values() if isinstance(row["outcome"], float)]
+    if achieved:
+        words.append(f" So far {_many(len(achieved), 'outcome')} came to {sum(achieved):.2f}.")
+    return Why(
+        "".join(words),
+        {
+            "proposal": sheet.number,
+            "policy": data["policy"],
+            "decided_at": data["decided_at"],
+            "expected": expected,
+            "best": best,
+            "cost_of_exploring": cost,
+            "pairs": list(rows.values()),
+            "best_guess": [list(directory.pair(pair)) for pair in data["best_pairs"]],
+            "exact": data["exact"],
+            "bound": data["bound"],
+            "opening": bool(data.get("opening")),
+        },
+    )
+
+
+def why_league(model: LeagueModel, directory: Directory) -> Why:
+    """What is believed of the league as a whole: how much is known, who is strong, and whether the model fits."""
+    names = [directory.name(item) for item in range(1, len(model.places) + 1)]
+    ranking = model.ranking(names, directory.sides)
+    fit = model.fit()
+    tops = [standing for standing in ranking if standing.place == 1]
+    words = [f"{_many(len(ranking), 'active item')}, {_many(fit.results, 'result')}."]
+    if fit.results and tops:
+        best = " and ".join(f"{top.name} ({top.estimate:.2f})" for top in tops)
+        words.append(f" The strongest {'is' if len(tops) == 1 else 'are'} {best}.")
+    words.append(f" {fit.sentence}")
+    if fit.worst:
+        a, b, residual = fit.worst[0]
+        first, second = directory.pair((a, b))
+        more = "more" if residual > 0 else "less"
+        words.append(f" {first} and {second} stick out most: they achieve {more} than their strengths say.")
+    return Why(
+        "".join(words),
+        {
+            "items": len(ranking),
+            "results": fit.results,
+            "fits": fit.fits,
+            "p_value": fit.p_value,
+            "worst": [{"pair": [a, b], "names": list(directory.pair((a, b))), "sd": sd} for a, b, sd in fit.worst],
+            "policy": model.policy,
+        },
+    )
+
+
+def _rows(record: Record, directory: Directory) -> dict[int, dict[str, Any]]:
+    """The pairs of a proposal, each with the numbers by which it was chosen."""
+    data, sheet = record.data, record.sheet
+    best = {key_of(a, b) for a, b in data["best_pairs"]}
+    fixed = {key_of(a, b) for a, b in sheet.fixed}
+    rows = {}
+    for key, estimate, value in zip(sheet.pairs, data["estimates"], data["values"], strict=True):
+        outcome: Any = None
+        if key in sheet.known:
+            outcome = VOID.value if sheet.known[key] is None else sheet.known[key]
+        rows[key] = {
+            "pair": list(pair_of(key)),
+            "names": list(directory.pair(pair_of(key))),
+            "estimate": estimate,
+            "value": value,
+            "fixed": key in fixed,
+            "in_best_guess": key in best,
+            "outcome": outcome,
+        }
+    return rows
+
+
+def _why_chosen(row: dict[str, Any], policy: str) -> str:
+    """What spoke for a pair, without jargon."""
+    estimate, value = row["estimate"], row["value"]
+    if row["fixed"]:
+        return f"they were fixed, and expected to achieve {estimate:.2f}"
+    if value is None:
+        return f"they were expected to achieve {estimate:.2f}, and {policy} played its next round"
+    if row["in_best_guess"]:
+        return f"they were expected to achieve {estimate:.2f}, and are of the best guess"
+    draws = getattr(CATALOGUE.get(policy), "draws", False)
+    how = "a draw from what is still possible" if draws else "what is still possible at best"
+    return f"they were expected to achieve {estimate:.2f}, but {how} put them at {value:.2f}: worth a try"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,118 @@
+"""The app: the API below `/v1`, health, metrics, the docs page and the dashboard, behind one wall of limits."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from importlib.metadata import version
+
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from matchbandit.live.store import Store
+from matchbandit.service import api, dashboard, documentation, metrics
+from matchbandit.service.gate import Gate
+from matchbandit.service.limits import Limits
+from matchbandit.service.logs import NOTED, log
+from matchbandit.service.metrics import Metrics
+from matchbandit.service.observed import Observed
+from matchbandit.service.problems import HANDLERS, Refusal
+from matchbandit.service.settings import Settings
+
+
+def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
+    """The service over a store, which whoever opened it closes.
+
+    Parameters
+    ----------
+    store : Store
+        Where the leagues and the tokens are.
+    settings : Settings, optional
+        Limits and times.
+    """
+    settings = settings or Settings()
+    counted = Metrics()
+    app = FastAPI(
+        title="matchbandit",
+        version=version("matchbandit"),
+        summary="Whom to pair today, what came back, and why.",
+        description=documentation.INTRODUCTION,
+        docs_url=None,  # FastAPI's own pages fetch scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan(store, settings, counted),
+    )
+    app.include_router(api.router(store, counted))
+    app.include_router(_watched(store, counted))
+    app.include_router(documentation.router(app))
+    if settings.dashboard:
+        app.include_router(dashboard.router(store, settings))
+    for kind, handler in HANDLERS.items():
+        app.add_exception_handler(kind, handler)
+    # The last one added is the outermost: who asks is known before a body is read, and everything is written down.
+    app.add_middleware(Limits, settings=settings)
+    app.add_middleware(Gate, store=store, settings=settings)
+    app.add_middleware(Observed, settings=settings, metrics=counted)
+    documentation.describe(app)
+    return app
+
+
+def _watched(store: Store, counted: Metrics) -> APIRouter:
+    """What watchdogs and Prometheus ask for."""
+    router = APIRouter(tags=["health"])
+
+    @router.get("/healthz", summary="Is the process alive?")
+    async def healthz() -> dict[str, str]:
+        """Answers as long as the process does; it asks nobody."""
+        return {"status": "ok"}
+
+    @router.get("/readyz", summary="Can it answer requests?")
+    def readyz() -> dict[str, str]:
+        """Asks the store; 503 while it cannot be used."""
+        store.ready()
+        return {"status": "ready"}
+
+    @router.get(
+        "/metrics",
+        summary="Numbers for Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
+    def numbers(request: Request) -> Response:
+        """Needs a token for all leagues: the numbers are of all of them together."""
+        token = request.scope[NOTED].token
+        if not token.may("read"):
+            raise Refusal("not-allowed", f"the metrics are of all leagues; the token {token.id} is for some only.")
+        return Response(counted.text(), media_type=metrics.MEDIA_TYPE)
+
+    return router
+
+
+def _lifespan(store: Store, settings: Settings, counted: Metrics):  # type: ignore[no-untyped-def]
+    @contextlib.asynccontextmanager
+    async def alive(_app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
+        ticking = asyncio.create_task(_tick(store, settings, counted)) if settings.tick_seconds else None
+        try:
+            yield
+        finally:
+            if ticking is not None:
+                ticking.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await ticking
+
+    return alive
+
+
+async def _tick(store: Store, settings: Settings, counted: Metrics) -> None:
+    """Look at the deadlines again and again; a failure is written down, and the next look comes."""
+    while True:
+        await asyncio.sleep(settings.tick_seconds)
+        try:
+            await run_in_threadpool(store.tick)
+            counted.ticks.labels("done").inc()
+        except Exception as error:
+            counted.ticks.labels("failed").inc()
+            log("tick failed", {"code": getattr(error, "code", None)}, level=logging.ERROR, error=error)

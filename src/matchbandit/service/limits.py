@@ -1,0 +1,169 @@
+"""Limits before anything is parsed: requests at a time, requests a second, bytes of a body, seconds for it."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from matchbandit.service.problems import Problem
+from matchbandit.service.settings import Settings
+
+UNLIMITED = ("/healthz", "/readyz")
+"""What a watchdog asks for gets an answer whatever the load."""
+_LINGER_SECONDS = 2.0
+"""A client that is refused while it sends is listened to for so long, or it may never read the answer."""
+
+
+class Buckets:
+    """A bucket of permits for each key, which fills at a rate; a key that was not seen for long is forgotten."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float], *, most: int = 10_000) -> None:
+        """Permits a second, how many a bucket holds, and how many buckets are remembered."""
+        self._rate, self._burst, self._clock, self._most = rate, burst, clock, most
+        self._filled: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, key: str) -> float:
+        """Seconds until there is a permit; 0 if there is one now. None is taken."""
+        return max(0.0, (1.0 - self._level(key)) / self._rate)
+
+    def take(self, key: str) -> float:
+        """Take a permit and give 0, or leave it and give the seconds until there is one."""
+        level = self._level(key)
+        if level < 1.0:
+            return (1.0 - level) / self._rate
+        self._filled[key] = (level - 1.0, self._clock())
+        self._filled.move_to_end(key)
+        if len(self._filled) > self._most:
+            self._filled.popitem(last=False)
+        return 0.0
+
+    def _level(self, key: str) -> float:
+        now = self._clock()
+        level, at = self._filled.get(key, (float(self._burst), now))
+        return min(float(self._burst), level + (now - at) * self._rate)
+
+
+class Limits:
+    """Turns away what is too much, too large or too slow; hands on requests whose body is there whole."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        """Around an app."""
+        self._app, self._settings = app, settings
+        self._late: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body within its limits, then wait for the beginning of an answer."""
+        if scope["type"] != "http" or scope["path"] in UNLIMITED:
+            await self._app(scope, receive, send)
+            return
+        body = await self._body(scope, receive, send)
+        if body is not None:
+            await self._answer(scope, _replayed(body, receive), send)
+
+    async def _body(self, scope: Scope, receive: Receive, send: Send) -> bytes | None:
+        """The whole body; None if it was refused, or the client has gone."""
+        most = self._settings.body_bytes
+        if _announced(scope) > most:
+            await self._too_large(scope, receive, send)
+            return None
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self._settings.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        return None
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        parts.clear()
+                        break
+                    if not message.get("more_body", False):
+                        return b"".join(parts)
+        except TimeoutError:
+            words = f"the body did not arrive within {self._settings.body_seconds:g} s. Send it again."
+            await Problem("body-too-slow", words, headers={"Connection": "close"})(scope, receive, send)
+            return None
+        await self._too_large(scope, receive, send)
+        return None
+
+    async def _too_large(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse at once, then let the client finish its sentence for a moment, so that it reads the refusal."""
+
+        async def lingering(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                await send({**message, "more_body": True})
+                await _listen(receive)
+                message = {"type": "http.response.body", "body": b"", "more_body": False}
+            await send(message)
+
+        words = (
+            f"a body has at most {self._settings.body_bytes} bytes here. Send fewer outcomes or names at a time; "
+            "the operator sets the limit with --body-bytes."
+        )
+        await Problem("body-too-large", words, headers={"Connection": "close"})(scope, receive, lingering)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the app; if it has not begun to answer in time, say so. What it does goes on, and its answer is lost."""
+        begun = late = False
+
+        async def unless_late(message: Message) -> None:
+            nonlocal begun
+            if not late:
+                begun = True
+                await send(message)
+
+        work = asyncio.ensure_future(_run(self._app, scope, receive, unless_late))
+        try:
+            await asyncio.wait({work}, timeout=self._settings.answer_seconds)
+            if work.done() or begun:
+                await work
+                return
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
+        late = True
+        self._late.add(work)
+        work.add_done_callback(self._late.discard)
+        words = (
+            f"no answer within {self._settings.answer_seconds:g} s. It may still be done: repeat the request with the "
+            "same Idempotency-Key, and it is done once."
+        )
+        await Problem("answer-too-slow", words)(scope, receive, send)
+
+
+async def _run(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    await app(scope, receive, send)
+
+
+async def _listen(receive: Receive) -> None:
+    """Hear the client out, for a moment, and forget what it says."""
+    try:
+        async with asyncio.timeout(_LINGER_SECONDS):
+            while (message := await receive())["type"] == "http.request" and message.get("more_body", False):
+                pass
+    except TimeoutError:
+        pass
+
+
+def _announced(scope: Scope) -> int:
+    """The length that the header announces; 0 where it says none that can be read (the server refuses most)."""
+    text = Headers(scope=scope).get("content-length", "0")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """What was read, once; then whatever else comes, such as that the client has gone."""
+    waiting = True
+
+    async def again() -> Message:
+        nonlocal waiting
+        if waiting:
+            waiting = False
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return again

@@ -1,0 +1,235 @@
+"""Every refusal as `application/problem+json` (RFC 9457), in our words: the thing, the value and the way out."""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException as RoutingError
+from starlette.types import Receive, Scope, Send
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.live.errors import CODES, LeagueError
+from matchbandit.service.logs import NOTED, Noted, log
+
+MEDIA_TYPE = "application/problem+json"
+OWN_CODES: dict[str, int] = {
+    "no-token": 401,
+    "wrong-token": 401,
+    "ended-token": 401,
+    "not-allowed": 403,
+    "not-found": 404,
+    "wrong-method": 405,
+    "body-too-slow": 408,
+    "body-too-large": 413,
+    "no-json": 415,
+    "bad-json": 400,
+    "bad-request": 422,
+    "too-many-requests": 429,
+    "internal": 500,
+    "too-busy": 503,
+    "answer-too-slow": 503,
+}
+"""The codes that only the service has, and their statuses; the others are those of `LeagueError`."""
+TITLES: dict[str, str] = {
+    "no-token": "A token is needed",
+    "wrong-token": "No such token",
+    "ended-token": "The token has ended",
+    "not-allowed": "The token does not allow this",
+    "not-found": "There is nothing here",
+    "wrong-method": "This cannot be done here",
+    "body-too-slow": "The body did not arrive in time",
+    "body-too-large": "The body is too large",
+    "no-json": "The body must be JSON",
+    "bad-json": "The body is no JSON",
+    "bad-request": "The request is not as it must be",
+    "too-many-requests": "Too many requests",
+    "internal": "A defect of the service",
+    "too-busy": "The service is busy",
+    "answer-too-slow": "The answer did not come in time",
+    "bad-value": "A value is not as it must be",
+    "bad-name": "A name is not as it must be",
+    "unknown-league": "There is no such league",
+    "unknown-item": "There is no such item",
+    "unknown-proposal": "There is no such proposal",
+    "not-proposed": "This pair was not proposed",
+    "reward-outside": "The reward is outside its distribution",
+    "contradiction": "Another outcome is known",
+    "proposal-closed": "The proposal is closed",
+    "round-open": "A round is open",
+    "infeasible": "The rules leave no pair",
+    "name-taken": "The name is taken",
+    "league-exists": "The league exists",
+    "key-reused": "The key was used for something else",
+    "not-supported": "This league cannot do this",
+    "damaged": "The record is damaged",
+    "store-busy": "The store is busy",
+    "store-unusable": "The store cannot be used",
+}
+STATUSES = {**CODES, **OWN_CODES}
+"""Every code and its status."""
+_RETRY = {"too-busy": "1", "store-busy": "1", "store-unusable": "5", "answer-too-slow": "1"}
+_STORE = {
+    "store-busy": "others are writing to the store, and it took too long. Nothing was done; try again.",
+    "store-unusable": "the store cannot be used now. Nothing was done; the operator's log says why.",
+}
+_LONGEST_ECHO = 80
+_MOST_MISTAKES = 20
+
+
+class Refusal(HTTPException):
+    """A request that the service itself turns away."""
+
+    def __init__(self, code: str, words: str, headers: Mapping[str, str] | None = None) -> None:
+        """The code is one of `OWN_CODES`."""
+        super().__init__(STATUSES[code], words, dict(headers or {}))
+        self.code = code
+
+
+class Problem(Response):
+    """The answer for a code; `mistakes` are the places of a body that are wrong."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(
+        self,
+        code: str,
+        words: str,
+        *,
+        status: int | None = None,
+        mistakes: Sequence[Mapping[str, str]] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """The status is that of the code, unless the router knows better."""
+        status = STATUSES[code] if status is None else status
+        self.code, self.mistakes, self.words = code, list(mistakes), words
+        more = dict(headers or {})
+        if code in _RETRY:
+            more.setdefault("Retry-After", _RETRY[code])
+        if status == 401:
+            more.setdefault("WWW-Authenticate", 'Bearer realm="matchbandit"')
+        super().__init__(None, status, more)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write it with the id of the request, which the log has too."""
+        noted: Noted = scope[NOTED]
+        noted.code = self.code
+        content: dict[str, Any] = {
+            "type": f"/docs#{self.code}",
+            "title": TITLES[self.code],
+            "status": self.status_code,
+            "detail": self.words,
+            "code": self.code,
+            "request_id": noted.request_id,
+        }
+        if self.mistakes:
+            content["mistakes"] = self.mistakes
+        self.body = json.dumps(content).encode()  # ASCII: any text can be told
+        self.headers["content-length"] = str(len(self.body))
+        await super().__call__(scope, receive, send)
+
+
+async def on_refusal(request: Request, error: Exception) -> Response:
+    """What the service or its router turned away."""
+    assert isinstance(error, RoutingError)
+    if isinstance(error, Refusal):
+        return Problem(error.code, str(error.detail), headers=error.headers)
+    path = request.url.path[:_LONGEST_ECHO]
+    code, words = {
+        404: ("not-found", f"there is nothing at {path!r}. /docs lists what there is."),
+        405: ("wrong-method", f"{path!r} does not take {request.method}. /docs lists what it takes."),
+    }.get(error.status_code, ("bad-request", "the request cannot be read."))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        # The router names the methods of one route; others may stand at the same address.
+        known = request.app.openapi()["paths"].get(getattr(request.scope.get("route"), "path", ""), {})
+        headers |= {"Allow": ", ".join(sorted(method.upper() for method in known))} if known else {}
+    return Problem(code, words, status=error.status_code, headers=headers)
+
+
+async def on_league_error(request: Request, error: Exception) -> Response:
+    """What a league, its store or a policy refused."""
+    code = error.code if isinstance(error, LeagueError) and error.code in TITLES else "bad-value"
+    if code in _STORE:  # where the store lies is for the operator's eyes
+        told = {"code": code, "words": str(error), "request_id": request.scope[NOTED].request_id}
+        log("store", told, level=logging.ERROR)
+        return Problem(code, _STORE[code])
+    return Problem(code, str(error))
+
+
+async def on_bad_request(request: Request, error: Exception) -> Response:
+    """What does not have the form that the API takes."""
+    assert isinstance(error, RequestValidationError)
+    return bad_request(error)
+
+
+def bad_request(error: RequestValidationError) -> Problem:
+    """Pydantic found it; these are our words."""
+    found = error.errors()
+    mistakes = [{"where": _where(one["loc"]), "what": _what(one)} for one in found[:_MOST_MISTAKES]]
+    first = f"{mistakes[0]['where']} {mistakes[0]['what']}."
+    more = f" There are {len(found) - 1} more mistakes." if len(found) > 2 else ""
+    more = " There is one more mistake." if len(found) == 2 else more
+    return Problem("bad-request", first + more, mistakes=mistakes)
+
+
+HANDLERS = {
+    RoutingError: on_refusal,
+    RequestValidationError: on_bad_request,
+    MatchbanditError: on_league_error,
+}
+
+
+def _where(place: Sequence[int | str]) -> str:
+    """The place of a mistake, as one would write it: `outcomes[2].reward`."""
+    told = ""
+    for part in place[1:]:
+        told += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return told.lstrip(".") or ("the body" if place[0] == "body" else str(place[0]))
+
+
+def _what(mistake: Mapping[str, Any]) -> str:
+    """What is wrong there."""
+    kind, given, about = mistake["type"], mistake.get("input"), mistake.get("ctx", {})
+    if kind == "missing":
+        return "is missing"
+    words = {
+        "extra_forbidden": "is not known here",
+        "literal_error": f"must be one of {about.get('expected')}",
+        "string_type": "must be a text",
+        "string_too_short": f"must have at least {about.get('min_length')} characters",
+        "string_too_long": f"must have at most {about.get('max_length')} characters",
+        "string_pattern_mismatch": f"must match {about.get('pattern')}",
+        "int_type": "must be a whole number",
+        "int_parsing": "must be a whole number",
+        "int_from_float": "must be a whole number",
+        "float_type": "must be a number",
+        "float_parsing": "must be a number",
+        "finite_number": "must be a finite number",
+        "bool_type": "must be true or false",
+        "bool_parsing": "must be true or false",
+        "greater_than_equal": f"must be at least {about.get('ge', 0):g}",
+        "greater_than": f"must be more than {about.get('gt', 0):g}",
+        "less_than_equal": f"must be at most {about.get('le', 0):g}",
+        "list_type": "must be a list",
+        "tuple_type": "must be a list",
+        "too_short": f"must have at least {about.get('min_length')} entries",
+        "too_long": f"must have at most {about.get('max_length')} entries",
+        "dict_type": "must be an object",
+        "model_type": "must be an object",
+        "model_attributes_type": "must be an object",
+        "value_error": str(about.get("error", "cannot be taken")),
+    }.get(kind, "is not of a kind that is taken here")
+    return f"{words}; got {_echo(given)}"
+
+
+def _echo(given: Any) -> str:
+    """What was given, cut where it is long."""
+    try:
+        text = json.dumps(given, default=lambda _: "…")
+    except (ValueError, RecursionError):
+        text = "…"
+    return text if len(text) <= _LONGEST_ECHO else f"{text[:_LONGEST_ECHO]}…"

@@ -1,0 +1,51 @@
+"""What the service allows, and for how long: sizes, rates and times, each with a default that holds in production."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from matchbandit.errors import MatchbanditError, real_number, whole_number
+
+_WHOLE = ("body_bytes", "in_flight", "burst", "wrong_tokens", "threads")
+_POSITIVE = ("body_seconds", "answer_seconds", "rate", "token_seconds")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The limits of one server; every process of it has them."""
+
+    body_bytes: int = 2**20
+    """The largest body of a request; more is refused before it is read."""
+    body_seconds: float = 20.0
+    """A body must have arrived by then."""
+    answer_seconds: float = 30.0
+    """An answer must have begun by then; what was asked for may still be done, and a repeat with its key finds it."""
+    in_flight: int = 200
+    """Requests that are worked on or wait at the same time; more are turned away at once."""
+    rate: float = 1000.0
+    """Requests a second that a token may make in the long run."""
+    burst: int = 2000
+    """Requests that it may make at once after a rest."""
+    wrong_tokens: int = 60
+    """Wrong tokens a minute from one address, before its unknown tokens are not even looked up."""
+    token_seconds: float = 1.0
+    """For how long a token that was looked up is believed: revoking takes this long to reach a running server."""
+    threads: int = 16
+    """Requests that one process works on at the same time."""
+    tick_seconds: float = 5.0
+    """How often deadlines are looked at; 0: never, somebody else does."""
+    https: bool = False
+    """Browsers reach it by https (through a proxy): cookies are Secure, and they are told to stay with https."""
+    dashboard: bool = True
+    """Pages for people, beside the API."""
+    monotonic: Callable[[], float] = time.monotonic
+    """The clock of rates."""
+
+    def __post_init__(self) -> None:
+        """Check all numbers."""
+        for name in _WHOLE:
+            whole_number(name, getattr(self, name), least=1)
+        for name in (*_POSITIVE, "tick_seconds"):
+            value = real_number(name, getattr(self, name))
+            if value < 0 or (value == 0 and name in _POSITIVE):
+                raise MatchbanditError(f"{name} must be positive; got {value!r}.")

@@ -1,0 +1,327 @@
+"""`matchbandit league …`, typed: a small course of pairs from its first day on."""
+
+import inspect
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from matchbandit import compiled, progress
+from matchbandit.cli import main
+from matchbandit.cli.league import VERBS
+from matchbandit.live import Store
+
+FOUR = ("ann", "bob", "cem", "dee")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Type a command in an empty folder; gives exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MATCHBANDIT_STORE", raising=False)
+    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress,
+    monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
+
+    def typed(*words):
+        monkeypatch.setattr(sys, "argv", ["matchbandit", "league", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out = capsys.readouterr()
+        return end.value.code or 0, out.out, out.err
+
+    return typed
+
+
+@pytest.fixture
+def say(run):
+    """Type a command that works; gives its output, from JSON where it is asked for."""
+
+    def typed(*words):
+        code, out, err = run(*words)
+        assert (code, err) == (0, "")
+        return json.loads(out) if "--json" in words else out
+
+    return typed
+
+
+@pytest.fixture
+def refused(run):
+    """Type a command that is refused; gives the line that says why."""
+
+    def typed(*words):
+        code, out, err = run(*words)
+        assert (code, out) == (2, "")
+        assert err.startswith("error: ")
+        assert err.count("\n") == 1
+        return err
+
+    return typed
+
+
+@pytest.fixture
+def course(say):
+    """A league of four."""
+    say("new", "course", *FOUR, "--seed", "1")
+    return "course"
+
+
+def pairs_of(proposal):
+    return ["+".join(pair) for pair in proposal["pairs"]]
+
+
+def test_a_course_of_pairs_from_its_first_day_on(say):
+    assert say("new", "course", *FOUR, "--seed", "1").startswith("course: 4 players\n")
+    asked = say("ask", "course", "--json")
+    assert (asked["number"], asked["open"], len(asked["pairs"])) == (1, True, 2)
+    first, second = pairs_of(asked)
+    assert say("show", "course", "1") == f"proposal 1\n  {first.replace('+', ' + ')}\n  {second.replace('+', ' + ')}\n"
+
+    told = say("tell", "course", "1", f"{first}=1")
+    assert told == "proposal 1: 1 outcome booked; waiting for 1 pair\n"
+    told = say("tell", "course", "1", f"{first}=1", "{1}+{0}=void".format(*second.split("+")))
+    assert told == "proposal 1: 1 outcome booked, 1 known already; no pair is waited for any more\n"
+    shown = say("show", "course", "1")
+    assert f"{first.replace('+', ' + ')} = 1" in shown
+    assert f"{second.replace('+', ' + ')} = void" in shown
+    assert say("show", "course", "1", "--json")["outcomes"] == [[*first.split("+"), 1.0], [*second.split("+"), "void"]]
+
+    assert say("correct", "course", "1", f"{first}=0", "--json")["booked"] == 1
+    assert [item["name"] for item in say("ranking", "course", "--json")][-2:] == first.split("+")
+    assert say("meetings", "course", "--json") == [{"pair": first.split("+"), "meetings": 1, "total": 0.0}]
+    history = say("history", "course", "--json")
+    assert [(line["told"], line["void"], line["reward"]) for line in history] == [(2, 1, 0.0)]
+    assert "2 of 2" in say("history", "course")
+    assert "0.00" in say("meetings", "course")
+    sentences = say("events", "course")
+    assert "was corrected" in sentences
+    assert "shell" in sentences
+    assert [event["kind"] for event in say("events", "course", "--json", "--after", "2", "--limit", "2")] == [
+        "proposed",
+        "told",
+    ]
+
+
+def test_rosters(say, refused, course):
+    assert say("join", course, "eve", "Zoë Martin") == "course: 6 items\n"
+    assert say("leave", course, "eve") == "course: 5 items, and 1 who left\n"
+    assert len(say("ask", course, "--json")["byes"]) == 1
+    assert [item["name"] for item in say("join", course, "eve", "--json") if item["active"]][-2:] == [
+        "eve",
+        "Zoë Martin",
+    ]
+    say("rename", course, "Zoë Martin", "Zoë")
+    gone = say("forget", course, "Zoë", "--json")[-1]
+    assert (gone["name"], gone["active"], gone["forgotten"]) == ("#6", False, True)
+    assert "did you mean 'eve'?" in refused("leave", course, "evee")
+    assert "ann" not in json.dumps(say("ask", course, "--absent", "ann,eve", "--json")["pairs"])
+    assert say("ask", course, "--available", "ann, bob", "--json")["pairs"] == [["ann", "bob"]]
+    assert "unknown item 'zoe'" in refused("ask", course, "--absent", "zoe")
+    assert "not both" in refused("ask", course, "--absent", "ann", "--available", "bob,cem")
+
+
+def test_rules(say, refused, course):
+    assert say("exclude", course, "ann+bob", "ann+cem") == "2 pairs excluded\n"
+    assert ["ann", "dee"] in say("ask", course, "--json")["pairs"]
+    assert "ann + bob" in say("show", course)
+    say("allow", course, "ann+bob", "ann+cem")
+    say("wish", course, "ann+cem", "bob+dee")
+    say("unwish", course, "bob+dee")
+    asked = say("ask", course, "--json")
+    assert asked["fixed"] == [["ann", "cem"]]
+    assert "ann + cem (wished)" in say("show", course, "2")
+    assert say("ask", course, "--fix", "dee+ann", "--json")["fixed"] == [["ann", "dee"]]
+    say("set", course, "--no-rematch", "9", "--deadline", "36h", "--default", "0.5", "--shadow", "cucb")
+    shown = say("show", course)
+    for words in ("no rematch within 9 proposals", "deadline: 36h, then 0.5", "shadow: cucb"):
+        assert words in shown
+    assert "no_rematch" in refused("ask", course, "--available", "ann,cem")
+    say("set", course, "--no-rematch", "0", "--deadline", "none", "--shadow", "none", "--policy", "cucb")
+    about = say("show", course, "--json")
+    assert (about["no_rematch"], about["deadline"], about["shadow"], about["policy"]) == (0, None, None, "cucb")
+    assert "say what to set" in refused("set", course)
+
+
+def test_two_sides(say, refused):
+    assert say("new", "shop", "--side", "ads=spring,summer,sale", "--side", "slots=top,side").startswith(
+        "shop: 5 ads and slots"
+    )
+    asked = say("ask", "shop", "--json")
+    assert sorted(slot for _, slot in asked["pairs"]) == ["side", "top"]
+    say("join", "shop", "winter", "--side", "ads")
+    assert {item["side"] for item in say("ranking", "shop", "--json")} == {"ads", "slots"}
+    assert "slots" in say("ranking", "shop")
+    say("tell", "shop", "1", f"{'+'.join(asked['pairs'][0])}=1")
+    assert "ads × slots" in say("list")
+    assert "--side is given twice" in refused("new", "one", "--side", "ads=a")
+    assert "not both" in refused("new", "one", "ann", "--side", "ads=a", "--side", "slots=b")
+
+
+def test_sheets(say, refused, course, tmp_path):
+    say("ask", course, "--sheet", "week.csv")
+    sheet = tmp_path / "week.csv"
+    assert "has no outcome yet" in refused("tell", course, "1", "--sheet", "week.csv")
+    lines = sheet.read_text().splitlines()
+    sheet.write_text("\n".join([lines[0], lines[1] + "1", lines[2]]) + "\n")
+    assert say("tell", course, "1", "--sheet", "week.csv", "--json") == {
+        "proposal": 1, "booked": 1, "repeated": 0, "waiting": 1,
+    }  # fmt: skip
+    say("ask", course)
+    assert "is of proposal 1, not of 2" in refused("tell", course, "2", "--sheet", "week.csv")
+    assert "or a file of them with --sheet" in refused("tell", course, "1")
+    assert "or a file of them with --sheet" in refused("tell", course, "1", "ann+bob=1", "--sheet", "week.csv")
+    assert say("void", course, "1", "--json")["booked"] == 1
+    assert say("void", course, "2", pairs_of(say("show", course, "2", "--json"))[0], "--json")["waiting"] == 1
+
+
+def test_what_cannot_be_is_refused_in_one_line(refused, course):
+    for words, said in {
+        ("ask", "curse"): "did you mean 'course'?",
+        ("tell", course, "1", "ann+bob=1"): "no proposal 1",
+        ("tell", course, "one", "ann+bob=1"): "NUMBER takes numbers",
+        ("new", course, "ann"): "there is a league 'course'",
+        ("new", "two", "ann", "ann"): "'ann' is in the league already",
+        ("new", "Not A Slug"): "lower-case letters",
+        ("new", "two", "--column", "reward=x"): "--column goes with --past",
+        ("new", "two", "--policy", "ucbb"): "unknown policy 'ucbb'",
+        ("new", "two", "--rewards", "poisson"): "poisson",
+        ("join", course, "\x07"): "can be seen|control characters",
+        ("events", course, "--after", "-1"): "--after must be a whole number",
+        ("why", course, "ann", "--proposal", "1"): "one at a time",
+        ("import", "none.jsonl"): "none.jsonl",
+        ("import", "a", "b", "--as", "c"): "one file at a time",
+        ("list", "--store", "none.db"): "there is no store 'none.db'",
+        ("list", "--store", "mysql://x/y"): "SQLite or PostgreSQL",
+        ("replay",): "say whose results",
+        ("replay", course): "has no results yet",
+    }.items():
+        assert any(part in refused(*words) for part in said.split("|")), words
+
+
+def test_the_same_key_gives_the_same_proposal(say, course):
+    assert say("ask", course, "--key", "monday") == say("ask", course, "--key", "monday")
+    assert say("ask", course, "--key", "tuesday", "--json")["number"] == 2
+
+
+def test_why_is_said_of_items_pairs_proposals_and_the_league(say, course):
+    first, second = pairs_of(say("ask", course, "--json"))
+    say("tell", course, "1", f"{first}=1", f"{second}=0")
+    name = first.split("+")[0]
+    for words in ((name,), (first,), ("--proposal", "1"), ()):
+        told = say("why", course, *words, "--json")
+        assert set(told) == {"sentence", "numbers"}
+        printed = say("why", course, *words)
+        assert " ".join(printed.split()).startswith(" ".join(told["sentence"].split()))
+        assert printed.count("\n") > 1
+    say("join", course, "c++")
+    assert "c++" in say("why", course, "c++")
+    assert "Too few pairs have met" in say("fit", course)
+    assert say("fit", course, "--json")["fits"] is None
+
+
+def spoil(store):
+    """Change a recorded proposal behind the league's back: its players meet others."""
+    with closing(sqlite3.connect(store)) as connection, connection:
+        ((data,),) = connection.execute("SELECT data FROM mb_events WHERE kind = 'proposed' AND league_id = 2")
+        (a, b), (c, d) = json.loads(data)["pairs"]
+        other = data.replace(f"[[{a},{b}],[{c},{d}]]", f"[[{a},{d}],[{min(b, c)},{max(b, c)}]]")
+        assert other != data
+        connection.execute("UPDATE mb_events SET data = ? WHERE kind = 'proposed' AND league_id = 2", (other,))
+        connection.execute("DELETE FROM mb_snapshots")
+
+
+def test_a_league_is_exported_imported_copied_and_verified(say, run, refused, course, tmp_path):
+    say("ask", course)
+    assert say("export") == "course: course.jsonl.gz\n"
+    assert say("export", course, "--out", "bare.jsonl", "--without-names", "--json") == {"course": "bare.jsonl"}
+    assert "ann" not in (tmp_path / "bare.jsonl").read_text()
+    assert say("import", "bare.jsonl", "--as", "bare") == "bare: from bare.jsonl\n"
+    assert [item["name"] for item in say("ranking", "bare", "--json")] == ["#1", "#2", "#3", "#4"]
+    assert say("import", "course.jsonl.gz", "--store", "elsewhere.db", "--json") == ["course"]
+    assert say("backup", "copy.db") == "copy.db: 2 leagues, 6 events\n"
+    assert "copy.db exists already" in refused("backup", "copy.db")
+    assert "pg_dump" in refused("backup", "other.db", "--store", "postgresql://x/y")
+    found = say("verify", "--json", "--store", "copy.db")
+    assert {name: (one["ok"], one["events"]) for name, one in found.items()} == {"bare": (True, 3), "course": (True, 3)}
+    spoil(tmp_path / "copy.db")
+    code, out, err = run("verify", "bare", "--store", "copy.db")
+    assert (code, err) == (1, "")
+    assert "bare: Not all is as the log says." in out
+
+
+def test_a_league_begins_with_results_from_before(say, refused, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("who,whom,passed\nann,bob,1\nann,bob,1\nbob,cem,0\n")
+    columns = ("--column", "first=who", "--column", "second=whom", "--column", "reward=passed")
+    assert say("new", "begun", "--past", "log.csv", *columns, "--json")["n_items"] == 3
+    assert say("meetings", "begun", "--json")[0] == {"pair": ["ann", "bob"], "meetings": 2, "total": 2.0}
+    log.write_text("first,second,reward\nann,bob,much\n")
+    assert "log.csv, line 2, column reward: must be a number" in refused("new", "bad", "--past", "log.csv")
+
+
+def test_policies_are_replayed_on_a_league_its_export_or_a_file(say, tmp_path):
+    log = "first,second,reward\n" + "ann,bob,1\nann,cem,1\nbob,dee,0\ncem,dee,0\n" * 20
+    (tmp_path / "log.csv").write_text(log)
+    say("new", "begun", "--past", "log.csv")
+    say("export", "begun")
+    few = ("--policy", "rank1-thompson half_life=50", "--policy", "uniform", "--runs", "40", "--horizon", "20")
+    told = say("replay", "begun", *few, "--workers", "1", "--json")
+    assert set(told["places"]) == {"rank1-thompson", "uniform (cold)", "as before"}
+    again = say("replay", "--file", "begun.jsonl.gz", *few, "--workers", "1", "--json")
+    assert again == told
+    printed = say("replay", "--file", "log.csv", *few, "--workers", "1", "--figure", "chosen.png")
+    assert told["verdict"] in printed
+    assert (tmp_path / "chosen.png").exists()
+
+
+def test_the_store_is_named_by_option_or_variable(say, monkeypatch, tmp_path):
+    say("new", "one", *FOUR, "--store", "one.db")
+    monkeypatch.setenv("MATCHBANDIT_STORE", f"sqlite:///{tmp_path}/one.db")
+    assert [about["name"] for about in say("list", "--json")] == ["one"]
+    assert not (tmp_path / "matchbandit.db").exists()
+
+
+def test_a_shadow_proposes_beside_the_live_policy(say, course):
+    assert "no shadow yet" in say("shadow", course)
+    say("set", course, "--shadow", "cts-beta")
+    say("ask", course)
+    report = say("shadow", course, "--json")
+    assert (report["shadow"], report["live"], report["proposals"]) == ("cts-beta", "rank1-thompson", 1)
+    assert report["sentence"].split() == say("shadow", course).split()
+
+
+def test_a_list_without_leagues_says_how_to_begin(say):
+    with Store("sqlite:///matchbandit.db"):
+        pass
+    assert "matchbandit league new" in say("list")
+    assert say("list", "--json") == []
+
+
+def test_the_group_alone_and_its_help_list_every_verb(run):
+    alone, asked = run(), run("--help")
+    assert alone == asked
+    code, out, err = asked
+    assert (code, err) == (0, "")
+    listed = re.findall(r"^  ([a-z]+)  ", out.partition("Commands:")[2], re.MULTILINE)
+    assert listed == list(VERBS)
+
+
+def test_every_verb_takes_a_store_and_speaks_json():
+    for name, verb in VERBS.items():
+        taken = inspect.signature(verb).parameters
+        assert {"store", "as_json"} <= set(taken), name
+        assert verb.__doc__
+
+
+def test_help_of_leagues_imports_nothing_heavy():
+    probe = (
+        "import sys; from matchbandit.cli import main\nsys.argv[1:] = ['league', 'ask', '--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([m for m in ('numpy', 'numba', 'sqlalchemy', 'fastapi', 'matchbandit.live') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, env=os.environ)
+    assert out.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,117 @@
+"""What is typed of leagues: names, pairs, outcomes, spans of time, and sheets."""
+
+import pytest
+
+from matchbandit.cli.league.sheets import read_sheet, write_sheet
+from matchbandit.cli.league.typed import names_in, outcomes_typed, pair_typed, seconds_typed
+from matchbandit.errors import MatchbanditError
+from matchbandit.live import VOID
+from matchbandit.live.records import Proposal
+
+
+def nobody():
+    pytest.fail("names are looked up only where a pair can be read in several ways")
+
+
+def proposal(pairs, outcomes):
+    return Proposal(3, pairs, [], [(1, 2)] * len(pairs), [], "2026-11-16T09:30:00.000000Z", None, outcomes)
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        (None, []),
+        (["ann"], ["ann"]),
+        (["ann,bob", " cem "], ["ann", "bob", "cem"]),
+        (['"Dee, Jr.", eve'], ["Dee, Jr.", "eve"]),
+        (["ann,,bob,"], ["ann", "bob"]),
+        (["Zoë Martin, Sam O'Neil"], ["Zoë Martin", "Sam O'Neil"]),
+    ],
+)
+def test_names_are_separated_by_commas(typed, names):
+    assert names_in(typed) == names
+
+
+def test_a_plus_within_a_name_is_told_from_the_one_between():
+    assert pair_typed("ann + bob", nobody) == ("ann", "bob")
+    assert pair_typed("c+++java", lambda: ["c++", "java"]) == ("c++", "java")
+    assert pair_typed("java+c++", lambda: ["c++", "java"]) == ("java", "c++")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("ann", ()), ("", ()), ("+", ()), ("ann+", ()), ("a+b+c", ("a+b", "b+c", "a", "c")), ("a+b+c", ("x",))],
+)
+def test_what_is_no_pair_or_more_than_one_is_refused(text, names):
+    with pytest.raises(MatchbanditError, match=r"a pair is typed like ann\+bob.*got"):
+        pair_typed(text, lambda: names)
+
+
+def test_outcomes_are_numbers_or_void():
+    read = outcomes_typed(["ann+bob=1", "cem+dee= VOID ", "a=b+c=-0.5"], nobody)
+    assert read == {("ann", "bob"): 1.0, ("cem", "dee"): VOID, ("a=b", "c"): -0.5}
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["ann+bob"], r"typed like ann\+bob=1"),
+        (["ann+bob=won"], r"ann\+bob: an outcome is a number, what the pair achieved together"),
+        (["ann+bob="], "an outcome is a number"),
+        (["ann+bob=1", "bob+ann=0"], r"bob\+ann is given twice"),
+    ],
+)
+def test_what_is_no_outcome_is_refused(typed, words):
+    with pytest.raises(MatchbanditError, match=words):
+        outcomes_typed(typed, nobody)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90m", 5400), ("12h", 43_200), ("1.5d", 129_600), ("2 W", 1_209_600), ("30s", 30)]
+)
+def test_spans_of_time(text, seconds):
+    assert seconds_typed("--deadline", text) == seconds
+    assert seconds_typed("--deadline", "none") is None
+
+
+@pytest.mark.parametrize("text", ["", "3", "d", "-3d", "3y", "3d4h", "inf", "٣d"])
+def test_other_spans_are_refused(text):
+    with pytest.raises(MatchbanditError, match="--deadline takes a span of time such as 90m"):
+        seconds_typed("--deadline", text)
+
+
+def test_a_sheet_is_written_filled_in_and_read(tmp_path):
+    sheet = tmp_path / "week.csv"
+    write_sheet(proposal([("Zoë", "Dee, Jr."), ("a", "b"), ("c", "d")], {("a", "b"): VOID}), sheet)
+    text = sheet.read_text(encoding="utf-8")
+    assert text == 'proposal,first,second,outcome\n3,Zoë,"Dee, Jr.",\n3,a,b,void\n3,c,d,\n'
+    sheet.write_text("\ufeff" + text.replace('Jr.",', 'Jr.",0.5'), encoding="utf-8")  # as spreadsheets write it
+    assert read_sheet(sheet, 3) == {("Zoë", "Dee, Jr."): 0.5, ("a", "b"): VOID}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "has no column 'first'. Its first line must name first, second, outcome"),
+        ("first,second\na,b\n", "no column 'outcome'"),
+        ("first,second,outcome\na,b,\n", "has no outcome yet"),
+        ("first,second,outcome\na,b,1\nb,a,1\n", r"b\+a is given twice"),
+        ("first,second,outcome\n\na,b,yes\n", "line 3: an outcome is a number"),
+        ("first,second,outcome\na,,1\n", "line 2: a name is missing"),
+        ("proposal,first,second,outcome\n4,a,b,1\n", "line 2 is of proposal 4, not of 3"),
+        ("first,second,outcome\na,b,1\0\n", "an outcome is a number|not a CSV"),
+    ],
+)
+def test_a_sheet_that_cannot_be_read_is_refused_with_its_place(tmp_path, text, words):
+    sheet = tmp_path / "week.csv"
+    sheet.write_text(text, encoding="utf-8")
+    with pytest.raises(MatchbanditError, match=words):
+        read_sheet(sheet, 3)
+
+
+def test_a_sheet_that_is_no_text_or_not_there_is_refused(tmp_path):
+    (tmp_path / "latin.csv").write_bytes("first,second,outcome\nZoë,b,1\n".encode("latin-1"))
+    with pytest.raises(MatchbanditError, match="not a CSV file in UTF-8"):
+        read_sheet(tmp_path / "latin.csv", 3)
+    with pytest.raises(MatchbanditError, match="cannot be read: No such file"):
+        read_sheet(tmp_path / "none.csv", 3)

@@ -1,0 +1,159 @@
+"""What people read: records, history, meetings, the audit trail."""
+
+import pytest
+from small_league import START, SmallLeague
+
+from matchbandit.live import views
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.events import KINDS, Event
+from matchbandit.live.records import VOID
+
+PEOPLE = ["ann", "bob", "cem", "dee", "eve"]
+
+
+def played():
+    club = SmallLeague(players=PEOPLE, deadline=600, shadow="cucb")
+    club.ask()
+    club.ask()
+    return club
+
+
+def test_a_proposal_has_names():
+    club = played()
+    record = club.record(1)
+    first, second = record.sheet.ids
+    club.tell(1, {first: 1, second: VOID})
+    club.correct(1, {first: 0})
+    proposal = views.proposal(club.record(1), club.directory)
+    assert proposal.number == 1
+    assert proposal.ids == [first, second]
+    assert proposal.pairs == [club.directory.pair(first), club.directory.pair(second)]
+    assert proposal.byes == ["eve"]
+    assert proposal.bye_ids == [5]
+    assert proposal.notes == ["eve sits out: it is their turn."]
+    assert proposal.outcomes == {proposal.pairs[0]: 0.0, proposal.pairs[1]: VOID}
+    assert not proposal.open
+    assert (proposal.at, proposal.due) == (START, "2026-11-16T09:10:00.000000Z")
+    assert proposal.best >= proposal.expected > 0
+    assert set(proposal.shadow["pairs"]) <= {(a, b) for a in PEOPLE for b in PEOPLE}
+    assert views.proposal(club.record(2), club.directory).waiting
+
+
+def test_records_come_from_their_own_events_only():
+    club = played()
+    club.void(2)
+    both = views.proposal_from([event for event in club.log if event.seq != 4])  # those of the second are no part of it
+    assert both.sheet.number == 1
+    assert both.sheet.open
+    with pytest.raises(LeagueError, match="no such proposal"):
+        views.proposal_from([])
+
+
+def test_notes_are_sentences():
+    club = SmallLeague(players=PEOPLE)
+    notes = [
+        ["turn", 1], ["left", 2], ["nobody", 3, "excluded"], ["nobody", 4, "met"], ["nobody", 5, "both"],
+        ["near", 9.5, 10.0], ["of a newer program", 1],
+    ]  # fmt: skip
+    sentences = views.notes({"notes": notes}, club.directory)
+    assert len(sentences) == 6
+    assert sentences[1].startswith("bob sits out: all who could be partners")
+    assert "Allow one of them (allow)" in sentences[2]
+    assert "Lower no_rematch" in sentences[3]
+    assert "Allow one of them, or lower no_rematch" in sentences[4]
+    assert "9.5" in sentences[5]
+    assert "95.0%" in sentences[5]
+
+
+def test_history_by_hand():
+    club = SmallLeague(players=PEOPLE)
+    club.propose((1, 2), (3, 4), expected=0.75, best=1.0, estimates=[0.5, 0.25])
+    club.propose((1, 3), expected=0.4, best=0.4, estimates=[0.4])
+    club.tell(1, {(1, 2): 1})
+    club.do("leave", ["eve"])
+    club.tell(1, {(3, 4): VOID})
+    club.correct(1, {(1, 2): 0.5})
+    first, second = views.history(club.log)
+    assert (first.number, first.pairs, first.told, first.void) == (1, 2, 2, 1)
+    assert (first.reward, first.expected_of_told) == (0.5, 0.5)
+    assert (first.expected, first.best, first.explored) == (0.75, 1.0, 0.25)
+    assert (second.told, second.reward, second.explored) == (0, 0.0, 0.0)
+    club.propose((2, 3))
+    assert views.history(club.log)[2].explored is None
+    assert len(views.history(club.log[4:])) == 1  # what was proposed before is not known here
+
+
+def test_meetings_are_a_table():
+    club = SmallLeague(players=PEOPLE, past=[("ann", "bob", 4, 1), ("cem", "ann", 2, 2), ("dee", "eve", 1, 1)])
+    club.do("leave", ["eve"])
+    table = views.meetings(club.state)
+    assert table.rows == table.columns == [1, 2, 3, 4]
+    assert table.counts == [[0, 4, 2, 0], [4, 0, 0, 0], [2, 0, 0, 0], [0, 0, 0, 0]]
+    assert table.means[0] == [None, 0.25, 1.0, None]
+    assert views.meetings(club.state, most=2).rows == [1, 2]
+    market = SmallLeague(sides={"ads": ["a"], "slots": ["x", "y"]}, past=[("a", "y", 2, 1)])
+    table = views.meetings(market.state)
+    assert (table.rows, table.columns, table.counts) == ([1], [2, 3], [[0, 2]])
+
+
+def test_results_can_begin_another_league():
+    club = SmallLeague(players=PEOPLE, past=[("ann", "bob", 4, 1)])
+    club.propose((3, 4), (1, 2))
+    club.tell(1, {(3, 4): 0.5, (1, 2): 1})
+    club.correct(1, {(3, 4): VOID})
+    rows = views.results(club.state, club.directory)
+    assert rows == [("ann", "bob", 5, 2.0)]
+    assert SmallLeague(past=rows).state.tally.of_pair(1 << 32 | 2) == (5, 2.0)
+
+
+def test_items():
+    club = SmallLeague(sides={"ads": ["a"], "slots": ["x"]})
+    club.propose((1, 2))
+    club.tell(1, {(1, 2): 1})
+    club.do("forget", "a")
+    first, second = views.items(club.state, club.directory)
+    assert (first.id, first.name, first.side, first.active, first.forgotten) == (1, "#1", "ads", False, True)
+    assert (second.name, second.side, second.active, second.meetings) == ("x", "slots", True, 1)
+
+
+def test_the_audit_trail_has_a_sentence_for_everything():
+    club = SmallLeague(players=[*PEOPLE, "fay", "gus"], deadline=60, past=[("ann", "bob", 3, 1)])
+    club.do("exclude", [("ann", "bob")])
+    club.do("allow", [("ann", "bob")])
+    club.do("wish", [("ann", "cem")])
+    club.do("unwish", [("ann", "cem")])
+    club.do("leave", ["gus"])
+    club.do("join", ["gus"])
+    club.do("rename", "gus", "gustav")
+    club.do("forget", "gustav")
+    club.configure(no_rematch=1, shadow="cucb", deadline=None)
+    club.propose((1, 2), (3, 4), byes=(5,))
+    club.tell(1, {(1, 2): 0.5, (3, 4): VOID})
+    club.correct(1, {(1, 2): VOID})
+    club.configure(deadline=60)
+    club.propose((1, 2))
+    club.wait(60)
+    assert {event.kind for event in club.log} == set(KINDS)
+    trail = [views.sentence(event, club.directory) for event in club.log]
+    assert trail == [
+        "The league was created, of players, with rank1-thompson and bernoulli rewards.",
+        "ann, bob, cem, dee, eve and 2 more joined.",
+        "3 results from before, of 1 pair, were taken in.",
+        "ann + bob must not meet.",
+        "ann + bob may meet again.",
+        "ann + cem were wished for.",
+        "The wish for ann + cem was taken back.",
+        "#7 left.",
+        "#7 came back.",
+        "Item 7 was renamed; it is #7 now.",
+        "The name of item 7 was erased.",
+        "Settings were changed: deadline = none, no_rematch = 1, "
+        "shadow = {policy: cucb, options: {}, selection: matching}.",
+        "Proposal 1: ann + bob, cem + dee; eve sat out.",
+        "Outcomes of proposal 1: ann + bob = 0.5, cem + dee = void.",
+        "Proposal 1 was corrected: ann + bob = void, not 0.5.",
+        "Settings were changed: deadline = 60.0.",
+        "Proposal 2: ann + bob.",
+        "The deadline of proposal 2 passed: ann + bob = void.",
+    ]
+    assert "does not know" in views.sentence(Event(1, "", "merged", {}), club.directory)

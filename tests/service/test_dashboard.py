@@ -1,0 +1,727 @@
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from clocks import Clock
+from fastapi import APIRouter
+from starlette.testclient import TestClient
+
+from matchbandit.figures.interactive import READABLE, contrast
+from matchbandit.live.records import VOID
+from matchbandit.live.store import Store
+from matchbandit.service import tokens
+from matchbandit.service.dashboard import pages
+from matchbandit.service.dashboard.meetings import MOST_LISTED, MOST_MATRIX, MOST_SQUARES, Met, Place, drawn
+from matchbandit.service.dashboard.progress import MOST_POINTS, Past, charts
+
+HOSTILE = "<script>alert(1)</script>"
+PEOPLE = ["Ann", "Bob", HOSTILE, "Dee", "Eve"]
+ORIGIN = {"Origin": "http://testserver"}
+
+
+class Reader(HTMLParser):
+    """A page as a browser reads it: elements with their attributes, forms with their fields, visible words."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.forms: list[tuple[dict[str, str | None], list[dict[str, str | None]]]] = []
+        self.words = ""
+        self.scripts: list[str] = []
+        self._inside: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = dict(attrs)
+        self.elements.append((tag, attributes))
+        if tag not in ("meta", "link", "input", "br", "path", "circle", "line"):
+            self._inside.append(tag)
+        if tag == "form":
+            self.forms.append((attributes, []))
+        if tag in ("input", "select", "textarea") and "form" in self._inside:
+            self.forms[-1][1].append({"tag": tag, **attributes})
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._inside:
+            while self._inside.pop() != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        if self._inside[-1:] == ["script"]:
+            self.scripts[-1] += data
+        else:
+            self.words += data
+
+    def all(self, *names: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.elements if tag in names]
+
+    @property
+    def plain(self) -> str:
+        return " ".join(self.words.split())
+
+    def csrf(self) -> str:
+        (value,) = {field["value"] for _, fields in self.forms for field in fields if field.get("name") == "csrf"}
+        assert value
+        return value
+
+
+class Desk:
+    """Somebody at the dashboard with a token of this scope."""
+
+    def __init__(self, client: TestClient, text: str) -> None:
+        self.client = client
+        self.login = client.post("/login", data={"token": text, "next": "/"}, headers=ORIGIN, follow_redirects=False)
+        self.csrf = self.get("/").csrf() if self.login.status_code == 303 else ""
+
+    def get(self, path: str, status: int = 200) -> Reader:
+        answer = self.client.get(path)
+        assert answer.status_code == status, (path, answer.status_code, answer.text[:400])
+        return Reader(answer.text)
+
+    def post(self, path: str, **fields: Any) -> Any:
+        fields = {"csrf": self.csrf, **fields}
+        return self.client.post(path, data=fields, headers=ORIGIN, follow_redirects=False)
+
+    def does(self, path: str, **fields: Any) -> Reader:
+        """Send a form that must be taken, and look at the page that follows."""
+        answer = self.post(path, **fields)
+        assert answer.status_code == 303, answer.text
+        return self.get(answer.headers["location"])
+
+
+@pytest.fixture
+def club(store: Store) -> Any:
+    """Five people, three proposals with outcomes, and one that waits."""
+    league = store.create("club", players=PEOPLE, seed=1)
+    for number in range(3):
+        asked = league.ask()
+        league.tell(asked.number, {pair: float(number % 2) for pair in asked.pairs})
+    league.ask()
+    return league
+
+
+@pytest.fixture(autouse=True)
+def _pages_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service without its API, whose many routes take long to make; it has its own tests."""
+    monkeypatch.setattr("matchbandit.service.api.router", lambda *_: APIRouter())
+
+
+@pytest.fixture
+def desk(store: Store, served: Callable[..., TestClient]) -> Callable[..., Desk]:
+    """Somebody logs in, each with a token and cookies of their own, at one server."""
+    clients: list[TestClient] = []
+
+    def sit(scope: str = "admin", *leagues: str) -> Desk:
+        _, text = tokens.new(store, f"{scope} desk", scope=scope, leagues=leagues or None)
+        clients.append(TestClient(clients[0].app) if clients else served())
+        return Desk(clients[-1], text)
+
+    return sit
+
+
+def pages_of(league: Any) -> list[str]:
+    below = ["", "/ranking", "/meetings", "/progress", "/proposals", "/proposals/1", "/proposals/4", "/items"]
+    return ["/", "/new", *(f"/leagues/{league.name}{path}" for path in (*below, "/items/3", "/log"))]
+
+
+# Who looks -----------------------------------------------------------------------------------------------------------
+
+
+def test_nobody_sees_a_page_without_logging_in_and_then_sees_the_one_they_wanted(
+    club: Any, store: Store, served: Callable[..., TestClient]
+) -> None:
+    client = served()
+    for path in pages_of(club):
+        answer = client.get(path, follow_redirects=False)
+        assert answer.status_code == 303
+        assert answer.headers["location"] == f"/login?next={path}"
+        assert "Ann" not in answer.text
+    assert client.get("/login?next=/leagues/club").text.count('name="next" value="/leagues/club"') == 1
+    _, text = tokens.new(store, "desk")
+    fields = {"token": text, "next": "/leagues/club"}
+    answer = client.post("/login", data=fields, headers=ORIGIN, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/leagues/club")
+
+
+def test_who_was_logged_out_meanwhile_is_told_so_and_comes_back_to_the_page(
+    club: Any, desk: Callable[..., Desk], clock: Clock
+) -> None:
+    sat, before = desk(), club.digest()
+    clock.forward(hours=13)
+    headers = {**ORIGIN, "Referer": "http://testserver/leagues/club"}
+    answer = sat.client.post("/leagues/club/proposals", data={"csrf": sat.csrf}, headers=headers)
+    assert answer.url.path == "/login"
+    assert "You were logged out" in answer.text
+    assert 'name="next" value="/leagues/club"' in answer.text
+    elsewhere = {**ORIGIN, "Referer": "http://evil.example/leagues/club"}
+    answer = sat.client.post("/leagues/club/proposals", data={"csrf": sat.csrf}, headers=elsewhere)
+    assert 'name="next" value="/"' in answer.text
+    assert club.digest() == before
+
+
+@pytest.mark.parametrize("elsewhere", ["//evil.example/x", "https://evil.example", "/\\evil.example", "javascript:1"])
+def test_a_login_leads_to_no_other_site(store: Store, served: Callable[..., TestClient], elsewhere: str) -> None:
+    client, (_, text) = served(), tokens.new(store, "desk")
+    answer = client.post("/login", data={"token": text, "next": elsewhere}, headers=ORIGIN, follow_redirects=False)
+    assert answer.headers["location"] == "/"
+    assert client.get("/login", params={"next": elsewhere}, follow_redirects=False).headers["location"] == "/"
+
+
+@pytest.mark.parametrize("https", [False, True])
+def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(
+    store: Store, served: Callable[..., TestClient], https: bool
+) -> None:
+    _, text = tokens.new(store, "desk")
+    answer = served(https=https).post("/login", data={"token": text}, headers=ORIGIN, follow_redirects=False)
+    cookie, *flags = answer.headers["set-cookie"].split("; ")
+    expected = {"HttpOnly", "SameSite=strict", "Path=/", "Max-Age=43200"} | ({"Secure"} if https else set())
+    assert {*flags} == expected
+    assert cookie.startswith("__Host-matchbandit=" if https else "matchbandit=")
+
+
+def test_the_store_holds_neither_the_token_nor_the_cookie(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    sat = desk()
+    secret = sat.client.cookies["matchbandit"]
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert sat.csrf.encode() in kept
+    assert secret.encode() not in kept
+
+
+def test_wrong_tokens_are_refused_in_words_and_too_many_are_not_even_looked_up(
+    store: Store, served: Callable[..., TestClient], ticks: Any
+) -> None:
+    client = served(wrong_tokens=2)
+    _, text = tokens.new(store, "desk")
+    for wrong in ("", text[:-1] + ("0" if text[-1] != "0" else "1")):
+        answer = client.post("/login", data={"token": wrong}, headers=ORIGIN)
+        assert answer.status_code == 403
+        assert "There is no such token" in answer.text
+        assert "set-cookie" not in answer.headers
+        assert not wrong or wrong not in answer.text
+    assert client.post("/login", data={"token": text}, headers=ORIGIN).status_code == 429
+    ticks.now += 60
+    assert client.post("/login", data={"token": text}, headers=ORIGIN).status_code == 200
+
+
+def test_a_session_ends_with_its_time_with_its_token_and_by_logging_out(
+    desk: Callable[..., Desk], clock: Clock, store: Store
+) -> None:
+    def is_in(sat: Desk) -> bool:
+        return bool(sat.client.get("/", follow_redirects=False).status_code == 200)
+
+    sat = desk()
+    clock.forward(hours=11.9)
+    assert is_in(sat)
+    clock.forward(hours=0.2)
+    assert not is_in(sat)
+    revoked = desk()
+    tokens.revoke(store, tokens.listed(store)[-1].id)
+    assert not is_in(revoked)
+    gone = desk()
+    secret = gone.client.cookies["matchbandit"]
+    assert gone.post("/logout").headers["location"] == "/login"
+    assert not is_in(gone)
+    gone.client.cookies.set("matchbandit", secret)
+    assert not is_in(gone)
+
+
+def test_a_token_opens_its_leagues_only(club: Any, store: Store, desk: Callable[..., Desk]) -> None:
+    store.create("secret", players=["Zed"])
+    sat = desk("play", "club")
+    assert "secret" not in sat.get("/").plain
+    there, nowhere = (
+        re.sub(r"Request \w{16}", "", sat.get(f"/leagues/{name}", 404).plain) for name in ("secret", "nothng")
+    )
+    assert there == nowhere.replace("nothng", "secret")
+    assert sat.post("/leagues/secret/proposals").status_code == 404
+    assert store.open("secret").about()["n_proposals"] == 0
+
+
+def test_a_scope_shows_the_forms_that_it_allows_and_the_others_are_refused(
+    club: Any, desk: Callable[..., Desk]
+) -> None:
+    def targets(sat: Desk) -> set[str]:
+        found = set()
+        for path in pages_of(club):
+            if path != "/new":
+                found |= {re.sub(r"\d+", "N", str(form["action"])) for form, _ in sat.get(path).forms}
+        return found - {"/logout"}
+
+    below = "/leagues/club/proposals"
+    playing = {below, *(f"{below}/N/{verb}" for verb in ("outcomes", "corrections", "void"))}
+    items = "/leagues/club/items"
+    changing = {items, "/leagues/club/rules", *(f"{items}/N/{verb}" for verb in ("name", "leave", "forget"))}
+    reading, player, admin = desk("read"), desk("play"), desk("admin")
+    assert {*targets(reading)} == {f"{below}/N/outcomes"} & targets(reading)  # without fields
+    assert targets(player) == playing
+    assert targets(admin) == playing | changing
+    before = club.digest()
+    for sat, refused in ((reading, playing | changing), (player, changing)):
+        for target in refused:
+            assert sat.post(target.replace("N", "4"), names="Fay", name="Fay", sure="1").status_code == 403
+        assert sat.get("/new", 403).plain.count("admin") >= 1
+        assert sat.post("/new", slug="mine", first="Ann").status_code == 403
+    assert club.digest() == before
+
+
+# Forgery -------------------------------------------------------------------------------------------------------------
+
+FORGED = [
+    ({"Origin": "https://evil.example"}, True),
+    ({"Origin": "null"}, True),
+    ({}, True),
+    ({**ORIGIN, "Sec-Fetch-Site": "cross-site"}, True),
+    ({**ORIGIN, "Sec-Fetch-Site": "same-site"}, True),
+    (ORIGIN, False),
+]
+
+
+@pytest.mark.parametrize(("headers", "right_csrf"), FORGED)
+def test_a_forged_form_does_nothing(
+    club: Any, desk: Callable[..., Desk], headers: dict[str, str], right_csrf: bool
+) -> None:
+    sat, other = desk(), desk()
+    before = club.digest()
+    for path in ("proposals", "proposals/4/outcomes", "proposals/4/void", "items", "items/1/forget", "rules"):
+        for csrf in [sat.csrf] if right_csrf else ["", other.csrf, sat.csrf[:-1]]:
+            fields = {"csrf": csrf, "sure": "1", "names": "Fay", "rule": "exclude", "one": "1", "two": "2"}
+            answer = sat.client.post(f"/leagues/club/{path}", data=fields, headers=headers)
+            assert answer.status_code == 403
+    out = sat.client.post("/logout", data={"csrf": sat.csrf if right_csrf else ""}, headers=headers)
+    assert out.status_code == 403
+    assert club.digest() == before
+    assert sat.get("/leagues/club")  # still logged in
+
+
+def test_a_form_of_ones_own_page_is_taken_also_behind_a_proxy_that_renames_the_host(
+    club: Any, desk: Callable[..., Desk]
+) -> None:
+    sat = desk()
+    headers = {"Origin": "https://club.example", "Sec-Fetch-Site": "same-origin"}
+    answer = sat.client.post(
+        "/leagues/club/proposals", data={"csrf": sat.csrf}, headers=headers, follow_redirects=False
+    )
+    assert answer.headers["location"] == "/leagues/club?done=proposed:5"
+
+
+def test_what_is_no_form_is_refused(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk()
+    as_json = sat.client.post("/leagues/club/proposals", json={"csrf": sat.csrf}, headers=ORIGIN)
+    many = sat.client.post("/leagues/club/proposals", data={str(k): "" for k in range(20_001)}, headers=ORIGIN)
+    form = {**ORIGIN, "Content-Type": "application/x-www-form-urlencoded"}
+    broken = sat.client.post("/leagues/club/proposals", content=b"csrf=%ff", headers=form)
+    assert [answer.status_code for answer in (as_json, many, broken)] == [422, 422, 422]
+    assert club.about()["n_proposals"] == 4
+
+
+# What a browser may run ----------------------------------------------------------------------------------------------
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
+
+def test_pages_run_nothing_but_our_own_files_and_send_forms_nowhere_else(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk()
+    links = set()
+    for path in [*pages_of(club), "/leagues/nowhere", "/login"]:
+        answer = sat.client.get(path)
+        assert answer.headers["content-security-policy"] == POLICY
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["referrer-policy"] == "same-origin"
+        read = Reader(answer.text)
+        for _, attributes in read.elements:
+            assert not [name for name in attributes if name == "style" or name.startswith("on")]
+        assert not read.all("style", "iframe", "object", "base")
+        for script in read.all("script"):
+            assert "src" in script or script == {"type": "application/json", "id": "data"}
+        links |= {
+            a[name] for a in read.all("script", "link", "a", "form") for name in ("src", "href", "action") if name in a
+        }
+    assert all(link and link[0] in "/#?" and not link.startswith("//") for link in links)
+    assets = {link for link in links if link and link.startswith("/assets/")}
+    assert len(assets) == 6
+    for asset in assets:
+        answer = sat.client.get(asset)
+        assert (answer.status_code, "immutable" in answer.headers["cache-control"]) == (200, True)
+        assert len(answer.content) > 100
+    for link in links - assets:
+        if link and link.startswith("/leagues") and not link.endswith(("void", "outcomes", "corrections", "rules")):
+            assert sat.client.get(link).status_code in (200, 405), link
+    assert sat.client.get("/assets/nothing.js").status_code == 404
+    assert sat.client.get("/assets/dashboard.css").headers["cache-control"] == "no-cache"
+
+
+def test_a_name_is_text_whatever_it_looks_like(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk()
+    club.exclude([(3, 5)])
+    club.rename(1, "\"'><b>&amp;</textarea></title>")
+    seen = 0
+    for path in pages_of(club):
+        read = sat.get(path)
+        assert all("alert" not in script or json.loads(script) for script in read.scripts)
+        assert [script for script in read.all("script") if "src" not in script and "type" not in script] == []
+        assert not read.all("b")
+        seen += HOSTILE in read.plain
+    assert seen == len(pages_of(club)) - 4  # there are no names on lists of leagues and proposals, and in charts
+    data = json.loads(sat.get("/leagues/club/meetings").scripts[0])
+    assert HOSTILE in data["heat"]["rows"]
+
+
+def test_a_refused_name_comes_back_as_text(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk()
+    typed = '</textarea><img src=x onerror="alert(1)">\u0000'
+    answer = sat.post("/leagues/club/items", names=typed)
+    assert answer.status_code == 422
+    assert not Reader(answer.text).all("img")
+    assert "a name has no control characters" in answer.text.lower()
+
+
+def test_every_field_has_a_name_for_those_who_listen(club: Any, store: Store, desk: Callable[..., Desk]) -> None:
+    league = store.create("ads", sides={"ads": ["one", "two"], "slots": ["left", "right"]}, rewards="gaussian:0.5")
+    league.ask()
+    sat = desk()
+    fields = 0
+    for path in [*pages_of(club), "/leagues/ads", "/leagues/ads/items", "/leagues/ads/proposals/1"]:
+        text = sat.client.get(path).text
+        read = Reader(text)
+        labelled = {label.get("for") for label in read.all("label")}
+        wrapped = set(re.findall(r"<label[^>]*><input[^>]*name=\"([^\"]+)\"", text))
+        for field in read.all("input", "select", "textarea"):
+            if field.get("type") == "hidden":
+                continue
+            fields += 1
+            named = "aria-label" in field or field.get("id") in labelled or field.get("name") in wrapped
+            assert named, (path, field)
+        assert len(read.all("h1")) == 1
+        assert len(read.all("main")) == 1
+        ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
+        assert len(ids) == len(set(ids)), path
+        points = [a[name] for _, a in read.elements for name in ("aria-labelledby", "aria-describedby") if name in a]
+        assert {point for point in points for point in str(point).split()} <= {*ids}, path
+    assert fields > 30
+
+
+def test_words_can_be_read_on_all_grounds_by_day_and_by_night() -> None:
+    page = files("matchbandit.figures").joinpath("page.css").read_text("utf-8")
+    own = files("matchbandit.service.dashboard").joinpath("static/dashboard.css").read_text("utf-8")
+    for day in (0, 1):
+        colours: dict[str, str] = {}
+        for text, start in ((page, "--paper: "), (own, "--ground: ")):
+            block = re.findall(rf"({start}.*?)\}}", text, re.S)[day]
+            colours |= dict(re.findall(r"--([\w-]+): (#\w{6});", block))
+        for ground in ("ground", "card", "hover"):
+            for name in ("ink", "muted", "accent", "good", "part", "bad"):
+                assert contrast(colours[name], colours[ground]) >= READABLE, (name, ground, day)
+        for name in ("good", "part", "bad", "accent"):
+            assert contrast(colours[name], colours[f"{name}-soft"]) >= READABLE, (name, day)
+        assert contrast(colours["on-accent"], colours["accent"]) >= READABLE
+        for name in ("good", "bad", "muted"):
+            assert contrast(colours["card"], colours[name]) >= READABLE
+        for ground in ("card", "paper"):
+            assert contrast(colours["field"], colours[ground]) >= 3  # the border of a field
+
+
+# What forms do -------------------------------------------------------------------------------------------------------
+
+
+def waiting_pairs(league: Any, number: int = 4) -> list[tuple[int, int]]:
+    return list(league.proposal(number).ids)
+
+
+def field_of(pair: tuple[int, int]) -> str:
+    return f"outcome-{pair[0]}-{pair[1]}"
+
+
+def test_results_are_entered_and_the_ranking_moves(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("play")
+    one, two = waiting_pairs(club)
+    before = club.ranking()
+    read = sat.does("/leagues/club/proposals/4/outcomes", **{field_of(one): "1", field_of(two): ""})
+    assert "Saved: 1 outcome." in read.plain
+    assert club.proposal(4).waiting == [club.proposal(4).pairs[1]]
+    assert club.ranking() != before
+    assert {**club.proposal(4).outcomes} == {club.proposal(4).pairs[0]: 1.0}
+    assert club.events()[-1].by == f"token:{tokens.listed(club.store)[-1].id}"
+    read = sat.does("/leagues/club/proposals/4/outcomes", **{field_of(two): "void"})
+    assert "Nothing waits" in read.plain
+    assert list(club.proposal(4).outcomes.values()) == [1.0, VOID]
+
+
+def test_nothing_entered_is_nothing_saved(club: Any, desk: Callable[..., Desk]) -> None:
+    sat, before = desk("play"), club.digest()
+    read = sat.does("/leagues/club/proposals/4/outcomes", **{field_of(pair): "" for pair in waiting_pairs(club)})
+    assert "nothing was saved" in read.plain
+    assert club.digest() == before
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "words"),
+    [("2", 422, "2"), ("nan", 422, "nan"), ("many", 422, "An outcome is a number, such as 0.5; got 'many'.")],
+)
+def test_a_refused_result_is_told_on_the_same_page_and_what_was_typed_is_kept(
+    club: Any, desk: Callable[..., Desk], value: str, status: int, words: str
+) -> None:
+    sat, before = desk("play"), club.digest()
+    one, two = waiting_pairs(club)
+    answer = sat.post("/leagues/club/proposals/4/outcomes", **{field_of(one): value, field_of(two): "0"})
+    assert answer.status_code == status
+    read = Reader(answer.text)
+    assert words in read.plain
+    assert [f["value"] for f in read.all("input") if f.get("name") == field_of(two) and "checked" in f] == ["0"]
+    assert club.digest() == before
+
+
+def test_a_contradiction_is_refused_and_a_correction_leaves_a_trace(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("play")
+    pair = club.proposal(1).ids[0]
+    answer = sat.post("/leagues/club/proposals/1/outcomes", **{field_of(pair): "1", "from": "proposal"})
+    assert answer.status_code == 409
+    known = {field_of(other): "0" for other in club.proposal(1).ids}
+    read = sat.does("/leagues/club/proposals/1/corrections", **known | {field_of(pair): "1"})
+    assert "Corrected: 1 outcome." in read.plain
+    assert club.proposal(1).outcomes[club.proposal(1).pairs[0]] == 1.0
+    assert "was corrected" in sat.get("/leagues/club/log").plain
+
+
+def test_all_that_waits_is_voided_at_once(club: Any, desk: Callable[..., Desk]) -> None:
+    read = desk("play").does("/leagues/club/proposals/4/void")
+    assert "Void now: 2 outcomes." in read.plain
+    assert set(club.proposal(4).outcomes.values()) == {VOID}
+
+
+def test_two_clicks_make_one_proposal(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("play")
+    (form,) = [fields for form, fields in sat.get("/leagues/club").forms if form["action"] == "/leagues/club/proposals"]
+    (key,) = [field["value"] for field in form if field.get("name") == "key"]
+    there = {sat.post("/leagues/club/proposals", key=key).headers["location"] for _ in range(2)}
+    assert there == {"/leagues/club?done=proposed:5"}
+    assert club.about()["n_proposals"] == 5
+
+
+def test_those_who_are_here_are_paired(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("play")
+    sat.does("/leagues/club/proposals", listed="5", here=["1", "3", "4"])
+    five = club.proposal(5)
+    assert {item for pair in five.ids for item in pair} | {*five.bye_ids} == {1, 3, 4}
+    sat.does("/leagues/club/proposals", listed="5", here=["1", "2", "3", "4", "5"])
+    six = club.proposal(6)
+    assert len(six.ids) == 2
+    answer = sat.post("/leagues/club/proposals", listed="5", here=["1"])
+    assert answer.status_code == 409
+    boxes = [field for field in Reader(answer.text).all("input") if field.get("name") == "here"]
+    assert [field["value"] for field in boxes if "checked" in field] == ["1"]
+    assert club.about()["n_proposals"] == 6
+
+
+def test_numbers_are_typed_with_a_point_or_a_comma_or_are_void(store: Store, desk: Callable[..., Desk]) -> None:
+    league = store.create(
+        "ads", sides={"ads": ["a", "b", "c"], "slots": ["l", "m", "r"]}, rewards="gaussian:0.5", selection="matching"
+    )
+    league.ask()
+    one, two, three = league.proposal(1).ids
+    sat = desk("play")
+    fields = {field_of(one): "0.25", field_of(two): "0,5", field_of(three): "0.9", f"void-{three[0]}-{three[1]}": "1"}
+    assert "Saved: 3 outcomes." in sat.does("/leagues/ads/proposals/1/outcomes", **fields).plain
+    assert list(league.proposal(1).outcomes.values()) == [0.25, 0.5, VOID]
+
+
+def test_people_join_leave_come_back_are_renamed_and_forgotten(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("admin")
+    sat.does("/leagues/club/items", names="Fay\r\n\r\n  Gus \r\n")
+    assert [item.name for item in club.items()] == [*PEOPLE, "Fay", "Gus"]
+    assert "Ann" in Reader(sat.post("/leagues/club/items", names="Ann").text).plain
+    below = "/leagues/club/items/6"
+    assert "Bring back" in sat.does(f"{below}/leave").plain
+    assert not club.item(6).active
+    sat.does(f"{below}/return")
+    assert club.item(6).active
+    assert "Fay Lee" in sat.does(f"{below}/name", name="Fay Lee").plain
+    assert sat.post(f"{below}/name", name="Bob").status_code == 409
+    assert sat.post(f"{below}/forget").status_code == 422
+    assert club.item(6).name == "Fay Lee"
+    read = sat.does(f"{below}/forget", sure="1")
+    assert club.item(6).name == "#6"
+    assert "Fay" not in read.plain
+    assert sat.post(f"{below}/explode").status_code == 404
+    assert sat.post("/leagues/club/items/99/leave").status_code == 404
+
+
+def test_rules_are_made_and_taken_back(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("admin")
+    sat.does("/leagues/club/rules", rule="exclude", one="1", two="3")
+    read = sat.does("/leagues/club/rules", rule="wish", one="4", two="2")
+    assert club.about()["exclusions"] == [("Ann", HOSTILE)]
+    assert club.about()["wishes"] == [("Bob", "Dee")]
+    undo = [
+        {str(field["name"]): field["value"] for field in fields}
+        for form, fields in read.forms
+        if form["action"] == "/leagues/club/rules" and {"tag": "input"}.items() <= fields[1].items()
+    ]
+    assert [form["rule"] for form in undo] == ["allow", "unwish"]
+    for form in undo:
+        sat.does("/leagues/club/rules", **form)
+    assert club.about()["exclusions"] == club.about()["wishes"] == []
+    assert sat.post("/leagues/club/rules", rule="exclude", one="1", two="x").status_code == 422
+    assert sat.post("/leagues/club/rules", rule="explode", one="1", two="2").status_code == 422
+
+
+def test_a_league_is_made_on_a_page(store: Store, desk: Callable[..., Desk]) -> None:
+    sat = desk("admin")
+    assert "No league yet" in sat.get("/").plain
+    fields = {"slug": "teams", "first": "Ann\nBob", "rewards": "bernoulli", "policy": "cucb", "deadline": "1.5"}
+    read = sat.does("/new", **fields, no_rematch="2", key="k1")
+    assert "The league is ready." in read.plain
+    about = store.open("teams").about()
+    assert (about["policy"], about["deadline"], about["no_rematch"]) == ("cucb", 5400.0, 2)
+    two = {"slug": "ads", "first": "one", "second": "left\nright", "first-side": "ads", "second-side": "slots"}
+    sat.does("/new", **two)
+    assert [item.side for item in store.open("ads").items()] == ["ads", "slots", "slots"]
+    for wrong in (
+        {"slug": "Teams!"},
+        {"slug": "teams"},
+        {"slug": "x", "second-side": "slots"},
+        {"slug": "x", "deadline": "soon"},
+    ):
+        answer = sat.post("/new", **{**fields, **wrong})
+        assert answer.status_code in (409, 422), wrong
+        assert "Ann" in Reader(answer.text).words
+    assert store.leagues() == ["ads", "teams"]
+
+
+# What pages show -----------------------------------------------------------------------------------------------------
+
+
+def test_lists_are_turned_page_by_page(
+    store: Store, desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "PROPOSALS", 4)
+    monkeypatch.setattr(pages, "LOG_LINES", 5)
+    league = store.create("long", players=["Ann", "Bob"], seed=1)
+    for _ in range(9):
+        league.tell(league.ask().number, {("Ann", "Bob"): 1})
+    sat = desk("read")
+    for path, last in (("proposals", 9), ("log", league.about()["n_events"])):
+        seen: list[int] = []
+        where = f"/leagues/long/{path}"
+        while where:
+            text = sat.client.get(where).text
+            seen += [
+                int(number)
+                for number in re.findall(r'class="seq">(\d+)<|proposals/\d+">(\d+)</a></th>', text)
+                for number in number
+                if number
+            ]
+            older = re.search(r'href="(\?before=\d+)">Older', text)
+            where = f"/leagues/long/{path}{older[1]}" if older else ""
+        assert seen == list(range(last, 0, -1))
+        newer = re.search(r'href="\?before=(\d+)">Newer', text)
+        assert newer
+    assert sat.client.get("/leagues/long/log?before=0").status_code == 404
+
+
+def test_the_ranking_shows_what_the_league_says(club: Any, desk: Callable[..., Desk]) -> None:
+    text = desk("read").client.get("/leagues/club/ranking").text
+    rows = re.findall(
+        r'class="rank">(\d+)</td>.*?items/(\d+)">.*?class="number">([\d.]+)</td>.*?aria-label="([^"]+)"', text, re.S
+    )
+    expected = [(str(row.place), str(row.id), f"{row.estimate:.2f}") for row in club.ranking()]
+    assert [row[:3] for row in rows] == expected
+    assert all("between" in row[3] for row in rows)
+
+
+def test_an_empty_league_has_all_its_pages(store: Store, desk: Callable[..., Desk]) -> None:
+    store.create("new", players=[])
+    sat = desk("admin")
+    for path in ("", "/ranking", "/meetings", "/progress", "/proposals", "/items", "/log"):
+        sat.get(f"/leagues/new{path}")
+    assert sat.post("/leagues/new/proposals").status_code == 409
+
+
+def met(a: int, b: int, meetings: int = 1, mean: float = 0.5) -> Met:
+    return Met((a, b), (f"p{a}", f"p{b}"), meetings, mean)
+
+
+def test_the_map_of_few_is_a_table_too_and_symmetric() -> None:
+    places = [Place(k, f"p{k}") for k in (3, 1, 2)]
+    found = drawn(places, None, [met(1, 3, 4, 0.25), met(1, 2)])
+    assert found.data is not None
+    assert found.data["cells"] == [[1, 0, 4, 0.25], [1, 2, 1, 0.5]]
+    assert (found.data["most"], found.data["means"]) == (4, [0.25, 0.5])
+    assert found.matrix is not None
+    assert [cells for _, cells in found.matrix] == [[None, 4, 0], [4, None, 1], [0, 1, None]]
+    assert found.words == "2 of 3 possible pairs have met."
+
+
+def test_the_map_of_two_sides_has_rows_and_columns() -> None:
+    found = drawn([Place(1, "a")], [Place(2, "l"), Place(3, "r")], [met(1, 3)])
+    assert found.data is not None
+    assert (found.data["same"], found.data["cells"]) == (False, [[0, 1, 1, 0.5]])
+    assert found.matrix is not None
+    assert [cells for _, cells in found.matrix] == [[0, 1]]
+
+
+def test_the_map_of_many_lists_those_who_met_most_and_shows_no_more_than_can_be_seen() -> None:
+    places = [Place(k, f"p{k}") for k in range(500)]
+    found = drawn(places, None, [met(k, k + 1, meetings=k + 1) for k in range(499)])
+    assert found.matrix is None
+    assert len(places) > MOST_SQUARES > MOST_MATRIX
+    assert found.data is not None
+    assert len(found.data["rows"]) == MOST_SQUARES
+    assert len(found.data["cells"]) == MOST_SQUARES - 1
+    assert [one.meetings for one in found.most] == list(range(499, 499 - MOST_LISTED, -1))
+    assert "first 400" in found.words
+
+
+def test_the_reward_is_an_average_of_results_and_exploring_a_share_of_the_best_guess() -> None:
+    past = [Past(1, 4, 1.0, 0.4, 0.5), Past(2, 0, 0.0, 0.5, 0.5), Past(3, 1, 1.0, 0.6, 0.5)]
+    reward, exploring = charts(past)
+    achieved, expected, best = reward.lines
+    assert achieved.x.tolist() == [1, 2, 3]
+    assert achieved.y.tolist() == pytest.approx([0.25, 0.25, 0.4])
+    assert expected.y.tolist() == [0.4, 0.5, 0.6]
+    assert best.y.tolist() == [0.5, 0.5, 0.5]
+    dots, share = exploring.lines
+    assert dots.y.tolist() == pytest.approx([20, 0, 0])
+    assert share.y.tolist() == pytest.approx([20, 10, 20 / 3])
+    assert charts([]) == []
+    assert charts([Past(1, 0, 0.0, None, None)]) == []
+
+
+def test_long_histories_are_drawn_by_averages() -> None:
+    rng = np.random.default_rng(1)
+    rewards = rng.random(10_007)
+    reward, exploring = charts([Past(k + 1, 1, float(r), 0.4, 0.5) for k, r in enumerate(rewards)])
+    for line in (*reward.lines, *exploring.lines):
+        assert len(line.x) <= MOST_POINTS
+        assert np.all(np.diff(line.x) > 0)
+    weights = np.diff([0, *np.flatnonzero(np.diff(np.arange(10_007) // 42)) + 1, 10_007])
+    whole = np.average(reward.lines[0].y, weights=weights)
+    assert whole == pytest.approx(rewards.mean(), abs=1e-3)
+
+
+def test_the_log_of_the_server_knows_neither_names_nor_secrets(
+    club: Any, desk: Callable[..., Desk], lines: Callable[[], list[dict[str, object]]]
+) -> None:
+    sat = desk("admin")
+    for path in pages_of(club):
+        sat.get(path)
+    sat.does("/leagues/club/items", names="Fay")
+    sat.post("/leagues/club/items/1/name", name="Bob")
+    text = json.dumps(lines())
+    assert len(lines()) > 10
+    for name in (*PEOPLE, "Fay", sat.csrf, sat.client.cookies["matchbandit"], "mbt_"):
+        assert name not in text
+    assert {line["token"] for line in lines() if "token" in line} == {tokens.listed(club.store)[-1].id}
+    assert {"club"} == {line["league"] for line in lines() if "league" in line}
+    assert [line["code"] for line in lines() if "code" in line] == ["name-taken"]

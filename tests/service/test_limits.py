@@ -1,0 +1,145 @@
+"""Limits: rates, bodies that are too large or too slow, answers that do not come."""
+
+import asyncio
+import json
+import threading
+
+import pytest
+from asgi import code_of, request
+
+from matchbandit.service import limits
+from matchbandit.service.limits import Buckets, Limits
+from matchbandit.service.logs import Noted
+from matchbandit.service.settings import Settings
+
+
+async def echo(scope, receive, send):
+    """An app that sends back what it gets."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message["body"], message["more_body"]
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def never(scope, receive, send):
+    raise AssertionError("nothing may come through")
+
+
+def within(**settings):
+    return Settings(**{"body_bytes": 10, "body_seconds": 0.02, **settings})
+
+
+@pytest.fixture
+def noted():
+    return Noted("an-id")
+
+
+def test_buckets_fill_at_their_rate(ticks):
+    buckets = Buckets(2.0, 3, ticks)
+    assert [buckets.take("a") for _ in range(5)] == [0, 0, 0, 0.5, 0.5]
+    assert buckets.wait("a") == 0.5
+    assert buckets.wait("b") == 0
+    ticks.now += 0.75
+    assert [buckets.take("a"), buckets.take("a")] == [0, 0.25]
+    assert buckets.take("b") == 0
+    ticks.now += 1e6
+    assert [buckets.take("a") for _ in range(4)] == [0, 0, 0, 0.5]
+
+
+def test_buckets_forget_who_was_not_seen_for_longest(ticks):
+    buckets = Buckets(1.0, 1, ticks, most=2)
+    for key in ("a", "b", "a", "c"):  # taking in vain is no visit
+        buckets.take(key)
+    assert [buckets.wait(key) for key in "abc"] == [0, 1, 1]
+
+
+def test_a_body_within_the_limit_arrives_whole(noted):
+    assert request(Limits(echo, within()), body=[b"12345", b"", b"67890"], noted=noted)[2] == b"1234567890"
+
+
+def test_a_body_that_announces_too_much_is_not_read(noted, monkeypatch):
+    monkeypatch.setattr(limits, "_LINGER_SECONDS", 0.02)
+    headers = [("Content-Length", str(10**9))]
+    status, answer, body, read = request(Limits(never, within()), headers=headers, body=[None], noted=noted)
+    assert (status, code_of(body), read) == (413, "body-too-large", 0)
+    assert answer["connection"] == "close"
+    assert int(answer["content-length"]) == len(body)
+    assert "at most 10 bytes" in json.loads(body)["detail"]
+    assert noted.code == "body-too-large"
+
+
+def test_a_body_in_parts_is_cut_off_at_the_limit(noted, monkeypatch):
+    kept = []
+
+    async def listened(receive):
+        kept.append(await receive())
+
+    monkeypatch.setattr(limits, "_listen", listened)
+
+    status, _, body, read = request(Limits(never, within()), body=[b"123456"] * 1000, noted=noted)
+    assert (status, code_of(body)) == (413, "body-too-large")
+    assert read == 3  # two until it was too much, one while the client was heard out
+    assert len(kept) == 1
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "٣", "9" * 30, ""])
+def test_a_length_that_is_no_number_is_not_believed(noted, length):
+    app = Limits(echo, within())
+    scope = {"type": "http", "headers": [(b"content-length", length.encode())]}
+    assert limits._announced(scope) == 0
+    assert request(app, body=[b"123"], noted=noted)[2] == b"123"
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(noted):
+    status, answer, body, _ = request(Limits(never, within()), body=[b"12", None], noted=noted)
+    assert (status, code_of(body), answer["connection"]) == (408, "body-too-slow", "close")
+
+
+def test_a_client_that_has_gone_gets_no_answer(noted):
+    assert request(Limits(never, within()), body=[], noted=noted)[0] == 0
+
+
+def test_an_answer_that_does_not_come_is_told_so_and_the_work_goes_on(noted):
+    done = threading.Event()
+
+    async def slow(scope, receive, send):
+        await asyncio.to_thread(release.wait)
+        await echo(scope, receive, send)  # too late: nobody may see this
+        done.set()
+
+    async def run(scope, receive, send):
+        await Limits(slow, within(answer_seconds=0.02))(scope, receive, send)
+        release.set()
+        while not done.is_set():
+            await asyncio.sleep(0.001)
+
+    release = threading.Event()
+    status, answer, body, _ = request(run, body=[b"1"], noted=noted)
+    assert (status, code_of(body), answer["retry-after"]) == (503, "answer-too-slow", "1")
+    assert "Idempotency-Key" in json.loads(body)["detail"]
+
+
+def test_an_answer_that_has_begun_may_take_its_time(noted):
+    async def stream(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.sleep(0.05)
+        await send({"type": "http.response.body", "body": b"end"})
+
+    assert request(Limits(stream, within(answer_seconds=0.02)), noted=noted)[2] == b"end"
+
+
+def test_a_failure_of_the_app_comes_through(noted):
+    async def fails(scope, receive, send):
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        request(Limits(fails, within()), noted=noted)
+
+
+def test_settings_are_checked():
+    for wrong in ({"body_bytes": 0}, {"rate": 0}, {"burst": 1.5}, {"answer_seconds": -1}, {"tick_seconds": -1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Settings(**wrong)
+    assert Settings(tick_seconds=0).tick_seconds == 0

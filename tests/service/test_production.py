@@ -1,0 +1,220 @@
+"""The how-to of production, drilled: a copy under load and its restore, an upgrade and its way back, the move."""
+
+import configparser
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event, Thread
+
+import postgres
+import pytest
+import sqlalchemy as sa
+from serving import Serving
+from starlette.testclient import TestClient
+
+from matchbandit.cli import main
+from matchbandit.live import LeagueError, Store, schema
+from matchbandit.service import tokens
+from matchbandit.service.app import create_app
+from matchbandit.service.client import Client
+
+PAGE = (Path(__file__).parents[2] / "docs" / "production.md").read_text(encoding="utf-8")
+PLAYERS = [f"player {k}" for k in range(8)]
+
+
+def blocks(language, heading=""):
+    """The blocks of this language, below this heading."""
+    below = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0] if heading else PAGE
+    return re.findall(rf"^```{language}\n(.*?)^```", below, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def typed(monkeypatch, capsys, tmp_path):
+    """Type a command, as the page does; gives what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(line):
+        monkeypatch.setattr(sys, "argv", shlex.split(line))
+        with pytest.raises(SystemExit) as end:
+            main()
+        told = capsys.readouterr()
+        assert not end.value.code, told.err
+        return told.out
+
+    return run
+
+
+def test_the_units_are_whole_and_type_what_there_is(typed, tmp_path):
+    units = {re.match(r"# /etc/systemd/system/(.*)\n", text)[1]: text for text in blocks("ini")}
+    assert set(units) == {"matchbandit.service", "matchbandit-backup.service", "matchbandit-backup.timer"}
+    for name, text in units.items():
+        read = configparser.ConfigParser(strict=False, interpolation=None)
+        read.optionxform = str
+        read.read_string(text)
+        assert {"Service", "Timer"} & set(read), name
+        for command in re.findall(r"/opt/matchbandit/bin/(matchbandit [^'\n]*)", text):
+            verbs = [word for word in command.split() if not word.startswith(("-", "/"))]
+            known = typed(" ".join([*verbs[: 3 if verbs[1] == "league" else 2], "--help"]))
+            assert [option for option in re.findall(r"--[a-z-]+", command) if option not in known] == []
+        (tmp_path / name).write_text(re.sub(r"/opt/matchbandit/bin/matchbandit", "/bin/true", text))
+    if shutil.which("systemd-analyze"):
+        checked = [
+            line
+            for name in units
+            for line in subprocess.run(
+                ["systemd-analyze", "verify", tmp_path / name], capture_output=True, text=True, check=False
+            ).stderr.splitlines()
+            if str(tmp_path) in line
+        ]
+        assert checked == []
+
+
+class Load:
+    """Clients that ask and tell until they are stopped; what was acknowledged is kept."""
+
+    def __init__(self, address, token, clients):
+        self.told: dict[tuple[int, tuple[str, str]], int] = {}
+        self.stopped, self.errors = Event(), []
+        self.threads = [Thread(target=self._play, args=(address, token, number)) for number in range(clients)]
+        for thread in self.threads:
+            thread.start()
+
+    def _play(self, address, token, number):
+        try:
+            with Client(address, token, attempts=1) as client:
+                league = client.open("course")
+                while not self.stopped.is_set():
+                    proposal = league.ask()
+                    for at, pair in enumerate(proposal.pairs):
+                        league.tell(proposal.number, {pair: (at + number) % 2})
+                        self.told[proposal.number, pair] = (at + number) % 2
+        except Exception as error:
+            if not self.stopped.is_set():
+                self.errors.append(error)
+
+    def wait_for(self, results):
+        """Until so many more outcomes were acknowledged."""
+        enough = len(self.told) + results
+        while len(self.told) < enough and not self.errors:
+            self.stopped.wait(0.01)
+        assert self.errors == []
+
+    def stop(self):
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def outcomes_in(league):
+    """All outcomes of the log, each with how often it is there."""
+    found = {}
+    for event in league.events():
+        if event.kind == "told":
+            for first, second, reward in event.data["outcomes"]:
+                key = event.data["proposal"], (PLAYERS[first - 1], PLAYERS[second - 1])
+                found.setdefault(key, []).append(reward)
+    return found
+
+
+@pytest.mark.parametrize(("clients", "results"), [(3, 20), pytest.param(8, 1000, marks=pytest.mark.slow)])
+def test_a_copy_made_under_load_is_whole_and_is_restored(typed, tmp_path, monkeypatch, clients, results):
+    url = f"sqlite:///{tmp_path}/store.db"
+    monkeypatch.setenv("MATCHBANDIT_STORE", url)
+    with Store(url) as store:
+        store.create("course", players=PLAYERS, seed=1)
+        _, token = tokens.new(store, "drill")
+    with Serving(url) as server:
+        load = Load(server.address, token, clients)
+        load.wait_for(results)
+        before = dict(load.told)
+        assert typed("matchbandit league backup copy.db").startswith("copy.db: 1 league, ")
+        load.wait_for(results)
+        server.kill()
+        load.stop()
+    with Store(url) as store:  # nothing that was acknowledged is lost, or there twice
+        known = outcomes_in(store.open("course"))
+        assert {key: [reward] for key, reward in load.told.items()}.items() <= known.items()
+        assert store.open("course").verify().ok
+    assert "All is as the log says" in typed("matchbandit league verify --store copy.db")
+    with Store("sqlite:///copy.db") as copy:
+        known = outcomes_in(copy.open("course"))
+        assert {key: [reward] for key, reward in before.items()}.items() <= known.items()
+        assert len(known) < len(load.told)
+
+    replaced = tmp_path / "replaced"
+    replaced.mkdir()
+    for part in tmp_path.glob("store.db*"):
+        part.rename(replaced / part.name)
+    shutil.copy("copy.db", "store.db")
+    with Store(url) as store, TestClient(create_app(store)) as server:
+        assert server.get("/readyz").json() == {"status": "ready"}
+        course = store.open("course")
+        last = course.about()["n_proposals"]
+        for (number, pair), reward in load.told.items():  # what the copy has is no news, what it lacks is told again
+            if number <= last:
+                course.tell(number, {pair: reward})
+        with pytest.raises(LeagueError) as refused:
+            course.tell(last + 1, {pair: 1})
+        assert refused.value.code == "unknown-proposal"
+        assert course.ask().number == last + 1
+        assert course.verify().ok
+
+
+def test_an_upgrade_changes_no_past_and_the_copy_is_the_way_back(typed, tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path}/store.db"
+    monkeypatch.setenv("MATCHBANDIT_STORE", url)
+    with Store(url) as store:
+        course = store.create("course", players=PLAYERS, seed=1)
+        course.tell(course.ask().number, {course.proposal(1).pairs[0]: 1})
+        digest = course.digest()
+    typed("matchbandit league backup before.db")
+    steps = [lambda c: c.execute(sa.text("ALTER TABLE mb_tokens ADD COLUMN colour TEXT"))]
+    with monkeypatch.context() as newer:  # the next version of the program, with a step of its own
+        newer.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, *steps))
+        with Store(url) as store:
+            assert store.open("course").digest() == digest
+            assert store.open("course").verify().ok
+    old = schema.newest()
+    with pytest.raises(LeagueError, match=rf"schema version {old + 1}; this matchbandit knows up to {old}"):
+        Store(url)
+    for part in tmp_path.glob("store.db*"):
+        part.unlink()
+    shutil.copy("before.db", "store.db")
+    with Store(url) as store:
+        assert store.open("course").digest() == digest
+
+
+def test_a_store_moves_from_sqlite_to_postgresql_as_the_page_types_it(typed, tmp_path, monkeypatch):
+    monkeypatch.setenv("MATCHBANDIT_STORE", f"sqlite:///{tmp_path}/store.db")
+    with Store(f"sqlite:///{tmp_path}/store.db") as store:
+        course = store.create("course", players=PLAYERS, seed=1)
+        course.tell(course.ask().number, {course.proposal(1).pairs[0]: 1})
+        course.forget("player 3")
+        kept = course.digest(), course.items(), course.events()
+    moved = postgres.fresh_database()
+    (typing,) = blocks("console", "From SQLite to PostgreSQL")
+    for line in re.findall(r"^\$ (.*)", typing, re.MULTILINE):
+        typed(line.replace("postgresql:///matchbandit", f"'{moved}'"))
+    with Store(moved) as store:
+        there = store.open("course")
+        assert (there.digest(), there.items(), there.events()) == kept
+        assert there.ask().number == 2
+        assert [token.label for token in tokens.listed(store)] == ["website"]
+
+
+def test_postgresql_is_dumped_while_it_is_used_and_restored(tmp_path):
+    url, restored = postgres.fresh_database(), postgres.fresh_database()
+    programs = postgres.server().programs
+    with Store(url) as store:
+        course = store.create("course", players=PLAYERS, seed=1)
+        course.tell(course.ask().number, {course.proposal(1).pairs[0]: 1})
+        digest = course.digest()
+        dump = tmp_path / "matchbandit.dump"
+        subprocess.run([programs / "pg_dump", "--format=custom", f"--file={dump}", url], check=True)
+    subprocess.run([programs / "pg_restore", f"--dbname={restored}", dump], check=True)
+    with Store(restored) as store:
+        assert store.open("course").digest() == digest
+        assert store.open("course").verify().ok
