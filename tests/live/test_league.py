@@ -78,6 +78,8 @@ def test_what_is_created_can_be_opened_listed_and_not_created_again(store):
     with pytest.raises(LeagueError, match=r"there is no league 'clbu' in .*; did you mean 'club'\?") as caught:
         store.open("clbu")
     assert caught.value.code == "unknown-league"
+    for odd in ("a\x00b", "Zoë", "", "x" * 10_000, "\ud800", 7, None):
+        assert code_of(store.open, odd) == "unknown-league"
 
 
 def test_what_cannot_be_created_leaves_nothing(store):
@@ -375,6 +377,7 @@ def test_what_is_forgotten_is_nowhere(store, tmp_path):
     with store.reading() as connection:
         assert connection.execute(text("SELECT DISTINCT digest FROM mb_keys")).all() == [(None,)]
     assert club.ask(key="b", available=["Annabel", "bob"]).number == proposal.number
+    assert code_of(club.join, "zoe", key="b") == "key-reused"
     assert club.join("Annabel")[0].id == 5
 
 
