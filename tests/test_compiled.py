@@ -101,34 +101,29 @@ def test_a_policy_of_ones_own_breaks_no_built_in(own, tmp_path):
     run(PLAY_OWN, own / "cache", cwd=own)
     code = """
         import matchbandit as mb
-        mb.simulate(mb.Monopartite([.9, .8, .3, .2]), "cucb", horizon=50)
-        mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50)
+        mb.simulate(mb.Monopartite([.9, .8, .3, .2]), "cucb", horizon=50)  # the one whose function was borrowed
     """
     run(code, own / "cache", cwd=elsewhere)
 
 
-def test_the_second_process_compiles_nothing(tmp_path):
-    code = """
-        import matchbandit as mb
-        from numba.core import event
-        with event.install_recorder("numba:compile") as recorder:
-            mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50)
-        print(len(recorder.buffer) // 2)
-    """
-    assert int(run(code, tmp_path).stdout) > 0
-    assert int(run(code, tmp_path).stdout) == 0
+@pytest.mark.parametrize("damage", [lambda _: b"", lambda _: b"nonsense", lambda content: content[: len(content) // 2]])
+def test_a_damaged_entry_is_compiled_again(tmp_path, monkeypatch, damage):
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
 
+    @compiled
+    def inner(x):
+        return 2 * x
 
-@pytest.mark.parametrize("damage", [b"", b"nonsense", None])
-def test_a_damaged_entry_is_compiled_again(tmp_path, damage):
-    code = 'import matchbandit as mb; print(mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "kl-ucb", horizon=50).final)'
-    expected = run(code, tmp_path).stdout
-    kept = [place for place in tmp_path.rglob("*") if place.is_file()]
+    @compiled
+    def outer(x):
+        return inner(x) + 1
+
+    assert outer(3) == 7
+    kept = {place: place.read_bytes() for place in tmp_path.rglob("*") if place.is_file()}
     assert kept
-    for place in kept:
-        content = place.read_bytes()
-        place.write_bytes(content[: len(content) // 2] if damage is None else damage)
-    assert run(code, tmp_path).stdout == expected
+    for place, content in kept.items():
+        place.write_bytes(damage(content))
+    assert compiled(outer.py_func)(3) == 7
     assert any(len(place.read_bytes()) > 1000 for place in kept)  # mended
 
 
@@ -295,21 +290,26 @@ def test_workers_find_it_compiled_and_it_is_said_once(tmp_path):
     assert run(code, tmp_path).stderr.count("compiling") == 1
 
 
-def test_waiting_is_said_once_on_stderr(tmp_path):
+def test_waiting_is_said_once_on_stderr_and_the_second_process_compiles_nothing(tmp_path):
     code = """
         import matchbandit as mb
         import matchbandit.compiled as cache
+        from numba.core import event
         cache.PATIENCE = 0.0
-        mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50)
-        mb.simulate(mb.Monopartite([.9, .8, .3, .2]), "cucb", horizon=50)
+        with event.install_recorder("numba:compile") as recorder:
+            mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50)
+            mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "kl-ucb", horizon=50)
+        print(len(recorder.buffer) // 2)
     """
-    told = run(code, tmp_path).stderr
-    assert told.count("compiling") == 1
-    assert str(tmp_path) in told
-    assert run(code, tmp_path).stderr == ""
+    first, second = run(code, tmp_path), run(code, tmp_path)
+    assert first.stderr.count("compiling") == 1
+    assert str(tmp_path) in first.stderr
+    assert int(first.stdout) > 0
+    assert second.stderr == ""
+    assert int(second.stdout) == 0
 
 
-def test_everything_works_without_compiling(tmp_path):
+def test_everything_works_without_compiling():
     code = """
         import matchbandit as mb
         one = mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=200, seed=3)
@@ -318,6 +318,7 @@ def test_everything_works_without_compiling(tmp_path):
             p.tell(p.ask(), [1, 0])
         print(one.plays.tolist(), p.ask().tolist())
     """
-    plain = run(code, tmp_path, NUMBA_DISABLE_JIT="1")
+    cache_of_tests = os.environ["MATCHBANDIT_CACHE"]  # other tests have compiled these
+    plain = run(code, cache_of_tests, NUMBA_DISABLE_JIT="1")
     assert "plain Python" in plain.stderr
-    assert plain.stdout == run(code, tmp_path).stdout
+    assert plain.stdout == run(code, cache_of_tests).stdout

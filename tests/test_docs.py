@@ -21,11 +21,20 @@ import pytest
 from serving import Serving
 
 import matchbandit as mb
+from matchbandit import live
 from matchbandit.cli import app, main
+from matchbandit.live import Event, Item, Proposal, Receipt, Why
+from matchbandit.live.events import KINDS
+from matchbandit.live.model import Fit, Standing
+from matchbandit.live.shadow import ShadowReport
+from matchbandit.live.verify import Verified
+from matchbandit.live.views import Line
 from matchbandit.policies.explanation import KEYS, PARTS, Elimination
 from matchbandit.problems.families import FAMILIES, parameters_taken
 from matchbandit.results import About
 from matchbandit.results.tables import HEAD, TAIL
+from matchbandit.service.app import create_app
+from matchbandit.service.problems import STATUSES
 from matchbandit.studies.registry import figures
 
 ROOT = Path(__file__).parent.parent
@@ -381,6 +390,31 @@ def test_every_verb_of_a_group_has_a_row_with_its_options(group, capsys, monkeyp
         row = next((row for row in rows.splitlines() if re.match(rf"\| `{command.name}[ `]", row)), "")
         options = options_of([group.name, command.name], monkeypatch, capsys)
         assert [option for option in options if f"`{option}" not in above + row] == [], command.name
+
+
+def public(kind):
+    return [name for name in vars(kind) if not name.startswith("_")]
+
+
+def test_leagues_are_in_the_reference_whole():
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    section = reference.partition("\n## Leagues\n")[2].partition("\n## Files\n")[0]
+    records = (Standing, Line, ShadowReport, Fit, Verified, Item, Proposal, Receipt, Event, Why)
+    names = [*live.__all__, *KINDS, *STATUSES, *public(live.Store), *public(live.League)]
+    names += [name for kind in records for name in public(kind)]
+    inside = {name for code in re.findall(r"`([^`]+)`", section) for name in re.findall(r"[\w-]+", code)}
+    assert [name for name in names if name not in inside] == []
+    for code, status in STATUSES.items():
+        row = next(line for line in section.splitlines() if re.match(rf"\| [^|]*`{code}`[^|]*\|", line))
+        assert str(status) in row.split("|")[2], code
+
+
+def test_every_request_over_http_is_in_the_reference(tmp_path):
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    with live.Store(f"sqlite:///{tmp_path}/store.db") as store:
+        paths = create_app(store).openapi()["paths"]
+    requests = [f"`{way.upper()} {path.removeprefix('/v1')}`" for path, ways in paths.items() for way in ways]
+    assert [request for request in requests if request not in reference] == []
 
 
 def test_explain_is_written_down():

@@ -36,14 +36,15 @@ def permuted(problem, seed):
     return other, problem.graph.edges(ends), rows
 
 
+@pytest.mark.parametrize("runs", [50, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", REGRET)
-def test_permuting_items_permutes_plays(name):
+def test_permuting_items_permutes_plays(name, runs):
     problem = instance(name)
     other, edges, rows = permuted(problem, seed=1)
     horizon = 10**6 if issubclass(mb.CATALOGUE[name], mb.PlannedPolicy) else ROUNDS["regret"]
     named = {"best": rows[:2].tolist()} if name == "exploration-first" else {}
-    one = mb.simulate(problem, name, horizon=horizon, runs=150, seed=1)
-    two = mb.simulate(other, mb.policy(name, **named), horizon=horizon, runs=150, seed=2)
+    one = mb.simulate(problem, name, horizon=horizon, runs=runs, seed=1)
+    two = mb.simulate(other, mb.policy(name, **named), horizon=horizon, runs=runs, seed=2)
     assert ks_2samp(one.final, two.final).pvalue > 1e-4
     for edge, there in enumerate(edges):
         plays, plays_there = one.plays_by_edge[:, edge], two.plays_by_edge[:, there]
@@ -58,8 +59,8 @@ def test_permuting_items_permutes_answers(name):
     problem = instance(name)
     other, edges, _ = permuted(problem, seed=3)
     spec = mb.policy(name, delta=0.1)
-    one = mb.identify(problem, spec, runs=60, seed=1, max_rounds=ROUNDS["identification"])
-    two = mb.identify(other, spec, runs=60, seed=2, max_rounds=ROUNDS["identification"])
+    one = mb.identify(problem, spec, runs=40, seed=1, max_rounds=ROUNDS["identification"])
+    two = mb.identify(other, spec, runs=40, seed=2, max_rounds=ROUNDS["identification"])
     assert ks_2samp(one.rounds, two.rounds).pvalue > 1e-4
     there = set(edges[problem.graph.edges(problem.best(one.about["answers"]))].tolist())
     assert set(other.graph.edges(other.best(one.about["answers"])).tolist()) == there
@@ -89,7 +90,7 @@ def test_a_longer_horizon_changes_nothing_before(name):
 @pytest.mark.parametrize("name", ["kl-ucb", "rank1-thompson", "rank1-elim"])
 def test_rows_and_columns_can_be_exchanged(name):
     turned = mb.Bipartite(SLOTS.v, SLOTS.u)
-    one, two = (mb.simulate(p, name, horizon=3000, runs=200, seed=s) for s, p in enumerate((SLOTS, turned)))
+    one, two = (mb.simulate(p, name, horizon=3000, runs=70, seed=s) for s, p in enumerate((SLOTS, turned)))
     assert ks_2samp(one.final, two.final).pvalue > 1e-4
 
 

@@ -156,6 +156,19 @@ def test_log_in_enter_a_result_and_see_the_ranking_move(site: Site, visit: Calla
     assert "/login" in page.url
 
 
+def test_a_link_on_another_site_leads_to_the_page_without_a_new_login(
+    small: Any, site: Site, visit: Callable[..., Visit]
+) -> None:
+    visited = visit("/")
+    visited.page.goto(f"data:text/html,<a href='{site.url}/leagues/small/ranking'>see</a>")
+    visited.page.get_by_text("see").click()
+    visited.page.locator("[data-ranking]").wait_for()
+    visited.page.context.clear_cookies()
+    visited.page.goto(f"data:text/html,<a href='{site.url}/leagues/small/ranking'>see</a>")
+    visited.page.get_by_text("see").click()
+    visited.page.get_by_label("Token").wait_for()
+
+
 def test_with_the_keyboard_alone_a_result_is_entered(site: Site, visit: Callable[..., Visit]) -> None:
     league = site.league("keys", ["Ann", "Bob", "Cem", "Dee"])
     visited = visit("/leagues/keys", logged_in=False)

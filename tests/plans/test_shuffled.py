@@ -97,7 +97,7 @@ def test_a_sweep_has_exactly_the_law_of_independent_schemes(sizes):
 @pytest.mark.parametrize("n", [2, 3])
 def test_a_leap_has_exactly_the_law_of_playing_round_by_round(sizes, n):
     of = plan(sizes)
-    counts = [tuple(row) for row in drawn(of, n, 6000, 2).tolist()]
+    counts = [tuple(row) for row in drawn(of, n, 3000, 2).tolist()]
     assert agrees(counts, law_of_counts(of, n)) > 1e-3
 
 

@@ -56,7 +56,7 @@ def test_a_leap_has_exactly_the_law_of_playing_sweep_by_sweep(of, most):
     rng = np.random.default_rng(7)
     nothing = Tally.empty(len(of.edges))
     drawn = []
-    for _ in range(20_000):
+    for _ in range(6000):
         sweeps, counts = of.leap(nothing, most, rng)
         drawn.append((sweeps, tuple(counts.tolist())))
     assert agrees(drawn, law) > 1e-3
@@ -67,7 +67,7 @@ def test_two_leaps_with_a_stop_between_them_have_the_law_of_one():
     law = law_of_leap(of, 10)
     rng = np.random.default_rng(8)
     drawn = []
-    for _ in range(20_000):
+    for _ in range(6000):
         tally = Tally.empty(len(of.edges))
         for most in (1, 1, 10):
             sweeps, counts = of.leap(tally, most, rng)

@@ -120,11 +120,12 @@ def long_chain():
     return plays, np.floor(plays * 0.3)
 
 
+@pytest.mark.parametrize("N", [25_000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tables", ["players", "rows and columns", "chain"])
-def test_draws_have_the_covariance_of_the_dense_inverse(tables):
+def test_draws_have_the_covariance_of_the_dense_inverse(tables, N):
     n_rows = 15 if tables == "rows and columns" else 0
     plays, sums = long_chain() if tables == "chain" else random_tables(np.random.default_rng(4), 40, n_rows, most=400)
-    noise, N = Noise(1, 0.0), 100_000
+    noise = Noise(1, 0.0)
     strengths, dense = fitted(plays, sums, noise, n_rows)
     stored, posterior = stored_from(plays, sums, strengths)
     sparse.weigh(stored, noise, posterior)

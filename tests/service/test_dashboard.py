@@ -1,6 +1,6 @@
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clocks import Clock
+from fastapi import APIRouter
 from starlette.testclient import TestClient
 
 from matchbandit.figures.interactive import READABLE, contrast
@@ -108,11 +109,21 @@ def club(store: Store) -> Any:
     return league
 
 
+@pytest.fixture(autouse=True)
+def _pages_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service without its API, whose many routes take long to make; it has its own tests."""
+    monkeypatch.setattr("matchbandit.service.api.router", lambda *_: APIRouter())
+
+
 @pytest.fixture
-def desk(store: Store, served: Callable[..., TestClient]) -> Iterator[Callable[..., Desk]]:
-    def sit(scope: str = "admin", *leagues: str, lasting: Any = None, **settings: object) -> Desk:
-        _, text = tokens.new(store, f"{scope} desk", scope=scope, leagues=leagues or None, lasting=lasting)
-        return Desk(served(**settings), text)
+def desk(store: Store, served: Callable[..., TestClient]) -> Callable[..., Desk]:
+    """Somebody logs in, each with a token and cookies of their own, at one server."""
+    clients: list[TestClient] = []
+
+    def sit(scope: str = "admin", *leagues: str) -> Desk:
+        _, text = tokens.new(store, f"{scope} desk", scope=scope, leagues=leagues or None)
+        clients.append(TestClient(clients[0].app) if clients else served())
+        return Desk(clients[-1], text)
 
     return sit
 
@@ -132,13 +143,29 @@ def test_nobody_sees_a_page_without_logging_in_and_then_sees_the_one_they_wanted
     for path in pages_of(club):
         answer = client.get(path, follow_redirects=False)
         assert answer.status_code == 303
-        assert answer.headers["location"] == ("/login" if path == "/" else f"/login?next={path}")
+        assert answer.headers["location"] == f"/login?next={path}"
         assert "Ann" not in answer.text
     assert client.get("/login?next=/leagues/club").text.count('name="next" value="/leagues/club"') == 1
     _, text = tokens.new(store, "desk")
     fields = {"token": text, "next": "/leagues/club"}
     answer = client.post("/login", data=fields, headers=ORIGIN, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/leagues/club")
+
+
+def test_who_was_logged_out_meanwhile_is_told_so_and_comes_back_to_the_page(
+    club: Any, desk: Callable[..., Desk], clock: Clock
+) -> None:
+    sat, before = desk(), club.digest()
+    clock.forward(hours=13)
+    headers = {**ORIGIN, "Referer": "http://testserver/leagues/club"}
+    answer = sat.client.post("/leagues/club/proposals", data={"csrf": sat.csrf}, headers=headers)
+    assert answer.url.path == "/login"
+    assert "You were logged out" in answer.text
+    assert 'name="next" value="/leagues/club"' in answer.text
+    elsewhere = {**ORIGIN, "Referer": "http://evil.example/leagues/club"}
+    answer = sat.client.post("/leagues/club/proposals", data={"csrf": sat.csrf}, headers=elsewhere)
+    assert 'name="next" value="/"' in answer.text
+    assert club.digest() == before
 
 
 @pytest.mark.parametrize("elsewhere", ["//evil.example/x", "https://evil.example", "/\\evil.example", "javascript:1"])

@@ -77,7 +77,7 @@ def played():
     outcome = {}
     for k, (name, options, law) in enumerate(CONFIGURATIONS):
         problem = mb.Bipartite([1.0, 0.25, 0.1], [0.1, 1.0], rewards=law)
-        for engine, runs in (("step", 60), ("jump", 600)):
+        for engine, runs in (("step", 30), ("jump", 200)):
             # Different seeds: shared streams would make the two samples dependent.
             seed = 100 + (engine == "jump")
             job = Job(problem, mb.policy(name, **options), np.array([600, horizon]), seed, engine, horizon)
@@ -129,9 +129,10 @@ def test_step_and_jump_agree_over_many_runs(k):
         assert ks_2samp(slow.plays_by_edge[:, e], fast.plays_by_edge[:, e]).pvalue > 1e-3 / 12
 
 
-def test_checkpoints_do_not_change_the_law_of_a_jump():
-    few = mb.simulate(SLOTS, "pair-elim", horizon=20_000, runs=600, seed=5, checkpoints=[20_000])
-    many = mb.simulate(SLOTS, "pair-elim", horizon=20_000, runs=600, seed=6, checkpoints=range(37, 20_000, 211))
+@pytest.mark.parametrize("runs", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_checkpoints_do_not_change_the_law_of_a_jump(runs):
+    few = mb.simulate(SLOTS, "pair-elim", horizon=20_000, runs=runs, seed=5, checkpoints=[20_000])
+    many = mb.simulate(SLOTS, "pair-elim", horizon=20_000, runs=runs, seed=6, checkpoints=range(37, 20_000, 211))
     assert ks_2samp(few.final, many.final).pvalue > 1e-3
     for e in range(12):
         assert ks_2samp(few.plays_by_edge[:, e], many.plays_by_edge[:, e]).pvalue > 1e-3 / 12

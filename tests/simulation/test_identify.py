@@ -107,8 +107,8 @@ def test_both_engines_agree_on_a_long_run_for_regret():
 def test_step_and_jump_need_equally_many_rounds(growth):
     problem = mb.Bipartite([1.0, 0.25, 0.1], [0.1, 1.0])
     spec = mb.policy("pair-elim", growth=growth, delta=0.2)
-    slow = mb.identify(problem, spec, runs=120, seed=31, engine="step")
-    fast = mb.identify(problem, spec, runs=500, seed=32, engine="jump")
+    slow = mb.identify(problem, spec, runs=60, seed=31, engine="step")
+    fast = mb.identify(problem, spec, runs=200, seed=32, engine="jump")
     assert slow.identified.all()
     assert fast.identified.all()
     assert len(set(slow.rounds.tolist())) > 5
@@ -270,9 +270,9 @@ SMALL = [
 
 @pytest.mark.parametrize(("name", "options", "problem"), SMALL)
 def test_answers_are_wrong_at_most_as_often_as_delta_allows(name, options, problem):
-    found = mb.identify(problem, mb.policy(name, delta=0.2, **options), runs=150, seed=9)
+    found = mb.identify(problem, mb.policy(name, delta=0.2, **options), runs=80, seed=9)
     assert found.identified.all()
-    assert at_most(found.summary()["wrong"], 150, 0.2)
+    assert at_most(found.summary()["wrong"], 80, 0.2)
     assert found.correct.mean() > 0.97  # the union bound is loose: measured, errors are far rarer than δ
 
 

@@ -91,12 +91,13 @@ def test_means_that_are_no_products_are_noticed_and_change_the_choice():
     assert free.notes[0].startswith("Every pair has a mean of its own, near its product where the log says little")
 
 
-def test_a_short_log_ranks_nobody():
+def test_a_short_log_does_not_say_who_is_best():
     log = log_of(mb.Monopartite([0.7, 0.6, 0.6, 0.5]), 2)
     done = mb.replay(log, ["rank1-thompson", "cucb"], horizon=50, runs=40, seed=2)
-    assert [place.ranks for place in done.places] == [(1, 3)] * 3
-    assert done.verdict == "This log cannot tell which of them earns most."
-    assert not any(place.behind.told_apart for place in done.places[1:])
+    assert not done.difference("rank1-thompson", "cucb").told_apart
+    assert done.verdict.startswith("This log cannot tell which ")
+    first, second, _ = done.places
+    assert first.ranks[0] == second.ranks[0] == 1
 
 
 def test_warm_cold_and_both():

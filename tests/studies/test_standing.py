@@ -44,7 +44,7 @@ def rows(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(standing, "HORIZON", 5000)
         out = tmp_path_factory.mktemp("standing")
-        return list(standing.standing(out, runs=6, seed=3, workers=1, chosen=chosen)), chosen
+        return list(standing.standing(out, runs=3, seed=3, workers=1, chosen=chosen)), chosen
 
 
 def test_no_measured_value_breaks_a_bound(rows):
@@ -76,13 +76,13 @@ def test_rows_carry_the_highest_lower_bound_and_the_policys_own_upper_bound(rows
         assert row.lower == max(b.value for b in same if b.kind == "lower")
         own = [b.value for b in same if b.kind == "upper" and b.about == row.policy]
         assert row.upper == (min(own) if own else None)
-        assert len(row.measured) == 6
+        assert len(row.measured) == 3
 
 
 def test_what_is_measured_is_what_simulate_and_identify_give(rows):
     made, chosen = rows
-    by_hand = mb.simulate(chosen["slots"], "pair-elim", horizon=5000, runs=6, seed=3, checkpoints=[5000])
-    found = mb.identify(chosen["players"], mb.policy("matching-id", delta=0.05), runs=6, seed=3, max_rounds=3_000_000)
+    by_hand = mb.simulate(chosen["slots"], "pair-elim", horizon=5000, runs=3, seed=3, checkpoints=[5000])
+    found = mb.identify(chosen["players"], mb.policy("matching-id", delta=0.05), runs=3, seed=3, max_rounds=3_000_000)
     measured = {(row.instance, row.of, row.policy): row.measured for row in made}
     assert measured["slots", "regret", "pair-elim"] == by_hand.final.tolist()
     assert measured["players", "rounds", "matching-id"] == found.rounds.tolist()

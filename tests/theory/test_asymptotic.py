@@ -19,6 +19,11 @@ laws = pytest.mark.parametrize("law", LAWS)
 WITHIN = 1.5e-3  # a value is at most 0.1 % low
 
 
+def seeds(n, quick):
+    """So many seeds; all but the first few are longer checks."""
+    return [*range(quick), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(quick, n))]
+
+
 def time_of(problem, plays="pair", seeks="pair"):
     return characteristic_time(problem, plays=plays, seeks=seeks).value
 
@@ -234,7 +239,7 @@ def test_brute_force_knows_which_ties_matter():
 # Both ends, and the plays between them
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8, quick=4))
 def test_the_value_is_at_most_a_thousandth_below_the_cost_of_plays_that_suffice(seed):
     rng = np.random.default_rng(seed)
     problem = (
@@ -255,7 +260,7 @@ def test_the_value_is_at_most_a_thousandth_below_the_cost_of_plays_that_suffice(
         assert lost == pytest.approx(found.above, rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8, quick=4))
 def test_the_plays_tell_every_alternative_that_is_drawn(seed):
     # Thousands of instances on the faces where another answer comes level: near the truth, far from it, near the worst
     # that was seen.
@@ -353,7 +358,7 @@ def test_many_trials_at_once_take_as_many_rounds_fewer():
 # What is harder than what
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8, quick=4))
 def test_what_is_harder(seed):
     rng = np.random.default_rng(300 + seed)
     law = LAWS[seed // 2 % 4]

@@ -60,6 +60,7 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
         "fits_up_to": fits.up_to,
         "loops_up_to": fits.compiled_up_to,
         "warm_start": fits.warm_start,
+        "counts_alone": fits.counts_alone,
         "byes": list(fits.byes),
         "even": in_matchings and set(fits.byes) != set(fits.goals),
         "options": kind.option_defaults(),
@@ -84,6 +85,7 @@ def _fits(entry: dict[str, Any]) -> list[str]:
         "needs its horizon for regret": entry["needs_horizon"],
         f"at most {entry['fits_up_to']}": entry["fits_up_to"],
         "warm start": entry["warm_start"],
+        "decides from counts alone": entry["counts_alone"],
         "byes": entry["byes"] and not entry["even"],
     }
     return told + [words for words, so in further.items() if so]

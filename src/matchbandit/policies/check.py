@@ -15,10 +15,12 @@ from matchbandit.policies.catalogue import PolicySpec, policy
 from matchbandit.policies.explanation import KEYS, PARTS
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Bernoulli, Binomial, Gaussian, RewardDistribution
+from matchbandit.seeding import stream
 
 _GRAPHS = (bipartite(1, 1), bipartite(1, 4), bipartite(3, 2), bipartite(2, 5), *map(monopartite, (2, 4, 5, 6)))
 _REWARDS = (Bernoulli(), Binomial(3), Gaussian(0.5))
-_ROUNDS = 500
+_ROUNDS, _FEWER_ROUNDS = 500, 200
+"""With Bernoulli rewards, and with each other distribution."""
 _HORIZON = 50
 
 Build = Callable[[], Policy]
@@ -34,7 +36,8 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
     There are uneven graphs among them. Each round is asked twice, told in another order, sometimes with pairs that did
     not take place; wrong answers must be refused and leave no trace; a round told twice must change nothing; a policy
     restored from JSON in the middle must go on exactly like its twin; `explain()` must follow the schema; once `done`
-    it must stay so and play its answer. It raises `ContractError` at the first breach.
+    it must stay so and play its answer. If it says that it decides from counts alone, its decisions must depend on
+    nothing else, change nothing, and keep to what is allowed. It raises `ContractError` at the first breach.
 
     >>> check_policy("uts")
     """
@@ -47,7 +50,10 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
         try:
             with warnings.catch_warnings():  # what a policy warns of is no breach
                 warnings.simplefilter("ignore", UserWarning)
-                _check(partial(given.build, graph, rewards=rewards, horizon=_HORIZON, seed=3))
+                rounds = _ROUNDS if rewards == _REWARDS[0] else _FEWER_ROUNDS
+                build = partial(given.build, graph, rewards=rewards, horizon=_HORIZON, seed=3)
+                _check(build, rounds)
+                _check_decisions(build)
         except (ContractError, MatchbanditError) as breach:
             raise ContractError(f"{where}: {breach}") from None
         except Exception as breach:
@@ -88,12 +94,12 @@ def _check_misfits(spec: PolicySpec) -> None:
         _refuses(lambda: spec.build(fits), "a missing horizon")
 
 
-def _check(build: Build) -> None:
+def _check(build: Build, rounds: int) -> None:
     """The whole life of one policy."""
     noise = np.random.default_rng(11)
     one, twin = build(), build()
     global_random = _global_random()
-    for number in range(_ROUNDS):
+    for number in range(rounds):
         pairs = one.ask()
         _check_pairs(one, pairs, one.round_size)
         _require(np.array_equal(one.ask(), pairs), "a second ask() before tell() gave other pairs")
@@ -121,7 +127,7 @@ def _check(build: Build) -> None:
             _check_words(one)
         if isinstance(one, PlannedPolicy) and np.isnan(rewards).any() and not one.done:
             _require(np.array_equal(one.ask(), pairs), "a pair that did not take place is not played again")
-    _require(one.rounds == _ROUNDS, f"{one.rounds} rounds are counted after {_ROUNDS} were told")
+    _require(one.rounds == rounds, f"{one.rounds} rounds are counted after {rounds} were told")
     _require(_global_random() == global_random, "it touched NumPy's global random state")
 
 
@@ -134,7 +140,8 @@ def _global_random() -> tuple[bytes, int]:
 def _check_pairs(asked: Policy, pairs: Pairs, size: int) -> None:
     """Disjoint pairs, so many."""
     whole = isinstance(pairs, np.ndarray) and np.issubdtype(pairs.dtype, np.integer)
-    _require(whole and pairs.shape == (size, 2), f"pairs must be ints of shape ({size}, 2); got {pairs!r}")
+    if not (whole and pairs.shape == (size, 2)):  # its words take longer than the check
+        raise ContractError(f"pairs must be ints of shape ({size}, 2); got {pairs!r}")
     asked.graph.edges(pairs)
     sides = [pairs.ravel()] if asked.graph.kind == "monopartite" else [pairs[:, 0], pairs[:, 1]]
     _require(all(len(np.unique(side)) == len(side) for side in sides), f"an item is in two pairs: {pairs.tolist()}")
@@ -196,6 +203,75 @@ def _check_words(one: Policy) -> None:
     _check_pairs(one, one.recommend(), 1 if one.answer_selection == "pair" else one.graph.matching_size)
     _require(isinstance(one.done, bool), f"done must be True or False; got {one.done!r}")
     _refuses(lambda: one.tell(one.graph.pairs[:1], [0.0]), "a round told twice")
+
+
+def _check_decisions(build: Build) -> None:
+    """Decisions are made from counts alone, or refused."""
+    one = build()
+    pairs, noise = one.graph.pairs, np.random.default_rng(5)
+    if not one.fits.counts_alone:
+        _refuses(lambda: one.decide(noise), "a decision without a round")
+        _refuses(lambda: one.book(pairs[:1], [0.0], noise), "a result without a round")
+        _refuses(lambda: one.put([0], [1], [0.0]), "counts that someone else keeps")
+        return
+    twin, third = build(), build()
+    counts, sums = np.zeros(len(pairs)), np.zeros(len(pairs))
+    for _ in range(4):  # nothing is known, then something of most pairs
+        _check_decision(one, noise)
+        edges = noise.integers(len(pairs), size=len(pairs) + 2)
+        rewards = (noise.random(len(edges)) < 0.5).astype(float)
+        rewards[0] = np.nan
+        np.add.at(counts, edges[1:], 1)
+        np.add.at(sums, edges[1:], rewards[1:])
+        one.book(pairs[edges], rewards, noise)
+        for part in np.array_split(noise.permutation(len(edges)), 3):
+            twin.decide(noise)  # what was decided before must not matter
+            twin.book(pairs[edges[part]], rewards[part], noise)
+        _require(_decided(one) == _decided(twin), "the order of bookings, or an earlier decision, changed a decision")
+    third.put([0], [7], [3.0])
+    third.put(np.arange(len(pairs)), counts, sums)
+    _require(_decided(third) == _decided(one), "the same counts, put rather than booked, gave another decision")
+    _refuses(lambda: one.book(pairs[:1], [0.0, 0.0], noise), "a reward too many")
+    _refuses(lambda: one.book(pairs[:1], [np.inf], noise), "an infinite reward")
+    _refuses(lambda: one.put([0, 0], [1, 1], [0.0, 0.0]), "an edge that comes twice")
+    _refuses(lambda: one.put([len(pairs)], [1], [0.0]), "an edge that does not exist")
+    _refuses(lambda: one.put([0], [-1], [0.0]), "a negative count")
+
+
+def _decided(one: Policy, **rules: Any) -> tuple[list[list[int]], list[float], bool, float]:
+    """What it decides with a stream of the same name, as plain data."""
+    decision = one.decision(stream(0, "check"), **rules)
+    return decision.pairs.tolist(), decision.values.tolist(), decision.exact, decision.bound
+
+
+def _check_decision(one: Policy, noise: np.random.Generator) -> None:
+    """One decision, and those of what some rules allow: as many pairs as possible, none other, and nothing changes."""
+    before = json.dumps(one.state())
+    _check_pairs(one, one.decide(noise), one.round_size)
+    _require(_decided(one) == _decided(one), "the same counts and stream gave another decision")
+    waiting = one.graph.pairs[noise.integers(one.graph.n_pairs, size=3)]
+    _check_pairs(one, one.decide(noise, waiting=waiting), one.round_size)
+    some = np.flatnonzero(noise.random(one.graph.n_pairs) < 0.6)
+    if not one.fits.constrained:
+        _refuses(lambda: one.decide(noise, allowed=one.graph.pairs[:1]), "pairs that are allowed")
+    else:
+        size = min(one.round_size, _largest(one.graph.pairs[some].tolist(), one.graph.kind == "bipartite"))
+        decision = one.decision(noise, allowed=one.graph.pairs[some], waiting=waiting)
+        _check_pairs(one, decision.pairs, size)
+        _require(
+            bool(np.isin(one.graph.edges(decision.pairs), some).all()), "a decision has a pair that is not allowed"
+        )
+        _require(decision.value <= decision.bound + 1e-9, f"the value {decision.value} is above {decision.bound}")
+    _require(json.dumps(one.state()) == before, "a decision changed the state")
+
+
+def _largest(pairs: list[list[int]], across: bool) -> int:
+    """How many disjoint pairs there are at most among these few."""
+    if not pairs:
+        return 0
+    (i, j), *rest = pairs
+    apart = [[a, b] for a, b in rest if a != i and b != j and (across or (a != j and b != i))]
+    return max(_largest(rest, across), 1 + _largest(apart, across))
 
 
 def _refuses(act: Callable[[], Any], what: str) -> None:

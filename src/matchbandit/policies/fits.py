@@ -34,8 +34,6 @@ class Fits:
     """It decides from counts and sums of the pairs alone, whatever the order in which they came."""
     constrained: bool = False
     """Its decisions can be told which pairs are allowed."""
-    flips_coins: bool = False
-    """What a reward strictly between 0 and 1 adds to the sums is drawn at random: see `Policy.credited`."""
     clusters: bool = False
     """It keeps clusters of players, which split."""
     eliminates: bool = False

@@ -21,6 +21,8 @@ WIDTHS, WIDTH = (6, 8), 8
 BLOCK, KEPT = 60, 40
 """Neighbours for any weights: so many are matched at once, of whom so many keep their partners; the others are matched
 again with the next ones."""
+MOST_SWAPPED = 20
+"""Whoever finds nobody among near neighbours comes in by a swap, if they are no more than so many."""
 MOST_CELLS = 20_000_000
 """Of a table of rows and columns that is solved at once."""
 
@@ -104,8 +106,8 @@ def _of_component(allowed: Allowed, edges: Edges, weights: Floats, strengths: Fl
     """The heaviest matching of a connected component."""
     items, local = np.unique(allowed.ends(edges), return_inverse=True)
     local = local.reshape(-1, 2)
+    n_rows = int(np.searchsorted(items, allowed.graph.shape[0]))
     if allowed.graph.kind == "bipartite":
-        n_rows = int(np.searchsorted(items, allowed.graph.shape[0]))
         shape = n_rows, len(items) - n_rows
         if n_rows * shape[1] <= MOST_CELLS:
             table, place = np.zeros(shape), np.full(shape, -1, dtype=np.int64)
@@ -119,7 +121,11 @@ def _of_component(allowed: Allowed, edges: Edges, weights: Floats, strengths: Fl
         standing = np.bincount(local.ravel(), np.repeat(weights, 2)) / np.bincount(local.ravel())
     else:
         standing = strengths[items]
-    return Chosen(edges[_in_blocks(local, weights, np.argsort(-standing, kind="stable"))], False)
+    order = np.argsort(-standing, kind="stable")
+    if allowed.graph.kind == "bipartite":  # the best of each side, then the second of each, whatever their scales
+        is_row = order < n_rows
+        order = order[np.argsort(np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)), kind="stable")]
+    return Chosen(edges[_in_blocks(local, weights, order)], False)
 
 
 def _in_one_table(allowed: Allowed) -> bool:
@@ -128,7 +134,7 @@ def _in_one_table(allowed: Allowed) -> bool:
 
 
 def _of_table(allowed: Allowed, weights: Callable[[Items, Items], Floats]) -> Chosen:
-    """The heaviest matching of the rows and columns that are there, of a table of weights, but for what is forbidden."""
+    """The heaviest matching of the rows and columns that are there, by their table of weights."""
     n_rows, n_columns = allowed.graph.shape
     there = allowed.is_present
     rows, columns = np.flatnonzero(there[:n_rows]), np.flatnonzero(there[n_rows:])
@@ -220,7 +226,7 @@ def _edges_of(allowed: Allowed, order: Items, mate: Counts) -> Edges:
 def _swap_in(allowed: Allowed, order: Items, x: Floats, mate: Counts) -> None:
     """Match those who are alone, two at a time: with each other, or with the two of a pair, if that costs least."""
     alone = np.flatnonzero(mate < 0).tolist()
-    while len(alone) >= 2:
+    while 2 <= len(alone) <= MOST_SWAPPED:
         one = alone.pop(0)
         fine = _partners(allowed, order, one)
         for other in alone:

@@ -262,13 +262,13 @@ class _Descent:
             slope = self.by_pair.T @ (plays * first)
             free = ~(((z >= self.high) & (slope < 0)) | ((z <= self.low) & (slope > 0)))
             curve = (self.by_pair.T * (plays * second)) @ self.by_pair
-            curve[np.diag_indices_from(curve)] += 1e-12 * (1 + curve.diagonal().max())
+            curve.flat[:: len(z) + 1] += 1e-12 * (1 + curve.diagonal().max())
             step = np.zeros(len(z))
-            step[free] = -np.linalg.solve(curve[np.ix_(free, free)], slope[free])
+            step[free] = -np.linalg.solve(curve if free.all() else curve[free][:, free], slope[free])
             if -slope @ step <= 1e-10 * told + 1e-300:
                 break
             for _ in range(60):
-                tried = np.clip(z + step, self.low, self.high)
+                tried = np.minimum(np.maximum(z + step, self.low), self.high)  # as np.clip, in a fifth of its time
                 there = plays @ self._divergence(tried)
                 if there <= told + 1e-4 * slope @ (tried - z):
                     break

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False)]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
+Side = Annotated[str | None, typer.Option(help="Of which side, in a league of two.", show_default=False)]
 
 
 def join(
     league: LeagueName,
     names: Names,
-    side: Annotated[str | None, typer.Option(help="Of which side they are, in a league of two.")] = None,
+    side: Side = None,
     store: StoreUrl = STORE,
     as_json: Json = False,
 ) -> None:
@@ -31,13 +32,13 @@ def join(
         _say(opened, as_json=as_json)
 
 
-def leave(league: LeagueName, names: Names, store: StoreUrl = STORE, as_json: Json = False) -> None:
+def leave(league: LeagueName, names: Names, side: Side = None, store: StoreUrl = STORE, as_json: Json = False) -> None:
     """Let items leave.
 
     Their results stay, and what is open can still be told.
     """
     with opened_league(store, league) as opened:
-        opened.leave(*names, by=BY)
+        opened.leave(*names, side=side, by=BY)
         _say(opened, as_json=as_json)
 
 
@@ -45,22 +46,23 @@ def rename(
     league: LeagueName,
     old: Name,
     new: Annotated[str, typer.Argument(metavar="NEW", show_default=False)],
+    side: Side = None,
     store: StoreUrl = STORE,
     as_json: Json = False,
 ) -> None:
     """Give an item another name."""
     with opened_league(store, league) as opened:
-        opened.rename(old, new, by=BY)
+        opened.rename(old, new, side=side, by=BY)
         _say(opened, as_json=as_json)
 
 
-def forget(league: LeagueName, name: Name, store: StoreUrl = STORE, as_json: Json = False) -> None:
+def forget(league: LeagueName, name: Name, side: Side = None, store: StoreUrl = STORE, as_json: Json = False) -> None:
     """Erase a name for good.
 
     Its results stay, under a number.
     """
     with opened_league(store, league) as opened:
-        opened.forget(name, by=BY)
+        opened.forget(name, side=side, by=BY)
         _say(opened, as_json=as_json)
 
 

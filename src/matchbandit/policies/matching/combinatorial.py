@@ -219,8 +219,10 @@ class CombinatorialPolicy(RoundPolicy):
         fine[allowed.edges] = True
         inside = fine[matchings]
         sizes = inside.sum(axis=1)
-        largest = sizes == sizes.max()
-        return np.unique(matchings[largest][inside[largest]].reshape(-1, int(sizes.max())), axis=0)
+        size = int(sizes.max())
+        if not size:
+            return np.asarray(matchings[:1, :0])
+        return np.unique(matchings[sizes == size][inside[sizes == size]].reshape(-1, size), axis=0)
 
     def _best_of(self, arrays: Arrays, matchings: Edges) -> tuple[Edges, float]:
         """Which of these matchings has the greatest index (ties: the first), and that index."""

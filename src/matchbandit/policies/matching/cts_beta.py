@@ -63,7 +63,6 @@ class CtsBeta(CombinatorialPolicy):
         warm_start=True,
         counts_alone=True,
         constrained=True,
-        flips_coins=True,
         compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
     )
     oracle = "solver"

@@ -186,9 +186,9 @@ class TrackAndStop(RoundPolicy):
 
     Each pair once, in index order. Then, with t rounds played: if a pair has fewer than √t − d/2 plays, the least
     played one; otherwise the one with the largest t w*_e − n_e, w* the optimal proportions for the present means,
-    computed anew when t has grown by 1 % (for a `decision`, always). It is done when for the best pair a and every other b the generalised
-    likelihood ratio Z_ab exceeds log((1 + log t)/δ). That threshold is the usual one in practice; the proof asks for a
-    larger one.
+    computed anew when t has grown by 1 % (for a `decision`, always). It is done when for the best pair a and every
+    other b the generalised likelihood ratio Z_ab exceeds log((1 + log t)/δ). That threshold is the usual one in
+    practice; the proof asks for a larger one.
 
     Parameters
     ----------

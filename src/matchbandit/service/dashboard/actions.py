@@ -30,10 +30,11 @@ def add_login(routes: APIRouter, guard: Guard) -> None:
     wrong = Buckets(settings.wrong_tokens / 60, settings.wrong_tokens, settings.monotonic)
 
     @routes.get("/login")
-    def login_page(request: Request, next: str = "/") -> Response:
+    def login_page(request: Request, next: str = "/", ended: bool = False) -> Response:
         if guard.session(request) is not None:
             return RedirectResponse(safe_path(next), 303)
-        return pages.login(next_path=safe_path(next))
+        words = "You were logged out. Log in and enter it again." if ended else None
+        return pages.login(next_path=safe_path(next), error=words)
 
     @routes.post("/login")
     def login(request: Request, form: Annotated[Form, Depends(guard.form)]) -> Response:

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.store import Store
 from matchbandit.service import sessions
-from matchbandit.service.dashboard.html import Elsewhere
+from matchbandit.service.dashboard.html import Elsewhere, OnceMore
 from matchbandit.service.logs import NOTED
 from matchbandit.service.problems import Refusal
 from matchbandit.service.sessions import Session
@@ -92,12 +92,19 @@ class Guard:
         return session
 
     def logged_in(self, request: Request) -> Session:
-        """Whose request this is; to the login page if nobody's."""
+        """Whose request this is; to the login page if nobody's.
+
+        Browsers keep a strict cookie back when a link on another site leads here, such as one in a chat. Then the page
+        is asked for once more, from here.
+        """
         session = self.session(request)
-        if session is None:
-            wanted = request.url.path if request.method == "GET" else "/"
-            raise Elsewhere("/login" if wanted == "/" else f"/login?next={quote(wanted)}")
-        return session
+        if session is not None:
+            return session
+        if request.method == "GET":
+            if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+                raise OnceMore
+            raise Elsewhere(f"/login?next={quote(request.url.path)}")
+        raise Elsewhere(f"/login?ended=1&next={quote(_page_of(request))}")
 
     def visitor(self, scope: str) -> Callable[[Request, str], Visitor]:
         """A dependency: a league that the visitor's token opens this far."""
@@ -135,6 +142,12 @@ class Guard:
         for name, value in fields:
             form.setdefault(name, []).append(value)
         return form
+
+
+def _page_of(request: Request) -> str:
+    """The page with the form that was sent."""
+    page = urlsplit(request.headers.get("referer", ""))
+    return safe_path(page.path) if page.netloc == request.headers.get("host", "") else "/"
 
 
 def refuse_other_sites(request: Request) -> None:

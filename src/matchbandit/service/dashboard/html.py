@@ -45,6 +45,10 @@ class Elsewhere(Exception):  # noqa: N818 - no error: a way to go
         self.where = where
 
 
+class OnceMore(Exception):  # noqa: N818
+    """The browser is to ask for this page again, from one of our own."""
+
+
 class PageResponse(HTMLResponse):
     """A page, and the code of what was refused, which the log has."""
 
@@ -63,6 +67,8 @@ class PageRoute(APIRoute):
                 response = await answer(request)
             except Elsewhere as way:
                 response = RedirectResponse(way.where, 303)
+            except OnceMore:
+                response = page("once_more", None)
             except (HTTPException, RequestValidationError, MatchbanditError) as error:
                 response = _problem(request, error)
             for name, value in HEADERS.items():

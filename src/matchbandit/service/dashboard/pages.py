@@ -97,7 +97,7 @@ def today(
     waiting = sorted(league.open_proposals(), key=lambda one: -one.number)
     told: dict[str, Any] = {
         "tiles": reading.tiles(league),
-        "open": [reading.sheet(league, one) for one in waiting[:MOST_OPEN]],
+        "open": [reading.sheet(one, league.why(one.number)) for one in waiting[:MOST_OPEN]],
         "more_open": len(waiting[MOST_OPEN:]),
         "ranking": reading.ranking(league),
         "rules": reading.rules(league),
@@ -127,8 +127,14 @@ def getting_on(visitor: Visitor) -> HTMLResponse:
     """Reward over time, exploration, the fit of the model, and the shadow."""
     drawn = progress.charts(reading.past(visitor.league))
     told: dict[str, Any] = {"figures": drawn, "charts": [chart_data(chart) for chart in drawn] or None}
-    told |= {"fit": reading.fit(visitor.league), "shadow": reading.shadow(visitor.league)}
+    quick = visitor.league.about()["n_items"] <= reading.QUICK_FIT
+    told |= {"fit": reading.fit(visitor.league) if quick else None, "shadow": reading.shadow(visitor.league)}
     return _of_league("progress", visitor, "Progress", **told)
+
+
+def fit(visitor: Visitor) -> HTMLResponse:
+    """Does the model fit? On a page of its own, since it may take seconds; scripts fetch it for others."""
+    return _of_league("fit", visitor, "Progress", words="fit of the model", fit=reading.fit(visitor.league))
 
 
 def proposals(visitor: Visitor, *, before: int | None = None) -> HTMLResponse:
@@ -148,13 +154,13 @@ def proposal(
 ) -> HTMLResponse:
     """One proposal: its outcomes, and why it is as it is."""
     league = visitor.league
-    sheet = reading.sheet(league, league.proposal(number))
     why = league.why(number)
+    sheet = reading.sheet(league.proposal(number), why)
     told: dict[str, Any] = {
         "proposal": sheet,
         "rules": reading.rules(league),
         "why": why,
-        "numbers": reading.numbers(why.numbers),
+        "numbers": reading.numbers_of_proposal(why.numbers),
         "reasons": reading.reasons(why.numbers),
         "given": given or {},
         "correcting": correcting,
@@ -192,9 +198,8 @@ def item(
     told: dict[str, Any] = {
         "item": one,
         "why": why,
-        "numbers": reading.numbers(why.numbers),
+        "numbers": reading.numbers_of_item(why.numbers),
         "partners": partners,
-        "partners_words": f"{len(partners)} of them" if partners else "",
         "given": given or {},
     }
     may = visitor.may("admin")
@@ -269,6 +274,10 @@ def add_pages(routes: APIRouter, guard: Guard) -> None:
     @routes.get("/leagues/{slug}/progress")
     def progress_page(visitor: Looking) -> Response:
         return getting_on(visitor)
+
+    @routes.get("/leagues/{slug}/fit")
+    def fit_page(visitor: Looking) -> Response:
+        return fit(visitor)
 
     @routes.get("/leagues/{slug}/proposals")
     def proposals_page(visitor: Looking, before: Before = None) -> Response:

@@ -9,7 +9,8 @@ from matchbandit.live.events import proposal_of
 from matchbandit.live.records import VOID, Ids, Item, Names, Outcome, Proposal
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.rewards import Bernoulli, Binomial, Gaussian, rewards_named
-from matchbandit.service.dashboard.html import digits
+from matchbandit.service import tokens
+from matchbandit.service.dashboard.html import digits, fixed
 from matchbandit.service.dashboard.meetings import Map, Met, Place, drawn
 from matchbandit.service.dashboard.progress import Past
 from matchbandit.service.problems import Refusal
@@ -17,6 +18,7 @@ from matchbandit.service.problems import Refusal
 if TYPE_CHECKING:
     from matchbandit.live.league import League
     from matchbandit.live.model import Standing
+    from matchbandit.live.why import Why
 
 RECENT = 20
 """Proposals that the figures at the top of a league look at."""
@@ -213,9 +215,9 @@ def ranking(league: "League") -> list[Side]:
     return [side for side in listed if side.rows]
 
 
-def sheet(league: "League", proposal: Proposal) -> Sheet:
-    """A proposal for the page: its pairs in their order, each with what is known and expected of it."""
-    estimates = _estimates(league, proposal)
+def sheet(proposal: Proposal, why: "Why") -> Sheet:
+    """A proposal for the page: its pairs in their order, each with what is known, and what was expected of it."""
+    estimates = {tuple(row["pair"]): row["estimate"] for row in why.numbers["pairs"]}
     fixed = set(proposal.fixed)
     pairs = [
         Pair(ids, names, _told(proposal.outcomes.get(names)), estimates.get(ids), names in fixed)
@@ -275,7 +277,7 @@ def item(league: "League", number: int) -> Item:
         raise (Refusal("not-found", str(error)) if error.code == "unknown-item" else error) from None
 
 
-def why_item(league: "League", one: Item) -> Any:
+def why_item(league: "League", one: Item) -> "Why":
     """What is known of an item."""
     return league.why(item=one.id)
 
@@ -353,12 +355,27 @@ def shadow(league: "League") -> dict[str, Any] | None:
     return {"policy": report.shadow, "words": report.sentence, "rows": rows}
 
 
-def numbers(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Numbers with their names, as a table has them; lists and words are left to sentences."""
+def numbers_of_item(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is known of an item, beside the sentence."""
+    place = [] if found["place"] is None else [("Place", f"{found['place']} of {found['of']}")]
     return [
-        (name.replace("_", " "), str(value) if isinstance(value, int) else digits(value))
-        for name, value in found.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
+        *place,
+        ("Strength", fixed(found["estimate"])),
+        (ABOUT_NINETY, f"{fixed(found['low'])} to {fixed(found['high'])}"),
+        ("Results", str(found["meetings"])),
+        ("Average reward", digits(found["mean"])),
+        ("Times it sat out", str(found["byes"])),
+    ]
+
+
+def numbers_of_proposal(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What was expected of a proposal, beside the sentence."""
+    bound = [] if found["exact"] else [("At most possible without rules", digits(found["bound"]))]
+    return [
+        ("Expected of these pairs", digits(found["expected"])),
+        ("Expected of the best guess", digits(found["best"])),
+        ("Given up to learn", digits(found["cost_of_exploring"])),
+        *bound,
     ]
 
 
@@ -378,11 +395,13 @@ def log(league: "League", before: int | None, limit: int) -> tuple[list[dict[str
     last = league.about()["n_events"]
     top = min(last, (before or last + 1) - 1)
     first = max(top - limit, 0)
+    doors = {"python": "program", "clock": "deadline"}
+    doors |= {f"token:{token.id}": token.label for token in tokens.listed(league.store)}
     lines = [
         {
             "seq": event.seq,
             "at": event.at,
-            "by": event.by,
+            "by": doors.get(event.by, event.by),
             "sentence": sentence,
             "proposal": proposal_of(event.kind, event.data),
         }
@@ -394,11 +413,6 @@ def log(league: "League", before: int | None, limit: int) -> tuple[list[dict[str
 def _neighbours(top: int, first: int, last: int, limit: int) -> tuple[int | None, int | None]:
     """Where the newer and the older page of a list begin that has numbers from 1 to `last`."""
     return (min(top + limit, last) + 1 if top < last else None), (first + 1 if first > 0 else None)
-
-
-def _estimates(league: "League", proposal: Proposal) -> dict[Ids, float]:
-    strength = {row.id: row.estimate for row in league.ranking()}
-    return {(a, b): strength[a] * strength[b] for a, b in proposal.ids if a in strength and b in strength}
 
 
 def _told(outcome: Outcome | None) -> float | str | None:

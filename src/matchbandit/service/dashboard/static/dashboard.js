@@ -17,6 +17,19 @@
   const tab = document.querySelector(".tabs [aria-current]");
   if (tab) tab.closest(".tabs").scrollLeft = tab.offsetLeft - 40; // on a phone not all fit
 
+  // ---- what takes long is fetched when the rest is there
+
+  for (const waiting of document.querySelectorAll("[data-later]")) {
+    waiting.setAttribute("aria-busy", "true");
+    fetch(waiting.dataset.later)
+      .then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(String(answer.status)))))
+      .then((text) => {
+        const found = new DOMParser().parseFromString(text, "text/html").getElementById(waiting.id);
+        if (found) waiting.replaceWith(document.adoptNode(found));
+      })
+      .catch(() => waiting.removeAttribute("aria-busy")); // its link remains
+  }
+
   // ---- forms
 
   for (const form of document.querySelectorAll("form[data-results]")) {
