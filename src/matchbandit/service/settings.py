@@ -26,7 +26,7 @@ class Settings:
     """Requests a second that a token may make in the long run."""
     burst: int = 2000
     """Requests that it may make at once after a rest."""
-    wrong_tokens: int = 60
+    wrong_tokens: int = 600
     """Wrong tokens a minute from one address, before its unknown tokens are not even looked up."""
     token_seconds: float = 1.0
     """For how long a token that was looked up is believed: revoking takes this long to reach a running server."""
