@@ -130,6 +130,19 @@ def test_players_may_be_odd_in_number_and_rewards_of_any_distribution():
     assert done.difference("rank1-thompson", AS_BEFORE).low > 0
 
 
+def test_shares_that_pass_for_coin_flips_are_said_to_be_that():
+    log = PastResults.from_rows([("a", "b", 0.25), ("b", "c", 0.5), ("a", "c", 1)] * 5)
+    note = "Some rewards lie between those that {} ones can be, which vary more"
+    for rewards, said in [
+        (mb.Bernoulli(), True),
+        (mb.Binomial(4), False),
+        (mb.Binomial(2), True),
+        (mb.Gaussian(0.1), False),
+    ]:
+        notes = mb.replay(log, ["uniform"], rewards=rewards, horizon=2, runs=40, selection="pair").notes
+        assert any(each.startswith(note.format(rewards.name)) for each in notes) is said
+
+
 def test_the_same_seed_gives_the_same_numbers_and_another_one_others():
     log = log_of(STRONG, 5)
     numbers = [
