@@ -328,6 +328,21 @@ def test_a_deadline_that_passes_is_an_event(store, clock):
     assert club.correct(1, {proposal.pairs[1]: 1}).booked == 1
 
 
+def test_one_league_that_fails_does_not_stop_the_clock_of_others(store, clock):
+    for slug in ("a", "b", "c"):
+        store.create(slug, players=FOUR, policy="cucb", deadline=60).ask()
+    with store.writing() as connection:  # "b" has an event that nobody knows
+        connection.execute(text("UPDATE mb_leagues SET head = 4 WHERE slug = 'b'"))
+        connection.execute(
+            text("INSERT INTO mb_events SELECT league_id, 4, at, 'x', NULL, by, data FROM mb_events WHERE seq = 1"),
+        )
+        connection.execute(text("DELETE FROM mb_events WHERE seq = 4 AND league_id <> 2"))
+    clock.forward(seconds=61)
+    with pytest.raises(LeagueError, match="newer than this program"):
+        store.tick()
+    assert [store.open(slug).events()[-1].kind for slug in "ac"] == ["expired", "expired"]
+
+
 def test_deadlines_pass_before_anything_else_is_written(club, clock):
     club.configure(deadline=60, default=0)
     one, two = club.ask(), club.ask()

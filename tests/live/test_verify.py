@@ -33,6 +33,24 @@ def test_all_is_as_the_log_says(club):
     assert seen == list(range(1, 15))
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"policy": "rank1-thompson", "options": {"half_life": 3}, "shadow": "cucb"},
+        {"policy": "adaptive-matching", "options": {"horizon": 100}},
+        {"policy": "cts-beta", "rewards": "binomial:4"},
+        {"policy": "kl-ucb"},
+    ],
+)
+def test_all_kinds_of_policies_decide_the_same_again(sqlite_url, settings):
+    with Store(sqlite_url) as store:
+        club = store.create("club", players=[*"abcd"], seed=5, **settings)
+        for number in range(1, 7):
+            club.tell(number, {pair: number % 2 for pair in club.ask().pairs})
+        found = club.verify()
+    assert (found.differences, found.proposals) == ((), 6)
+
+
 def test_a_proposal_that_was_changed(club, store):
     change(store, "UPDATE mb_events SET data = replace(data, '\"pairs\":[[', '\"pairs\":[[6,7],[') WHERE seq = 3")
     found = club.verify()

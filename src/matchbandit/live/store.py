@@ -209,8 +209,14 @@ class Store:
         """Let deadlines pass, in all leagues; says in how many one had."""
         with self.reading() as connection:
             slugs = projection.overdue(connection, self.now())
+        failed: list[LeagueError] = []
         for slug in slugs:
-            self.open(slug).expire()
+            try:
+                self.open(slug).expire()
+            except LeagueError as error:  # the others' deadlines pass nevertheless
+                failed.append(error)
+        if failed:
+            raise failed[0]
         return len(slugs)
 
     def import_league(self, path: str | os.PathLike[str], *, slug: str | None = None) -> League:
