@@ -12,7 +12,7 @@ _POSITIVE = ("body_seconds", "answer_seconds", "rate", "token_seconds")
 
 @dataclass(frozen=True)
 class Settings:
-    """The limits of one server; every process of it has them."""
+    """The limits of one server; each of its processes counts for itself."""
 
     body_bytes: int = 2**20
     """The largest body of a request; more is refused before it is read."""
