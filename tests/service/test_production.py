@@ -9,15 +9,16 @@ import sys
 from pathlib import Path
 from threading import Event, Thread
 
-import httpx
 import postgres
 import pytest
 import sqlalchemy as sa
 from serving import Serving
+from starlette.testclient import TestClient
 
 from matchbandit.cli import main
 from matchbandit.live import LeagueError, Store, schema
 from matchbandit.service import tokens
+from matchbandit.service.app import create_app
 from matchbandit.service.client import Client
 
 PAGE = (Path(__file__).parents[2] / "docs" / "production.md").read_text(encoding="utf-8")
@@ -74,7 +75,7 @@ def test_the_units_are_whole_and_type_what_there_is(typed, tmp_path):
 class Load:
     """Clients that ask and tell until they are stopped; what was acknowledged is kept."""
 
-    def __init__(self, address, token, clients=3):
+    def __init__(self, address, token, clients):
         self.told: dict[tuple[int, tuple[str, str]], int] = {}
         self.stopped, self.errors = Event(), []
         self.threads = [Thread(target=self._play, args=(address, token, number)) for number in range(clients)]
@@ -118,18 +119,19 @@ def outcomes_in(league):
     return found
 
 
-def test_a_copy_made_under_load_is_whole_and_is_restored(typed, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("clients", "results"), [(3, 20), pytest.param(8, 1000, marks=pytest.mark.slow)])
+def test_a_copy_made_under_load_is_whole_and_is_restored(typed, tmp_path, monkeypatch, clients, results):
     url = f"sqlite:///{tmp_path}/store.db"
     monkeypatch.setenv("MATCHBANDIT_STORE", url)
     with Store(url) as store:
         store.create("course", players=PLAYERS, seed=1)
         _, token = tokens.new(store, "drill")
     with Serving(url) as server:
-        load = Load(server.address, token)
-        load.wait_for(40)
+        load = Load(server.address, token, clients)
+        load.wait_for(results)
         before = dict(load.told)
         assert typed("matchbandit league backup copy.db").startswith("copy.db: 1 league, ")
-        load.wait_for(40)
+        load.wait_for(results)
         server.kill()
         load.stop()
     with Store(url) as store:  # nothing that was acknowledged is lost, or there twice
@@ -147,18 +149,18 @@ def test_a_copy_made_under_load_is_whole_and_is_restored(typed, tmp_path, monkey
     for part in tmp_path.glob("store.db*"):
         part.rename(replaced / part.name)
     shutil.copy("copy.db", "store.db")
-    with Serving(url) as server:
-        assert httpx.get(f"{server.address}/readyz").json() == {"status": "ready"}
-        with Client(server.address, token) as client:  # what the copy has is no news, what it lacks is told again
-            course = client.open("course")
-            last = course.about()["n_proposals"]
-            for (number, pair), reward in load.told.items():
-                if number <= last:
-                    course.tell(number, {pair: reward})
-            with pytest.raises(LeagueError) as refused:
-                course.tell(last + 1, {pair: 1})
-            assert refused.value.code == "unknown-proposal"
-            assert course.ask().number == last + 1
+    with Store(url) as store, TestClient(create_app(store)) as server:
+        assert server.get("/readyz").json() == {"status": "ready"}
+        course = store.open("course")
+        last = course.about()["n_proposals"]
+        for (number, pair), reward in load.told.items():  # what the copy has is no news, what it lacks is told again
+            if number <= last:
+                course.tell(number, {pair: reward})
+        with pytest.raises(LeagueError) as refused:
+            course.tell(last + 1, {pair: 1})
+        assert refused.value.code == "unknown-proposal"
+        assert course.ask().number == last + 1
+        assert course.verify().ok
 
 
 def test_an_upgrade_changes_no_past_and_the_copy_is_the_way_back(typed, tmp_path, monkeypatch):
