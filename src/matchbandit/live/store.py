@@ -225,6 +225,8 @@ class Store:
         return self.open(name)
 
     def _find(self, connection: Connection, slug: str) -> int | None:
+        if not slug.isascii():  # there is none; and what is no text at all cannot even be asked for
+            return None
         return connection.execute(select(schema.leagues.c.id).where(schema.leagues.c.slug == slug)).scalar_one_or_none()
 
     def _slugs(self, connection: Connection) -> list[str]:
