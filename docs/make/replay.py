@@ -10,8 +10,9 @@ Usage: python docs/make/replay.py [LOGS [SCENE …]]     measure, and go on wher
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from matchbandit.seeding import stream
 from matchbandit.studies.replay import AS_BEFORE
 
 ROWS = Path(__file__).with_name("replay.json")
-HORIZON, TRUE_RUNS = 100, 200
+HORIZON, TRUE_RUNS, FIT_RUNS = 100, 60, 50
 ODDS = 1.64
 """Standard errors on either side of 90 %."""
 Counts = np.ndarray
@@ -176,30 +177,26 @@ def measure(name: str, number: int, runs: int = 200) -> dict[str, object]:
     """One log: true differences, the bands, and those of the best fit."""
     problem, log = log_of(name, number)
     problem = in_order_of(log, problem)
-    done = mb.replay(log, rivals(problem), horizon=HORIZON, runs=runs, seed=number, rewards=problem.rewards)
+    how = {"horizon": HORIZON, "runs": runs, "seed": number, "rewards": problem.rewards}
+    done = mb.replay(log, rivals(problem), **how)
+    believing = mb.replay(log, rivals(problem), truth="product", **how)
     true, before = earnings(problem, log, TRUE_RUNS, seed=10**6 + number)
-    plugged, plugged_before = earnings(best_fit(log, problem.rewards), log, 100, seed=2 * 10**6 + number)
+    plugged, plugged_before = earnings(best_fit(log, problem.rewards), log, FIT_RUNS, seed=2 * 10**6 + number)
     one, other = rivals(problem)
-    sides = {
-        f"{one} − {other}": (true[0] - true[1], done.difference(one, other), plugged[0] - plugged[1]),
-        f"{one} − {AS_BEFORE}": (true[0] - before, done.difference(one, AS_BEFORE), plugged[0] - plugged_before),
-        f"{other} − {AS_BEFORE}": (true[1] - before, done.difference(other, AS_BEFORE), plugged[1] - plugged_before),
-    }
-    return {
-        "scene": name,
-        "log": number,
-        "product": done.product,
-        "differences": {
-            key: {
-                "true": float(t.mean()),
-                "first run": float(t[0]),
-                "band": list(d[:3]),
-                "single": list(d[3:]),
-                "best fit": [float(p.mean()), float(p.std(ddof=1) / np.sqrt(len(p)))],
-            }
-            for key, (t, d, p) in sides.items()
-        },
-    }
+    earned = {one: true[0], other: true[1], AS_BEFORE: before}
+    fitted = {one: plugged[0], other: plugged[1], AS_BEFORE: plugged_before}
+    differences = {}
+    for a, b in ((one, other), (one, AS_BEFORE), (other, AS_BEFORE)):
+        difference, by_fit = earned[a] - earned[b], fitted[a] - fitted[b]
+        differences[f"{a} − {b}"] = {
+            "true": float(difference.mean()),
+            "first run": float(difference[0]),
+            "band": list(done.difference(a, b)[:3]),
+            "single": list(done.difference(a, b)[3:]),
+            "product band": list(believing.difference(a, b)[:3]),
+            "best fit": [float(by_fit.mean()), float(by_fit.std(ddof=1) / np.sqrt(FIT_RUNS))],
+        }
+    return {"scene": name, "log": number, "product": done.product, "differences": differences}
 
 
 def kept() -> list[dict[str, object]]:
@@ -212,25 +209,36 @@ def keep(rows: list[dict[str, object]]) -> None:
 
 
 def table(rows: list[dict[str, object]]) -> str:
-    """A line for each scene: how often all bands hold, and each; how often the log decides, and wrongly."""
+    """A line for each scene: how often the bands hold, and how often the log decides, and wrongly."""
     heads = (
-        "log", "logs", "all three bands hold", "band of the policies", "of single runs", "by the best fit",
+        "log", "logs", "all three bands hold", "with `truth=\"product\"`", "single deployments", "by the best fit",
         "told apart", "wrongly",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for name, (words, _, _) in SCENES.items():
         there = [list(row["differences"].values()) for row in rows if row["scene"] == name]
-        if not there:
-            continue
-        held = np.array([[d["band"][1] <= d["true"] <= d["band"][2] for d in log] for log in there])
-        single = np.array([[d["single"][0] <= d["first run"] <= d["single"][1] for d in log] for log in there])
-        naive = np.array([[abs(d["true"] - d["best fit"][0]) <= ODDS * d["best fit"][1] for d in log] for log in there])
-        apart = np.array([[d["band"][1] > 0 or d["band"][2] < 0 for d in log] for log in there])
-        wrong = np.array([[a and d["band"][0] * d["true"] < 0 for a, d in zip(at, log, strict=True)]
-                          for at, log in zip(apart, there, strict=True)])  # fmt: skip
-        shares = [held.all(axis=1), held[:, 0], single[:, 0], naive[:, 0], apart[:, 0], wrong.any(axis=1)]
-        lines.append(f"| {words} | {len(there)} | {' | '.join(f'{100 * s.mean():.0f} %' for s in shares)} |")
+        if there:
+            shares = [shown(held) for held in zip(*(judged(log) for log in there), strict=True)]
+            lines.append(f"| {words} | {len(there)} | {' | '.join(shares)} |")
     return "\n".join(lines)
+
+
+def judged(log: list[dict[str, Any]]) -> tuple[bool, ...]:
+    """Of one log, what the columns of the table count."""
+    policies = log[0]
+    apart = [d["band"][1] > 0 or d["band"][2] < 0 for d in log]
+    return (
+        all(d["band"][1] <= d["true"] <= d["band"][2] for d in log),
+        all(d["product band"][1] <= d["true"] <= d["product band"][2] for d in log),
+        policies["single"][0] <= policies["first run"] <= policies["single"][1],
+        abs(policies["true"] - policies["best fit"][0]) <= ODDS * policies["best fit"][1],
+        apart[0],
+        any(told and d["band"][0] * d["true"] < 0 for told, d in zip(apart, log, strict=True)),
+    )
+
+
+def shown(held: Sequence[bool]) -> str:
+    return f"{100 * np.mean(held):.0f} %"
 
 
 def main(logs: int, scenes: list[str]) -> None:

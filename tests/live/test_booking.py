@@ -32,4 +32,6 @@ def test_coins_of_cts_beta_are_their_own():
     assert [again.one(0.25, number, a, 9) for number in range(1, 41) for a in range(1, 11)] == flips
     other = Booking("cts-beta", Binomial(4), 1, "other")
     assert [other.one(0.25, number, a, 9) for number in range(1, 41) for a in range(1, 11)] != flips
+    of_pairs = {booking.one(0.5, 1, a, b) for a, b in [(1, 2), (1, 3), (2, 3), (1, 4), (2, 4), (3, 4), (1, 5)]}
+    assert of_pairs == {0.0, 1.0}  # each pair of a proposal has a coin of its own
     assert booking.total(10, 3.75) == 4.0

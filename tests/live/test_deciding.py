@@ -1,5 +1,6 @@
 """Decisions: the same for the same inputs, within the rules, and recorded so that they can be taken again."""
 
+import json
 from itertools import permutations
 
 import numpy as np
@@ -13,6 +14,7 @@ from matchbandit.live.model import LeagueModel
 from matchbandit.live.state import State
 from matchbandit.live.tally import key_of
 from matchbandit.policies import CATALOGUE, policy
+from matchbandit.policies.rank1_thompson_sparse import SparseRank1Thompson
 from matchbandit.seeding import stream
 
 DECIDING = [name for name, kind in CATALOGUE.items() if kind.fits.counts_alone]
@@ -73,6 +75,72 @@ def test_a_decision_does_not_depend_on_those_before():
     assert club.decider.decide(old) == first  # the cached policy knows more by now
     assert club.decider.decide(new) == Decider().decide(new)
     assert club.decider.decide(old) == Decider().decide(old) == first
+
+
+def test_an_older_decision_is_not_taken_with_newer_results():
+    rng = np.random.default_rng(12)
+    club = SmallLeague(players=PEOPLE, seed=1, policy="cucb")
+    for _ in range(8):
+        old = club.decider.prepare(club.state, club.directory, club.now)
+        play(club, 1, rng)
+        club.decider.decide(club.decider.prepare(club.state, club.directory, club.now))
+        assert club.decider.decide(old) == Decider().decide(old)
+
+
+def test_only_what_has_changed_is_put(monkeypatch):
+    rng = np.random.default_rng(13)
+    club = SmallLeague(players=PEOPLE, seed=1)
+    play(club, 10, rng)
+    club.ask()
+    sizes = []
+    put = SparseRank1Thompson.put
+    monkeypatch.setattr(
+        SparseRank1Thompson, "put", lambda self, *counts: (sizes.append(len(counts[0])), put(self, *counts))
+    )
+    play(club, 3, rng)
+    assert sizes == [4, 4]  # the first had nothing new
+
+
+def test_the_model_is_up_to_date_even_if_all_pairs_are_fixed():
+    club = SmallLeague(players=PEOPLE[:2])
+    club.ask()
+    club.tell(1, {(1, 2): 0})
+    club.do("wish", [(1, 2)])
+    assert club.ask()["estimates"][0] < 0.3
+    assert SmallLeague(players=PEOPLE[:2]).ask()["estimates"] == [0.36]
+
+
+def fractional(**settings):
+    """A league whose pairs were paid fractions."""
+    club = SmallLeague(players=PEOPLE[:4], rewards="binomial:10", seed=6, **settings)
+    rng = np.random.default_rng(14)
+    for _ in range(6):
+        data = club.ask()
+        club.tell(data["number"], [(a, b, rng.integers(0, 11) / 10) for a, b in data["pairs"]])
+    return club
+
+
+def test_the_model_counts_rewards_not_coins():
+    club = fractional(policy="cts-beta")
+    results = club.state.tally.results(6)
+    assert results.sums.tolist() != results.paid.tolist()
+    u = LeagueModel(club.state).fitted.strengths
+    data = club.ask()
+    assert data["estimates"] == pytest.approx([u[a - 1] * u[b - 1] for a, b in data["pairs"]], rel=1e-5)
+
+
+def test_a_shadow_counts_in_its_own_way_and_draws_its_own():
+    club = fractional(shadow="cts-beta")
+    results = club.state.tally.results(6)
+    data = club.ask()
+    built = policy("cts-beta").build(monopartite(4))
+    edges, plays, sums = sorted_results(built, results)
+    built.put(edges, plays, np.rint(sums))
+    decision = built.decision(stream(6, "shadow", "club", data["number"]))
+    assert data["shadow"]["pairs"] == (decision.pairs + 1).tolist()
+    twin = SmallLeague(players=PEOPLE, shadow="rank1-thompson")
+    proposals = [twin.ask() for _ in range(5)]
+    assert any(data["shadow"]["pairs"] != data["pairs"] for data in proposals)
 
 
 @pytest.mark.parametrize("name", MATCHING)
@@ -258,6 +326,9 @@ def test_whole_rounds_go_on_as_the_policy_itself_would(name):
                 club.tell(number, {(b, a): 1 - reward})
                 club.correct(number, {(a, b): reward})
         built.tell(built.ask(), rewards)
+        if number % 2:  # a restart
+            club.state = State.restored(json.loads(json.dumps(club.state.snapshot())))
+            club.decider = Decider()
     assert redecided(club, data)["pairs"] == data["pairs"]
 
 

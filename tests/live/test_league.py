@@ -78,6 +78,8 @@ def test_what_is_created_can_be_opened_listed_and_not_created_again(store):
     with pytest.raises(LeagueError, match=r"there is no league 'clbu' in .*; did you mean 'club'\?") as caught:
         store.open("clbu")
     assert caught.value.code == "unknown-league"
+    for odd in ("a\x00b", "Zoë", "", "x" * 10_000, "\ud800", 7, None):
+        assert code_of(store.open, odd) == "unknown-league"
 
 
 def test_what_cannot_be_created_leaves_nothing(store):
@@ -326,6 +328,21 @@ def test_a_deadline_that_passes_is_an_event(store, clock):
     assert club.correct(1, {proposal.pairs[1]: 1}).booked == 1
 
 
+def test_one_league_that_fails_does_not_stop_the_clock_of_others(store, clock):
+    for slug in ("a", "b", "c"):
+        store.create(slug, players=FOUR, policy="cucb", deadline=60).ask()
+    with store.writing() as connection:  # "b" has an event that nobody knows
+        connection.execute(text("UPDATE mb_leagues SET head = 4 WHERE slug = 'b'"))
+        connection.execute(
+            text("INSERT INTO mb_events SELECT league_id, 4, at, 'x', NULL, by, data FROM mb_events WHERE seq = 1"),
+        )
+        connection.execute(text("DELETE FROM mb_events WHERE seq = 4 AND league_id <> 2"))
+    clock.forward(seconds=61)
+    with pytest.raises(LeagueError, match="newer than this program"):
+        store.tick()
+    assert [store.open(slug).events()[-1].kind for slug in "ac"] == ["expired", "expired"]
+
+
 def test_deadlines_pass_before_anything_else_is_written(club, clock):
     club.configure(deadline=60, default=0)
     one, two = club.ask(), club.ask()
@@ -375,6 +392,7 @@ def test_what_is_forgotten_is_nowhere(store, tmp_path):
     with store.reading() as connection:
         assert connection.execute(text("SELECT DISTINCT digest FROM mb_keys")).all() == [(None,)]
     assert club.ask(key="b", available=["Annabel", "bob"]).number == proposal.number
+    assert code_of(club.join, "zoe", key="b") == "key-reused"
     assert club.join("Annabel")[0].id == 5
 
 

@@ -296,6 +296,19 @@ def test_nobody_sees_what_is_not_written_yet(club, monkeypatch):
     assert seen == [11]
 
 
+def test_who_reads_sees_the_log_of_the_same_moment_as_the_state(club, monkeypatch):
+    """Another thread asks while a reader waits for its turn: the reader knows that proposal, and can read it."""
+    guarded = club._replica._guarded
+
+    def after_another_has_asked():
+        monkeypatch.undo()
+        club.ask()
+        return guarded()
+
+    monkeypatch.setattr(club._replica, "_guarded", after_another_has_asked)
+    assert [proposal.number for proposal in club.open_proposals()] == [1]
+
+
 # Snapshots -----------------------------------------------------------------------------------------------------------
 
 

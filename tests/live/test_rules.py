@@ -65,10 +65,10 @@ def test_the_fair_bye_costs_no_pair(n, forbidden, byes):
     size = largest(items, forbidden)
     assume(size)
     club = SmallLeague(players=names)
-    club.state.byes, club.state.last_bye = [b for b, _ in byes[:n]], [last for _, last in byes[:n]]
+    club.state.turns, club.state.last_bye = [b for b, _ in byes[:n]], [last for _, last in byes[:n]]
     if forbidden:
         club.do("exclude", sorted(forbidden))
-    order = sorted(items, key=lambda item: (*byes[item - 1], item))
+    order = sorted(items, key=lambda item: (*byes[item - 1], -item))
     without = {item: largest([i for i in items if i != item], forbidden) for item in items}
     found = today(club)
     assert found.bye == next(item for item in order if without[item] == size)
@@ -107,7 +107,34 @@ def test_byes_go_around():
         bye = today(club).bye
         sat_out.append(bye)
         club.propose(byes=(bye,))
-    assert sat_out == [1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1]
+    assert sat_out == [5, 4, 3, 2, 1, 5, 4, 3, 2, 1, 5]
+
+
+def test_who_joins_late_does_not_sit_out_for_the_byes_of_others():
+    club = league()
+    for _ in range(23):
+        club.propose(byes=(today(club).bye,))
+    assert club.state.byes == [4, 4, 5, 5, 5]
+    club.do("join", ["fay", "gus"])
+    sat_out = []
+    for _ in range(8):
+        sat_out.append(today(club).bye)
+        club.propose(byes=(sat_out[-1],))
+    assert sat_out == [2, 1, 7, 6, 5, 4, 3, 2]
+
+
+def test_who_comes_back_is_level_with_the_others():
+    club = league()
+    club.do("leave", ["ann", "bob"])
+    for _ in range(9):
+        club.propose(byes=(today(club).bye,))
+    club.do("bring_back", ["ann", "bob"])
+    assert club.state.byes == [0, 0, 3, 3, 3]
+    sat_out = []
+    for _ in range(6):
+        sat_out.append(today(club).bye)
+        club.propose(byes=(sat_out[-1],))
+    assert sat_out == [2, 1, 5, 4, 3, 2]
 
 
 def test_only_who_is_there_is_paired():
@@ -116,7 +143,7 @@ def test_only_who_is_there_is_paired():
     found = today(club)
     assert (found.available, found.present.tolist(), found.bye) == (None, [1, 3, 4, 5], None)
     found = today(club, available=["eve", "ann", 3, "ann"])
-    assert (found.available, found.present.tolist(), found.bye) == ([1, 3, 5], [3, 5], 1)
+    assert (found.available, found.present.tolist(), found.bye) == ([1, 3, 5], [1, 3], 5)
     refused("bad-value", "'bob' has left the league. Let it come back first", club, available=["ann", "bob"])
     refused("unknown-item", "did you mean 'ann'", club, available=["anm", "bob"])
     refused("bad-value", "come as a list of names; got 'ann'", club, available="ann")

@@ -110,6 +110,17 @@ def test_weights_stay_floats_for_ever():
     assert plays[0] == sums[0] == pytest.approx(sum(2.0 ** ((k - 4999) / 0.5) for k in range(1, 5000, 7)))
 
 
+def test_a_description_is_the_whole_tally():
+    tally = filled([(AB, number, 1.0) for number in range(1, 1000)], half_life=0.5)
+    tally.add(AC, 999, 1, 0.5, 0.25, 2)
+    assert tally.shift > 0
+    again = Tally.from_description(tally.described())
+    again.low, again.high = tally.low, tally.high
+    assert vars(again) == vars(tally)
+    again.add(AB, 1000, 2, 1.0, 1.0)
+    assert again.faded(1000)[0][0] == pytest.approx(4 / 3)
+
+
 def test_pairs_that_met_lately():
     tally = filled([(AB, 3, 1.0), (AC, 5, 0.0), (AB, 1, 1.0)])
     assert tally.met_since(4) == [AC]

@@ -28,9 +28,9 @@ def test_a_proposal_has_names():
     assert proposal.number == 1
     assert proposal.ids == [first, second]
     assert proposal.pairs == [club.directory.pair(first), club.directory.pair(second)]
-    assert proposal.byes == ["ann"]
-    assert proposal.bye_ids == [1]
-    assert proposal.notes == ["ann sits out: it is their turn."]
+    assert proposal.byes == ["eve"]
+    assert proposal.bye_ids == [5]
+    assert proposal.notes == ["eve sits out: it is their turn."]
     assert proposal.outcomes == {proposal.pairs[0]: 0.0, proposal.pairs[1]: VOID}
     assert not proposal.open
     assert (proposal.at, proposal.due) == (START, "2026-11-16T09:10:00.000000Z")

@@ -51,8 +51,9 @@ def read(
     wanted = list(texts)
     if not wanted:
         return {}
-    rows = select(_TABLE.key, _TABLE.digest, _TABLE.answer).where(_TABLE.league_id == league, _TABLE.key.in_(wanted))
-    return {key: (digest, *json.loads(answer)) for key, digest, answer in connection.execute(rows)}
+    kept = select(_TABLE.key, _TABLE.digest, _TABLE.request, _TABLE.answer)
+    rows = connection.execute(kept.where(_TABLE.league_id == league, _TABLE.key.in_(wanted)))
+    return {key: (digest, request, json.loads(answer)) for key, digest, request, answer in rows}
 
 
 def save(connection: Connection, league: int, at: str, answers: Mapping[Key, dict[str, Any]]) -> None:
@@ -61,8 +62,9 @@ def save(connection: Connection, league: int, at: str, answers: Mapping[Key, dic
         {
             "league_id": league,
             "key": key.text,
+            "request": key.request,
             "digest": key.digest,
-            "answer": json.dumps([key.request, answer]),
+            "answer": json.dumps(answer),
             "at": at,
         }
         for key, answer in answers.items()

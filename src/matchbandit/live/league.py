@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from matchbandit.live import commands, log, projection, transfer, views
 from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs
+from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, Event, proposal_of, this_version
 from matchbandit.live.keys import Key
 from matchbandit.live.model import Fit, Standing
@@ -172,7 +173,8 @@ class League:
     def forget(self, name: Name, *, side: str | None = None, key: str | None = None, by: str = "python") -> Item:
         """Erase a name for good. The item leaves; its results stay, under its number."""
         forgotten = self._roster("forget", commands.forget, key, by, name, side=side)[0]
-        self.store.database.wipe_log()
+        with suppress(LeagueError):  # it is forgotten; others may keep the database from tidying up at once
+            self.store.database.wipe_log()
         return forgotten
 
     def _roster(

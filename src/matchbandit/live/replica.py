@@ -101,11 +101,11 @@ class Replica:
     @contextmanager
     def reading(self) -> Iterator[View]:
         """The league now, with all that any process has written; be quick, others wait."""
-        with self.database.reading() as connection:
-            head = self._head(log.head(connection, self.league))
-            with self._guarded():
-                state = self._caught_up(connection, head)
-                yield View(state, self._directory, self._now(), connection)
+        with self.database.reading() as connection, self._guarded():
+            # The first question to the database fixes the moment that its answers are of. It comes after the guard, so
+            # that the state, which others of this process may move until then, is never ahead of them.
+            state = self._caught_up(connection, self._head(log.head(connection, self.league)))
+            yield View(state, self._directory, self._now(), connection)
         self._keep_snapshot()
 
     def prepared(self, key: Key | None, prepare: Callable[[View], _T]) -> _T | Answer:
@@ -155,8 +155,10 @@ class Replica:
         return head
 
     def _caught_up(self, connection: Connection, head: int) -> State:
-        """The state with all events up to the head, or beyond if this process has seen more since."""
+        """The state with all events up to the head."""
         state = self._state
+        if state is not None and state.seq > head:  # the log was put back: another database, or a backup
+            state = None
         self._state = None  # what fails on the way is read again
         begun = time.monotonic()
         if state is None:
@@ -224,8 +226,6 @@ class Replica:
                 job.done = True
 
     def _take(self, connection: Connection, head: int, jobs: list[_Job]) -> None:
-        if self._state is not None and self._state.seq > head:  # the log was put back: another database, or a backup
-            self._state = None
         state = self._caught_up(connection, head)
         self._state = None  # until all of it is committed
         directory = self._directory
@@ -257,7 +257,7 @@ class Replica:
                 continue
             happen(drafts, now, job.by)
             if job.key is not None:
-                known[job.key.text] = (job.key.digest, job.answer)
+                known[job.key.text] = (job.key.digest, job.key.request, job.answer)
                 answers[job.key] = job.answer
         log.append(connection, self.league, events)
         projection.project(connection, self.league, events)

@@ -79,6 +79,7 @@ keys = Table(
     metadata,
     _league(),
     Column("key", Text, primary_key=True),
+    Column("request", Text, nullable=False),  # its kind, such as "ask"
     Column("digest", Text),  # of the request; null once an item was forgotten, lest its name be guessed from it
     Column("answer", Text, nullable=False),  # JSON, without names
     Column("at", Text, nullable=False),

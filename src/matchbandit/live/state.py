@@ -14,6 +14,7 @@ from matchbandit.live.booking import Booking
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import NAMING, Event
 from matchbandit.live.tally import Tally, key_of, pair_of
+from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.policies.serialization import pack, unpack
 from matchbandit.rewards import RewardDistribution, rewards_named
 
@@ -97,8 +98,11 @@ class State:
         self.active: list[bool] = []
         self.forgotten: list[bool] = []
         self.byes: list[int] = []
+        self.turns: list[int] = []
+        """Byes as they count for whose turn it is: who comes, or comes back, is level with the lowest there, and does
+        not sit out again and again to make up for byes that others had before."""
         self.last_bye: list[int] = []
-        """The number of the last proposal in which it sat out; 0: never."""
+        """The number of the last proposal in which it sat out, or after which it joined."""
         self.meetings: list[int] = []
         """Results that it had a part in."""
         self.on_side = [0, 0]
@@ -153,13 +157,12 @@ class State:
             raise LeagueError("damaged", f"after event {self.seq} comes {self.seq + 1}, not {seq}: the log has a hole.")
         handler = _HANDLERS.get(kind)
         if handler is None:
-            raise LeagueError(
-                "not-supported",
-                f"event {seq} is of the kind {kind!r}: this log is newer than this program. Update matchbandit.",
-            )
+            raise _newer(seq, f"is of the kind {kind!r}")
         self.seq = seq
         try:
             handler(self, data, at)
+        except LeagueError:
+            raise
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise LeagueError("damaged", f"event {seq} ({kind}) does not fit those before it: {error!r}.") from error
         if kind in NAMING:
@@ -176,6 +179,7 @@ class State:
         self._book_by_policy()
 
     def _joined(self, data: dict[str, Any], at: str) -> None:
+        level = self._lowest_turns()
         for item, side in data["items"]:
             if item != len(self.active) + 1:
                 raise ValueError(f"item {item} comes after {len(self.active)}")
@@ -185,7 +189,8 @@ class State:
             self.active.append(True)
             self.forgotten.append(False)
             self.byes.append(0)
-            self.last_bye.append(0)
+            self.turns.append(level)
+            self.last_bye.append(self.last_number)
             self.meetings.append(0)
         self.rules_seq = self.seq
 
@@ -195,9 +200,17 @@ class State:
         self.rules_seq = self.seq
 
     def _returned(self, data: dict[str, Any], at: str) -> None:
+        level = self._lowest_turns()
         for item in data["items"]:
             self.active[item - 1] = True
+            self.turns[item - 1] = max(self.turns[item - 1], level)
         self.rules_seq = self.seq
+
+    def _lowest_turns(self) -> int:
+        """The least that someone who is there has sat out."""
+        if not self.last_number:
+            return 0
+        return min((turns for turns, active in zip(self.turns, self.active, strict=True) if active), default=0)
 
     def _renamed(self, data: dict[str, Any], at: str) -> None:
         pass  # the names table has it
@@ -254,6 +267,7 @@ class State:
             waiting[key] = waiting.get(key, 0) + 1
         for item in sheet.byes:
             self.byes[item - 1] += 1
+            self.turns[item - 1] += 1
             self.last_bye[item - 1] = number
         for a, b in sheet.fixed:
             self.wishes.pop(key_of(a, b), None)
@@ -312,6 +326,8 @@ class State:
     def _book_by_policy(self) -> None:
         """Count results as the policy of the league does from now on, those from before as well as they can be."""
         config = self.config
+        if config["policy"] not in CATALOGUE:
+            raise _newer(self.seq, f"names the policy {config['policy']!r}")
         before = self._booking.policy if hasattr(self, "_booking") else config["policy"]
         self._booking = Booking(config["policy"], self.rewards, config["seed"], config["key"])
         if config["policy"] != before:
@@ -380,7 +396,12 @@ class State:
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-_ITEM_LISTS = ("sides_by_item", "places", "active", "forgotten", "byes", "last_bye", "meetings")
+def _newer(seq: int, what: str) -> LeagueError:
+    """The error for a log that a later version has written."""
+    return LeagueError("not-supported", f"event {seq} {what}: this log is newer than this program. Update matchbandit.")
+
+
+_ITEM_LISTS = ("sides_by_item", "places", "active", "forgotten", "byes", "turns", "last_bye", "meetings")
 
 _Handler = Callable[[State, dict[str, Any], str], None]
 _HANDLERS: dict[str, _Handler] = {

@@ -189,9 +189,9 @@ class Store:
                 league = self._find(connection, slug)
                 known = [] if league is not None else self._slugs(connection)
             if league is None:
-                near = get_close_matches(str(slug), known, n=1)
+                near = get_close_matches(str(slug)[:80], known, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; there are {len(known)} others." if known else "."
-                raise LeagueError("unknown-league", f"there is no league {slug!r} in {self.where}{hint}")
+                raise LeagueError("unknown-league", f"there is no league {str(slug)[:80]!r} in {self.where}{hint}")
             replica = Replica(self.database, league, slug, self.now)
             replica.mend()
             with self._opening:  # all threads share one
@@ -209,8 +209,14 @@ class Store:
         """Let deadlines pass, in all leagues; says in how many one had."""
         with self.reading() as connection:
             slugs = projection.overdue(connection, self.now())
+        failed: list[LeagueError] = []
         for slug in slugs:
-            self.open(slug).expire()
+            try:
+                self.open(slug).expire()
+            except LeagueError as error:  # the others' deadlines pass nevertheless
+                failed.append(error)
+        if failed:
+            raise failed[0]
         return len(slugs)
 
     def import_league(self, path: str | os.PathLike[str], *, slug: str | None = None) -> League:
@@ -225,7 +231,9 @@ class Store:
         return self.open(name)
 
     def _find(self, connection: Connection, slug: str) -> int | None:
-        if not slug.isascii():  # there is none; and what is no text at all cannot even be asked for
+        try:
+            commands.checked_slug(slug)
+        except LeagueError:  # there is none; and some texts a database cannot even be asked for
             return None
         return connection.execute(select(schema.leagues.c.id).where(schema.leagues.c.slug == slug)).scalar_one_or_none()
 

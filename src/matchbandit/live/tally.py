@@ -150,7 +150,6 @@ class Tally:
         self.half_life, self.shift = half_life, 0
         self.faded_plays, self.faded_sums = array("d"), array("d")
         if half_life is not None:
-            self.shift = floor(number / half_life)
             weight = self._weight(number)
             self.faded_plays, self.faded_sums = (array("d", (part * weight).tolist()) for part in (plays, sums))
 

@@ -188,6 +188,7 @@ def _players_in_order(allowed: Allowed, items: Items, edges: Edges | None, stren
     _swap_in(allowed, order, x, near.mate)
     if few:
         return Chosen(_with_far_pairs(allowed, order, x, may_meet, near), True)
+    _enlarge_near(allowed, order, may_meet, near.mate)
     if (near.mate < 0).sum() <= len(order) % 2:
         return Chosen(_edges_of(allowed, order, near.mate), False)
     return _heaviest_listed(allowed, allowed.edges if edges is None else edges, strengths)
@@ -244,6 +245,25 @@ def _swap_in(allowed: Allowed, order: Items, x: Floats, mate: Counts) -> None:
             break
 
 
+def _enlarge_near(allowed: Allowed, order: Items, may_meet: NDArray[np.bool_], mate: Counts) -> None:
+    """Match those who are alone by augmenting paths through near pairs, and any pairs of their own."""
+    alone = np.flatnonzero(mate < 0)
+    if 2 <= len(alone) <= MOST_SWAPPED:
+        later, back = np.nonzero(may_meet)
+        place, partner = np.nonzero([_partners(allowed, order, i) for i in alone.tolist()])
+        near = np.stack([later - 1 - back, later], axis=1)
+        _enlarge(np.concatenate([near, np.stack([alone[place], partner], axis=1)]), mate)
+
+
+def _enlarge(pairs: Pairs, mate: Counts) -> None:
+    """Make the matching as large as these pairs allow."""
+    from scipy.sparse import coo_array  # noqa: PLC0415
+
+    first, second = np.concatenate([pairs, pairs[:, ::-1]]).T
+    table = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(len(mate), len(mate))).tocsr()
+    enlarge(table.indptr.astype(np.int64), table.indices.astype(np.int64), mate)
+
+
 def _partners(allowed: Allowed, order: Items, place: int) -> NDArray[np.bool_]:
     """Whom the item at this place of the order may meet, by their places."""
     fine = np.zeros(len(order), dtype=np.bool_)
@@ -280,7 +300,7 @@ def _in_blocks(ends: Pairs, weights: Floats, order: NDArray[np.int64]) -> Places
                 found = found[found.max(axis=1) < KEPT]
             mate[block[found[:, 0]]], mate[block[found[:, 1]]] = block[found[:, 1]], block[found[:, 0]]
         waiting = block[mate[block] < 0]
-    enlarge(table.indptr.astype(np.int64), table.indices.astype(np.int64), mate)
+    _enlarge(ends, mate)
     return np.flatnonzero(mate[ends[:, 0]] == ends[:, 1])
 
 

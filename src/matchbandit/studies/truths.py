@@ -36,8 +36,8 @@ from matchbandit.seeding import stream
 
 CENTRE, CENTRE_SD = 0.4, 1.5
 """Of the logits of a side, before the log is seen: strengths around 0.6, and anything between 0.07 and 0.97."""
-SPREADS = (0.15, 0.4, 0.8, 1.6)
-"""τ: how far the logits of a side may lie apart; each is as likely as the others."""
+SPREADS = (0.25, 0.75, 1.25, 1.75)
+"""τ: how far the logits of a side may lie apart; each is as likely as the others, as anything between 0 and 2 is."""
 LOYALTIES = (inf, 200.0, 60.0, 20.0, 6.0, 2.0)
 """κ: how closely pairs keep to their product; the first, exactly, is as likely as all others together."""
 SCORING_STEPS, LONGEST_STEP, SETTLED, HALVINGS = 60, 2.0, 1e-7, 25
@@ -93,14 +93,13 @@ class Evidence:
         each = self.rewards.trials if isinstance(self.rewards, Binomial) else 1
         return np.asarray(self.counts * each, dtype=np.float64), self.sums * each
 
-    def perturbed(self, mu: Floats, loyalty: float, draws: int, rng: np.random.Generator) -> "Evidence":
-        """The same log so many times, each time with noise as it is around μ: draws × pairs."""
-        shape = (draws, len(mu))
+    def perturbed(self, mu: Floats, loyalty: float, rng: np.random.Generator) -> "Evidence":
+        """The same log for each row of products μ, draws × pairs, each time with noise as it is around them."""
         n, _ = self.trials
         if isinstance(self.rewards, Gaussian):
-            noise = np.sqrt(self._variance(loyalty)) * rng.standard_normal(shape) * self.counts
+            noise = np.sqrt(self._variance(loyalty)) * rng.standard_normal(mu.shape) * self.counts
             return replace(self, sums=self.sums + noise)
-        own = np.broadcast_to(mu, shape) if loyalty == inf else rng.beta(loyalty * mu, loyalty * (1 - mu), shape)
+        own = mu if loyalty == inf else rng.beta(loyalty * mu, loyalty * (1 - mu))
         noise = (rng.binomial(n.astype(np.int64), own) - n * mu) / (n / self.counts)
         return replace(self, sums=np.clip(self.sums + noise, 0.0, self.counts))
 
@@ -168,10 +167,8 @@ class Posterior:
         self._i, self._j = i, j
         self._incidence = csr_array((ones, (np.concatenate([places, places]), np.concatenate([i, j]))), shape=shape)
         self.cells: list[Cell] = []
-        start = np.full(log.n_items, CENTRE)
-        for loyalty, spreads in each_of(loyalties, each_of(SPREADS, repeat=len(log.sizes))):
-            self.cells.append(self._cell(tuple(spreads), loyalty, start))
-            start = self.cells[-1].logits
+        for loyalty in loyalties:
+            self.cells += self._cells(loyalty)
         prior = {loyalty: log_share(loyalty, loyalties) for loyalty in loyalties}
         evidence = np.array([cell.evidence + prior[cell.loyalty] for cell in self.cells])
         self.weights: Floats = np.exp(evidence - logsumexp(evidence))
@@ -183,11 +180,12 @@ class Posterior:
         rng = stream(seed, "truths")
         chosen = rng.choice(len(self.cells), size=truths, p=self.weights)
         drawn: list[Problem | None] = [None] * truths
-        for at in np.unique(chosen).tolist():
-            cell, places = self.cells[at], np.flatnonzero(chosen == at)
-            strengths = expit(self._logits(cell, len(places), rng))
+        loyalties = np.array([self.cells[at].loyalty for at in chosen.tolist()])
+        for loyalty in np.unique(loyalties).tolist():  # all of one κ at once
+            places = np.flatnonzero(loyalties == loyalty)
+            strengths = expit(self._logits([self.cells[at] for at in chosen[places].tolist()], rng))
             for place, u in zip(places.tolist(), strengths, strict=True):
-                drawn[place] = self._problem(u, cell.loyalty, rng)
+                drawn[place] = self._problem(u, loyalty, rng)
         return [problem for problem in drawn if problem is not None]
 
     def _problem(self, u: Floats, loyalty: float, rng: np.random.Generator) -> Problem:
@@ -214,15 +212,14 @@ class Posterior:
         """The log-density of these logits, but for a constant."""
         _, mu = self._products(logits)
         away = logits - at.centre
-        prior = 0.5 * (away @ at.P * away).sum(axis=1)
+        prior = 0.5 * (_times(away, at.P) * away).sum(axis=1)
         return np.asarray(at.log.log_likelihood(mu, at.loyalty).sum(axis=1) - prior)
 
     def _pull(self, logits: Floats, at: "_Place") -> Floats:
         """Its gradient: ∂μ_ij/∂z_i = μ_ij (1 − u_i)."""
         u, mu = self._products(logits)
-        return np.asarray(
-            (1 - u) * ((at.log.slope(mu, at.loyalty) * mu) @ self._incidence) - (logits - at.centre) @ at.P
-        )
+        by_item = (at.log.slope(mu, at.loyalty) * mu) @ self._incidence
+        return np.asarray((1 - u) * by_item - _times(logits - at.centre, at.P))
 
     def _information(self, logits: Floats, at: "_Place") -> Floats:
         """Minus its second derivative, as it is expected; draws × items × items."""
@@ -261,42 +258,52 @@ class Posterior:
                 break
         return z, value
 
-    def _cell(self, spreads: tuple[float, ...], loyalty: float, start: Floats) -> Cell:
-        P, log_det = _precision(self.log.sizes, spreads)
-        at = _Place(self.log, loyalty, P, np.full((1, len(start)), CENTRE))
-        z, value = self._highest(start[None, :], at)
-        F = self._information(z, at)[0]
-        return Cell(spreads, loyalty, z[0], F, float(value[0]) + 0.5 * (log_det - float(np.linalg.slogdet(F)[1])))
+    def _cells(self, loyalty: float) -> list[Cell]:
+        """The cells of one κ, all at once; from where those of the κ before have ended."""
+        spreads = list(each_of(SPREADS, repeat=len(self.log.sizes)))
+        P, log_dets = zip(*(_precision(self.log.sizes, each) for each in spreads), strict=True)
+        centre = np.full((1, self.log.n_items), CENTRE)
+        at = _Place(self.log, loyalty, np.array(P), centre)
+        before = [cell.logits for cell in self.cells[-len(spreads) :]]
+        z, value = self._highest(np.array(before) if before else np.repeat(centre, len(spreads), axis=0), at)
+        F = self._information(z, at)
+        evidence = value + 0.5 * (np.array(log_dets) - np.linalg.slogdet(F)[1])
+        return [Cell(*parts) for parts in zip(spreads, [loyalty] * len(z), z, F, evidence.tolist(), strict=True)]
 
-    def _logits(self, cell: Cell, draws: int, rng: np.random.Generator) -> Floats:
-        """Draws of the logits in a cell: fits to perturbed results, each of which then goes its own way.
+    def _logits(self, cells: Sequence[Cell], rng: np.random.Generator) -> Floats:
+        """A draw of the logits in each of these cells of one κ: fits to perturbed results, which then go their own way.
 
         In y = Lᵀ (z − ẑ) with L Lᵀ = F they are about standard normal; where they are not, steps are shorter.
         """
-        P, _ = _precision(self.log.sizes, cell.spreads)
-        mode = cell.logits[None, :]
-        centres = CENTRE + _prior_noise(self.log.sizes, cell.spreads, draws, rng)
-        noisy = self.log.perturbed(self._products(mode)[1][0], cell.loyalty, draws, rng)
-        z, _ = self._highest(np.repeat(mode, draws, axis=0), _Place(noisy, cell.loyalty, P, centres))
-        at = _Place(self.log, cell.loyalty, P, np.full((1, len(cell.logits)), CENTRE))
-        L = np.linalg.cholesky(cell.information)
+        loyalty, draws = cells[0].loyalty, len(cells)
+        mode = np.array([cell.logits for cell in cells])
+        P = np.array([_precision(self.log.sizes, cell.spreads)[0] for cell in cells])
+        centres = CENTRE + _prior_noise(self.log.sizes, [cell.spreads for cell in cells], rng)
+        noisy = self.log.perturbed(self._products(mode)[1], loyalty, rng)
+        z, _ = self._highest(mode, _Place(noisy, loyalty, P, centres))
+        at = _Place(self.log, loyalty, P, np.full((1, mode.shape[1]), CENTRE))
+        L = np.linalg.cholesky(np.array([cell.information for cell in cells]))
         root = np.linalg.inv(L)
-        y, value = (z - mode) @ L, self._value(z, at)
-        longest = len(cell.logits) ** -0.25
+        y, value = _times(z - mode, L), self._value(z, at)
+
+        def pull(y: Floats) -> Floats:
+            return _times(self._pull(mode + _times(y, root), at), root.transpose(0, 2, 1))
+
+        longest = mode.shape[1] ** -0.25
         for _ in range(TRAJECTORIES):
             size = rng.uniform(0.5, 1.0) * longest
             momentum = rng.standard_normal(y.shape)
-            to, p = y, momentum + 0.5 * size * (self._pull(mode + y @ root, at) @ root.T)
+            to, p = y, momentum + 0.5 * size * pull(y)
             for leap in range(LEAPS):
                 to = to + size * p
-                p = p + (size if leap < LEAPS - 1 else 0.5 * size) * (self._pull(mode + to @ root, at) @ root.T)
-            reached = self._value(mode + to @ root, at)
+                p = p + (size if leap < LEAPS - 1 else 0.5 * size) * pull(to)
+            reached = self._value(mode + _times(to, root), at)
             gain = reached - value - 0.5 * (p**2 - momentum**2).sum(axis=1)
             moves = np.log(1 - rng.random(draws)) < gain
             y[moves], value[moves] = to[moves], reached[moves]
             if moves.mean() < LEAST_MOVES:
                 longest /= 2
-        return np.asarray(mode + y @ root)
+        return np.asarray(mode + _times(y, root))
 
 
 @dataclass(frozen=True)
@@ -306,21 +313,27 @@ class _Place:
     log: Evidence
     loyalty: float
     P: Floats
-    """The precision of the prior."""
+    """The precision of the prior, of each draw."""
     centre: Floats
     """Its mean, for all draws, or for each."""
 
     def some(self, draws: NDArray[np.int64]) -> "_Place":
         """Of these draws only."""
         log = replace(self.log, sums=self.log.sums[draws]) if self.log.sums.ndim > 1 else self.log
-        return replace(self, log=log, centre=self.centre[draws] if len(self.centre) > 1 else self.centre)
+        return replace(self, log=log, P=self.P[draws], centre=self.centre[draws % len(self.centre)])
 
 
-def _prior_noise(sizes: Sequence[int], spreads: Sequence[float], draws: int, rng: np.random.Generator) -> Floats:
-    """Of the logits around their centre: what a side has in common, and what each item has of its own."""
+def _times(x: Floats, matrices: Floats) -> Floats:
+    """Each row of x times its matrix."""
+    return np.asarray(np.matmul(x[:, None, :], matrices)[:, 0, :])
+
+
+def _prior_noise(sizes: Sequence[int], spreads: Sequence[Sequence[float]], rng: np.random.Generator) -> Floats:
+    """Of the logits around their centre, draws × items: what a side has in common, and what is each item's own."""
+    tau, draws = np.array(spreads), len(spreads)
     parts = [
-        spread * rng.standard_normal((draws, size)) + CENTRE_SD * rng.standard_normal((draws, 1))
-        for size, spread in zip(sizes, spreads, strict=True)
+        tau[:, [side]] * rng.standard_normal((draws, size)) + CENTRE_SD * rng.standard_normal((draws, 1))
+        for side, size in enumerate(sizes)
     ]
     return np.concatenate(parts, axis=1)
 

@@ -1,0 +1,104 @@
+"""`verify` folds from nothing, decides again and compares: it finds what was changed by hand."""
+
+import pytest
+from sqlalchemy import text
+
+from matchbandit.live import Store, snapshots
+from matchbandit.live.league import League
+
+
+@pytest.fixture
+def club(store: Store, monkeypatch) -> League:
+    monkeypatch.setattr(snapshots, "_OFTEN", 5)
+    club = store.create("club", players=[*"abcdefg"], policy="cts-gaussian", seed=3, no_rematch=1)
+    for _ in range(3):
+        club.ask()
+        club.wish([("a", "b")])
+        proposal = club.ask(available=[*"abcde"], fixed=[("c", "d")])
+        club.tell(proposal.number, dict.fromkeys(proposal.pairs, 1))
+    return club
+
+
+def change(store: Store, statement: str) -> None:
+    with store.writing() as connection:
+        assert connection.execute(text(statement)).rowcount
+
+
+def test_all_is_as_the_log_says(club):
+    seen: list[int] = []
+    found = club.verify(progress=seen.append)
+    assert found.ok
+    assert (found.events, found.proposals, found.snapshots, found.other_versions) == (14, 6, 2, 0)
+    assert found.sentence.startswith("All is as the log says: 14 events were folded from nothing, and 6 proposals")
+    assert seen == list(range(1, 15))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"policy": "rank1-thompson", "options": {"half_life": 3}, "shadow": "cucb"},
+        {"policy": "adaptive-matching", "options": {"horizon": 100}},
+        {"policy": "cts-beta", "rewards": "binomial:4"},
+        {"policy": "kl-ucb"},
+    ],
+)
+def test_all_kinds_of_policies_decide_the_same_again(sqlite_url, settings):
+    with Store(sqlite_url) as store:
+        club = store.create("club", players=[*"abcd"], seed=5, **settings)
+        for number in range(1, 7):
+            club.tell(number, {pair: number % 2 for pair in club.ask().pairs})
+        found = club.verify()
+    assert (found.differences, found.proposals) == ((), 6)
+
+
+def test_a_proposal_that_was_changed(club, store):
+    change(store, "UPDATE mb_events SET data = replace(data, '\"pairs\":[[', '\"pairs\":[[6,7],[') WHERE seq = 3")
+    found = club.verify()
+    assert not found.ok
+    assert "Proposal 1 would be decided otherwise now." in found.sentence
+    assert found.sentence.startswith("Not all is as the log says.")
+
+
+def test_a_proposal_of_another_version_may_differ(club, store, monkeypatch):
+    change(store, "UPDATE mb_events SET data = replace(data, '\"pairs\":[[', '\"pairs\":[[6,7],[') WHERE seq = 3")
+    monkeypatch.setattr("matchbandit.live.verify.this_version", lambda: "99.0")
+    found = club.verify()
+    assert found.other_versions == 1
+    assert "1 were recorded by other versions of matchbandit and would differ now" in found.sentence
+    assert not any("decided otherwise" in words for words in found.differences)
+
+
+def test_an_outcome_that_was_changed(club, store):
+    change(store, "UPDATE mb_events SET data = replace(data, ',1.0]', ',0.0]') WHERE kind = 'told'")
+    found = club.verify()
+    assert any("The table of proposals is wrong about proposal" in words for words in found.differences)
+    assert any("The state of this process differs from the fold" in words for words in found.differences)
+    assert any("The snapshot at event" in words for words in found.differences)
+
+
+def test_a_row_of_the_table_that_was_changed(club, store):
+    change(store, "UPDATE mb_proposals SET reward = reward + 1 WHERE number = 2")
+    assert club.verify().differences == ("The table of proposals is wrong about proposal 2.",)
+    change(store, "DELETE FROM mb_proposals WHERE number = 6")
+    assert club.verify().differences[-1] == "The table of proposals is wrong about proposal 6."
+
+
+def test_a_snapshot_that_was_changed(club, store):
+    change(store, "UPDATE mb_snapshots SET checksum = 'x' WHERE seq = (SELECT max(seq) FROM mb_snapshots)")
+    (words,) = club.verify().differences
+    assert words == "The snapshot at event 10 is not the state there. It can be deleted."
+
+
+def test_an_event_that_is_gone(club, store):
+    change(store, "DELETE FROM mb_events WHERE seq = 9")
+    found = club.verify()
+    assert found.events == 8
+    assert "the log has a hole" in found.differences[0]
+
+
+def test_of_many_differences_the_first_ten_are_told(store):
+    club = store.create("club", players=[*"abcd"], policy="cucb")
+    for _ in range(12):
+        club.ask()
+    change(store, "UPDATE mb_proposals SET n_pairs = 7")
+    assert len(club.verify().differences) == 10
