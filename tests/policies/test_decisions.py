@@ -670,5 +670,5 @@ def test_fitted_strengths_are_those_that_decisions_draw_around():
     for kind in (Rank1Thompson, SparseRank1Thompson):
         one = built(kind, PLAYERS, counts, sums)
         noise = np.random.default_rng(8)
-        draws = [one.decision(noise, allowed=[(0, 1)]).value for _ in range(400)]
-        assert np.mean(draws) == pytest.approx(strengths[0] * strengths[1], abs=0.002)
+        draws = [one.decision(noise, allowed=[(0, 1)]).value for _ in range(150)]
+        assert np.mean(draws) == pytest.approx(strengths[0] * strengths[1], abs=0.003)
