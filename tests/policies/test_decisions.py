@@ -651,7 +651,7 @@ class OneOrder(KlUcb):
 def test_check_policy_finds_decisions_that_break_the_contract(kind, words, monkeypatch):
     from matchbandit.policies import check
 
-    monkeypatch.setattr(check, "_check", lambda build: None)  # the rest of the contract is kept, and takes its time
+    monkeypatch.setattr(check, "_check", lambda *_: None)  # the rest of the contract is kept, and takes its time
     with pytest.raises(ContractError, match=words):
         check_policy(kind)
 
