@@ -49,8 +49,9 @@ def download() -> None:
         return
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One for each file: while it is there, no other test of this process can run an event loop of its own."""
     with sync_playwright() as playwright:
         found = launched(playwright)
         if found is None:
@@ -88,7 +89,8 @@ class Visit:
 
     def fits(self) -> bool:
         """Is there nothing to scroll sideways?"""
-        return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+        size = self.page.viewport_size  # not innerWidth: a phone zooms out until all fits
+        return size is not None and self.page.evaluate("document.documentElement.scrollWidth") <= size["width"]
 
 
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1200, "height": 900}}

@@ -70,7 +70,8 @@ class Visit:
         self.page.goto(self.site.url + path)
 
     def fits(self) -> bool:
-        return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+        size = self.page.viewport_size  # not innerWidth: a phone zooms out until all fits
+        return size is not None and self.page.evaluate("document.documentElement.scrollWidth") <= size["width"]
 
     def focused(self, script: str) -> Any:
         return self.page.evaluate(f"(() => {{ const e = document.activeElement; return {script}; }})()")
@@ -97,7 +98,8 @@ def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Visit]]:
             found = tokens.known(site.store, site.token)
             assert found
             secret = sessions.begin(site.store, found)
-            context.add_cookies([{"name": "matchbandit", "value": secret, "url": site.url}])
+            cookie = {"name": "matchbandit", "value": secret, "url": site.url, "httpOnly": True, "sameSite": "Strict"}
+            context.add_cookies([cookie])  # type: ignore[list-item]
         visited = Visit(context.new_page(), site)
         visits.append(visited)
         visited.page.on("console", lambda message: visited.complaints.append(message.text))

@@ -108,6 +108,8 @@ def test_a_pair_is_told_once():
 def test_newer_logs_are_refused_by_the_name_of_what_is_new():
     with pytest.raises(LeagueError, match="'merged': this log is newer than this program"):
         league().state.apply(Event(3, "", "merged", {}))
+    with pytest.raises(LeagueError, match="event 3 names the policy 'oracle': this log is newer"):
+        league().state.apply(Event(3, "", "configured", {"policy": "oracle", "options": {}}))
 
 
 def test_keys_that_are_new_do_no_harm():

@@ -130,7 +130,6 @@ def test_rules_and_settings_change(caller):
     assert (after["policy"], after["deadline"], after["default"], after["no_rematch"]) == ("cucb", 3600, 0, 0)
     assert after["shadow"]["policy"] == "rank1-thompson"
     assert before["n_items"] == after["n_items"] == 5
-    assert "seed" not in after
     assert call("PATCH", "/leagues/club", {"deadline": None})[1]["deadline"] is None
     assert call("PATCH", "/leagues/club", {})[1] == call("GET", "/leagues/club")[1]
     assert "did you mean 'cucb'?" in call("PATCH", "/leagues/club", {"policy": "cubc"})[1]["detail"]
@@ -361,3 +360,12 @@ def test_the_deadline_passes_by_itself_where_the_clock_ticks(store, store_with_c
             break
     events = client.get("/v1/leagues/club/events", headers=headers).json()["events"]
     assert (events[-1]["kind"], events[-1]["by"]) == ("expired", "clock")
+
+
+def test_a_key_of_another_kind_of_request_is_refused_also_after_names_were_erased(caller):
+    call = caller()
+    assert call("POST", "/leagues/club/exclusions", {"pairs": [["ann", "bob"]]}, "k")[0] == 200
+    assert call("POST", "/leagues/club/items/5/forget")[0] == 200
+    for path in ("/proposals", "/items/1/forget", "/proposals/1/void"):
+        status, refusal = call("POST", f"/leagues/club{path}", None, "k")
+        assert (status, refusal["code"]) == (422, "key-reused")

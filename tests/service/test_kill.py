@@ -1,21 +1,15 @@
 """A server that is killed again and again under load loses nothing, doubles nothing, and is itself when it is back."""
 
-import multiprocessing
-import os
 import random
-import socket
-import sys
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-import httpx
 import postgres
 import pytest
+from forked import PATIENCE, Server
 
-from matchbandit.cli import main
 from matchbandit.live.state import State
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
@@ -23,53 +17,9 @@ from matchbandit.service.client import Client, RemoteLeague, ServiceError
 
 PLAYERS = [f"player {number}" for number in range(12)]
 CLIENTS = 8
-PATIENCE = 60.0  # seconds for what takes one or two
 
 Found = tuple[int, list[tuple[int, int]]]
 """The number of a proposal, and its pairs by id."""
-
-# A process that has everything imported, and forks a server whenever one is wanted: a start takes no time.
-FORKS = multiprocessing.get_context("forkserver")
-
-
-def serve(store: str, port: int, log: str) -> None:
-    """`matchbandit serve`, as if it were typed."""
-    with Path(log).open("a") as file:
-        os.dup2(file.fileno(), sys.stderr.fileno())
-        sys.argv = ["matchbandit", "serve", "--store", store, "--port", str(port)]
-        main()
-
-
-class Server:
-    """A server at one port, which can be killed and started again."""
-
-    def __init__(self, store: str, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.store, self.log = store, folder / f"{self.port}.log"
-        self.start()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        self.process = FORKS.Process(target=serve, args=(self.store, self.port, str(self.log)), daemon=True)
-        self.process.start()
-        end = time.monotonic() + PATIENCE
-        while True:
-            with suppress(httpx.TransportError):
-                if httpx.get(f"{self.address}/readyz").is_success:
-                    return
-            assert self.process.is_alive(), self.log.read_text()
-            assert time.monotonic() < end, self.log.read_text()
-            time.sleep(0.02)
-
-    def kill(self) -> None:
-        """kill −9."""
-        self.process.kill()
-        self.process.join(PATIENCE)
 
 
 def reward_of(number: int, pair: tuple[int, int]) -> int:
@@ -166,7 +116,6 @@ class Load:
 
 
 def kill_again_and_again(store: str, folder: Path, *, servers: int, kills: int) -> None:
-    FORKS.set_forkserver_preload(["matchbandit.service.server", "matchbandit.cli", "matchbandit.live.store"])
     with Store(store) as opened:
         opened.create("club", players=PLAYERS, seed=3)
         _, token = tokens.new(opened, "load", scope="play")

@@ -77,6 +77,13 @@ def test_rewards_are_what_was_played_in_the_truth_of_each_run():
         assert lost == pytest.approx(runs.final[run])
 
 
+def test_as_before_is_paired_as_often_as_the_log_did():
+    log = PastResults.from_rows([("a", "b", 900, 810), ("c", "d", 900, 90), ("a", "c", 100, 30), ("b", "d", 100, 30)])
+    done = mb.replay(log, ["uniform"], horizon=10, runs=40)
+    average = 20 * (0.45 * 0.9 + 0.45 * 0.1 + 0.05 * 0.3 + 0.05 * 0.3)
+    assert done.rewards[AS_BEFORE].mean() == pytest.approx(average, rel=0.05)
+
+
 def test_means_that_are_no_products_are_noticed_and_change_the_choice():
     log = log_of(DUETS, 60)
     done = mb.replay(log, ["rank1-thompson", "cts-beta"], horizon=60, runs=40, seed=1)
@@ -128,6 +135,19 @@ def test_players_may_be_odd_in_number_and_rewards_of_any_distribution():
     log = log_of(mb.Monopartite([0.9, 0.7, 0.5, 0.3, 0.1], rewards=mb.Gaussian(0.2)), 8)
     done = mb.replay(log, ["rank1-thompson"], rewards=mb.Gaussian(0.2), horizon=30, runs=40)
     assert done.difference("rank1-thompson", AS_BEFORE).low > 0
+
+
+def test_shares_that_pass_for_coin_flips_are_said_to_be_that():
+    log = PastResults.from_rows([("a", "b", 0.25), ("b", "c", 0.5), ("a", "c", 1)] * 5)
+    note = "Some rewards lie between those that {} ones can be, which vary more"
+    for rewards, said in [
+        (mb.Bernoulli(), True),
+        (mb.Binomial(4), False),
+        (mb.Binomial(2), True),
+        (mb.Gaussian(0.1), False),
+    ]:
+        notes = mb.replay(log, ["uniform"], rewards=rewards, horizon=2, runs=40, selection="pair").notes
+        assert any(each.startswith(note.format(rewards.name)) for each in notes) is said
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_one_others():

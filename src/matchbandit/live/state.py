@@ -14,6 +14,7 @@ from matchbandit.live.booking import Booking
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import NAMING, Event
 from matchbandit.live.tally import Tally, key_of, pair_of
+from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.policies.serialization import pack, unpack
 from matchbandit.rewards import RewardDistribution, rewards_named
 
@@ -156,13 +157,12 @@ class State:
             raise LeagueError("damaged", f"after event {self.seq} comes {self.seq + 1}, not {seq}: the log has a hole.")
         handler = _HANDLERS.get(kind)
         if handler is None:
-            raise LeagueError(
-                "not-supported",
-                f"event {seq} is of the kind {kind!r}: this log is newer than this program. Update matchbandit.",
-            )
+            raise _newer(seq, f"is of the kind {kind!r}")
         self.seq = seq
         try:
             handler(self, data, at)
+        except LeagueError:
+            raise
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise LeagueError("damaged", f"event {seq} ({kind}) does not fit those before it: {error!r}.") from error
         if kind in NAMING:
@@ -326,6 +326,8 @@ class State:
     def _book_by_policy(self) -> None:
         """Count results as the policy of the league does from now on, those from before as well as they can be."""
         config = self.config
+        if config["policy"] not in CATALOGUE:
+            raise _newer(self.seq, f"names the policy {config['policy']!r}")
         before = self._booking.policy if hasattr(self, "_booking") else config["policy"]
         self._booking = Booking(config["policy"], self.rewards, config["seed"], config["key"])
         if config["policy"] != before:
@@ -392,6 +394,11 @@ class State:
         """A short name for all of it: equal for equal states, whether folded from nothing or from a snapshot."""
         text = json.dumps(self.snapshot(), sort_keys=True, separators=(",", ":"))
         return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _newer(seq: int, what: str) -> LeagueError:
+    """The error for a log that a later version has written."""
+    return LeagueError("not-supported", f"event {seq} {what}: this log is newer than this program. Update matchbandit.")
 
 
 _ITEM_LISTS = ("sides_by_item", "places", "active", "forgotten", "byes", "turns", "last_bye", "meetings")

@@ -113,10 +113,8 @@ class SparseRank1Thompson(Policy):
     def settled(self) -> tuple[Stored, Posterior]:
         """The posterior for the present counts, whatever was fitted before; to be read only."""
         if self._settled is None:
-            stored, posterior = (
-                self.stored._replace(weights=np.zeros(len(self.stored.plays))),
-                nothing(len(self.strengths))[1],
-            )
+            stored = self.stored._replace(weights=np.zeros(len(self.stored.plays)))  # ask has its own
+            posterior = nothing(len(self.strengths))[1]
             settle(stored, self.noise, posterior)
             self._settled = stored, posterior
         return self._settled

@@ -263,12 +263,14 @@ class LeagueTold(Answer):
     """What a league is, and how far it has come."""
 
     slug: str
+    created: str
     kind: Literal["players", "sides"]
     sides: list[str] | None
     policy: str
     options: dict[str, Anything]
     selection: Literal["pair", "matching"]
     rewards: str
+    seed: int
     deadline: float | None = Field(description="Seconds for which outcomes are waited for.")
     default: float | Literal["void"] = Field(description="The outcome that a deadline gives.")
     no_rematch: int = Field(description="Within so many proposals no pair meets again.")
@@ -285,7 +287,7 @@ class LeagueTold(Answer):
 
     @classmethod
     def of(cls, about: Mapping[str, Any]) -> "LeagueTold":
-        """As it is told: without the seed, by which its choices could be foreseen."""
+        """As it is told."""
         told = {name: about[name] for name in cls.model_fields if name != "slug"}
         return cls(slug=about["name"], **told)
 

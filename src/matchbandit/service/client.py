@@ -409,6 +409,9 @@ def _outcomes(outcomes: Outcomes) -> list[dict[str, Any]]:
 
 def _proposal(told: dict[str, Any]) -> Proposal:
     pairs = [(pair["names"][0], pair["names"][1]) for pair in told["pairs"]]
+    shadow = told["shadow"]
+    if shadow is not None and "pairs" in shadow:
+        shadow = {**shadow, "pairs": [(pair[0], pair[1]) for pair in shadow["pairs"]]}
     known = [(names, pair["outcome"]) for names, pair in zip(pairs, told["pairs"], strict=True)]
     return Proposal(
         number=told["number"],
@@ -423,7 +426,7 @@ def _proposal(told: dict[str, Any]) -> Proposal:
         expected=told["expected"],
         best=told["best"],
         notes=told["notes"],
-        shadow=told["shadow"],
+        shadow=shadow,
     )
 
 

@@ -1,6 +1,5 @@
 """The API explained: its OpenAPI description, and a page made of it here, which fetches nothing from anywhere."""
 
-from copy import deepcopy
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -59,7 +58,7 @@ def describe(app: FastAPI) -> None:
     def openapi() -> dict[str, Any]:
         if not made:
             made.update(_described(app))
-        return deepcopy(made)
+        return made
 
     app.openapi = openapi  # type: ignore[method-assign]
 

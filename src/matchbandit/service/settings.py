@@ -12,7 +12,7 @@ _POSITIVE = ("body_seconds", "answer_seconds", "rate", "token_seconds")
 
 @dataclass(frozen=True)
 class Settings:
-    """The limits of one server; every process of it has them."""
+    """The limits of one server; each of its processes counts for itself."""
 
     body_bytes: int = 2**20
     """The largest body of a request; more is refused before it is read."""
@@ -26,7 +26,7 @@ class Settings:
     """Requests a second that a token may make in the long run."""
     burst: int = 2000
     """Requests that it may make at once after a rest."""
-    wrong_tokens: int = 60
+    wrong_tokens: int = 600
     """Wrong tokens a minute from one address, before its unknown tokens are not even looked up."""
     token_seconds: float = 1.0
     """For how long a token that was looked up is believed: revoking takes this long to reach a running server."""

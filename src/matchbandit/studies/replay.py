@@ -332,7 +332,7 @@ def replay(
     )  # fmt: skip
     product = posterior.product if len(loyalties) == len(LOYALTIES) else None
     drift = drift_in(log, seed)
-    notes = _notes(log, begun, start, product, fit, drift, truth, loyalties)
+    notes = _notes(log, distribution, begun, start, product, fit, drift, truth, loyalties)
     return Replay(log, rounds, selection, possible, played, (*labels, AS_BEFORE), product, fit, drift, tuple(notes))
 
 
@@ -457,6 +457,7 @@ def _loyalties(truth: Truth, n_items: int) -> tuple[float, ...]:
 
 def _notes(
     log: PastResults,
+    distribution: RewardDistribution,
     begun: Sequence[tuple[PolicySpec, str]],
     start: Start,
     product: float | None,
@@ -480,6 +481,12 @@ def _notes(
     if cold and start != "cold":
         notes.append(
             f"{', '.join(cold)} cannot begin with results from before, and begin{'s' * (len(cold) == 1)} cold."
+        )
+    successes = distribution.noise.trials * log.rewards  # of Gaussian ones 0
+    if (np.abs(successes - np.rint(successes)) > 1e-6).any():
+        notes.append(
+            f"Some rewards lie between those that {distribution.name} ones can be, which vary more: the bands are "
+            f"wider than need be. rewards=Gaussian(sd) may suit them better."
         )
     unseen = log.tally.graph.n_pairs - len(log.tally.pairs)
     if unseen:

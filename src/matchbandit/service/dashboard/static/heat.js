@@ -18,7 +18,8 @@
   }
 
   const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  const brightness = ([r, g, b]) => 0.299 * r + 0.587 * g + 0.114 * b;
+  const linear = (channel) => (channel <= 10 ? channel / 3294 : ((channel / 255 + 0.055) / 1.055) ** 2.4);
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b); // WCAG 2
   const told = (mean) => String(Number(mean.toPrecision(3)));
 
   /** What the squares say: how often, or how well. */
@@ -233,7 +234,7 @@
         pen.fillStyle = `rgb(${rgb.join(" ")})`;
         square(row, column);
         if (size < NUMBERED) continue;
-        pen.fillStyle = brightness(rgb) > 140 ? "#10151b" : "#ffffff";
+        pen.fillStyle = luminance(rgb) > 0.179 ? "#000000" : "#ffffff";
         pen.fillText(measure.text(measure.of(cell)), this.left + (column + 0.5) * size, this.top + (row + 0.5) * size);
       }
     }
