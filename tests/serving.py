@@ -2,10 +2,14 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 PATIENCE = 60.0  # seconds; it takes two or three
 
@@ -13,11 +17,11 @@ PATIENCE = 60.0  # seconds; it takes two or three
 class Serving:
     """`matchbandit serve`, started, and ended with the block."""
 
-    def __init__(self, store: str | None = None, folder: Path | None = None) -> None:
+    def __init__(self, store: str | None = None, folder: Path | None = None, *options: str) -> None:
         """Over this store; by default the one that the environment says, in this folder."""
         variables = {**os.environ, **({} if store is None else {"MATCHBANDIT_STORE": store})}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "matchbandit", "serve", "--port", "0"],
+            [sys.executable, "-m", "matchbandit", "serve", "--port", "0", *options],
             stderr=subprocess.PIPE,
             text=True,
             env=variables,
@@ -33,11 +37,31 @@ class Serving:
                 break
         else:
             raise AssertionError(f"the server ended: {''.join(self.said)}")
-        Thread(target=self._listen, daemon=True).start()  # a pipe that nobody reads fills up, and the server waits
+        self._listener = Thread(target=self._listen, daemon=True)  # a pipe that nobody reads fills up: the server waits
+        self._listener.start()
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
         self.said.extend(self.process.stderr)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Its log so far."""
+        return [json.loads(line) for line in self.said if line.startswith("{")]
+
+    def until(self, so: Callable[[], bool]) -> None:
+        """Wait until this is so."""
+        end = time.monotonic() + PATIENCE
+        while not so():
+            assert self.process.poll() is None, "".join(self.said)
+            assert time.monotonic() < end, "".join(self.said)
+            time.sleep(0.02)
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Tell it to stop; gives its exit code once all that it said has been read."""
+        self.process.send_signal(how)
+        code = self.process.wait(PATIENCE)
+        self._listener.join(PATIENCE)
+        return code
 
     def kill(self) -> None:
         """As a crash: at once, with no time to tidy up."""

@@ -651,7 +651,7 @@ class OneOrder(KlUcb):
 def test_check_policy_finds_decisions_that_break_the_contract(kind, words, monkeypatch):
     from matchbandit.policies import check
 
-    monkeypatch.setattr(check, "_check", lambda build: None)  # the rest of the contract is kept, and takes its time
+    monkeypatch.setattr(check, "_check", lambda *_: None)  # the rest of the contract is kept, and takes its time
     with pytest.raises(ContractError, match=words):
         check_policy(kind)
 
@@ -670,5 +670,5 @@ def test_fitted_strengths_are_those_that_decisions_draw_around():
     for kind in (Rank1Thompson, SparseRank1Thompson):
         one = built(kind, PLAYERS, counts, sums)
         noise = np.random.default_rng(8)
-        draws = [one.decision(noise, allowed=[(0, 1)]).value for _ in range(400)]
-        assert np.mean(draws) == pytest.approx(strengths[0] * strengths[1], abs=0.002)
+        draws = [one.decision(noise, allowed=[(0, 1)]).value for _ in range(150)]
+        assert np.mean(draws) == pytest.approx(strengths[0] * strengths[1], abs=0.003)

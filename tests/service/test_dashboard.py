@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -110,10 +111,11 @@ def club(store: Store) -> Any:
     return league
 
 
-@pytest.fixture(autouse=True)
-def _pages_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service without its API, whose many routes take long to make; it has its own tests."""
+@pytest.fixture
+def served(served: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch) -> Callable[..., TestClient]:
+    """The service with its pages and without its API, whose many routes take long to make; it has its own tests."""
     monkeypatch.setattr("matchbandit.service.api.router", lambda *_: APIRouter())
+    return partial(served, dashboard=True)
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ import re
 import subprocess
 import sys
 
+import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from running import Running
 from schemathesis import GenerationMode
+from serving import PATIENCE, Serving
 
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
@@ -52,22 +53,19 @@ def findings(folder, *, one_league, examples, phases):
         for _ in range(5):
             club.ask()
         _, token = tokens.new(store, "test", scope="admin", leagues=["club"] if one_league else None)
-    server = Running(folder, "--store", url)
-    try:
-        described = server.http.get("/openapi.json").json()
+    with Serving(url) as server:
+        described = httpx.get(f"{server.address}/openapi.json", timeout=PATIENCE).json()
         (folder / "api.json").write_text(json.dumps(narrowed(described) if one_league else described))
         (folder / "st.toml").write_text(CONFIG)
         run = subprocess.run(
             [sys.executable, "-m", "schemathesis.cli", "--config-file", "st.toml", "run", "api.json",
-             "--url", server.url, "--header", f"Authorization: Bearer {token}", "--max-examples", str(examples),
+             "--url", server.address, "--header", f"Authorization: Bearer {token}", "--max-examples", str(examples),
              "--phases", phases, "--seed", "7", "--no-color", "--suppress-health-check", "all",
              "--generation-database", "none"],
-            cwd=folder, capture_output=True, text=True, check=False,
-            env={**os.environ, "PYTHONPATH": ""},  # it needs nothing of ours
+            cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": ""},
         )  # fmt: skip
-        defects = [line for line in server.lines() if line["event"] == "defect"]
-    finally:
         server.stop()
+        defects = [line for line in server.lines() if line["event"] == "defect"]
     tried = re.search(r"(\d+) generated, (\d+) passed", run.stdout)
     assert tried, run.stdout + run.stderr
     assert defects == []

@@ -4,8 +4,9 @@ import signal
 import socket
 import threading
 
+import httpx
 import pytest
-from running import Running
+from serving import PATIENCE, Serving
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.live.store import Store
@@ -21,21 +22,21 @@ def kept(tmp_path_factory):
     with Store(url) as store:
         store.create("club", players=["ann", "bob", "cem", "dee"])
         _, text = tokens.new(store, "test", scope="admin")
-    server = Running(folder, "--store", url)
-    server.http.headers["Authorization"] = f"Bearer {text}"
-    yield server
-    if server.process.poll() is None:
-        server.stop(signal.SIGKILL)
+    with Serving(url) as server:
+        headers = {"Authorization": f"Bearer {text}"}
+        with httpx.Client(base_url=server.address, headers=headers, timeout=PATIENCE) as http:
+            yield server, http
 
 
 def test_it_serves_a_league(kept):
-    assert kept.url.startswith("http://127.0.0.1:")
-    today = kept.http.post("/v1/leagues/club/proposals", json={}).json()
+    server, http = kept
+    assert server.address.startswith("http://127.0.0.1:")
+    today = http.post("/v1/leagues/club/proposals", json={}).json()
     outcomes = [{"pair": pair["ids"], "reward": 1} for pair in today["pairs"]]
-    answer = kept.http.post(f"/v1/leagues/club/proposals/{today['number']}/outcomes", json={"outcomes": outcomes})
+    answer = http.post(f"/v1/leagues/club/proposals/{today['number']}/outcomes", json={"outcomes": outcomes})
     assert answer.json()["booked"] == 2
     assert "server" not in answer.headers
-    assert kept.http.get("/").status_code in (200, 303)
+    assert http.get("/").status_code in (200, 303)
 
 
 def send_slowly(url, head, piece, pieces):
@@ -69,37 +70,40 @@ def send_slowly(url, head, piece, pieces):
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_gigabyte_is_refused_after_a_megabyte_and_the_process_lives(kept, chunked):
-    token = kept.http.headers["Authorization"]
+    server, http = kept
+    token = http.headers["Authorization"]
     head = f"POST /v1/leagues HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: {token}\r\n"
     head += "Transfer-Encoding: chunked\r\n\r\n" if chunked else f"Content-Length: {10**9}\r\n\r\n"
     part = b" " * 2**16
     piece = b"%x\r\n%s\r\n" % (len(part), part) if chunked else part
-    answer, sent = send_slowly(kept.url, head.encode(), piece, 10**9 // len(part))
+    answer, sent = send_slowly(server.address, head.encode(), piece, 10**9 // len(part))
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b'"code": "body-too-large"' in answer
     assert sent < 10**8
-    assert kept.http.get("/v1/leagues").json() == {"leagues": ["club"]}
+    assert http.get("/v1/leagues").json() == {"leagues": ["club"]}
 
 
-def test_what_is_being_answered_is_answered_before_it_ends(kept, tmp_path):
-    token = kept.http.headers["Authorization"]
-    host, port = kept.url.removeprefix("http://").split(":")
+def test_what_is_being_answered_is_answered_before_it_ends(kept):
+    server, http = kept
+    token = http.headers["Authorization"]
+    host, port = server.address.removeprefix("http://").split(":")
     body = b'{"available": ["ann", "bob"]}'
     head = f"POST /v1/leagues/club/proposals HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     with socket.create_connection((host, int(port)), timeout=60) as wire:
         wire.sendall(head.encode() + body[:5])
-        kept.until(lambda: kept.http.get("/metrics").text.find("matchbandit_requests_in_flight 2.0") > 0)
+        server.until(lambda: "matchbandit_requests_in_flight 2.0" in http.get("/metrics").text)
+        http.close()
         ends = []
-        ending = threading.Thread(target=lambda: ends.append(kept.stop()))
+        ending = threading.Thread(target=lambda: ends.append(server.stop()))
         ending.start()
-        kept.until(lambda: any(line["event"] == "Shutting down" for line in kept.lines()))
+        server.until(lambda: any(line["event"] == "Shutting down" for line in server.lines()))
         wire.sendall(body[5:])  # the request ends only now
         answer = wire.recv(65536)
         ending.join()
     assert answer.startswith(b"HTTP/1.1 201 ")
     assert ends == [0]
-    assert kept.lines()[-1]["event"] == "stopped"
+    assert server.lines()[-1]["event"] == "stopped"
 
 
 @pytest.mark.parametrize(
@@ -150,22 +154,25 @@ def test_several_processes_share_a_store_and_their_metrics(tmp_path):
     with Store(url) as store:
         club = store.create("club", players=["ann", "bob", "cem", "dee"])
         _, text = tokens.new(store, "test", scope="admin")
-        server = Running(tmp_path, "--store", url, "--workers", "2")
+        server = Serving(url, None, "--workers", "2")
         numbers = []
 
-        def ask():
-            import httpx
+        def calling():
+            headers = {"Authorization": f"Bearer {text}"}
+            return httpx.Client(base_url=server.address, headers=headers, timeout=PATIENCE)
 
-            with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {text}"}, timeout=60) as http:
+        def ask():
+            with calling() as http:
                 numbers.extend(http.post("/v1/leagues/club/proposals").json()["number"] for _ in range(10))
 
-        askers = [threading.Thread(target=ask) for _ in range(6)]
-        for asker in askers:
-            asker.start()
-        for asker in askers:
-            asker.join()
-        told = server.http.get("/metrics", headers={"Authorization": f"Bearer {text}"}).text
-        assert "matchbandit_proposals_total 60.0" in told
-        assert server.stop(signal.SIGINT) == 0
+        with server:
+            askers = [threading.Thread(target=ask) for _ in range(6)]
+            for asker in askers:
+                asker.start()
+            for asker in askers:
+                asker.join()
+            with calling() as http:
+                assert "matchbandit_proposals_total 60.0" in http.get("/metrics").text
+            assert server.stop(signal.SIGINT) == 0
         assert sorted(numbers) == list(range(1, 61))
         assert len(club.proposals()) == 60
