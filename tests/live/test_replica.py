@@ -46,6 +46,14 @@ class Held:
 
     def __init__(self, league: League) -> None:
         self.replica = league._replica
+        self.commits = 0
+        take = self.replica._take
+
+        def counted(*given) -> None:
+            self.commits += 1
+            take(*given)
+
+        self.replica._take = counted
 
     def __call__(self, *calls: Callable[[], object]) -> list[object]:
         """Serve these calls in one transaction, in their order."""
@@ -109,7 +117,8 @@ def test_many_threads_lose_and_double_nothing(club):
 def test_requests_that_wait_are_served_by_one_commit(club):
     one, two = club.ask().pairs[:2]
     before = club.events()[-1].seq
-    answers = Held(club)(
+    held = Held(club)
+    answers = held(
         lambda: club.tell(1, {one: 1}),
         lambda: club.tell(1, {one: 1}),
         lambda: club.tell(1, {one: 0}),
@@ -117,6 +126,7 @@ def test_requests_that_wait_are_served_by_one_commit(club):
         lambda: club.join("eve"),
         lambda: club.rename("eve", "Eve"),
     )
+    assert held.commits == 1
     assert answers[:2] == [Receipt(1, 1, 0, 4), Receipt(1, 0, 1, 4)]
     assert isinstance(answers[2], LeagueError)
     assert answers[2].code == "contradiction"
@@ -129,20 +139,24 @@ def test_requests_that_wait_are_served_by_one_commit(club):
 def test_what_closes_a_proposal_is_known_to_the_next_in_the_same_commit(club):
     pairs = club.ask().pairs
     club.tell(1, dict.fromkeys(pairs[1:], 1))
-    answers = Held(club)(
+    held = Held(club)
+    answers = held(
         lambda: club.tell(1, {pairs[0]: 1}),
         lambda: club.tell(1, {pairs[0]: 1}),
         lambda: club.correct(1, {pairs[0]: 0}),
         lambda: club.tell(1, {pairs[0]: 0}),
     )
     assert answers == [Receipt(1, 1, 0, 0), Receipt(1, 0, 1, 0), Receipt(1, 1, 0, 0), Receipt(1, 0, 1, 0)]
+    assert held.commits == 1
 
 
 def test_one_key_in_one_commit_is_done_once(club):
     pair = club.ask().pairs[0]
-    answers = Held(club)(*[lambda: club.tell(1, {pair: 1}, key="a")] * 3, lambda: club.join("eve", key="a"))
+    held = Held(club)
+    answers = held(*[lambda: club.tell(1, {pair: 1}, key="a")] * 3, lambda: club.join("eve", key="a"))
     assert answers[:3] == [Receipt(1, 1, 0, 4)] * 3
     assert answers[3].code == "key-reused"
+    assert held.commits == 1
 
 
 def test_nobody_suffers_for_another(club):
@@ -189,9 +203,26 @@ def test_a_commit_that_fails_leaves_nothing_behind(club, monkeypatch):
     assert club.digest() == folded(club)
 
 
+def fail_at_the_end(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("sqlalchemy.engine.base.RootTransaction.commit", lambda _: (_ for _ in ()).throw(OSError("gone")))
+
+
+def test_what_failed_is_not_taken_for_what_another_process_wrote_in_its_place(club):
+    with Store(club.store.engine.url.render_as_string(hide_password=False)) as there:
+        theirs = there.open("club")
+        with pytest.MonkeyPatch.context() as patch:
+            fail_at_the_end(patch)
+            with pytest.raises(OSError, match="gone"):
+                club.join("eve")
+        theirs.leave("player 1")  # the event of the same number
+        assert [item.name for item in club.items()] == TEN
+        assert not club.item("player 1").active
+        assert club.digest() == theirs.digest()
+
+
 def test_a_commit_that_fails_at_the_very_end_leaves_nothing_behind(club, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("sqlalchemy.engine.base.RootTransaction.commit", lambda _: (_ for _ in ()).throw(OSError("gone")))
+        fail_at_the_end(patch)
         with pytest.raises(OSError, match="gone"):
             club.join("eve")
     assert club.join("eve")[0].id == 11
