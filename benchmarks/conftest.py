@@ -41,3 +41,27 @@ def pytest_terminal_summary(terminalreporter, config):
     if have("test_all_pair_selection_figures"):
         seconds = times["test_all_pair_selection_figures"]
         line("all pair-selection studies, T = 2·10^6, 20 runs, 2 processes", f"{seconds:.1f} s", "at most 30 s")
+    of_leagues(line, times, {b.name: b.extra_info for b in session.benchmarks} if session else {})
+
+
+def of_leagues(line, times, noted):
+    """What a live league promises."""
+    for name, what, most in (
+        ("test_ask_of_200_players", "ask, 200 players", 25),
+        ("test_constrained_ask_of_200_players", "ask, 200 players with exclusions and no rematch", 100),
+        ("test_ask_of_2000_players[1.0]", "ask, 2000 players", 250),
+        ("test_ask_of_2000_players[0.9]", "ask, 90 % of 2000 players", 250),
+        ("test_constrained_ask_of_2000_players", "ask, 2000 players with exclusions and no rematch", 250),
+    ):
+        if name in times:
+            line(f"{what}: 99 % quantile over HTTP", f"{noted[name]['p99'] * 1e3:.1f} ms", f"at most {most} ms")
+    if "test_tells" in times:
+        line(
+            "tells of one outcome, 8 clients, a second, over HTTP", f"{4000 / times['test_tells']:,.0f}", "at least 500"
+        )
+    if "test_replay_of_a_million_events" in times:
+        rate = 10**6 / times["test_replay_of_a_million_events"]
+        line("replay of 10^6 events from nothing, events a second", f"{rate:,.0f}", "at least 50,000")
+    if "test_restart_after_a_million_events" in times:
+        name = "test_restart_after_a_million_events"
+        line("restart after 10^6 events, until the first proposal", f"{times[name]:.2f} s", "at most 2 s")

@@ -455,6 +455,10 @@ def test_what_is_cited_is_in_the_bibliography():
         "regret minimisation",
         "delayed feedback",
         "API",
+        "idempotency",
+        "audit log",
+        "event sourcing",
+        "right to be forgotten",
         "reward distribution",
     ],
 )

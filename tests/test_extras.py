@@ -120,6 +120,19 @@ def test_what_needs_an_extra_says_which_and_how_before_any_work(blocked, tmp_pat
     assert list((tmp_path / "work").iterdir()) == []
 
 
+def test_leagues_need_their_extra_and_say_so(blocked, tmp_path):
+    code, out, err = blocked(
+        typed(["league", "--help"], ["league", "new", "club", "ann", "bob"], ["serve"], ["token", "list"])
+    )
+    assert (code, err) == (0, "")
+    helped, *refused = json.loads(out)
+    assert helped[0] == 0
+    for code, printed, words in refused:
+        assert (code, printed) == (2, "")
+        assert words.endswith(", which is not installed. Install it with: pip install 'matchbandit[live]'\n")
+    assert list((tmp_path / "work").iterdir()) == []
+
+
 def test_a_module_that_is_there_is_given():
     assert need("json.decoder", "reading").JSONDecoder is json.JSONDecoder
 

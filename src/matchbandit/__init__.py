@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matchbandit.allowed import Allowed as Allowed
     from matchbandit.errors import MatchbanditError as MatchbanditError
     from matchbandit.graphs import bipartite as bipartite
     from matchbandit.graphs import monopartite as monopartite
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from matchbandit.past_results import read_results as read_results
     from matchbandit.placement import draw_bounds as draw_bounds
     from matchbandit.policies import CATALOGUE as CATALOGUE
+    from matchbandit.policies import Decision as Decision
     from matchbandit.policies import Fits as Fits
     from matchbandit.policies import PlannedPolicy as PlannedPolicy
     from matchbandit.policies import Policy as Policy
     from matchbandit.policies import RoundPolicy as RoundPolicy
     from matchbandit.policies import check_policy as check_policy
+    from matchbandit.policies import for_decisions as for_decisions
     from matchbandit.policies import policy as policy
     from matchbandit.policies import restore as restore
     from matchbandit.problems import Bipartite as Bipartite
@@ -53,12 +56,14 @@ if TYPE_CHECKING:
     from matchbandit.watching import watch as watch
 
 _HOME = {
+    "allowed": ("Allowed",),
     "errors": ("MatchbanditError",),
     "graphs": ("bipartite", "monopartite"),
     "past_results": ("PastResults", "read_results"),
     "placement": ("draw_bounds",),
     "policies": (
-        "CATALOGUE", "Fits", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy", "policy", "restore",
+        "CATALOGUE", "Decision", "Fits", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy", "for_decisions",
+        "policy", "restore",
     ),
     "problems": ("Bipartite", "Means", "Monopartite", "family"),
     "product_model": ("ProductFit", "product_fit"),

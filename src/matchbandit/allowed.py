@@ -1,6 +1,6 @@
 """Which pairs may be formed today: who is there, and who must not meet, without a list of all pairs."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +26,7 @@ class Allowed:
     """
 
     graph: Graph
+    _: KW_ONLY
     present: ArrayLike | None = None
     """True for each item that is there, rows before columns; None: all are."""
     forbidden: ArrayLike | None = None

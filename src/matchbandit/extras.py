@@ -8,7 +8,7 @@ from matchbandit.errors import MatchbanditError
 _EXTRAS = {
     "distributed": "dask",
     **dict.fromkeys(
-        ("fastapi", "httpx", "jinja2", "prometheus_client", "psycopg", "python_multipart", "sqlalchemy", "uvicorn"),
+        ("fastapi", "httpx", "jinja2", "prometheus_client", "psycopg", "sqlalchemy", "uvicorn"),
         "live",
     ),
 }

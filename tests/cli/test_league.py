@@ -181,6 +181,7 @@ def test_sheets(say, refused, course, tmp_path):
 def test_what_cannot_be_is_refused_in_one_line(refused, course):
     for words, said in {
         ("ask", "curse"): "did you mean 'course'?",
+        ("ask", "\udcff"): "there is no league",
         ("tell", course, "1", "ann+bob=1"): "no proposal 1",
         ("tell", course, "one", "ann+bob=1"): "NUMBER takes numbers",
         ("new", course, "ann"): "there is a league 'course'",

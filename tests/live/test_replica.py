@@ -46,6 +46,14 @@ class Held:
 
     def __init__(self, league: League) -> None:
         self.replica = league._replica
+        self.commits = 0
+        take = self.replica._take
+
+        def counted(*given) -> None:
+            self.commits += 1
+            take(*given)
+
+        self.replica._take = counted
 
     def __call__(self, *calls: Callable[[], object]) -> list[object]:
         """Serve these calls in one transaction, in their order."""
@@ -109,7 +117,8 @@ def test_many_threads_lose_and_double_nothing(club):
 def test_requests_that_wait_are_served_by_one_commit(club):
     one, two = club.ask().pairs[:2]
     before = club.events()[-1].seq
-    answers = Held(club)(
+    held = Held(club)
+    answers = held(
         lambda: club.tell(1, {one: 1}),
         lambda: club.tell(1, {one: 1}),
         lambda: club.tell(1, {one: 0}),
@@ -117,6 +126,7 @@ def test_requests_that_wait_are_served_by_one_commit(club):
         lambda: club.join("eve"),
         lambda: club.rename("eve", "Eve"),
     )
+    assert held.commits == 1
     assert answers[:2] == [Receipt(1, 1, 0, 4), Receipt(1, 0, 1, 4)]
     assert isinstance(answers[2], LeagueError)
     assert answers[2].code == "contradiction"
@@ -129,20 +139,24 @@ def test_requests_that_wait_are_served_by_one_commit(club):
 def test_what_closes_a_proposal_is_known_to_the_next_in_the_same_commit(club):
     pairs = club.ask().pairs
     club.tell(1, dict.fromkeys(pairs[1:], 1))
-    answers = Held(club)(
+    held = Held(club)
+    answers = held(
         lambda: club.tell(1, {pairs[0]: 1}),
         lambda: club.tell(1, {pairs[0]: 1}),
         lambda: club.correct(1, {pairs[0]: 0}),
         lambda: club.tell(1, {pairs[0]: 0}),
     )
     assert answers == [Receipt(1, 1, 0, 0), Receipt(1, 0, 1, 0), Receipt(1, 1, 0, 0), Receipt(1, 0, 1, 0)]
+    assert held.commits == 1
 
 
 def test_one_key_in_one_commit_is_done_once(club):
     pair = club.ask().pairs[0]
-    answers = Held(club)(*[lambda: club.tell(1, {pair: 1}, key="a")] * 3, lambda: club.join("eve", key="a"))
+    held = Held(club)
+    answers = held(*[lambda: club.tell(1, {pair: 1}, key="a")] * 3, lambda: club.join("eve", key="a"))
     assert answers[:3] == [Receipt(1, 1, 0, 4)] * 3
     assert answers[3].code == "key-reused"
+    assert held.commits == 1
 
 
 def test_nobody_suffers_for_another(club):
@@ -189,9 +203,26 @@ def test_a_commit_that_fails_leaves_nothing_behind(club, monkeypatch):
     assert club.digest() == folded(club)
 
 
+def fail_at_the_end(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("sqlalchemy.engine.base.RootTransaction.commit", lambda _: (_ for _ in ()).throw(OSError("gone")))
+
+
+def test_what_failed_is_not_taken_for_what_another_process_wrote_in_its_place(club):
+    with Store(club.store.engine.url.render_as_string(hide_password=False)) as there:
+        theirs = there.open("club")
+        with pytest.MonkeyPatch.context() as patch:
+            fail_at_the_end(patch)
+            with pytest.raises(OSError, match="gone"):
+                club.join("eve")
+        theirs.leave("player 1")  # the event of the same number
+        assert [item.name for item in club.items()] == TEN
+        assert not club.item("player 1").active
+        assert club.digest() == theirs.digest()
+
+
 def test_a_commit_that_fails_at_the_very_end_leaves_nothing_behind(club, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("sqlalchemy.engine.base.RootTransaction.commit", lambda _: (_ for _ in ()).throw(OSError("gone")))
+        fail_at_the_end(patch)
         with pytest.raises(OSError, match="gone"):
             club.join("eve")
     assert club.join("eve")[0].id == 11
@@ -393,3 +424,34 @@ def test_the_table_of_proposals_is_made_again_where_it_is_missing(club, store):
         other.open("club")
         with other.reading() as connection:
             assert connection.execute(text("SELECT * FROM mb_proposals ORDER BY number")).all() == rows
+
+
+def test_a_snapshot_that_has_to_wait_spoils_no_answer(sqlite_url, monkeypatch):
+    with Store(sqlite_url, patience=0.1) as store:
+        club = store.create("club", players=TEN, policy="cucb", seed=1)
+        made = club.ask()
+        replica = club._replica
+        monkeypatch.setattr(snapshots, "is_time", lambda state, last: True)
+        taken = replica._turn.release
+
+        def release() -> None:  # somebody takes the guard as soon as the commit is done
+            taken()
+            if not replica._guard._held:
+                replica._guard.acquire()
+
+        monkeypatch.setattr(replica._turn, "release", release)
+        assert club.tell(made.number, dict.fromkeys(made.pairs, 1.0)).booked == 5
+        replica._guard.release()
+
+
+def test_outcomes_that_can_be_read_once_are_booked_also_when_a_commit_is_tried_twice(club):
+    made = club.ask()
+
+    def fails(view: View) -> tuple[list[Draft], dict[str, int]]:
+        raise RuntimeError("a defect")
+
+    told = ((*pair, 1.0) for pair in made.pairs)
+    answers = Held(club)(lambda: club.tell(made.number, told, key="k"), lambda: club._replica.write(fails, by="test"))
+    assert isinstance(answers[0], Receipt)
+    assert answers[0].booked == 5
+    assert club.tell(made.number, iter([(*pair, 1.0) for pair in made.pairs]), key="k") == answers[0]

@@ -600,9 +600,10 @@ def test_2000_players_with_rules_come_next_to_the_bound():
 def test_the_bound_of_many_players_with_a_weight_for_each_pair_is_no_less_than_the_optimum():
     graph = mb.monopartite(110)
     one = for_decisions("cts-beta", graph)
-    free, ruled = one.decision(rng()), one.decision(rng(), allowed=Allowed(graph, forbidden=np.arange(50)))
+    free = one.decision(rng())
+    ruled = one.decision(rng(), allowed=Allowed(graph, forbidden=graph.edges(free.pairs)))
     assert free.value == free.bound
-    assert ruled.value <= free.value + 1e-9
+    assert ruled.value < free.value
     assert free.value <= ruled.bound < 1.1 * free.value
 
 
@@ -651,7 +652,7 @@ class OneOrder(KlUcb):
 def test_check_policy_finds_decisions_that_break_the_contract(kind, words, monkeypatch):
     from matchbandit.policies import check
 
-    monkeypatch.setattr(check, "_check", lambda build: None)  # the rest of the contract is kept, and takes its time
+    monkeypatch.setattr(check, "_check", lambda *_: None)  # the rest of the contract is kept, and takes its time
     with pytest.raises(ContractError, match=words):
         check_policy(kind)
 
@@ -670,5 +671,5 @@ def test_fitted_strengths_are_those_that_decisions_draw_around():
     for kind in (Rank1Thompson, SparseRank1Thompson):
         one = built(kind, PLAYERS, counts, sums)
         noise = np.random.default_rng(8)
-        draws = [one.decision(noise, allowed=[(0, 1)]).value for _ in range(400)]
-        assert np.mean(draws) == pytest.approx(strengths[0] * strengths[1], abs=0.002)
+        draws = [one.decision(noise, allowed=[(0, 1)]).value for _ in range(150)]
+        assert np.mean(draws) == pytest.approx(strengths[0] * strengths[1], abs=0.003)

@@ -25,6 +25,16 @@ def test_p_values_are_even_where_nothing_changes():
         assert np.mean(p <= level) == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / 80))
 
 
+def test_pairs_may_meet_at_other_times_and_vary_by_other_amounts():
+    """Who meets first and last, and varies, is no trend beside who meets in between, and never varies."""
+    rng = np.random.default_rng(5)
+    p = []
+    for seed in range(100):
+        coin = [("a", "b", float(rng.random() < 0.5)) for _ in range(20)]
+        p.append(drift_in(PastResults.from_rows([*coin[:10], *[("b", "c", 1.0)] * 100, *coin[10:]]), seed))
+    assert np.mean(np.array(p) <= 0.2) == pytest.approx(0.2, abs=4 * np.sqrt(0.16 / 100))
+
+
 def test_an_item_that_gets_better_is_found():
     rng = np.random.default_rng(2)
 
@@ -47,7 +57,11 @@ def test_nothing_is_said_where_nothing_can_be():
 
 
 def test_two_sides_are_not_mixed_up():
+    """The first row falls as the first column rises: added up by number, nothing would change."""
     rng = np.random.default_rng(4)
-    falling = [(f"r{k % 3}", f"c{(k // 3) % 3}", float(rng.random() < (0.9 - 0.8 * k / 180 if k % 3 == 0 else 0.5)))
-               for k in range(180)]  # fmt: skip
-    assert drift_in(PastResults.from_rows(falling, kind="sides")) < 0.05
+    changing = []
+    for k in range(360):
+        row, column, progress = k % 3, (k // 3) % 3, k / 360
+        mean = 0.5 if (row == 0) == (column == 0) else 0.9 - 0.8 * progress if row == 0 else 0.1 + 0.8 * progress
+        changing.append((f"r{row}", f"c{column}", float(rng.random() < mean)))
+    assert drift_in(PastResults.from_rows(changing, kind="sides")) < 0.02

@@ -77,6 +77,13 @@ def test_rewards_are_what_was_played_in_the_truth_of_each_run():
         assert lost == pytest.approx(runs.final[run])
 
 
+def test_as_before_is_paired_as_often_as_the_log_did():
+    log = PastResults.from_rows([("a", "b", 900, 810), ("c", "d", 900, 90), ("a", "c", 100, 30), ("b", "d", 100, 30)])
+    done = mb.replay(log, ["uniform"], horizon=10, runs=40)
+    average = 20 * (0.45 * 0.9 + 0.45 * 0.1 + 0.05 * 0.3 + 0.05 * 0.3)
+    assert done.rewards[AS_BEFORE].mean() == pytest.approx(average, rel=0.05)
+
+
 def test_means_that_are_no_products_are_noticed_and_change_the_choice():
     log = log_of(DUETS, 60)
     done = mb.replay(log, ["rank1-thompson", "cts-beta"], horizon=60, runs=40, seed=1)

@@ -9,7 +9,16 @@ from scipy.special import betaln, expit, logsumexp
 from scipy.stats import multivariate_normal
 
 import matchbandit as mb
-from matchbandit.studies.truths import CENTRE, CENTRE_SD, LOYALTIES, SPREADS, Evidence, PossibleTruths, Posterior
+from matchbandit.studies.truths import (
+    CENTRE,
+    CENTRE_SD,
+    LOYALTIES,
+    SPREADS,
+    Evidence,
+    PossibleTruths,
+    Posterior,
+    log_share,
+)
 
 REWARDS = [mb.Bernoulli(), mb.Binomial(4), mb.Gaussian(0.3)]
 
@@ -92,16 +101,17 @@ def test_evidence_and_draws_are_those_of_sums_over_a_grid(monkeypatch):
     [
         (mb.monopartite(4), [60, 5, 0, 5, 4, 60], [30, 4, 0, 1, 1, 12]),  # 0 and 1 always meet, 2 and 3, too
         (mb.bipartite(2, 2), [90, 60, 30, 90], [60, 18, 15, 18]),  # rows may grow as columns shrink
-        (mb.bipartite(2, 2), [6, 6, 6, 6], [6, 2, 4, 0]),
+        (mb.bipartite(2, 2), [3, 3, 3, 3], [3, 0, 3, 0]),  # nothing is Gaussian
     ],
 )
 def test_draws_follow_hyperbolas_as_weighted_draws_of_the_prior_do(graph, counts, sums, monkeypatch):
-    monkeypatch.setattr("matchbandit.studies.truths.SPREADS", (0.8,))
+    spread = 1.75 if max(counts) < 10 else 0.8
+    monkeypatch.setattr("matchbandit.studies.truths.SPREADS", (spread,))
     counts, sums, rng = np.array(counts), np.array(sums, dtype=float), np.random.default_rng(5)
     met = counts > 0
     log = Evidence(graph, graph.pairs[met], counts[met], sums[met], mb.Bernoulli())
     drawn = np.array([truth.means for truth in Posterior(log, (inf,)).draw(500, seed=2)])
-    common = [rng.normal(CENTRE, CENTRE_SD, (300_000, 1)) + rng.normal(0, 0.8, (300_000, n)) for n in log.sizes]
+    common = [rng.normal(CENTRE, CENTRE_SD, (300_000, 1)) + rng.normal(0, spread, (300_000, n)) for n in log.sizes]
     u = expit(np.concatenate(common, axis=1))
     mu = u[:, graph.pairs[:, 0]] * u[:, graph.pairs[:, 1] + (2 if graph.kind == "bipartite" else 0)]
     likelihood = (sums * np.log(mu) + (counts - sums) * np.log1p(-mu)).sum(axis=1)
@@ -112,6 +122,25 @@ def test_draws_follow_hyperbolas_as_weighted_draws_of_the_prior_do(graph, counts
     sd = np.sqrt(weights @ (mu - mean) ** 2)
     assert (np.abs(drawn.mean(axis=0) - mean) < 0.25 * sd).all()  # four standard errors of either
     assert np.allclose(drawn.std(axis=0), sd, rtol=0.2)
+
+
+def test_known_products_vary_little_and_the_scale_between_rows_and_columns_much():
+    problem = mb.Bipartite([0.9, 0.5, 0.3], [0.8, 0.4])
+    log = Evidence(problem.graph, problem.graph.pairs, np.full(6, 4000), 4000 * problem.means, problem.rewards)
+    drawn = Posterior(log, (inf,)).draw(60, seed=1)
+    alone = np.sqrt(problem.means * (1 - problem.means) / 4000)  # what is known of a pair by itself
+    ratio = np.std([truth.means for truth in drawn], axis=0) / alone
+    assert ((ratio > 0.45) & (ratio < 1.2)).all()
+    assert 0.04 < np.std([np.log(truth.u[0]) for truth in drawn]) < 0.2
+
+
+def test_the_product_has_half_of_the_probability_before_the_log():
+    assert np.exp([log_share(loyalty, (inf, 9.0, 3.0)) for loyalty in (inf, 9.0, 3.0)]).tolist() == [0.5, 0.25, 0.25]
+    assert np.exp([log_share(loyalty, (9.0, 3.0)) for loyalty in (9.0, 3.0)]).tolist() == [0.5, 0.5]
+    assert log_share(inf, (inf,)) == 0
+    graph = mb.monopartite(4)  # one result tells nothing of products
+    log = Evidence(graph, graph.pairs[:1], np.array([1]), np.array([1.0]), mb.Bernoulli())
+    assert Posterior(log).product == pytest.approx(0.5, abs=0.02)
 
 
 TABLE = [[0.9, 0.8, 0.2], [0.8, 0.3, 0.6], [0.2, 0.6, 0.5]]

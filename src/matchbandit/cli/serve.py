@@ -27,7 +27,7 @@ def serve(
 
     Its log is JSON, a line a request, on stderr. TERM and Ctrl-C stop it; what is being answered is answered first.
     """  # fmt: skip
-    for module in ("sqlalchemy", "fastapi", "uvicorn", "prometheus_client", "jinja2", "python_multipart"):
+    for module in ("sqlalchemy", "fastapi", "uvicorn", "prometheus_client", "jinja2"):
         need(module, "the service")
     from matchbandit.service.server import Server
     from matchbandit.service.settings import Settings

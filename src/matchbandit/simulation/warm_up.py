@@ -3,6 +3,9 @@
 import time
 from collections.abc import Callable
 
+import numpy as np
+
+from matchbandit.allowed import Allowed
 from matchbandit.compiled import quietly
 from matchbandit.policies import CATALOGUE, Policy, RoundPolicy, policy
 from matchbandit.policies.catalogue import FOR_MANY_ITEMS
@@ -10,6 +13,7 @@ from matchbandit.problems import Bipartite, Monopartite
 from matchbandit.rewards import Binomial, Gaussian, RewardDistribution
 from matchbandit.simulation.identify import identify
 from matchbandit.simulation.simulate import simulate
+from matchbandit.solvers.augmenting import enlarge
 
 _PROBLEMS: dict[str, Bipartite | Monopartite] = {
     "bipartite": Bipartite([0.9, 0.4], [0.8, 0.5, 0.1]),
@@ -20,6 +24,7 @@ _PROBLEMS: dict[str, Bipartite | Monopartite] = {
 def warm_up(report: Callable[[str, float], None] | None = None) -> None:
     """Call all that is compiled once, so that nobody waits for it later; `report` gets each policy and its seconds."""
     with quietly():
+        enlarge(np.array([0, 1, 2]), np.array([1, 0]), np.array([-1, -1]))  # among hundreds of items only
         for name, kind in CATALOGUE.items():
             began = time.perf_counter()
             for graph in kind.fits.graphs:
@@ -39,6 +44,8 @@ def _use(kind: type[Policy], graph: str, options: dict[str, str]) -> None:
     live.explain()
     if kind.fits.warm_start:
         spec.warm_start([problem.graph.pairs[0]], [2], [1.0]).build(problem.graph, horizon=10**4)
+    if kind.fits.counts_alone:
+        _decide(spec.build(problem.graph))
     if issubclass(kind, RoundPolicy) or "identification" in kind.fits.goals:
         rounds = 200 if issubclass(kind, RoundPolicy) else 10**6
         if kind.goal_with(options) == "regret":
@@ -47,6 +54,17 @@ def _use(kind: type[Policy], graph: str, options: dict[str, str]) -> None:
         else:
             for one in _with_other_rewards(problem, kind):
                 identify(one, spec, max_rounds=rounds)
+
+
+def _decide(fresh: Policy) -> None:
+    """From counts alone: within an opening and after it, with rules and without."""
+    graph, rng = fresh.graph, np.random.default_rng(0)
+    for _ in range(2):
+        fresh.decide(rng)
+        if fresh.fits.constrained:
+            fresh.decide(rng, allowed=Allowed(graph, forbidden=[0]))
+        fresh.book(graph.pairs, np.full(graph.n_pairs, 0.5), rng)
+    fresh.put([0], [2], [1])
 
 
 def _with_other_rewards(problem: Bipartite | Monopartite, kind: type[Policy]) -> list[Bipartite | Monopartite]:

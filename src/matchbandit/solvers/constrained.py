@@ -11,6 +11,7 @@ from matchbandit.graphs import Edges, Pairs
 from matchbandit.rewards import Counts, Floats
 from matchbandit.solvers.augmenting import enlarge
 from matchbandit.solvers.neighbours import Near, far_pairs, match_near
+from matchbandit.solvers.tables import heaviest_cells, heaviest_cells_of_products
 from matchbandit.solvers.weighted import whole_weights
 
 LARGEST_EXACT = 300
@@ -48,8 +49,9 @@ def heaviest_allowed(allowed: Allowed, weights: Floats) -> Chosen:
     >>> heaviest_allowed(Allowed(monopartite(4), forbidden=[0]), np.array([9., 5., 1., 1., 5., 0.])).edges.tolist()
     [1, 4]
     """
-    if _in_one_table(allowed):
-        return _of_table(allowed, lambda rows, columns: weights.reshape(allowed.graph.shape)[np.ix_(rows, columns)])
+    if _is_one_table(allowed):
+        table = weights.reshape(allowed.graph.shape)
+        return _of_table(allowed, lambda rows, columns, fine: heaviest_cells(table[np.ix_(rows, columns)], fine))
     parts = _components(allowed, allowed.edges)
     return _together([_of_component(allowed, part, weights[part], None) for part in parts])
 
@@ -60,12 +62,11 @@ def heaviest_of_products(allowed: Allowed, strengths: Floats) -> Chosen:
     For players, near neighbours in the order of strengths come first: mostly none else are needed for the proof that
     nothing is heavier, and all pairs need not be listed.
     """
+    if _is_one_table(allowed):
+        x, y = np.split(strengths, [allowed.graph.shape[0]])
+        return _of_table(allowed, lambda rows, columns, fine: heaviest_cells_of_products(x[rows], y[columns], fine))
     if allowed.graph.kind == "bipartite":
-        edges = allowed.edges
-        parts = _components(allowed, edges)
-        return _together(
-            [_of_component(allowed, part, _products(allowed, part, strengths), strengths) for part in parts]
-        )
+        return _heaviest_listed(allowed, allowed.edges, strengths)
     if allowed.only is None:
         return _players_in_order(allowed, allowed.items, None, strengths)
     parts = _components(allowed, allowed.edges)
@@ -113,7 +114,7 @@ def _of_component(allowed: Allowed, edges: Edges, weights: Floats, strengths: Fl
             table, place = np.zeros(shape), np.full(shape, -1, dtype=np.int64)
             table[local[:, 0], local[:, 1] - n_rows] = weights
             place[local[:, 0], local[:, 1] - n_rows] = np.arange(len(edges))
-            i, j = _assignment(table, place >= 0).T
+            i, j = heaviest_cells(table, place >= 0).T
             return Chosen(edges[place[i, j]], True)
     if len(items) <= LARGEST_EXACT:
         return Chosen(edges[_blossom(local, weights)], True)
@@ -128,33 +129,21 @@ def _of_component(allowed: Allowed, edges: Edges, weights: Floats, strengths: Fl
     return Chosen(edges[_in_blocks(local, weights, order)], False)
 
 
-def _in_one_table(allowed: Allowed) -> bool:
-    """Rows and columns of whom most may meet, in a table that fits?"""
-    return allowed.graph.kind == "bipartite" and allowed.only is None and allowed.graph.n_pairs <= MOST_CELLS
-
-
-def _of_table(allowed: Allowed, weights: Callable[[Items, Items], Floats]) -> Chosen:
-    """The heaviest matching of the rows and columns that are there, by their table of weights."""
+def _of_table(allowed: Allowed, cells: Callable[[Items, Items, NDArray[np.bool_]], Pairs]) -> Chosen:
+    """The heaviest matching of the rows and columns that are there: `cells` finds it, given them and who may meet."""
     n_rows, n_columns = allowed.graph.shape
     there = allowed.is_present
     rows, columns = np.flatnonzero(there[:n_rows]), np.flatnonzero(there[n_rows:])
     fine = np.ones(allowed.graph.shape, dtype=np.bool_)
     if allowed.forbidden is not None:
         fine.ravel()[np.asarray(allowed.forbidden)] = False
-    chosen = _assignment(weights(rows, columns), fine[np.ix_(rows, columns)])
+    chosen = cells(rows, columns, fine[np.ix_(rows, columns)])
     return Chosen(np.sort(rows[chosen[:, 0]] * n_columns + columns[chosen[:, 1]]), True)
 
 
-def _assignment(weights: Floats, fine: NDArray[np.bool_]) -> Pairs:
-    """The heaviest cells, no two in a row or column; those that are not fine cost more than all others are worth."""
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415
-
-    if not fine.any():
-        return np.zeros((0, 2), dtype=np.int64)
-    low, high = float(weights[fine].min()), float(weights[fine].max())
-    table = np.where(fine, weights, low - (high - low + 1.0) * (min(fine.shape) + 1))
-    chosen = np.stack(linear_sum_assignment(table, maximize=True), axis=1)
-    return np.asarray(chosen[fine[chosen[:, 0], chosen[:, 1]]])
+def _is_one_table(allowed: Allowed) -> bool:
+    """Are these rows and columns of whom most may meet, in a table that fits?"""
+    return allowed.graph.kind == "bipartite" and allowed.only is None and allowed.graph.n_pairs <= MOST_CELLS
 
 
 def _blossom(ends: Pairs, weights: Floats) -> Places:

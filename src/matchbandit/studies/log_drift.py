@@ -3,6 +3,7 @@
 import numpy as np
 
 from matchbandit.past_results import PastResults
+from matchbandit.rewards import Floats
 from matchbandit.seeding import stream
 
 SHUFFLES = 199
@@ -36,11 +37,8 @@ def drift_in(log: PastResults, seed: int = 0) -> float | None:
     order = np.argsort(pair, kind="stable")
     rng = stream(seed, "drift")
 
-    def statistic(rewards_left: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-        weighted = place * rewards_left
-        trends = np.bincount(i, weighted, minlength=1) if len(i) else np.zeros(1)
-        more = np.bincount(j, weighted, minlength=len(trends))
-        trends = np.concatenate([trends, np.zeros(len(more) - len(trends))]) + more
+    def statistic(left_over: Floats) -> float:
+        trends = np.bincount(np.concatenate([i, j]), np.tile(place * left_over, 2))
         return float((trends**2).sum())
 
     observed, as_large = statistic(off), 1

@@ -1,8 +1,8 @@
 """Which store, which league: the options that every verb of a league has."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,7 +36,7 @@ def opened_store(url: str, *, may_be_new: bool = False) -> "Iterator[Store]":
 
     url = url_of(url)
     place = url.removeprefix("sqlite:///")
-    if place != url and not may_be_new and not Path(place).exists():
+    if place != url and not may_be_new and not os.path.exists(place):
         raise MatchbanditError(
             f"there is no store {place!r}. `matchbandit league new` makes one; --store, or the variable "
             "MATCHBANDIT_STORE, names another."
