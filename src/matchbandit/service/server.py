@@ -25,7 +25,7 @@ from matchbandit.service.settings import Settings
 LONGEST_GOODBYE = 20
 """Seconds that requests get to finish once the server was told to stop."""
 LONGEST_SILENCE = 60
-"""Seconds that one of several processes may say nothing before it is replaced; to start takes some on a busy machine."""
+"""Seconds that one of several processes may be silent before it is replaced; to start takes some on a busy machine."""
 
 
 @dataclass(frozen=True)
