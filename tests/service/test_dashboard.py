@@ -738,7 +738,7 @@ def test_where_the_store_lies_is_not_told_on_a_page(
     assert again.status_code == 409
     assert store.where not in again.text
 
-    def fails(*_: Any) -> None:
+    def fails(*_: Any, **__: Any) -> None:
         raise LeagueError("store-unusable", "the store sqlite:////secret/path is full.")
 
     monkeypatch.setattr("matchbandit.live.league.League.join", fails)
