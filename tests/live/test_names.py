@@ -25,7 +25,23 @@ def test_names_are_normalised(given_name, kept):
 
 
 @pytest.mark.parametrize(
-    "bad", ["", " \n", "x" * (LONGEST_NAME + 1), "a\x00b", "a\x1bb", "a\u202eb", "a\ud800", "#12", 7, None, b"ann"]
+    "bad",
+    [
+        "",
+        " \n",
+        "x" * (LONGEST_NAME + 1),
+        "a\x00b",
+        "a\x1bb",
+        "a\u202eb",
+        "a\u200bb",
+        "\u0301",
+        "\U000e0001",
+        "a\ud800",
+        "#12",
+        7,
+        None,
+        b"ann",
+    ],
 )
 def test_what_is_no_name_is_refused(bad):
     with pytest.raises(LeagueError) as caught:

@@ -10,8 +10,11 @@ LONGEST_NAME = 200
 """Characters, once normalised."""
 MOST_COMPARED = 2000
 """Names among which "did you mean" looks; of more, those that begin alike."""
-_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Marks that turn the direction of writing: with them one name can be made to look like another."""
+_DECEIVING = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # turn the direction of writing
+    "\u00ad\u180e\u200b\u2060\u2061\u2062\u2063\u2064\ufeff"  # cannot be seen, and join nothing
+)
+"""With them one name can be made to look like another. Joiners stay: scripts and emoji need them."""
 _SHOWN = 60
 """Characters of a refused name that an error repeats."""
 
@@ -25,7 +28,7 @@ def cleaned(name: object) -> str:
     if not isinstance(name, str):
         raise LeagueError("bad-name", f"a name is a text; got {name!r}.")
     plain = " ".join(unicodedata.normalize("NFC", name).split())
-    if not plain:
+    if not any(unicodedata.category(character)[0] in "LNPS" for character in plain):
         raise LeagueError("bad-name", f"a name needs a character that can be seen; got {name[:_SHOWN]!r}.")
     if len(plain) > LONGEST_NAME:
         raise LeagueError(
@@ -33,7 +36,7 @@ def cleaned(name: object) -> str:
             f"a name has at most {LONGEST_NAME} characters; {plain[:_SHOWN]!r}… has {len(plain)}. Shorten it.",
         )
     for character in plain:
-        if unicodedata.category(character) in ("Cc", "Cs", "Cn") or character in _TURNING:
+        if unicodedata.category(character) in ("Cc", "Cs", "Cn") or character in _DECEIVING:
             raise LeagueError(
                 "bad-name",
                 f"a name has no control characters; {plain[:_SHOWN]!r} has U+{ord(character):04X}. Leave it out.",
