@@ -13,7 +13,6 @@ import json
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -48,8 +47,6 @@ def played(seed: int, *, lost: float, late: float, days: int = DAYS) -> np.ndarr
     with TemporaryDirectory() as folder, Store(f"sqlite:///{folder}/store.db", clock=lambda: now) as store:
         league = store.create("club", players=names, seed=seed, deadline=timedelta(days=7))
         for day in range(days):
-            for number, outcomes in post[day]:
-                league.tell(number, outcomes)
             proposal = league.ask(available=[names[k] for k in np.flatnonzero(present[day])])
             pairs = np.array(proposal.ids) - 1
             means = u[pairs].prod(axis=1)
@@ -60,12 +57,12 @@ def played(seed: int, *, lost: float, late: float, days: int = DAYS) -> np.ndarr
             now += timedelta(hours=8)
             told = drawn >= lost + late
             waits = (drawn >= lost) & ~told
-            for chosen, place in ((told, None), (waits, day + DELAY)):
+            for chosen, evening in ((told, day), (waits, day + DELAY)):
                 found = {proposal.ids[k]: rewards[k] for k in np.flatnonzero(chosen)}
-                if found and place is None:
-                    league.tell(proposal.number, found)
-                elif found:
-                    post[place].append((proposal.number, found))
+                if found:
+                    post[evening].append((proposal.number, found))
+            for number, outcomes in post[day]:
+                league.tell(number, outcomes)
             now += timedelta(hours=16)
     return regret
 
@@ -87,7 +84,7 @@ def ratio(one: np.ndarray, other: np.ndarray) -> tuple[float, float, float]:
 def measure(leagues: int) -> None:
     with ProcessPoolExecutor(2) as pool:
         made = []
-        for seed, found in enumerate(pool.map(partial(fates), range(leagues))):
+        for seed, found in enumerate(pool.map(fates, range(leagues))):
             made.append(found)
             print(seed, {key: round(float(regret.sum()), 1) for key, regret in found.items()}, flush=True)
     total = {key: np.array([found[key].sum() for found in made]) for key in FATES}

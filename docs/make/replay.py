@@ -215,8 +215,10 @@ def table(rows: list[dict[str, object]]) -> str:
         "told apart", "wrongly",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    for name, (words, _, _) in SCENES.items():
-        there = [list(row["differences"].values()) for row in rows if row["scene"] == name]
+    products = [name for name in SCENES if name != "no-product"]
+    scenes = [(words, [name]) for name, (words, _, _) in SCENES.items()] + [("all products together", products)]
+    for words, names in scenes:
+        there = [list(row["differences"].values()) for row in rows if row["scene"] in names]
         if there:
             shares = [shown(held) for held in zip(*(judged(log) for log in there), strict=True)]
             lines.append(f"| {words} | {len(there)} | {' | '.join(shares)} |")

@@ -369,3 +369,9 @@ def test_too_many_items_for_a_policy_are_refused():
     )
     club = SmallLeague(players=names)
     refused("not-supported", "cucb keeps a number for each pair", club.configure, policy="cucb")
+
+
+def test_a_half_life_below_what_floats_can_hold_is_refused():
+    for half_life in (5e-324, 1e-12):
+        with pytest.raises(LeagueError, match=r"half_life is at least 0\.001 proposals"):
+            commands.create("club", players=["ann", "bob"], options={"half_life": half_life})

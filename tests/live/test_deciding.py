@@ -354,3 +354,27 @@ def test_whole_rounds_may_begin_from_past_results():
     with pytest.raises(LeagueError, match="even number of players") as caught:
         odd.ask()
     assert caught.value.code == "not-supported"
+
+
+def test_a_policy_that_was_left_and_taken_again_decides_from_the_sums_that_it_has_now():
+    club = SmallLeague(players=PEOPLE[:6], policy="cts-beta", rewards="bernoulli", seed=3)
+    for _ in range(20):
+        data = club.ask()
+        club.tell(data["number"], {(a, b): 0.3 for a, b in data["pairs"]})
+    club.configure(policy="rank1-thompson")
+    club.configure(policy="cts-beta")  # what coins had credited is credited anew
+    data = club.ask()
+    assert redecided(club, data)["values"] == data["values"]
+
+
+@pytest.mark.parametrize("name", ["escb", "ols-ucb", "rank1-thompson"])
+def test_fixed_pairs_may_take_a_whole_side(name):
+    club = SmallLeague(sides={"ads": ["a", "b", "c"], "slots": ["top"]}, policy=name)
+    assert club.ask(fixed=[("a", "top")])["pairs"] == [[1, 4]]
+
+
+def test_a_league_of_single_pairs_takes_one_fixed_pair():
+    club = SmallLeague(players=PEOPLE, selection="pair")
+    with pytest.raises(LeagueError, match="one pair at a time; got 2 fixed ones"):
+        club.ask(fixed=[("ann", "bob"), ("cem", "dee")])
+    assert club.ask(fixed=[("ann", "bob")])["pairs"] == [[1, 2]]

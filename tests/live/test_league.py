@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from clocks import Clock
@@ -454,3 +455,27 @@ def test_gaussian_rewards_by_their_distribution(small):
 def test_a_league_says_which_one_it_is(small, tmp_path: Path):
     assert repr(small) == f"League('club', sqlite:///{tmp_path}/store.db)"
     assert small.name == "club"
+
+
+def test_what_is_forgotten_while_somebody_reads_is_wiped_afterwards(sqlite_url, tmp_path):
+    def lingers() -> bool:
+        return any(b"Annabella" in file.read_bytes() for file in tmp_path.glob("store.db*"))
+
+    with Store(sqlite_url) as store:
+        club = store.create("club", players=["Annabella", "bob"])
+        with store.reading() as connection:
+            connection.execute(text("SELECT count(*) FROM mb_names")).scalar_one()
+            began = monotonic()
+            club.forget("Annabella")
+            assert monotonic() - began < 5  # not the patience of the store
+            assert lingers()
+        store.tick()
+        assert not lingers()
+
+
+def test_an_unknown_side_and_a_number_beyond_floats_are_refused_in_words(small):
+    ads = small.store.create("ads", sides={"ads": ["x"], "slots": ["top"]})
+    assert code_of(ads.item, "x", side="nope") == "bad-value"
+    assert code_of(ads.why, "x", side="nope") == "bad-value"
+    made = small.ask()
+    assert code_of(small.tell, made.number, {made.pairs[0]: 10**400}, key="k") == "reward-outside"

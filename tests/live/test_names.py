@@ -25,7 +25,11 @@ def test_names_are_normalised(given_name, kept):
 
 
 @pytest.mark.parametrize(
-    "bad", ["", " \n", "x" * (LONGEST_NAME + 1), "a\x00b", "a\x1bb", "a\u202eb", "a\ud800", "#12", 7, None, b"ann"]
+    "bad",
+    [
+        *("", " \n", "x" * (LONGEST_NAME + 1), "a\x00b", "a\x1bb", "a\u202eb", "a\ud800", "#12", 7, None, b"ann"),
+        *("\u200b", "\u200d", "\u3164", "\u0301", "ann\u200b", "a\ufeffnn", "an\u00adn"),  # nobody sees them
+    ],
 )
 def test_what_is_no_name_is_refused(bad):
     with pytest.raises(LeagueError) as caught:

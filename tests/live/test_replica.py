@@ -424,3 +424,34 @@ def test_the_table_of_proposals_is_made_again_where_it_is_missing(club, store):
         other.open("club")
         with other.reading() as connection:
             assert connection.execute(text("SELECT * FROM mb_proposals ORDER BY number")).all() == rows
+
+
+def test_a_snapshot_that_has_to_wait_spoils_no_answer(sqlite_url, monkeypatch):
+    with Store(sqlite_url, patience=0.1) as store:
+        club = store.create("club", players=TEN, policy="cucb", seed=1)
+        made = club.ask()
+        replica = club._replica
+        monkeypatch.setattr(snapshots, "is_time", lambda state, last: True)
+        taken = replica._turn.release
+
+        def release() -> None:  # somebody takes the guard as soon as the commit is done
+            taken()
+            if not replica._guard._held:
+                replica._guard.acquire()
+
+        monkeypatch.setattr(replica._turn, "release", release)
+        assert club.tell(made.number, dict.fromkeys(made.pairs, 1.0)).booked == 5
+        replica._guard.release()
+
+
+def test_outcomes_that_can_be_read_once_are_booked_also_when_a_commit_is_tried_twice(club):
+    made = club.ask()
+
+    def fails(view: View) -> tuple[list[Draft], dict[str, int]]:
+        raise RuntimeError("a defect")
+
+    told = ((*pair, 1.0) for pair in made.pairs)
+    answers = Held(club)(lambda: club.tell(made.number, told, key="k"), lambda: club._replica.write(fails, by="test"))
+    assert isinstance(answers[0], Receipt)
+    assert answers[0].booked == 5
+    assert club.tell(made.number, iter([(*pair, 1.0) for pair in made.pairs]), key="k") == answers[0]

@@ -134,3 +134,9 @@ def test_another_policy_may_count_otherwise():
     plays, sums = tally.faded(3)
     assert sums[0] / plays[0] == pytest.approx(0.5)
     assert tally.paid[0] == 0.8
+
+
+def test_what_is_halved_beyond_all_floats_is_gone():
+    tally = filled([(AB, 1, 1.0), (AC, 2 * 10**9, 1.0), (AB, 3, 1.0)], half_life=1e-3)
+    assert tally.faded(2 * 10**9)[0].tolist() == [0.0, 1.0]
+    assert tally.faded(10**12)[0].tolist() == [0.0, 0.0]

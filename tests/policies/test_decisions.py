@@ -600,9 +600,10 @@ def test_2000_players_with_rules_come_next_to_the_bound():
 def test_the_bound_of_many_players_with_a_weight_for_each_pair_is_no_less_than_the_optimum():
     graph = mb.monopartite(110)
     one = for_decisions("cts-beta", graph)
-    free, ruled = one.decision(rng()), one.decision(rng(), allowed=Allowed(graph, forbidden=np.arange(50)))
+    free = one.decision(rng())
+    ruled = one.decision(rng(), allowed=Allowed(graph, forbidden=graph.edges(free.pairs)))
     assert free.value == free.bound
-    assert ruled.value <= free.value + 1e-9
+    assert ruled.value < free.value
     assert free.value <= ruled.bound < 1.1 * free.value
 
 

@@ -14,6 +14,7 @@ from fastapi import APIRouter
 from starlette.testclient import TestClient
 
 from matchbandit.figures.interactive import READABLE, contrast
+from matchbandit.live.errors import LeagueError
 from matchbandit.live.records import VOID
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
@@ -727,3 +728,36 @@ def test_the_log_of_the_server_knows_neither_names_nor_secrets(
     assert {line["token"] for line in lines() if "token" in line} == {tokens.listed(club.store)[-1].id}
     assert {"club"} == {line["league"] for line in lines() if "league" in line}
     assert [line["code"] for line in lines() if "code" in line] == ["name-taken"]
+
+
+def test_where_the_store_lies_is_not_told_on_a_page(
+    club: Any, desk: Callable[..., Desk], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sat = desk()
+    again = sat.post("/new", slug="club", first="Ann\nBob")
+    assert again.status_code == 409
+    assert store.where not in again.text
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise LeagueError("store-unusable", "the store sqlite:////secret/path is full.")
+
+    monkeypatch.setattr("matchbandit.live.league.League.join", fails)
+    shown = sat.post("/leagues/club/items", names="Fay")
+    assert (shown.status_code, "secret" in shown.text) == (503, False)
+    monkeypatch.setattr("matchbandit.service.sessions.find", fails)
+    shown = sat.client.get("/")
+    assert (shown.status_code, "secret" in shown.text) == (503, False)
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/leagues/club/proposals", {"listed": "x", "here": "9" * 5000}),
+        ("/new", {"slug": "other", "first": "Ann\nBob", "no_rematch": "inf"}),
+        ("/new", {"slug": "other", "first": "Ann\nBob", "no_rematch": "0.5"}),
+    ],
+)
+def test_a_form_with_nonsense_in_it_is_refused(
+    club: Any, desk: Callable[..., Desk], path: str, fields: dict[str, str]
+) -> None:
+    assert desk().post(path, **fields).status_code == 422

@@ -6,6 +6,7 @@ import threading
 
 import httpx
 import pytest
+import uvicorn
 from serving import PATIENCE, Serving
 
 from matchbandit.errors import MatchbanditError
@@ -115,7 +116,17 @@ def test_what_is_this_machine_alone(host, so):
     assert _is_loopback(host) is so
 
 
-def test_it_does_not_listen_beyond_this_machine_without_a_token(tmp_path):
+@pytest.fixture
+def no_server(monkeypatch):
+    """Nothing is served here: whoever gets that far has not been refused."""
+
+    def run(*_args, **_options):
+        raise AssertionError("it listens")
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+
+
+def test_it_does_not_listen_beyond_this_machine_without_a_token(tmp_path, no_server):
     url = f"sqlite:///{tmp_path}/store.db"
     with pytest.raises(MatchbanditError, match="no token yet"):
         Server(url, host="0.0.0.0", port=0).run()
@@ -126,7 +137,7 @@ def test_it_does_not_listen_beyond_this_machine_without_a_token(tmp_path):
         Server(url, host="::", port=0).run()
 
 
-def test_mistakes_are_told_in_one_line(tmp_path):
+def test_mistakes_are_told_in_one_line(tmp_path, no_server):
     url = f"sqlite:///{tmp_path}/store.db"
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

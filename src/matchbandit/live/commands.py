@@ -39,6 +39,8 @@ MOST_AT_ONCE = 10_000
 """Items, pairs or outcomes in one call, and results in one event."""
 LONGEST_DEADLINE = 10 * 366 * 86_400.0
 """Seconds."""
+SHORTEST_HALF_LIFE = 0.001
+"""Proposals; with less, nothing but the last one counts either, and numbers leave what floats can hold."""
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 
@@ -225,7 +227,7 @@ def bring_back(
 
 def rename(state: State, directory: Directory, old: Name, new: str, *, side: str | int | None = None) -> list[Draft]:
     """An item gets another name, and keeps all else."""
-    item = _item(state, directory, old, side)
+    item = item_of(state, directory, old, side)
     name = cleaned(new)
     if state.forgotten[item - 1]:
         raise LeagueError("not-supported", f"{shown(item)} was forgotten: it gets no name again.")
@@ -240,7 +242,7 @@ def rename(state: State, directory: Directory, old: Name, new: str, *, side: str
 
 def forget(state: State, directory: Directory, name: Name, *, side: str | int | None = None) -> list[Draft]:
     """Erase a name; the item leaves, and its results stay under its number."""
-    item = _item(state, directory, name, side)
+    item = item_of(state, directory, name, side)
     return [] if state.forgotten[item - 1] else [Draft("forgotten", {"item": item}, ((item, None),))]
 
 
@@ -460,13 +462,14 @@ def _side(state: State, side: str | int | None) -> int:
     raise LeagueError("bad-value", f"say which side: {names[0]!r} or {names[1]!r}; got {side!r}.")
 
 
-def _item(state: State, directory: Directory, name: Name, side: str | int | None) -> int:
+def item_of(state: State, directory: Directory, name: Name, side: str | int | None) -> int:
+    """The item of this name, on this side if one is given."""
     return directory.resolve(name, None if side is None else _side(state, side))
 
 
 def _items(state: State, directory: Directory, names: Iterable[Name], side: str | int | None) -> list[int]:
     """The items of these names, each once."""
-    return list(dict.fromkeys(_item(state, directory, name, side) for name in _listed("names", names)))
+    return list(dict.fromkeys(item_of(state, directory, name, side) for name in _listed("names", names)))
 
 
 def _pairs(directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[int]:
@@ -633,6 +636,10 @@ def _policy(kind: str, rewards: RewardDistribution, name: object, options: objec
         raise LeagueError(
             "not-supported",
             f"{name} needs to know how many proposals are to come. Give them as an option: {{'horizon': 1000}}.",
+        )
+    if chosen.get("half_life", 1.0) < SHORTEST_HALF_LIFE:
+        raise LeagueError(
+            "not-supported", f"half_life is at least {SHORTEST_HALF_LIFE:g} proposals; got {chosen['half_life']!r}."
         )
     for option, value in chosen.items():
         if not isinstance(value, str | bool | int | float):

@@ -88,10 +88,21 @@ class Database:
             if self._writers is not None:
                 self._writers.release()
 
-    def wipe_log(self) -> None:
-        """What was erased must not linger in SQLite's write-ahead log; as far as readers allow it now."""
-        if self.is_sqlite:
-            self._outside("PRAGMA wal_checkpoint(TRUNCATE)")
+    def wipe_log(self) -> bool:
+        """What was erased must not linger in SQLite's write-ahead log; False if others look at what was before.
+
+        It waits for nobody: whoever erased something must come again.
+        """
+        if not self.is_sqlite:
+            return True
+        with self.in_words(), self.engine.connect() as connection:
+            connection.execution_options(begin="")
+            connection.exec_driver_sql("PRAGMA busy_timeout=0")
+            try:
+                busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
+            finally:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={round(1000 * self.patience)}")
+        return not busy
 
     def close(self) -> None:
         """Let go of all connections."""

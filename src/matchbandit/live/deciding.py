@@ -170,7 +170,8 @@ class Decider:
     ) -> tuple[list[list[int]], list[float | None], Decision | None]:
         """The pairs that a policy chooses of those that are left, and by which values."""
         inputs = scene.inputs
-        if not len(inputs.day.present):
+        sides = inputs.sides[inputs.day.present - 1]
+        if not len(sides) or (inputs.two_sided and (sides == sides[0]).all()):  # fixed pairs took all, or a whole side
             return [], [], None
         rng = stream(inputs.config["seed"], role, inputs.config["key"], inputs.number)
         decision = self._keeper(role).decision(scene, named, rng)

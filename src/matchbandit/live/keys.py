@@ -87,5 +87,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, Real):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:  # no request takes it; which words it gets is not for us to say
+            return "too large"
     return value if value is None else str(value)

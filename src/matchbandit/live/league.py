@@ -4,7 +4,7 @@ A reward is what a pair achieved *together*, not who won.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from matchbandit.live import commands, log, projection, transfer, views
 from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs
-from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, Event, proposal_of, this_version
 from matchbandit.live.keys import Key
 from matchbandit.live.model import Fit, Standing
@@ -128,6 +127,9 @@ class League:
     def _outcomes(
         self, request: str, command: Callable[..., Any], number: int, given: Any, key: str | None, by: str
     ) -> Receipt:
+        if isinstance(given, Iterator):  # it is read for the key, and again if a commit must be tried twice
+            given = list(given)
+
         def write(view: View) -> tuple[list[Draft], Answer]:
             record = None
             if commands.needs_record(view.state, number):  # it is closed: the state has forgotten it
@@ -173,8 +175,7 @@ class League:
     def forget(self, name: Name, *, side: str | None = None, key: str | None = None, by: str = "python") -> Item:
         """Erase a name for good. The item leaves; its results stay, under its number."""
         forgotten = self._roster("forget", commands.forget, key, by, name, side=side)[0]
-        with suppress(LeagueError):  # it is forgotten; others may keep the database from tidying up at once
-            self.store.database.wipe_log()
+        self.store.tidy_up()
         return forgotten
 
     def _roster(
@@ -378,8 +379,7 @@ class League:
 
 
 def _resolved(view: View, name: Name, side: str | None) -> int:
-    sides = view.state.config["sides"]
-    return view.directory.resolve(name, None if side is None or sides is None else sides.index(side))
+    return commands.item_of(view.state, view.directory, name, side)
 
 
 def _touched(draft: Draft) -> list[int]:

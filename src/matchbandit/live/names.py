@@ -12,6 +12,11 @@ MOST_COMPARED = 2000
 """Names among which "did you mean" looks; of more, those that begin alike."""
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Marks that turn the direction of writing: with them one name can be made to look like another."""
+_INVISIBLE = frozenset(
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060\u2061\u2062\u2063\u2064\u3164\ufeff\uffa0"
+)
+"""Characters that nobody sees, with which two names look like one. Joiners (U+200C, U+200D) stay: Persian, Hindi and
+emoji are written with them."""
 _SHOWN = 60
 """Characters of a refused name that an error repeats."""
 
@@ -25,7 +30,7 @@ def cleaned(name: object) -> str:
     if not isinstance(name, str):
         raise LeagueError("bad-name", f"a name is a text; got {name!r}.")
     plain = " ".join(unicodedata.normalize("NFC", name).split())
-    if not plain:
+    if not any(unicodedata.category(character)[0] in "LNPS" and character not in _INVISIBLE for character in plain):
         raise LeagueError("bad-name", f"a name needs a character that can be seen; got {name[:_SHOWN]!r}.")
     if len(plain) > LONGEST_NAME:
         raise LeagueError(
@@ -33,10 +38,11 @@ def cleaned(name: object) -> str:
             f"a name has at most {LONGEST_NAME} characters; {plain[:_SHOWN]!r}… has {len(plain)}. Shorten it.",
         )
     for character in plain:
-        if unicodedata.category(character) in ("Cc", "Cs", "Cn") or character in _TURNING:
+        if unicodedata.category(character) in ("Cc", "Cs", "Cn") or character in _TURNING | _INVISIBLE:
             raise LeagueError(
                 "bad-name",
-                f"a name has no control characters; {plain[:_SHOWN]!r} has U+{ord(character):04X}. Leave it out.",
+                f"a name has no control characters, and none that cannot be seen; {plain[:_SHOWN]!r} has "
+                f"U+{ord(character):04X}. Leave it out.",
             )
     if _number_of(plain) is not None:
         raise LeagueError("bad-name", f"{plain!r} stands for the item of that number; take another name.")

@@ -277,15 +277,17 @@ class Replica:
         state = self._state
         if state is None or not (self._was_slow or snapshots.is_time(state, self._snapshot)):
             return
-        with self._guarded():
-            state, self._was_slow = self._state, False
-            if state is None or state.seq <= self._snapshot:
-                return
-            seq, data = state.seq, snapshots.encoded(state)
-            self._snapshot = seq
-        with suppress(LeagueError), self.database.writing() as connection:  # a store that can only be read has none
-            log.head_locked(connection, self.league)
-            snapshots.save(connection, self.league, seq, data)
+        # What was asked for is done: that others are busy, or the store can only be read, costs a snapshot, no more.
+        with suppress(LeagueError):
+            with self._guarded():
+                state, self._was_slow = self._state, False
+                if state is None or state.seq <= self._snapshot:
+                    return
+                seq, data = state.seq, snapshots.encoded(state)
+                self._snapshot = seq
+            with self.database.writing() as connection:
+                log.head_locked(connection, self.league)
+                snapshots.save(connection, self.league, seq, data)
 
 
 def _fail(jobs: list[_Job], code: str, words: str) -> None:

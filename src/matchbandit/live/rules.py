@@ -109,6 +109,10 @@ def _fixed(
             raise LeagueError("infeasible", f"{names} are to be a pair, and one of them is in another fixed pair.")
         taken |= {a, b}
         chosen.append((a, b))
+    if len(chosen) > 1 and state.config["selection"] == "pair":
+        raise LeagueError(
+            "infeasible", f"this league proposes one pair at a time; got {len(chosen)} fixed ones. Ask for one."
+        )
     for key in state.wishes:
         a, b = pair_of(key)
         if {a, b} <= present and not {a, b} & taken:

@@ -332,7 +332,7 @@ class State:
         self._booking = Booking(config["policy"], self.rewards, config["seed"], config["key"])
         if config["policy"] != before:
             results = self.tally.results(self.last_number)
-            self.tally.credit_again(self._booking.totals(results.counts, results.paid))
+            self.tally.credit_again(self._booking.totals(results.counts, results.paid), self.seq)
         self.tally.fade_by(config["options"].get("half_life"), self.last_number)
 
     def snapshot(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from threading import Lock
@@ -48,6 +48,7 @@ class Store:
         self.clock = clock
         self._replicas: dict[str, Replica] = {}
         self._opening = Lock()
+        self._untidy = False
         self.database = Database(url, patience=patience)
         try:
             self.database.prepare(now=self.now(), program=this_version())
@@ -163,7 +164,7 @@ class Store:
 
     def _exists(self, slug: str) -> LeagueError:
         return LeagueError(
-            "league-exists", f"there is a league {slug!r} in {self.where} already. Take another name, or open it."
+            "league-exists", f"there is a league {slug!r} in the store already. Take another name, or open it."
         )
 
     def _begin(self, connection: Connection, slug: str, drafts: list[Draft], key: Key | None, by: str) -> None:
@@ -205,8 +206,16 @@ class Store:
         with self.reading() as connection:
             return self._slugs(connection)
 
+    def tidy_up(self) -> None:
+        """After a name was erased: out of the database's log, too; if others are in the way, at the next `tick`."""
+        self._untidy = True
+        with suppress(LeagueError):
+            self._untidy = not self.database.wipe_log()
+
     def tick(self) -> int:
-        """Let deadlines pass, in all leagues; says in how many one had."""
+        """Let deadlines pass, in all leagues; says in how many one had. What `forget` could not wipe is wiped."""
+        if self._untidy:
+            self.tidy_up()
         with self.reading() as connection:
             slugs = projection.overdue(connection, self.now())
         failed: list[LeagueError] = []

@@ -16,6 +16,8 @@ _BITS = 32
 _MASK = (1 << _BITS) - 1
 _LARGEST_EXPONENT = 500.0
 """Of two, in a weight: before it is reached, all weights are divided by a power of two, which rounds nothing."""
+_VANISHED = 10_000
+"""Of two: nothing is left of a float that is halved so often."""
 
 
 def key_of(a: int, b: int) -> int:
@@ -133,11 +135,11 @@ class Tally:
         if exponent > _LARGEST_EXPONENT:
             more = floor(exponent)
             for part in (self.faded_plays, self.faded_sums):
-                part[:] = array("d", np.ldexp(np.array(part), -more).tolist())
+                part[:] = array("d", np.ldexp(np.array(part), -min(more, _VANISHED)).tolist())
             self.shift += more
             exponent = number / self.half_life - self.shift
         whole = floor(exponent)
-        return ldexp(2.0 ** (exponent - whole), whole)
+        return ldexp(2.0 ** (exponent - whole), max(whole, -_VANISHED))
 
     def fade_by(self, half_life: float | None, number: int) -> None:
         """Let results fade from now on, or no longer; what is known so far counts as if it were of this proposal.
@@ -160,15 +162,17 @@ class Tally:
         exponent = number / self.half_life - self.shift
         whole = floor(exponent)
         scale = 2.0 ** (exponent - whole)
-        return tuple(np.ldexp(np.array(part) / scale, -whole) for part in (self.faded_plays, self.faded_sums))
+        halved = min(whole, _VANISHED)
+        return tuple(np.ldexp(np.array(part) / scale, -halved) for part in (self.faded_plays, self.faded_sums))
 
-    def credit_again(self, credited: Floats) -> None:
+    def credit_again(self, credited: Floats, seq: int) -> None:
         """Other credited sums for all pairs, as another policy counts them; what has faded fades in proportion."""
         if self.half_life is not None:
             counts = np.array(self.counts, dtype=np.float64)
             share = np.divide(np.array(self.faded_plays), counts, out=np.zeros(len(counts)), where=counts > 0)
             self.faded_sums = array("d", (share * credited).tolist())
         self.sums = array("d", credited.tolist())
+        self.touched = array("q", [seq]) * len(self.touched)
 
     def results(self, number: int) -> Results:
         """A copy as arrays; `number` is that of the last proposal."""

@@ -152,12 +152,19 @@ async def on_refusal(request: Request, error: Exception) -> Response:
 
 async def on_league_error(request: Request, error: Exception) -> Response:
     """What a league, its store or a policy refused."""
+    return Problem(*told(error, request.scope[NOTED].request_id))
+
+
+def told(error: Exception, request_id: str | None = None) -> tuple[str, str]:
+    """The code and the words of what a league refused, for whoever asked.
+
+    Where the store lies, and what its database says, is for the operator's eyes: that goes to the log.
+    """
     code = error.code if isinstance(error, LeagueError) and error.code in TITLES else "bad-value"
-    if code in _STORE:  # where the store lies is for the operator's eyes
-        told = {"code": code, "words": str(error), "request_id": request.scope[NOTED].request_id}
-        log("store", told, level=logging.ERROR)
-        return Problem(code, _STORE[code])
-    return Problem(code, str(error))
+    if code not in _STORE:
+        return code, str(error)
+    log("store", {"code": code, "words": str(error), "request_id": request_id}, level=logging.ERROR)
+    return code, _STORE[code]
 
 
 async def on_bad_request(request: Request, error: Exception) -> Response:

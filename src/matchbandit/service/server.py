@@ -24,6 +24,8 @@ from matchbandit.service.settings import Settings
 
 LONGEST_GOODBYE = 20
 """Seconds that requests get to finish once the server was told to stop."""
+LONGEST_SILENCE = 60
+"""Seconds that one of several processes may be silent before it is replaced; to start takes some on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ class Server:
             forwarded_allow_ips="127.0.0.1,::1" if self.behind_proxy else "",
             timeout_keep_alive=30,
             timeout_graceful_shutdown=LONGEST_GOODBYE,
+            timeout_worker_healthcheck=LONGEST_SILENCE,
             ws="none",
         )
 

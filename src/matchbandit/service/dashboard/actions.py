@@ -73,9 +73,11 @@ def add_outcomes(routes: APIRouter, guard: Guard) -> None:
 
     @routes.post("/leagues/{slug}/proposals")
     def ask(visitor: Playing, form: Sent) -> Response:
-        here = [int(text) for text in form.get("here", []) if text.isdecimal()]
-        everybody = not form.get("listed") or len(here) == int(form.one("listed") or 0)
+        here: list[int] = []
+        everybody = True
         try:
+            here = [_id(text) for text in form.get("here", [])]
+            everybody = not form.get("listed") or str(len(here)) == form.one("listed")
             made = visitor.league.ask(available=None if everybody else here, **visitor.writing(form.one("key")))
         except MatchbanditError as error:
             return pages.today(visitor, error=error, chosen=() if everybody else here)
@@ -224,6 +226,13 @@ def _number(text: str, what: str) -> float:
         raise LeagueError("bad-value", f"{what} is a number, such as 0.5; got {text[:40]!r}.") from None
 
 
+def _whole(text: str) -> int:
+    number = _number(text, "a number of proposals")
+    if not number.is_integer():
+        raise LeagueError("bad-value", f"a number of proposals is whole, such as 2; got {text[:40]!r}.")
+    return int(number)
+
+
 def _names(form: Form, field: str) -> list[str]:
     return [line for line in form.one(field).splitlines() if line.strip()]
 
@@ -243,5 +252,5 @@ def _new_league(form: Form) -> dict[str, Any]:
         "rewards": form.one("rewards", "bernoulli"),
         "policy": form.one("policy", "rank1-thompson"),
         "deadline": _number(hours, "a deadline in hours") * AN_HOUR if hours else None,
-        "no_rematch": int(_number(form.one("no_rematch") or "0", "a number of proposals")),
+        "no_rematch": _whole(form.one("no_rematch") or "0"),
     }

@@ -18,10 +18,9 @@ from starlette.exceptions import HTTPException
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures.page import ECHARTS
 from matchbandit.figures.ticks import short
-from matchbandit.live.errors import LeagueError
 from matchbandit.service.dashboard.assets import address
 from matchbandit.service.logs import NOTED
-from matchbandit.service.problems import STATUSES, TITLES, Refusal
+from matchbandit.service.problems import STATUSES, TITLES, Refusal, told
 from matchbandit.service.sessions import Session
 
 HEADERS = {
@@ -81,11 +80,11 @@ class PageRoute(APIRoute):
 
 
 def page(
-    name: str, session: Session | None, *, status: int = 200, code: str | None = None, **told: Any
+    name: str, session: Session | None, *, status: int = 200, code: str | None = None, **shown: Any
 ) -> PageResponse:
     """A page by the name of its template; `code` is that of a refusal which it tells."""
     nothing = {"error": None, "done": None, "charts": None, "heat": None}
-    text = _templates().get_template(f"{name}.html").render(session=session, **nothing | told)
+    text = _templates().get_template(f"{name}.html").render(session=session, **nothing | shown)
     response = PageResponse(text, status)
     response.code = code
     return response
@@ -93,22 +92,23 @@ def page(
 
 def refused(error: MatchbanditError) -> dict[str, Any]:
     """What a page says of what a league refused: it is the same page again, with what was typed."""
-    code = error.code if isinstance(error, LeagueError) else "bad-value"
-    return {"error": _sentence(str(error)), "code": code, "status": STATUSES[code]}
+    code, words = told(error)
+    return {"error": _sentence(words), "code": code, "status": STATUSES[code]}
 
 
 def _problem(request: Request, error: Exception) -> PageResponse:
     """What went wrong, on a page of its own."""
-    if isinstance(error, Refusal | LeagueError):
-        code, words = error.code, str(error.detail if isinstance(error, Refusal) else error)
+    noted = request.scope.get(NOTED)
+    request_id = "" if noted is None else noted.request_id
+    if isinstance(error, Refusal):
+        code, words = error.code, str(error.detail)
     elif isinstance(error, MatchbanditError):
-        code, words = "bad-value", str(error)
+        code, words = told(error, request_id)
     else:
         code, words = "not-found", "there is nothing at this address."
-    noted = request.scope.get(NOTED)
     session = getattr(request.state, "session", None)
-    told = {"heading": TITLES[code], "words": _sentence(words), "request_id": "" if noted is None else noted.request_id}
-    response = page("problem", session, status=STATUSES[code], code=code, **told)
+    shown = {"heading": TITLES[code], "words": _sentence(words), "request_id": request_id}
+    response = page("problem", session, status=STATUSES[code], code=code, **shown)
     response.headers.update((error.headers or {}) if isinstance(error, Refusal) else {})
     return response
 
