@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Database:
         self.engine = _engine(self.url, patience)
         # SQLite has one writer at a time. Between processes it asks again and again; within one, we queue.
         self._writers = FairLock() if self.is_sqlite else None
+        self.unwiped = False
+        """Something was erased that may still be in SQLite's log."""
 
     def prepare(self, *, now: str, program: str) -> None:
         """Make the tables, or bring them up to date; refuse what is no store, or a newer one."""
@@ -88,21 +90,22 @@ class Database:
             if self._writers is not None:
                 self._writers.release()
 
-    def wipe_log(self) -> bool:
-        """What was erased must not linger in SQLite's write-ahead log; False if others look at what was before.
+    def wipe_log(self) -> None:
+        """What was erased must not linger in SQLite's write-ahead log.
 
-        It waits for nobody: whoever erased something must come again.
+        It waits for nobody: while others look at what was before, the log is `unwiped`, and the next tick tries again.
         """
         if not self.is_sqlite:
-            return True
-        with self.in_words(), self.engine.connect() as connection:
+            return
+        self.unwiped = True
+        with suppress(LeagueError), self.in_words(), self.engine.connect() as connection:
             connection.execution_options(begin="")
             connection.exec_driver_sql("PRAGMA busy_timeout=0")
             try:
                 busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
             finally:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={round(1000 * self.patience)}")
-        return not busy
+            self.unwiped = bool(busy)
 
     def close(self) -> None:
         """Let go of all connections."""
