@@ -15,6 +15,7 @@ from matchbandit.live import schema
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.fair_lock import FairLock
 
+_A_MOMENT = 1000  # milliseconds: most reads are done by then, and writers wait meanwhile
 _MIGRATING = 0x6D62  # "mb": the advisory lock of PostgreSQL under which tables are made and changed
 _CONNECTIONS = 8  # kept open by each process
 _MORE = {"sqlite": 32, "postgresql": 8}  # opened beyond that when all are busy; PostgreSQL has a hundred for all
@@ -93,14 +94,15 @@ class Database:
     def wipe_log(self) -> None:
         """What was erased must not linger in SQLite's write-ahead log.
 
-        It waits for nobody: while others look at what was before, the log is `unwiped`, and the next tick tries again.
+        Others may look at what was before: it waits for them a moment; then the log is `unwiped`, and the next tick tries
+        again.
         """
         if not self.is_sqlite:
             return
         self.unwiped = True
         with suppress(LeagueError), self.in_words(), self.engine.connect() as connection:
             connection.execution_options(begin="")
-            connection.exec_driver_sql("PRAGMA busy_timeout=0")
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={_A_MOMENT}")
             try:
                 busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
             finally:
