@@ -94,8 +94,8 @@ class Database:
     def wipe_log(self) -> None:
         """What was erased must not linger in SQLite's write-ahead log.
 
-        Others may look at what was before: it waits for them a moment; then the log is `unwiped`, and the next tick tries
-        again.
+        Others may look at what was before: it waits for them a moment; then the log is `unwiped`, and the next tick of
+        this process tries again.
         """
         if not self.is_sqlite:
             return
