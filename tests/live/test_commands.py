@@ -94,6 +94,11 @@ def test_two_sides_play_matchings_too():
         ({"no_rematch": -1}, "bad-value", "no_rematch must be a whole number"),
         ({"shadow": "random-adaptive-matching"}, "not-supported", "a shadow's are not played"),
         ({"shadow": {"name": "cucb"}}, "bad-value", "a shadow is a policy's name"),
+        (
+            {"shadow": {"policy": "rank1-thompson", "options": {"half_life": 9}}},
+            "not-supported",
+            "leave its half_life out",
+        ),
         ({"policy": "uniform", "no_rematch": 1, "players": ["a", "b"]}, "not-supported", "rematches too"),
         ({"policy": "adaptive-matching"}, "not-supported", "how many proposals are to come"),
         ({"policy": "adaptive-matching", "options": {"horizon": 0}}, "not-supported", "horizon must be"),

@@ -9,7 +9,7 @@ from asgi import code_of, request
 
 from matchbandit.service import limits
 from matchbandit.service.limits import Buckets, Limits
-from matchbandit.service.logs import Noted
+from matchbandit.service.logs import NOTED, Noted
 from matchbandit.service.settings import Settings
 
 
@@ -143,3 +143,37 @@ def test_settings_are_checked():
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Settings(**wrong)
     assert Settings(tick_seconds=0).tick_seconds == 0
+
+
+def test_too_many_at_once_are_turned_away_but_slow_senders_keep_nobody_out(noted):
+    async def app(scope, receive, send):
+        if scope["path"] == "/first":  # a second request while the first is worked on
+            seen.append(await asked(wall, "/second"))
+        await echo(scope, receive, send)
+
+    async def asked(wall, path, *, slow=False):
+        async def receive():
+            if slow:
+                await asyncio.Event().wait()
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message):
+            answers.append(message)
+
+        answers = []
+        await wall({"type": "http", "path": path, "method": "POST", "headers": [], NOTED: noted}, receive, send)
+        return answers[0]["status"] if answers else None
+
+    async def all_of_them():
+        senders = [asyncio.create_task(asked(wall, "/slow", slow=True)) for _ in range(5)]
+        await asyncio.sleep(0)  # they have begun, and send nothing
+        first = await asked(wall, "/first")
+        for sender in senders:
+            sender.cancel()
+        await asyncio.gather(*senders, return_exceptions=True)
+        return first, await asked(wall, "/later")
+
+    seen = []
+    wall = Limits(app, within(in_flight=1, body_seconds=60))
+    assert asyncio.run(all_of_them()) == (200, 200)
+    assert seen == [503]

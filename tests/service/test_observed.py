@@ -81,21 +81,6 @@ def test_an_answer_that_breaks_off_is_cut(lines):
     assert [line["event"] for line in lines()] == ["defect", "request"]
 
 
-def test_too_many_at_once_are_turned_away():
-    seen = []
-
-    async def app(scope, receive, send):
-        if not seen:
-            seen.append(await inner(scope, receive, send))
-
-    async def inner(scope, receive, send):
-        await wall(scope, receive, send)  # a second request while the first is worked on
-
-    wall = Observed(app, Settings(in_flight=1), Metrics())
-    status, headers, body, _ = request(wall)
-    assert (status, code_of(body), headers["retry-after"]) == (503, "too-busy", "1")
-
-
 def test_metrics_need_a_token_for_all_leagues_and_name_none(served, bearer):
     client = served()
     everywhere = bearer("read")

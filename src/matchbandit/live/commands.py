@@ -335,7 +335,7 @@ def tell(
                 "contradiction",
                 f"{_words(directory, key)} of proposal {sheet.number} have the outcome "
                 f"{_outcome_words(sheet.known[key])} already; got {_outcome_words(reward)}. "
-                f"If the old one was wrong, correct it (correct).",
+                f"If the old one was wrong, or was set by the deadline, correct it (correct).",
             )
     receipt = Receipt(
         proposal=sheet.number,
@@ -579,6 +579,10 @@ def _settings(kind: str, rewards: RewardDistribution, given: Mapping[str, Any]) 
                 f"{shadow['policy']} must see the rounds that it asks for, and a shadow's are not played. {_WHO_CAN}",
             )
         shadow = _policy(kind, rewards, shadow["policy"], shadow.get("options"), shadow.get("selection"))
+        if "half_life" in shadow["options"]:
+            raise LeagueError(
+                "not-supported", "a shadow weighs all results alike: leave its half_life out, or replay the results."
+            )
     default = given["default"]
     if default is not VOID:
         default = checked_reward(rewards, default, "a pair by default")

@@ -51,7 +51,8 @@ class Limits:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         """Around an app."""
         self._app, self._settings = app, settings
-        self._late: set[asyncio.Task[None]] = set()
+        self._working: set[asyncio.Task[None]] = set()
+        """What is being worked on, also what nobody waits for any more; not those whose body is still to come."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body within its limits, then wait for the beginning of an answer."""
@@ -59,8 +60,13 @@ class Limits:
             await self._app(scope, receive, send)
             return
         body = await self._body(scope, receive, send)
-        if body is not None:
-            await self._answer(scope, _replayed(body, receive), send)
+        if body is None:
+            return
+        if len(self._working) >= self._settings.in_flight:
+            words = f"{self._settings.in_flight} requests are being worked on. Try again in a moment."
+            await Problem("too-busy", words)(scope, receive, send)
+            return
+        await self._answer(scope, _replayed(body, receive), send)
 
     async def _body(self, scope: Scope, receive: Receive, send: Send) -> bytes | None:
         """The whole body; None if it was refused, or the client has gone."""
@@ -117,6 +123,8 @@ class Limits:
                 await send(message)
 
         work = asyncio.ensure_future(_run(self._app, scope, receive, unless_late))
+        self._working.add(work)
+        work.add_done_callback(self._working.discard)
         try:
             await asyncio.wait({work}, timeout=self._settings.answer_seconds)
             if work.done() or begun:
@@ -126,8 +134,6 @@ class Limits:
             work.cancel()
             raise
         late = True
-        self._late.add(work)
-        work.add_done_callback(self._late.discard)
         words = (
             f"no answer within {self._settings.answer_seconds:g} s. It may still be done: repeat the request with the "
             "same Idempotency-Key, and it is done once."

@@ -7,7 +7,6 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from matchbandit.service.limits import UNLIMITED
 from matchbandit.service.logs import NOTED, Noted, log, request_id
 from matchbandit.service.metrics import Metrics
 from matchbandit.service.problems import Problem
@@ -32,7 +31,6 @@ class Observed:
     def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
         """Around an app."""
         self._app, self._settings, self._metrics = app, settings, metrics
-        self._in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, and write down that it was answered."""
@@ -50,14 +48,9 @@ class Observed:
                 self._complete(MutableHeaders(raw=message["headers"]), noted, scope)
             await send(message)
 
-        self._in_flight += 1
         self._metrics.in_flight.inc()
         try:
-            if self._in_flight > self._settings.in_flight and scope["path"] not in UNLIMITED:
-                words = f"{self._settings.in_flight} requests are being worked on. Try again in a moment."
-                await Problem("too-busy", words)(scope, receive, with_headers)
-            else:
-                await self._app(scope, receive, with_headers)
+            await self._app(scope, receive, with_headers)
         except Exception as error:
             log("defect", {"request_id": noted.request_id}, level=logging.ERROR, error=error)
             if status != 0:  # the answer has begun: the client must see that it is cut off
@@ -65,7 +58,6 @@ class Observed:
             words = f"the service has a defect. Its log says more under {noted.request_id}."
             await Problem("internal", words)(scope, receive, with_headers)
         finally:
-            self._in_flight -= 1
             self._metrics.in_flight.dec()
             self._write_down(scope, noted, status, perf_counter() - began)
 
