@@ -32,9 +32,9 @@ def server() -> "Server":
     return started
 
 
-def fresh_database() -> str:
-    """The URL of a new, empty database."""
-    return server().fresh_database()
+def fresh_database(like: str = "template1") -> str:
+    """The URL of a new database: an empty one, or a copy of another of this server to which nobody is connected."""
+    return server().fresh_database(like)
 
 
 class Server:
@@ -76,11 +76,11 @@ class Server:
         """Where a database of this server is."""
         return f"postgresql://postgres@/{database}?host={self.folder}"
 
-    def fresh_database(self) -> str:
-        """Make an empty database, and say where it is."""
+    def fresh_database(self, like: str) -> str:
+        """Make a database, and say where it is."""
         name = f"test{next(_NUMBERS)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} STRATEGY FILE_COPY")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY FILE_COPY")
         return self.url(name)
 
     def stop(self) -> None:

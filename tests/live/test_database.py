@@ -14,6 +14,18 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.store import Store
 
 
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """Here there is nothing yet."""
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, sqlite_url: str) -> str:
+    """Here neither."""
+    return postgres.fresh_database() if request.param == "postgresql" else sqlite_url
+
+
 def refusal(url: str, **options: float) -> LeagueError:
     """What a store says when it cannot be opened: a code, and one line."""
     with pytest.raises(LeagueError) as caught:

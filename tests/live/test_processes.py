@@ -83,11 +83,11 @@ def killed(url: str, times: int, processes: int) -> None:
 
 
 def test_several_processes_lose_and_double_nothing(url):
-    hammered(url, processes=3, rounds=4)
+    hammered(url, processes=2, rounds=4)
 
 
 def test_kill_9_of_a_process_that_writes(url):
-    killed(url, times=3, processes=2)
+    killed(url, times=2, processes=2)
 
 
 @pytest.mark.slow

@@ -253,3 +253,16 @@ def test_a_day_is_refused_only_if_there_is_no_pair(excluded, met, there):
         assert all(key_of(*pair) not in found.by_exclusion for pair in met - excluded)
     else:
         refused("infeasible", "available", club, available=sorted(there))
+
+
+def test_who_comes_seldom_does_not_sit_out_whenever_there():
+    club = SmallLeague(players=[f"p{number}" for number in range(12)], policy="cucb")
+    visits = sat_out = 0
+    for number in range(200):
+        seldom = number % 10 == 9  # the last one comes in the place of another
+        data = club.ask(available=[*range(1, 11), 12 if seldom else 11])
+        club.void(data["number"])
+        visits += seldom
+        sat_out += 12 in data["byes"]
+    assert visits == 20
+    assert sat_out <= 5  # of eleven who are there, one sits out each time: two of twenty visits

@@ -129,7 +129,7 @@ def test_pairs_that_met_lately():
 
 def test_another_policy_may_count_otherwise():
     tally = filled([(AB, 1, 0.4), (AB, 3, 0.4)], half_life=2.0)
-    tally.credit_again(np.array([1.0]))
+    tally.credit_again(np.array([1.0]), 4)
     assert tally.sums[0] == 1.0
     plays, sums = tally.faded(3)
     assert sums[0] / plays[0] == pytest.approx(0.5)

@@ -213,3 +213,15 @@ def test_old_exports_stay_readable(store):
     assert (club.about()["no_rematch"], club.about()["deadline"]) == (0, 86400)
     assert club.shadow_report().common == 4
     assert not club.verify().differences
+
+
+def test_one_name_for_two_items_is_refused(sqlite_url, tmp_path):
+    with Store(sqlite_url) as store:
+        file = store.create("club", players=["ann", "bob"]).export(tmp_path / "club.jsonl")
+        lines = [line.replace('"bob"', '"ann"') for line in file.read_text().splitlines(keepends=True)]
+        checksum = blake2b("".join(lines[:-1]).encode(), digest_size=16).hexdigest()
+        lines[-1] = json.dumps({**json.loads(lines[-1]), "checksum": checksum}) + "\n"
+        file.write_text("".join(lines))
+        with pytest.raises(LeagueError, match="gives one name to two items"):
+            store.import_league(file, slug="copy")
+        assert store.leagues() == ["club"]

@@ -1,5 +1,7 @@
 """`verify` folds from nothing, decides again and compares: it finds what was changed by hand."""
 
+from collections.abc import Iterator
+
 import pytest
 from sqlalchemy import text
 
@@ -7,8 +9,7 @@ from matchbandit.live import Store, snapshots
 from matchbandit.live.league import League
 
 
-@pytest.fixture
-def club(store: Store, monkeypatch) -> League:
+def played(store: Store, monkeypatch: pytest.MonkeyPatch) -> League:
     monkeypatch.setattr(snapshots, "_OFTEN", 5)
     club = store.create("club", players=[*"abcdefg"], policy="cts-gaussian", seed=3, no_rematch=1)
     for _ in range(3):
@@ -19,14 +20,27 @@ def club(store: Store, monkeypatch) -> League:
     return club
 
 
+@pytest.fixture
+def store(sqlite_url: str) -> Iterator[Store]:
+    """What was changed by hand is found in the same way on both databases."""
+    with Store(sqlite_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def club(store: Store, monkeypatch: pytest.MonkeyPatch) -> League:
+    return played(store, monkeypatch)
+
+
 def change(store: Store, statement: str) -> None:
     with store.writing() as connection:
         assert connection.execute(text(statement)).rowcount
 
 
-def test_all_is_as_the_log_says(club):
+def test_all_is_as_the_log_says(url, monkeypatch):
     seen: list[int] = []
-    found = club.verify(progress=seen.append)
+    with Store(url) as store:
+        found = played(store, monkeypatch).verify(progress=seen.append)
     assert found.ok
     assert (found.events, found.proposals, found.snapshots, found.other_versions) == (14, 6, 2, 0)
     assert found.sentence.startswith("All is as the log says: 14 events were folded from nothing, and 6 proposals")

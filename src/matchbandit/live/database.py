@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from matchbandit.live import schema
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.fair_lock import FairLock
 
+_A_MOMENT = 1000  # milliseconds: most reads are done by then, and writers wait meanwhile
 _MIGRATING = 0x6D62  # "mb": the advisory lock of PostgreSQL under which tables are made and changed
 _CONNECTIONS = 8  # kept open by each process
 _MORE = {"sqlite": 32, "postgresql": 8}  # opened beyond that when all are busy; PostgreSQL has a hundred for all
@@ -33,6 +34,8 @@ class Database:
         self.engine = _engine(self.url, patience)
         # SQLite has one writer at a time. Between processes it asks again and again; within one, we queue.
         self._writers = FairLock() if self.is_sqlite else None
+        self.unwiped = False
+        """Something was erased that may still be in SQLite's log."""
 
     def prepare(self, *, now: str, program: str) -> None:
         """Make the tables, or bring them up to date; refuse what is no store, or a newer one."""
@@ -88,21 +91,23 @@ class Database:
             if self._writers is not None:
                 self._writers.release()
 
-    def wipe_log(self) -> bool:
-        """What was erased must not linger in SQLite's write-ahead log; False if others look at what was before.
+    def wipe_log(self) -> None:
+        """What was erased must not linger in SQLite's write-ahead log.
 
-        It waits for nobody: whoever erased something must come again.
+        Others may look at what was before: it waits for them a moment; then the log is `unwiped`, and the next tick of
+        this process tries again.
         """
         if not self.is_sqlite:
-            return True
-        with self.in_words(), self.engine.connect() as connection:
+            return
+        self.unwiped = True
+        with suppress(LeagueError), self.in_words(), self.engine.connect() as connection:
             connection.execution_options(begin="")
-            connection.exec_driver_sql("PRAGMA busy_timeout=0")
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={_A_MOMENT}")
             try:
                 busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
             finally:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={round(1000 * self.patience)}")
-        return not busy
+            self.unwiped = bool(busy)
 
     def close(self) -> None:
         """Let go of all connections."""

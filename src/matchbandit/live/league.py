@@ -175,7 +175,7 @@ class League:
     def forget(self, name: Name, *, side: str | None = None, key: str | None = None, by: str = "python") -> Item:
         """Erase a name for good. The item leaves; its results stay, under its number."""
         forgotten = self._roster("forget", commands.forget, key, by, name, side=side)[0]
-        self.store.tidy_up()
+        self.store.database.wipe_log()
         return forgotten
 
     def _roster(

@@ -171,8 +171,8 @@ def _infeasible(state: State, rest: list[int], excluded: set[int], met: set[int]
 
 
 def _fair_bye(state: State, rest: list[int], forbidden: set[int]) -> int | None:
-    """Who sits out: the fewest byes, then the longest since the last, then the last to join; but nobody whose absence
-    costs a pair. None: too many to tell, and whoever is left sits out."""
+    """Who sits out: the fewest byes (see `State.turns`), then the longest since the last, then the last to join; but
+    nobody whose absence costs a pair. None: too many to tell, and whoever is left sits out."""
     order = sorted(rest, key=lambda item: (state.turns[item - 1], state.last_bye[item - 1], -item))
     pairs = [pair_of(key) for key in forbidden]
     degrees = dict.fromkeys(rest, len(rest) - 1)

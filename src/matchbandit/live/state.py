@@ -99,10 +99,10 @@ class State:
         self.forgotten: list[bool] = []
         self.byes: list[int] = []
         self.turns: list[int] = []
-        """Byes as they count for whose turn it is: who comes, or comes back, is level with the lowest there, and does
-        not sit out again and again to make up for byes that others had before."""
+        """Byes as they count for whose turn it is: who comes, or comes back, or was away for a proposal, is level with
+        the lowest there, and does not sit out again and again to make up for byes that others had before."""
         self.last_bye: list[int] = []
-        """The number of the last proposal in which it sat out, or after which it joined."""
+        """The number of the last proposal in which it sat out or was away, or after which it joined."""
         self.meetings: list[int] = []
         """Results that it had a part in."""
         self.on_side = [0, 0]
@@ -206,6 +206,15 @@ class State:
             self.turns[item - 1] = max(self.turns[item - 1], level)
         self.rules_seq = self.seq
 
+    def _level_absent(self, available: list[int], number: int) -> None:
+        """Whoever comes seldom has sat out seldom, but is not to sit out whenever there."""
+        here = set(available)
+        level = min((self.turns[item - 1] for item in here), default=0)
+        for place, active in enumerate(self.active):
+            if active and place + 1 not in here:
+                self.turns[place] = max(self.turns[place], level)
+                self.last_bye[place] = number
+
     def _lowest_turns(self) -> int:
         """The least that someone who is there has sat out."""
         if not self.last_number:
@@ -265,6 +274,8 @@ class State:
         waiting = self.waiting
         for key in sheet.pairs:
             waiting[key] = waiting.get(key, 0) + 1
+        if data.get("available") is not None:
+            self._level_absent(data["available"], number)
         for item in sheet.byes:
             self.byes[item - 1] += 1
             self.turns[item - 1] += 1

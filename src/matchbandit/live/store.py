@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from threading import Lock
@@ -48,7 +48,6 @@ class Store:
         self.clock = clock
         self._replicas: dict[str, Replica] = {}
         self._opening = Lock()
-        self._untidy = False
         self.database = Database(url, patience=patience)
         try:
             self.database.prepare(now=self.now(), program=this_version())
@@ -206,16 +205,10 @@ class Store:
         with self.reading() as connection:
             return self._slugs(connection)
 
-    def tidy_up(self) -> None:
-        """After a name was erased: out of the database's log, too; if others are in the way, at the next `tick`."""
-        self._untidy = True
-        with suppress(LeagueError):
-            self._untidy = not self.database.wipe_log()
-
     def tick(self) -> int:
         """Let deadlines pass, in all leagues; says in how many one had. What `forget` could not wipe is wiped."""
-        if self._untidy:
-            self.tidy_up()
+        if self.database.unwiped:
+            self.database.wipe_log()
         with self.reading() as connection:
             slugs = projection.overdue(connection, self.now())
         failed: list[LeagueError] = []

@@ -167,6 +167,9 @@ def take_in(connection: Connection, slug: str, export: Export, *, now: str) -> N
     for item, _ in export.names:
         if not 1 <= item <= state.n_items or state.forgotten[item - 1]:
             raise LeagueError("damaged", f"{export.source} has a name for item {item}, which is not there to have one.")
+    taken = {(state.sides_by_item[item - 1], name) for item, name in export.names}
+    if len(taken) < len(export.names):
+        raise LeagueError("damaged", f"{export.source} gives one name to two items.")
     log.write_names(connection, league, export.names)
     snapshots.save(connection, league, state.seq, snapshots.encoded(state))
 

@@ -299,7 +299,7 @@ def replay(
     >>> log = [("ann", "bob", 40, 32), ("ann", "cem", 40, 18), ("bob", "dan", 40, 9), ("cem", "dan", 40, 6)]
     >>> done = replay(mb.PastResults.from_rows(log), ["rank1-thompson", "cucb"], horizon=100, runs=40)
     >>> done.verdict
-    'This log cannot tell which of them earns most.'
+    'This log cannot tell which earns most: rank1-thompson or cucb.'
     """
     log, distribution, evidence = checked_log(results, rewards)
     specs, selection = _specs(policies, selection)
