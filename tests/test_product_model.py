@@ -245,7 +245,7 @@ def shares_are_right(found, *, at_most=False):
 
 def test_the_p_value_is_calibrated(monkeypatch):
     monkeypatch.setattr(product_model, "SIMULATIONS", 199)
-    found = [p_values(setting, 120) for setting in SETTINGS]
+    found = [p_values(setting, 60) for setting in SETTINGS]
     for each in found:
         shares_are_right(each)
     shares_are_right(np.concatenate(found))
@@ -253,7 +253,7 @@ def test_the_p_value_is_calibrated(monkeypatch):
 
 def test_the_p_value_of_gaussian_rewards_is_calibrated(monkeypatch):
     monkeypatch.setattr(product_model, "SIMULATIONS", 199)
-    found = [p_values(setting, 60, rewards=Gaussian(0.5)) for setting in SETTINGS]
+    found = [p_values(setting, 30, rewards=Gaussian(0.5)) for setting in SETTINGS]
     shares_are_right(np.concatenate(found))
 
 

@@ -354,7 +354,7 @@ def test_the_compiled_loop_plays_what_ask_and_tell_play(kind, spec, law):
     if kind != "bipartite":
         problem = mb.Monopartite(u if kind == "even" else [*u, 0.6], rewards=law)
     slow, fast = (
-        mb.simulate(problem, spec, horizon=800, runs=2, seed=4, engine=engine, checkpoints=range(1, 801))
+        mb.simulate(problem, spec, horizon=400, runs=2, seed=4, engine=engine, checkpoints=range(1, 401))
         for engine in ("step", "loop")
     )
     assert slow.regret.tolist() == fast.regret.tolist()

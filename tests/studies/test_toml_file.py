@@ -333,7 +333,7 @@ def documents(draw):
     return "\n".join(lines)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(documents())
 def test_every_setting_of_any_file_has_the_line_on_which_it_begins(text):
     data = tomllib.loads(text)

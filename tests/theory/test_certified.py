@@ -168,13 +168,13 @@ def test_the_schedule_is_that_of_the_policy_whatever_is_paid(problem, options, h
 
 def test_runs_lie_below():
     for problem, options in ((WIDE, {}), (SLOTS, {}), (WIDE, {"selection": "pair"}), (ODD, {})):
-        found = mb.identify(problem, mb.policy("rank1-certify", delta=0.1, **options), runs=20, seed=3)
+        found = mb.identify(problem, mb.policy("rank1-certify", delta=0.1, **options), runs=8, seed=3)
         placed = placement_of(found, mb.bounds(problem, delta=0.1))
         assert placed.upper_source == "Theorem 3 of docs/certified.md"
         assert 0 < placed.mean < placed.upper
         assert placed.explicit
     for problem, options in ((WIDE, {}), (SLOTS, {}), (TIED, {}), (SIX, {"selection": "pair"})):
-        runs = mb.simulate(problem, mb.policy("rank1-certify", **options), horizon=20_000, runs=20, seed=3)
+        runs = mb.simulate(problem, mb.policy("rank1-certify", **options), horizon=20_000, runs=8, seed=3)
         placed = placement_of(runs, mb.bounds(problem, horizon=20_000))
         assert placed.upper_source == "Theorem 5 of docs/certified.md"
         assert 0 < placed.mean < placed.upper

@@ -478,7 +478,7 @@ def test_the_table_has_bounds_for_every_problem(problem):
         ("pair-select", mb.Monopartite([0.95, 0.9, 0.55, 0.5, 0.15, 0.1])),
         ("matching-id", mb.Monopartite([0.95, 0.9, 0.5, 0.45, 0.1, 0.05])),
         ("matching-id", mb.Monopartite([0.9, 0.8, 0.4, 0.3], rewards=mb.Gaussian(sd=0.5))),
-        ("clucb", mb.Monopartite([0.9, 0.8, 0.4, 0.3])),
+        pytest.param("clucb", mb.Monopartite([0.9, 0.8, 0.4, 0.3]), marks=pytest.mark.slow),
         ("clucb", mb.Bipartite([0.9, 0.3], [0.8, 0.2])),
     ],
 )

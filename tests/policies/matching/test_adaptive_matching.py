@@ -143,9 +143,9 @@ def wrong_orders(name, horizon, runs):
 @pytest.mark.parametrize(("name", "horizon"), [("adaptive-matching", 10**5), ("random-adaptive-matching", 10**9)])
 def test_no_player_is_put_above_a_better_one(name, horizon):
     # The theory allows this in 4N/T, or 2N²/T, of the runs.
-    wrong, clusters = wrong_orders(name, horizon, 60)
+    wrong, clusters = wrong_orders(name, horizon, 25)
     assert wrong == 0
-    assert clusters > 150
+    assert clusters > 60
 
 
 @pytest.mark.slow
@@ -228,7 +228,7 @@ def shuffled():
     """Regret and times of the first and last split of random-adaptive-matching, with both engines."""
     problem = mb.Monopartite([1.0, 0.1, 0.9, 0.4, 1.0, 0.0])
     outcome = {}
-    for engine, runs, first in (("step", 50, 0), ("jump", 400, 1000)):
+    for engine, runs, first in (("step", 30, 0), ("jump", 150, 1000)):
         ends = [
             run("random-adaptive-matching", problem, 400, first + k, [100, 400], engine, told=5) for k in range(runs)
         ]

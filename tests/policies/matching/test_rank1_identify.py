@@ -252,7 +252,7 @@ def test_the_best_tour_promises_the_most(u, law):
     n, picked = len(u), []
     policy = built(n, law, delta=0.01, growth=1.3)
     rng = np.random.default_rng(5)
-    while not policy.done and policy.sampled < 3000:
+    while not policy.done and policy.sampled < 1500:
         plan = policy.current
         tour = policy.graph.pairs[plan.rounds]
         assert_perfect(tour, n)

@@ -225,7 +225,7 @@ LEVELLING = {
 @pytest.mark.parametrize("u", LEVELLING.values(), ids=LEVELLING)
 def test_regret_levels_off(u):
     runs = mb.simulate(
-        mb.Monopartite(u), "unimodal-matching", horizon=200_000, runs=5, seed=2, checkpoints=[50_000, 200_000]
+        mb.Monopartite(u), "unimodal-matching", horizon=120_000, runs=4, seed=2, checkpoints=[30_000, 120_000]
     )
     grown = runs.regret[:, 1] - runs.regret[:, 0]
     assert grown.mean() < 0.35 * runs.final.mean()
