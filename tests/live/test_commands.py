@@ -287,7 +287,8 @@ def test_what_is_no_reward_is_refused(reward):
 def test_contradictions_are_refused():
     club = playing()
     club.tell(1, {("ann", "bob"): 1})
-    words = "'ann' and 'bob' of proposal 1 have the outcome 1 already; got 0. If the old one was wrong, correct it"
+    words = "'ann' and 'bob' of proposal 1 have the outcome 1 already; got 0. If the old one was wrong, or was "
+    words += "set by the deadline, correct it"
     refused("contradiction", words, club.tell, 1, {("cem", "dee"): 1, ("ann", "bob"): 0})
     refused("contradiction", "have the outcome 1 already; got void", club.void, 1, [("ann", "bob")])
     refused("contradiction", "given twice, with 0 and 1", club.tell, 1, {("cem", "dee"): 0, ("dee", "cem"): 1})
