@@ -310,7 +310,8 @@ def _named(source: str, heads: Sequence[str], columns: Columns | None) -> dict[s
     if len([role for role in PAID if role in told]) != 1:
         raise MatchbanditError(
             f"{source}: a log has one column of rewards, called reward, or sum or mean beside a count. The first line "
-            f"names its columns; it says {', '.join(heads)}. columns={{'reward': …}} says which it is."
+            f"names its columns; it says {', '.join(heads)}. Say which it is: columns={{'reward': …}}, or --column "
+            f"reward=…."
         )
     left = [head for head in heads if head not in told.values()]
     missing = [role for role in ("first", "second") if role not in told]
@@ -318,7 +319,7 @@ def _named(source: str, heads: Sequence[str], columns: Columns | None) -> dict[s
         more = f" besides {', '.join(told.values())}" if told else ""
         raise MatchbanditError(
             f"{source}: which columns are the two items? There are {', '.join(left) or 'none'}{more}. "
-            f"Say columns={{'first': …, 'second': …, 'reward': …}}."
+            f"Say columns={{'first': …, 'second': …}}, or --column first=…,second=…."
         )
     return {**told, **dict(zip(missing, left, strict=False))}
 

@@ -133,7 +133,7 @@ def test_rules(say, refused, course):
     say("unwish", course, "bob+dee")
     asked = say("ask", course, "--json")
     assert asked["fixed"] == [["ann", "cem"]]
-    assert "ann + cem (wished)" in say("show", course, "2")
+    assert "ann + cem (fixed)" in say("show", course, "2")
     assert say("ask", course, "--fix", "dee+ann", "--json")["fixed"] == [["ann", "dee"]]
     say("set", course, "--no-rematch", "9", "--deadline", "36h", "--default", "0.5", "--shadow", "cucb")
     shown = say("show", course)
@@ -277,6 +277,55 @@ def test_policies_are_replayed_on_a_league_its_export_or_a_file(say, tmp_path):
     printed = say("replay", "--file", "log.csv", *few, "--workers", "1", "--figure", "chosen.png")
     assert told["verdict"] in printed
     assert (tmp_path / "chosen.png").exists()
+
+
+def test_a_log_of_two_sides_founds_a_league_of_two_sides(say, refused, tmp_path):
+    (tmp_path / "clicks.csv").write_text("day,ad,slot,clicked\n1,spring,top,1\n1,sale,side,0\n2,spring,side,1\n")
+    typed = ("--past", "clicks.csv", "--column", "first=ad,second=slot,reward=clicked")
+    assert say("new", "shop", *typed, "--json")["sides"] == ["ad", "slot"]
+    assert say("new", "named", *typed, "--side", "ads=winter", "--side", "slots=", "--json")["sides"] == [
+        "ads",
+        "slots",
+    ]
+    assert say("new", "all", "spring", *typed, "--json")["sides"] is None  # players were named
+    assert "--column reward=…" in refused("new", "bad", "--past", "clicks.csv")
+    assert "--side ads is given twice" in refused("new", "bad", "--side", "ads=a", "--side", "ads=b")
+
+
+def test_a_league_of_an_odd_number_is_replayed_by_policies_that_can(run, tmp_path):
+    rows = ["a,b,1", "b,c,0", "a,c,1"] * 3
+    (tmp_path / "log.csv").write_text("\n".join(["first,second,reward", *rows]) + "\n")
+    code, out, err = run("replay", "--file", "log.csv", "--horizon", "5", "--runs", "40", "--workers", "1")
+    assert code == 0
+    assert "rank1-thompson" in out
+    assert "left out, as the players are odd in number: cucb, uniform." in err
+
+
+def test_names_with_commas_and_numbers_for_names(say, refused):
+    say("new", "odd", "Dee, Jr.", "2", "ann", "王小明")
+    assert "Dee" not in say("ask", "odd", "--absent", "Dee, Jr.")
+    assert say("ask", "odd", "--available", "Dee, Jr.", "--available", "ann").count("+") == 1
+    assert say("why", "odd", "2").startswith("2 has no results yet")  # a name goes first
+    assert say("why", "odd", "--proposal", "2").startswith("Proposal 2 ")
+    assert say("why", "odd", "1").startswith("Proposal 1 ")
+    assert "no proposal 9" in refused("why", "odd", "9")
+    heads, _, *lines = say("ranking", "odd").splitlines()
+    wide = next(line for line in lines if "王小明" in line)
+    assert wide.index("0.60") == heads.index("strength") - 3  # three signs take two columns each
+
+
+def test_a_sheet_that_cannot_be_written_is_refused_before_a_proposal_is_made(say, refused, course):
+    made = say("show", course, "--json")["n_proposals"]
+    assert "no such folder" in refused("ask", course, "--sheet", "nowhere/week.csv")
+    assert "it is a folder" in refused("ask", course, "--sheet", ".")
+    assert say("show", course, "--json")["n_proposals"] == made
+
+
+def test_rules_that_change_nothing_say_so(say, course):
+    assert say("exclude", course, "ann+bob", "ann+cem") == "2 pairs excluded\n"
+    assert say("exclude", course, "ann+bob") == "0 pairs excluded, 1 excluded already\n"
+    assert say("allow", course, "ann+bob", "cem+dee") == "1 pair allowed again, 1 not excluded\n"
+    assert say("unwish", course, "ann+bob") == "0 pairs wished for no more, 1 not wished for\n"
 
 
 def test_the_store_is_named_by_option_or_variable(say, monkeypatch, tmp_path):

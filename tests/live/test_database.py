@@ -222,6 +222,13 @@ def test_what_is_no_place_for_a_store(url, words):
     assert words in str(told)
 
 
+def test_a_postgresql_whose_host_is_not_found():
+    told = refusal("postgresql://postgres:s3cret@nowhere.invalid/club")
+    assert told.code == "store-unusable"
+    assert "nowhere.invalid" in str(told)
+    assert "s3cret" not in str(told)
+
+
 def test_a_postgresql_that_does_not_run(tmp_path):
     told = refusal(f"postgresql://postgres:s3cret@/club?host={tmp_path}")
     assert told.code == "store-unusable"

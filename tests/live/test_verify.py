@@ -43,7 +43,7 @@ def test_all_is_as_the_log_says(url, monkeypatch):
         found = played(store, monkeypatch).verify(progress=seen.append)
     assert found.ok
     assert (found.events, found.proposals, found.snapshots, found.other_versions) == (14, 6, 2, 0)
-    assert found.sentence.startswith("All is as the log says: 14 events were folded from nothing, and 6 proposals")
+    assert found.sentence.startswith("All is as the log says: 14 events folded from nothing, and 6 proposals")
     assert seen == list(range(1, 15))
 
 

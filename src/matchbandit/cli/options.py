@@ -8,6 +8,7 @@ from itertools import zip_longest
 from shutil import get_terminal_size
 from textwrap import fill, wrap
 from typing import Annotated, Any
+from unicodedata import combining, east_asian_width
 
 import typer
 
@@ -67,8 +68,8 @@ def table(heads: tuple[str, ...], lines: Sequence[tuple[str, ...]], *, right: bo
     """
     cells = [[_DIGITS.sub("\u00a0", cell) for cell in line] for line in (heads, *lines)]  # no break within a number
     columns = list(zip(*cells, strict=True))
-    least = [max((len(word) for cell in column for word in cell.split(" ")), default=0) for column in columns]
-    widths = [max(1, *map(len, column)) for column in columns]
+    least = [max((_columns(word) for cell in column for word in cell.split(" ")), default=0) for column in columns]
+    widths = [max(1, *map(_columns, column)) for column in columns]
     room = _width() - 2 * (len(heads) - 1)
     if sum(least) > room:
         for named in lines:
@@ -82,10 +83,26 @@ def table(heads: tuple[str, ...], lines: Sequence[tuple[str, ...]], *, right: bo
     for number, line in enumerate(cells):
         wrapped = [wrap(cell, width, **_AT_SPACES) for cell, width in zip(line, widths, strict=True)]
         for parts in zip_longest(*wrapped, fillvalue=""):
-            laid = [f"{part:{'>' if right else '<'}{width}}" for part, width in zip(parts, widths, strict=True)]
+            laid = [_padded(part, width, right=right) for part, width in zip(parts, widths, strict=True)]
             typer.echo("  ".join(laid).replace("\u00a0", " ").rstrip())
         if number == 0:
             typer.echo("─" * (sum(widths) + 2 * len(widths) - 2))
+
+
+def _padded(text: str, width: int, *, right: bool) -> str:
+    spaces = " " * (width - _columns(text))
+    return f"{spaces}{text}" if right else f"{text}{spaces}"
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes: Chinese, Japanese and Korean signs take two, accents none.
+
+    >>> _columns("Zoë"), _columns("王小明")
+    (3, 6)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def _width() -> int:

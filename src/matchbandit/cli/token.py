@@ -37,11 +37,14 @@ def new(
         from matchbandit.service import tokens
 
         token, text = tokens.new(kept, label, scope=scope, leagues=league or None, lasting=_lasting(days))
+        missing = sorted(set(league or ()) - set(kept.leagues()))
     if as_json:
         print_json({**_told(token), "token": text})
     else:
         typer.echo(text)
         typer.echo(f"{token.label}: {token.scope}, {_leagues(token)}. Keep it: it is not shown again.", err=True)
+        for name in missing:
+            typer.echo(f"warning: there is no league {name!r} yet; the token will open it once there is.", err=True)
 
 
 def list_(store: StoreUrl = STORE, as_json: Json = False) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from matchbandit.extras import need
@@ -139,8 +139,8 @@ class Database:
             words = _SQLITE.get(code)
         else:
             state = getattr(error.orig, "sqlstate", None) or ("08000" if error.connection_invalidated else "")
-            if not state and "connection" in str(error.orig):  # refused before there was a session to have a state
-                state = "08000"
+            if not state and (isinstance(error, OperationalError) or "connection" in str(error.orig)):
+                state = "08000"  # refused, or its host not found, before there was a session to have a state
             if state in ("55P03", "40001", "40P01", "53300"):  # a lock, a conflict, a deadlock, no connection left
                 return self._busy()
             words = _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2])
@@ -178,7 +178,7 @@ _POSTGRESQL = {
     "53": "has no room or memory left: nothing was written.",
     "25006": "can only be read: this server is a replica, or the database is set so.",
     "42501": "does not give this user the rights that are needed.",
-    "08": "cannot be connected to.",
+    "08": "cannot be connected to. Look at its address, and whether it runs.",
     "57": "ended the session. Try again once it runs.",
     "58": "failed.",
     "XX": "is damaged, or its server failed.",

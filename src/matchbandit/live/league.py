@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from matchbandit.live import commands, log, projection, transfer, views
 from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs
+from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, Event, proposal_of, this_version
 from matchbandit.live.keys import Key
 from matchbandit.live.model import Fit, Standing
@@ -73,6 +74,8 @@ class League:
         Ask as often as you like: proposals stay open until their outcomes are told. `fixed` pairs are taken as they
         are. With an odd number of players, whoever has sat out least sits out.
         """
+        if isinstance(available, str):
+            raise LeagueError("bad-value", f"available is a list of names; got {available!r}.")
         there = None if available is None else list(available)
         pairs = None if fixed is None else list(fixed)
         request = Key.of(key, "ask", available=there, fixed=pairs)

@@ -193,9 +193,14 @@ class Directory:
             start = name[:1].casefold()
             known = [other for other in known if other[:1].casefold() == start][:MOST_COMPARED]
         alike = [other for other in known if other.casefold() == name.casefold()]
-        near = alike[:1] or get_close_matches(name[:LONGEST_NAME], known, n=1)
+        parts = [other for other in known if name.casefold() in other.casefold().split()]  # one of its words
+        near = alike[:1] or (parts if len(parts) == 1 else []) or get_close_matches(name[:LONGEST_NAME], known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         short = repr(name) if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}…"
         if self.sides is None:
             return LeagueError("unknown-item", f"no player is named {short}{hint}")
-        return LeagueError("unknown-item", f"nothing among {self._kinds(searched)} is named {short}{hint}")
+        here = list(searched)
+        if len(here) == 1 and name in self._ids[1 - here[0]]:
+            first, second = self.sides
+            hint = f"; it is among {self.sides[1 - here[0]]}. A pair is one of {first}, then one of {second}."
+        return LeagueError("unknown-item", f"nothing among {self._kinds(here)} is named {short}{hint}")

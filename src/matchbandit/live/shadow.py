@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from matchbandit.live.events import Event
+from matchbandit.live.words import many
 
 
 @dataclass(frozen=True)
@@ -38,20 +39,20 @@ class ShadowReport:
     def sentence(self) -> str:
         """What it comes to."""
         if self.shadow is None:
-            return "There was no shadow yet. Configure one (shadow=), and ask."
+            return "There was no shadow yet. Set one (shadow=, or `league set --shadow`), and ask."
         if not self.proposals:
-            return f"The shadow {self.shadow} could not decide in any of {self.failed} proposals."
+            return f"The shadow {self.shadow} could not decide, in {many(self.failed, 'proposal')}."
         assert self.difference is not None
         assert self.live_expects is not None
         assert self.shadow_expects is not None
         error = "" if self.standard_error is None else f" ± {self.standard_error:.2g}"
-        agree = f"{self.common} of {self.pairs} pairs ({self.common / max(self.pairs, 1):.0%})"
-        failed = f" It could not decide {self.failed} times." if self.failed else ""
+        agree = f"{self.common} of {many(self.pairs, 'pair')} ({self.common / max(self.pairs, 1):.0%})"
+        failed = f" It could not decide {many(self.failed, 'time')}." if self.failed else ""
         return (
-            f"In {self.proposals} proposals {self.shadow} agreed with {self.live} on {agree}, and {self.equal} times "
-            f"wholly. The model expects {self.live_expects:.3g} of a proposal of {self.live}, and "
-            f"{self.shadow_expects:.3g} of one of {self.shadow}: a difference of {self.difference:+.2g}{error}. "
-            f"Expected is not achieved: what explores more now expects less.{failed}"
+            f"In {many(self.proposals, 'proposal')} {self.shadow} agreed with {self.live} on {agree}, and "
+            f"{many(self.equal, 'time')} wholly. The model expects {self.live_expects:.3g} of a proposal of "
+            f"{self.live}, and {self.shadow_expects:.3g} of one of {self.shadow}: a difference of "
+            f"{self.difference:+.2g}{error}. Expected is not achieved: what explores more now expects less.{failed}"
         )
 
 

@@ -190,7 +190,13 @@ class Store:
                 known = [] if league is not None else self._slugs(connection)
             if league is None:
                 near = get_close_matches(str(slug)[:80], known, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {len(known)} others." if known else "."
+                hint = (
+                    f"; did you mean {near[0]!r}?"
+                    if near
+                    else f". Known: {', '.join(known[:10])}{', …' if len(known) > 10 else ''}."
+                    if known
+                    else "."
+                )
                 raise LeagueError("unknown-league", f"there is no league {str(slug)[:80]!r} in {self.where}{hint}")
             replica = Replica(self.database, league, slug, self.now)
             replica.mend()

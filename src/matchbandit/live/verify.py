@@ -16,6 +16,7 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event, this_version
 from matchbandit.live.names import Directory
 from matchbandit.live.state import State
+from matchbandit.live.words import many
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Verified:
     @property
     def sentence(self) -> str:
         """What it comes to."""
-        found = f"{self.events} events were folded from nothing, and {self.proposals} proposals were decided again"
+        events, proposals = many(self.events, "event"), many(self.proposals, "proposal")
+        found = f"{events} folded from nothing, and {proposals} decided again"
         other = ""
         if self.other_versions:
             other = f" {self.other_versions} were recorded by other versions of matchbandit and would differ now."

@@ -75,15 +75,19 @@ class Client:
         """Nothing is sent yet."""
         if not url.startswith(("http://", "https://")):
             raise MatchbanditError(f"the url of a service begins with http:// or https://; got {url!r}.")
-        if not token.isascii() or not token.isprintable():
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise MatchbanditError("a token has plain characters only. Take it as `matchbandit token new` printed it.")
-        self._attempts, self._sleep = attempts, sleep
+        self._url, self._attempts, self._sleep = url.rstrip("/"), attempts, sleep
         self._http = httpx.Client(
             base_url=f"{url.rstrip('/')}/v1",
             headers={"Authorization": f"Bearer {token}"},
             timeout=timeout,
             transport=transport,
         )
+
+    def __repr__(self) -> str:
+        """Where it sends to, without the token."""
+        return f"Client({self._url!r})"
 
     def leagues(self) -> list[str]:
         """The leagues that the token opens."""
@@ -162,7 +166,7 @@ class Client:
                 if last:
                     raise ServiceError(
                         "unreachable",
-                        f"{self._http.base_url.host} gave no answer in {attempt} attempts ({type(error).__name__}). "
+                        f"{self._url} gave no answer in {attempt} attempts ({type(error).__name__}). "
                         "Does the service run there?",
                     ) from error
                 wanted = 0.0
@@ -189,6 +193,10 @@ class RemoteLeague:
         self.name = name
         self._client = client
         self._path = f"/leagues/{quote(name, safe='')}"
+
+    def __repr__(self) -> str:
+        """Its name, and where it is."""
+        return f"RemoteLeague({self.name!r}, {self._client!r})"
 
     def about(self) -> dict[str, Any]:
         """Its settings, and how much there is of everything."""

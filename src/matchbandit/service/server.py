@@ -50,13 +50,13 @@ class Server:
 
     def run(self) -> None:
         """Listen until TERM or INT; requests that are being answered get their answers first."""
-        self._check_store()
+        where = self._check_store()
         with contextlib.closing(self._listening()) as listener, _together(self.workers):
             config = self._config()
             logs.write_to(level=self.log_level)
             host, port = listener.getsockname()[:2]
             address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-            logs.log("listening", {"address": address, "workers": self.workers, "process": os.getpid()})
+            logs.log("listening", {"address": address, "store": where, "workers": self.workers, "process": os.getpid()})
             if self.workers == 1:
                 with _quiet_end():
                     uvicorn.Server(config).run(sockets=[listener])
@@ -64,14 +64,18 @@ class Server:
                 Multiprocess(config, [listener]).run()
             logs.log("stopped", {"process": os.getpid()})
 
-    def _check_store(self) -> None:
-        """Open the store once, so that what is wrong with it is said in one line; refuse to be open without keys."""
+    def _check_store(self) -> str:
+        """Open the store once, so that what is wrong with it is said in one line; refuse to be open without keys.
+
+        Its URL, without a password.
+        """
         with Store(self.store) as store:
             if not _is_loopback(self.host) and not tokens.any_usable(store):
                 raise MatchbanditError(
                     f"there is no token yet, so --host {self.host} would be open to a network with no key to it. "
                     "Make one first: matchbandit token new --label WHAT-FOR"
                 )
+            return store.where
 
     def _listening(self) -> socket.socket:
         try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matchbandit.cli.league.opening import BY, STORE, LeagueName, Number, StoreUrl, opened_league
-from matchbandit.cli.league.sheets import read_sheet, write_sheet
+from matchbandit.cli.league.sheets import check_writable, read_sheet, write_sheet
 from matchbandit.cli.league.shown import print_json, print_proposal, print_receipt, proposal_data
 from matchbandit.cli.league.typed import names_in, outcomes_typed, pairs_typed
 from matchbandit.cli.options import Json
@@ -45,6 +45,8 @@ def ask(
 
     A numbered proposal. Earlier ones may still be open.
     """
+    if sheet is not None:
+        check_writable(sheet)
     with opened_league(store, league) as opened:
         proposal = opened.ask(
             available=_present(opened, available, absent),
@@ -65,8 +67,9 @@ def _present(league: "League", available: list[str] | None, absent: list[str] | 
     if available and absent:
         raise MatchbanditError("give --available or --absent, not both.")
     if not absent:
-        return names_in(available) if available else None
-    away, here = names_in(absent), [item.name for item in league.items() if item.active]
+        return names_in(available, _names(league)) if available else None
+    here = [item.name for item in league.items() if item.active]
+    away = names_in(absent, here)
     for name in away:
         if name not in here:
             raise unknown("item", name, here)

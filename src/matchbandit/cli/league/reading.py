@@ -71,7 +71,7 @@ def print_about(league: "League", *, as_json: bool) -> None:
     if as_json:
         print_json(about)
         return
-    of = "players" if about["sides"] is None else " and ".join(about["sides"])
+    of = _of_what(about)
     left = about["n_items"] - about["n_active"]
     options = ", ".join(f"{key}={as_typed(value)}" for key, value in about["options"].items())
     typer.echo(f"{about['name']}: {about['n_active']} {of}{f', {left} left' if left else ''}")
@@ -82,11 +82,18 @@ def print_about(league: "League", *, as_json: bool) -> None:
     print_open(league.open_proposals())
 
 
+def _of_what(about: dict[str, Any]) -> str:
+    """Who takes part, after their number."""
+    if about["sides"] is not None:
+        return " and ".join(about["sides"])
+    return "player" if about["n_active"] == 1 else "players"
+
+
 def _rules(about: dict[str, Any]) -> list[str]:
     """The rules that are set, a line each."""
     told = []
     if about["deadline"] is not None:
-        told.append(f"deadline: {span(about['deadline'])}, then {as_typed(about['default'])}")
+        told.append(f"deadline: {span(about['deadline'])}, then {outcome_shown(about['default'])}")
     if about["no_rematch"]:
         told.append(f"no rematch within {counted(about['no_rematch'], 'proposal')}")
     for what in ("exclusions", "wishes"):
@@ -128,11 +135,14 @@ def why(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[WHAT]", help="A name, or a pair such as ann+bob; nothing: the league.", show_default=False
+            metavar="[WHAT]",
+            help="A name, a pair such as ann+bob, or the number of a proposal; nothing: the league.",
+            show_default=False,
         ),
     ] = None,
     proposal: Annotated[
-        str | None, typer.Option(help="Or one of its proposals, by number.", show_default=False)
+        str | None,
+        typer.Option(help="A proposal, by number, where an item has a number for a name.", show_default=False),
     ] = None,
     store: StoreUrl = STORE,
     as_json: Json = False,
@@ -146,13 +156,21 @@ def why(
         elif what is None:
             told = opened.why()
         else:
-            names = [item.name for item in opened.items()]
-            told = opened.why(what if what in names or "+" not in what else pair_typed(what, lambda: names))
+            told = opened.why(_question(what, [item.name for item in opened.items()]))
     if as_json:
         print_json(told)
     else:
         say(told.sentence)
         _print_numbers(plain(told.numbers))
+
+
+def _question(typed: str, names: list[str]) -> str | int | tuple[str, str]:
+    """A name goes first; then the number of a proposal, or a pair."""
+    if typed in names:
+        return typed
+    if typed.isascii() and typed.isdecimal():
+        return whole("WHAT", typed)
+    return pair_typed(typed, lambda: names) if "+" in typed else typed
 
 
 def _print_numbers(numbers: dict[str, Any]) -> None:

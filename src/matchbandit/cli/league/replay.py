@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchbandit.cli.league.opening import STORE, StoreUrl, opened_league, opened_store
+from matchbandit.cli.league.past import read_past
 from matchbandit.cli.league.shown import print_json
 from matchbandit.cli.options import Json, Seed, Workers
 from matchbandit.cli.parsing import rewards_of, settings, whole, whole_if
@@ -31,7 +32,7 @@ def replay(
         Path | None, typer.Option(help="Results in CSV or Parquet, or an exported league.", show_default=False)
     ] = None,
     column: Annotated[
-        list[str] | None, typer.Option(help="Which column of the file is what, such as reward=clicked.")
+        list[str] | None, typer.Option(help="Which column of the file is what, such as first=ad,reward=clicked.")
     ] = None,
     policy: Annotated[
         list[str] | None,
@@ -68,12 +69,13 @@ def replay(
     Truths that fit the results are drawn, and every policy plays the same ones.
     """  # fmt: skip
     if (league is None) == (file is None):
-        raise MatchbanditError("say whose results: a league, or --file.")
+        raise MatchbanditError("say whose results: a league, or --file, and not both.")
     if column and file is None:
         raise MatchbanditError("--column goes with --file, whose columns it names.")
-    specs = [_policy(text) for text in policy or POLICIES]
+    specs = [_policy(text) for text in policy or ()]
     given = None if rewards is None else rewards_of(rewards)
     results, own = _of_file(file, column) if file is not None else _of_store(store, league or "")
+    specs = specs or _default_policies(results, selection)
     from matchbandit.studies.replay import replay as choose
 
     with bar("replaying") as advance:
@@ -96,6 +98,18 @@ def replay(
         print_json({**_as_data(done), "figure": None if figure is None else str(figure)})
     else:
         typer.echo(repr(done))
+
+
+def _default_policies(results: "PastResults", selection: str | None) -> "list[PolicySpec]":
+    """Those that can play with so many: of an odd number of players, not all can let one sit out."""
+    specs = [_policy(name) for name in POLICIES]
+    graph = results.tally.graph
+    if graph.kind != "monopartite" or graph.shape[0] % 2 == 0 or selection == "pair":
+        return specs
+    fitting = [spec for spec in specs if "regret" in spec.kind.fits.byes]
+    left_out = ", ".join(spec.name for spec in specs if spec not in fitting)
+    typer.echo(f"left out, as the players are odd in number: {left_out}.", err=True)
+    return fitting
 
 
 def _policy(text: str) -> "PolicySpec":
@@ -131,12 +145,10 @@ def _of_league(league: "League") -> "tuple[PastResults, RewardDistribution | Non
 
 def _of_file(file: Path, column: list[str] | None) -> "tuple[PastResults, RewardDistribution | None]":
     """The results of a CSV or Parquet file, or of a league that was exported, which is opened for a moment."""
-    from matchbandit.past_results import read_results
-
     if file.name.endswith((".jsonl", ".jsonl.gz")):
         with TemporaryDirectory() as folder, opened_store(str(Path(folder) / "replay.db"), may_be_new=True) as kept:
             return _of_league(kept.import_league(file))
-    return read_results(file, columns={key: str(value) for key, value in settings("--column", column).items()}), None
+    return read_past(file, column), None
 
 
 def _as_data(done: "Replay") -> dict[str, Any]:

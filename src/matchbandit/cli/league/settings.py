@@ -1,19 +1,17 @@
 """`matchbandit league new`, `set`: found a league, and change its rules."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_league, opened_store
+from matchbandit.cli.league.past import read_past
 from matchbandit.cli.league.reading import print_about
 from matchbandit.cli.league.typed import default_typed, names_in, seconds_typed
 from matchbandit.cli.options import Json, Option, Seed
 from matchbandit.cli.parsing import rewards_of, settings, whole
 from matchbandit.errors import MatchbanditError, whole_number
-
-if TYPE_CHECKING:
-    from matchbandit.past_results import PastResults
 
 Policy = Annotated[
     str | None, typer.Option(help="A name from `matchbandit policies`; rank1-thompson by default.", show_default=False)
@@ -52,7 +50,7 @@ def new(
     past: Annotated[Path | None, typer.Option(help="Begin with the results of this CSV or Parquet file.")] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(help="Which column of that file is what, such as first=ad, second=slot, reward=clicked."),
+        typer.Option(help="Which column of that file is what, such as first=ad,second=slot,reward=clicked."),
     ] = None,
     policy: Policy = None,
     option: Option = None,
@@ -79,13 +77,13 @@ def new(
     if option or policy:
         given |= {"policy": policy or "rank1-thompson", "options": settings("--option", option)}
     if past is not None:
-        given["past"] = _past(past, column, two_sides=bool(sides))
+        given["past"] = read_past(past, column, kind="sides" if sides else "players" if players else None)
     elif column:
         raise MatchbanditError("--column goes with --past, whose columns it names.")
     with opened_store(store, may_be_new=True) as kept:
         made = kept.create(
             league,
-            **({"sides": sides} if sides else {"players": players or []}),
+            **({"sides": sides} if sides else {"players": players} if players or past is None else {}),
             rewards=rewards_of(rewards),
             seed=whole("--seed", seed),
             by=BY,
@@ -146,16 +144,11 @@ def _sides(typed: list[str] | None) -> dict[str, list[str]]:
     sides: dict[str, list[str]] = {}
     for text in typed or []:
         name, _, items = text.partition("=")
-        if not name.strip() or name.strip() in sides:
+        if name.strip() in sides:
+            raise MatchbanditError(f"--side {name.strip()} is given twice. The two sides have two names.")
+        if not name.strip():
             raise MatchbanditError(f"--side takes a side and its items, such as ads=spring,summer; got {text!r}.")
         sides[name.strip()] = names_in([items])
     if len(sides) not in (0, 2):
         raise MatchbanditError(f"--side is given twice, once for each side; got {len(sides)}.")
     return sides
-
-
-def _past(path: Path, column: list[str] | None, *, two_sides: bool) -> "PastResults":
-    from matchbandit.past_results import read_results
-
-    columns = {key: str(value) for key, value in settings("--column", column).items()} or None
-    return read_results(path, columns=columns, kind="sides" if two_sides else "players")

@@ -1,6 +1,7 @@
 """A sheet of outcomes: a CSV file with a line for each pair, to be filled in and told."""
 
 import csv
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,16 @@ if TYPE_CHECKING:
     from matchbandit.live.records import Outcome, Proposal
 
 HEADS = ("proposal", "first", "second", "outcome")
+
+
+def check_writable(path: Path) -> None:
+    """Before a proposal is made for it: that a sheet can be written there."""
+    place = path if path.exists() else path.absolute().parent
+    if path.is_dir() or not os.access(place, os.W_OK):
+        why = (
+            "it is a folder" if path.is_dir() else "no such folder" if not place.exists() else "you may not write there"
+        )
+        raise MatchbanditError(f"--sheet {path} cannot be written: {why}. Name another file; nothing was proposed.")
 
 
 def write_sheet(proposal: "Proposal", path: Path) -> None:

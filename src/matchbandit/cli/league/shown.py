@@ -72,9 +72,9 @@ def print_proposal(proposal: "Proposal") -> None:
     due = f", outcomes by {moment(proposal.due)}" if proposal.due and proposal.open else ""
     typer.echo(f"proposal {proposal.number}{due}")
     for pair in proposal.pairs:
-        wished = " (wished)" if pair in proposal.fixed else ""
+        fixed = " (fixed)" if pair in proposal.fixed else ""
         known = f" = {outcome_shown(proposal.outcomes[pair])}" if pair in proposal.outcomes else ""
-        typer.echo(f"  {pair[0]} + {pair[1]}{known}{wished}")
+        typer.echo(f"  {pair[0]} + {pair[1]}{known}{fixed}")
     for name in proposal.byes:
         if not any(note.startswith(f"{name} ") for note in proposal.notes):  # a note says why, too
             say(f"{name} sits out.", indent=2, first="")

@@ -17,13 +17,22 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhdw])")
 
 
-def names_in(texts: Iterable[str] | None) -> list[str]:
+def names_in(texts: Iterable[str] | None, known: Iterable[str] = ()) -> list[str]:
     """Names separated by commas, as in a line of CSV: quotes hold a name together that has a comma.
+
+    What is a `known` name as it stands is not taken apart.
 
     >>> names_in(["ann, bob", '"Dee, Jr.",eve'])
     ['ann', 'bob', 'Dee, Jr.', 'eve']
+    >>> names_in(["Dee, Jr."], ["Dee, Jr.", "eve"])
+    ['Dee, Jr.']
     """
-    return [name for line in csv.reader(texts or [], skipinitialspace=True) for name in map(str.strip, line) if name]
+    whole = set(known)
+    names: list[str] = []
+    for text in texts or []:
+        lines = [[text]] if text in whole else csv.reader([text], skipinitialspace=True)
+        names += [name for line in lines for name in map(str.strip, line) if name]
+    return names
 
 
 def pair_typed(text: str, known: Callable[[], Iterable[str]]) -> Names:

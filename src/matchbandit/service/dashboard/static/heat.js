@@ -289,7 +289,7 @@
       }
       const meetings = this.measure === MEASURES.meetings;
       this.ends[0].textContent = meetings ? `${low} meeting` : told(low);
-      this.ends[1].textContent = meetings ? `${this.data.most} meetings` : told(high);
+      this.ends[1].textContent = meetings ? `${high} ${high === 1 ? "meeting" : "meetings"}` : told(high);
     }
 
     /** The frame around what is told and what is looked for. */
