@@ -1,0 +1,739 @@
+"""The model of strengths: one posterior for the strengths of all items, from the results of the pairs they played.
+
+A pair (i, j) pays u_i u_j on average, and s_i = log u_i. In s the log-likelihood of coins, Σ X s_ij + (n − X) log(1 −
+e^{s_ij}) with s_ij = s_i + s_j, is concave. The prior is s_i ~ N(m, τ²) with a level m ~ N(m_0, σ²) for each side, so
+that the data find the scale of the strengths; a barrier (1 − u_i)^β keeps the optimum inside. Rewards in [0, 1] count
+as coins and Binomial(m) ones as m coins. Gaussian ones have their own likelihood, which is not concave everywhere.
+
+With the level integrated out the prior precision of a side with k items is P = (I − c 1 1ᵀ)/τ², c = σ²/(τ² + k σ²).
+The information at the optimum is H = P + diag(β u/(1 − u)²) + Σ w_ij (e_i + e_j)(e_i + e_j)ᵀ with w = n p/(1 − p)
+(Gaussian: n p²/sd²). Fewer than `DENSE_BELOW` items are solved for by a dense Cholesky factor, more by conjugate
+gradients on the list of played pairs. docs/product-model.md explains the choices.
+
+Items are numbered consecutively, rows first. A pair (i, j), i < j, is stored with its lower item: the pairs of item i
+are start[i] … start[i + 1] − 1, sorted by j. Kernels are plain loops, which compile quickly.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import exp, expm1, log, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchbandit.compiled import compiled
+from matchbandit.graphs import Edges, Graph, n_items
+from matchbandit.rewards import Counts, Floats, Noise, RewardDistribution
+from matchbandit.seeding import stream
+
+DENSE_BELOW = 200
+"""With fewer items the information matrix is factorised; with more, systems are solved by conjugate gradients."""
+MAX_STEPS = 100
+"""Newton steps of one fit."""
+CONVERGED = 1e-13
+"""A fit ends when the next Newton step would gain less than half of this in the log posterior."""
+LONGEST_STEP, SHARE_OF_ROOM = 1.5, 0.9
+"""No log strength moves by more in one Newton step, nor by more than this share of its distance to 0."""
+OVERSHOOT = 0.5
+"""A step is shortened if the slope behind it is steeper than this share of the slope before it."""
+MAX_SHORTENINGS = 30
+JITTER = 1e-12
+"""The share of the diagonal added before a matrix is factorised: beside 10^16 plays the prior is rounded off."""
+ACCURACY = 1e-3
+"""Of a draw by conjugate gradients: the error e of all items has eᵀ H e ≤ this, where a draw of n items has n."""
+NEWTON_ACCURACY = 0.1
+"""The same for a Newton step, as a share of the step's own xᵀ H x."""
+EXACT = 1e-12
+"""The same for intervals."""
+MAX_CG_STEPS = 500
+SPREAD_DRAWS = 30
+"""Draws from which standard deviations are estimated where no factor exists."""
+FADED = 1e-100
+"""Plays that have faded below this count as none: denormal numbers are slow."""
+NEGLIGIBLE = 1e-6
+"""Pairs whose plays have faded below this are removed from a list of played pairs."""
+MAX_SDS = 40.0
+"""A Gaussian reward more standard deviations away from [0, 1] counts as one at this distance: it is an input error that
+must not outweigh all other results."""
+
+
+class Prior(NamedTuple):
+    """The distribution of log strengths before any result."""
+
+    level: float
+    """m_0: the expected log strength."""
+    level_sd: float
+    """σ: of the level m of a side."""
+    spread: float
+    """τ: of the items of a side around its level."""
+    barrier: float
+    """β: the exponent of 1 − u."""
+
+
+PRIOR = Prior(level=-1.0, level_sd=1.5, spread=0.8, barrier=0.5)
+
+
+class Model(NamedTuple):
+    """The played pairs and the log strengths that fit them; arrays of pairs may have room for more than start[-1]."""
+
+    start: Counts
+    partner: NDArray[np.int32]
+    plays: Floats
+    sums: Floats
+    logs: Floats
+    """s: where a fit starts, and where it ends."""
+    weights: Floats
+    """w_ij at these log strengths."""
+    noise: Noise
+    prior: Prior
+    n_rows: int
+    """How many items are rows; 0: all are players."""
+
+
+class System(NamedTuple):
+    """Gradient and information at the log strengths of a model, by item, with a preconditioner."""
+
+    gradient: Floats
+    diagonal: Floats
+    """Of H + c 1 1ᵀ/τ², without the level."""
+    mate: Counts
+    """The item with which this one has its largest weight, if that is mutual; else −1."""
+    inverse: Floats
+    inverse_with_mate: Floats
+    """The inverted 2×2 blocks of mates: z_i = inverse_i r_i + inverse_with_mate_i r_mate(i)."""
+
+
+def new_system(n: int) -> System:
+    """Arrays for n items."""
+    return System(np.zeros(n), np.zeros(n), np.full(n, -1), np.zeros(n), np.zeros(n))
+
+
+@compiled
+def pooling(prior: Prior, size: int) -> float:
+    """c of the prior precision (I − c 1 1ᵀ)/τ² of a side with so many items."""
+    variance = prior.level_sd * prior.level_sd
+    return variance / (prior.spread * prior.spread + size * variance)
+
+
+@compiled
+def evaluate(model: Model, system: System, careful: bool) -> None:  # noqa: PLR0912, PLR0915  # compiles quicker as one
+    """Compute the gradient, the weights of the pairs and the preconditioner at the log strengths.
+
+    The weights are the expected information, or, if `careful`, the larger of expected and observed information. The
+    numbers of an item are adjacent in `of`: partners are scattered, and each costs one access to memory.
+    """
+    start, partner, plays, sums, logs, weights, noise, prior, n_rows = model
+    gradient, diagonal, mate, inverse, inverse_with_mate = system
+    n_items, precision = len(logs), 1.0 / (prior.spread * prior.spread)
+    of = np.empty((n_items, 5))  # strength, 1 − strength, diagonal, gradient, largest weight
+    for side in range(2):
+        first = 0 if side == 0 else n_rows
+        last = n_items if side == 1 or n_rows == 0 else n_rows
+        if side == 1 and n_rows == 0:
+            break
+        total = 0.0
+        for i in range(first, last):
+            total += logs[i] - prior.level
+        common = pooling(prior, last - first) * total
+        for i in range(first, last):
+            u, rest = exp(logs[i]), -expm1(logs[i])
+            odds = prior.barrier * u / rest
+            of[i, 0], of[i, 1] = u, rest
+            of[i, 2] = precision + odds / rest
+            of[i, 3] = -precision * (logs[i] - prior.level - common) - odds
+            of[i, 4] = 0.0
+            mate[i] = -1
+    scale = float(noise.trials) if noise.trials > 0 else 1.0 / (noise.sd * noise.sd)
+    for i in range(n_items):
+        u_i, rest_i, more, pull, top, best = of[i, 0], of[i, 1], 0.0, 0.0, of[i, 4], mate[i]
+        for k in range(start[i], start[i + 1]):
+            j, n = partner[k], scale * plays[k]
+            if n == 0.0:
+                weights[k] = 0.0
+                continue
+            p, off = u_i * of[j, 0], scale * sums[k]
+            off -= n * p
+            if noise.trials > 0:
+                rest = rest_i + of[j, 1] - rest_i * of[j, 1]  # 1 − p, without cancellation
+                slope, weight = off / rest, n * p / rest
+                if careful and off < 0.0:
+                    weight -= off * p / (rest * rest)
+            else:
+                slope, weight = p * off, n * p * p
+                if careful and off < 0.0:
+                    weight -= p * off
+            weights[k] = weight
+            more += weight
+            pull += slope
+            of[j, 2] += weight
+            of[j, 3] += slope
+            if weight > top:
+                top, best = weight, j
+            if weight > of[j, 4]:
+                of[j, 4] = weight
+                mate[j] = i
+        of[i, 2] += more
+        of[i, 3] += pull
+        of[i, 4], mate[i] = top, best
+    for i in range(n_items):
+        diagonal[i], gradient[i] = of[i, 2], of[i, 3]
+        j, weight = mate[i], of[i, 4]
+        if j < 0 or mate[j] != i:
+            mate[i] = -1
+            inverse[i], inverse_with_mate[i] = 1.0 / of[i, 2], 0.0
+        elif i < j:
+            left_i, left_j = max(of[i, 2] - weight, precision), max(of[j, 2] - weight, precision)
+            determinant = left_i * left_j + weight * (left_i + left_j)
+            inverse[i], inverse[j] = (left_j + weight) / determinant, (left_i + weight) / determinant
+            inverse_with_mate[i] = -weight / determinant
+            inverse_with_mate[j] = inverse_with_mate[i]
+
+
+# Dense: few items ---------------------------------------------------------------------------------------------------
+
+
+@compiled
+def information(model: Model, system: System, H: Floats) -> None:
+    """Write H for the weights that were last evaluated."""
+    n_items, n_rows, prior = len(H), model.n_rows, model.prior
+    precision = 1.0 / (prior.spread * prior.spread)
+    rows, columns = pooling(prior, n_rows if n_rows > 0 else n_items), pooling(prior, n_items - n_rows)
+    for i in range(n_items):
+        for j in range(n_items):
+            same = n_rows == 0 or (i < n_rows) == (j < n_rows)
+            H[i, j] = -precision * (rows if i < n_rows or n_rows == 0 else columns) if same else 0.0
+        H[i, i] += system.diagonal[i]
+    for i in range(n_items):
+        for k in range(model.start[i], model.start[i + 1]):
+            j = model.partner[k]
+            H[i, j] += model.weights[k]
+            H[j, i] += model.weights[k]
+
+
+@compiled
+def factorise(H: Floats) -> None:
+    """Replace H by its Cholesky factor L, L Lᵀ = H, lower triangular.
+
+    One column at a time is subtracted from what is to its right, along the rows, as they are stored.
+    """
+    column = np.empty(len(H))
+    for k in range(len(H)):
+        H[k, k] *= 1.0 + JITTER
+    for k in range(len(H)):
+        pivot = sqrt(H[k, k])
+        H[k, k] = pivot
+        for i in range(k + 1, len(H)):
+            scale = H[i, k] / pivot
+            column[i] = scale
+            H[i, k] = scale
+            H[k, i] = 0.0
+            for j in range(k + 1, i + 1):
+                H[i, j] -= scale * column[j]
+
+
+@compiled
+def solve_transposed(L: Floats, x: Floats) -> None:
+    """Replace x by L⁻ᵀ x; along the rows of L, as they are stored."""
+    for i in range(len(x) - 1, -1, -1):
+        x[i] /= L[i, i]
+        for j in range(i):
+            x[j] -= L[i, j] * x[i]
+
+
+@compiled
+def solve_dense(L: Floats, x: Floats) -> None:
+    """Replace x by H⁻¹ x, H = L Lᵀ."""
+    for i in range(len(x)):
+        rest = x[i]
+        for j in range(i):
+            rest -= L[i, j] * x[j]
+        x[i] = rest / L[i, i]
+    solve_transposed(L, x)
+
+
+# Sparse: many items, by conjugate gradients -------------------------------------------------------------------------
+
+
+@compiled
+def multiply(model: Model, system: System, x: Floats, product: Floats, work: Floats) -> float:
+    """Write H x into `product`; the value is xᵀ H x."""
+    start, partner, weights, n_rows, prior = model.start, model.partner, model.weights, model.n_rows, model.prior
+    n_items, precision = len(x), 1.0 / (prior.spread * prior.spread)
+    rows, columns = 0.0, 0.0
+    for i in range(n_items):
+        work[i, 0] = x[i]
+        work[i, 1] = 0.0
+        if i < n_rows:
+            rows += x[i]
+        else:
+            columns += x[i]
+    rows *= precision * pooling(prior, n_rows)
+    columns *= precision * pooling(prior, n_items - n_rows)
+    for i in range(n_items):
+        own, total = work[i, 0], 0.0
+        for k in range(start[i], start[i + 1]):
+            j, weight = partner[k], weights[k]
+            total += weight * work[j, 0]
+            work[j, 1] += weight * own
+        work[i, 1] += total
+    energy = 0.0
+    for i in range(n_items):
+        product[i] = system.diagonal[i] * x[i] + work[i, 1] - (rows if i < n_rows else columns)
+        energy += product[i] * x[i]
+    return energy
+
+
+@compiled
+def precondition(system: System, r: Floats, z: Floats) -> float:
+    """Write z = M⁻¹ r, where M has the diagonal of H and what mates have in common; the value is rᵀ z."""
+    mate, inverse, inverse_with_mate = system.mate, system.inverse, system.inverse_with_mate
+    energy = 0.0
+    for i in range(len(r)):
+        z[i] = inverse[i] * r[i] + (inverse_with_mate[i] * r[mate[i]] if mate[i] >= 0 else 0.0)
+        energy += z[i] * r[i]
+    return energy
+
+
+@compiled
+def solve_sparse(model: Model, system: System, b: Floats, accuracy: float) -> Floats:
+    """x = H⁻¹ b by conjugate gradients, until the error e has eᵀ H e ≤ accuracy · xᵀ H x.
+
+    In xᵀ H x all directions of a draw count alike; in the residual r = H e those in which H is small hardly show, and
+    they are the ones that a draw must explore. H is at least the prior precision P, so that eᵀ H e = rᵀ H⁻¹ r is at
+    most rᵀ P⁻¹ r = τ² rᵀ r + σ² (1ᵀ r)², and xᵀ H x is what the steps have added.
+    """
+    n_items, n_rows, prior = len(b), model.n_rows, model.prior
+    x, p, r, z, q = np.zeros(n_items), np.zeros(n_items), b.copy(), np.empty(n_items), np.empty(n_items)
+    work, before, energy = np.empty((n_items, 2)), 0.0, 0.0
+    for _ in range(MAX_CG_STEPS):
+        left = precondition(system, r, z)
+        if left <= 0.0:
+            break
+        for i in range(n_items):
+            p[i] = z[i] + (left / before * p[i] if before > 0.0 else 0.0)
+        size = left / multiply(model, system, p, q, work)
+        squares, rows, columns = 0.0, 0.0, 0.0
+        for i in range(n_items):
+            x[i] += size * p[i]
+            r[i] -= size * q[i]
+            squares += r[i] * r[i]
+            if i < n_rows:
+                rows += r[i]
+            else:
+                columns += r[i]
+        before = left
+        energy += size * left
+        error = prior.spread * prior.spread * squares + prior.level_sd * prior.level_sd * (
+            rows * rows + columns * columns
+        )
+        if error <= accuracy * energy:
+            break
+    return x
+
+
+@compiled
+def perturb(model: Model, rng: np.random.Generator) -> Floats:
+    """Noise with the covariance H: one normal number for the prior, the barrier and each stored pair.
+
+    The root of the prior precision of a side is (I − a 1 1ᵀ/k)/τ with 1 − a = τ/√(τ² + k σ²).
+    """
+    start, partner, weights, logs, prior = model.start, model.partner, model.weights, model.logs, model.prior
+    n_items, n_rows = len(logs), model.n_rows
+    b = np.empty(n_items)
+    for side in range(2):
+        first = 0 if side == 0 else n_rows
+        last = n_items if side == 1 or n_rows == 0 else n_rows
+        if side == 1 and n_rows == 0:
+            break
+        total = 0.0
+        for i in range(first, last):
+            b[i] = rng.standard_normal()
+            total += b[i]
+        size, tau = last - first, prior.spread
+        common = (1.0 - tau / sqrt(tau * tau + size * prior.level_sd * prior.level_sd)) * total / size
+        for i in range(first, last):
+            rest = -expm1(logs[i])
+            b[i] = (b[i] - common) / tau + sqrt(prior.barrier * exp(logs[i])) / rest * rng.standard_normal()
+    for i in range(n_items):
+        total = 0.0
+        for k in range(start[i], start[i + 1]):
+            noise = sqrt(weights[k]) * rng.standard_normal()
+            total += noise
+            b[partner[k]] += noise
+        b[i] += total
+    return b
+
+
+# Fits and draws -----------------------------------------------------------------------------------------------------
+
+
+@compiled
+def longest_step(logs: Floats, step: Floats) -> float:
+    """The share of the step that moves no log strength too far, nor too close to 0; at most 1."""
+    share = 1.0
+    for i in range(len(logs)):
+        if abs(step[i]) * share > LONGEST_STEP:
+            share = LONGEST_STEP / abs(step[i])
+        if step[i] * share > -SHARE_OF_ROOM * logs[i]:
+            share = -SHARE_OF_ROOM * logs[i] / step[i]
+    return share
+
+
+@compiled
+def follow(model: Model, system: System, step: Floats, origin: Floats, careful: bool) -> None:
+    """Move the log strengths along a step that climbs, shortened as a whole until it does not overshoot.
+
+    The log posterior is concave along the step (Gaussian rewards: almost), so that it rises as long as its slope is
+    positive; a slope that has turned by more than `OVERSHOOT` is met by the secant's step.
+    """
+    logs, slope = model.logs, 0.0
+    for i in range(len(logs)):
+        origin[i] = logs[i]
+        slope += system.gradient[i] * step[i]
+    share = longest_step(logs, step)
+    for _ in range(MAX_SHORTENINGS):
+        for i in range(len(logs)):
+            logs[i] = origin[i] + share * step[i]
+        evaluate(model, system, careful)
+        behind = 0.0
+        for i in range(len(logs)):
+            behind += system.gradient[i] * step[i]
+        if behind >= -OVERSHOOT * slope:
+            return
+        share *= max(slope / (slope - behind), 0.1)
+
+
+@compiled
+def fit_dense(model: Model, system: System, H: Floats, converged: float) -> None:
+    """Fit the log strengths from where they are; H is then the factor L of their expected information.
+
+    Newton steps with the larger of expected and observed information; the last evaluation is of the expected one.
+    """
+    n_items = len(model.logs)
+    step, origin = np.empty(n_items), np.empty(n_items)
+    evaluate(model, system, True)
+    for _ in range(MAX_STEPS):
+        information(model, system, H)
+        factorise(H)
+        gain = 0.0
+        for i in range(n_items):
+            step[i] = system.gradient[i]
+        solve_dense(H, step)
+        for i in range(n_items):
+            gain += system.gradient[i] * step[i]
+        if not gain > converged:
+            break
+        follow(model, system, step, origin, True)
+    evaluate(model, system, False)
+    information(model, system, H)
+    factorise(H)
+
+
+@compiled
+def improve_sparse(model: Model, system: System, accuracy: float) -> float:
+    """One Newton step by conjugate gradients; the value is the gain that it promised, twice.
+
+    The weights are then the expected information at the new log strengths.
+    """
+    evaluate(model, system, True)
+    step, gain = solve_sparse(model, system, system.gradient, accuracy), 0.0
+    for i in range(len(step)):
+        gain += system.gradient[i] * step[i]
+    if gain > 0.0:
+        follow(model, system, step, np.empty(len(step)), False)
+    else:
+        evaluate(model, system, False)
+    return gain
+
+
+@compiled
+def raise_and_lower(logs: Floats, draw: Floats, n_rows: int) -> None:
+    """Turn a Gaussian draw z into log strengths: s + z where it falls, s + 2 log(1 + z/2) where it rises.
+
+    The upper tail of a Gaussian in log u is heavier than that of the posterior, which is like a gamma distribution's;
+    the bend is a heuristic, so that the draw is not exactly the Laplace approximation. Between rows and columns the
+    part of z along which rows rise as columns fall is removed first: products do not show it.
+    """
+    n_items, shift = len(logs), 0.0
+    for i in range(n_items if n_rows > 0 else 0):
+        shift += draw[i] if i < n_rows else -draw[i]
+    shift /= n_items
+    for i in range(n_items):
+        z = draw[i] - shift if i < n_rows else draw[i] + shift
+        draw[i] = logs[i] + (2.0 * log(1.0 + 0.5 * z) if z > 0.0 else z)
+
+
+@compiled
+def draw_dense(logs: Floats, L: Floats, n_rows: int, rng: np.random.Generator, draw: Floats) -> None:
+    """Draw log strengths: L⁻ᵀ times standard normal numbers is N(0, H⁻¹), as H = L Lᵀ."""
+    for i in range(len(logs)):
+        draw[i] = rng.standard_normal()
+    solve_transposed(L, draw)
+    raise_and_lower(logs, draw, n_rows)
+
+
+@compiled
+def draw_sparse(model: Model, system: System, rng: np.random.Generator) -> Floats:
+    """Draw log strengths: H⁻¹ b is N(0, H⁻¹), as b is N(0, H) [PapandreouYuille2010, Orieux2012]."""
+    draw = solve_sparse(model, system, perturb(model, rng), ACCURACY / len(model.logs))
+    raise_and_lower(model.logs, draw, model.n_rows)
+    return draw
+
+
+# The list of played pairs -------------------------------------------------------------------------------------------
+
+
+@compiled
+def locate(start: Counts, partner: NDArray[np.int32], low: Counts, high: Counts, positions: Counts) -> int:
+    """Write the position of each of these pairs, or −1 − where it would be; the value is how many are missing."""
+    missing = 0
+    for k in range(len(low)):
+        first, end = start[low[k]], start[low[k] + 1]
+        last = end
+        while first < last:
+            middle = (first + last) // 2
+            if partner[middle] < high[k]:
+                first = middle + 1
+            else:
+                last = middle
+        positions[k] = first
+        if first == end or partner[first] != high[k]:
+            positions[k] = -1 - first
+            missing += 1
+    return missing
+
+
+@compiled
+def insert(
+    start: Counts, partner: NDArray[np.int32], plays: Floats, sums: Floats,
+    low: Counts, high: Counts, positions: Counts, missing: int,
+) -> None:  # fmt: skip
+    """Insert the missing pairs without plays; `positions` then has those of all. There must be room.
+
+    From the last to the first, each stored pair moves up by the number of new ones before it.
+    """
+    end, gap, new, k = start[len(start) - 1], missing, 0, 0
+    for i in range(len(start)):
+        start[i] += new
+        while k < len(low) and low[k] == i:
+            new += 1 if positions[k] < 0 else 0
+            k += 1
+    for k in range(len(low) - 1, -1, -1):
+        if positions[k] >= 0:
+            positions[k] += gap
+            continue
+        position = -1 - positions[k]
+        for m in range(end - 1, position - 1, -1):
+            partner[m + gap], plays[m + gap], sums[m + gap] = partner[m], plays[m], sums[m]
+        end, gap = position, gap - 1
+        positions[k] = position + gap
+        partner[positions[k]], plays[positions[k]], sums[positions[k]] = high[k], 0.0, 0.0
+
+
+@compiled
+def fade(model: Model, scale: float, threshold: float) -> None:
+    """Divide plays and sums by the scale; plays below the threshold become 0."""
+    for k in range(model.start[len(model.start) - 1]):
+        model.plays[k] /= scale
+        model.sums[k] /= scale
+        if model.plays[k] < threshold:
+            model.plays[k] = 0.0
+            model.sums[k] = 0.0
+
+
+@compiled
+def compact(start: Counts, partner: NDArray[np.int32], plays: Floats, sums: Floats) -> None:
+    """Remove the pairs without plays."""
+    size, k = 0, 0
+    for i in range(len(start) - 1):
+        end = start[i + 1]
+        start[i] = size
+        while k < end:
+            if plays[k] > 0.0:
+                partner[size], plays[size], sums[size] = partner[k], plays[k], sums[k]
+                size += 1
+            k += 1
+    start[len(start) - 1] = size
+
+
+def new_model(graph: Graph, rewards: RewardDistribution, *, complete: bool, prior: Prior = PRIOR) -> Model:
+    """The prior on a graph: a list of all its pairs, in the order of their edges, or of none."""
+    n, n_rows = n_items(graph), row_count(graph)
+    start, partner = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    if complete:
+        low, high = graph.pairs.T
+        start[1:] = np.cumsum(np.bincount(low, minlength=n))
+        partner = (high + n_rows).astype(np.int32)
+    size = len(partner)
+    logs = np.full(n, prior.level)
+    return Model(start, partner, np.zeros(size), np.zeros(size), logs, np.zeros(size), rewards.noise, prior, n_rows)
+
+
+def row_count(graph: Graph) -> int:
+    """How many items are rows; 0 if all are players."""
+    return graph.shape[0] if graph.kind == "bipartite" else 0
+
+
+def with_pairs(model: Model, low: Counts, high: Counts) -> tuple[Model, Counts]:
+    """The model with these pairs in its list, and their positions; pairs are sorted, each once.
+
+    Arrays grow by half where there is no room, so that each pair is copied at most three times.
+    """
+    positions, size = np.empty(len(low), dtype=np.int64), int(model.start[-1])
+    missing = locate(model.start, model.partner, low, high, positions)
+    if size + missing > len(model.partner):
+        room = size + missing + size // 2
+        partner, plays, sums = (_grown(part, size, room) for part in (model.partner, model.plays, model.sums))
+        model = model._replace(partner=partner, plays=plays, sums=sums, weights=np.zeros(room))
+    insert(model.start, model.partner, model.plays, model.sums, low, high, positions, missing)
+    return model, positions
+
+
+def _grown(part: NDArray[Any], size: int, room: int) -> NDArray[Any]:
+    grown = np.empty(room, dtype=part.dtype)
+    grown[:size] = part[:size]
+    return grown
+
+
+def clip_outliers(noise: Noise, counts: Counts | Floats, sums: Floats) -> Floats:
+    """The sums of these numbers of rewards, none farther from what [0, 1] allows than 40 of its deviations sd √n."""
+    if noise.sd == 0.0:
+        return sums
+    reach = MAX_SDS * noise.sd * np.sqrt(counts)
+    return np.clip(sums, -reach, counts + reach)
+
+
+# The posterior ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The most probable log strengths, and a Gaussian around them with the expected information as its precision."""
+
+    model: Model
+    system: System
+    factor: Floats | None = field(repr=False)
+    """L with L Lᵀ = H; None with many items."""
+
+    @classmethod
+    def fit(
+        cls,
+        graph: Graph,
+        rewards: RewardDistribution,
+        edges: Edges,
+        plays: Floats,
+        sums: Floats,
+        *,
+        prior: Prior = PRIOR,
+        start: Floats | None = None,
+    ) -> "Posterior":
+        """Fit the strengths to results by edge; edges are sorted, each once.
+
+        `start` are the log strengths from which the fit starts; the optimum does not depend on it, up to rounding.
+
+        >>> from matchbandit.graphs import monopartite
+        >>> from matchbandit.rewards import Bernoulli
+        >>> players = monopartite(3)
+        >>> found = Posterior.fit(players, Bernoulli(), np.arange(3), np.full(3, 400.0), np.array([180.0, 144, 80]))
+        >>> found.strengths.round(2).tolist()
+        [0.9, 0.5, 0.4]
+        """
+        model = new_model(graph, rewards, complete=False, prior=prior)
+        low, high = graph.pairs_of(edges).T
+        model, positions = with_pairs(model, low, high + model.n_rows)
+        model.plays[positions], model.sums[positions] = plays, sums
+        return cls.of(model, start=start)
+
+    @classmethod
+    def of(cls, model: Model, *, start: Floats | None = None) -> "Posterior":
+        """Fit the strengths of a model, whose own log strengths and weights stay as they are."""
+        model = model._replace(
+            logs=pooled_start(model) if start is None else start.copy(), weights=model.weights.copy()
+        )
+        n = len(model.logs)
+        system = new_system(n)
+        if n < DENSE_BELOW:
+            L = np.empty((n, n))
+            fit_dense(model, system, L, CONVERGED)
+            return cls(model, system, L)
+        for _ in range(MAX_STEPS):
+            if not improve_sparse(model, system, NEWTON_ACCURACY**2) > CONVERGED:
+                break
+        return cls(model, system, None)
+
+    @property
+    def logs(self) -> Floats:
+        """ŝ, rows first."""
+        return self.model.logs
+
+    @cached_property
+    def strengths(self) -> Floats:
+        """û = exp(ŝ), rows first."""
+        return np.exp(self.model.logs)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Log strengths drawn from the posterior, with bent rises; see `raise_and_lower`."""
+        if self.factor is None:
+            return draw_sparse(self.model, self.system, rng)
+        draw = np.empty(len(self.logs))
+        draw_dense(self.logs, self.factor, self.model.n_rows, rng, draw)
+        return draw
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Of the log strengths, items × items; between rows and columns without their common scale."""
+        n, n_rows = len(self.logs), self.model.n_rows
+        if self.factor is not None:
+            root = np.linalg.inv(self.factor)
+        else:
+            H = np.empty((n, n))
+            information(self.model, self.system, H)
+            root = np.linalg.inv(np.linalg.cholesky(H))
+        if n_rows:
+            direction = np.where(np.arange(n) < n_rows, 1.0, -1.0)
+            root = root - np.outer(root @ direction, direction / n)
+        return np.asarray(root.T @ root)
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """The standard deviation of each log strength; of many items to a tenth, from a few draws.
+
+        Var x_i = (M⁻¹)_ii + Var(x_i − (M⁻¹ b)_i) with the preconditioner M: what is open when all items but i and its
+        mate are known, and the variance of its mean given the others [Siden2018]. Only the second part is estimated.
+        """
+        if len(self.logs) <= 2 * DENSE_BELOW:
+            return np.sqrt(self.covariance.diagonal())
+        model, system, n, n_rows = self.model, self.system, len(self.logs), self.model.n_rows
+        rng = stream(0, "explain", "rank1-thompson")
+        direction = np.where(np.arange(n) < n_rows, 1.0, -1.0) * (n_rows > 0)
+        more, z = np.zeros(n), np.empty(n)
+        for _ in range(SPREAD_DRAWS):
+            b = perturb(model, rng)
+            precondition(system, b, z)
+            draw = solve_sparse(model, system, b, ACCURACY / n)
+            more += (draw - direction * (direction @ draw) / n - z) ** 2
+        return np.sqrt(np.maximum(system.inverse + more / SPREAD_DRAWS, 0.0))
+
+    def pair_means(self, ends: NDArray[np.int64]) -> Floats:
+        """The products of the strengths of these pairs of items, shape (k, 2)."""
+        return np.asarray(np.exp(self.logs[ends].sum(axis=1)))
+
+    def pair_deviation(self, i: int, j: int) -> float:
+        """The standard deviation of s_i + s_j, the logarithm of the pair's mean."""
+        e = np.zeros(len(self.logs))
+        e[i] = e[j] = 1.0
+        if self.factor is None:
+            x = solve_sparse(self.model, self.system, e, EXACT)
+        else:
+            x = e.copy()
+            solve_dense(self.factor, x)
+        return float(sqrt(max(float(e @ x), 0.0)))
+
+
+def pooled_start(model: Model) -> Floats:
+    """The log strengths of equal items that pay what all pairs paid on average."""
+    size = int(model.start[-1])
+    plays, paid = float(model.plays[:size].sum()), float(model.sums[:size].sum())
+    average = (max(paid, 0.0) + 0.5) / (plays + 1.0)
+    return np.full(len(model.logs), min(0.5 * log(average), -0.05))
