@@ -18,7 +18,12 @@ from matchbandit.graphs import Graph, Pairs
 from matchbandit.logged import by_edge
 from matchbandit.rewards import Binomial, Counts, Floats, Gaussian, RewardDistribution, checked_rewards
 from matchbandit.seeding import stream
+from matchbandit.strengths import Posterior
 
+SUSPICIOUS = 0.001
+"""The p-value below which results are said not to fit a product."""
+MOST_TESTED = 10_000
+"""Pairs, those with the most plays, from which `explain` sees whether the results fit a product."""
 SIMULATIONS = 999
 """Data sets drawn from the fitted product to see how large the statistic gets when the product is right."""
 LARGEST_BATCH = 2_000_000
@@ -129,6 +134,20 @@ def misfit_of_means(rewards: RewardDistribution, plays: Counts, means: Floats, p
     """
     data = _Data(np.zeros((0, 2), dtype=np.int64), 0, rewards, plays)
     return _approximate(data, p, float(data.deviances(means[None, :], p[None, :])[0]), len(p))
+
+
+def product_warning(posterior: Posterior, rewards: RewardDistribution) -> list[str]:
+    """What `explain` warns of when the most played pairs do not pay the products of the fitted strengths."""
+    model, size = posterior.model, int(posterior.model.start[-1])
+    most = np.sort(np.argsort(-model.plays[:size], kind="stable")[:MOST_TESTED])
+    most = most[model.plays[most] >= 1.0]
+    if not len(most):
+        return []
+    low = np.repeat(np.arange(len(posterior.logs)), np.diff(model.start))[most]
+    products = posterior.pair_means(np.stack([low, model.partner[most]], axis=1))
+    counts = np.rint(model.plays[most]).astype(np.int64)
+    p = misfit_of_means(rewards, counts, model.sums[most] / model.plays[most], products)
+    return [f"the results do not fit a product of strengths (p = {p:.2g}); see product_fit."] if p < SUSPICIOUS else []
 
 
 @dataclass(frozen=True)

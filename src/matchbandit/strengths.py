@@ -17,6 +17,7 @@ are start[i] … start[i + 1] − 1, sorted by j. Kernels are plain loops, which
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import exp, expm1, log, sqrt
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,15 +30,16 @@ from matchbandit.seeding import stream
 
 DENSE_BELOW = 200
 """With fewer items the information matrix is factorised; with more, systems are solved by conjugate gradients."""
-MAX_STEPS = 100
-"""Newton steps of one fit."""
+MAX_STEPS = 200
+"""Evaluations in one fit."""
 CONVERGED = 1e-13
 """A fit ends when the next Newton step would gain less than half of this in the log posterior."""
+LARGE_GAIN = 1.0
+"""A step that promises more than half of this in the log posterior is followed by a careful one."""
 LONGEST_STEP, SHARE_OF_ROOM = 1.5, 0.9
 """No log strength moves by more in one Newton step, nor by more than this share of its distance to 0."""
 OVERSHOOT = 0.5
 """A step is shortened if the slope behind it is steeper than this share of the slope before it."""
-MAX_SHORTENINGS = 30
 JITTER = 1e-12
 """The share of the diagonal added before a matrix is factorised: beside 10^16 plays the prior is rounded off."""
 ACCURACY = 1e-3
@@ -49,6 +51,8 @@ EXACT = 1e-12
 MAX_CG_STEPS = 500
 SPREAD_DRAWS = 30
 """Draws from which standard deviations are estimated where no factor exists."""
+MAX_DENSE_COVARIANCE = 2000
+"""Items up to which the deviations of pairs are read off the dense covariance; with more they are estimated."""
 FADED = 1e-100
 """Plays that have faded below this count as none: denormal numbers are slow."""
 NEGLIGIBLE = 1e-6
@@ -117,16 +121,15 @@ def pooling(prior: Prior, size: int) -> float:
 
 
 @compiled
-def evaluate(model: Model, system: System, careful: bool) -> None:  # noqa: PLR0912, PLR0915  # compiles quicker as one
-    """Compute the gradient, the weights of the pairs and the preconditioner at the log strengths.
+def evaluate(model: Model, system: System, careful: bool) -> None:
+    """Compute the gradient, the diagonal and the weights of the pairs at the log strengths.
 
     The weights are the expected information, or, if `careful`, the larger of expected and observed information. The
     numbers of an item are adjacent in `of`: partners are scattered, and each costs one access to memory.
     """
     start, partner, plays, sums, logs, weights, noise, prior, n_rows = model
-    gradient, diagonal, mate, inverse, inverse_with_mate = system
     n_items, precision = len(logs), 1.0 / (prior.spread * prior.spread)
-    of = np.empty((n_items, 5))  # strength, 1 − strength, diagonal, gradient, largest weight
+    of = np.empty((n_items, 4))  # strength, 1 − strength, diagonal, gradient
     for side in range(2):
         first = 0 if side == 0 else n_rows
         last = n_items if side == 1 or n_rows == 0 else n_rows
@@ -142,11 +145,9 @@ def evaluate(model: Model, system: System, careful: bool) -> None:  # noqa: PLR0
             of[i, 0], of[i, 1] = u, rest
             of[i, 2] = precision + odds / rest
             of[i, 3] = -precision * (logs[i] - prior.level - common) - odds
-            of[i, 4] = 0.0
-            mate[i] = -1
     scale = float(noise.trials) if noise.trials > 0 else 1.0 / (noise.sd * noise.sd)
     for i in range(n_items):
-        u_i, rest_i, more, pull, top, best = of[i, 0], of[i, 1], 0.0, 0.0, of[i, 4], mate[i]
+        u_i, rest_i, more, pull = of[i, 0], of[i, 1], 0.0, 0.0
         for k in range(start[i], start[i + 1]):
             j, n = partner[k], scale * plays[k]
             if n == 0.0:
@@ -168,26 +169,7 @@ def evaluate(model: Model, system: System, careful: bool) -> None:  # noqa: PLR0
             pull += slope
             of[j, 2] += weight
             of[j, 3] += slope
-            if weight > top:
-                top, best = weight, j
-            if weight > of[j, 4]:
-                of[j, 4] = weight
-                mate[j] = i
-        of[i, 2] += more
-        of[i, 3] += pull
-        of[i, 4], mate[i] = top, best
-    for i in range(n_items):
-        diagonal[i], gradient[i] = of[i, 2], of[i, 3]
-        j, weight = mate[i], of[i, 4]
-        if j < 0 or mate[j] != i:
-            mate[i] = -1
-            inverse[i], inverse_with_mate[i] = 1.0 / of[i, 2], 0.0
-        elif i < j:
-            left_i, left_j = max(of[i, 2] - weight, precision), max(of[j, 2] - weight, precision)
-            determinant = left_i * left_j + weight * (left_i + left_j)
-            inverse[i], inverse[j] = (left_j + weight) / determinant, (left_i + weight) / determinant
-            inverse_with_mate[i] = -weight / determinant
-            inverse_with_mate[j] = inverse_with_mate[i]
+        system.diagonal[i], system.gradient[i] = of[i, 2] + more, of[i, 3] + pull
 
 
 # Dense: few items ---------------------------------------------------------------------------------------------------
@@ -282,6 +264,38 @@ def multiply(model: Model, system: System, x: Floats, product: Floats, work: Flo
         product[i] = system.diagonal[i] * x[i] + work[i, 1] - (rows if i < n_rows else columns)
         energy += product[i] * x[i]
     return energy
+
+
+@compiled
+def pair_up(model: Model, system: System) -> None:
+    """Compute the preconditioner for the weights that were last evaluated."""
+    start, partner, weights = model.start, model.partner, model.weights
+    diagonal, mate, inverse, inverse_with_mate = system[1:]
+    n_items, precision = len(diagonal), 1.0 / (model.prior.spread * model.prior.spread)
+    largest = np.zeros(n_items)
+    for i in range(n_items):
+        mate[i] = -1
+    for i in range(n_items):
+        top, best = largest[i], mate[i]
+        for k in range(start[i], start[i + 1]):
+            j, weight = partner[k], weights[k]
+            if weight > top:
+                top, best = weight, j
+            if weight > largest[j]:
+                largest[j] = weight
+                mate[j] = i
+        largest[i], mate[i] = top, best
+    for i in range(n_items):
+        j, weight = mate[i], largest[i]
+        if j < 0 or mate[j] != i:
+            mate[i] = -1
+            inverse[i], inverse_with_mate[i] = 1.0 / diagonal[i], 0.0
+        elif i < j:
+            left_i, left_j = max(diagonal[i] - weight, precision), max(diagonal[j] - weight, precision)
+            determinant = left_i * left_j + weight * (left_i + left_j)
+            inverse[i], inverse[j] = (left_j + weight) / determinant, (left_i + weight) / determinant
+            inverse_with_mate[i] = -weight / determinant
+            inverse_with_mate[j] = inverse_with_mate[i]
 
 
 @compiled
@@ -381,70 +395,73 @@ def longest_step(logs: Floats, step: Floats) -> float:
 
 
 @compiled
-def follow(model: Model, system: System, step: Floats, origin: Floats, careful: bool) -> None:
-    """Move the log strengths along a step that climbs, shortened as a whole until it does not overshoot.
+def shortened(share: float, before: float, behind: float) -> float:
+    """The share of a step that the secant of its slopes says; the old share if the step does not overshoot.
 
-    The log posterior is concave along the step (Gaussian rewards: almost), so that it rises as long as its slope is
-    positive; a slope that has turned by more than `OVERSHOOT` is met by the secant's step.
+    The log posterior is concave along a step (Gaussian rewards: almost), so that it rises as long as its slope is
+    positive.
     """
-    logs, slope = model.logs, 0.0
-    for i in range(len(logs)):
-        origin[i] = logs[i]
-        slope += system.gradient[i] * step[i]
-    share = longest_step(logs, step)
-    for _ in range(MAX_SHORTENINGS):
-        for i in range(len(logs)):
-            logs[i] = origin[i] + share * step[i]
-        evaluate(model, system, careful)
-        behind = 0.0
-        for i in range(len(logs)):
-            behind += system.gradient[i] * step[i]
-        if behind >= -OVERSHOOT * slope:
-            return
-        share *= max(slope / (slope - behind), 0.1)
+    return share if behind >= -OVERSHOOT * before else share * max(before / (before - behind), 0.1)
 
 
 @compiled
 def fit_dense(model: Model, system: System, H: Floats, converged: float) -> None:
     """Fit the log strengths from where they are; H is then the factor L of their expected information.
 
-    Newton steps with the larger of expected and observed information; the last evaluation is of the expected one.
+    Newton steps with the expected information; where they promise much, with the larger of expected and observed
+    information. A step is shortened as a whole. One loop with one call of each function compiles quickest.
     """
-    n_items = len(model.logs)
-    step, origin = np.empty(n_items), np.empty(n_items)
-    evaluate(model, system, True)
+    logs, n_items = model.logs, len(model.logs)
+    step, origin = np.zeros(n_items), logs.copy()
+    slope, share, careful = 0.0, 0.0, False
     for _ in range(MAX_STEPS):
-        information(model, system, H)
-        factorise(H)
-        gain = 0.0
+        evaluate(model, system, careful)
+        behind = 0.0
         for i in range(n_items):
-            step[i] = system.gradient[i]
-        solve_dense(H, step)
+            behind += system.gradient[i] * step[i]
+        shorter = shortened(share, slope, behind)
+        if shorter == share:
+            information(model, system, H)
+            factorise(H)
+            slope = 0.0
+            for i in range(n_items):
+                origin[i], step[i] = logs[i], system.gradient[i]
+            solve_dense(H, step)
+            for i in range(n_items):
+                slope += system.gradient[i] * step[i]
+            if not (slope > converged or careful):
+                return
+            careful = slope > LARGE_GAIN
+            shorter = longest_step(logs, step)
+        share = shorter
         for i in range(n_items):
-            gain += system.gradient[i] * step[i]
-        if not gain > converged:
-            break
-        follow(model, system, step, origin, True)
-    evaluate(model, system, False)
-    information(model, system, H)
-    factorise(H)
+            logs[i] = origin[i] + share * step[i]
 
 
 @compiled
 def improve_sparse(model: Model, system: System, accuracy: float) -> float:
-    """One Newton step by conjugate gradients; the value is the gain that it promised, twice.
+    """One Newton step by conjugate gradients; the value is twice the gain that it promised.
 
-    The weights are then the expected information at the new log strengths.
+    The weights and the preconditioner are then those of the expected information at the new log strengths.
     """
+    logs, n_items = model.logs, len(model.logs)
     evaluate(model, system, True)
-    step, gain = solve_sparse(model, system, system.gradient, accuracy), 0.0
-    for i in range(len(step)):
-        gain += system.gradient[i] * step[i]
-    if gain > 0.0:
-        follow(model, system, step, np.empty(len(step)), False)
-    else:
+    pair_up(model, system)
+    step, origin, slope = solve_sparse(model, system, system.gradient, accuracy), logs.copy(), 0.0
+    for i in range(n_items):
+        slope += system.gradient[i] * step[i]
+    shorter, share = longest_step(logs, step), 0.0
+    while shorter != share:
+        share = shorter
+        for i in range(n_items):
+            logs[i] = origin[i] + share * step[i]
         evaluate(model, system, False)
-    return gain
+        behind = 0.0
+        for i in range(n_items):
+            behind += system.gradient[i] * step[i]
+        shorter = shortened(share, slope, behind)
+    pair_up(model, system)
+    return slope
 
 
 @compiled
@@ -461,7 +478,7 @@ def raise_and_lower(logs: Floats, draw: Floats, n_rows: int) -> None:
     shift /= n_items
     for i in range(n_items):
         z = draw[i] - shift if i < n_rows else draw[i] + shift
-        draw[i] = logs[i] + (2.0 * log(1.0 + 0.5 * z) if z > 0.0 else z)
+        draw[i] = logs[i] + (z * (12.0 + z) / (12.0 + 4.0 * z) if z > 0.0 else z)
 
 
 @compiled
@@ -683,17 +700,11 @@ class Posterior:
     @cached_property
     def covariance(self) -> Floats:
         """Of the log strengths, items × items; between rows and columns without their common scale."""
-        n, n_rows = len(self.logs), self.model.n_rows
         if self.factor is not None:
-            root = np.linalg.inv(self.factor)
-        else:
-            H = np.empty((n, n))
-            information(self.model, self.system, H)
-            root = np.linalg.inv(np.linalg.cholesky(H))
-        if n_rows:
-            direction = np.where(np.arange(n) < n_rows, 1.0, -1.0)
-            root = root - np.outer(root @ direction, direction / n)
-        return np.asarray(root.T @ root)
+            return _covariance(self.factor, self.model.n_rows)
+        H = np.empty((len(self.logs), len(self.logs)))
+        information(self.model, self.system, H)
+        return _covariance(np.asarray(np.linalg.cholesky(H)), self.model.n_rows)
 
     @cached_property
     def deviations(self) -> Floats:
@@ -719,16 +730,84 @@ class Posterior:
         """The products of the strengths of these pairs of items, shape (k, 2)."""
         return np.asarray(np.exp(self.logs[ends].sum(axis=1)))
 
-    def pair_deviation(self, i: int, j: int) -> float:
-        """The standard deviation of s_i + s_j, the logarithm of the pair's mean."""
-        e = np.zeros(len(self.logs))
-        e[i] = e[j] = 1.0
-        if self.factor is None:
-            x = solve_sparse(self.model, self.system, e, EXACT)
-        else:
-            x = e.copy()
-            solve_dense(self.factor, x)
-        return float(sqrt(max(float(e @ x), 0.0)))
+    # Intervals
+
+    def item_intervals(self, level: float) -> tuple[Floats, Floats]:
+        """Lower and upper ends of the intervals exp(ŝ ± z sd) of all strengths, which hold with probability `level`.
+
+        Those of rows and columns leave out their common scale, which results do not show.
+        """
+        return _interval(self.logs, self.deviations, level)
+
+    def pair_intervals(self, ends: NDArray[np.int64], level: float) -> tuple[Floats, Floats]:
+        """Lower and upper ends of the intervals of the means of these pairs of items, shape (k, 2)."""
+        return _interval(self.logs[ends].sum(axis=1), self.pair_deviations(ends), level)
+
+    def pair_deviations(self, ends: NDArray[np.int64]) -> Floats:
+        """The standard deviations of s_i + s_j for these pairs of items, shape (k, 2).
+
+        Exact for few pairs and up to `MAX_DENSE_COVARIANCE` items; else to a tenth, from a few draws.
+        """
+        if self.factor is None and len(ends) <= SPREAD_DRAWS:
+            columns = np.zeros((len(ends), len(self.logs)))
+            for column, pair in zip(columns, ends, strict=True):
+                column[pair] = 1.0
+            solutions = [solve_sparse(self.model, self.system, column, EXACT) for column in columns]
+            return np.asarray(np.sqrt(np.maximum((columns * np.array(solutions)).sum(axis=1), 0.0)))
+        if len(self.logs) <= MAX_DENSE_COVARIANCE:
+            i, j = ends.T
+            variances = self.covariance[i, i] + self.covariance[j, j] + 2.0 * self.covariance[i, j]
+            return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+        return self._sampled_pair_deviations(np.sort(ends, axis=1))
+
+    def _sampled_pair_deviations(self, ends: NDArray[np.int64]) -> Floats:
+        """Estimate the standard deviations of s_i + s_j, i < j.
+
+        As in `deviations`, Var(x_i + x_j) is what is open when all other items are known, (1, 1) B⁻¹ (1, 1)ᵀ with the
+        2×2 block B of H, and the variance of its mean given the others, which draws estimate.
+        """
+        model, system, n, n_rows = self.model, self.system, len(self.logs), self.model.n_rows
+        i, j = ends[:, 0].copy(), ends[:, 1].copy()
+        positions = np.empty(len(ends), dtype=np.int64)
+        locate(model.start, model.partner, i, j, positions)
+        weights = np.append(model.weights, 0.0)[np.where(positions < 0, len(model.weights), positions)]
+        common = np.array([pooling(model.prior, n - n_rows), pooling(model.prior, n_rows or n)])
+        common = common[(np.arange(n) < (n_rows or n)).astype(np.int64)] / model.prior.spread**2
+        diagonal = system.diagonal - common
+        both = weights - np.where((i < n_rows) == (j < n_rows), common[i], 0.0)
+        determinant = diagonal[i] * diagonal[j] - both**2
+        share_i, share_j = (diagonal[j] - both) / determinant, (diagonal[i] - both) / determinant  # (1, 1) B⁻¹
+        rng, more = stream(0, "explain", "rank1-thompson"), np.zeros(len(ends))
+        for _ in range(SPREAD_DRAWS):
+            b = perturb(model, rng)
+            x = solve_sparse(model, system, b, ACCURACY / n)
+            more += (x[i] + x[j] - share_i * b[i] - share_j * b[j]) ** 2
+        return np.asarray(np.sqrt(np.maximum(share_i + share_j + more / SPREAD_DRAWS, 0.0)))
+
+
+def _interval(logs: Floats, deviations: Floats, level: float) -> tuple[Floats, Floats]:
+    """Of exp(s), s normal with these means and standard deviations; both ends at most 1."""
+    reach = NormalDist().inv_cdf(0.5 + 0.5 * level) * deviations
+    return np.exp(np.minimum(logs - reach, 0.0)), np.exp(np.minimum(logs + reach, 0.0))
+
+
+def expected_covariance(graph: Graph, rewards: RewardDistribution, logs: Floats, plays: Floats) -> Floats:
+    """The covariance of log strengths as `Posterior` has it, were these right and all pairs played this often."""
+    model = new_model(graph, rewards, complete=True)._replace(logs=logs, plays=plays)
+    system, H = new_system(len(logs)), np.empty((len(logs), len(logs)))
+    evaluate(model, system, False)
+    information(model, system, H)
+    factorise(H)
+    return _covariance(H, model.n_rows)
+
+
+def _covariance(L: Floats, n_rows: int) -> Floats:
+    """H⁻¹ from the factor L of H; between rows and columns without their common scale."""
+    root, n = np.linalg.inv(L), len(L)
+    if n_rows:
+        direction = np.where(np.arange(n) < n_rows, 1.0, -1.0)
+        root = root - np.outer(root @ direction, direction / n)
+    return np.asarray(root.T @ root)
 
 
 def pooled_start(model: Model) -> Floats:

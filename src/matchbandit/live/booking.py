@@ -5,9 +5,9 @@ import numpy as np
 from matchbandit.graphs import monopartite
 from matchbandit.policies.base import Policy
 from matchbandit.policies.catalogue import CATALOGUE, for_decisions
-from matchbandit.policies.rank1_model import credible
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 from matchbandit.seeding import stream
+from matchbandit.strengths import clip_outliers
 
 
 class Booking:
@@ -41,7 +41,7 @@ class Booking:
         """What so many results that paid so much in total add, as a warm start with them would."""
         if self.policy == "cts-beta":
             return np.asarray(np.rint(paid))
-        return paid if self._credits is None else np.asarray(credible(self.rewards.noise, counts, paid))
+        return paid if self._credits is None else np.asarray(clip_outliers(self.rewards.noise, counts, paid))
 
     def total(self, count: int, paid: float) -> float:
         """`totals` of one pair."""

@@ -21,18 +21,19 @@ from matchbandit.graphs import Edges, Graph, Pairs, bipartite, monopartite
 from matchbandit.live.booking import Booking
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, later, this_version
-from matchbandit.live.model import Fitted, counted, graph_of
+from matchbandit.live.model import counted, graph_of
 from matchbandit.live.names import Directory
 from matchbandit.live.rules import Day, day, everybody
 from matchbandit.live.state import State
 from matchbandit.live.tally import Results, key_of, pair_of, pairs_of
 from matchbandit.policies.base import Policy
 from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, for_decisions, policy, restore
-from matchbandit.policies.decision import Decision
+from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.rank1_thompson_sparse import SparseRank1Thompson
+from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 from matchbandit.seeding import stream
+from matchbandit.strengths import Posterior
 
 DIGITS = 6
 """Of the numbers that a proposal records for people; pairs are recorded exactly."""
@@ -131,12 +132,12 @@ class Decider:
             decision = None
         else:
             pairs, values, decision = self._chosen(scene, config, "decision")
-        fitted = self._fitted(scene)
+        posterior = self._posterior(scene)
         fixed = [list(pair) for pair in today.fixed]
         whole = fixed + pairs
-        estimates = fitted.estimates(scene.numbers[np.array(whole, dtype=np.int64).reshape(-1, 2) - 1])
-        best = fixed + scene.ids(_best(scene, fitted))
-        best_value = float(fitted.estimates(scene.numbers[np.array(best, dtype=np.int64).reshape(-1, 2) - 1]).sum())
+        estimates = posterior.pair_means(scene.numbers[np.array(whole, dtype=np.int64).reshape(-1, 2) - 1])
+        best = fixed + scene.ids(_best(scene, posterior))
+        best_value = float(posterior.pair_means(scene.numbers[np.array(best, dtype=np.int64).reshape(-1, 2) - 1]).sum())
         expected = float(estimates.sum())
         byes = [] if config["selection"] == "pair" else _byes(today, pairs)
         data = {
@@ -156,7 +157,7 @@ class Decider:
             "exact": decision is None or decision.exact,
             "bound": None if decision is None else _short(decision.bound),
             "notes": _notes(inputs, byes, decision),
-            "shadow": self._shadow(scene, fitted, {tuple(pair) for pair in whole}),
+            "shadow": self._shadow(scene, posterior, {tuple(pair) for pair in whole}),
             "matchbandit": this_version(),
         }
         if decision is not None and decision.opening:
@@ -180,16 +181,16 @@ class Decider:
     def _keeper(self, role: str) -> "_Kept":
         return self._kept.setdefault(role, _Kept())
 
-    def _fitted(self, scene: "_Scene") -> Fitted:
-        """The product model, which rank1-thompson has fitted already."""
-        known = self._keeper("decision").settled(scene)
+    def _posterior(self, scene: "_Scene") -> Posterior:
+        """Of the strengths, which rank1-thompson has fitted already."""
+        known = self._keeper("decision").posterior(scene)
         if known is not None:
             return known
         inputs = scene.inputs
         edges, plays, sums = counted(scene.graph, inputs.places, inputs.results, inputs.rewards, faded=_fades(inputs))
-        return Fitted.to(scene.graph, inputs.rewards, edges, plays, sums)
+        return Posterior.fit(scene.graph, inputs.rewards, edges, plays, sums)
 
-    def _shadow(self, scene: "_Scene", fitted: Fitted, played: set[tuple[int, ...]]) -> dict[str, Any] | None:
+    def _shadow(self, scene: "_Scene", posterior: Posterior, played: set[tuple[int, ...]]) -> dict[str, Any] | None:
         """What a second policy would have proposed, under the same rules; its failures are its own."""
         named = scene.inputs.config["shadow"]
         if named is None:
@@ -203,7 +204,7 @@ class Decider:
         return {
             "policy": named["policy"],
             "pairs": whole,
-            "expected": _short(float(fitted.estimates(ends).sum())),
+            "expected": _short(float(posterior.pair_means(ends).sum())),
             "common": len(played & {tuple(pair) for pair in whole}),
         }
 
@@ -286,14 +287,12 @@ class _Kept:
         self._seq = inputs.decided_at
         return self._policy
 
-    def settled(self, scene: _Scene) -> Fitted | None:
-        """The product model, if the policy has just fitted it to these counts."""
+    def posterior(self, scene: _Scene) -> Posterior | None:
+        """That of the strengths, if the policy has just fitted it to these counts."""
         built = self._policy
-        if not isinstance(built, SparseRank1Thompson) or built.graph != scene.graph:
+        if not isinstance(built, Rank1Thompson) or built.graph != scene.graph:
             return None
-        if self._seq != scene.inputs.decided_at:
-            return None
-        return Fitted(scene.graph, scene.inputs.rewards, *built.settled())
+        return built.posterior if self._seq == scene.inputs.decided_at else None
 
 
 def spec_of(named: Mapping[str, Any]) -> PolicySpec:
@@ -364,11 +363,11 @@ def _among_present(scene: _Scene, named: Mapping[str, Any], rng: np.random.Gener
     return _Chosen(ids.tolist(), decision)
 
 
-def _best(scene: _Scene, fitted: Fitted) -> Pairs:
+def _best(scene: _Scene, posterior: Posterior) -> Pairs:
     """The pairs of the best guess of those that are left."""
     if not len(scene.inputs.day.present):
         return np.zeros((0, 2), dtype=np.int64)
-    return fitted.best(scene.allowed, scene.inputs.config["selection"]).pairs
+    return by_products(scene.allowed, posterior.strengths, scene.inputs.config["selection"]).pairs
 
 
 def _byes(today: Day, pairs: Sequence[Sequence[int]]) -> list[int]:

@@ -11,34 +11,18 @@ from threading import Lock
 
 import numpy as np
 
-from matchbandit.allowed import Allowed
-from matchbandit.graphs import Edges, Graph, Selection, bipartite, monopartite
+from matchbandit.graphs import Edges, Graph, bipartite, monopartite
 from matchbandit.live.state import State
 from matchbandit.live.tally import Results
-from matchbandit.policies.decision import Decision, by_products
-from matchbandit.policies.rank1_model import SUSPICIOUS, covariance, credible
-from matchbandit.policies.rank1_sparse import (
-    Posterior,
-    Stored,
-    added,
-    deviations,
-    nothing,
-    settle,
-    solve,
-)
-from matchbandit.product_model import misfit_of_means, product_fit
+from matchbandit.product_model import SUSPICIOUS, misfit_of_means, product_fit
 from matchbandit.rewards import Counts, Floats, RewardDistribution
-from matchbandit.seeding import stream
+from matchbandit.strengths import Posterior, clip_outliers, row_count
 
-NINETY = 1.6448536269514722
-"""Standard deviations on either side of an interval that holds 90 % of a normal distribution."""
-MOST_EXACT = 400
-"""Items up to which spreads are worked out exactly; beyond, from draws, to a tenth."""
+INTERVAL_LEVEL = 0.9
+"""The probability with which the intervals of strengths and of pair means hold, by the model."""
 MOST_TESTED = 300
 """Items up to which each played pair is tested against the best product; beyond, those that met most."""
 MOST_TESTED_PAIRS = 10_000
-ENOUGH = 1e-6
-"""The accuracy of an interval: see `rank1_sparse.solve`."""
 
 
 def graph_of(two_sided: bool, on_side: Sequence[int]) -> Graph:
@@ -46,65 +30,6 @@ def graph_of(two_sided: bool, on_side: Sequence[int]) -> Graph:
     if two_sided:
         return bipartite(max(on_side[0], 1), max(on_side[1], 1))
     return monopartite(max(on_side[0], 2))
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """Strengths that fit counts and sums best, under a weak prior, and how certain they are; see `rank1_sparse`."""
-
-    graph: Graph
-    rewards: RewardDistribution
-    stored: Stored
-    posterior: Posterior
-
-    @classmethod
-    def to(cls, graph: Graph, rewards: RewardDistribution, edges: Edges, plays: Floats, sums: Floats) -> "Fitted":
-        """Fit them from the prior; edges come in rising order, each once."""
-        n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
-        stored, posterior = nothing(n_rows + graph.shape[1])
-        low, high = graph.pairs_of(edges).T
-        stored = added(stored, low, high + n_rows, plays, sums)
-        settle(stored, rewards.noise, posterior)
-        return cls(graph, rewards, stored, posterior)
-
-    @property
-    def n_rows(self) -> int:
-        """How many items are rows; 0: all are players."""
-        return self.graph.shape[0] if self.graph.kind == "bipartite" else 0
-
-    @property
-    def strengths(self) -> Floats:
-        """û, rows before columns."""
-        return self.posterior.u
-
-    @cached_property
-    def spreads(self) -> Floats:
-        """The standard deviation of each strength."""
-        u, n = self.strengths, len(self.strengths)
-        if n > MOST_EXACT:
-            return deviations(self.stored, self.posterior, self.n_rows, stream(0, "explain", "rank1-thompson"))
-        F = np.zeros((n, n))
-        held = int(self.stored.start[-1])
-        low, high = np.repeat(np.arange(n), np.diff(self.stored.start)), self.stored.partner[:held]
-        F[low, high] = F[high, low] = self.stored.weights[:held] * u[low] * u[high]
-        F[np.diag_indices(n)] = self.posterior.diagonal
-        return np.sqrt(covariance(F, u, self.n_rows).diagonal())
-
-    def estimates(self, ends: Counts) -> Floats:
-        """What these pairs are expected to pay; items are numbered through, rows before columns."""
-        return np.asarray(self.strengths[ends].prod(axis=1))
-
-    def spread_of(self, i: int, j: int) -> float:
-        """The standard deviation of û_i û_j, by the delta method: √(gᵀ F⁻¹ g) with g_i = û_j, g_j = û_i."""
-        g = np.zeros(len(self.strengths))
-        g[i], g[j] = self.strengths[j], self.strengths[i]
-        if not g.any():  # both at 0: to first order the product does not move, so that spreads multiply
-            return float(1 / np.sqrt(self.posterior.diagonal[i] * self.posterior.diagonal[j]))
-        return float(np.sqrt(max(float(g @ solve(self.stored, self.posterior, g, ENOUGH, False)), 0.0)))
-
-    def best(self, allowed: Allowed, selection: Selection) -> Decision:
-        """The best guess: the pairs with the greatest sum of estimates of what is allowed."""
-        return by_products(allowed, self.strengths, selection)
 
 
 @dataclass(frozen=True)
@@ -119,7 +44,7 @@ class Standing:
     estimate: float
     """Its strength: two items are expected to achieve the product of theirs."""
     low: float
-    """The interval that holds the strength with 90 %."""
+    """The 90 % interval of the strength."""
     high: float
     meetings: int
     """Results that it had a part in."""
@@ -174,7 +99,7 @@ class LeagueModel:
         self.policy = str(state.config["policy"])
         self.exclusions, self.wishes = frozenset(state.exclusions), frozenset(state.wishes)
         self._lock = Lock()
-        self._fitted: Fitted | None = None
+        self._posterior: Posterior | None = None
         self._fit: Fit | None = None
 
     @property
@@ -183,13 +108,18 @@ class LeagueModel:
         return self.places + self.sides * (self.graph.shape[0] if self.two_sided else 0)
 
     @property
-    def fitted(self) -> Fitted:
-        """The fit."""
+    def posterior(self) -> Posterior:
+        """Of the strengths."""
         with self._lock:
-            if self._fitted is None:
+            if self._posterior is None:
                 edges, plays, sums = counted(self.graph, self.places, self.results, self.rewards, faded=self.faded)
-                self._fitted = Fitted.to(self.graph, self.rewards, edges, plays, sums)
-            return self._fitted
+                self._posterior = Posterior.fit(self.graph, self.rewards, edges, plays, sums)
+            return self._posterior
+
+    @cached_property
+    def _intervals(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends for all strengths, rows first."""
+        return self.posterior.item_intervals(INTERVAL_LEVEL)
 
     @cached_property
     def _by_item(self) -> tuple[Counts, Floats]:
@@ -201,8 +131,8 @@ class LeagueModel:
 
     def ranking(self, names: Sequence[str], side_names: Sequence[str] | None) -> list[Standing]:
         """All items that are in the league, the strongest first, each side for itself; `names` by id − 1."""
-        fitted, numbers = self.fitted, self.numbers
-        strengths, spreads = fitted.strengths[numbers], fitted.spreads[numbers]
+        numbers, (low, high) = self.numbers, self._intervals
+        strengths, low, high = self.posterior.strengths[numbers], low[numbers], high[numbers]
         counts, paid = self._by_item
         standings: list[Standing] = []
         for side in (0, 1) if self.two_sided else (0,):
@@ -215,8 +145,8 @@ class LeagueModel:
                     name=names[k],
                     side=None if side_names is None else side_names[side],
                     estimate=float(strengths[k]),
-                    low=max(float(strengths[k] - NINETY * spreads[k]), 0.0),
-                    high=min(float(strengths[k] + NINETY * spreads[k]), 1.0),
+                    low=float(low[k]),
+                    high=float(high[k]),
                     meetings=int(counts[k]),
                     mean=float(paid[k] / counts[k]) if counts[k] else None,
                     byes=self.byes[k],
@@ -229,15 +159,14 @@ class LeagueModel:
     def item(self, item: int) -> tuple[float, float, float, int, float | None]:
         """Strength, its 90 % interval, results, and what they paid on average."""
         number, (counts, paid) = int(self.numbers[item - 1]), self._by_item
-        strength, spread = float(self.fitted.strengths[number]), float(self.fitted.spreads[number])
+        strength, (low, high) = float(self.posterior.strengths[number]), self._intervals
         count = int(counts[item - 1])
         mean = float(paid[item - 1] / count) if count else None
-        low, high = max(strength - NINETY * spread, 0.0), min(strength + NINETY * spread, 1.0)
-        return strength, low, high, count, mean
+        return strength, float(low[number]), float(high[number]), count, mean
 
     def place(self, item: int) -> tuple[int | None, int]:
         """Its place among the active items of its side, and how many these are; None if it has left."""
-        strengths, sides = self.fitted.strengths[self.numbers].tolist(), self.sides.tolist()
+        strengths, sides = self.posterior.strengths[self.numbers].tolist(), self.sides.tolist()
         mine = (-strengths[item - 1], item)
         others = [k + 1 for k in range(len(strengths)) if self.active[k] and sides[k] == sides[item - 1]]
         before = sum((-strengths[k - 1], k) < mine for k in others)
@@ -245,15 +174,14 @@ class LeagueModel:
 
     def pair(self, a: int, b: int) -> PairEstimate:
         """What is known of this pair."""
-        i, j = int(self.numbers[a - 1]), int(self.numbers[b - 1])
-        fitted = self.fitted
-        estimate, spread = float(fitted.strengths[i] * fitted.strengths[j]), fitted.spread_of(i, j)
+        ends = self.numbers[np.array([[a - 1, b - 1]])]
+        low, high = self.posterior.pair_intervals(ends, INTERVAL_LEVEL)
         mine = np.flatnonzero((self.results.a == a) & (self.results.b == b))
         count = int(self.results.counts[mine].sum())
         return PairEstimate(
-            estimate=estimate,
-            low=max(estimate - NINETY * spread, 0.0),
-            high=min(estimate + NINETY * spread, 1.0),
+            estimate=float(self.posterior.pair_means(ends)[0]),
+            low=float(low[0]),
+            high=float(high[0]),
             meetings=count,
             mean=float(self.results.paid[mine].sum() / count) if count else None,
         )
@@ -261,7 +189,7 @@ class LeagueModel:
     def expected(self, pairs: Iterable[Sequence[int]]) -> float:
         """What these pairs are expected to achieve together, by the model now."""
         listed = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
-        return float(self.fitted.estimates(self.numbers[listed - 1]).sum())
+        return float(self.posterior.pair_means(self.numbers[listed - 1]).sum())
 
     def fit(self) -> Fit:
         """Does a product fit? All results count alike here, also those that have faded for the policy."""
@@ -281,7 +209,7 @@ def counted(
     if faded:
         return edges, results.plays[order][played], results.sums[order][played]
     counts, paid = results.counts[order][played], results.paid[order][played]
-    return edges, counts.astype(np.float64), np.asarray(credible(rewards.noise, counts, paid))
+    return edges, counts.astype(np.float64), np.asarray(clip_outliers(rewards.noise, counts, paid))
 
 
 def sorted_edges(graph: Graph, places: Counts, results: Results) -> tuple[Edges, Counts, Counts]:
@@ -312,7 +240,7 @@ def _tested(model: LeagueModel) -> Fit:
             return nothing_known
         p = float(found.p_value)
         ids = {number: item for item, number in enumerate(model.numbers.tolist(), start=1)}
-        n_rows = model.fitted.n_rows
+        n_rows = row_count(model.graph)
         worst = tuple((ids[i], ids[j + n_rows], residual) for i, j, residual in found.worst(5))
     else:
         p = _of_the_most_played(model, edges, counts, paid)
@@ -332,8 +260,7 @@ def _tested(model: LeagueModel) -> Fit:
 def _of_the_most_played(model: LeagueModel, edges: Edges, counts: Counts, paid: Floats) -> float:
     """The p-value of the pairs that met most."""
     most = np.sort(np.argsort(-counts, kind="stable")[:MOST_TESTED_PAIRS])
-    fitted = model.fitted
-    products = fitted.estimates(model.graph.pairs_of(edges[most]) + np.array([0, fitted.n_rows]))
+    products = model.posterior.pair_means(model.graph.pairs_of(edges[most]) + np.array([0, row_count(model.graph)]))
     if model.rewards.noise.trials:  # two strengths held at 1 do not exclude a failure
         closest = 0.5 / (counts[most] * model.rewards.noise.trials + 1)
         products = np.clip(products, closest, 1 - closest)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.graphs import Graph, graph_from, n_items
+from matchbandit.graphs import Graph, graph_from
 from matchbandit.own_code import found, is_own, name_of
 from matchbandit.policies.base import Policy, Setting, refuse_damage, refuse_if_too_large_for
 from matchbandit.policies.decision import cannot_decide
@@ -36,7 +36,6 @@ from matchbandit.policies.pair.track_and_stop import TrackAndStop
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.rank1_certify import Rank1Certify
 from matchbandit.policies.rank1_thompson import Rank1Thompson
-from matchbandit.policies.rank1_thompson_sparse import SparseRank1Thompson
 from matchbandit.policies.serialization import unpack
 from matchbandit.policies.uniform import Uniform
 from matchbandit.policies.warm_start import cannot_start_warm
@@ -71,8 +70,6 @@ CATALOGUE: dict[str, type[Policy]] = {
     "uniform": Uniform,
 }
 
-FOR_MANY_ITEMS: dict[type[Policy], type[SparseRank1Thompson]] = {Rank1Thompson: SparseRank1Thompson}
-"""What is built in the place of a policy on a graph with `least_items` or more: the same policy, stored otherwise."""
 LONGEST_HORIZON = 10**18
 
 
@@ -116,19 +113,6 @@ class PolicySpec:
         """A policy ready to be asked, with the random stream of this seed and run."""
         if not isinstance(graph, Graph):
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
-        return replace(self, kind=self._kind_on(graph)).build_as_named(
-            graph, rewards=rewards, horizon=horizon, seed=seed, run=run
-        )
-
-    def _kind_on(self, graph: Graph) -> type[Policy]:
-        """The class that is built on this graph."""
-        for_many = FOR_MANY_ITEMS.get(self.kind)
-        return self.kind if for_many is None or n_items(graph) < for_many.least_items else for_many
-
-    def build_as_named(
-        self, graph: Graph, *, rewards: RewardDistribution | None, horizon: int | None, seed: int = 0, run: int = 0
-    ) -> Policy:
-        """`build`, of this very class, though another would be built today: for a state that it gave."""
         refuse_if_too_large_for(self.kind, graph)
         setting = Setting(graph, checked_rewards(rewards), None if horizon is None else checked_horizon(horizon))
         built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
@@ -182,16 +166,17 @@ def _class_of(name: str | type[Policy]) -> type[Policy]:
 
 
 def for_decisions(spec: PolicySpec | str, graph: Graph, rewards: RewardDistribution | None = None) -> Policy:
-    """A policy that decides from counts that someone else keeps, stored in the quickest way for that.
+    """A policy that decides from counts that someone else keeps.
 
     Its own random stream is never used: `decision` takes one. Of an odd number of players one sits out.
     """
     chosen = spec if isinstance(spec, PolicySpec) else policy(spec)
     if not chosen.kind.fits.counts_alone:
         raise cannot_decide(chosen.name)
-    kind = FOR_MANY_ITEMS.get(chosen.kind, chosen.kind)
-    refuse_if_too_large_for(kind, graph)
-    return kind(Setting(graph, checked_rewards(rewards), None, decides=True), stream(0, "decides"), **chosen.options)
+    refuse_if_too_large_for(chosen.kind, graph)
+    return chosen.kind(
+        Setting(graph, checked_rewards(rewards), None, decides=True), stream(0, "decides"), **chosen.options
+    )
 
 
 def name_to_find(kind: type[Policy]) -> str:
@@ -216,15 +201,13 @@ def restore(state: dict[str, Any]) -> Policy:
     """
     refuse_damage(state)
     kind = CATALOGUE.get(state["policy"])
-    kinds = [] if kind is None else [kind, *filter(None, [FOR_MANY_ITEMS.get(kind)])]
-    named = [one for one in kinds if one.__qualname__ == state["class"]]
-    if not named:
+    if kind is None or kind.__qualname__ != state["class"]:
         raise MatchbanditError(
             f"the policy {state['policy']!r} of the class {state['class']} is not in the catalogue. "
             f"Build your own with policy(YourClass, …).build(…), then load(state)."
         )
     setting = state["setting"]
-    fresh = policy(named[0], **unpack(state["options"])).build_as_named(
+    fresh = policy(kind, **unpack(state["options"])).build(
         graph_from(setting["graph"]), rewards=rewards_from(setting["rewards"]), horizon=setting["horizon"]
     )
     fresh.load(state)

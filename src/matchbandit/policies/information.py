@@ -37,23 +37,23 @@ def divergence(noise: Noise, p: float, q: float) -> float:
 
 @compiled
 def gains(
-    noise: Noise, strengths: Floats, links: Links, plays: Floats, floor: float, found: Floats, slopes: Floats
+    noise: Noise, means: Floats, links: Links, plays: Floats, floor: float, found: Floats, slopes: Floats
 ) -> None:
     """What such plays are expected to add to log E of each link, and what one more play of each of its pairs would.
 
-    For a > b that is Σ_c [n_ac kl(p_ac, m_c) + n_bc kl(p_bc, m_c)], m_c the mean of p_ac and p_bc weighted by their
-    plays; every pair counts `floor` plays more, too few to matter. `slopes[k, 0, c]` is kl(p_ac, m_c), and
-    `slopes[k, 1, c]` kl(p_bc, m_c). Plays are −1 where items cannot meet.
+    `means` are those of all pairs, items × items. For a > b that is Σ_c [n_ac kl(p_ac, m_c) + n_bc kl(p_bc, m_c)], m_c
+    the mean of p_ac and p_bc weighted by their plays; every pair counts `floor` plays more, too few to matter.
+    `slopes[k, 0, c]` is kl(p_ac, m_c), and `slopes[k, 1, c]` kl(p_bc, m_c). Plays are −1 where items cannot meet.
     """
     for k in range(len(links)):
         a, b = links[k, 0], links[k, 1]
         found[k] = 0.0
-        for c in range(len(strengths)):
+        for c in range(len(means)):
             slopes[k, 0, c], slopes[k, 1, c] = 0.0, 0.0
             x, y = plays[a, c] + floor, plays[b, c] + floor
             if c not in (a, b) and plays[a, c] >= 0.0 and x + y > 0.0:
-                p = min(max(strengths[a] * strengths[c], INSIDE), 1.0 - INSIDE)
-                q = min(max(strengths[b] * strengths[c], INSIDE), 1.0 - INSIDE)
+                p = min(max(means[a, c], INSIDE), 1.0 - INSIDE)
+                q = min(max(means[b, c], INSIDE), 1.0 - INSIDE)
                 m = (x * p + y * q) / (x + y)
                 slopes[k, 0, c], slopes[k, 1, c] = divergence(noise, p, m), divergence(noise, q, m)
                 found[k] += x * slopes[k, 0, c] + y * slopes[k, 1, c]
@@ -61,27 +61,27 @@ def gains(
 
 @compiled
 def worth_of_pairs(
-    noise: Noise, strengths: Floats, links: Links, missing: Floats, plays: Floats, floor: float, worth: Floats
+    noise: Noise, means: Floats, links: Links, missing: Floats, plays: Floats, floor: float, worth: Floats
 ) -> None:
     """What one more play of each pair is worth: its slopes, weighted by how late the links would be certified.
 
     A link counts by exp(−6 (its share − the least share)/least share), the share being that of what it misses, and by
     1 over what it misses.
     """
-    found, slopes = np.empty(len(links)), np.empty((len(links), 2, len(strengths)))
-    gains(noise, strengths, links, plays, floor, found, slopes)
+    found, slopes = np.empty(len(links)), np.empty((len(links), 2, len(means)))
+    gains(noise, means, links, plays, floor, found, slopes)
     least = found[0] / missing[0]
     for k in range(len(links)):
         least = min(least, found[k] / missing[k])
-    for a in range(len(strengths)):
-        for c in range(len(strengths)):
+    for a in range(len(means)):
+        for c in range(len(means)):
             worth[a, c] = 0.0
     for k in range(len(links)):
         ahead = found[k] / missing[k] - least
         weight = exp(-SHARPNESS * ahead / least) / missing[k] if least > 0.0 else 1.0 / missing[k]
         for end in range(2):
             a = links[k, end]
-            for c in range(len(strengths)):
+            for c in range(len(means)):
                 worth[a, c] += weight * slopes[k, end, c]
                 worth[c, a] += weight * slopes[k, end, c]
 
@@ -94,15 +94,15 @@ def part(rounds: int, step: int, steps: int) -> int:
 
 @compiled
 def choose_listed(
-    noise: Noise, strengths: Floats, links: Links, missing: Floats, plays: Floats, rounds: int, ends: Counts,
+    noise: Noise, means: Floats, links: Links, missing: Floats, plays: Floats, rounds: int, ends: Counts,
     listed: Edges, losses: Floats, times: Counts,
 ) -> None:  # fmt: skip
     """Count in `times` how often to play each of the listed rounds, by worth per loss."""
     worth = np.empty(plays.shape)
-    floor = FLOOR * rounds / len(strengths) ** 2
+    floor = FLOOR * rounds / len(means) ** 2
     steps = min(max(STEPS, STEPS_A_LINK * len(links)), rounds)
     for step in range(steps):
-        worth_of_pairs(noise, strengths, links, missing, plays, floor, worth)
+        worth_of_pairs(noise, means, links, missing, plays, floor, worth)
         best, most = 0, -1.0
         for r in range(len(listed)):
             total = 0.0
@@ -119,16 +119,16 @@ def choose_listed(
 
 
 def choose_solved(
-    noise: Noise, strengths: Floats, links: Links, missing: Floats, plays: Floats, rounds: int, ends: Counts,
+    noise: Noise, means: Floats, links: Links, missing: Floats, plays: Floats, rounds: int, ends: Counts,
     best: Edges, solver: Callable[[Floats, Edges], Edges],
 ) -> tuple[Edges, Counts]:  # fmt: skip
     """The same where there are too many rounds to list: the solver improves on the last round, by each edge's worth."""
     worth = np.empty(plays.shape)
-    floor = FLOOR * rounds / len(strengths) ** 2
+    floor = FLOOR * rounds / len(means) ** 2
     steps = min(SOLVED_STEPS, rounds)
     chosen, times = [best], [0]
     for step in range(steps):
-        worth_of_pairs(noise, strengths, links, missing, plays, floor, worth)
+        worth_of_pairs(noise, means, links, missing, plays, floor, worth)
         chosen.append(solver(worth[ends[:, 0], ends[:, 1]], chosen[-1]))
         times.append(part(rounds, step, steps))
         i, j = ends[chosen[-1]].T
@@ -161,8 +161,8 @@ def most_per_loss(
         edges, price = better, reached
 
 
-def expected_gains(noise: Noise, strengths: Floats, links: Links, plays: Floats) -> Floats:
+def expected_gains(noise: Noise, means: Floats, links: Links, plays: Floats) -> Floats:
     """What such plays are expected to add to log E of each link; −1 where items cannot meet."""
     found = np.zeros(len(links))
-    gains(noise, strengths, links, plays, 0.0, found, np.empty((len(links), 2, len(strengths))))
+    gains(noise, means, links, plays, 0.0, found, np.empty((len(links), 2, len(means))))
     return found

@@ -1,10 +1,11 @@
 """Rank-1 certify: the best pair or matching with a proof, and little regret on the way."""
 
 from functools import cached_property, partial
-from math import ceil, inf, log
+from math import ceil, exp, inf, log
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import rel_entr
 
 from matchbandit.certificates import Links, Relation, Target, extension, strongest_chains
 from matchbandit.confidence import NEVER, checked_delta
@@ -17,11 +18,13 @@ from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.information import choose_listed, choose_solved, expected_gains, losses, most_per_loss
 from matchbandit.policies.planned_policy import PlannedPolicy
-from matchbandit.policies.rank1_model import PRIOR_MEAN, credible, fitted, product_warnings
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import Schedule, all_meet, next_batch
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, count_matchings
+from matchbandit.strengths import PRIOR, Posterior, clip_outliers, row_count
 
+CONTRADICTION = 8.0
+"""How far an average may be from the fit, in units of log-likelihood beyond log(n_pairs), before it is followed."""
 SMALLEST_SHARE = 1e-6
 """With less a batch could be longer than whole numbers of 64 bits."""
 
@@ -43,7 +46,8 @@ class Rank1Certify(PlannedPolicy):
 
     *Identification* (`delta`): one tour of all pairs, or two of matchings, then batches of 5 % of the rounds so far.
     Strengths are fitted to all results (as in rank1-thompson); a batch plays the rounds from which the fit expects the
-    most for the certificate that would come last. 1/32 of the rounds are whole tours, which the bound on its rounds
+    most for the certificate that would come last, and half of them those from which the averages of the pairs do, as
+    long as some average contradicts the fit. 1/32 of the rounds are whole tours, which the bound on its rounds
     needs, not its correctness.
 
     *Regret*: the same with δ = 1/T, and with shorter batches, of which only a `share` explores, by what it tells per
@@ -115,11 +119,11 @@ class Rank1Certify(PlannedPolicy):
                 f"rank1-certify takes at most {MOST_ITEMS} items, as every two are compared against every third; got "
                 f"{self.target.n_items}. rank1-thompson takes more."
             )
-        self.n_rows = self.graph.shape[0] if self.graph.kind == "bipartite" else 0
+        self.n_rows = row_count(self.graph)
         n = self.target.n_items
         self.plays, self.sums = np.zeros((n, n)), np.zeros((n, n))
         """All results, those of a warm start too: what the strengths are fitted to."""
-        self.strengths, self.half_gaps = np.full(n, PRIOR_MEAN), np.zeros((n, n))
+        self.strengths, self.half_gaps = np.full(n, exp(PRIOR.level)), np.zeros((n, n))
         self.log_bets = np.zeros((BETS, n, n))
         self.evidence = np.where(self.target.comparable, 0.0, -inf)
         """log E of every ordered pair of items now,"""
@@ -242,13 +246,31 @@ class Rank1Certify(PlannedPolicy):
         return low
 
     def _chosen(self, schedule: Schedule, best: Edges, links: Links) -> tuple[Edges, Counts]:
-        """The rounds that the batch explores with, and how often each."""
+        """The rounds that the batch explores with, and how often each.
+
+        They are chosen by the fitted means. While averages of pairs contradict the fit, half of them are chosen by the
+        averages.
+        """
         rounds = schedule.explored - schedule.tours * len(self._tour)
         if not rounds:
             return best[None, :], np.array([0])
         missing = self.needed - self.evidence[links[:, 0], links[:, 1]]
-        batch = self.setting.rewards.noise, self.strengths, links, missing, self._decided(schedule, best), rounds
-        means = self.strengths[self._ends].prod(axis=1)
+        plays, fitted = self._decided(schedule, best), np.outer(self.strengths, self.strengths)
+        contradicted = self._contradicted(fitted)
+        half = rounds // 2 if contradicted.any() else 0
+        parts = [self._chosen_by(fitted, links, missing, plays, rounds - half, best)]
+        if half:
+            averages = np.where(contradicted, self.sums / np.maximum(self.plays, 1.0), fitted)
+            parts.append(self._chosen_by(averages, links, missing, plays, half, best))
+        chosen, times = zip(*parts, strict=True)
+        return np.concatenate(chosen), np.concatenate(times)
+
+    def _chosen_by(
+        self, table: Floats, links: Links, missing: Floats, plays: Floats, rounds: int, best: Edges
+    ) -> tuple[Edges, Counts]:
+        """The same by these means of all pairs, items × items; the rounds are added to the plays."""
+        batch = self.setting.rewards.noise, table, links, missing, plays, rounds
+        means = table[self._ends[:, 0], self._ends[:, 1]]
         if self._listed is not None:
             cost = losses(means, best, self._listed) if self._regret else np.ones(len(self._listed))
             times = np.zeros(len(self._listed), dtype=np.int64)
@@ -259,6 +281,21 @@ class Rank1Certify(PlannedPolicy):
             return choose_solved(*batch, self._ends, best, lambda worth, _: solver(worth))
         optimum = float(means[best].sum())
         return choose_solved(*batch, self._ends, best, partial(most_per_loss, solver, means, optimum))
+
+    def _contradicted(self, fitted: Floats) -> Relation:
+        """Pairs whose average contradicts the fit: n kl(average, fit) ≥ log(n_pairs) + 8.
+
+        By Chernoff's bound a right mean is contradicted with probability at most 2 e^-8 over all pairs, at any one
+        time and for any number of plays.
+        """
+        noise, played = self.setting.rewards.noise, self.plays > 0
+        averages = np.divide(self.sums, self.plays, out=fitted.copy(), where=played)
+        if noise.trials == 0:
+            distance = (averages - fitted) ** 2 / (2 * noise.sd**2)
+        else:
+            p, q = np.clip(averages, 0.0, 1.0), np.clip(fitted, 1e-12, 1 - 1e-12)
+            distance = noise.trials * (rel_entr(p, q) + rel_entr(1 - p, 1 - q))
+        return np.asarray(self.plays * distance >= log(self.graph.n_pairs) + CONTRADICTION)
 
     def _decided(self, schedule: Schedule, best: Edges) -> Floats:
         """The plays of a batch that are decided: the best guess and whole tours; −1 where items cannot meet."""
@@ -273,10 +310,10 @@ class Rank1Certify(PlannedPolicy):
         """Let every bet of this batch win or lose, then fit what the next one bets on."""
         noise, m = self.setting.rewards.noise, self.graph.n_pairs
         counts, sums = tally.counts.reshape(3, m), tally.sums.reshape(3, m)
-        plays, paid = self._table(counts.sum(axis=0)), self._table(credible(noise, counts, sums).sum(axis=0))
+        plays, paid = self._table(counts.sum(axis=0)), self._table(clip_outliers(noise, counts, sums).sum(axis=0))
         bet_on_batch(self.log_bets, plays, paid, self.strengths, self.half_gaps, self.target.starts, noise)
         self.tours += int(counts[2, 0])
-        self.tour_sums = self.tour_sums + self._table(credible(noise, counts[2], sums[2])).sum(axis=1)
+        self.tour_sums = self.tour_sums + self._table(clip_outliers(noise, counts[2], sums[2])).sum(axis=1)
         self.evidence = np.full(self.evidence.shape, -inf)
         log_evidence(
             self.log_bets, float(self.tours), self.tour_sums, self.target.opponents, self.target.starts,
@@ -293,16 +330,25 @@ class Rank1Certify(PlannedPolicy):
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Let logged results choose where to look; they are never evidence."""
         by_edge = np.zeros((2, self.graph.n_pairs))
-        by_edge[:, edges] = counts, credible(self.setting.rewards.noise, counts, sums)
+        by_edge[:, edges] = counts, clip_outliers(self.setting.rewards.noise, counts, sums)
         self._fit(self._table(by_edge[0]), self._table(by_edge[1]))
 
     def _fit(self, plays: Floats, sums: Floats) -> None:
         """Fit the strengths to these results and to those before."""
         self.plays, self.sums = self.plays + plays, self.sums + sums
-        noise = self.setting.rewards.noise
-        self.strengths, covariance = fitted(self.plays, self.sums, noise, self.n_rows, start=self.strengths)
+        posterior = self._posterior()
+        self.strengths = posterior.strengths
+        covariance = posterior.covariance * np.outer(self.strengths, self.strengths)
         self.half_gaps = np.empty_like(covariance)
         half_gaps(self.strengths, covariance, self.half_gaps)
+
+    def _posterior(self) -> Posterior:
+        """Of the strengths, from all results."""
+        i, j = self._ends.T
+        edges = np.flatnonzero(self.plays[i, j])
+        plays, sums = self.plays[i, j][edges], self.sums[i, j][edges]
+        start = np.log(self.strengths)
+        return Posterior.fit(self.graph, self.setting.rewards, edges, plays, sums, start=start)
 
     def _table(self, by_edge: Any) -> Floats:
         """Numbers of pairs as a symmetric table, items × items."""
@@ -324,7 +370,9 @@ class Rank1Certify(PlannedPolicy):
 
     def reasons(self) -> dict[str, Any]:
         """The strength of each item; and of each link of the answer its evidence, and when it may be certified."""
-        n_rows, i, j = self.n_rows, *self._ends.T
+        from matchbandit.product_model import product_warning  # noqa: PLC0415  # it needs more of scipy than playing
+
+        n_rows = self.n_rows
         names = [("player" if not n_rows else "row" if k < n_rows else "column", k - n_rows * (k >= n_rows))
                  for k in range(self.target.n_items)]  # fmt: skip
         chains, needed = strongest_chains(self.peaks), self.needed
@@ -349,7 +397,7 @@ class Rank1Certify(PlannedPolicy):
                 for k, (side, item) in enumerate(names)
             ],
             "next_check": self.next_check(),
-            "warnings": product_warnings(self.setting, self.plays[i, j], self.sums[i, j]),
+            "warnings": product_warning(self._posterior(), self.setting.rewards),
             "details": {"threshold": needed, "rivals": rivals, "explored": self.explored, "tours": self.tours},
         }
 
@@ -359,7 +407,8 @@ class Rank1Certify(PlannedPolicy):
         counts = plan.draw(Tally.empty(len(plan.edges)), min(plan.limit, NEVER // 2), self.rng)[1]
         plays = np.where(self._decided(Schedule(0, 0, 0), self._best(order)) < 0, -1.0,
                          self._table(counts.reshape(3, -1).sum(axis=0)))  # fmt: skip
-        gain = expected_gains(self.setting.rewards.noise, self.strengths, links, plays) / min(plan.limit, NEVER // 2)
+        means = np.outer(self.strengths, self.strengths)
+        gain = expected_gains(self.setting.rewards.noise, means, links, plays) / min(plan.limit, NEVER // 2)
         a, b = links.T
         left = np.where(chains[a, b] >= self.needed, 0.0, self.needed - self.evidence[a, b])
         return np.divide(left, gain, out=np.where(left > 0, inf, 0.0), where=gain > 1e-12)

@@ -1,6 +1,5 @@
 """Rank-1 Thompson sampling: one posterior for all strengths, drawn from and played greedily."""
 
-from math import exp
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -9,48 +8,60 @@ from numpy.typing import ArrayLike
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number
-from matchbandit.graphs import Edges, Pairs, Selection, player_edge
+from matchbandit.graphs import Edges, Pairs, Selection, n_items, player_edge
 from matchbandit.policies.base import Setting
 from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
-from matchbandit.policies.rank1_model import (
-    FARTHEST,
-    PRIOR_MEAN,
-    PRIOR_PRECISION,
-    Model,
-    backward,
-    covariance,
-    credible,
-    factor,
-    fade,
-    fit,
-    product_warnings,
-    settle,
-)
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
+from matchbandit.solvers import sorted_across, sorted_pairing
+from matchbandit.strengths import (
+    DENSE_BELOW,
+    FADED,
+    MAX_SDS,
+    NEGLIGIBLE,
+    NEWTON_ACCURACY,
+    Model,
+    Posterior,
+    System,
+    clip_outliers,
+    compact,
+    draw_dense,
+    draw_sparse,
+    fade,
+    fit_dense,
+    improve_sparse,
+    new_model,
+    new_system,
+    with_pairs,
+)
 
 REFRESH = 0.02
 """The posterior is renewed when a pair's plays have grown, or faded, by this share since the last time,"""
 MIN_ROUNDS_BETWEEN_FITS = 50
-"""but not before a round has passed for each so many items: renewing takes O(n³), a round O(n²)."""
+"""but only after one round per this number of items: renewing takes O(n³), a round O(n²)."""
+FIT_TOLERANCE = 1e-4
+"""A renewed fit ends when a step would gain less than half of this in the log posterior: draws vary far more."""
 LARGEST_SCALE = 2.0
-"""When a new play counts for so many in the tables, all are brought back to the present: half a life may pass."""
+"""When a new play counts for this many in the lists, all are rescaled to the present."""
+MAX_ITEMS = 2**31 - 1
+"""Partners are stored in 32 bits."""
 
 
 class Arrays(NamedTuple):
-    """Items are numbered through, rows before columns; tables are symmetric, items × items."""
+    """Counts and posterior. Items are numbered consecutively, rows first."""
 
     model: Model
-    """Plays and sums, times `scale`, and the strengths that were last fitted to them."""
+    """Plays and sums, times `scale`, and the log strengths that were last fitted to them."""
+    system: System
     scale: Floats
-    """What a play of the last told round counts for in the tables, shape (1,): rather than all that is old for less,
-    the new counts for more, until the tables are brought to the present, with scale 1, when they are next fitted."""
+    """What a play of the last round counts for in the list, shape (1,): instead of reducing everything old, new plays
+    count for more, until the list is rescaled to the present when it is next fitted."""
     plays_then: Floats
-    """Plays when the posterior was last renewed."""
+    """Plays when the posterior was last renewed; empty with many items, where it is renewed every round."""
     factor: Floats
-    """L with L Lᵀ = F, the information: a draw differs from the strengths by L⁻ᵀ z."""
+    """L with L Lᵀ = H, the information of the log strengths; empty with many items."""
     out_of_date: Counts
     """1 if some pair's plays have grown or faded since by more than `REFRESH`, else 0, shape (1,)."""
     rounds_since: Counts
@@ -58,41 +69,9 @@ class Arrays(NamedTuple):
     byes: Counts
     """How often each player sat out; empty if nobody ever does."""
     last_bye: Counts
-    """In which bye of all each player sat out for the last time; 0: never."""
-    ends: Counts
-    """The two items of each edge."""
+    """In which of all byes each player sat out for the last time; 0: never."""
     growth: float
     """By how much a round counts for more than the one before: 2^(1/half_life); 1: nothing fades."""
-    n_rows: int
-    """How many items are rows; 0: all are players."""
-
-
-@compiled
-def move(u: Floats, drawn: Floats, n_rows: int) -> None:
-    """ũ = û + shift where that rises, û exp(shift/û) where it falls: a known product keeps both its items above 0.
-
-    `drawn` holds the shift, and then ũ. Between rows and columns the part of the shift along (û, −v̂) is taken out, in
-    which rows grow as columns shrink: products do not show it.
-    """
-    length, along = 0.0, 0.0
-    for i in range(len(u) if n_rows > 0 else 0):
-        length += u[i] * u[i]
-        along += u[i] * drawn[i] if i < n_rows else -u[i] * drawn[i]
-    part = along / length if length > 0.0 else 0.0
-    for i in range(len(u)):
-        shift = drawn[i] - part * (u[i] if i < n_rows else -u[i])
-        drawn[i] = u[i] * exp(shift / u[i]) if shift < 0.0 and u[i] > 0.0 else u[i] + shift
-
-
-@compiled
-def draw_strengths(u: Floats, L: Floats, n_rows: int, rng: np.random.Generator) -> Floats:
-    """ũ from the shift L⁻ᵀ z, which is N(0, F⁻¹) as F = L Lᵀ."""
-    drawn = np.empty(len(u))
-    for i in range(len(u)):
-        drawn[i] = rng.standard_normal()
-    backward(L, drawn)
-    move(u, drawn, n_rows)
-    return drawn
 
 
 @compiled
@@ -106,28 +85,28 @@ def sits_out(byes: Counts, last_bye: Counts) -> int:
 
 
 @compiled
-def best_round(strengths: Floats, n_rows: int, absent: int, edges: Edges) -> None:
-    """Write down the edges of the sorted pairing, as many as there is room for: one is the best pair.
+def best_round(logs: Floats, n_rows: int, absent: int, edges: Edges) -> None:
+    """Write the edges of the sorted pairing, as many as there is room for: one is the best pair.
 
     Strongest row with strongest column and so on; or the two strongest players, then the next two, without the absent
-    one (−1: all are there). Ties: the lower index first. Sorted by insertion, and no further than needed: that
+    one (−1: all are present). Ties: the lower index first. Sorted by insertion, and no further than needed: that
     compiles quickly, and a round takes O(n²) anyway.
     """
-    n, pairs = len(strengths), len(edges)
+    n, pairs = len(logs), len(edges)
     room = pairs if n_rows > 0 else 2 * pairs
     order = np.empty(n, dtype=np.int64)
-    first, kept = 0, 0  # the strongest items of a side stand from `first` on
+    first, size = 0, 0  # the strongest items of a side stand from `first` on
     for i in range(n):
         if n_rows > 0 and i == n_rows:
-            first, kept = i, 0
-        place = first + kept
-        while place > first and i != absent and strengths[order[place - 1]] < strengths[i]:
+            first, size = i, 0
+        place = first + size
+        while place > first and i != absent and logs[order[place - 1]] < logs[i]:
             place -= 1
             if place + 1 < first + room:
                 order[place + 1] = order[place]
         if place < first + room and i != absent:
             order[place] = i
-            kept += 1 if kept < room else 0
+            size += 1 if size < room else 0
     for k in range(pairs):
         if n_rows > 0:
             edges[k] = order[k] * (n - n_rows) + order[n_rows + k] - n_rows
@@ -138,42 +117,42 @@ def best_round(strengths: Floats, n_rows: int, absent: int, edges: Edges) -> Non
 @compiled
 def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """The best pair or matching of drawn strengths, of those whose turn it is not to sit out."""
-    u = arrays.model.strengths
-    if arrays.out_of_date[0] == 1 and arrays.rounds_since[0] >= len(u) // MIN_ROUNDS_BETWEEN_FITS:
+    model = arrays.model
+    n = len(model.logs)
+    if arrays.out_of_date[0] == 1 and arrays.rounds_since[0] >= n // MIN_ROUNDS_BETWEEN_FITS:
         if arrays.scale[0] != 1.0:
-            fade(arrays.model, arrays.scale[0])
+            fade(model, arrays.scale[0], FADED)
             arrays.scale[0] = 1.0
-        fit(arrays.model, arrays.factor)
-        factor(arrays.factor)
-        now, then = arrays.model.plays, arrays.plays_then
-        for i in range(len(u)):
-            for j in range(len(u)):
-                then[i, j] = now[i, j]
+        fit_dense(model, arrays.system, arrays.factor, FIT_TOLERANCE)
+        for k in range(len(arrays.plays_then)):
+            arrays.plays_then[k] = model.plays[k]
         arrays.out_of_date[0] = 0
         arrays.rounds_since[0] = 0
-    drawn = draw_strengths(u, arrays.factor, arrays.n_rows, rng)
-    best_round(drawn, arrays.n_rows, sits_out(arrays.byes, arrays.last_bye), edges)
+    draw = np.empty(n)
+    draw_dense(model.logs, arrays.factor, model.n_rows, rng, draw)
+    best_round(draw, model.n_rows, sits_out(arrays.byes, arrays.last_bye), edges)
 
 
 @compiled
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
-    """Let the old fade, count plays, rewards and the bye; is the posterior out of date?"""
-    plays, sums, _, noise = arrays.model
-    reach = FARTHEST * noise.sd
+    """Let old results fade, count plays, rewards and the bye; is the posterior out of date?
+
+    `edges` are positions in the list of pairs, which are the edges themselves if all pairs are listed.
+    """
+    plays, sums, plays_then = arrays.model.plays, arrays.model.sums, arrays.plays_then
+    reach = MAX_SDS * arrays.model.noise.sd
     scale = arrays.scale[0] * arrays.growth
     if scale > 1.0 + REFRESH:
         arrays.out_of_date[0] = 1
     if scale > LARGEST_SCALE:
-        fade(arrays.model, scale)
+        fade(arrays.model, scale, FADED)
         scale = 1.0
     arrays.scale[0] = scale
     for k in range(len(edges)):
-        i, j = arrays.ends[edges[k], 0], arrays.ends[edges[k], 1]
-        plays[i, j] += scale
-        plays[j, i] = plays[i, j]
-        sums[i, j] += scale * min(max(rewards[k], -reach), 1.0 + reach)
-        sums[j, i] = sums[i, j]
-        if plays[i, j] > (1.0 + REFRESH) * scale * arrays.plays_then[i, j]:
+        position = edges[k]
+        plays[position] += scale
+        sums[position] += scale * min(max(rewards[k], -reach), 1.0 + reach)
+        if len(plays_then) > 0 and plays[position] > (1.0 + REFRESH) * scale * plays_then[position]:
             arrays.out_of_date[0] = 1
     arrays.rounds_since[0] += 1
     absent = sits_out(arrays.byes, arrays.last_bye)
@@ -195,36 +174,34 @@ def growth_of(half_life: float | None) -> float:
             f"half_life must be above 0; got {half_life!r}. It is the number of rounds after which a result "
             f"counts half; leave it out if nothing is to fade."
         )
-    return float(2.0 ** min(1.0 / rounds, 1000.0))  # 2^1024 is no float
+    return float(2.0 ** min(1.0 / rounds, 1000.0))  # 2^1024 overflows
 
 
 class Rank1Thompson(RoundPolicy):
-    """Thompson sampling that uses the product model: the least regret, without a proof.
+    """Thompson sampling that uses the product model: little regret in practice, without a proof.
 
-    Strengths û (rows and columns, or players) are fitted to the counts and sums of all pairs by Newton steps on each
-    item and then on all together, weighted by w_ij = 1/(p̃(1 − p̃)) with p̃ = (C p + 1)/(C + 2), p = û_i û_j, under a
-    weak Gaussian prior of precision 4 around 0.6, and kept in [0, 1] (see `rank1_model`). A draw is ũ ~ N(û, F⁻¹) with
-    the *full* inverse of the information F_ii = Σ_j w_ij C_ij û_j², F_ij = w_ij C_ij û_i û_j (plus the prior), and the
-    best pair of the drawn strengths, or their sorted pairing, is played. The diagonal alone would stop exploring: of
-    two items that always meet only the product is seen, and the full inverse keeps exactly that direction open. A fall
-    of ũ_i below û_i is taken as û_i exp(shift/û_i): two players whose product is known lie on a hyperbola, of which the
-    Gaussian sees the tangent only, and without this a best pair among players worth nothing would be left again and
-    again. Between rows and columns only products are seen: the direction (û, −v̂) is taken out of the draw, without
-    which the regret is linear.
+    Log strengths (rows and columns, or players) are fitted to the counts and sums of all played pairs, under a prior
+    whose level the data find; see `matchbandit.strengths`. A draw is ŝ + z with z ~ N(0, H⁻¹), the *full* inverse of
+    the information; a rise is bent to 2 log(1 + z/2), since the upper tail of the posterior is lighter than a
+    Gaussian's in log u (a heuristic). The best pair of the drawn strengths, or their sorted pairing, is played. The
+    diagonal of H alone would stop exploring: of two items that always meet only the product is seen, and the full
+    inverse keeps exactly that direction open. In log u it is a straight line, so that a draw follows it however far.
+    Between rows and columns only products are seen: the direction in which all rows rise and all columns fall is
+    removed from the draw.
 
     Of an odd number of players one sits out each round of matchings: whoever did so least often (ties: the longest
-    ago, then the lowest index). Of unequally many rows and columns the weakest of the draw stay out.
+    ago, then the lowest index). Of unequally many rows and columns the weakest of the draw are left out.
 
-    Gaussian rewards have w = 1/sd², Binomial(trials) ones w = trials/(p̃(1 − p̃)) with C trials. The fit starts where it
-    last ended, and is renewed when the plays of some pair have grown by 2 %: a rarely played pair renews it at once, or
-    among n ≥ 100 items once n // 50 rounds have passed.
+    The fit starts where it last ended, and is renewed when the plays of some pair have grown by 2 %: a rarely played
+    pair renews it at once, or among n ≥ 100 items once n // 50 rounds have passed. From 200 items on only the played
+    pairs are stored, the fit goes on by one Newton step every round, and draws come from conjugate gradients.
 
-    With a `half_life` h old results fade: every round told, also one in which no pair took place, multiplies all counts
+    With a `half_life` h old results fade: every round, also one in which no pair took place, multiplies all counts
     and sums by 2^(−1/h) before its own enter. So a result of h rounds ago counts half, all that is known is worth at
     most about 1.44 h rounds, and strengths that drift are followed. What is fitted, drawn from, recommended and
     explained are the counts that are left; the posterior is renewed when they have faded by 2 %, too.
 
-    Gaussian rewards more than 40 sd away from [0, 1] are slips, and count as if they were 40 sd away.
+    Gaussian rewards more than 40 sd away from [0, 1] are input errors, and count as if they were 40 sd away.
 
     Parameters
     ----------
@@ -235,7 +212,7 @@ class Rank1Thompson(RoundPolicy):
     """
 
     name: ClassVar[str] = "rank1-thompson"
-    summary: ClassVar[str] = "Thompson sampling with one posterior for all strengths: the least regret, no proof"
+    summary: ClassVar[str] = "Thompson sampling with one posterior for all strengths: little regret, no proof"
     reference: ClassVar[str] = "this library"
     fits: ClassVar[Fits] = Fits(
         selections=("pair", "matching"),
@@ -244,9 +221,9 @@ class Rank1Thompson(RoundPolicy):
         counts_alone=True,
         constrained=True,
         any_size=True,
-        compiled_up_to="199 items",
+        compiled_up_to=f"{DENSE_BELOW - 1} items",
     )
-    derived: ClassVar[tuple[str, ...]] = ("ends",)
+    derived: ClassVar[tuple[str, ...]] = ("start", "partner", "weights", "system")
     choose = staticmethod(choose)
     update = staticmethod(update)
     draws: ClassVar[bool] = True
@@ -264,108 +241,200 @@ class Rank1Thompson(RoundPolicy):
         self.growth = growth_of(half_life)
         # Named where results fade only, so that states from before there was a choice are read.
         fading = {} if half_life is None else {"half_life": float(half_life)}
+        items = n_items(setting.graph)
+        if items > MAX_ITEMS:
+            raise MatchbanditError(f"{self.name} supports at most {MAX_ITEMS} items; got {items}. Use fewer.")
+        self.lists_all_pairs = items < DENSE_BELOW
         super().__init__(setting, rng, selection=selection, **fading)
-        self._settled: tuple[Floats, Floats, Floats, Floats] | None = None
-        """Plays and sums, and the strengths and the factor of the posterior that were settled for them."""
+        self._posterior: Posterior | None = None
+        """Fitted to the present counts, whatever was fitted before."""
+
+    @property
+    def compiled(self) -> bool:
+        """Can a round be played without Python? With many items it is sorted, and pairs are inserted, by NumPy."""
+        return self.lists_all_pairs
 
     def start(self) -> Arrays:
         """The prior."""
-        bipartite = self.graph.kind == "bipartite"
-        n_rows = self.graph.shape[0] if bipartite else 0
-        n = sum(self.graph.shape) if bipartite else self.graph.shape[0]
-        sitting = n if self.selection == "matching" and not bipartite and n % 2 else 0
+        items = n_items(self.graph)
+        model = new_model(self.graph, self.setting.rewards, complete=self.lists_all_pairs)
+        sitting = items if self.selection == "matching" and not model.n_rows and items % 2 else 0
         return Arrays(
-            Model(np.zeros((n, n)), np.zeros((n, n)), np.full(n, PRIOR_MEAN), self.setting.rewards.noise),
+            model,
+            new_system(items),
             scale=np.ones(1),
-            plays_then=np.zeros((n, n)),
-            factor=np.eye(n) * np.sqrt(PRIOR_PRECISION),
-            out_of_date=np.zeros(1, dtype=np.int64),
-            rounds_since=np.zeros(1, dtype=np.int64),
+            plays_then=np.zeros(len(model.plays)),
+            factor=np.zeros((items, items) if self.lists_all_pairs else (0, 0)),
+            out_of_date=np.ones(1, dtype=np.int64),
+            rounds_since=np.full(1, items),
             byes=np.zeros(sitting, dtype=np.int64),
             last_bye=np.zeros(sitting, dtype=np.int64),
-            ends=self.graph.pairs + np.array([0, n_rows]),
             growth=self.growth,
-            n_rows=n_rows,
         )
+
+    # Many items ------------------------------------------------------------------------------------------------------
+
+    def _next(self) -> Edges:
+        if self.lists_all_pairs:
+            return super()._next()
+        arrays = self.arrays
+        if arrays.scale[0] != 1.0:
+            fade(arrays.model, arrays.scale[0], NEGLIGIBLE)
+            compact(*arrays.model[:4])
+            arrays.scale[0] = 1.0
+        improve_sparse(arrays.model, arrays.system, NEWTON_ACCURACY)
+        draw = draw_sparse(arrays.model, arrays.system, self.rng)
+        return self.graph.edges(self._best_round(draw, sits_out(arrays.byes, arrays.last_bye)))
+
+    def _receive(self, edges: Edges, rewards: Floats) -> bool:
+        self._posterior = None
+        if self.lists_all_pairs:
+            return super()._receive(edges, rewards)
+        took_place = np.flatnonzero(~np.isnan(rewards))
+        took_place = took_place[np.argsort(edges[took_place], kind="stable")]
+        return super()._receive(self._positions(edges[took_place]), rewards[took_place])
+
+    def _positions(self, edges: Edges) -> Counts:
+        """Where these pairs are in the list; they are inserted if they are not. Edges are sorted, each once."""
+        if self.lists_all_pairs:
+            return edges
+        low, high = self.graph.pairs_of(edges).T
+        before: Model = self.arrays.model
+        model, positions = with_pairs(before, low, high + before.n_rows)
+        if model is not before:
+            self.arrays = self.arrays._replace(model=model)
+        return positions
+
+    def _best_round(self, logs: Floats, absent: int = -1) -> Pairs:
+        """The best pair or the sorted pairing, without the absent player (−1: all are present)."""
+        n_rows = self.arrays.model.n_rows
+        if n_rows:
+            rows, columns = logs[:n_rows], logs[n_rows:]
+            if self.selection == "pair":
+                return np.array([[rows.argmax(), columns.argmax()]])
+            return sorted_across(rows, columns)
+        if self.selection == "pair":
+            first = int(logs.argmax())
+            others = logs.copy()
+            others[first] = -np.inf
+            return np.sort([[first, int(others.argmax())]], axis=1)
+        if absent >= 0:
+            pairs = sorted_pairing(np.delete(logs, absent))
+            return pairs + (pairs >= absent)
+        return sorted_pairing(logs)
+
+    # Any number of items ---------------------------------------------------------------------------------------------
+
+    @property
+    def posterior(self) -> Posterior:
+        """Of the present counts alone, whatever was fitted before."""
+        if self._posterior is None:
+            model, scale = self.arrays.model, self.arrays.scale[0]
+            if scale != 1.0:
+                model = model._replace(plays=model.plays / scale, sums=model.sums / scale)
+            self._posterior = Posterior.of(model)
+        return self._posterior
 
     def recommend(self) -> Pairs:
         """The best pair or matching of the fitted strengths; of an odd number of players the weakest sits out."""
-        edges = np.zeros(self.round_size, dtype=np.int64)
-        best_round(self._fitted()[0].strengths, self.arrays.n_rows, -1, edges)
-        return self.graph.pairs[edges]
-
-    def _fitted(self) -> tuple[Model, Floats]:
-        """The model up to date, and the information of its strengths; the policy's own are left as they are."""
-        plays, sums, strengths, noise = self.arrays.model
-        if self.arrays.scale[0] != 1.0:
-            plays, sums = plays / self.arrays.scale[0], sums / self.arrays.scale[0]
-        model, F = Model(plays, sums, strengths.copy(), noise), np.empty(plays.shape)
-        fit(model, F)
-        return model, F
-
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Book logged results; the posterior is renewed when it is next drawn from."""
-        model = self.arrays.model
-        for i, j in (self.arrays.ends[edges].T, self.arrays.ends[edges, ::-1].T):
-            model.plays[i, j] += counts
-            model.sums[i, j] += credible(model.noise, counts, sums)
-        settle(model, self.arrays.factor)
-        self.arrays.out_of_date[0], self.arrays.rounds_since[0] = 1, len(model.strengths)
+        return self._best_round(self.posterior.logs)
 
     def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
-        """From the posterior that is settled, from the prior on, for the present counts: it depends on them alone."""
-        plays, sums, _, noise = self.arrays.model
-        if self.arrays.scale[0] != 1.0:
-            plays, sums = plays / self.arrays.scale[0], sums / self.arrays.scale[0]
-        known = self._settled
-        if known is None or not (np.array_equal(known[0], plays) and np.array_equal(known[1], sums)):
-            model = Model(plays.copy(), sums.copy(), np.full(len(plays), PRIOR_MEAN), noise)
-            L = np.empty(plays.shape)
-            settle(model, L)
-            factor(L)
-            known = self._settled = (model.plays, model.sums, model.strengths, L)
-        return by_products(allowed, draw_strengths(known[2], known[3], self.arrays.n_rows, rng), self.selection)
+        return by_products(allowed, np.exp(self.posterior.draw(rng)), self.selection)
+
+    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        """Book logged results, and fit them."""
+        self._book(edges, counts, clip_outliers(self.setting.rewards.noise, counts, sums))
+        self.arrays.model.logs[:] = self.posterior.logs
 
     def credited(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
-        """The rewards; slips count as if they were 40 sd away."""
-        reach = FARTHEST * self.setting.rewards.noise.sd
+        """The rewards; input errors count as if they were 40 sd away."""
+        reach = MAX_SDS * self.setting.rewards.noise.sd
         return np.clip(super().credited(rewards, rng), -reach, 1.0 + reach)
 
     def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        i, j = self.arrays.ends[edges].T
-        plays, paid = self.arrays.model.plays[i, j], self.arrays.model.sums[i, j]
-        scale = self.arrays.scale[0]
-        self._set(edges, plays + scale * counts, paid + scale * sums)
+        positions, scale = self._positions(edges), self.arrays.scale[0]
+        model = self.arrays.model
+        self._set(positions, model.plays[positions] + scale * counts, model.sums[positions] + scale * sums)
 
     def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
-        self._set(edges, self.arrays.scale[0] * counts, self.arrays.scale[0] * sums)
+        scale = self.arrays.scale[0]
+        self._set(self._positions(edges), scale * counts, scale * sums)
 
-    def _set(self, edges: Edges, plays: Floats, sums: Floats) -> None:
-        """Set plays and sums in the tables; the posterior is renewed when it is next drawn from."""
-        for i, j in (self.arrays.ends[edges].T, self.arrays.ends[edges, ::-1].T):
-            self.arrays.model.plays[i, j], self.arrays.model.sums[i, j] = plays, sums
-        self.arrays.out_of_date[0], self.arrays.rounds_since[0] = 1, len(self.arrays.model.strengths)
+    def _set(self, positions: Counts, plays: Floats, sums: Floats) -> None:
+        """Set plays and sums; the posterior is renewed when it is next drawn from."""
+        model = self.arrays.model
+        model.plays[positions], model.sums[positions] = plays, sums
+        if not self.lists_all_pairs and not plays.all():
+            compact(*model[:4])
+        self.arrays.out_of_date[0], self.arrays.rounds_since[0] = 1, len(model.logs)
+        self._posterior = None
+
+    def _memory(self) -> dict[str, Any]:
+        memory = super()._memory()
+        if not self.lists_all_pairs:
+            model, size = self.arrays.model, int(self.arrays.model.start[-1])
+            lists = {"partner": model.partner[:size], "plays": model.plays[:size], "sums": model.sums[:size]}
+            memory["model"] = {"start": model.start, "logs": model.logs, **lists}
+        return memory
+
+    def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
+        self._posterior = None
+        if arrays is None:
+            self._check(memory)
+            if not self.lists_all_pairs:
+                memory = dict(memory)
+                stored = memory.pop("model")
+                size = len(stored["partner"])
+                model = self.arrays.model._replace(**stored, weights=np.zeros(size))
+                self.arrays = self.arrays._replace(model=model)
+        super()._remember(memory, arrays)
+
+    def _check(self, memory: dict[str, Any]) -> None:
+        """Refuse a memory of another version, and one whose parts do not match: compiled code trusts them."""
+        model, stored = self.arrays.model, memory.get("model")
+        if not isinstance(stored, dict) or "logs" not in stored:
+            raise MatchbanditError(
+                "the state is from matchbandit 0.7 or older, whose model of strengths differs. Build the policy anew, "
+                "with warm_start from your log of results."
+            )
+        items, size = len(model.logs), len(stored["plays"])
+        start, partner = stored.get("start", model.start), stored.get("partner", model.partner)
+        if (
+            stored["logs"].shape != (items,) or stored["sums"].shape != (size,) or partner.shape != (size,)
+            or start.shape != (items + 1,) or start[0] != 0 or start[-1] != size or (np.diff(start) < 0).any()
+            or (partner < 0).any() or (partner >= items).any()
+        ):  # fmt: skip
+            raise MatchbanditError("the state is inconsistent: its pairs are not those of these items.")
 
     def reasons(self) -> dict[str, Any]:
-        """The strength of each item, with its standard deviation, and the samples left of it; who sits out next."""
-        (model, F), n_rows, byes = self._fitted(), self.arrays.n_rows, self.arrays.byes
-        plays, sums, strengths, _ = model
-        deviations = np.sqrt(covariance(F, strengths, n_rows).diagonal())
+        """The strength of each item, with its standard deviation, and the plays left of it; who sits out next."""
+        from matchbandit.product_model import product_warning  # noqa: PLC0415  # it needs scipy, which playing does not
+
+        posterior, byes = self.posterior, self.arrays.byes
+        model, n_rows = posterior.model, posterior.model.n_rows
+        start, size = model.start, int(model.start[-1])
+        n, plays = len(posterior.logs), model.plays[:size]
+        low, high = np.repeat(np.arange(n), np.diff(start)), model.partner[:size]
+        samples = np.bincount(low, plays, n) + np.bincount(high, plays, n)
+        deviations = posterior.strengths * posterior.deviations
+        columns = zip(samples.tolist(), posterior.strengths.tolist(), deviations.tolist(), strict=True)
         items = [
             item_record(
                 k - n_rows if k >= n_rows else k,
                 "player" if n_rows == 0 else "row" if k < n_rows else "column",
-                samples=round(plays[k].sum()),
-                estimate=float(strengths[k]),
-                standard_deviation=float(deviations[k]),
+                samples=round(of_item),
+                estimate=strength,
+                standard_deviation=deviation,
             )
-            for k in range(len(deviations))
+            for k, (of_item, strength, deviation) in enumerate(columns)
         ]
         for item, times in zip(items, byes.tolist(), strict=False):  # none, or one for each player
             item["byes"] = times
-        i, j = self.arrays.ends.T
+        details = {} if self.lists_all_pairs else {"pairs_stored": size}
+        absent = int(sits_out(byes, self.arrays.last_bye))
         return {
             "items": items,
-            "warnings": product_warnings(self.setting, plays[i, j], sums[i, j]),
-            "details": {"sits_out": int(sits_out(byes, self.arrays.last_bye))} if len(byes) else {},
+            "warnings": product_warning(posterior, self.setting.rewards),
+            "details": {**details, **({"sits_out": absent} if absent >= 0 else {})},
         }

@@ -1,6 +1,6 @@
 """Rank-1 identification: the best matching from one fit of all strengths, tested at every border between its pairs."""
 
-from math import ceil, inf, log, sqrt
+from math import ceil, exp, inf, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +16,10 @@ from matchbandit.policies.base import Setting
 from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
-from matchbandit.policies.rank1_model import PRIOR_MEAN, Model, credible, equations, fitted, product_warnings
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import latin_design, round_robin
 from matchbandit.solvers import sorted_pairing
+from matchbandit.strengths import PRIOR, Posterior, clip_outliers, expected_covariance
 
 Tour = NDArray[np.int64]
 """Rounds of matchings, shape (rounds, pairs a round, 2)."""
@@ -122,7 +122,7 @@ class Rank1Identify(PlannedPolicy):
         super().__init__(setting, rng, growth=growth, delta=checked_delta(delta))
         self.n = self.graph.shape[0]
         self.plays, self.sums = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
-        self.strengths = np.full(self.n, PRIOR_MEAN)
+        self.strengths = np.full(self.n, exp(PRIOR.level))
         self.evidence = np.zeros(self.n // 2 - 1)
         """How certain each border is, from the best pair down."""
         self.sampled = 0
@@ -158,14 +158,21 @@ class Rank1Identify(PlannedPolicy):
 
     def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         i, j = self.graph.pairs[edges].T
-        for table, more in ((self.plays, counts), (self.sums, credible(self.setting.rewards.noise, counts, sums))):
+        for table, more in ((self.plays, counts), (self.sums, clip_outliers(self.setting.rewards.noise, counts, sums))):
             table[i, j] += more
             table[j, i] += more
 
     def _fit(self) -> None:
-        noise = self.setting.rewards.noise
-        self.strengths, covariance = fitted(self.plays, self.sums, noise, start=self.strengths)
-        self.evidence = self._evidence(covariance)
+        posterior = self._posterior()
+        self.strengths = posterior.strengths
+        self.evidence = self._evidence(posterior.covariance)
+
+    def _posterior(self) -> Posterior:
+        i, j = self.graph.pairs.T
+        edges = np.flatnonzero(self.plays[i, j])
+        plays, sums = self.plays[i, j][edges], self.sums[i, j][edges]
+        start = np.log(self.strengths)
+        return Posterior.fit(self.graph, self.setting.rewards, edges, plays, sums, start=start)
 
     def _threshold(self) -> float:
         """z²/2 for the z beyond which a Gaussian lies with probability δ / (4N (1 + log t))."""
@@ -173,9 +180,10 @@ class Rank1Identify(PlannedPolicy):
         return float(ndtri(share) ** 2 / 2)
 
     def _evidence(self, covariance: Floats) -> Floats:
-        """The least certain of the four cross pairs, for every border."""
+        """The least certain of the four cross pairs, for every border; the covariance is that of log strengths."""
         certain = np.empty(self.n // 2 - 1)
-        border_evidence(self.strengths, covariance, self._ranked(), certain)
+        scaled = covariance * np.outer(self.strengths, self.strengths)
+        border_evidence(self.strengths, scaled, self._ranked(), certain)
         return certain
 
     def _trusted(self) -> int:
@@ -196,11 +204,10 @@ class Rank1Identify(PlannedPolicy):
 
     def _promised(self, tour: Tour, times: float) -> float:
         """How certain the least certain border would be after so many repetitions of a tour."""
-        played = self.graph.matrix(np.bincount(self.graph.edges(tour.reshape(-1, 2)), minlength=self.graph.n_pairs))
-        plays = self.plays + times * (played + played.T)
-        F = np.empty(plays.shape)
-        equations(Model(plays, self.sums, self.strengths, self.setting.rewards.noise), F, np.empty(self.n))
-        return float(self._evidence(np.linalg.inv(F)).min())
+        i, j = self.graph.pairs.T
+        played = np.bincount(self.graph.edges(tour.reshape(-1, 2)), minlength=self.graph.n_pairs)
+        plays, logs = self.plays[i, j] + times * played, np.log(self.strengths)
+        return float(self._evidence(expected_covariance(self.graph, self.setting.rewards, logs, plays)).min())
 
     def _aimed(self) -> list[Tour]:
         """Tours around all uncertain borders, and around the least certain one."""
@@ -218,7 +225,9 @@ class Rank1Identify(PlannedPolicy):
 
     def reasons(self) -> dict[str, Any]:
         """The strength of each player, and how certain each border is."""
-        pairs, (i, j) = self.recommend().tolist(), self.graph.pairs.T
+        from matchbandit.product_model import product_warning  # noqa: PLC0415  # it needs more of scipy than playing
+
+        pairs = self.recommend().tolist()
         borders = [
             {"between": pairs[k], "and": pairs[k + 1], "evidence": float(evidence)}
             for k, evidence in enumerate(self.evidence)
@@ -229,7 +238,7 @@ class Rank1Identify(PlannedPolicy):
                 for k, u in enumerate(self.strengths)
             ],
             "next_check": self.next_check(),
-            "warnings": product_warnings(self.setting, self.plays[i, j], self.sums[i, j]),
+            "warnings": product_warning(self._posterior(), self.setting.rewards),
             "details": {"threshold": self._threshold(), "borders": borders},
         }
 
