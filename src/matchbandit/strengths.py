@@ -109,8 +109,8 @@ class System(NamedTuple):
 
 
 def new_system(n: int) -> System:
-    """Arrays for n items."""
-    return System(np.zeros(n), np.zeros(n), np.full(n, -1), np.zeros(n), np.zeros(n))
+    """Arrays for n items; the preconditioner is the identity."""
+    return System(np.zeros(n), np.ones(n), np.full(n, -1), np.ones(n), np.zeros(n))
 
 
 @compiled
@@ -310,19 +310,19 @@ def precondition(system: System, r: Floats, z: Floats) -> float:
 
 
 @compiled
-def solve_sparse(model: Model, system: System, b: Floats, accuracy: float) -> Floats:
-    """x = H⁻¹ b by conjugate gradients, until the error e has eᵀ H e ≤ accuracy · xᵀ H x.
+def solve_sparse(model: Model, system: System, b: Floats, accuracy: float, bounded: bool) -> Floats:
+    """x = H⁻¹ b by conjugate gradients, until the error e has eᵀ H e ≤ accuracy · xᵀ H x: bounded, or by an estimate.
 
     In xᵀ H x all directions of a draw count alike; in the residual r = H e those in which H is small hardly show, and
     they are the ones that a draw must explore. H is at least the prior precision P, so that eᵀ H e = rᵀ H⁻¹ r is at
-    most rᵀ P⁻¹ r = τ² rᵀ r + σ² (1ᵀ r)², and xᵀ H x is what the steps have added.
+    most rᵀ P⁻¹ r = τ² rᵀ r + σ² (1ᵀ r)², and xᵀ H x is what the steps have added. The estimate is rᵀ M⁻¹ r.
     """
     n_items, n_rows, prior = len(b), model.n_rows, model.prior
     x, p, r, z, q = np.zeros(n_items), np.zeros(n_items), b.copy(), np.empty(n_items), np.empty(n_items)
     work, before, energy = np.empty((n_items, 2)), 0.0, 0.0
     for _ in range(MAX_CG_STEPS):
         left = precondition(system, r, z)
-        if left <= 0.0:
+        if left <= 0.0 or (not bounded and left <= accuracy * energy):
             break
         for i in range(n_items):
             p[i] = z[i] + (left / before * p[i] if before > 0.0 else 0.0)
@@ -341,7 +341,7 @@ def solve_sparse(model: Model, system: System, b: Floats, accuracy: float) -> Fl
         error = prior.spread * prior.spread * squares + prior.level_sd * prior.level_sd * (
             rows * rows + columns * columns
         )
-        if error <= accuracy * energy:
+        if bounded and error <= accuracy * energy:
             break
     return x
 
@@ -442,12 +442,12 @@ def fit_dense(model: Model, system: System, H: Floats, converged: float) -> None
 def improve_sparse(model: Model, system: System, accuracy: float) -> float:
     """One Newton step by conjugate gradients; the value is twice the gain that it promised.
 
-    The weights and the preconditioner are then those of the expected information at the new log strengths.
+    The weights and the preconditioner are then those of the expected information at the new log strengths; the step
+    itself makes do with the last preconditioner.
     """
     logs, n_items = model.logs, len(model.logs)
     evaluate(model, system, True)
-    pair_up(model, system)
-    step, origin, slope = solve_sparse(model, system, system.gradient, accuracy), logs.copy(), 0.0
+    step, origin, slope = solve_sparse(model, system, system.gradient, accuracy, False), logs.copy(), 0.0
     for i in range(n_items):
         slope += system.gradient[i] * step[i]
     shorter, share = longest_step(logs, step), 0.0
@@ -493,7 +493,7 @@ def draw_dense(logs: Floats, L: Floats, n_rows: int, rng: np.random.Generator, d
 @compiled
 def draw_sparse(model: Model, system: System, rng: np.random.Generator) -> Floats:
     """Draw log strengths: H⁻¹ b is N(0, H⁻¹), as b is N(0, H) [PapandreouYuille2010, Orieux2012]."""
-    draw = solve_sparse(model, system, perturb(model, rng), ACCURACY / len(model.logs))
+    draw = solve_sparse(model, system, perturb(model, rng), ACCURACY / len(model.logs), True)
     raise_and_lower(model.logs, draw, model.n_rows)
     return draw
 
@@ -722,7 +722,7 @@ class Posterior:
         for _ in range(SPREAD_DRAWS):
             b = perturb(model, rng)
             precondition(system, b, z)
-            draw = solve_sparse(model, system, b, ACCURACY / n)
+            draw = solve_sparse(model, system, b, ACCURACY / n, True)
             more += (draw - direction * (direction @ draw) / n - z) ** 2
         return np.sqrt(np.maximum(system.inverse + more / SPREAD_DRAWS, 0.0))
 
@@ -752,7 +752,7 @@ class Posterior:
             columns = np.zeros((len(ends), len(self.logs)))
             for column, pair in zip(columns, ends, strict=True):
                 column[pair] = 1.0
-            solutions = [solve_sparse(self.model, self.system, column, EXACT) for column in columns]
+            solutions = [solve_sparse(self.model, self.system, column, EXACT, True) for column in columns]
             return np.asarray(np.sqrt(np.maximum((columns * np.array(solutions)).sum(axis=1), 0.0)))
         if len(self.logs) <= MAX_DENSE_COVARIANCE:
             i, j = ends.T
@@ -780,7 +780,7 @@ class Posterior:
         rng, more = stream(0, "explain", "rank1-thompson"), np.zeros(len(ends))
         for _ in range(SPREAD_DRAWS):
             b = perturb(model, rng)
-            x = solve_sparse(model, system, b, ACCURACY / n)
+            x = solve_sparse(model, system, b, ACCURACY / n, True)
             more += (x[i] + x[j] - share_i * b[i] - share_j * b[j]) ** 2
         return np.asarray(np.sqrt(np.maximum(share_i + share_j + more / SPREAD_DRAWS, 0.0)))
 
