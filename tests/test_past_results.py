@@ -1,14 +1,23 @@
 """Logs of past results: what is read, and what is refused in which words."""
 
 import math
+import subprocess
+import sys
+from datetime import date
+from decimal import Decimal
+from itertools import combinations
+from uuid import UUID
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import matchbandit as mb
-from matchbandit.past_results import PastResults, read_results
+from matchbandit.past_results import CHUNK_ROWS, PastResults, read_results
 
 
 @pytest.fixture
@@ -83,8 +92,9 @@ def test_parquet_says_the_same_as_csv(tmp_path, written):
     log = read_results(tmp_path / "x", columns={"first": "ad", "second": "slot"})
     assert log.rows() == [("7", "a", 1, 1.0), ("8", "b", 1, 0.0)]
     pq.write_table(pa.table({"a": ["x", None], "b": ["y", "y"], "reward": [1, 1]}), tmp_path / "y")
-    with pytest.raises(mb.MatchbanditError, match=r"^y, row 2, column a: an item is named by text .* got None\.$"):
+    with pytest.raises(mb.MatchbanditError, match=r"^y, row 2, column a: the name of the item is missing; on_missing="):
         read_results(tmp_path / "y")
+    assert read_results(tmp_path / "y", on_missing="skip").skipped == 1
     (tmp_path / "z").write_bytes(b"PAR1 and no more")
     with pytest.raises(mb.MatchbanditError, match="z cannot be read as Parquet"):
         read_results(tmp_path / "z")
@@ -190,3 +200,267 @@ def test_many_rows_are_added_up():
     assert {frozenset((a, b)): (n, s) for a, b, n, s in log.rows()} == {
         pair: (len(all_paid), sum(all_paid)) for pair, all_paid in expected.items()
     }
+
+
+CLICKS = {
+    "ad": [3, 1, 3, 2],
+    "slot": ["top", "top", "side", "top"],
+    "clicked": [1.0, 0.0, None, 1.0],
+    "day": ["mon", "mon", "tue", "tue"],
+    "note": [None, "x", None, "y"],
+}
+FRAMES = {
+    "mapping": lambda columns: columns,
+    "arrays": lambda columns: {name: np.array(column) for name, column in columns.items()},
+    "pandas": pd.DataFrame,
+    "pandas with an index": lambda columns: pd.DataFrame(columns).set_index(np.arange(9, 9 - len(columns["ad"]), -1)),
+    "pandas of Arrow": lambda columns: pd.DataFrame(columns).convert_dtypes(dtype_backend="pyarrow"),
+    "pandas with NA": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "pandas categories": lambda columns: pd.DataFrame(columns).astype({"ad": "category", "slot": "category"}),
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+    "arrow batch": pa.RecordBatch.from_pydict,
+    "arrow reader": lambda columns: pa.table(columns).to_reader(),
+    "duckdb": lambda columns: duckdb.from_arrow(pa.table(columns)),
+}
+
+
+@pytest.mark.parametrize("made", FRAMES.values(), ids=FRAMES)
+def test_frames_say_the_same_as_a_file(made):
+    roles = {"first": "ad", "second": "slot", "reward": "clicked", "time": "day"}
+    log = read_results(made(CLICKS), columns=roles)
+    assert log.first == ["3", "1", "2"]
+    assert log.rows() == [("3", "top", 1, 1.0), ("1", "top", 1, 0.0), ("2", "top", 1, 1.0)]
+    assert (log.kind, log.sides, log.voids, log.times) == ("sides", ("ad", "slot"), 1, ["mon", "mon", "tue"])
+    assert (log.where(2), log.skipped) == ("the data frame, row 4", 0)
+
+
+def test_columns_of_a_frame_may_be_numbered():
+    frame = pd.DataFrame([["ann", "bob", 1], ["bob", "cem", 0]])
+    assert read_results(frame, columns=(0, 1, 2)).rows() == [("ann", "bob", 1, 1.0), ("bob", "cem", 1, 0.0)]
+
+
+def test_frames_need_no_library_of_their_own():
+    code = "import sys, matchbandit as mb; mb.read_results({'first': ['a'], 'second': ['b'], 'reward': [1]}); "
+    code += "assert not {'pandas', 'polars', 'pyarrow'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+GOOD = {"first": ["ann", "bob"], "second": ["bob", "cem"], "reward": [1, 0]}
+
+
+@pytest.mark.parametrize(
+    "made", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "arrow", "mapping"]
+)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"reward": None}, "a log has one column of rewards, .* Its columns are first, second"),
+        ({"second": None}, r"which columns are the two items\? There are none besides"),
+        ({"reward": ["won", "lost"]}, "row 1, column reward: must be a number; got 'won'"),
+        ({"reward": [[1], [2]]}, "row 1, column reward: must be a number; got "),
+        ({"reward": [date(2026, 1, 1)] * 2}, "row 1, column reward: must be a number; got "),
+        ({"reward": [0.0, math.inf]}, "row 2, column reward: must be a number below"),
+        ({"first": [True, False]}, "row 1, column first: an item is named by text or a whole number; got True"),
+        ({"first": [1.0, 1.5]}, "row 2, column first: an item is named by text or a whole number; got 1.5"),
+        ({"first": [1.0, 1e17]}, r"row 2, column first: an item is named by text or a whole number; got 1e\+17"),
+        ({"first": [date(2026, 1, 1)] * 2}, "row 1, column first: an item is named by text"),
+        ({"first": [{"a": 1}, {"a": 2}]}, r"row 1, column first: an item is named by text .* got \{'a': 1\}"),
+        ({"first": ["ann", None]}, "row 2, column first: the name of the item is missing; on_missing='skip'"),
+        ({"first": ["ann", " "]}, "row 2, column first: the name of the item is missing"),
+        ({"reward": [math.nan, math.nan]}, "holds no results, only 2 of pairs that never met"),
+        ({"second": ["ann", "bob"]}, "row 1: ann is paired with itself. .* --kind sides"),
+    ],
+)
+def test_what_is_wrong_in_a_frame_is_named_by_row_and_column(made, change, words):
+    columns = {name: column for name, column in {**GOOD, **change}.items() if column is not None}
+    with pytest.raises(mb.MatchbanditError, match=words) as error:
+        read_results(made(columns))
+    assert str(error.value).startswith("the data frame")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (pd.DataFrame(), "^the data frame has no columns"),
+        ({}, "^the data frame has no columns"),
+        (pl.DataFrame(GOOD).clear(), "^the data frame holds no results"),
+        (pd.DataFrame(GOOD)[:0], "^the data frame holds no results"),
+        (pd.concat([pd.DataFrame(GOOD)] * 2, axis=1), "more than one column called 'first'"),
+        ({**GOOD, "reward": [1]}, "as many cells as there are rows; here are first 2, second 2, reward 1"),
+        ({**GOOD, "reward": "10"}, "column reward: a column is a list of cells; got '10'"),
+        ({**GOOD, "reward": 1.0}, "column reward: a column is a list of cells; got 1.0"),
+        ({**GOOD, "reward": np.array(1.0)}, "column reward: a column is a list of cells"),
+        ({**GOOD, "reward": np.array(["2026-01-01"] * 2, "M8[ns]")}, "column reward: must be a number; got '2026-01"),
+        ([("ann", "bob", 1)], r"got list\. PastResults\.from_rows takes rows\."),
+        (np.ones((2, 3)), "got ndarray"),
+        (None, "got NoneType"),
+        (7, "got int"),
+        (pl.LazyFrame(GOOD), r"got LazyFrame\. Collect it first\."),
+        (pl.Series([1.0]), "Series cannot be read as a table"),
+        (pa.chunked_array([[1.0]]), "ChunkedArray cannot be read as a table"),
+    ],
+)
+def test_what_is_no_frame_of_results_is_refused(source, words):
+    with pytest.raises(mb.MatchbanditError, match=words):
+        read_results(source)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [1, 2, 10],
+        [np.int64(1), np.uint8(2), np.int32(10)],
+        [1.0, 2.0, 10.0],
+        [np.float32(1), np.float64(2), 10],
+        [Decimal(1), Decimal("2.0"), Decimal("1E+1")],
+        ["1", np.str_("2"), " 10 "],
+    ],
+)
+def test_whole_numbers_of_all_types_are_one_name(names):
+    others = ["1", "2", "10"]
+    log = PastResults.from_rows([(a, "x", 1) for a in [*names, *others]])
+    assert log.first == others * 2
+    assert read_results({"first": names, "second": ["x"] * 3, "reward": [1] * 3}).first == others
+
+
+def test_other_names():
+    one = UUID(int=1)
+    assert PastResults.from_rows([(one, 2**64, 1)]).rows() == [(str(one), str(2**64), 1, 1.0)]
+    for name in (True, np.True_, b"ann", 0.5, math.inf, Decimal("0.5"), Decimal("Infinity"), ["ann"], 1j):
+        with pytest.raises(mb.MatchbanditError, match=r"^the log, row 2, second: an item is named by text"):
+            PastResults.from_rows([("ann", 1, 1), ("ann", name, 1)])
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, np.nan, pd.NA, pd.NaT, "", "  ", Decimal("NaN")])
+def test_rows_without_a_name_can_be_skipped(missing):
+    rows = [("ann", "bob", 1), (missing, "bob", 1), ("bob", missing, "not looked at"), (missing, missing, None)]
+    with pytest.raises(mb.MatchbanditError, match=r"^the log, row 2, first: the name of the item is missing"):
+        PastResults.from_rows(rows)
+    log = PastResults.from_rows([*rows, ("cem", "bob", None), ("cem", "ann", 0)], on_missing="skip")
+    assert (log.skipped, log.voids, log.rows()) == (3, 1, [("ann", "bob", 1, 1.0), ("ann", "cem", 1, 0.0)])
+    assert repr(log) == "PastResults: 2 results of 2 pairs of 3 players, 1 void, 3 rows without a name skipped"
+    assert log.where(1) == "the log, row 6"
+    with pytest.raises(mb.MatchbanditError, match="holds no results, 3 rows without a name skipped"):
+        PastResults.from_rows(rows[1:], on_missing="skip")
+
+
+def test_rows_of_files_and_frames_are_skipped(written):
+    text = "ad,slot,reward,time\n1,top,1,mon\n,top,1,tue\n2,top,0,wed\n"
+    log = written(text, on_missing="skip")
+    assert (log.skipped, log.first, log.times, log.places) == (1, ["1", "2"], ["mon", "wed"], [2, 4])
+    gap = pd.DataFrame({"ad": [1, None, 2], "slot": "top", "reward": 1})
+    assert gap["ad"].dtype == np.float64
+    log = read_results(gap, on_missing="skip")
+    assert (log.skipped, log.first) == (1, ["1", "2"])
+    with pytest.raises(mb.MatchbanditError, match=r"unknown choice of on_missing 'drop'\. Known: error, skip"):
+        read_results(gap, on_missing="drop")
+
+
+def test_items_and_positions_that_share_numbers_are_not_taken_for_players():
+    rng = np.random.default_rng(1)
+    shown = pd.DataFrame({"item": rng.integers(0, 34, 2000), "position": rng.integers(1, 4, 2000), "reward": 0})
+    with pytest.raises(mb.MatchbanditError, match=r"is paired with itself\. .* say kind='sides', or --kind sides\.$"):
+        read_results(shown)
+    different = shown[shown["item"] != shown["position"]]
+    for columns in (("item", "position", "reward"), ("position", "item", "reward")):
+        with pytest.raises(mb.MatchbanditError, match=r"^the data frame: are these players, or two sides\? '[123]' is"):
+            read_results(different, columns=columns)
+    assert repr(read_results(shown, kind="sides")) == "PastResults: 2000 results of 102 pairs of 34 item × 3 position"
+    assert read_results(different, kind="players").tally.graph == mb.monopartite(34)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 9])
+def test_players_need_not_be_called_so(n):
+    everyone = [(a, b, 1) for a, b in combinations(range(n), 2)]
+    if n > 2:
+        assert PastResults.from_rows(everyone).kind == "players"
+    assert PastResults.from_rows([*everyone, (n - 1, 0, 1)]).kind == "players"
+    rng = np.random.default_rng(n)
+    drawn = [(*rng.permutation(n)[:2].tolist(), 1) for _ in range(6 * n)]
+    assert PastResults.from_rows(drawn).kind == "players"
+
+
+def test_twice_as_many_names_in_a_column_are_too_many_for_players():
+    rows = [("a", "b", 1), ("b", "a", 1), ("c", "a", 1)]
+    assert PastResults.from_rows(rows).kind == "players"
+    with pytest.raises(mb.MatchbanditError, match="'a' is a name in both columns, but one has 4 names and the other 2"):
+        PastResults.from_rows([*rows, ("d", "b", 1)])
+
+
+ROUND_TRIPS = {
+    "players": PastResults.from_rows([("ann", "bob", 1), ("bob", "cem", 0.5), ("cem", "ann", 0)]),
+    "players who never change places": PastResults.from_rows([("ann", "bob", 1)], kind="players"),
+    "counted": PastResults.from_rows([("ann", "bob", 1), ("bob", "cem", 7, 2.5)]),
+    "sides": PastResults.from_rows([(1, "top", 1), (2, "top", 0), (1, "top", 0)], sides=("ad", "slot")),
+    "sides of equal names": PastResults.from_rows([("red", "red", 3, 1)], kind="sides", sides=("hat", "coat")),
+    "sides without names": PastResults.from_rows([("x", "y", 1)]),
+    "sides called alike": PastResults.from_rows([("x", "y", 1)], sides=("item", "item")),
+    "sides called as roles": PastResults.from_rows([("x", "y", 1)], sides=("Second", "count")),
+    "times": read_results({"first": ["a", "b"], "second": ["b", "c"], "reward": [1, 0], "time": [None, 7]}),
+}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("log", ROUND_TRIPS.values(), ids=ROUND_TRIPS)
+def test_frames_are_read_back(log, kind):
+    frame = log.to_frame(kind)
+    assert type(frame).__module__.partition(".")[0] == {"arrow": "pyarrow"}.get(kind, kind)
+    again = read_results(frame, kind=log.kind)
+    assert (again.first, again.second, again.times) == (log.first, log.second, log.times)
+    assert (again.rewards.tolist(), again.counts.tolist()) == (log.rewards.tolist(), log.counts.tolist())
+    assert again.kind == log.kind
+    assert again.rows() == log.rows()
+
+
+def test_the_columns_of_a_frame():
+    def columns(log):
+        return list(log.to_frame("pandas").columns)
+
+    assert columns(ROUND_TRIPS["players"]) == ["first", "second", "reward"]
+    assert columns(ROUND_TRIPS["counted"]) == ["first", "second", "count", "sum"]
+    assert columns(ROUND_TRIPS["sides"]) == ["ad", "slot", "reward"]
+    assert columns(ROUND_TRIPS["sides called alike"]) == ["first", "second", "reward"]
+    assert columns(ROUND_TRIPS["times"]) == ["first", "second", "reward", "time"]
+    assert type(ROUND_TRIPS["players"].to_frame()).__module__.startswith("pandas")
+    with pytest.raises(mb.MatchbanditError, match="unknown kind of frame 'spark'"):
+        ROUND_TRIPS["players"].to_frame("spark")
+
+
+def test_the_first_wrong_row_of_a_long_log_is_named(written):
+    n = 2 * CHUNK_ROWS + 5
+    columns = {"first": ["ann"] * n, "second": ["bob"] * n, "reward": [1.0] * n}
+    log = read_results(columns)
+    assert (len(log), log.n_results, log.where(n - 1)) == (n, n, f"the data frame, row {n}")
+    columns["reward"][CHUNK_ROWS + 4] = "x"
+    columns["first"][CHUNK_ROWS + 7] = None
+    with pytest.raises(mb.MatchbanditError, match=f"row {CHUNK_ROWS + 5}, column reward: must be a number; got 'x'"):
+        read_results(columns)
+    lines = [f"{a},{b},{r}" for a, b, r in zip(*columns.values(), strict=True)]
+    lines[CHUNK_ROWS + 10] = "ann"
+    with pytest.raises(mb.MatchbanditError, match=f"line {CHUNK_ROWS + 6}, column reward: must be a number; got 'x'"):
+        written(HEAD + "\n".join(lines))
+    lines[CHUNK_ROWS + 4] = "ann,bob,true"
+    with pytest.raises(mb.MatchbanditError, match=f"line {CHUNK_ROWS + 12}: 1 cells"):
+        written(HEAD + "\n".join(lines))
+    lines[CHUNK_ROWS + 10] = ""
+    assert written(HEAD + "\n".join(lines)).n_results == n - 1
+    rows = list(zip(*columns.values(), strict=True))
+    with pytest.raises(mb.MatchbanditError, match=f"row {CHUNK_ROWS + 5}, reward: must be a number; got 'x'"):
+        PastResults.from_rows(rows)
+
+
+@pytest.mark.parametrize("reward", [0, 1])
+@pytest.mark.parametrize("ads", [["a"], ["a", "b"]])
+def test_frames_of_one_item_or_of_equal_rewards_can_be_replayed(ads, reward):
+    frame = pd.DataFrame([(ad, slot) for ad in ads for slot in "xy"] * 5, columns=["ad", "slot"]).assign(reward=reward)
+    done = mb.replay(frame, ["rank1-thompson"], horizon=5, runs=40)
+    assert all(math.isfinite(place.reward) for place in done.places)
+
+
+def test_a_frame_of_one_pair_is_read_and_leaves_nothing_to_choose():
+    log = read_results({"ad": ["a"], "slot": ["x"], "reward": [1]})
+    assert repr(log) == "PastResults: 1 result of 1 pair of 1 ad × 1 slot"
+    with pytest.raises(mb.MatchbanditError, match="the data frame has one pair only, a and x"):
+        mb.replay(log, ["rank1-thompson"], horizon=5, runs=40)

@@ -1,4 +1,4 @@
-"""Logs of past results: who was paired with whom, and what the pair achieved together; from CSV, Parquet or rows.
+"""Logs of past results: who was paired with whom, and what the pair achieved together; from files, frames or rows.
 
 A row is one meeting with its reward, or a pair's meetings counted and summed. Names stay as they are written, but for
 blanks around them.
@@ -6,22 +6,27 @@ blanks around them.
 
 import csv
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from html import escape
+from itertools import groupby, islice
 from math import isfinite, isnan
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from uuid import UUID
 
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, unknown
-from matchbandit.extras import need
+from matchbandit.extras import Frame, make_frame, need
 from matchbandit.graphs import Graph, Pairs, bipartite, monopartite
 from matchbandit.rewards import LARGEST_REWARD, Counts, Floats, RewardDistribution
 
 ResultsKind = Literal["players", "sides"]
+OnMissing = Literal["error", "skip"]
 Columns = Mapping[str, str] | Sequence[str]
 
 ROLES = ("first", "second", "reward", "sum", "mean", "count", "time")
@@ -31,7 +36,13 @@ VOID_CELLS = ("", "void", "nan")
 """What is written, in any case, where a pair never met: no result, and not 0."""
 MOST_COUNTED = 2**53
 """Meetings of a row: floats hold them exactly."""
+LARGEST_FLOAT_NAME = 2**53
+"""From here on floats merge neighbouring whole numbers, and so two items."""
+LARGEST_DECIMAL_NAME = 10**76
+"""What decimals of Arrow can hold."""
 LONGEST_LINE = 1_000_000
+CHUNK_ROWS = 10_000
+"""Rows that are converted together; when one is wrong, so many are searched for it."""
 _TRUTHS = {"true": 1.0, "false": 0.0}
 _DELIMITERS = ",;\t|"
 
@@ -83,6 +94,8 @@ class PastResults:
     places: Sequence[int] | None = None
     """Which line, or row, of the source each is from."""
     place_word: str = "row"
+    skipped: int = 0
+    """Rows without the name of an item, left out with `on_missing="skip"`."""
 
     @classmethod
     def from_rows(
@@ -92,23 +105,22 @@ class PastResults:
         kind: ResultsKind | None = None,
         sides: tuple[str, str] | None = None,
         source: str = "the log",
+        on_missing: OnMissing = "error",
     ) -> "PastResults":
         """Results from rows (a, b, reward), None for a pair that never met; or (a, b, count, sum).
 
-        Without a `kind`, items that are never on the other side of a pair make two sides.
+        `kind` and `on_missing` are those of `read_results`.
 
         >>> PastResults.from_rows([("ad 1", "top", 20, 3), ("ad 2", "top", 10, 2)], kind="sides").rewards.tolist()
         [3.0, 2.0]
         """
-        gathered = _Gathered(source, "row")
-        for number, row in enumerate(rows, start=1):
-            if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) not in (3, 4):
-                raise MatchbanditError(
-                    f"{source}, row {number}: a row is (a, b, reward) or (a, b, count, sum); got {row!r}."
-                )
-            counted = {"count": row[2], "sum": row[3]} if len(row) == 4 else {"reward": row[2]}
-            gathered.add(number, {"first": row[0], "second": row[1], **counted}, {})
-        return gathered.results(kind, sides)
+        log = _Log(source, "row", {}, on_missing)
+        for width, alike in groupby(enumerate(rows, start=1), key=lambda numbered: _width(source, *numbered)):
+            roles = ("first", "second", "reward") if width == 3 else ("first", "second", "count", "sum")
+            while part := list(islice(alike, CHUNK_ROWS)):
+                cells = zip(*(row for _, row in part), strict=True)
+                log.add([number for number, _ in part], dict(zip(roles, cells, strict=True)))
+        return log.results(kind, sides)
 
     def __len__(self) -> int:
         """How many rows there are, without those of pairs that never met."""
@@ -143,6 +155,35 @@ class PastResults:
         counted = zip(tally.named(tally.pairs), tally.counts.tolist(), tally.sums.tolist(), strict=True)
         return [(a, b, count, total) for (a, b), count, total in counted]
 
+    def to_frame(self, kind: Frame | None = None) -> Any:
+        """A data frame with a row for each row of the log; pairs that never met and skipped rows are not in it.
+
+        The columns are `first` and `second`, or the names of the two sides; `reward`, or `count` and `sum` if a row
+        stands for several meetings; and `time`, if the log has it. `read_results(frame, kind=log.kind)` reads it back.
+
+        Parameters
+        ----------
+        kind: {"pandas", "polars", "arrow"}, optional
+            By default the one of pandas and Polars that is imported already, else the one that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        """
+        heads = self.sides if self.kind == "sides" and self.sides is not None else ("first", "second")
+        if heads[0] == heads[1] or any(head.strip().lower() in ROLES for head in heads):
+            heads = ("first", "second")
+        single = bool((self.counts == 1).all())
+        return make_frame(
+            {
+                heads[0]: self.first,
+                heads[1]: self.second,
+                **({"reward": self.rewards} if single else {"count": self.counts, "sum": self.rewards}),
+                **({} if self.times is None else {"time": self.times}),
+            },
+            kind,
+        )
+
     def refuse_outside(self, rewards: RewardDistribution) -> None:
         """Refuse rewards that this distribution cannot give, naming the first and its place."""
         bad = (self.rewards < rewards.low * self.counts) | (self.rewards > rewards.high * self.counts)
@@ -171,35 +212,87 @@ class PastResults:
                 for names, side in zip(tally.names, self.sides or ("rows", "columns"), strict=True)
             )
         void = f", {self.voids} void" if self.voids else ""
+        skipped = f", {skipped_rows(self.skipped)}" if self.skipped else ""
         met = f"{len(tally.pairs)} pair{'s' * (len(tally.pairs) > 1)}"
-        return f"PastResults: {self.n_results} result{'s' * (self.n_results > 1)} of {met} of {items}{void}"
+        return f"PastResults: {self.n_results} result{'s' * (self.n_results > 1)} of {met} of {items}{void}{skipped}"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
 
 
+def skipped_rows(number: int) -> str:
+    """How many rows were skipped, in words.
+
+    >>> skipped_rows(3)
+    '3 rows without a name skipped'
+    """
+    return f"{number} row{'s' * (number > 1)} without a name skipped"
+
+
+def is_table(source: object) -> bool:
+    """Does this have named columns that `read_results` can read?"""
+    return _table_columns(source) is not None or hasattr(source, "__arrow_c_stream__")
+
+
 def read_results(
-    path: str | os.PathLike[str], *, columns: Columns | None = None, kind: ResultsKind | None = None
+    source: Any,
+    *,
+    columns: Columns | None = None,
+    kind: ResultsKind | None = None,
+    on_missing: OnMissing = "error",
 ) -> PastResults:
-    """The results in a CSV or Parquet file: two columns of items and what each pair achieved together.
+    """The results in a file or a data frame: two columns of items and what each pair achieved together.
 
     Parameters
     ----------
-    path: str or Path
-        The file. A CSV file names its columns in the first line; commas, semicolons, tabs or bars divide them.
+    source: path, data frame or mapping
+        A CSV or Parquet file; a data frame of pandas or Polars; a table of Arrow, or what else offers its columns as an
+        Arrow stream, such as a relation of DuckDB; or a mapping of names of columns to lists. A CSV file names its
+        columns in the first line; commas, semicolons, tabs or bars divide them.
     columns: mapping or sequence, optional
         Which column is what: `{"first": "ad", "second": "slot", "reward": "clicked"}`, or the names of these three.
         With `count`, the number of meetings that a row stands for, say `sum` or `mean` in the place of `reward`;
         `time` is kept as it is. Left alone, columns of these names are that, and the two others are the items.
     kind: {"players", "sides"}, optional
-        Are all items on one side? Left alone: yes, if any item is in both columns.
+        Are all items on one side? Left alone: no, if no name is in both columns; yes, if some are. If some are, but one
+        column has at least twice as many names as the other, as 34 ads and 3 positions that are both numbered have,
+        an error asks for it.
+    on_missing: {"error", "skip"}
+        What to do with a row that lacks the name of an item (empty, None, NaN): refuse the log, or leave the row out
+        and count it in `skipped`.
 
     Returns
     -------
     PastResults
         Rows without a reward (empty, `void`, NaN) are pairs that never met: counted in `voids`, and left out.
+
+    Notes
+    -----
+    Items are named by text, whole numbers or UUIDs; 7, `np.int64(7)`, 7.0 and "7" are one item, since a data frame
+    turns whole numbers into floats where a column has gaps. In a CSV file names are text, and 7.0 is not 7. Truth
+    values, other fractions and dates are refused.
+
+    Examples
+    --------
+    >>> read_results({"ad": [1, 2, 2], "slot": ["top", "top", "side"], "reward": [1, 0, 1]})
+    PastResults: 3 results of 3 pairs of 2 ad × 2 slot
     """
-    file = Path(path)
+    if isinstance(source, str | os.PathLike):
+        return _from_file(Path(source), columns, kind, on_missing)
+    table = _table_columns(source)
+    if table is None and hasattr(source, "__arrow_c_stream__"):
+        table = _table_columns(_arrow_table(source))
+    if table is None:
+        ways = "Collect it first" if hasattr(source, "collect") else "PastResults.from_rows takes rows"
+        raise MatchbanditError(
+            f"results are read from a path, a data frame or a mapping of names to columns; got "
+            f"{type(source).__name__}. {ways}."
+        )
+    heads, column = table
+    return _from_columns("the data frame", heads, column, columns, kind, on_missing)
+
+
+def _from_file(file: Path, columns: Columns | None, kind: ResultsKind | None, on_missing: OnMissing) -> PastResults:
     try:
         with file.open("rb") as opened:
             head = opened.read(4)
@@ -211,30 +304,45 @@ def read_results(
         raise MatchbanditError(
             f"{file} is JSON, not CSV or Parquet. An exported league is taken in with `matchbandit league import`."
         )
-    return _from_parquet(file, columns, kind) if head == b"PAR1" else _from_csv(file, columns, kind)
+    read = _from_parquet if head == b"PAR1" else _from_csv
+    return read(file, columns, kind, on_missing)
 
 
-def _from_csv(file: Path, columns: Columns | None, kind: ResultsKind | None) -> PastResults:
-    gathered = _Gathered(file.name, "line")
+def _from_csv(file: Path, columns: Columns | None, kind: ResultsKind | None, on_missing: OnMissing) -> PastResults:
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    last = 1
     with file.open(encoding="utf-8-sig", newline="") as opened:
         try:
             heads, reader = _opened_csv(file, opened)
-            roles = _roles(file.name, heads, columns)
+            roles = _roles(file.name, heads, columns, where="The first line names its columns; it says")
+            log = _Log(file.name, "line", {role: heads[at] for role, at in roles.items()}, on_missing)
+
+            def add_rows() -> None:
+                log.add(lines, {role: [row[at].strip() for row in rows] for role, at in roles.items()})
+                lines.clear()
+                rows.clear()
+
             for row in reader:
-                if not any(cell.strip() for cell in row):
+                if not any(map(str.strip, row)):
                     continue
                 if len(row) != len(heads):
+                    add_rows()
                     raise MatchbanditError(
                         f"{file.name}, line {reader.line_num}: {len(row)} cells, and the first line names "
                         f"{len(heads)} columns. Quote cells that hold the divider."
                     )
-                cells = {role: row[at].strip() for role, at in roles.items()}
-                gathered.add(reader.line_num, cells, {role: heads[at] for role, at in roles.items()})
+                last = reader.line_num
+                lines.append(last)
+                rows.append(row)
+                if len(rows) == CHUNK_ROWS:
+                    add_rows()
+            add_rows()
         except UnicodeDecodeError:
             raise MatchbanditError(f"{file.name} is not UTF-8 text. Save it as CSV in UTF-8, or as Parquet.") from None
         except csv.Error as error:
-            raise MatchbanditError(f"{file.name}, behind line {gathered.last}: {error}.") from None
-    return gathered.results(kind, (heads[roles["first"]], heads[roles["second"]]))
+            raise MatchbanditError(f"{file.name}, behind line {last}: {error}.") from None
+    return log.results(kind, (heads[roles["first"]], heads[roles["second"]]))
 
 
 def _opened_csv(file: Path, opened: Any) -> tuple[list[str], Any]:
@@ -248,35 +356,80 @@ def _opened_csv(file: Path, opened: Any) -> tuple[list[str], Any]:
     return [head.strip() for head in next(reader)], reader
 
 
-def _from_parquet(file: Path, columns: Columns | None, kind: ResultsKind | None) -> PastResults:
+def _from_parquet(file: Path, columns: Columns | None, kind: ResultsKind | None, on_missing: OnMissing) -> PastResults:
     parquet, pa = need("pyarrow.parquet", "reading Parquet"), need("pyarrow", "reading Parquet")
     try:
         heads = parquet.read_schema(file).names
-        roles = _roles(file.name, heads, columns)
-        table = parquet.read_table(file, columns=[heads[at] for at in roles.values()])
+        needed = [heads[at] for at in _roles(file.name, heads, columns).values()]
+        table = parquet.read_table(file, columns=needed)
     except (pa.ArrowException, OSError) as error:
         raise MatchbanditError(f"{file.name} cannot be read as Parquet: {str(error).splitlines()[0]}.") from None
-    names = {role: heads[at] for role, at in roles.items()}
-    gathered = _Gathered(file.name, "row")
-    for number, row in enumerate(_rows_of(table, names), start=1):
-        gathered.add(number, row, names)
-    return gathered.results(kind, (names["first"], names["second"]))
+    return _from_columns(file.name, heads, lambda at: table.column(heads[at]), columns, kind, on_missing)
 
 
-def _rows_of(table: Any, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The rows of an Arrow table, by role, a batch at a time."""
-    for batch in table.to_batches():
-        lists = [batch.column(name).to_pylist() for name in names.values()]
-        for cells in zip(*lists, strict=True):
-            yield dict(zip(names, cells, strict=True))
+def _from_columns(
+    source: str,
+    heads: Sequence[str],
+    column: Callable[[int], Any],
+    columns: Columns | None,
+    kind: ResultsKind | None,
+    on_missing: OnMissing,
+) -> PastResults:
+    """The results in named columns, of which `column(at)` gives the one at a place."""
+    if not heads:
+        raise MatchbanditError(f"{source} has no columns. It needs two of items and one of rewards.")
+    roles = _roles(source, heads, columns)
+    log = _Log(source, "row", {role: heads[at] for role, at in roles.items()}, on_missing)
+    cells = {role: _cells(source, heads[at], column(at)) for role, at in roles.items()}
+    sizes = {heads[at]: len(cells[role]) for role, at in roles.items()}
+    if len(set(sizes.values())) > 1:
+        unequal = ", ".join(f"{head} {size}" for head, size in sizes.items())
+        raise MatchbanditError(f"{source}: columns have as many cells as there are rows; here are {unequal}.")
+    log.add(range(1, len(cells["first"]) + 1), cells)
+    return log.results(kind, (heads[roles["first"]], heads[roles["second"]]))
 
 
-def _roles(source: str, heads: Sequence[str], columns: Columns | None) -> dict[str, int]:
+def _table_columns(source: Any) -> tuple[list[str], Callable[[int], Any]] | None:
+    """The names of the columns of a frame, and what gives the one at a place; None if it is no frame."""
+    if isinstance(source, Mapping):
+        keys = list(source)
+    elif hasattr(source, "column_names") and hasattr(source, "column"):  # Arrow
+        return list(source.column_names), source.column
+    elif hasattr(source, "to_numpy") and hasattr(source, "columns"):  # pandas, Polars and their like
+        keys = list(source.columns)
+    else:
+        return None
+    return [str(key) for key in keys], lambda at: source[keys[at]]
+
+
+def _arrow_table(source: Any) -> Any:
+    pa = need("pyarrow", "reading an Arrow stream")
+    try:
+        return pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        words = str(error).splitlines()[0]
+        raise MatchbanditError(f"{type(source).__name__} cannot be read as a table: {words}.") from None
+
+
+def _cells(source: str, head: str, column: Any) -> list[Any]:
+    """A column as a list of plain Python values, as far as it offers them."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "mM":
+        column = column.astype(str)  # as a list, times in nanoseconds would be plain numbers
+    way = next((way for way in ("to_pylist", "to_list", "tolist") if hasattr(column, way)), None)
+    cells = getattr(column, way)() if way else column
+    if not isinstance(cells, Sequence) or isinstance(cells, str | bytes):
+        raise MatchbanditError(f"{source}, column {head}: a column is a list of cells; got {column!r}.")
+    return list(cells)
+
+
+def _roles(
+    source: str, heads: Sequence[str], columns: Columns | None, *, where: str = "Its columns are"
+) -> dict[str, int]:
     """Which column plays which role, by its place."""
     twice = sorted({head for head in heads if heads.count(head) > 1})
     if twice:
         raise MatchbanditError(f"{source} has more than one column called {twice[0]!r}. Rename one.")
-    named = _named(source, heads, columns)
+    named = _named(source, heads, columns, where)
     for role, head in named.items():
         if head not in heads:
             raise MatchbanditError(f"{source}: the column of {role}: {unknown('column', head, heads)}")
@@ -292,13 +445,13 @@ def _roles(source: str, heads: Sequence[str], columns: Columns | None) -> dict[s
     return {role: heads.index(head) for role, head in named.items()}
 
 
-def _named(source: str, heads: Sequence[str], columns: Columns | None) -> dict[str, str]:
+def _named(source: str, heads: Sequence[str], columns: Columns | None, where: str) -> dict[str, str]:
     """The head of each role's column: those that are told, and else those that are called so."""
     if columns is not None and not isinstance(columns, Mapping):
         if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) != 3:
             raise MatchbanditError(f"columns are a mapping, or the names of first, second and reward; got {columns!r}.")
         columns = dict(zip(("first", "second", "reward"), columns, strict=True))
-    told = dict(columns or {})
+    told = {role: str(head) for role, head in (columns or {}).items()}
     for role in told:
         if role not in ROLES:
             raise unknown("role of a column", role, ROLES)
@@ -309,9 +462,8 @@ def _named(source: str, heads: Sequence[str], columns: Columns | None) -> dict[s
             told[role] = known[role]
     if len([role for role in PAID if role in told]) != 1:
         raise MatchbanditError(
-            f"{source}: a log has one column of rewards, called reward, or sum or mean beside a count. The first line "
-            f"names its columns; it says {', '.join(heads)}. Say which it is: columns={{'reward': …}}, or --column "
-            f"reward=…."
+            f"{source}: a log has one column of rewards, called reward, or sum or mean beside a count. {where} "
+            f"{', '.join(heads)}. Say which it is: columns={{'reward': …}}, or --column reward=…."
         )
     left = [head for head in heads if head not in told.values()]
     missing = [role for role in ("first", "second") if role not in told]
@@ -324,55 +476,120 @@ def _named(source: str, heads: Sequence[str], columns: Columns | None) -> dict[s
     return {**told, **dict(zip(missing, left, strict=False))}
 
 
-class _Gathered:
-    """Rows as they are read and checked; each error names the source, the place and the column."""
+def _width(source: str, number: int, row: Any) -> int:
+    """How many cells a row has, which may be 3 or 4."""
+    if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) not in (3, 4):
+        raise MatchbanditError(f"{source}, row {number}: a row is (a, b, reward) or (a, b, count, sum); got {row!r}.")
+    return len(row)
 
-    def __init__(self, source: str, word: str) -> None:
-        self.source, self.word = source, word
+
+class _Rows(NamedTuple):
+    """Some rows of a log, converted and checked."""
+
+    first: Sequence[str]
+    second: Sequence[str]
+    rewards: Floats
+    counts: Counts
+    times: Sequence[str]
+    at: Sequence[int]
+    """Which of the rows that were looked at they are; the others are void or skipped."""
+    voids: int
+    skipped: int
+
+
+class _Log:
+    """The rows of a log as they are read and checked; each error names the source, the place and the column."""
+
+    def __init__(self, source: str, word: str, heads: Mapping[str, str], on_missing: OnMissing) -> None:
+        """No rows yet; `heads` are the names of the columns, for messages."""
+        if on_missing not in ("error", "skip"):
+            raise unknown("choice of on_missing", on_missing, ["error", "skip"])
+        self.source, self.word, self.heads, self.on_missing = source, word, heads, on_missing
         self.first: list[str] = []
         self.second: list[str] = []
-        self.paid: list[float] = []
-        self.counts: list[int] = []
+        self.rewards: list[Floats] = []
+        self.counts: list[Counts] = []
         self.times: list[str] = []
         self.places: list[int] = []
-        self.voids = 0
-        self.last = 1
-        """The place of the last row that was looked at; a CSV file names its columns in line 1."""
-        self._seen: dict[str, str] = {}  # equal names are one object: a log has many rows of few items
+        self.voids = self.skipped = 0
+        self._names_of: dict[Any, str] = {}
+        self._equal: dict[str, str] = {}  # equal names are one object: a log has many rows of few items
 
-    def add(self, place: int, cells: Mapping[str, Any], heads: Mapping[str, str]) -> None:
-        """Check a row and keep it; `heads` are the names of the columns, for messages."""
-        self.last = place
+    def add(self, places: Sequence[int], cells: Mapping[str, Sequence[Any]]) -> None:
+        """Check rows and keep them: the cells of each role, and from which place each row is."""
+        for begin in range(0, len(places), CHUNK_ROWS):
+            part = slice(begin, begin + CHUNK_ROWS)
+            self._add(places[part], {role: column[part] for role, column in cells.items()})
+
+    def _add(self, places: Sequence[int], cells: Mapping[str, Sequence[Any]]) -> None:
         try:
-            a, b = self._name("first", cells["first"]), self._name("second", cells["second"])
-            role = next(role for role in PAID if role in cells)
-            paid = _number(role, cells[role])
-            count = _count(cells["count"]) if "count" in cells else 1
-            if paid is not None and count == 0 and paid != 0.0 and role == "sum":
-                raise _BadCell("sum", f"must be 0 where the count is; got {cells[role]!r}")
-        except _BadCell as bad:
-            column = f", column {heads[bad.role]}" if bad.role in heads else f", {bad.role}"
-            raise MatchbanditError(f"{self.source}, {self.word} {place}{column}: {bad}.") from None
-        if paid is None or count == 0:
-            self.voids += paid is None
-            return
-        self.first.append(a)
-        self.second.append(b)
-        self.paid.append(paid * count if role == "mean" else paid)
-        self.counts.append(count)
-        self.places.append(place)
-        if "time" in cells:
-            self.times.append(str(cells["time"]))
+            rows = self._converted(cells)
+        except _BadCell:
+            raise self._first_error(places, cells) from None
+        self.first += rows.first
+        self.second += rows.second
+        self.rewards.append(rows.rewards)
+        self.counts.append(rows.counts)
+        self.times += rows.times
+        self.places += [places[k] for k in rows.at]
+        self.voids += rows.voids
+        self.skipped += rows.skipped
 
-    def _name(self, role: str, cell: Any) -> str:
-        if isinstance(cell, int) and not isinstance(cell, bool):
-            cell = str(cell)
-        if not isinstance(cell, str):
-            raise _BadCell(role, f"an item is named by text or a whole number; got {cell!r}")
-        name = cell.strip()
-        if not name:
-            raise _BadCell(role, "the name of the item is missing")
-        return self._seen.setdefault(name, name)
+    def _first_error(self, places: Sequence[int], cells: Mapping[str, Sequence[Any]]) -> MatchbanditError:
+        """What is wrong with the first of these rows that cannot be converted."""
+        for k, place in enumerate(places):
+            try:
+                self._converted({role: column[k : k + 1] for role, column in cells.items()})
+            except _BadCell as bad:
+                column = f", column {self.heads[bad.role]}" if bad.role in self.heads else f", {bad.role}"
+                return MatchbanditError(f"{self.source}, {self.word} {place}{column}: {bad}.")
+        raise AssertionError("rows that fail together fail one by one")
+
+    def _converted(self, cells: Mapping[str, Sequence[Any]]) -> _Rows:
+        first, second = self._names("first", cells["first"]), self._names("second", cells["second"])
+        at: Sequence[int] = range(len(first))
+        if "" in first or "" in second:
+            at = [k for k in at if first[k] and second[k]]
+            cells = {role: [column[k] for k in at] for role, column in cells.items()}
+        role = next(role for role in PAID if role in cells)
+        paid = _numbers(role, cells[role])
+        counts = _counts(cells["count"]) if "count" in cells else np.ones(len(at), dtype=np.int64)
+        void = np.isnan(paid)
+        if role == "sum" and (bad := ~void & (counts == 0) & (paid != 0.0)).any():
+            raise _BadCell("sum", f"must be 0 where the count is; got {cells[role][int(np.argmax(bad))]!r}")
+        met = np.flatnonzero(~void & (counts > 0))
+        kept = [at[k] for k in met.tolist()]
+        times = cells.get("time")
+        return _Rows(
+            [first[k] for k in kept],
+            [second[k] for k in kept],
+            (paid * counts if role == "mean" else paid)[met],
+            counts[met],
+            [] if times is None else ["" if _is_missing(times[k]) else str(times[k]) for k in met.tolist()],
+            kept,
+            int(void.sum()),
+            len(first) - len(at),
+        )
+
+    def _names(self, role: str, cells: Sequence[Any]) -> list[str]:
+        """The names in these cells; empty where one is missing, and such rows are skipped."""
+        names: list[str] = []
+        known = self._names_of
+        for cell in cells:
+            key = (cell.__class__, cell)  # with its class: True equals 1, but names no item
+            try:
+                name = known.get(key, "")
+            except TypeError:  # not hashable, hence no name
+                name = ""
+            if not name:
+                name = _name(role, cell)
+                if name:
+                    name = known[key] = self._equal.setdefault(name, name)
+                elif self.on_missing == "error":
+                    skip = "on_missing='skip', or --on-missing skip, leaves such rows out"
+                    raise _BadCell(role, f"the name of the item is missing; {skip}")
+            names.append(name)
+        return names
 
     def results(self, kind: ResultsKind | None, sides: tuple[str, str] | None) -> PastResults:
         """All rows together; players who meet themselves are refused now that it is known who is a player."""
@@ -380,15 +597,17 @@ class _Gathered:
             raise unknown("kind of results", kind, ["players", "sides"])
         if not self.first:
             void = f", only {self.voids} of pairs that never met" if self.voids else ""
+            skipped = f", {skipped_rows(self.skipped)}" if self.skipped else ""
             raise MatchbanditError(
-                f"{self.source} holds no results{void}. A row is a pair and what it achieved together."
+                f"{self.source} holds no results{void}{skipped}. A row is a pair and what it achieved together."
             )
-        chosen = kind or ("players" if set(self.first) & set(self.second) else "sides")
+        alone = [k for k, (a, b) in enumerate(zip(self.first, self.second, strict=True)) if a == b]
+        chosen = kind or ("players" if alone else self._kind())
         made = PastResults(
             self.first,
             self.second,
-            np.array(self.paid, dtype=np.float64),
-            np.array(self.counts, dtype=np.int64),
+            np.concatenate(self.rewards),
+            np.concatenate(self.counts),
             chosen,
             sides if chosen == "sides" else None,
             self.voids,
@@ -396,14 +615,28 @@ class _Gathered:
             self.source,
             self.places,
             self.word,
+            self.skipped,
         )
-        alone = [k for k, (a, b) in enumerate(zip(self.first, self.second, strict=True)) if a == b]
         if chosen == "players" and alone:
             raise MatchbanditError(
                 f"{made.where(alone[0])}: {self.first[alone[0]]} is paired with itself. If the two columns are two "
-                f"sides that share a name, say kind='sides'."
+                f"sides that share a name, say kind='sides', or --kind sides."
             )
         return made
+
+    def _kind(self) -> ResultsKind:
+        """Players or two sides, by the names alone; refused where that would be a guess."""
+        first, second = set(self.first), set(self.second)
+        if first.isdisjoint(second):
+            return "sides"
+        if 2 * min(len(first), len(second)) > max(len(first), len(second)):
+            return "players"
+        shared = next(name for name in self.first if name in second)
+        raise MatchbanditError(
+            f"{self.source}: are these players, or two sides? {shared!r} is a name in both columns, but one has "
+            f"{len(first)} names and the other {len(second)}. Pass kind='players' or kind='sides' to read_results, or "
+            f"--kind players or --kind sides on the command line."
+        )
 
 
 class _BadCell(Exception):  # noqa: N818  # it never leaves this file
@@ -412,6 +645,45 @@ class _BadCell(Exception):  # noqa: N818  # it never leaves this file
     def __init__(self, role: str, words: str) -> None:
         super().__init__(words)
         self.role = role
+
+
+def _is_missing(cell: Any) -> bool:
+    """None, NaN, and what pandas has in their place."""
+    if isinstance(cell, float | np.floating | Decimal):
+        return isnan(cell)
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
+
+
+def _name(role: str, cell: Any) -> str:
+    """The name in a cell; empty if it is missing.
+
+    >>> _name("first", np.int64(7)), _name("first", 7.0), _name("first", " 7 "), _name("first", None)
+    ('7', '7', '7', '')
+    """
+    if isinstance(cell, str):
+        return cell.strip()
+    if _is_missing(cell):
+        return ""
+    if isinstance(cell, UUID):
+        return str(cell)
+    if isinstance(cell, Integral) and not isinstance(cell, bool):
+        return str(int(cell))
+    if isinstance(cell, float | np.floating | Decimal):
+        largest = LARGEST_DECIMAL_NAME if isinstance(cell, Decimal) else LARGEST_FLOAT_NAME
+        if -largest < cell < largest and cell == int(cell):
+            return str(int(cell))
+    raise _BadCell(role, f"an item is named by text or a whole number; got {cell!r}")
+
+
+def _numbers(role: str, cells: Sequence[Any]) -> Floats:
+    """Rewards, NaN for pairs that never met: together if numpy can read them, else one by one."""
+    try:
+        numbers = np.array(cells, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        numbers = None
+    if numbers is None or numbers.ndim != 1 or (np.abs(numbers) > LARGEST_REWARD).any():
+        numbers = np.array([_number(role, cell) for cell in cells], dtype=np.float64)
+    return numbers
 
 
 def _number(role: str, cell: Any) -> float | None:
@@ -428,19 +700,22 @@ def _number(role: str, cell: Any) -> float | None:
             except ValueError:
                 way = "; write 0.5 with a point" if "," in text else "; empty or void marks a pair that never met"
                 raise _BadCell(role, f"must be a number; got {cell!r}{way}") from None
+    if _is_missing(value):
+        return None
     try:
-        number = None if value is None else float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise _BadCell(role, f"must be a number; got {cell!r}") from None
-    if number is None or isnan(number):
+    if isnan(number):
         return None
     if not isfinite(number) or abs(number) > LARGEST_REWARD:
         raise _BadCell(role, f"must be a number below {LARGEST_REWARD:g}; got {cell!r}")
     return number
 
 
-def _count(cell: Any) -> int:
-    number = _number("count", cell)
-    if number is None or number < 0 or number > MOST_COUNTED or number != int(number):
-        raise _BadCell("count", f"must be a whole number, at least 0; got {cell!r}")
-    return int(number)
+def _counts(cells: Sequence[Any]) -> Counts:
+    numbers = _numbers("count", cells)
+    bad = np.isnan(numbers) | (numbers < 0) | (numbers > MOST_COUNTED) | (numbers != np.floor(numbers))
+    if bad.any():
+        raise _BadCell("count", f"must be a whole number, at least 0; got {cells[int(np.argmax(bad))]!r}")
+    return numbers.astype(np.int64)

@@ -15,6 +15,7 @@ from matchbandit import compiled, progress
 from matchbandit.cli import main
 from matchbandit.cli.league import VERBS
 from matchbandit.live import Store
+from matchbandit.studies.replay import LEAST_TRUTHS, REPEATS
 
 FOUR = ("ann", "bob", "cem", "dee")
 
@@ -188,6 +189,11 @@ def test_what_cannot_be_is_refused_in_one_line(refused, course):
         ("new", "two", "ann", "ann"): "'ann' is in the league already",
         ("new", "Not A Slug"): "lower-case letters",
         ("new", "two", "--column", "reward=x"): "--column goes with --past",
+        ("new", "two", "--kind", "sides"): "--kind goes with --past",
+        ("new", "two", "--on-missing", "skip"): "--on-missing goes with --past",
+        ("replay", course, "--kind", "sides"): "--kind goes with --file",
+        ("replay", course, "--on-missing", "skip"): "--on-missing goes with --file",
+        ("replay", "--file", "x.jsonl", "--kind", "sides"): "--kind goes with a CSV or Parquet file",
         ("new", "two", "--policy", "ucbb"): "unknown policy 'ucbb'",
         ("new", "two", "--rewards", "poisson"): "poisson",
         ("join", course, "\x07"): "can be seen|control characters",
@@ -290,6 +296,39 @@ def test_a_log_of_two_sides_founds_a_league_of_two_sides(say, refused, tmp_path)
     assert say("new", "all", "spring", *typed, "--json")["sides"] is None  # players were named
     assert "--column reward=…" in refused("new", "bad", "--past", "clicks.csv")
     assert "--side ads is given twice" in refused("new", "bad", "--side", "ads=a", "--side", "ads=b")
+
+
+def test_items_and_positions_that_share_numbers_need_a_kind(say, run, refused, tmp_path):
+    shown = [f"{item},{position},0" for item in range(1, 7) for position in (1, 2) if item != position] * 4
+    file = tmp_path / "shown.csv"
+    file.write_text("item,position,reward\n" + "\n".join(shown) + "\n")
+    few = ("--file", "shown.csv", "--policy", "rank1-thompson", "--horizon", "5", "--runs", "40", "--workers", "1")
+    for typed in (("new", "shop", "--past", "shown.csv"), ("replay", *few)):
+        assert "one has 6 names and the other 2. " in refused(*typed)
+        assert "--kind players or --kind sides on the command line" in refused(*typed)
+        assert "unknown kind of results 'side'; did you mean 'sides'?" in refused(*typed, "--kind", "side")
+    assert say("new", "shop", "--past", "shown.csv", "--kind", "sides", "--json")["sides"] == ["item", "position"]
+    assert say("new", "all", "--past", "shown.csv", "--kind", "players", "--json")["n_items"] == 6
+    typed = ("--side", "items=1", "--side", "positions=1", "--past", "shown.csv")
+    assert "--kind players does not go with a league of sides" in refused("new", "bad", *typed, "--kind", "players")
+    assert say("new", "both", *typed, "--kind", "sides", "--json")["sides"] == ["items", "positions"]
+    assert "of 6 item × 2 position" in say("replay", *few, "--kind", "sides")
+    file.write_text(file.read_text() + ",1,1\n2,,1\n")
+    assert "shown.csv, line 42, column item: the name" in refused("replay", *few, "--kind", "sides")
+    code, out, err = run("replay", *few, "--kind", "sides", "--on-missing", "skip")
+    assert code == 0
+    assert "of 6 item × 2 position, 2 rows without a name skipped" in out
+    assert "shown.csv: 2 rows without a name skipped.\n" in err
+    typed = ("--past", "shown.csv", "--kind", "sides", "--on-missing", "skip")
+    assert run("new", "skipping", *typed)[2] == "shown.csv: 2 rows without a name skipped.\n"
+    assert "unknown choice of on_missing 'drop'" in refused("replay", *few, "--on-missing", "drop")
+
+
+def test_the_help_says_how_many_runs_a_replay_needs(say, refused, tmp_path):
+    (tmp_path / "log.csv").write_text("first,second,reward\n" + "ann,bob,1\nann,cem,1\nbob,dee,0\n" * 5)
+    least = LEAST_TRUTHS * REPEATS
+    assert f"at least {least}" in " ".join(say("replay", "--help").split())
+    assert f"at least {least}" in refused("replay", "--file", "log.csv", "--runs", str(least - 1))
 
 
 def test_a_league_of_an_odd_number_is_replayed_by_policies_that_can(run, tmp_path):

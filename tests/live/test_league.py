@@ -99,6 +99,10 @@ def test_a_league_can_begin_from_a_file_of_results(small, tmp_path):
     ]  # fmt: skip
     again = small.store.create("again", sides={"ads": ["car"], "slots": []}, past=str(tmp_path / "clicks.csv"))
     assert again.results() == shop.results()
+    frame = mb.read_results(tmp_path / "clicks.csv").to_frame()
+    for number, table in enumerate((frame, {name: frame[name].tolist() for name in frame.columns})):
+        assert small.store.create(f"framed-{number}", past=table).results() == shop.results()
+    assert code_of(small.store.create, "none", past=frame[:0]) == "bad-value"
     assert code_of(small.store.create, "none", past=tmp_path / "none.csv") == "bad-value"
     assert code_of(small.store.create, "none", past=[("ann", "bob", "much")]) == "bad-value"
     assert code_of(small.store.create, "none", past=[("ann", "bob", 7)]) == "reward-outside"

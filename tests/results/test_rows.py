@@ -10,8 +10,9 @@ import pytest
 from reference.made import final, found, made_about
 
 import matchbandit as mb
+from matchbandit import extras
 from matchbandit.errors import MatchbanditError
-from matchbandit.results import Rows, Runs, rows
+from matchbandit.results import Rows, Runs
 from matchbandit.results.tables import rows_table
 
 
@@ -223,14 +224,14 @@ def test_text_is_text_in_frames(some):
 
 def test_the_frame_is_of_what_is_there(some, monkeypatch):
     modules = {name: sys.modules[name] for name in ("pandas", "polars")}
-    assert rows._frame_there() == "pandas"
+    assert extras.choose_frame(None) == "pandas"
     monkeypatch.delitem(sys.modules, "pandas")
-    assert rows._frame_there() == "polars"
+    assert extras.choose_frame(None) == "polars"
     monkeypatch.delitem(sys.modules, "polars")
-    assert rows._frame_there() == "pandas"
-    monkeypatch.setattr(rows, "find_spec", lambda name: None if name == "pandas" else find_spec(name))
-    assert rows._frame_there() == "polars"
-    monkeypatch.setattr(rows, "find_spec", lambda name: None)
+    assert extras.choose_frame(None) == "pandas"
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pandas" else find_spec(name))
+    assert extras.choose_frame(None) == "polars"
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(
         MatchbanditError, match=r"a data frame needs pandas or Polars\. Install one: pip install pandas"
     ):

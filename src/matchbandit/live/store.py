@@ -21,13 +21,13 @@ from matchbandit.live.keys import Key
 from matchbandit.live.league import League
 from matchbandit.live.records import VOID, Outcome
 from matchbandit.live.replica import Replica
-from matchbandit.past_results import PastResults, ResultsKind, read_results
+from matchbandit.past_results import PastResults, ResultsKind, is_table, read_results
 from matchbandit.rewards import RewardDistribution
 
 _MOST_OPEN = 1000
 """Leagues whose state a process keeps; the ones opened first are let go, and read again when they are asked for."""
 
-Past = PastResults | str | os.PathLike[str] | Iterable[Sequence[Any]]
+Past = PastResults | str | os.PathLike[str] | Mapping[str, Sequence[Any]] | Iterable[Sequence[Any]]
 
 
 class Store:
@@ -119,8 +119,8 @@ class Store:
         no_rematch : int
             Within how many proposals nobody meets the same partner again; 0: no such rule.
         past : optional
-            Results from before: what `read_results` reads, the name of such a file (CSV or Parquet), or rows
-            (name, name, reward) or (name, name, count, sum). Items that only they name join, too.
+            Results from before: what `read_results` gives or reads, such as a CSV or Parquet file or a data frame; or
+            rows (name, name, reward) or (name, name, count, sum). Items that only they name join, too.
         shadow : str or mapping, optional
             A second policy that proposes beside the first; nothing of it is played.
         """
@@ -282,7 +282,7 @@ def _results(past: Past, *, players: object, sides: object) -> PastResults:
     try:
         if isinstance(past, PastResults):
             return past
-        if isinstance(past, str | os.PathLike):
+        if isinstance(past, str | os.PathLike) or is_table(past):
             return read_results(past, kind=kind)
         return PastResults.from_rows(past, kind=kind or "players")
     except MatchbanditError as error:

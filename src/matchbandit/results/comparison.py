@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.extras import Frame
 from matchbandit.results.about import About
 from matchbandit.results.identification import Identification
-from matchbandit.results.rows import Frame, Rows
+from matchbandit.results.rows import Rows
 from matchbandit.results.runs import Runs
 from matchbandit.results.tables import parameters_of, rewards_text
 

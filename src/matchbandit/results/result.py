@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from matchbandit.results.about import About
 
 if TYPE_CHECKING:
-    from matchbandit.results.rows import Frame, Rows
+    from matchbandit.extras import Frame
+    from matchbandit.results.rows import Rows
 
 
 class Result:

@@ -1,25 +1,21 @@
 """Tidy rows in memory, column by column: what curves, claims and charts are made of."""
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
-from matchbandit.extras import need
+from matchbandit.extras import Frame, choose_frame, frame_library, make_frame, need
 from matchbandit.results.tables import HEAD, TAIL
 from matchbandit.rewards import Floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Frame = Literal["pandas", "polars", "arrow"]
-_FRAMES: tuple[Frame, ...] = ("pandas", "polars")
 _PLAIN = ("run", "regret", "rounds", "pairs", "identified", "correct")
 """Columns that differ from row to row; of all others the few values are kept once, and for each row which it is."""
 
@@ -214,15 +210,13 @@ class Rows:
 
         Unless one is named it is the one of pandas and Polars that is imported already, else the one that is there.
         """
-        if kind not in (None, *_FRAMES, "arrow"):
-            raise unknown("kind of frame", kind, [*_FRAMES, "arrow"])
-        kind = kind or _frame_there()
+        kind = choose_frame(kind)
         if kind == "pandas":
-            return _installed("pandas").DataFrame({name: self[name] for name in self.names})
+            return make_frame({name: self[name] for name in self.names}, kind)
         table = self._arrow()
         if kind == "arrow":
             return table
-        pl = _installed("polars")
+        pl = frame_library("polars")
         texts = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
         return pl.from_arrow(table).with_columns(texts.cast(pl.String))
 
@@ -240,24 +234,6 @@ class Rows:
     def _only(self, fits: NDArray[np.bool_]) -> "Rows":
         places = np.flatnonzero(fits)
         return Rows(self._columns, self._n, places if self._at is None else self._at[places])
-
-
-def _frame_there() -> Frame:
-    for name in _FRAMES:
-        if name in sys.modules:
-            return name
-    for name in _FRAMES:
-        if find_spec(name) is not None:
-            return name
-    raise MatchbanditError(
-        "a data frame needs pandas or Polars. Install one: pip install pandas; or take kind='arrow'."
-    )
-
-
-def _installed(name: str) -> Any:
-    if find_spec(name) is None:
-        raise MatchbanditError(f"this data frame needs {name}, which is not installed. Install it: pip install {name}")
-    return need(name, "a data frame")
 
 
 def _plain(value: Any) -> Any:

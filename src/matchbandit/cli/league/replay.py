@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchbandit.cli.league.opening import STORE, StoreUrl, opened_league, opened_store
-from matchbandit.cli.league.past import read_past
+from matchbandit.cli.league.past import Kind, OnMissing, read_past, refuse_without_file
 from matchbandit.cli.league.shown import print_json
 from matchbandit.cli.options import Json, Seed, Workers
 from matchbandit.cli.parsing import rewards_of, settings, whole, whole_if
@@ -34,6 +34,8 @@ def replay(
     column: Annotated[
         list[str] | None, typer.Option(help="Which column of the file is what, such as first=ad,reward=clicked.")
     ] = None,
+    kind: Kind = None,
+    on_missing: OnMissing = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,7 +48,7 @@ def replay(
         str | None,
         typer.Option(help="Rounds to play; by default as many as the results would fill.", show_default=False),
     ] = None,
-    runs: Annotated[str, typer.Option(help="Of each policy: two in each of half as many truths.")] = "200",
+    runs: Annotated[str, typer.Option(help="Of each policy, at least 40: two in each of half as many truths.")] = "200",
     seed: Seed = "0",
     rewards: Annotated[
         str | None,
@@ -70,11 +72,11 @@ def replay(
     """  # fmt: skip
     if (league is None) == (file is None):
         raise MatchbanditError("say whose results: a league, or --file, and not both.")
-    if column and file is None:
-        raise MatchbanditError("--column goes with --file, whose columns it names.")
+    if file is None:
+        refuse_without_file("--file", column=column, kind=kind, on_missing=on_missing)
     specs = [_policy(text) for text in policy or ()]
     given = None if rewards is None else rewards_of(rewards)
-    results, own = _of_file(file, column) if file is not None else _of_store(store, league or "")
+    results, own = _of_file(file, column, kind, on_missing) if file is not None else _of_store(store, league or "")
     specs = specs or _default_policies(results, selection)
     from matchbandit.studies.replay import replay as choose
 
@@ -143,12 +145,15 @@ def _of_league(league: "League") -> "tuple[PastResults, RewardDistribution | Non
     return results, rewards_of(about["rewards"])
 
 
-def _of_file(file: Path, column: list[str] | None) -> "tuple[PastResults, RewardDistribution | None]":
+def _of_file(
+    file: Path, column: list[str] | None, kind: str | None, on_missing: str | None
+) -> "tuple[PastResults, RewardDistribution | None]":
     """The results of a CSV or Parquet file, or of a league that was exported, which is opened for a moment."""
     if file.name.endswith((".jsonl", ".jsonl.gz")):
+        refuse_without_file("a CSV or Parquet file", column=column, kind=kind, on_missing=on_missing)
         with TemporaryDirectory() as folder, opened_store(str(Path(folder) / "replay.db"), may_be_new=True) as kept:
             return _of_league(kept.import_league(file))
-    return read_past(file, column), None
+    return read_past(file, column, kind=kind, on_missing=on_missing), None
 
 
 def _as_data(done: "Replay") -> dict[str, Any]:

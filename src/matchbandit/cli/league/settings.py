@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_league, opened_store
-from matchbandit.cli.league.past import read_past
+from matchbandit.cli.league.past import Kind, OnMissing, read_past, refuse_without_file
 from matchbandit.cli.league.reading import print_about
 from matchbandit.cli.league.typed import default_typed, names_in, seconds_typed
 from matchbandit.cli.options import Json, Option, Seed
@@ -52,6 +52,8 @@ def new(
         list[str] | None,
         typer.Option(help="Which column of that file is what, such as first=ad,second=slot,reward=clicked."),
     ] = None,
+    kind: Kind = None,
+    on_missing: OnMissing = None,
     policy: Policy = None,
     option: Option = None,
     selection: Selection = None,
@@ -77,9 +79,12 @@ def new(
     if option or policy:
         given |= {"policy": policy or "rank1-thompson", "options": settings("--option", option)}
     if past is not None:
-        given["past"] = read_past(past, column, kind="sides" if sides else "players" if players else None)
-    elif column:
-        raise MatchbanditError("--column goes with --past, whose columns it names.")
+        named = "sides" if sides else "players" if players else None
+        if kind and named and kind != named:
+            raise MatchbanditError(f"--kind {kind} does not go with a league of {named}. Leave it out.")
+        given["past"] = read_past(past, column, kind=kind or named, on_missing=on_missing)
+    else:
+        refuse_without_file("--past", column=column, kind=kind, on_missing=on_missing)
     with opened_store(store, may_be_new=True) as kept:
         made = kept.create(
             league,
