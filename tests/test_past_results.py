@@ -206,7 +206,7 @@ CLICKS = {
     "ad": [3, 1, 3, 2],
     "slot": ["top", "top", "side", "top"],
     "clicked": [1.0, 0.0, None, 1.0],
-    "day": ["mon", "mon", "tue", "tue"],
+    "day": ["mon", "tue", "wed", "thu"],
     "note": [None, "x", None, "y"],
 }
 FRAMES = {
@@ -231,7 +231,7 @@ def test_frames_say_the_same_as_a_file(made):
     log = read_results(made(CLICKS), columns=roles)
     assert log.first == ["3", "1", "2"]
     assert log.rows() == [("3", "top", 1, 1.0), ("1", "top", 1, 0.0), ("2", "top", 1, 1.0)]
-    assert (log.kind, log.sides, log.voids, log.times) == ("sides", ("ad", "slot"), 1, ["mon", "mon", "tue"])
+    assert (log.kind, log.sides, log.voids, log.times) == ("sides", ("ad", "slot"), 1, ["mon", "tue", "thu"])
     assert (log.where(2), log.skipped) == ("the data frame, row 4", 0)
 
 
@@ -295,6 +295,8 @@ def test_what_is_wrong_in_a_frame_is_named_by_row_and_column(made, change, words
         ({**GOOD, "reward": np.array(["2026-01-01"] * 2, "M8[ns]")}, "column reward: must be a number; got '2026-01"),
         ([("ann", "bob", 1)], r"got list\. PastResults\.from_rows takes rows\."),
         (np.ones((2, 3)), "got ndarray"),
+        ({**GOOD, "reward": [1, 10**400]}, "row 2, column reward: must be a number; got 1000"),
+        ({**GOOD, "reward": [1.5, np.datetime64("2026-01-01")]}, "row 2, column reward: must be a number; got "),
         (None, "got NoneType"),
         (7, "got int"),
         (pl.LazyFrame(GOOD), r"got LazyFrame\. Collect it first\."),
@@ -433,10 +435,14 @@ def test_the_first_wrong_row_of_a_long_log_is_named(written):
     columns = {"first": ["ann"] * n, "second": ["bob"] * n, "reward": [1.0] * n}
     log = read_results(columns)
     assert (len(log), log.n_results, log.where(n - 1)) == (n, n, f"the data frame, row {n}")
+    columns["second"][3] = columns["first"][n - 1] = ""
+    assert read_results(columns, on_missing="skip").skipped == 2
+    columns["second"][3] = "bob"
     columns["reward"][CHUNK_ROWS + 4] = "x"
     columns["first"][CHUNK_ROWS + 7] = None
     with pytest.raises(mb.MatchbanditError, match=f"row {CHUNK_ROWS + 5}, column reward: must be a number; got 'x'"):
         read_results(columns)
+    columns["first"][n - 1] = "ann"
     lines = [f"{a},{b},{r}" for a, b, r in zip(*columns.values(), strict=True)]
     lines[CHUNK_ROWS + 10] = "ann"
     with pytest.raises(mb.MatchbanditError, match=f"line {CHUNK_ROWS + 6}, column reward: must be a number; got 'x'"):

@@ -43,6 +43,7 @@ LARGEST_DECIMAL_NAME = 10**76
 LONGEST_LINE = 1_000_000
 CHUNK_ROWS = 10_000
 """Rows that are converted together; when one is wrong, so many are searched for it."""
+_PLAIN_NUMBERS = {float, int, bool, type(None)}
 _TRUTHS = {"true": 1.0, "false": 0.0}
 _DELIMITERS = ",;\t|"
 
@@ -254,9 +255,9 @@ def read_results(
         With `count`, the number of meetings that a row stands for, say `sum` or `mean` in the place of `reward`;
         `time` is kept as it is. Left alone, columns of these names are that, and the two others are the items.
     kind: {"players", "sides"}, optional
-        Are all items on one side? Left alone: no, if no name is in both columns; yes, if some are. If some are, but one
-        column has at least twice as many names as the other, as 34 ads and 3 positions that are both numbered have,
-        an error asks for it.
+        Are all items on one side, or on two? By default the names tell: two sides if no name is in both columns, else
+        players. An error asks for the kind if names are in both columns and one column has at least twice as many
+        names as the other, such as 34 numbered ads and 3 numbered positions.
     on_missing: {"error", "skip"}
         What to do with a row that lacks the name of an item (empty, None, NaN): refuse the log, or leave the row out
         and count it in `skipped`.
@@ -523,7 +524,7 @@ class _Log:
 
     def _add(self, places: Sequence[int], cells: Mapping[str, Sequence[Any]]) -> None:
         try:
-            rows = self._converted(cells)
+            rows = self._convert(cells)
         except _BadCell:
             raise self._first_error(places, cells) from None
         self.first += rows.first
@@ -539,13 +540,13 @@ class _Log:
         """What is wrong with the first of these rows that cannot be converted."""
         for k, place in enumerate(places):
             try:
-                self._converted({role: column[k : k + 1] for role, column in cells.items()})
+                self._convert({role: column[k : k + 1] for role, column in cells.items()})
             except _BadCell as bad:
                 column = f", column {self.heads[bad.role]}" if bad.role in self.heads else f", {bad.role}"
                 return MatchbanditError(f"{self.source}, {self.word} {place}{column}: {bad}.")
         raise AssertionError("rows that fail together fail one by one")
 
-    def _converted(self, cells: Mapping[str, Sequence[Any]]) -> _Rows:
+    def _convert(self, cells: Mapping[str, Sequence[Any]]) -> _Rows:
         first, second = self._names("first", cells["first"]), self._names("second", cells["second"])
         at: Sequence[int] = range(len(first))
         if "" in first or "" in second:
@@ -558,15 +559,15 @@ class _Log:
         if role == "sum" and (bad := ~void & (counts == 0) & (paid != 0.0)).any():
             raise _BadCell("sum", f"must be 0 where the count is; got {cells[role][int(np.argmax(bad))]!r}")
         met = np.flatnonzero(~void & (counts > 0))
-        kept = [at[k] for k in met.tolist()]
+        indices = [at[k] for k in met.tolist()]
         times = cells.get("time")
         return _Rows(
-            [first[k] for k in kept],
-            [second[k] for k in kept],
+            [first[k] for k in indices],
+            [second[k] for k in indices],
             (paid * counts if role == "mean" else paid)[met],
             counts[met],
             [] if times is None else ["" if _is_missing(times[k]) else str(times[k]) for k in met.tolist()],
-            kept,
+            indices,
             int(void.sum()),
             len(first) - len(at),
         )
@@ -601,8 +602,8 @@ class _Log:
             raise MatchbanditError(
                 f"{self.source} holds no results{void}{skipped}. A row is a pair and what it achieved together."
             )
-        alone = [k for k, (a, b) in enumerate(zip(self.first, self.second, strict=True)) if a == b]
-        chosen = kind or ("players" if alone else self._kind())
+        self_paired = [k for k, (a, b) in enumerate(zip(self.first, self.second, strict=True)) if a == b]
+        chosen = kind or ("players" if self_paired else self._kind())
         made = PastResults(
             self.first,
             self.second,
@@ -617,10 +618,10 @@ class _Log:
             self.word,
             self.skipped,
         )
-        if chosen == "players" and alone:
+        if chosen == "players" and self_paired:
             raise MatchbanditError(
-                f"{made.where(alone[0])}: {self.first[alone[0]]} is paired with itself. If the two columns are two "
-                f"sides that share a name, say kind='sides', or --kind sides."
+                f"{made.where(self_paired[0])}: {self.first[self_paired[0]]} is paired with itself. If the two columns "
+                f"are two sides that share a name, say kind='sides', or --kind sides."
             )
         return made
 
@@ -676,14 +677,19 @@ def _name(role: str, cell: Any) -> str:
 
 
 def _numbers(role: str, cells: Sequence[Any]) -> Floats:
-    """Rewards, NaN for pairs that never met: together if numpy can read them, else one by one."""
-    try:
-        numbers = np.array(cells, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        numbers = None
-    if numbers is None or numbers.ndim != 1 or (np.abs(numbers) > LARGEST_REWARD).any():
-        numbers = np.array([_number(role, cell) for cell in cells], dtype=np.float64)
-    return numbers
+    """Rewards, NaN for pairs that never met: `_number` of each cell, of plain numbers all together."""
+    types = set(map(type, cells))
+    if types <= _PLAIN_NUMBERS:
+        try:
+            numbers = np.array(cells, dtype=np.float64)
+        except OverflowError:  # a whole number that no float holds is refused below
+            numbers = np.array([np.inf])
+        if not (np.abs(numbers) > LARGEST_REWARD).any():
+            return numbers
+    if types == {str}:
+        known = {text: _number(role, text) for text in set(cells)}
+        return np.array([known[text] for text in cells], dtype=np.float64)
+    return np.array([_number(role, cell) for cell in cells], dtype=np.float64)
 
 
 def _number(role: str, cell: Any) -> float | None:
