@@ -21,7 +21,7 @@ from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import Schedule, all_meet, next_batch
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, count_matchings
-from matchbandit.strengths import PRIOR, Posterior, clip_outliers, row_count
+from matchbandit.strengths import PRIOR, Model, Posterior, clip_outliers, new_model, row_count
 
 CONTRADICTION = 8.0
 """How far an average may be from the fit, in units of log-likelihood beyond log(n_pairs), before it is followed."""
@@ -345,10 +345,13 @@ class Rank1Certify(PlannedPolicy):
     def _posterior(self) -> Posterior:
         """Of the strengths, from all results."""
         i, j = self._ends.T
-        edges = np.flatnonzero(self.plays[i, j])
-        plays, sums = self.plays[i, j][edges], self.sums[i, j][edges]
-        start = np.log(self.strengths)
-        return Posterior.fit(self.graph, self.setting.rewards, edges, plays, sums, start=start)
+        model = self._model._replace(plays=self.plays[i, j], sums=self.sums[i, j])
+        return Posterior.of(model, start=np.log(self.strengths))
+
+    @cached_property
+    def _model(self) -> Model:
+        """The list of all pairs."""
+        return new_model(self.graph, self.setting.rewards, complete=True)
 
     def _table(self, by_edge: Any) -> Floats:
         """Numbers of pairs as a symmetric table, items × items."""

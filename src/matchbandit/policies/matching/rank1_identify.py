@@ -19,7 +19,7 @@ from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import latin_design, round_robin
 from matchbandit.solvers import sorted_pairing
-from matchbandit.strengths import PRIOR, Posterior, clip_outliers, expected_covariance
+from matchbandit.strengths import PRIOR, Posterior, clip_outliers, expected_covariance, new_model
 
 Tour = NDArray[np.int64]
 """Rounds of matchings, shape (rounds, pairs a round, 2)."""
@@ -169,10 +169,8 @@ class Rank1Identify(PlannedPolicy):
 
     def _posterior(self) -> Posterior:
         i, j = self.graph.pairs.T
-        edges = np.flatnonzero(self.plays[i, j])
-        plays, sums = self.plays[i, j][edges], self.sums[i, j][edges]
-        start = np.log(self.strengths)
-        return Posterior.fit(self.graph, self.setting.rewards, edges, plays, sums, start=start)
+        model = new_model(self.graph, self.setting.rewards, complete=True)
+        return Posterior.of(model._replace(plays=self.plays[i, j], sums=self.sums[i, j]), start=np.log(self.strengths))
 
     def _threshold(self) -> float:
         """z²/2 for the z beyond which a Gaussian lies with probability δ / (4N (1 + log t))."""
