@@ -38,6 +38,11 @@ LARGE_GAIN = 1.0
 """A step that promises more than half of this in the log posterior is followed by a careful one."""
 LONGEST_STEP, SHARE_OF_ROOM = 1.5, 0.9
 """No log strength moves by more in one Newton step, nor by more than this share of its distance to 0."""
+EXPECTED, CAREFUL, DRAWN = 0, 1, 2
+"""Which information `evaluate` computes: the expected one, for intervals; the larger of expected and observed, for long
+steps; or that of draws, in which the little that is known of a rarely played pair counts for less."""
+DISCOUNT = 4.0
+"""By how much, in expected successes, the information on an item is reduced in draws, at most."""
 OVERSHOOT = 0.5
 """A step is shortened if the slope behind it is steeper than this share of the slope before it."""
 JITTER = 1e-12
@@ -121,11 +126,12 @@ def pooling(prior: Prior, size: int) -> float:
 
 
 @compiled
-def evaluate(model: Model, system: System, careful: bool) -> None:
+def evaluate(model: Model, system: System, mode: int) -> None:
     """Compute the gradient, the diagonal and the weights of the pairs at the log strengths.
 
-    The weights are the expected information, or, if `careful`, the larger of expected and observed information. The
-    numbers of an item are adjacent in `of`: partners are scattered, and each costs one access to memory.
+    The weights are w as expected; or the larger of expected and observed information, if `mode` is `CAREFUL`; or
+    w²/(w + k), if it is `DRAWN`, with k = `DISCOUNT` over the largest number of opponents that an item can have.
+    The numbers of an item are adjacent in `of`: partners are scattered, and each costs one access to memory.
     """
     start, partner, plays, sums, logs, weights, noise, prior, n_rows = model
     n_items, precision = len(logs), 1.0 / (prior.spread * prior.spread)
@@ -146,6 +152,7 @@ def evaluate(model: Model, system: System, careful: bool) -> None:
             of[i, 2] = precision + odds / rest
             of[i, 3] = -precision * (logs[i] - prior.level - common) - odds
     scale = float(noise.trials) if noise.trials > 0 else 1.0 / (noise.sd * noise.sd)
+    discount = DISCOUNT / max(n_rows, n_items - n_rows, 1) if mode == DRAWN else 0.0
     for i in range(n_items):
         u_i, rest_i, more, pull = of[i, 0], of[i, 1], 0.0, 0.0
         for k in range(start[i], start[i + 1]):
@@ -158,12 +165,14 @@ def evaluate(model: Model, system: System, careful: bool) -> None:
             if noise.trials > 0:
                 rest = rest_i + of[j, 1] - rest_i * of[j, 1]  # 1 − p, without cancellation
                 slope, weight = off / rest, n * p / rest
-                if careful and off < 0.0:
+                if mode == CAREFUL and off < 0.0:
                     weight -= off * p / (rest * rest)
             else:
                 slope, weight = p * off, n * p * p
-                if careful and off < 0.0:
+                if mode == CAREFUL and off < 0.0:
                     weight -= p * off
+            if discount > 0.0:
+                weight *= weight / (weight + discount)
             weights[k] = weight
             more += weight
             pull += slope
@@ -405,48 +414,53 @@ def shortened(share: float, before: float, behind: float) -> float:
 
 
 @compiled
-def fit_dense(model: Model, system: System, H: Floats, converged: float) -> None:
-    """Fit the log strengths from where they are; H is then the factor L of their expected information.
+def fit_dense(model: Model, system: System, H: Floats, converged: float, mode: int) -> None:
+    """Fit the log strengths from where they are; H is then the factor L of their information in this mode.
 
-    Newton steps with the expected information; where they promise much, with the larger of expected and observed
+    Newton steps with the expected information; after one that promised much, with the larger of expected and observed
     information. A step is shortened as a whole. One loop with one call of each function compiles quickest.
     """
     logs, n_items = model.logs, len(model.logs)
     step, origin = np.zeros(n_items), logs.copy()
-    slope, share, careful = 0.0, 0.0, False
+    slope, share, kind, done = 0.0, 0.0, EXPECTED, False
     for _ in range(MAX_STEPS):
-        evaluate(model, system, careful)
+        evaluate(model, system, kind)
         behind = 0.0
         for i in range(n_items):
             behind += system.gradient[i] * step[i]
-        shorter = shortened(share, slope, behind)
+        shorter = share if done else shortened(share, slope, behind)
         if shorter == share:
             information(model, system, H)
             factorise(H)
+            if done:
+                return
             slope = 0.0
             for i in range(n_items):
                 origin[i], step[i] = logs[i], system.gradient[i]
             solve_dense(H, step)
             for i in range(n_items):
                 slope += system.gradient[i] * step[i]
-            if not (slope > converged or careful):
+            if slope > converged:
+                kind = CAREFUL if slope > LARGE_GAIN else EXPECTED
+                shorter = longest_step(logs, step)
+            elif kind == mode:
                 return
-            careful = slope > LARGE_GAIN
-            shorter = longest_step(logs, step)
+            else:
+                shorter, kind, done = 0.0, mode, True
         share = shorter
         for i in range(n_items):
             logs[i] = origin[i] + share * step[i]
 
 
 @compiled
-def improve_sparse(model: Model, system: System, accuracy: float) -> float:
+def improve_sparse(model: Model, system: System, accuracy: float, mode: int) -> float:
     """One Newton step by conjugate gradients; the value is twice the gain that it promised.
 
-    The weights and the preconditioner are then those of the expected information at the new log strengths; the step
-    itself makes do with the last preconditioner.
+    The weights and the preconditioner are then those of the information in this mode at the new log strengths; the
+    step itself makes do with the last preconditioner.
     """
     logs, n_items = model.logs, len(model.logs)
-    evaluate(model, system, True)
+    evaluate(model, system, CAREFUL)
     step, origin, slope = solve_sparse(model, system, system.gradient, accuracy, False), logs.copy(), 0.0
     for i in range(n_items):
         slope += system.gradient[i] * step[i]
@@ -455,7 +469,7 @@ def improve_sparse(model: Model, system: System, accuracy: float) -> float:
         share = shorter
         for i in range(n_items):
             logs[i] = origin[i] + share * step[i]
-        evaluate(model, system, False)
+        evaluate(model, system, mode)
         behind = 0.0
         for i in range(n_items):
             behind += system.gradient[i] * step[i]
@@ -465,36 +479,41 @@ def improve_sparse(model: Model, system: System, accuracy: float) -> float:
 
 
 @compiled
-def raise_and_lower(logs: Floats, draw: Floats, n_rows: int) -> None:
-    """Turn a Gaussian draw z into log strengths: s + z where it falls, s + 2 log(1 + z/2) where it rises.
+def raise_and_lower(logs: Floats, draw: Floats, diagonal: Floats, n_rows: int) -> None:
+    """Turn a Gaussian draw z into log strengths: s + z where it falls, s + z (12 + z)/(12 + 4 z) where it rises.
 
-    The upper tail of a Gaussian in log u is heavier than that of the posterior, which is like a gamma distribution's;
-    the bend is a heuristic, so that the draw is not exactly the Laplace approximation. Between rows and columns the
-    part of z along which rows rise as columns fall is removed first: products do not show it.
+    The upper tail of a Gaussian in log u is heavier than that of the posterior, which is like a gamma distribution's.
+    The bend, 2 log(1 + z/2) up to a few percent, is a heuristic: the draw is then not exactly the Laplace
+    approximation. Between rows and columns the part of z along which rows rise as columns fall is removed first, as
+    products do not show it; items count by their information.
     """
-    n_items, shift = len(logs), 0.0
-    for i in range(n_items if n_rows > 0 else 0):
-        shift += draw[i] if i < n_rows else -draw[i]
-    shift /= n_items
-    for i in range(n_items):
-        z = draw[i] - shift if i < n_rows else draw[i] + shift
-        draw[i] = logs[i] + (z * (12.0 + z) / (12.0 + 4.0 * z) if z > 0.0 else z)
+    if n_rows > 0:
+        shift, total = 0.0, 0.0
+        for i in range(len(draw)):
+            shift += diagonal[i] * (draw[i] if i < n_rows else -draw[i])
+            total += diagonal[i]
+        shift /= total
+        for i in range(len(draw)):
+            draw[i] += -shift if i < n_rows else shift
+    for i in range(len(draw)):
+        rise = max(draw[i], 0.0)  # no branch: half of them would be predicted wrongly
+        draw[i] = logs[i] + min(draw[i], 0.0) + rise * (12.0 + rise) / (12.0 + 4.0 * rise)
 
 
 @compiled
-def draw_dense(logs: Floats, L: Floats, n_rows: int, rng: np.random.Generator, draw: Floats) -> None:
+def draw_dense(model: Model, system: System, L: Floats, rng: np.random.Generator, draw: Floats) -> None:
     """Draw log strengths: L⁻ᵀ times standard normal numbers is N(0, H⁻¹), as H = L Lᵀ."""
-    for i in range(len(logs)):
+    for i in range(len(draw)):
         draw[i] = rng.standard_normal()
     solve_transposed(L, draw)
-    raise_and_lower(logs, draw, n_rows)
+    raise_and_lower(model.logs, draw, system.diagonal, model.n_rows)
 
 
 @compiled
 def draw_sparse(model: Model, system: System, rng: np.random.Generator) -> Floats:
     """Draw log strengths: H⁻¹ b is N(0, H⁻¹), as b is N(0, H) [PapandreouYuille2010, Orieux2012]."""
     draw = solve_sparse(model, system, perturb(model, rng), ACCURACY / len(model.logs), True)
-    raise_and_lower(model.logs, draw, model.n_rows)
+    raise_and_lower(model.logs, draw, system.diagonal, model.n_rows)
     return draw
 
 
@@ -672,10 +691,10 @@ class Posterior:
         system = new_system(n)
         if n < DENSE_BELOW:
             L = np.empty((n, n))
-            fit_dense(model, system, L, CONVERGED)
+            fit_dense(model, system, L, CONVERGED, EXPECTED)
             return cls(model, system, L)
         for _ in range(MAX_STEPS):
-            if not improve_sparse(model, system, NEWTON_ACCURACY**2) > CONVERGED:
+            if not improve_sparse(model, system, NEWTON_ACCURACY**2, EXPECTED) > CONVERGED:
                 break
         return cls(model, system, None)
 
@@ -691,20 +710,42 @@ class Posterior:
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Log strengths drawn from the posterior, with bent rises; see `raise_and_lower`."""
-        if self.factor is None:
-            return draw_sparse(self.model, self.system, rng)
+        model, system, L = self._for_draws
+        if L is None:
+            return draw_sparse(model, system, rng)
         draw = np.empty(len(self.logs))
-        draw_dense(self.logs, self.factor, self.model.n_rows, rng, draw)
+        draw_dense(model, system, L, rng, draw)
         return draw
 
     @cached_property
+    def _for_draws(self) -> tuple[Model, System, Floats | None]:
+        """The information of draws, at the same log strengths, and its factor unless there are many items."""
+        model, system = self.model._replace(weights=self.model.weights.copy()), new_system(len(self.logs))
+        evaluate(model, system, DRAWN)
+        if self.factor is None:
+            pair_up(model, system)
+            return model, system, None
+        L = np.empty(self.factor.shape)
+        information(model, system, L)
+        factorise(L)
+        return model, system, L
+
+    @cached_property
     def covariance(self) -> Floats:
-        """Of the log strengths, items × items; between rows and columns without their common scale."""
+        """Of the log strengths, items × items; between rows and columns without their common scale.
+
+        That scale is fixed by the items about which most is known.
+        """
         if self.factor is not None:
-            return _covariance(self.factor, self.model.n_rows)
+            return _covariance(self.factor, self._scale)
         H = np.empty((len(self.logs), len(self.logs)))
         information(self.model, self.system, H)
-        return _covariance(np.asarray(np.linalg.cholesky(H)), self.model.n_rows)
+        return _covariance(np.asarray(np.linalg.cholesky(H)), self._scale)
+
+    @property
+    def _scale(self) -> Floats | None:
+        """The weights of log strengths in the common scale of rows and columns; None for players."""
+        return _scale_weights(self.system.diagonal, self.model.n_rows)
 
     @cached_property
     def deviations(self) -> Floats:
@@ -715,15 +756,16 @@ class Posterior:
         """
         if len(self.logs) <= 2 * DENSE_BELOW:
             return np.sqrt(self.covariance.diagonal())
-        model, system, n, n_rows = self.model, self.system, len(self.logs), self.model.n_rows
+        model, system, n = self.model, self.system, len(self.logs)
         rng = stream(0, "explain", "rank1-thompson")
-        direction = np.where(np.arange(n) < n_rows, 1.0, -1.0) * (n_rows > 0)
+        scale = np.zeros(n) if self._scale is None else self._scale
+        direction = np.sign(scale)
         more, z = np.zeros(n), np.empty(n)
         for _ in range(SPREAD_DRAWS):
             b = perturb(model, rng)
             precondition(system, b, z)
             draw = solve_sparse(model, system, b, ACCURACY / n, True)
-            more += (draw - direction * (direction @ draw) / n - z) ** 2
+            more += (draw - direction * (scale @ draw) - z) ** 2
         return np.sqrt(np.maximum(system.inverse + more / SPREAD_DRAWS, 0.0))
 
     def pair_means(self, ends: NDArray[np.int64]) -> Floats:
@@ -795,18 +837,24 @@ def expected_covariance(graph: Graph, rewards: RewardDistribution, logs: Floats,
     """The covariance of log strengths as `Posterior` has it, were these right and all pairs played this often."""
     model = new_model(graph, rewards, complete=True)._replace(logs=logs, plays=plays)
     system, H = new_system(len(logs)), np.empty((len(logs), len(logs)))
-    evaluate(model, system, False)
+    evaluate(model, system, EXPECTED)
     information(model, system, H)
     factorise(H)
-    return _covariance(H, model.n_rows)
+    return _covariance(H, _scale_weights(system.diagonal, model.n_rows))
 
 
-def _covariance(L: Floats, n_rows: int) -> Floats:
+def _scale_weights(diagonal: Floats, n_rows: int) -> Floats | None:
+    """By how much each log strength counts in the scale of rows over columns: by its information, columns negative."""
+    if not n_rows:
+        return None
+    return np.asarray(np.where(np.arange(len(diagonal)) < n_rows, diagonal, -diagonal) / diagonal.sum())
+
+
+def _covariance(L: Floats, scale: Floats | None) -> Floats:
     """H⁻¹ from the factor L of H; between rows and columns without their common scale."""
-    root, n = np.linalg.inv(L), len(L)
-    if n_rows:
-        direction = np.where(np.arange(n) < n_rows, 1.0, -1.0)
-        root = root - np.outer(root @ direction, direction / n)
+    root = np.linalg.inv(L)
+    if scale is not None:
+        root = root - np.outer(root @ scale, np.sign(scale))
     return np.asarray(root.T @ root)
 
 

@@ -18,6 +18,7 @@ from matchbandit.rewards import Counts, Floats
 from matchbandit.solvers import sorted_across, sorted_pairing
 from matchbandit.strengths import (
     DENSE_BELOW,
+    DRAWN,
     FADED,
     MAX_SDS,
     NEGLIGIBLE,
@@ -123,13 +124,13 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
         if arrays.scale[0] != 1.0:
             fade(model, arrays.scale[0], FADED)
             arrays.scale[0] = 1.0
-        fit_dense(model, arrays.system, arrays.factor, FIT_TOLERANCE)
+        fit_dense(model, arrays.system, arrays.factor, FIT_TOLERANCE, DRAWN)
         for k in range(len(arrays.plays_then)):
             arrays.plays_then[k] = model.plays[k]
         arrays.out_of_date[0] = 0
         arrays.rounds_since[0] = 0
     draw = np.empty(n)
-    draw_dense(model.logs, arrays.factor, model.n_rows, rng, draw)
+    draw_dense(model, arrays.system, arrays.factor, rng, draw)
     best_round(draw, model.n_rows, sits_out(arrays.byes, arrays.last_bye), edges)
 
 
@@ -282,7 +283,7 @@ class Rank1Thompson(RoundPolicy):
             fade(arrays.model, arrays.scale[0], NEGLIGIBLE)
             compact(*arrays.model[:4])
             arrays.scale[0] = 1.0
-        improve_sparse(arrays.model, arrays.system, NEWTON_ACCURACY)
+        improve_sparse(arrays.model, arrays.system, NEWTON_ACCURACY, DRAWN)
         draw = draw_sparse(arrays.model, arrays.system, self.rng)
         return self.graph.edges(self._best_round(draw, sits_out(arrays.byes, arrays.last_bye)))
 
