@@ -21,6 +21,7 @@ def made_runs(graph, n_runs=3, **parts):
         rounds=np.array([1, 10**6, 2**62]),
         regret=rng.uniform(size=(n_runs, 3)) * [1e-9, 1, 1e15],
         counted=rng.integers(2**60, 2**62, size=(n_runs, graph.n_pairs)),
+        reward_sums=rng.normal(size=(n_runs, graph.n_pairs)) * 1e15,
     )
 
 
@@ -50,7 +51,7 @@ def assert_same(one, other):
     assert one.about == other.about
     assert one.splits == other.splits
     assert one.eliminations == other.eliminations
-    for part in ("rounds", "regret", "plays_by_edge", "ended"):
+    for part in ("rounds", "regret", "plays_by_edge", "ended", "reward_sums"):
         assert getattr(one, part).dtype == getattr(other, part).dtype
         assert np.array_equal(getattr(one, part), getattr(other, part))
 

@@ -254,9 +254,12 @@ def test_pieces_on_a_large_graph_keep_what_was_played():
     def piece(number, edge):
         played = [(np.array([edge]), np.array([4]))]
         told = made_about(monopartite(2000), runs=1, first_run=number or None)
-        return Runs(told, np.array([4]), np.array([[1.0]]), played, splits=[[(number, [[0]])]])
+        sums = [np.array([float(number)])]
+        return Runs(told, np.array([4]), np.array([[1.0]]), played, splits=[[(number, [[0]])]], reward_sums=sums)
 
     both = concat([piece(1, 7), piece(0, 5)])
+    assert [run.sums.tolist() for run in both.played] == [[0.0], [1.0]]
+    assert concat([piece(1, 7), replace(piece(0, 5), reward_sums=None)]).reward_sums is None
     assert [run[0].tolist() for run in both.counted] == [[5], [7]]
     assert both.splits == [[(0, [[0]])], [(1, [[0]])]]
 

@@ -231,7 +231,7 @@ def test_rows_and_details_are_two_files(tmp_path, runs):
     rows, details = (pq.read_table(tmp_path / name) for name in ("runs.parquet", "runs.details.parquet"))
     assert rows["round"].to_pylist() == [1, 10**6, 2**62] * 3
     assert rows["regret"].to_pylist() == runs.regret.ravel().tolist()
-    assert details.column_names == ["run", "ended", "plays", "splits", "eliminations"]
+    assert details.column_names == ["run", "ended", "plays", "sums", "splits", "eliminations"]
     assert details["plays"].to_pylist() == runs.plays_by_edge.tolist()
     assert json.loads(rows.schema.metadata[b"matchbandit"])["rounds"] == [1, 10**6, 2**62]
 
@@ -426,7 +426,9 @@ def test_the_details_are_there_before_the_rows_and_both_before_either(tmp_path, 
 
 def test_of_a_large_graph_what_was_played_comes_back(tmp_path):
     played = [(np.array([0, 4]), np.array([3, 2**62])), (np.array([7]), np.array([4]))]
-    runs = Runs(made_about(monopartite(2000), runs=2), np.array([4]), np.array([[1.0], [2.0]]), played)
+    sums = [np.array([2.0, 0.1]), np.array([1.0])]
+    about = made_about(monopartite(2000), runs=2)
+    runs = Runs(about, np.array([4]), np.array([[1.0], [2.0]]), played, reward_sums=sums)
     runs.save(tmp_path / "many.parquet")
     again = load_runs(tmp_path / "many.parquet")
     assert [(edges.tolist(), times.tolist()) for edges, times in again.counted] == [
@@ -434,7 +436,23 @@ def test_of_a_large_graph_what_was_played_comes_back(tmp_path):
         ([7], [4]),
     ]
     assert all(part.dtype == np.int64 for run in again.counted for part in run)
+    assert [run.sums.tolist() for run in again.played] == [[2.0, 0.1], [1.0]]
     assert pq.read_table(tmp_path / "many.details.parquet").column_names[:4] == ["run", "ended", "edges", "times"]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_files_without_sums_of_rewards_load(tmp_path, runs, sparse):
+    old = replace(runs, reward_sums=None)
+    if sparse:
+        played = [(np.array([run]), np.array([4])) for run in range(3)]
+        old = replace(old, about=replace(old.about, graph=monopartite(2000).describe()), counted=played)
+    old.save(tmp_path / "old.parquet")
+    assert "sums" not in pq.read_table(tmp_path / "old.details.parquet").column_names
+    again = load_runs(tmp_path / "old.parquet")
+    assert again.reward_sums is None
+    assert [run.counts.tolist() for run in again.played] == [run.counts.tolist() for run in old.played]
+    with pytest.raises(MatchbanditError, match="no count for each" if sparse else "have no sums of rewards"):
+        _ = again.sums
 
 
 def test_pieces_keep_the_numbers_of_their_runs(tmp_path, runs):

@@ -49,17 +49,37 @@ def test_plays_are_a_matrix_for_each_run_and_keep_every_play(graph, shape):
     assert np.array_equal(np.sort(runs.plays[runs.plays > 0]), np.sort(runs.plays_by_edge.ravel()))
 
 
+def test_sums_of_rewards_stand_where_the_plays_do():
+    plays, sums = np.array([[1, 0, 3], [4, 5, 6]]), np.array([[0.5, 0.0, 2.0], [3.0, -1.0, 6.0]])
+    players = Runs(made_about(monopartite(3)), np.array([5]), np.zeros((2, 1)), plays, reward_sums=sums)
+    assert players.sums_by_edge is sums
+    assert players.sums.tolist() == [[[0, 0.5, 0], [0, 0, 2], [0, 0, 0]], [[0, 3, -1], [0, 0, 6], [0, 0, 0]]]
+    assert players.played[0].pairs.tolist() == [[0, 1], [1, 2]]
+    assert players.played[0].sums.tolist() == [0.5, 2.0]
+
+
+def test_runs_without_sums_of_rewards_say_so():
+    without = Runs(made_about(monopartite(3)), np.array([5]), np.zeros((1, 1)), np.array([[1, 2, 3]]))
+    for ask in (lambda: without.sums, lambda: without.sums_by_edge):
+        with pytest.raises(MatchbanditError, match=r"^these runs have no sums of rewards: some were saved .*\.$"):
+            ask()
+    assert without.played[0].sums is None
+
+
 def many_players():
     """Two runs on a graph with more pairs than are counted."""
     played = [(np.array([0, 4]), np.array([3, 1])), (np.array([7]), np.array([4]))]
-    return Runs(made_about(monopartite(2000), runs=2), np.array([4]), np.array([[1.0], [2.0]]), played)
+    sums = [np.array([2.0, 0.5]), np.array([1.0])]
+    about = made_about(monopartite(2000), runs=2)
+    return Runs(about, np.array([4]), np.array([[1.0], [2.0]]), played, reward_sums=sums)
 
 
 def test_of_large_graphs_only_what_was_played_is_known():
     runs = many_players()
     assert runs.played[0].pairs.tolist() == [[0, 1], [0, 5]]
     assert runs.played[1].counts.tolist() == [4]
-    for ask in (lambda: runs.plays, lambda: runs.plays_by_edge):
+    assert [run.sums.tolist() for run in runs.played] == [[2.0, 0.5], [1.0]]
+    for ask in (lambda: runs.plays, lambda: runs.plays_by_edge, lambda: runs.sums, lambda: runs.sums_by_edge):
         with pytest.raises(MatchbanditError, match=r"has 1999000 pairs, and above 1000000 .* Use runs\.played"):
             ask()
 
@@ -86,5 +106,8 @@ def test_pickles_of_now_and_of_version_0_4_are_read(runs):
     old = object.__new__(Runs)
     kept = {part.name: getattr(runs, part.name) for part in fields(Runs)}
     kept["plays_by_edge"] = kept.pop("counted")
+    del kept["reward_sums"]
     old.__dict__.update(kept)
-    assert_same(pickle.loads(pickle.dumps(old)), runs)
+    again = pickle.loads(pickle.dumps(old))
+    assert again.reward_sums is None
+    assert_same(replace(again, reward_sums=runs.reward_sums), runs)

@@ -56,6 +56,9 @@ def test_deterministic_schedules_agree_exactly_on_the_same_tape(n_items, selecti
     assert slow_score.plays.tolist() == fast_score.plays.tolist()
     assert slow_score.regret.tolist() == fast_score.regret.tolist()
     assert learnt(slow) == learnt(fast)
+    tape = Tape.bernoulli(problem.means, 400, seed).rewards
+    paid = [rewards[:n].sum() for rewards, n in zip(tape, slow_score.plays, strict=True)]
+    assert slow_score.sums.tolist() == fast_score.sums.tolist() == paid
 
 
 def test_one_row_and_one_column_agree_exactly_through_the_windows():
@@ -160,6 +163,7 @@ def test_what_a_cut_sweep_plays_is_what_it_books():
         assert booked.tolist() == score.plays.tolist()
         paid = policy.pending.sums.reshape(2, -1).sum(axis=0)
         assert np.allclose(paid, score.plays * SLOTS.means)
+        assert np.allclose(score.sums, paid)
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 6, 7, 8, 15, 1000, 1001])
@@ -167,6 +171,52 @@ def test_a_horizon_inside_a_sweep_cuts_it_exactly_there(horizon):
     for engine in ("step", "jump"):
         runs = mb.simulate(SLOTS, "pair-elim", horizon=horizon, runs=20, seed=2, engine=engine)
         assert (runs.plays.sum(axis=(1, 2)) == horizon).all()
+
+
+@pytest.mark.parametrize("horizon", [1, 6, 7, 1001])
+def test_what_a_horizon_leaves_of_a_sweep_is_paid(horizon):
+    problem = mb.Bipartite([0.9, 0.3, 0.2], [0.4, 0.8, 0.1, 0.1])
+    for engine in (step, jump):
+        policy = mb.policy("pair-elim").build(problem.graph, horizon=horizon, seed=2)
+        score = Score(problem, "pair", np.array([horizon]))
+        engine(policy, _Mean(problem), score)
+        assert score.plays.sum() == horizon
+        assert np.allclose(score.sums, score.plays * problem.means)
+
+
+@pytest.mark.parametrize(("policy", "engine"), [("pair-elim", "jump"), ("pair-elim", "step"), ("uts", "loop")])
+@pytest.mark.parametrize("trials", [1, 4])
+def test_sums_of_rewards_have_the_means_of_their_pairs(policy, engine, trials):
+    problem = mb.Bipartite([0.9, 0.5, 0.3], [0.4, 0.8], rewards=mb.Binomial(trials))
+    if policy == "uts":
+        policy = mb.policy("uts").warm_start([(0, 0)], [1], [1])  # what was played before is no part of the sums
+    runs = mb.simulate(problem, policy, horizon=2001, runs=30, seed=5, engine=engine)
+    plays, sums = runs.plays_by_edge.sum(axis=0), runs.sums_by_edge.sum(axis=0)
+    deviation = np.sqrt(problem.means * (1 - problem.means) / trials)
+    # Pairs are played the more often the better they did so far: of each pair, sums minus plays · mean is a martingale.
+    assert (np.abs(sums - plays * problem.means) < 4 * deviation * np.sqrt(plays)).all()
+
+
+def test_the_loop_adds_up_the_rewards_that_the_steps_do():
+    players = mb.Monopartite([0.9, 0.8, 0.6, 0.5, 0.3, 0.2])
+    for policy in ("rank1-thompson", "cucb"):
+        slow, fast = (mb.simulate(players, policy, horizon=150, runs=2, seed=3, engine=e) for e in ("step", "loop"))
+        assert (slow.sums == fast.sums).all()
+        assert (slow.sums <= slow.plays).all()
+        assert (slow.sums == np.rint(slow.sums)).all()
+        assert slow.sums.sum() > 0
+
+
+def test_workers_and_pieces_keep_sums_of_rewards_and_a_product_is_fitted_to_them():
+    players = mb.Monopartite([0.9, 0.8, 0.6, 0.3])
+    how = {"horizon": 400, "seed": 3}
+    whole = mb.simulate(players, "rank1-thompson", runs=4, workers=2, **how)
+    pieces = [mb.simulate(players, "rank1-thompson", runs=2, first_run=first, **how) for first in (2, 0)]
+    assert (mb.concat(pieces).sums == whole.sums).all()
+    graph = players.graph
+    fit = mb.product_fit(graph, graph.pairs, counts=whole.plays_by_edge[0], sums=whole.sums_by_edge[0])
+    played = whole.played[0]
+    assert fit.p_value == mb.product_fit(graph, played.pairs, counts=played.counts, sums=played.sums).p_value
 
 
 def test_a_horizon_inside_the_first_sweep_plays_its_first_rounds():

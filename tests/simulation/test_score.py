@@ -41,11 +41,17 @@ def test_played_pairs_alone_give_the_same_score(problem, selection, monkeypatch)
     assert dense.lists_all
     assert not sparse.lists_all
     rounds = matchings(problem, selection, np.random.default_rng(1))
-    for edges in (next(rounds) for _ in range(41)):
+    sums = np.zeros(problem.graph.n_pairs)
+    for at, edges in enumerate(next(rounds) for _ in range(41)):
+        sums[edges] += at
         for score in (dense, sparse):
-            score.count(1, edges, 1)
-    for score in (dense, sparse):  # several at once, an edge named twice
-        score.count(4, np.concatenate([edges, edges]), np.repeat([1, 3], len(edges)))
+            score.count(1, edges, 1, np.full(len(edges), float(at)))
+    for score in (dense, sparse):  # several at once, an edge named twice; and rewards that come later
+        score.count(4, np.concatenate([edges, edges]), np.repeat([1, 3], len(edges)), np.full(2 * len(edges), 100.0))
+        score.count(0, edges, 0, np.full(len(edges), 0.5))
+    sums[edges] += 200.5
+    assert dense.sums.tolist() == sums.tolist()
+    assert sparse.sums.tolist() == sums[sparse.played[0]].tolist()
     np.testing.assert_allclose(sparse.regret, dense.regret, rtol=1e-12, atol=1e-12)
     for found, expected in zip(sparse.played, dense.played, strict=True):
         assert np.array_equal(found, expected)
@@ -80,6 +86,7 @@ def test_every_engine_counts_played_pairs(policy, monkeypatch):
     for one, other in zip(only_played.played, every.played, strict=True):
         assert np.array_equal(one.pairs, other.pairs)
         assert np.array_equal(one.counts, other.counts)
+        assert np.array_equal(one.sums, other.sums)
 
 
 def test_a_hundred_thousand_players_end_to_end(tmp_path):
@@ -100,6 +107,7 @@ def test_a_hundred_thousand_players_end_to_end(tmp_path):
     back = mb.load_runs(tmp_path / "many.parquet")
     assert np.array_equal(back.played[0].pairs, played.pairs)
     assert np.array_equal(back.played[0].counts, played.counts)
+    assert np.array_equal(back.played[0].sums, played.sums)
     assert np.array_equal(back.regret, done.regret)
     assert back.about == done.about
     with pytest.raises(mb.MatchbanditError, match=refusal):

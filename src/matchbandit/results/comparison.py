@@ -252,6 +252,9 @@ def _joined(pieces: Sequence[Any]) -> Runs | Identification:
         _in_order([piece.ended for piece in pieces], order),
         _in_order([piece.splits for piece in pieces], order),
         _in_order([piece.eliminations for piece in pieces], order),
+        None
+        if any(piece.reward_sums is None for piece in pieces)
+        else _in_order([piece.reward_sums for piece in pieces], order),
     )
 
 

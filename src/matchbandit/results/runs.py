@@ -20,10 +20,12 @@ PlayedEdges = list[tuple[Edges, Counts]]
 
 
 class Played(NamedTuple):
-    """The pairs that a run played, each once, and how often."""
+    """The pairs that a run played, each once, how often, and what they paid."""
 
     pairs: Pairs
     counts: Counts
+    sums: Floats | None = None
+    """The sum of the rewards of each; None if the runs were saved by a version before 0.8."""
 
 
 def _nothing() -> Counts:
@@ -32,7 +34,7 @@ def _nothing() -> Counts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Runs(Result):
-    """What came of a simulation: the regret of every run at every checkpoint, and how often it played each pair."""
+    """What came of a simulation: the regret of every run at every checkpoint, and plays and rewards of each pair."""
 
     about: About
     """What was simulated: problem, policy, options, horizon, seed, engine, …; a dict becomes one."""
@@ -48,6 +50,8 @@ class Runs(Result):
     """For each run of a policy that keeps clusters: after which rounds some split, and the clusters from then on."""
     eliminations: list[list[Elimination]] = field(default_factory=list)
     """For each run of a policy that eliminates: who left when, on which average, by whom."""
+    reward_sums: Floats | list[Floats] | None = None
+    """Sums of the rewards at the end, in the places of `counted`; None if saved by a version before 0.8."""
 
     def __post_init__(self) -> None:
         """Unless told otherwise all runs went to the horizon, had no clusters and eliminated nobody."""
@@ -80,23 +84,45 @@ class Runs(Result):
 
     @property
     def played(self) -> list[Played]:
-        """For each run the pairs that it played, in the order of their edges, and how often."""
+        """For each run the pairs that it played, in the order of their edges, how often, and what they paid."""
         graph = graph_from(self.about["graph"])
-        edges_of = self.counted
-        if not isinstance(edges_of, list):
-            edges_of = [(edges, plays[edges]) for plays in edges_of for edges in [np.flatnonzero(plays)]]
-        return [Played(graph.pairs_of(edges), counts) for edges, counts in edges_of]
+        sums_of = [None] * len(self) if self.reward_sums is None else self.reward_sums
+        if isinstance(self.counted, list):
+            runs = zip(self.counted, sums_of, strict=True)
+            return [Played(graph.pairs_of(edges), counts, sums) for (edges, counts), sums in runs]
+        made = []
+        for plays, sums in zip(self.counted, sums_of, strict=True):
+            edges = np.flatnonzero(plays)
+            made.append(Played(graph.pairs_of(edges), plays[edges], None if sums is None else sums[edges]))
+        return made
 
     @property
     def plays_by_edge(self) -> NDArray[np.int64]:
         """Plays of each pair at the end, shape (runs, pairs); refused for graphs with more than 10^6 pairs."""
         if isinstance(self.counted, list):
-            graph = graph_from(self.about["graph"])
-            raise MatchbanditError(
-                f"{graph} has {graph.n_pairs} pairs, and above {MOST_COUNTED} there is no count for each. "
-                f"Use runs.played: the pairs that each run played, and how often."
-            )
+            raise self._too_many_pairs()
         return self.counted
+
+    @property
+    def sums_by_edge(self) -> Floats:
+        """Sums of the rewards of each pair at the end, shape (runs, pairs).
+
+        Refused for graphs with more than 10^6 pairs, and for runs that a version before 0.8 saved, without them.
+        """
+        if isinstance(self.counted, list):
+            raise self._too_many_pairs()
+        if self.reward_sums is None or isinstance(self.reward_sums, list):
+            raise MatchbanditError(
+                "these runs have no sums of rewards: some were saved by a version before 0.8. Simulate them again."
+            )
+        return self.reward_sums
+
+    def _too_many_pairs(self) -> MatchbanditError:
+        graph = graph_from(self.about["graph"])
+        return MatchbanditError(
+            f"{graph} has {graph.n_pairs} pairs, and above {MOST_COUNTED} there is no count for each. "
+            f"Use runs.played: the pairs that each run played, and how often."
+        )
 
     @property
     def plays(self) -> NDArray[np.int64]:
@@ -105,6 +131,14 @@ class Runs(Result):
         Refused for graphs with more than 10^6 pairs, as is `plays_by_edge`: see `played`.
         """
         return graph_from(self.about["graph"]).matrix(self.plays_by_edge)
+
+    @property
+    def sums(self) -> Floats:
+        """Sums of the rewards of each pair at the end, in the shape of `plays`, and refused where it is.
+
+        Refused also for runs that a version before 0.8 saved, without them.
+        """
+        return graph_from(self.about["graph"]).matrix(self.sums_by_edge)
 
     @property
     def final(self) -> Floats:

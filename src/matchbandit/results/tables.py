@@ -21,7 +21,7 @@ from matchbandit.problems.families import function_of
 from matchbandit.results.about import About
 from matchbandit.results.identification import Identification
 from matchbandit.results.runs import PlayedEdges, Runs, Split
-from matchbandit.rewards import rewards_from
+from matchbandit.rewards import Floats, rewards_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,9 +93,11 @@ def details_table(result: Runs | Identification) -> "pa.Table":
         lists = {"edges": [edges for edges, _ in result.counted], "times": [times for _, times in result.counted]}
         plays = {name: pa.array(arrays, pa.list_(pa.int64())) for name, arrays in lists.items()}
     else:
-        step = max(1, _MOST_NUMBERS // max(1, result.counted.shape[1]))
-        pieces = [_lists(result.counted[at : at + step]) for at in range(0, len(run), step)]
-        plays = {"plays": pa.chunked_array(pieces, pa.list_(pa.int64()))}
+        plays = {"plays": _rows_as_lists(result.counted)}
+    if isinstance(result.reward_sums, list):
+        plays["sums"] = pa.array(result.reward_sums, pa.list_(pa.float64()))
+    elif result.reward_sums is not None:
+        plays["sums"] = _rows_as_lists(result.reward_sums)
     texts = {
         "splits": [json.dumps(splits) for splits in result.splits],
         "eliminations": [json.dumps([gone.describe() for gone in run]) for run in result.eliminations],
@@ -213,10 +215,18 @@ def _offsets(n: int, width: int) -> NDArray[np.int32]:
     return np.arange(0, (n + 1) * width, width, dtype=np.int32) if width else np.zeros(n + 1, dtype=np.int32)
 
 
-def _lists(numbers: NDArray[np.int64]) -> "pa.ListArray":
+def _lists(numbers: NDArray[Any]) -> "pa.ListArray":
     """The rows of a matrix as lists."""
     pa = need("pyarrow", "a table of results")
-    return pa.ListArray.from_arrays(_offsets(*numbers.shape), pa.array(numbers.ravel(), pa.int64()))
+    return pa.ListArray.from_arrays(_offsets(*numbers.shape), pa.array(numbers.ravel()))
+
+
+def _rows_as_lists(numbers: NDArray[Any]) -> "pa.ChunkedArray":
+    """The rows of a matrix of any size as lists, in as many chunks as they need."""
+    pa = need("pyarrow", "a table of results")
+    step = max(1, _MOST_NUMBERS // max(1, numbers.shape[1]))
+    pieces = [_lists(numbers[at : at + step]) for at in range(0, len(numbers), step)]
+    return pa.chunked_array(pieces, pa.list_(pa.from_numpy_dtype(numbers.dtype)))
 
 
 def encoded(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
@@ -227,7 +237,7 @@ def encoded(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
     # Text is read back by everyone as text, not as categories: the file does not keep Arrow's own schema.
     settings = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
     leaves = _leaves(table.schema)
-    repeated = [name for name in leaves if name.partition(".")[0] not in ("regret", "rounds", "plays")]
+    repeated = [name for name in leaves if name.partition(".")[0] not in ("regret", "rounds", "plays", "sums")]
     sought = [name for name in leaves if name not in ("splits", "eliminations")]  # long texts would be there twice more
     with pq.ParquetWriter(buffer, table.schema, use_dictionary=repeated, write_statistics=sought, **settings) as writer:
         writer.write_table(table)
@@ -325,7 +335,8 @@ def result_from(rows: "pa.Table", details: "pa.Table", metadata: Mapping[str, An
             raise MatchbanditError("the rows are not those of the checkpoints.")
         regret = _numbers(rows, "regret").reshape(len(numbers), each)
         ended = _numbers(details, "ended")
-        return Runs(about, rounds, regret, plays_in(details), ended, splits_in(details), eliminations_in(details))
+        events = splits_in(details), eliminations_in(details)
+        return Runs(about, rounds, regret, plays_in(details), ended, *events, sums_in(details))
     answers = _flat(details["answers"], 2).reshape(len(numbers), -1, 2)
     parts = {part: _numbers(rows, part) for part in ("rounds", "pairs", "identified", "correct")}
     return Identification(about=about, answers=answers, **parts)
@@ -337,6 +348,15 @@ def plays_in(details: "pa.Table") -> "NDArray[np.int64] | PlayedEdges":
         return _flat(details["plays"], 1).reshape(len(details), -1)
     columns = zip(details["edges"], details["times"], strict=True)
     return [(edges.values.to_numpy().copy(), times.values.to_numpy().copy()) for edges, times in columns]
+
+
+def sums_in(details: "pa.Table") -> "Floats | list[Floats] | None":
+    """The sums of the rewards in the places of `plays_in`; None in files of versions before 0.8."""
+    if "sums" not in details.column_names:
+        return None
+    if "plays" in details.column_names:
+        return _flat(details["sums"], 1).reshape(len(details), -1)
+    return [sums.values.to_numpy().copy() for sums in details["sums"]]
 
 
 def splits_in(details: "pa.Table") -> list[list[Split]]:
@@ -359,7 +379,7 @@ def _numbers(table: "pa.Table", name: str) -> NDArray[Any]:
     return numbers.copy()  # what Arrow gives may not be written to
 
 
-def _flat(column: "pa.ChunkedArray", depth: int) -> NDArray[np.int64]:
+def _flat(column: "pa.ChunkedArray", depth: int) -> NDArray[Any]:
     """The numbers of a column of lists, one after the other."""
     pieces = []
     for chunk in column.chunks:
@@ -367,7 +387,7 @@ def _flat(column: "pa.ChunkedArray", depth: int) -> NDArray[np.int64]:
         for _ in range(depth):
             inner = inner.flatten()
         pieces.append(inner.to_numpy())
-    return np.concatenate([np.zeros(0, dtype=np.int64), *pieces])
+    return np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The score of a run: plays of each pair, or of the pairs that were played, and the regret at the checkpoints."""
+"""The score of a run: plays and rewards of each pair, or of those that were played, and regret at checkpoints."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ LATEST = 100_000
 
 
 class Score:
-    """Counts plays and reads the regret whenever a checkpoint is reached. The last checkpoint is the horizon.
+    """Counts plays, adds up rewards and reads the regret whenever a checkpoint is reached. The last one is the horizon.
 
     Of graphs with more than `MOST_COUNTED` pairs only those that were played are kept, sorted, and beside them what
     came since they were last sorted.
@@ -27,8 +27,9 @@ class Score:
         self.lists_all = problem.graph.has_few_pairs
         """Is there a count for each pair?"""
         self._plays: Counts = np.zeros(problem.graph.n_pairs if self.lists_all else 0, dtype=np.int64)
+        self._sums: Floats = np.zeros(len(self._plays))
         self._edges: Edges = np.zeros(0, dtype=np.int64)
-        self._new: list[tuple[Edges, Counts]] = []
+        self._new: list[tuple[Edges, Counts, Floats]] = []
         self._n_new = 0
         self._regret: list[float] = []
 
@@ -56,14 +57,22 @@ class Score:
             edges = np.flatnonzero(self._plays)
             return edges, self._plays[edges]
         if self._new:
-            edges = np.concatenate([self._edges, *(edges for edges, _ in self._new)])
-            counts = np.concatenate([self._plays, *(counts for _, counts in self._new)])
+            edges = np.concatenate([self._edges, *(edges for edges, _, _ in self._new)])
+            counts = np.concatenate([self._plays, *(counts for _, counts, _ in self._new)])
+            sums = np.concatenate([self._sums, *(sums for _, _, sums in self._new)])
             order = np.argsort(edges, kind="stable")
-            edges, counts = edges[order], counts[order]
+            edges = edges[order]
             first = np.flatnonzero(np.diff(edges, prepend=-1))
-            self._edges, self._plays, self._new = edges[first], np.add.reduceat(counts, first), []
-            self._n_new = 0
+            self._edges, self._new, self._n_new = edges[first], [], 0
+            self._plays, self._sums = (np.add.reduceat(values[order], first) for values in (counts, sums))
         return self._edges, self._plays
+
+    @property
+    def sums(self) -> Floats:
+        """The sum of rewards of each pair, which the caller may add to; in large graphs, of each edge of `played`."""
+        if not self.lists_all:
+            _ = self.played  # merges the latest
+        return self._sums
 
     @property
     def regret(self) -> Floats:
@@ -71,12 +80,17 @@ class Score:
         last = self.regret_so_far()
         return np.array(self._regret + [last] * (len(self.checkpoints) - len(self._regret)))
 
-    def count(self, rounds: int, edges: Edges, counts: Counts | int) -> None:
-        """Add rounds that do not go past the next checkpoint, with the plays that they made."""
+    def count(self, rounds: int, edges: Edges, counts: Counts | int, sums: Floats | float = 0.0) -> None:
+        """Add rounds that do not go past the next checkpoint, with their plays and the sums of their rewards.
+
+        Rewards that are drawn after the plays were counted follow in a call with no rounds and no plays.
+        """
         if self.lists_all:
             np.add.at(self._plays, edges, counts)
+            np.add.at(self._sums, edges, sums)
         elif len(edges):
-            self._new.append((edges, np.broadcast_to(np.asarray(counts, dtype=np.int64), edges.shape)))
+            times = np.broadcast_to(np.asarray(counts, dtype=np.int64), edges.shape)
+            self._new.append((edges, times, np.broadcast_to(np.asarray(sums, dtype=np.float64), edges.shape)))
             self._n_new += len(edges)
             if self._n_new > max(len(self._edges), LATEST):
                 _ = self.played  # sorted whenever it has doubled: no more than log m times

@@ -76,14 +76,15 @@ def simulate(
 
 
 def _numbers_of_plays(policy: Policy, horizon: int) -> int:
-    """How many numbers the plays of a run may take: one for each pair, or two for each that is played."""
+    """How many numbers the plays of a run may take: two for each pair, or three for each that is played."""
     n_pairs = policy.graph.n_pairs
-    return n_pairs if policy.graph.has_few_pairs else 2 * min(n_pairs, horizon * policy.round_size)
+    return 2 * n_pairs if policy.graph.has_few_pairs else 3 * min(n_pairs, horizon * policy.round_size)
 
 
 class _Outcome(NamedTuple):
     regret: Floats
     plays: Counts | tuple[Edges, Counts]
+    sums: Floats
     ended: int
     splits: list[Split]
     eliminations: list[Elimination]
@@ -93,21 +94,23 @@ def _scored(job: Job, run: int) -> _Outcome:
     """Play a run; what came of it."""
     policy, score = job.play(run)
     plays = score.plays if score.lists_all else score.played
-    return _Outcome(score.regret, plays, score.round, policy.splits, policy.eliminations)
+    return _Outcome(score.regret, plays, score.sums, score.round, policy.splits, policy.eliminations)
 
 
 def _collected(about: About, checkpoints: Counts, finished: dict[int, _Outcome]) -> Runs:
     """The finished runs in the order of their numbers."""
     numbers = sorted(finished)
-    regret, plays, ended, splits, eliminations = zip(*(finished[run] for run in numbers), strict=True)
+    regret, plays, sums, ended, splits, eliminations = zip(*(finished[run] for run in numbers), strict=True)
+    sparse = isinstance(plays[0], tuple)
     return Runs(
         describe_part(about, numbers),
         checkpoints,
         np.array(regret),
-        list(plays) if isinstance(plays[0], tuple) else np.array(plays),
+        list(plays) if sparse else np.array(plays),
         np.array(ended),
         list(splits),
         list(eliminations),
+        list(sums) if sparse else np.array(sums),
     )
 
 

@@ -34,7 +34,7 @@ def _leap(policy: PlannedPolicy, source: RewardSource, score: Score, most: int) 
     edges = plan.edges[played]
     sums = np.zeros(len(counts))
     sums[played] = source.sums(edges, counts[played])
-    score.count(sweeps * plan.length, edges, counts[played])
+    score.count(sweeps * plan.length, edges, counts[played], sums[played])
     policy.advance(Tally(sweeps, counts, sums))
 
 
@@ -42,12 +42,13 @@ def _cut_sweep(policy: PlannedPolicy, source: RewardSource, score: Score) -> Non
     """One sweep in which checkpoints lie: read the regret on the way, book the sweep as a whole."""
     plan = policy.current
     cells = plan.sweep(policy.pending.sweeps, policy.rng)
-    for of_round in cells:
-        if score.finished:
-            return  # the horizon cuts the sweep here
+    rounds = min(len(cells), score.checkpoints[-1] - score.round)  # the horizon may cut the sweep
+    for of_round in cells[:rounds]:
         score.count(1, plan.edges[of_round], 1)
-    counts = np.bincount(cells.ravel(), minlength=len(plan.edges))
+    counts = np.bincount(cells[:rounds].ravel(), minlength=len(plan.edges))
     sums = np.zeros(len(counts))
     played = np.flatnonzero(counts)
     sums[played] = source.sums(plan.edges[played], counts[played])
-    policy.advance(Tally(1, counts, sums))
+    score.count(0, plan.edges[played], 0, sums[played])
+    if rounds == len(cells):
+        policy.advance(Tally(1, counts, sums))

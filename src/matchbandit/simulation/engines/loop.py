@@ -31,22 +31,26 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score, observe: Obser
     edges = np.zeros(policy.round_size, dtype=np.int64)
     while not (score.finished or policy.done):
         most = min(score.to_checkpoint, _LONGEST_CALL)
-        plays = score.plays if score.lists_all else np.zeros(policy.graph.n_pairs, dtype=np.int64)
-        rounds, wrong = play(policy.held, source.rng, rewards.noise, source.problem.means, plays, edges, most)
+        n_pairs = policy.graph.n_pairs
+        plays = score.plays if score.lists_all else np.zeros(n_pairs, dtype=np.int64)
+        sums = score.sums if score.lists_all else np.zeros(n_pairs)
+        rounds, wrong = play(policy.held, source.rng, rewards.noise, source.problem.means, plays, sums, edges, most)
         policy.rounds += rounds
         if score.lists_all:
             score.passed(rounds)
         else:
             played = np.flatnonzero(plays)
-            score.count(rounds, played, plays[played])
+            score.count(rounds, played, plays[played], sums[played])
         if wrong >= 0:
             raise no_such_edge(policy, edges[wrong])
         policy.settle()
         observe(policy, score)
 
 
-def _play(held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges: Any, most: int) -> tuple[int, int]:
-    """Play until it is finished, `most` rounds at most, and count them in `plays`.
+def _play(
+    held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, sums: Any, edges: Any, most: int
+) -> tuple[int, int]:
+    """Play until it is finished, `most` rounds at most; add to the `plays` of each pair and the `sums` of its rewards.
 
     Gives the number of rounds, and the place of a chosen edge that does not exist, or −1.
     """
@@ -63,6 +67,7 @@ def _play(held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, edges:
         for k in range(len(edges)):
             rewards[k] = draw_one(noise, means[edges[k]], reward_rng)  # type: ignore[name-defined]  # noqa: F821
             plays[edges[k]] += 1
+            sums[edges[k]] += rewards[k]
         update(held.arrays, held.rng, edges, rewards)  # type: ignore[name-defined]  # noqa: F821
     return most, -1
 

@@ -14,6 +14,7 @@ def step(policy: Policy, source: RewardSource, score: Score, until: Until = done
     while not (score.finished or until(policy)):
         pairs = policy.ask()
         edges = policy.graph.edges(pairs)
-        policy.tell(pairs, source.sums(edges, np.ones(len(edges), dtype=np.int64)))
-        score.count(1, edges, 1)
+        rewards = source.sums(edges, np.ones(len(edges), dtype=np.int64))
+        policy.tell(pairs, rewards)
+        score.count(1, edges, 1, rewards)
         observe(policy, score)
