@@ -20,6 +20,7 @@ import matchbandit as mb
 from matchbandit.problems import Problem
 from matchbandit.product_model import product_fit
 from matchbandit.seeding import stream
+from matchbandit.studies.as_before import pair_frequencies
 from matchbandit.studies.replay import AS_BEFORE
 
 ROWS = Path(__file__).with_name("replay.json")
@@ -158,9 +159,7 @@ def earnings(problem: Problem, log: mb.PastResults, runs: int, seed: int) -> tup
         warm = spec.warm_start(tally.pairs, tally.counts, tally.sums)
         runs_of = mb.simulate(problem, warm, horizon=HORIZON, runs=runs, seed=seed, checkpoints=[HORIZON])
         earned.append(runs_of.plays_by_edge @ problem.means)
-    means = problem.means[tally.graph.edges(tally.pairs)]
-    before = HORIZON * tally.graph.matching_size * float(tally.counts @ means) / tally.counts.sum()
-    return np.array(earned), before
+    return np.array(earned), HORIZON * float(pair_frequencies(tally, "matching") @ problem.means)
 
 
 def best_fit(log: mb.PastResults, rewards: object) -> Problem:

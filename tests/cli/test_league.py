@@ -283,6 +283,13 @@ def test_policies_are_replayed_on_a_league_its_export_or_a_file(say, tmp_path):
     printed = say("replay", "--file", "log.csv", *few, "--workers", "1", "--figure", "chosen.png")
     assert told["verdict"] in printed
     assert (tmp_path / "chosen.png").exists()
+    assert all(note in printed for note in told["notes"])
+    for assumption in (
+        "That all means are products ",
+        "Rewards are taken to be bernoulli, with ",
+        "as before: a random ",
+    ):
+        assert any(note.startswith(assumption) for note in told["notes"])
 
 
 def test_a_log_of_two_sides_founds_a_league_of_two_sides(say, refused, tmp_path):
@@ -338,6 +345,17 @@ def test_a_league_of_an_odd_number_is_replayed_by_policies_that_can(run, tmp_pat
     assert code == 0
     assert "rank1-thompson" in out
     assert "left out, as the players are odd in number: cucb, uniform." in err
+
+
+def test_items_beyond_the_limit_are_left_out_of_a_replay_before_policies_are_chosen(run, tmp_path):
+    rows = [f"p{i},p{(i + k) % 101},1" for i in range(101) for k in (1, 2)]  # of 101 players one goes, and 100 are even
+    (tmp_path / "log.csv").write_text("\n".join(["first,second,reward", *rows]) + "\n")
+    few = ("--horizon", "1", "--runs", "40", "--workers", "1", "--truth", "general", "--json")
+    code, out, err = run("replay", "--file", "log.csv", *few)
+    assert (code, "left out" in err) == (0, False)
+    told = json.loads(out)
+    assert told["notes"][0].startswith("Left out: 1 of 101 items, those with the fewest results, and 4 of 202 results ")
+    assert set(told["places"]) == {"rank1-thompson", "cucb", "uniform (cold)", "as before"}
 
 
 def test_names_with_commas_and_numbers_for_names(say, refused):

@@ -1,5 +1,6 @@
 """Policies compared by a log: what is told apart, what is not, how often the bands hold, and what is refused."""
 
+import sys
 from functools import cache
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.past_results import PastResults
-from matchbandit.studies.replay import AS_BEFORE, Difference, band, simultaneous, without_luck
+from matchbandit.studies.replay import AS_BEFORE, Difference, band, largest_part, simultaneous, without_luck
 
 STRONG = mb.Monopartite([0.95, 0.9, 0.5, 0.45, 0.2, 0.15])
 DUETS = mb.Means([[0, 0.2, 0.9, 0.3], [0.2, 0, 0.3, 0.9], [0.9, 0.3, 0, 0.85], [0.3, 0.9, 0.85, 0]], players=True)
@@ -212,7 +213,11 @@ LOG = [("ann", "bob", 9, 5), ("bob", "cem", 9, 3), ("ann", "cem", 9, 4), ("cem",
         ([("a", "b", 0.25), ("b", "c", 0.5)] * 5, {}, r"reward 0\.25 .* differ by a standard deviation of 0\."),
         ([("a", "b", 1), ("b", "c", 7)] * 5, {"rewards": mb.Bernoulli()}, r"row 2: bernoulli rewards lie in \[0, 1\]"),
         ([("a", "b", 9, 3.5), ("b", "c", 9, 4)], {}, r"the reward 3\.5 is neither 0 nor 1"),
-        ([(f"p{i}", f"p{i + 1}", 9, 4) for i in range(300)], {}, "the log has 301 items; up to 300 are replayed"),
+        (
+            [(f"p{i}", f"p{i + 1}", 1) for i in range(400)],
+            {},
+            r"the log: the 300 of its 401 items that met each other most have 299 results, .* at least 450 results",
+        ),
         (LOG, {"policies": "rank1-thompson"}, "replay takes a list of policies; got 'rank1-thompson'"),
         (LOG, {"policies": []}, "got an empty one"),
         (LOG, {"policies": ["ranq1"]}, "unknown policy 'ranq1'"),
@@ -231,7 +236,6 @@ LOG = [("ann", "bob", 9, 5), ("bob", "cem", 9, 3), ("ann", "cem", 9, 4), ("cem",
         (LOG, {"policies": [mb.policy("cucb").warm_start([(0, 1)], [1], [1])]}, "cucb has a warm start of its own"),
         (LOG, {"policies": ["rank1-identify"]}, "for identification here, not regret"),
         (LOG[:3], {"policies": ["cucb"]}, "needs an even number of players; got 3"),
-        ([(f"p{i}", f"p{i + 1}", 9, 4) for i in range(101)], {"truth": "general"}, "up to 100 items; got 102"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused_in_words(rows, how, words):
@@ -243,7 +247,102 @@ def test_what_cannot_be_replayed_is_refused_in_words(rows, how, words):
 def test_more_than_100_items_are_products_and_it_is_said():
     log = PastResults.from_rows([(f"p{i}", f"p{(i * 7 + 1) % 102}", 4, 2) for i in range(102)])
     done = mb.replay(log, ["uniform"], horizon=2, runs=40)
-    assert done.notes[0].startswith("All means are taken to be products of strengths, as it is for more than 100 items")
+    assert done.notes[0].startswith(
+        "All means are taken to be products of strengths; among more than 100 items nothing else is considered (product"
+    )
+
+
+def naive_part(rows, most):
+    """The names that are left when the one with the fewest results among those left goes, again and again."""
+    names = list(dict.fromkeys(name for a, b, *_ in rows for name in (a, b)))
+    while len(names) > most:
+        met = {name: sum(n for a, b, n, _ in rows if name in (a, b) and {a, b} <= {*names}) for name in names}
+        names.remove(min(reversed(names), key=met.__getitem__))
+    return names
+
+
+def test_the_items_that_met_each_other_most_are_kept_and_what_is_left_out_is_said(monkeypatch):
+    module = sys.modules[largest_part.__module__]  # the package has a function of its name
+    monkeypatch.setattr(module, "MOST_ITEMS", 8)
+    monkeypatch.setattr(module, "MOST_GENERAL", 6)
+    rng = np.random.default_rng(2)
+    for kind in ("players", "sides"):
+        rows = []
+        for _ in range(60):
+            i, j = sorted(rng.integers(0, 12, 2) ** 2 // 12)
+            if i != j or kind == "sides":
+                n = int(rng.integers(1, 9))
+                rows.append((f"a{i}", f"{'a' if kind == 'players' else 'b'}{j}", n, n // 2))
+        log = PastResults.from_rows(rows, kind=kind)
+        sides = [[name for name, *_ in rows], [name for _, name, *_ in rows]]
+        ordered = (
+            rows if kind == "players" else [(a, a, 0, 0) for a in sides[0]] + [(b, b, 0, 0) for b in sides[1]] + rows
+        )
+        for truth, most in (("auto", 8), ("general", 6)):
+            part = largest_part(log, truth)
+            left = {*naive_part(ordered, most)}
+            assert {*part.first, *part.second} == left
+            assert part.rows() == PastResults.from_rows([row for row in rows if {*row[:2]} <= left], kind=kind).rows()
+            assert part.where(0) == log.where(next(k for k, row in enumerate(rows) if {*row[:2]} <= left))
+            done = mb.replay(log, ["rank1-thompson"], horizon=3, runs=40, truth=truth, selection="pair")
+            n_items, results = sum(map(len, log.tally.names)), log.n_results - part.n_results
+            assert done.notes[0].startswith(
+                f"Left out: {n_items - most} of {n_items} items, those with the fewest results, and {results} of "
+                f"{log.n_results} results with them. A replay "
+            )
+            assert done.notes[0].endswith(f"has up to {most} items.")
+            assert {name for side in done.results.tally.names for name in side} == left
+
+
+def test_more_than_300_items_are_replayed_without_the_rest():
+    log = PastResults.from_rows([(f"p{i}", f"p{(i * k) % 307}", 2, 1) for i in range(1, 307) for k in (2, 3)])
+    done = mb.replay(log, ["uniform"], horizon=2, runs=40)
+    assert done.notes[0].startswith("Left out: 6 of 306 items, those with the fewest results, and ")
+    assert done.truths.graph.shape == (300, 300)
+    assert any(note.startswith("as before: a random matching each round, one of 1000 drawn by") for note in done.notes)
+    for truth, earned in zip(done.truths.truths, done.rewards[AS_BEFORE], strict=True):
+        assert earned[0] <= 2 * truth.optimum("matching")
+
+
+def test_assumptions_are_stated():
+    done = replayed()
+    assert "Rewards are taken to be bernoulli, with means that do not change over the rounds." in done.notes
+    assert "as before: a random matching each round, with pairs as frequent as in the log." in done.notes
+    lone = mb.replay(log_of(STRONG, 4), ["uniform"], horizon=2, runs=40, selection="pair", rewards=mb.Gaussian(0.5))
+    assert "Rewards are taken to be gaussian:0.5, with means that do not change over the rounds." in lone.notes
+    assert "as before: a pair each round, drawn by its share of the log's results." in lone.notes
+    assert all(note in repr(lone) for note in lone.notes)
+
+
+DOMINANT = [("a", "b", 90, 73), ("c", "d", 10, 0), ("a", "c", 10, 2), ("b", "d", 10, 2)]
+
+
+@pytest.mark.parametrize("selection", ["pair", "matching"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        DOMINANT,
+        [*DOMINANT, ("e", "a", 40, 30)],
+        [("r1", "c1", 90, 80), ("r2", "c1", 20, 3), ("r2", "c2", 5, 1), ("r1", "c3", 5, 2)],
+    ],
+    ids=["even", "odd", "sides"],
+)
+def test_as_before_never_earns_more_than_the_best_in_any_truth(rows, selection):
+    done = mb.replay(PastResults.from_rows(rows), ["rank1-thompson"], horizon=100, runs=40, selection=selection)
+    assert any(note.startswith("as before: a") for note in done.notes)
+    for truth, earned in zip(done.truths.truths, done.rewards[AS_BEFORE], strict=True):
+        assert earned[0] == earned[1] <= 100 * truth.optimum(selection) * (1 + 1e-12)
+
+
+def test_one_pair_that_fills_a_log_is_played_once_a_round():
+    # 120 results, of which 100 are of the matching ab + cd and 20 of ac + bd: so often each is played.
+    done = mb.replay(PastResults.from_rows(DOMINANT), ["rank1-thompson"], horizon=60, runs=40)
+    ab, ac, _, _, bd, cd = np.array([truth.means for truth in done.truths.truths]).T
+    np.testing.assert_allclose(done.rewards[AS_BEFORE][:, 0], 50 * (ab + cd) + 10 * (ac + bd), rtol=1e-4)
+    said = (
+        "as before: a random matching each round, with pairs as frequent as in the log as far as matchings allow (67 %"
+    )
+    assert any(note.startswith(said) for note in done.notes)
 
 
 def test_strengths_that_change_are_noticed():

@@ -10,9 +10,11 @@ differs has three sources, which are told apart:
 """
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from html import escape
 from math import ceil, inf
 from typing import Any, Literal, NamedTuple
@@ -32,6 +34,8 @@ from matchbandit.results import Comparison, Runs
 from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
 from matchbandit.simulation import compare
 from matchbandit.simulation.play import Progress
+from matchbandit.solvers.enumeration import MOST_MATCHINGS, count_matchings
+from matchbandit.studies.as_before import agreement, pair_frequencies
 from matchbandit.studies.log_drift import drift_in
 from matchbandit.studies.truths import LOYALTIES, Evidence, PossibleTruths, Posterior
 
@@ -49,7 +53,8 @@ LEVEL = 0.9
 LEAST_AN_ITEM = 3
 """Results that an item has a part in, on average. With fewer the answer would be that of the prior."""
 MOST_ITEMS, MOST_GENERAL = 300, 100
-"""Items that are replayed; and those up to which means may be no products: their best matching needs a solver."""
+"""Items that are replayed; and those up to which means may be no products: their best matching needs a solver. Of logs
+with more, the part that `largest_part` keeps is replayed."""
 CHECKPOINTS = 12
 """Rounds at which the regret is read, for the chart."""
 SMALL = 40
@@ -57,7 +62,7 @@ SMALL = 40
 DRIFTS = 0.01
 """The p-value below which a note says that the strengths change."""
 AS_BEFORE = "as before"
-"""Who goes on pairing as the log did: as often as it did, pair by pair."""
+"""The policy that goes on pairing as the log did; `pair_frequencies` says how often it plays each pair."""
 
 
 @dataclass(frozen=True)
@@ -113,13 +118,15 @@ class Replay:
     drift: float | None
     """The p-value of strengths that stay as they are; None where the log cannot tell."""
     notes: tuple[str, ...]
-    """What was assumed, and what the log cannot say, in sentences."""
+    """What was assumed and left out, and what the log cannot say, in sentences."""
+    frequencies: Floats
+    """How often `as before` plays each pair in a round, on average; by edge."""
 
     @cached_property
     def rewards(self) -> dict[str, Floats]:
         """What each policy earned, in all rounds of each run: truths × repeats; luck of the rewards is left out.
 
-        That is the sum of the means of what was played.
+        That is the sum of the means of what was played; of `as before`, its expectation.
         """
         means = [truth.means for truth in self.truths.truths]
         repeats = self.truths.repeats
@@ -127,11 +134,7 @@ class Replay:
         for label, runs in zip(self.labels, self.comparison, strict=False):
             paid = [plays @ means[run // repeats] for run, plays in enumerate(_runs(runs).plays_by_edge)]
             earned[label] = np.array(paid, dtype=np.float64).reshape(-1, repeats)
-        tally = self.results.tally
-        share = tally.counts / tally.counts.sum()
-        pairs = self.horizon * (1 if self.selection == "pair" else tally.graph.matching_size)
-        edges = tally.graph.edges(tally.pairs)
-        before = np.array([pairs * float(share @ each[edges]) for each in means])
+        before = self.horizon * np.array([float(self.frequencies @ each) for each in means])
         earned[AS_BEFORE] = np.repeat(before[:, None], repeats, axis=1)
         return earned
 
@@ -267,11 +270,14 @@ def replay(
     """Compare policies by a log of past results, before any of them goes live.
 
     Truths are drawn that fit the log, and every policy plays the same ones. The bands say how sure the log makes it.
+    Beside the policies stands `as before`, which draws pairs, or matchings, such that pairs are as frequent as in the
+    log. The notes say what was assumed.
 
     Parameters
     ----------
     results: PastResults or path
-        The log: what `read_results` gives, or the CSV or Parquet file itself.
+        The log: what `read_results` gives, or the CSV or Parquet file itself. Of more than 300 items those with the
+        most results among each other are replayed, and a note says what was left out.
     policies: list
         Names, or `policy(name, …)` with options. All play the same: matchings if all can.
     horizon: int, optional
@@ -286,7 +292,8 @@ def replay(
         Do policies begin with the results of the log, or from nothing? Those that cannot begin cold.
     truth: {"auto", "product", "general"}, default "auto"
         Are means products of strengths? "auto" lets the log say how probable that is; "general" gives every pair a mean
-        of its own, near its average where it was seen often, near its product elsewhere.
+        of its own, near its average where it was seen often, near its product elsewhere, for up to 100 items. Above
+        100 items "auto" considers products only.
     workers, progress:
         As in `compare`.
 
@@ -301,7 +308,10 @@ def replay(
     >>> done.verdict
     'This log cannot tell which earns most: rank1-thompson or cucb.'
     """
-    log, distribution, evidence = checked_log(results, rewards)
+    whole = results if isinstance(results, PastResults) else read_results(results)
+    log = largest_part(whole, truth)
+    distribution = _distribution(whole, rewards)
+    evidence = _evidence(log, whole, distribution)
     specs, selection = _specs(policies, selection)
     if start not in ("warm", "cold", "both"):
         raise unknown("start", start, ["warm", "cold", "both"])
@@ -332,32 +342,101 @@ def replay(
     )  # fmt: skip
     product = posterior.product if len(loyalties) == len(LOYALTIES) else None
     drift = drift_in(log, seed)
-    notes = _notes(log, distribution, begun, start, product, fit, drift, truth, loyalties)
-    return Replay(log, rounds, selection, possible, played, (*labels, AS_BEFORE), product, fit, drift, tuple(notes))
+    frequencies = pair_frequencies(log.tally, selection, seed)
+    notes = [
+        *_left_out(log, whole, truth),
+        *_notes(log, distribution, begun, start, product, fit, drift, truth, loyalties),
+        _as_before_in_words(log, selection, frequencies),
+    ]
+    labels = [*labels, AS_BEFORE]
+    return Replay(
+        log, rounds, selection, possible, played, tuple(labels), product, fit, drift, tuple(notes), frequencies
+    )
 
 
-def checked_log(results: Given, rewards: RewardDistribution | None) -> tuple[PastResults, RewardDistribution, Evidence]:
-    """The log and its rewards, if policies can be compared by it; else why not."""
-    log = results if isinstance(results, PastResults) else read_results(results)
-    tally = log.tally
-    n_items = sum(map(len, tally.names))
+def largest_part(log: PastResults, truth: Truth = "auto") -> PastResults:
+    """Return the log, or if it has more items than are replayed, the results among those that met each other most.
+
+    The item with the fewest results is left out, of equals the last; then the one with the fewest among the others, and
+    so on.
+    """
+    tally, most_items = log.tally, _most_items(truth)
+    if _n_items(log) <= most_items:
+        return log
+    ends = tally.pairs + np.array([0, len(tally.names[0]) if len(tally.names) > 1 else 0])
+    partners: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for (i, j), count in zip(ends.tolist(), tally.counts.tolist(), strict=True):
+        partners[i].append((j, count))
+        partners[j].append((i, count))
+    results = {item: sum(count for _, count in partners[item]) for item in range(_n_items(log))}
+    fewest = [(count, -item) for item, count in results.items()]
+    heapify(fewest)
+    while len(results) > most_items:
+        count, minus_item = heappop(fewest)
+        if results.get(-minus_item) != count:
+            continue  # an entry from before its partners left
+        del results[-minus_item]
+        for other, lost in partners[-minus_item]:
+            if other in results:
+                results[other] -= lost
+                heappush(fewest, (results[other], -other))
+    names = [name for side in tally.names for name in side]
+    first_side = len(tally.names[0])
+    left = {names[item] for item in results if item < first_side}
+    right = left if len(tally.names) == 1 else {names[item] for item in results if item >= first_side}
+    rows = [k for k, (a, b) in enumerate(zip(log.first, log.second, strict=True)) if a in left and b in right]
+    return replace(
+        log,
+        first=[log.first[k] for k in rows],
+        second=[log.second[k] for k in rows],
+        rewards=log.rewards[rows],
+        counts=log.counts[rows],
+        times=None if log.times is None else [log.times[k] for k in rows],
+        places=[k + 1 if log.places is None else log.places[k] for k in rows],
+    )
+
+
+def _most_items(truth: Truth) -> int:
+    return MOST_GENERAL if truth == "general" else MOST_ITEMS
+
+
+def _n_items(log: PastResults) -> int:
+    return sum(map(len, log.tally.names))
+
+
+def _left_out(log: PastResults, whole: PastResults, truth: Truth) -> list[str]:
+    """What `largest_part` left out, in a sentence."""
+    if log is whole:
+        return []
+    items, results = _n_items(whole) - _n_items(log), whole.n_results - log.n_results
+    which = " of means that are no products" if truth == "general" else ""
+    return [
+        f"Left out: {items} of {_n_items(whole)} items, those with the fewest results, and {results} of "
+        f"{whole.n_results} results with them. A replay{which} has up to {_most_items(truth)} items."
+    ]
+
+
+def _evidence(log: PastResults, whole: PastResults, distribution: RewardDistribution) -> Evidence:
+    """What the log says, if policies can be compared by it; else why not."""
+    tally, n_items = log.tally, _n_items(log)
     if tally.graph.n_pairs == 1 or len(tally.pairs) == 1:
         a, b = tally.named(tally.pairs)[0]
         raise MatchbanditError(
             f"{log.source} has one pair only, {a} and {b}: there is nothing to choose, or nothing that tells how."
         )
-    if n_items > MOST_ITEMS:
-        raise MatchbanditError(
-            f"{log.source} has {n_items} items; up to {MOST_ITEMS} are replayed. Take the rows of some of them."
-        )
     if 2 * log.n_results < LEAST_AN_ITEM * n_items:
+        each, least = 2 * log.n_results / n_items, -(-LEAST_AN_ITEM * n_items // 2)
+        if log is not whole:
+            raise MatchbanditError(
+                f"{log.source}: the {n_items} of its {_n_items(whole)} items that met each other most have "
+                f"{log.n_results} results, and each item has a part in {each:.1f} of them on average: too little to "
+                f"compare policies by. Give the rows of fewer items, with at least {least} results."
+            )
         raise MatchbanditError(
-            f"{log.source} has {log.n_results} results of {n_items} items, and each item has a part in "
-            f"{2 * log.n_results / n_items:.1f} of them on average: too little to compare policies by. "
-            f"Gather at least {-(-LEAST_AN_ITEM * n_items // 2)} results first."
+            f"{log.source} has {log.n_results} results of {n_items} items, and each item has a part in {each:.1f} of "
+            f"them on average: too little to compare policies by. Gather at least {least} results first."
         )
-    distribution = _distribution(log, rewards)
-    return log, distribution, Evidence(tally.graph, tally.pairs, tally.counts, tally.sums, distribution)
+    return Evidence(tally.graph, tally.pairs, tally.counts, tally.sums, distribution)
 
 
 def _distribution(log: PastResults, rewards: RewardDistribution | None) -> RewardDistribution:
@@ -446,10 +525,6 @@ def _label(label: str, begins: str, start: Start) -> str:
 
 
 def _loyalties(truth: Truth, n_items: int) -> tuple[float, ...]:
-    if truth == "general" and n_items > MOST_GENERAL:
-        raise MatchbanditError(
-            f"means that are no products are replayed for up to {MOST_GENERAL} items; got {n_items}."
-        )
     if truth == "product" or n_items > MOST_GENERAL:
         return (inf,)
     return LOYALTIES if truth == "auto" else tuple(each for each in LOYALTIES if each != inf)
@@ -475,8 +550,9 @@ def _notes(
     elif len(loyalties) > 1:
         notes = [f"Every pair has a mean of its own, near its product where the log says little ({p_value})."]
     else:
-        why = "" if truth == "product" else f", as it is for more than {MOST_GENERAL} items"
+        why = "" if truth == "product" else f"; among more than {MOST_GENERAL} items nothing else is considered"
         notes = [f"All means are taken to be products of strengths{why} ({p_value})."]
+    notes.append(f"Rewards are taken to be {distribution.typed}, with means that do not change over the rounds.")
     cold = [spec.name for spec, begins in begun if begins == "cold" and not spec.kind.fits.warm_start]
     if cold and start != "cold":
         notes.append(
@@ -500,6 +576,16 @@ def _notes(
             f"Replay the last part of the log, and consider the half_life of rank1-thompson."
         )
     return notes
+
+
+def _as_before_in_words(log: PastResults, selection: Selection, frequencies: Floats) -> str:
+    if selection == "pair":
+        return f"{AS_BEFORE}: a pair each round, drawn by its share of the log's results."
+    drawn = count_matchings(log.tally.graph) > MOST_MATCHINGS
+    which = f", one of {MOST_MATCHINGS} drawn by the log's counts" if drawn else ""
+    percent = round(100 * agreement(log.tally, frequencies))
+    limit = "" if percent == 100 else f" as far as matchings allow ({percent} % of the pairs agree)"
+    return f"{AS_BEFORE}: a random matching each round{which}, with pairs as frequent as in the log{limit}."
 
 
 def without_luck(drawn: Floats) -> Floats:

@@ -77,9 +77,10 @@ def replay(
     specs = [_policy(text) for text in policy or ()]
     given = None if rewards is None else rewards_of(rewards)
     results, own = _of_file(file, column, kind, on_missing) if file is not None else _of_store(store, league or "")
-    specs = specs or _default_policies(results, selection)
+    from matchbandit.studies.replay import largest_part
     from matchbandit.studies.replay import replay as choose
 
+    specs = specs or _default_policies(largest_part(results, truth), selection)  # type: ignore[arg-type]  # as below
     with bar("replaying") as advance:
         done = choose(
             results,
