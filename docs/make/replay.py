@@ -75,6 +75,17 @@ def by_habit(rounds: int) -> Callable[[Problem, np.random.Generator], Counts]:
     return play
 
 
+def one_by_one(results: int) -> Callable[[Problem, np.random.Generator], Counts]:
+    """Single pairs of items that are unequally often there: no matchings of all items."""
+
+    def play(problem: Problem, rng: np.random.Generator) -> Counts:
+        popularity = rng.uniform(0.3, 1, problem.graph.shape[0]) ** 2
+        weights = popularity[problem.graph.pairs].prod(axis=1)
+        return rng.multinomial(results, weights / weights.sum())
+
+    return play
+
+
 def some_matching(problem: Problem, rng: np.random.Generator) -> Counts:
     graph = problem.graph
     plays = np.zeros(graph.n_pairs, dtype=np.int64)
@@ -91,6 +102,7 @@ SCENES: dict[str, Scene] = {
     "lot": ("8 players, 160 results, pairs by lot", players, by_lot(40)),
     "few": ("8 players, 32 results, pairs by lot", players, by_lot(8)),
     "habit": ("8 players, 160 results, mostly the same pairs", players, by_habit(40)),
+    "single": ("8 players, 160 results, single pairs, some players far more often", players, one_by_one(160)),
     "learnt": ("8 players, 160 results, pairs by rank1-thompson", players, by_lot(0)),
     "alike": ("8 players who are nearly alike, 160 results, by lot", alike, by_lot(40)),
     "sides": ("5 × 6 sides, 200 results, by lot", jobs, by_lot(40)),
