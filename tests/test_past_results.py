@@ -184,7 +184,7 @@ def test_rewards_outside_the_distribution_are_refused_with_their_place(written):
         log.refuse_outside(mb.Bernoulli())
     log.refuse_outside(mb.Gaussian(0.5))
     with pytest.raises(
-        mb.MatchbanditError, match=r"row 1: bernoulli rewards of 4 meetings sum to a number in \[0, 4\]"
+        mb.MatchbanditError, match=r"row 1: 4 bernoulli rewards sum to between 0 and 4; got 5 for a and b"
     ):
         PastResults.from_rows([("a", "b", 4, 5)]).refuse_outside(mb.Bernoulli())
 

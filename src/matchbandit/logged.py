@@ -25,17 +25,13 @@ def by_edge(
             f"{len(edges)} logged pairs need a count and a sum each; got shapes {plays.shape} and {paid.shape}."
         )
     with np.errstate(invalid="ignore"):  # 0 · ∞ is no number, and found below
-        low, high = rewards.low * plays, rewards.high * plays
-    fine = (plays >= 0) & (plays <= MOST_PLAYS) & (plays == np.floor(plays)) & (low <= paid) & (paid <= high)
+        fine = (plays >= 0) & (plays <= MOST_PLAYS) & (plays == np.floor(plays)) & np.isfinite(paid)
+        fine &= ~rewards.impossible(paid, plays)
     for k in np.flatnonzero(~fine).tolist():  # what is wrong is looked at more closely
-        pair, n, total = graph.pairs_of(edges[k : k + 1])[0].tolist(), float(plays[k]), float(paid[k])
-        whole_number(f"the count of the pair {pair}", n, least=0, most=MOST_PLAYS)
-        least, most = (rewards.low * n, rewards.high * n) if n else (0.0, 0.0)
-        if not least <= real_number(f"the sum of the pair {pair}", total) <= most:
-            raise MatchbanditError(
-                f"{n:.0f} {rewards.name} rewards sum to between {least:g} and {most:g}; "
-                f"got {total:g} for the pair {pair}."
-            )
+        pair, total = graph.pairs_of(edges[k : k + 1])[0].tolist(), float(paid[k])
+        n = whole_number(f"the count of the pair {pair}", float(plays[k]), least=0, most=MOST_PLAYS)
+        real_number(f"the sum of the pair {pair}", total)
+        raise MatchbanditError(rewards.refusal(total, n, pair=f"the pair {pair}"))
     played = plays > 0
     known, places = np.unique(edges[played], return_inverse=True)
     total_counts = np.bincount(places, plays[played], minlength=len(known)).astype(np.int64)

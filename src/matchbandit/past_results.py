@@ -187,16 +187,12 @@ class PastResults:
 
     def refuse_outside(self, rewards: RewardDistribution) -> None:
         """Refuse rewards that this distribution cannot give, naming the first and its place."""
-        bad = (self.rewards < rewards.low * self.counts) | (self.rewards > rewards.high * self.counts)
+        bad = rewards.impossible(self.rewards, self.counts)
         if bad.any():
             k = int(np.argmax(bad))
-            n, got = int(self.counts[k]), float(self.rewards[k])
-            what = "rewards lie" if n == 1 else f"rewards of {n} meetings sum to a number"
-            range_ = f"in [{rewards.low * n:g}, {rewards.high * n:g}]"
-            raise MatchbanditError(
-                f"{self.where(k)}: {rewards.name} {what} {range_}; got {got:g} for {self.first[k]} and "
-                f"{self.second[k]}. Rescale the rewards, or name their distribution, such as Gaussian(sd=…)."
-            )
+            pair = f"{self.first[k]} and {self.second[k]}"
+            refusal = rewards.refusal(float(self.rewards[k]), int(self.counts[k]), pair=pair)
+            raise MatchbanditError(f"{self.where(k)}: {refusal}")
 
     def where(self, row: int) -> str:
         """The place that this row is from, in words."""

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from math import exp, log, sqrt
+from math import exp, log, remainder, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
@@ -19,6 +19,12 @@ Counts = NDArray[np.int64]
 LARGEST_COUNT = 2**62
 LARGEST_REWARD = 1e150
 """In magnitude: floats hold its square, and the sum of as many as can be played."""
+ROUNDING = 1e-6
+"""By how much a share of successes may be off, so that 1/3 may be written with six decimals; used as it is."""
+LARGEST_ROUNDING = 0.1
+"""Successes by which the sum of many such shares may be off,"""
+RELATIVE_ROUNDING = 1e-13
+"""and, of the sum, what adding up floats may be off."""
 
 
 class Noise(NamedTuple):
@@ -93,6 +99,30 @@ class RewardDistribution(ABC):
         """One reward for each mean."""
         return self.sums(means, np.ones(len(means), dtype=np.int64), rng)
 
+    def can_be(self, reward: float) -> bool:
+        """Is this a possible reward? NaN is: it stands for none."""
+        return not (reward < self.low or reward > self.high)
+
+    def impossible(self, sums: Floats, counts: ArrayLike = 1) -> NDArray[np.bool_]:
+        """Which of these sums of so many rewards are impossible; NaN is not, as it stands for none."""
+        n = np.asarray(counts)
+        return np.asarray((sums < self.low * n) | (sums > self.high * n))
+
+    def refusal(self, total: float, count: int = 1, *, pair: str = "") -> str:
+        r"""Why `total` cannot be the sum of `count` rewards (of this pair), and what to do: one text for all errors.
+
+        >>> print(Binomial(5).refusal(0.37, pair="ann and bob"))
+        binomial rewards with 5 trials are 0, 0.2, …, 1; got 0.37 for ann and bob. Round the reward, or choose \
+bernoulli rewards, which can be any number in [0, 1].
+        """
+        low, high = self.low * count + 0.0, self.high * count  # −0 is 0
+        one = f"{self.name} rewards lie in [{low:g}, {high:g}]"
+        many = f"{count} {self.name} rewards sum to between {low:g} and {high:g}"
+        return (
+            f"{one if count == 1 else many}; got {total:g}{f' for {pair}' * bool(pair)}. "
+            f"Rescale the rewards, or choose another reward distribution."
+        )
+
     def describe(self) -> dict[str, Any]:
         """The distribution as plain data; `rewards_from` reads it back."""
         return {"name": self.name, **asdict(self)}
@@ -131,6 +161,35 @@ class Binomial(RewardDistribution):
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """A single binomial draw for each mean."""
         return rng.binomial(self.trials * counts, means) / self.trials
+
+    def can_be(self, reward: float) -> bool:
+        """Is this a share k/trials, up to `ROUNDING`? NaN is: it stands for none."""
+        if not super().can_be(reward):
+            return False
+        return not abs(remainder(reward * self.trials, 1.0)) > min(ROUNDING * self.trials, LARGEST_ROUNDING)
+
+    def impossible(self, sums: Floats, counts: ArrayLike = 1) -> NDArray[np.bool_]:
+        """Which of these sums of so many rewards are outside their range, or no multiples of 1/trials; NaN is not."""
+        outside = super().impossible(sums, counts)
+        with np.errstate(invalid="ignore"):  # ∞ is outside
+            successes = sums * self.trials
+            off = np.abs(successes - np.rint(successes))
+        by_rows = np.minimum(ROUNDING * self.trials * np.asarray(counts), LARGEST_ROUNDING)
+        between = off > by_rows + RELATIVE_ROUNDING * np.abs(successes)
+        return np.asarray(outside | between)
+
+    def refusal(self, total: float, count: int = 1, *, pair: str = "") -> str:
+        """Why `total` cannot be the sum of `count` rewards (of this pair), and what to do."""
+        if super().impossible(np.asarray(total), count):
+            return super().refusal(total, count, pair=pair)
+        m, of = self.trials, f"{self.trials} trial{'s' * (self.trials > 1)}"
+        shares = "0 or 1" if m == 1 else "0, 0.5 or 1" if m == 2 else f"0, {1 / m:g}, …, 1"
+        many = f"{count} {self.name} rewards with {of} sum to a multiple of {1 / m:g}"
+        return (
+            f"{f'{self.name} rewards with {of} are {shares}' if count == 1 else many}; got {total:.15g}"
+            f"{f' for {pair}' * bool(pair)}. Round the reward, or choose bernoulli rewards, which can be any number in "
+            f"[0, 1]."
+        )
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,6 @@ def test_shares_that_pass_for_coin_flips_are_said_to_be_that():
     for rewards, said in [
         (mb.Bernoulli(), True),
         (mb.Binomial(4), False),
-        (mb.Binomial(2), True),
         (mb.Gaussian(0.1), False),
     ]:
         notes = mb.replay(log, ["uniform"], rewards=rewards, horizon=2, runs=40, selection="pair").notes

@@ -5,7 +5,7 @@ import numpy as np
 from matchbandit.graphs import monopartite
 from matchbandit.policies.base import Policy
 from matchbandit.policies.catalogue import CATALOGUE, for_decisions
-from matchbandit.rewards import Counts, Floats, RewardDistribution
+from matchbandit.rewards import Bernoulli, Counts, Floats, RewardDistribution
 from matchbandit.seeding import stream
 from matchbandit.strengths import clip_outliers
 
@@ -20,7 +20,8 @@ class Booking:
         in_unit = rewards.low >= 0.0
         self._credits: Policy | None = None
         if kind.credited is not Policy.credited and not (in_unit and policy == "rank1-thompson"):
-            self._credits = for_decisions(policy, monopartite(2), rewards)
+            # Stored rewards count whatever they are in [0, 1], which Bernoulli takes and Binomial refuses.
+            self._credits = for_decisions(policy, monopartite(2), Bernoulli() if in_unit else rewards)
         self._flips = in_unit
         """Coins are flipped for rewards in [0, 1] only; for others no stream is made."""
         self._no_stream = stream(seed, "booking", key)

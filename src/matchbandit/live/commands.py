@@ -165,12 +165,10 @@ def begin_from(state: State, directory: Directory, results: Iterable[tuple[Name,
         words = _words(directory, key)
         count = _checked(f"the count of {words}", row[2], least=1, most=MOST_PLAYS)
         paid = row[3]
-        if not _is_number(paid) or not rewards.low * count <= float(paid) <= rewards.high * count:
-            raise LeagueError(
-                "reward-outside",
-                f"{count} {rewards.name} rewards sum to between {rewards.low * count:g} and "
-                f"{rewards.high * count:g}; got {paid!r} for {words}.",
-            )
+        if not _is_number(paid):
+            raise LeagueError("reward-outside", f"the sum of the rewards of {words} is a number; got {paid!r}.")
+        if rewards.impossible(np.asarray(float(paid)), count):
+            raise LeagueError("reward-outside", rewards.refusal(float(paid), count, pair=words))
         entry = known.setdefault(key, [*pair_of(key), 0, 0.0])
         entry[2] += count
         entry[3] += float(paid)
@@ -298,7 +296,9 @@ def configure(state: State, **changes: Any) -> list[Draft]:
     if "policy" in changes and changes["policy"] != config["policy"]:
         changes = {"options": None, "selection": None, **changes}
     old = {name: config[name] for name in SETTINGS}
-    new = _settings(config["kind"], state.rewards, {**old, "default": _default_of(config["default"]), **changes})
+    new = _settings(config["kind"], state.rewards, {**old, "default": VOID, **changes})
+    if "default" not in changes:
+        new["default"] = old["default"]  # as it is stored: only a new one is checked
     different = {name: value for name, value in new.items() if value != old[name]}
     if not different:
         return []
@@ -519,7 +519,11 @@ def _outcomes(state: State, directory: Directory, sheet: Sheet, outcomes: Outcom
                 f"{_words(directory, key)} are no pair of proposal {sheet.number}. Its pairs are "
                 f"{_some_pairs(directory, sheet)}.",
             )
-        value = checked_reward(state.rewards, reward, _words(directory, key))
+        known = sheet.known.get(key)
+        if known is not None and _is_number(reward) and float(reward) == known:
+            value: float | None = known  # no news, even if a version before 0.8 took what is refused now
+        else:
+            value = checked_reward(state.rewards, reward, _words(directory, key))
         if found.setdefault(key, value) != value:
             raise LeagueError(
                 "contradiction",
@@ -545,12 +549,8 @@ def checked_reward(rewards: RewardDistribution, reward: object, words: str) -> f
             f"Leave the pair out if it is not known yet.",
         )
     value = float(reward)  # type: ignore[arg-type]
-    if not rewards.low <= value <= rewards.high:
-        raise LeagueError(
-            "reward-outside",
-            f"{rewards.name} rewards lie in [{rewards.low:g}, {rewards.high:g}]; got {value:g} for {words}. "
-            f"Rescale what is told, or make a league with another reward distribution.",
-        )
+    if not rewards.can_be(value):
+        raise LeagueError("reward-outside", rewards.refusal(value, pair=words))
     return value + 0.0  # −0 is 0
 
 
@@ -597,10 +597,6 @@ def _settings(kind: str, rewards: RewardDistribution, given: Mapping[str, Any]) 
         "no_rematch": no_rematch,
         "shadow": shadow,
     }
-
-
-def _default_of(logged: str | float) -> Outcome:
-    return VOID if logged == "void" else float(logged)
 
 
 def _deadline(deadline: object) -> float | None:

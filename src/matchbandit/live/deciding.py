@@ -31,7 +31,7 @@ from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, for_decisions,
 from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.rank1_thompson import Rank1Thompson
-from matchbandit.rewards import Counts, Floats, RewardDistribution
+from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
 from matchbandit.seeding import stream
 from matchbandit.strengths import Posterior
 
@@ -58,6 +58,7 @@ class Inputs:
     config: Mapping[str, Any]
     """The settings then."""
     rewards: RewardDistribution
+    """As results count, see `State.counting`."""
     two_sided: bool
     on_side: tuple[int, int]
     places: Counts
@@ -101,7 +102,7 @@ class Decider:
             number=state.next_number,
             decided_at=state.seq,
             config=dict(config),
-            rewards=state.rewards,
+            rewards=state.counting,
             two_sided=state.two_sided,
             on_side=(state.on_side[0], state.on_side[1]),
             places=np.array(state.places, dtype=np.int64),
@@ -277,7 +278,13 @@ class _Kept:
     def _up_to_date(self, scene: _Scene, named: Mapping[str, Any]) -> Policy:
         """The policy with the present counts: those that have changed are put, or all, if it is another one."""
         inputs = scene.inputs
-        key = (named["policy"], json.dumps(named["options"], sort_keys=True), named["selection"], scene.graph)
+        key = (
+            named["policy"],
+            json.dumps(named["options"], sort_keys=True),
+            named["selection"],
+            scene.graph,
+            inputs.rewards,
+        )
         since = self._seq
         if self._policy is None or key != self._key or since > inputs.decided_at:
             self._policy, self._key, since = for_decisions(spec_of(named), scene.graph, inputs.rewards), key, -1
@@ -455,24 +462,31 @@ def _next_round(inputs: Inputs, last: Round) -> tuple[list[list[int]], list[floa
                 f"{built.name} plays whole rounds with the items it began with, and one of them has gone. Configure "
                 f"another policy, such as rank1-thompson.",
             )
-        asked = _ids_of(inputs, roster, built.ask())
-        rewards = [last.outcomes.get((a, b)) for a, b in asked]
-        built.tell(built.ask(), [nan if reward is None else reward for reward in rewards])
+        if isinstance(inputs.rewards, Bernoulli) and isinstance(built.setting.rewards, Binomial):
+            built = _first_round(inputs, roster, again=True)
+        else:
+            asked = _ids_of(inputs, roster, built.ask())
+            rewards = [last.outcomes.get((a, b)) for a, b in asked]
+            built.tell(built.ask(), [nan if reward is None else reward for reward in rewards])
     pairs = _ids_of(inputs, roster, built.ask())
     state = json.dumps({"roster": roster, "state": built.state()}, separators=(",", ":"))
     memory = base64.b64encode(zlib.compress(state.encode(), 6)).decode("ascii")
     return pairs, [None] * len(pairs), memory
 
 
-def _first_round(inputs: Inputs, roster: list[int]) -> Policy:
-    """The policy as it begins, with results from before if it can use them."""
+def _first_round(inputs: Inputs, roster: list[int], *, again: bool = False) -> Policy:
+    """The policy as it begins, with results from before if it can use them.
+
+    It begins again, as if all results were from before, once one of them is found to be no share of the trials that
+    it has counted with: what it has proved or excluded so far rests on a distribution that the rewards do not have.
+    """
     config = inputs.config
     rows, columns = _sides_of(inputs, roster)
     graph: Graph = bipartite(len(rows), len(columns)) if inputs.two_sided else monopartite(len(rows))
-    seed = int(stream(config["seed"], "decision", config["key"], 0).integers(2**62))
+    seed = int(stream(config["seed"], "decision", config["key"], inputs.number - 1).integers(2**62))
     spec = spec_of(config)
     results = inputs.results
-    if len(results.a):
+    if len(results.a) and not (again and not spec.kind.fits.warm_start):
         place = {item: k for side in (rows, columns) for k, item in enumerate(side)}
         pairs = [[place[a], place[b]] for a, b in zip(results.a.tolist(), results.b.tolist(), strict=True)]
         spec = spec.warm_start(pairs, results.counts, results.paid)

@@ -88,7 +88,7 @@ class LeagueModel:
         """Copy what is needed; afterwards the state may move on."""
         self.seq = state.seq
         self.two_sided = state.two_sided
-        self.rewards = state.rewards
+        self.rewards = state.counting
         self.graph = graph_of(state.two_sided, state.on_side)
         self.places = np.array(state.places, dtype=np.int64)
         self.sides = np.array(state.sides_by_item, dtype=np.int64)

@@ -16,10 +16,10 @@ from matchbandit.live.events import NAMING, Event
 from matchbandit.live.tally import Tally, key_of, pair_of
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.policies.serialization import pack, unpack
-from matchbandit.rewards import RewardDistribution, rewards_named
+from matchbandit.rewards import Bernoulli, Binomial, RewardDistribution, rewards_named
 
-SNAPSHOT_VERSION = 1
-"""Of what `State.snapshot` gives; another is not read, and the log is folded again."""
+SNAPSHOT_VERSION = 2
+"""Of what `State.snapshot` gives; another is not read, and the log is folded again. Version 0.7 gave 1."""
 SETTINGS = ("policy", "options", "selection", "deadline", "default", "no_rematch", "shadow")
 """What `configured` can change."""
 
@@ -117,14 +117,23 @@ class State:
         self.last_round: Sheet | None = None
         """The last proposal of a policy that plays whole rounds: it goes on from there."""
         self.tally = Tally()
+        self.off_grid = 0
+        """Results of a binomial league that are no share of its trials: versions up to 0.7 took any in [0, 1]."""
         self.dues: list[tuple[str, int]] = []
         """Deadlines of open proposals, the earliest first (a heap; closed ones may linger)."""
         self._booking: Booking
+        self._has_grid = False
 
     @property
     def exists(self) -> bool:
         """Was it created?"""
         return bool(self.config)
+
+    @property
+    def counting(self) -> RewardDistribution:
+        """How policies and the model count results: binomial ones as `trials` coins each, but all as one coin each
+        while the league has any that is no share of the trials. Weights that depend on the outcome would be biased."""
+        return Bernoulli() if self.off_grid else self.rewards
 
     @property
     def n_items(self) -> int:
@@ -259,6 +268,8 @@ class State:
         for a, b, count, paid in data["results"]:
             credited = paid if booking.is_plain else booking.total(count, paid)
             self.tally.add(key_of(a, b), 0, self.seq, paid, credited, count)
+            if self._has_grid and self.rewards.impossible(paid, count):
+                self.off_grid += count
             self.meetings[a - 1] += count
             self.meetings[b - 1] += count
 
@@ -291,6 +302,7 @@ class State:
         number = data["proposal"]
         sheet = self.open[number]
         pairs, known, waiting, booking = sheet.pairs, sheet.known, self.waiting, self._booking
+        rewards, has_grid = self.rewards, self._has_grid
         for a, b, reward in data["outcomes"]:
             key = a << 32 | b
             if key not in pairs or key in known:
@@ -303,6 +315,8 @@ class State:
             if reward is not None:
                 credited = reward if booking.is_plain else booking.one(reward, number, a, b)
                 self.tally.add(key, number, self.seq, reward, credited)
+                if has_grid and not rewards.can_be(reward):
+                    self.off_grid += 1
                 self.meetings[a - 1] += 1
                 self.meetings[b - 1] += 1
         if len(known) == len(pairs):
@@ -316,6 +330,9 @@ class State:
         sheets = [self.open.get(number), self.last_round]
         for a, b, was, now in data["outcomes"]:
             key = key_of(a, b)
+            if self._has_grid:
+                is_off = [reward is not None and not self.rewards.can_be(reward) for reward in (was, now)]
+                self.off_grid += is_off[1] - is_off[0]
             if was is not None:
                 self.tally.take_off(key, number, self.seq, was, booking.one(was, number, a, b))
                 self.meetings[a - 1] -= 1
@@ -332,6 +349,7 @@ class State:
 
     def _set_rewards(self) -> None:
         self.rewards = rewards_named(self.config["rewards"])
+        self._has_grid = isinstance(self.rewards, Binomial)
         self.tally.low, self.tally.high = self.rewards.low, self.rewards.high
 
     def _book_by_policy(self) -> None:
@@ -361,6 +379,7 @@ class State:
             "open": [sheet.described() for sheet in self.open.values()],
             "last_round": None if self.last_round is None else self.last_round.described(),
             "tally": self.tally.described(),
+            "off_grid": self.off_grid,
         }
         packed: dict[str, Any] = pack(whole)
         return packed
@@ -394,7 +413,7 @@ class State:
                 state.waiting[key] = state.waiting.get(key, 0) + 1
         state.dues = [(sheet.due, sheet.number) for sheet in state.open.values() if sheet.due is not None]
         heapify(state.dues)
-        state.tally = Tally.from_description(whole["tally"])
+        state.tally, state.off_grid = Tally.from_description(whole["tally"]), whole["off_grid"]
         if state.config:
             state._set_rewards()
             config = state.config

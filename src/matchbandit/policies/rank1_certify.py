@@ -18,7 +18,7 @@ from matchbandit.policies.explanation import item_record
 from matchbandit.policies.fits import Fits
 from matchbandit.policies.information import choose_listed, choose_solved, expected_gains, losses, most_per_loss
 from matchbandit.policies.planned_policy import PlannedPolicy
-from matchbandit.rewards import Counts, Floats
+from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
 from matchbandit.schedules import Schedule, all_meet, next_batch
 from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, count_matchings
 from matchbandit.strengths import PRIOR, Model, Posterior, clip_outliers, new_model, row_count
@@ -88,7 +88,7 @@ class Rank1Certify(PlannedPolicy):
     )
     remembered: ClassVar[tuple[str, ...]] = (
         "plays", "sums", "strengths", "half_gaps", "log_bets", "evidence", "peaks", "tours", "tour_sums",
-        "sampled", "explored", "certified",
+        "sampled", "explored", "certified", "one_coin",
     )  # fmt: skip
 
     def __init__(
@@ -124,6 +124,14 @@ class Rank1Certify(PlannedPolicy):
         self.plays, self.sums = np.zeros((n, n)), np.zeros((n, n))
         """All results, those of a warm start too: what the strengths are fitted to."""
         self.strengths, self.half_gaps = np.full(n, exp(PRIOR.level)), np.zeros((n, n))
+        self.one_coin = False
+        """Is each reward one coin, though the setting says binomial? So it is once a state holds sums of rewards that
+        are no shares of the trials, which versions up to 0.7 took."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """No evidence, and no rounds that it would rest on."""
+        n = self.target.n_items
         self.log_bets = np.zeros((BETS, n, n))
         self.evidence = np.where(self.target.comparable, 0.0, -inf)
         """log E of every ordered pair of items now,"""
@@ -135,6 +143,11 @@ class Rank1Certify(PlannedPolicy):
         """Rounds of the batches that are over, and those of them that explored."""
         self.certified = self.target.bad_links == 0
         """Is every link of the answer certified, in identification?"""
+
+    @property
+    def counting(self) -> RewardDistribution:
+        """How rewards count: as the setting says, or as one coin each."""
+        return Bernoulli() if self.one_coin else self.setting.rewards
 
     @cached_property
     def _ends(self) -> Counts:
@@ -208,7 +221,7 @@ class Rank1Certify(PlannedPolicy):
     def _separated(self) -> Relation:
         """Whose average over whole tours is ahead by more than r, r² = 12 σ² log(n t)/m, m plays of each."""
         m = self.tours * self.target.opponents
-        radius = self.setting.rewards.sigma * np.sqrt(12 * log(len(m) * max(1, self.sampled)) * m)
+        radius = self.counting.sigma * np.sqrt(12 * log(len(m) * max(1, self.sampled)) * m)
         ahead = self.tour_sums[:, None] - self.tour_sums[None, :]
         return np.asarray(self.target.comparable & (ahead > radius[:, None]))
 
@@ -269,7 +282,7 @@ class Rank1Certify(PlannedPolicy):
         self, table: Floats, links: Links, missing: Floats, plays: Floats, rounds: int, best: Edges
     ) -> tuple[Edges, Counts]:
         """The same by these means of all pairs, items × items; the rounds are added to the plays."""
-        batch = self.setting.rewards.noise, table, links, missing, plays, rounds
+        batch = self.counting.noise, table, links, missing, plays, rounds
         means = table[self._ends[:, 0], self._ends[:, 1]]
         if self._listed is not None:
             cost = losses(means, best, self._listed) if self._regret else np.ones(len(self._listed))
@@ -288,7 +301,7 @@ class Rank1Certify(PlannedPolicy):
         By Chernoff's bound a right mean is contradicted with probability at most 2 e^-8 over all pairs, at any one
         time and for any number of plays.
         """
-        noise, played = self.setting.rewards.noise, self.plays > 0
+        noise, played = self.counting.noise, self.plays > 0
         averages = np.divide(self.sums, self.plays, out=fitted.copy(), where=played)
         if noise.trials == 0:
             distance = (averages - fitted) ** 2 / (2 * noise.sd**2)
@@ -308,7 +321,7 @@ class Rank1Certify(PlannedPolicy):
 
     def learn(self, tally: Tally) -> None:
         """Let every bet of this batch win or lose, then fit what the next one bets on."""
-        noise, m = self.setting.rewards.noise, self.graph.n_pairs
+        noise, m = self.counting.noise, self.graph.n_pairs
         counts, sums = tally.counts.reshape(3, m), tally.sums.reshape(3, m)
         plays, paid = self._table(counts.sum(axis=0)), self._table(clip_outliers(noise, counts, sums).sum(axis=0))
         bet_on_batch(self.log_bets, plays, paid, self.strengths, self.half_gaps, self.target.starts, noise)
@@ -317,7 +330,7 @@ class Rank1Certify(PlannedPolicy):
         self.evidence = np.full(self.evidence.shape, -inf)
         log_evidence(
             self.log_bets, float(self.tours), self.tour_sums, self.target.opponents, self.target.starts,
-            self.setting.rewards.sigma, self.evidence,
+            self.counting.sigma, self.evidence,
         )  # fmt: skip
         self.peaks = np.maximum(self.peaks, self.evidence)
         self.sampled += tally.sweeps
@@ -330,8 +343,35 @@ class Rank1Certify(PlannedPolicy):
     def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Let logged results choose where to look; they are never evidence."""
         by_edge = np.zeros((2, self.graph.n_pairs))
-        by_edge[:, edges] = counts, clip_outliers(self.setting.rewards.noise, counts, sums)
+        by_edge[:, edges] = counts, clip_outliers(self.counting.noise, counts, sums)
         self._fit(self._table(by_edge[0]), self._table(by_edge[1]))
+
+    def _restore(self, memory: dict[str, Any]) -> None:
+        super()._restore({"one_coin": False, **memory})  # states of versions up to 0.7 do not say
+
+    def _remember(self, memory: dict[str, Any]) -> None:
+        super()._remember(memory)
+        if isinstance(self.counting, Binomial) and self._holds_impossible_sums():
+            self._begin_again()
+
+    def _holds_impossible_sums(self) -> bool:
+        """Are there sums that shares of the trials cannot have?"""
+        impossible, pending = self.setting.rewards.impossible, self._pending
+        single = [part for part in (self._partial, self._told and self._told[1]) if part is not None]
+        of_sums = impossible(self.sums, self.plays).any() or impossible(pending.sums, pending.counts).any()
+        return bool(of_sums or any(impossible(part).any() for part in single))
+
+    def _begin_again(self) -> None:
+        """Count one coin a reward from now on; what is known chooses where to look, as in a warm start.
+
+        The open round is given up, and so is an answer.
+        """
+        self.one_coin = True
+        counts, sums = (part.reshape(3, -1).sum(axis=0) for part in (self._pending.counts, self._pending.sums))
+        self._begin()
+        self._fit(self._table(counts), self._table(sums))
+        self._plan = self._sweep = self._partial = self._asked = self._answer = None
+        self._received = []
 
     def _fit(self, plays: Floats, sums: Floats) -> None:
         """Fit the strengths to these results and to those before."""
@@ -345,7 +385,7 @@ class Rank1Certify(PlannedPolicy):
     def _posterior(self) -> Posterior:
         """Of the strengths, from all results."""
         i, j = self._ends.T
-        model = self._model._replace(plays=self.plays[i, j], sums=self.sums[i, j])
+        model = self._model._replace(plays=self.plays[i, j], sums=self.sums[i, j], noise=self.counting.noise)
         return Posterior.of(model, start=np.log(self.strengths))
 
     @cached_property
@@ -400,7 +440,7 @@ class Rank1Certify(PlannedPolicy):
                 for k, (side, item) in enumerate(names)
             ],
             "next_check": self.next_check(),
-            "warnings": product_warning(self._posterior(), self.setting.rewards),
+            "warnings": product_warning(self._posterior(), self.counting),
             "details": {"threshold": needed, "rivals": rivals, "explored": self.explored, "tours": self.tours},
         }
 
@@ -411,7 +451,7 @@ class Rank1Certify(PlannedPolicy):
         plays = np.where(self._decided(Schedule(0, 0, 0), self._best(order)) < 0, -1.0,
                          self._table(counts.reshape(3, -1).sum(axis=0)))  # fmt: skip
         means = np.outer(self.strengths, self.strengths)
-        gain = expected_gains(self.setting.rewards.noise, means, links, plays) / min(plan.limit, NEVER // 2)
+        gain = expected_gains(self.counting.noise, means, links, plays) / min(plan.limit, NEVER // 2)
         a, b = links.T
         left = np.where(chains[a, b] >= self.needed, 0.0, self.needed - self.evidence[a, b])
         return np.divide(left, gain, out=np.where(left > 0, inf, 0.0), where=gain > 1e-12)
