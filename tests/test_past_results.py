@@ -189,6 +189,17 @@ def test_rewards_outside_the_distribution_are_refused_with_their_place(written):
         PastResults.from_rows([("a", "b", 4, 5)]).refuse_outside(mb.Bernoulli())
 
 
+def test_rewards_that_are_no_shares_of_the_trials_are_refused_with_their_place(written):
+    log = written(f"{HEAD}ann,bob,1\nann,cem,0.37\n")
+    words = r"^teams\.csv, line 3: binomial rewards with 5 trials are 0, 0\.2, …, 1; got 0\.37 for ann and cem\. Round"
+    with pytest.raises(mb.MatchbanditError, match=words):
+        log.refuse_outside(mb.Binomial(5))
+    log.refuse_outside(mb.Binomial(100))
+    log.refuse_outside(mb.Bernoulli())
+    with pytest.raises(mb.MatchbanditError, match=r"row 1: 4 binomial rewards with 5 trials sum to a multiple of 0\.2"):
+        PastResults.from_rows([("a", "b", 4, 2.5)]).refuse_outside(mb.Binomial(5))
+
+
 def test_many_rows_are_added_up():
     rng = np.random.default_rng(1)
     ends, paid = rng.integers(0, 12, (5000, 2)), rng.integers(0, 2, 5000)

@@ -299,7 +299,10 @@ def test_clear_non_products_are_noticed():
         ({"pairs": [(0, 5)], "counts": [1], "sums": [1]}, "(0, 5) is not a pair of monopartite with 3 players"),
         ({"pairs": [(0, 1)], "counts": [1, 2], "sums": [1]}, "1 logged pairs need a count and a sum each"),
         ({"pairs": [(0, 1)], "counts": [1.5], "sums": [1]}, "the count of the pair [0, 1] must be a whole number"),
-        ({"pairs": [(0, 1)], "counts": [1], "sums": [2]}, "bernoulli rewards lie in [0, 1]; got 2 for the pair [0, 1]."),
+        (
+            {"pairs": [(0, 1)], "counts": [1], "sums": [2]},
+            "bernoulli rewards lie in [0, 1]; got 2 for the pair [0, 1].",
+        ),
         ({"pairs": [(0, 1)], "counts": ["a"], "sums": [2]}, "counts and sums must be numbers"),
         ({"pairs": [(0, 1)], "counts": [0], "sums": [0]}, "no pair was played: there is nothing to fit."),
         ({"pairs": [], "counts": [], "sums": []}, "no pair was played: there is nothing to fit."),

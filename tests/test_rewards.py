@@ -271,6 +271,84 @@ def test_a_law_cannot_be_changed(law):
         law.sd = 2.0
 
 
+# What can be a reward, or the sum of some
+
+
+@every_law
+@pytest.mark.parametrize("count", [1, 7, 10**6])
+def test_what_is_drawn_is_possible(law, count):
+    sums = law.sums(np.full(500, 0.3), np.full(500, count), np.random.default_rng(1))
+    assert not law.impossible(sums, count).any()
+    if count == 1:
+        assert all(map(law.can_be, sums.tolist()))
+
+
+@given(st.integers(1, 10**6), st.data())
+def test_shares_are_possible_also_when_they_are_added_up_or_written_with_six_decimals(trials, data):
+    law, successes = Binomial(trials), data.draw(st.lists(st.integers(0, trials), min_size=1, max_size=50))
+    rewards = [k / trials for k in successes]
+    assert all(map(law.can_be, rewards))
+    assert not law.impossible(np.array([sum(rewards), sum(reversed(rewards))]), len(rewards)).any()
+    if trials <= 10**5:
+        rounded = [float(f"{reward:.6f}") for reward in rewards]
+        assert all(map(law.can_be, rounded))
+        assert not law.impossible(np.array(rounded)).any()
+        if trials <= 1000:
+            assert not law.impossible(np.array([sum(rounded)]), len(rounded)).any()
+
+
+@given(st.integers(1, 1000), st.floats(0, 1))
+def test_what_lies_between_the_shares_is_not(trials, reward):
+    off = abs(reward * trials - round(reward * trials))
+    law = Binomial(trials)
+    if abs(off - 1e-6 * trials) > 1e-9:
+        assert law.can_be(reward) == (off < 1e-6 * trials)
+        assert law.impossible(np.array([reward])).tolist() == [not law.can_be(reward)]
+
+
+@pytest.mark.parametrize(("trials", "reward"), [(5, 0.05), (5, 0.95), (3, 0.33), (1, 0.5), (2, 0.25), (100, 0.125)])
+def test_examples_of_what_lies_between(trials, reward):
+    assert not Binomial(trials).can_be(reward)
+    assert Bernoulli().can_be(reward)
+
+
+@every_law
+def test_none_is_no_impossible_reward_and_what_lies_outside_is_one(law):
+    assert law.can_be(nan)
+    assert law.impossible(np.array([nan, inf, -inf, 1.01 * law.high, 1.01 * law.low - 0.01])).tolist() == [
+        False, True, True, True, True,
+    ]  # fmt: skip
+    assert not any(map(law.can_be, (inf, -inf, 1.01 * law.high)))
+
+
+def test_sums_of_many_rewards_are_checked_as_far_as_floats_can_tell():
+    law = Binomial(3)
+    assert law.impossible(np.array([1000.5]), 2000).all()
+    assert law.impossible(np.array([10**6 + 0.5]), 2 * 10**6).all()
+    third = np.cumsum(np.full(10**6, 1 / 3))
+    assert not law.impossible(third, np.arange(1, 10**6 + 1)).any()
+    assert not law.impossible(np.array([2.0**50 / 3]), 2**50).any()
+
+
+@pytest.mark.parametrize(
+    ("law", "told", "words"),
+    [
+        (Bernoulli(), (1.5,), "bernoulli rewards lie in [0, 1]; got 1.5. Rescale the rewards, or choose another"),
+        (Gaussian(1), (1, 0), "0 gaussian rewards sum to between 0 and 0; got 1."),
+        (Binomial(5), (1.2,), "binomial rewards lie in [0, 1]; got 1.2. Rescale"),
+        (Binomial(1), (0.5,), "binomial rewards with 1 trial are 0 or 1; got 0.5. Round the reward, or choose"),
+        (Binomial(2), (0.3,), "binomial rewards with 2 trials are 0, 0.5 or 1; got 0.3. Round"),
+        (Binomial(3), (0.33,), "binomial rewards with 3 trials are 0, 0.333333, …, 1; got 0.33. Round"),
+        (Binomial(5), (1.1, 2), "2 binomial rewards with 5 trials sum to a multiple of 0.2; got 1.1. Round"),
+        (Binomial(100), (0.1234567,), "got 0.1234567. Round the reward, or choose bernoulli rewards, which can be"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_is_possible_what_came_and_what_to_do(law, told, words):
+    assert words in law.refusal(*told)
+    assert "; got" in law.refusal(*told, pair="ann and bob")
+    assert " for ann and bob. " in law.refusal(*told, pair="ann and bob")
+
+
 @pytest.mark.parametrize("law", [Bernoulli(), Gaussian(0.5), Gaussian(1e-7), Gaussian(1 / 3), Binomial(4)])
 def test_a_distribution_comes_back_from_what_one_types(law):
     assert rewards_named(law.typed) == law

@@ -284,6 +284,25 @@ def test_what_is_no_reward_is_refused(reward):
     assert club.state.open[1].known == {}  # all or nothing
 
 
+def test_binomial_outcomes_are_shares_of_the_trials():
+    club = SmallLeague(players=["ann", "bob", "cem", "dee"], rewards="binomial:5")
+    club.propose((1, 2), (3, 4))
+    words = (
+        "binomial rewards with 5 trials are 0, 0.2, …, 1; got 0.37 for 'ann' and 'bob'. Round the reward, or choose "
+    )
+    words += "bernoulli rewards, which can be any number in [0, 1]."
+    refused("reward-outside", words, club.tell, 1, {("cem", "dee"): 0.2, ("ann", "bob"): 0.37})
+    assert club.state.open[1].known == {}  # all or nothing
+    club.tell(1, {("ann", "bob"): 0.4, ("cem", "dee"): Fraction(3, 5)})
+    refused("reward-outside", "got 0.37 for 'ann' and 'bob'", club.correct, 1, {("ann", "bob"): 0.37})
+    club.correct(1, {("ann", "bob"): 0.6})
+    settings = {"players": ["ann", "bob"], "rewards": "binomial:5"}
+    refused("reward-outside", "got 0.37 for a pair by default", SmallLeague, **settings, default=0.37)
+    words = "2 binomial rewards with 5 trials sum to a multiple of 0.2; got 1.5 for 'ann' and 'bob'"
+    refused("reward-outside", words, SmallLeague, **settings, past=[("ann", "bob", 2, 1.5)])
+    refused("reward-outside", "is a number; got '1'", SmallLeague, **settings, past=[("ann", "bob", 2, "1")])
+
+
 def test_contradictions_are_refused():
     club = playing()
     club.tell(1, {("ann", "bob"): 1})

@@ -106,6 +106,9 @@ def test_a_league_can_begin_from_a_file_of_results(small, tmp_path):
     assert code_of(small.store.create, "none", past=tmp_path / "none.csv") == "bad-value"
     assert code_of(small.store.create, "none", past=[("ann", "bob", "much")]) == "bad-value"
     assert code_of(small.store.create, "none", past=[("ann", "bob", 7)]) == "reward-outside"
+    by_one = [("ann", "bob", 0.37)] * 20  # 7.4 in all, which shares of five trials could be
+    assert code_of(small.store.create, "none", past=by_one, rewards="binomial:5") == "reward-outside"
+    assert code_of(small.store.create, "none", past=[("ann", "bob", 20, 7.5)], rewards="binomial:5") == "reward-outside"
 
 
 def test_a_league_can_begin_from_results_of_before(store):

@@ -69,6 +69,26 @@ def test_a_wrong_answer_is_refused_and_leaves_no_trace(slots, tell, words):
     assert json.dumps(slots.state()) == before
 
 
+@pytest.mark.parametrize("n_items", [2, 120])
+@pytest.mark.parametrize("name", ["rank1-thompson", "cucb", "rank1-certify", "uniform"])
+def test_a_reward_that_is_no_share_of_the_trials_is_refused_and_leaves_no_trace(name, n_items):
+    """Also in rounds of many pairs, which are checked as whole arrays."""
+    options = {"delta": 0.1} if name == "rank1-certify" else {}
+    policy = mb.policy(name, **options).build(mb.monopartite(n_items), rewards=mb.Binomial(5), seed=1)
+    size = len(policy.ask())
+    before = json.dumps(policy.state())
+    for reward in (0.05, 0.95, 0.2001):
+        with pytest.raises(
+            MatchbanditError, match=rf"binomial rewards with 5 trials are 0, 0\.2, …, 1; got {reward}\."
+        ):
+            policy.tell(policy.ask(), [0.2] * (size - 1) + [reward])
+    assert json.dumps(policy.state()) == before
+    policy.tell(policy.ask(), [0.6000001] * (size - 1) + [np.nan])
+    if policy.fits.counts_alone:
+        with pytest.raises(MatchbanditError, match=r"got 0\.05"):
+            policy.book([(0, 1)], [0.05], np.random.default_rng(1))
+
+
 def test_telling_twice_or_unasked_is_refused(slots):
     with pytest.raises(MatchbanditError, match="Call ask"):
         slots.tell([(0, 0)], [1])

@@ -13,7 +13,9 @@ from matchbandit import evidence
 from matchbandit.confidence import NEVER
 from matchbandit.plans import Tally
 from matchbandit.policies import check_policy
+from matchbandit.policies.base import Policy
 from matchbandit.policies.rank1_certify import log_g
+from matchbandit.policies.serialization import checksum
 from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.engines.step import step
 from matchbandit.simulation.play import Job
@@ -463,6 +465,76 @@ def test_rewards_in_0_to_1_that_are_no_coins(kind):
         rounds.append(policy.rounds)
     assert wrong == 0
     assert np.mean(rounds) < 300
+
+
+def binomial_state(seed, rounds, draw, monkeypatch):
+    """The state of a policy that took any rewards as shares of five trials, as version 0.7 did."""
+    policy = certify(delta=0.05).build(mb.bipartite(2, 2), rewards=mb.Binomial(5), seed=seed)
+    with monkeypatch.context() as old:
+        old.setattr(Policy, "_refuse_outside", lambda self, received: None)
+        for _ in range(rounds):
+            policy.tell(policy.ask(), draw(1))
+        policy.ask()
+    state = json.loads(json.dumps(policy.state()))
+    del state["memory"]["one_coin"], state["checksum"]  # which version 0.7 did not have
+    return policy, {**state, "checksum": checksum(state)}
+
+
+def test_a_state_with_rewards_that_are_no_shares_of_the_trials_begins_again_with_one_coin_each(monkeypatch):
+    for seed in range(100):  # until one errs among equals
+        rng = np.random.default_rng(seed)
+        extremes = lambda size: np.where(rng.random(size) < 0.5, 0.95, 0.05)  # noqa: B023, E731
+        was, state = binomial_state(seed, 25, extremes, monkeypatch)
+        if was.done:
+            break
+    assert was.done
+    now = mb.restore(state)
+    assert not now.done
+    assert now.one_coin
+    assert (now.peaks <= 0).all()
+    assert (now.sampled, now.tours, now.rounds) == (0, 0, 25)
+    assert np.array_equal(now.plays, was.plays)
+    assert np.array_equal(now.sums, was.sums)
+    with pytest.raises(mb.MatchbanditError, match="no round is open"):
+        now.tell(was.ask(), [0.2])
+    again = mb.restore(json.loads(json.dumps(now.state())))
+    for _ in range(40):
+        for policy in (now, again):
+            policy.tell(policy.ask(), [0.4])
+    assert now.state() == again.state()
+    assert now.one_coin  # for good
+    assert now.explain()["items"]
+
+
+def test_a_state_in_the_middle_of_a_batch_keeps_what_it_has_seen(monkeypatch):
+    was, state = binomial_state(1, 42, lambda size: np.full(size, 0.37), monkeypatch)
+    assert was.pending.counts.sum() > 0
+    now = mb.restore(state)
+    assert now.one_coin
+    assert now.plays.sum() == 2 * 42
+    assert np.isclose(now.sums.sum(), 2 * 42 * 0.37)
+
+
+def test_a_state_with_shares_goes_on(monkeypatch):
+    rng = np.random.default_rng(1)
+    was, state = binomial_state(1, 200, lambda size: rng.integers(6, size=size) / 5, monkeypatch)
+    now = mb.restore(state)
+    assert not now.one_coin
+    assert now.state() == was.state()
+
+
+@pytest.mark.parametrize("runs", [15, pytest.param(150, marks=pytest.mark.slow)])
+def test_after_such_a_state_it_errs_with_probability_delta_at_most(runs, monkeypatch):
+    """What is told from then on are shares, as far as `tell` can see: zeros and ones, with the deviation of a coin."""
+    wrong = 0
+    for seed in range(runs):
+        rng = np.random.default_rng([3, seed])
+        _, state = binomial_state(seed, 30, lambda size: np.where(rng.random(size) < 0.5, 0.95, 0.05), monkeypatch)  # noqa: B023
+        policy = mb.restore(state)
+        while policy.rounds < 1000 and not policy.done:
+            policy.tell(policy.ask(), rng.integers(2, size=1))
+        wrong += policy.done
+    assert wrong <= runs * 0.05 + 3 * sqrt(runs * 0.05 * 0.95)
 
 
 def test_it_needs_few_rounds():

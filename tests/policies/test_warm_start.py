@@ -174,3 +174,16 @@ def test_a_policy_with_a_schedule_of_its_own_refuses(name):
     graph = mb.bipartite(2, 2) if "bipartite" in mb.CATALOGUE[name].fits.graphs else mb.monopartite(4)
     with pytest.raises(mb.MatchbanditError, match=f"{name} plays by a schedule of its own and cannot use results"):
         mb.policy(name).warm_start([(0, 1)], [1], [1]).build(graph, horizon=10)
+
+
+@pytest.mark.parametrize("name", ["kl-ucb", "rank1-thompson", "rank1-certify"])
+def test_sums_that_shares_of_the_trials_cannot_have_are_refused(name):
+    policy = mb.policy(name).build(mb.bipartite(2, 3), rewards=mb.Binomial(5))
+    words = r"^2 binomial rewards with 5 trials sum to a multiple of 0\.2; got 1\.5 for the pair \[0, 1\]\. Round"
+    with pytest.raises(mb.MatchbanditError, match=words):
+        policy.warm_start(PAIRS, [1, 2, 1], [0, 1.5, 0])
+    with pytest.raises(
+        mb.MatchbanditError, match=r"^binomial rewards with 5 trials are 0, 0\.2, …, 1; got 0\.5 for the"
+    ):
+        policy.warm_start(PAIRS, [1, 2, 1], [0.5, 1.4, 0])
+    policy.warm_start(PAIRS, [1, 2, 1], [0.2, 1.4, 0])

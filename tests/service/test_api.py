@@ -335,6 +335,23 @@ def test_rewards_outside_the_distribution_and_pairs_not_proposed(caller, store_w
     assert store_with_club.proposal(today.number).outcomes == {}  # all or nothing
 
 
+def test_binomial_outcomes_are_shares_of_the_trials(caller):
+    call = caller()
+    call("POST", "/leagues", {"slug": "shares", "players": ["ann", "bob"], "rewards": "binomial:5"})
+    assert call("POST", "/leagues/shares/proposals", {})[0] == 201
+    words = (
+        "binomial rewards with 5 trials are 0, 0.2, …, 1; got 0.37 for 'ann' and 'bob'. Round the reward, or choose "
+    )
+    for path, known in (("outcomes", None), ("corrections", 0.4)):
+        if known is not None:
+            body = {"outcomes": [{"pair": [1, 2], "reward": known}]}
+            assert call("POST", "/leagues/shares/proposals/1/outcomes", body)[0] == 200
+        body = {"outcomes": [{"pair": [1, 2], "reward": 0.37}]}
+        status, refusal = call("POST", f"/leagues/shares/proposals/1/{path}", body)
+        assert (status, refusal["code"]) == (422, "reward-outside")
+        assert refusal["detail"].startswith(words)
+
+
 def test_a_hundred_thousand_names_at_once_are_refused_before_they_are_read(served, bearer, store_with_club):
     body = json.dumps({"names": [f"player number {k}" for k in range(100_000)]})
     answer = served().post("/v1/leagues/club/items", content=body, headers=bearer())

@@ -485,6 +485,19 @@ def test_a_refused_result_is_told_on_the_same_page_and_what_was_typed_is_kept(
     assert club.digest() == before
 
 
+def test_a_form_for_shares_says_which_and_refuses_others(store: Store, desk: Callable[..., Desk]) -> None:
+    league = store.create("shares", players=["ann", "bob"], rewards="binomial:5")
+    pair = league.ask().ids[0]
+    sat = desk("play")
+    fields = [f for f in sat.get("/leagues/shares").all("input") if f.get("name") == field_of(pair)]
+    assert "0, 0.2, … 1" in [f.get("placeholder") for f in fields]
+    answer = sat.post("/leagues/shares/proposals/1/outcomes", **{field_of(pair): "0.37"})
+    assert answer.status_code == 422
+    assert "Binomial rewards with 5 trials are 0, 0.2, …, 1; got 0.37 for" in Reader(answer.text).plain
+    assert league.proposal(1).outcomes == {}
+    assert "Saved: 1 outcome." in sat.does("/leagues/shares/proposals/1/outcomes", **{field_of(pair): "0.4"}).plain
+
+
 def test_a_contradiction_is_refused_and_a_correction_leaves_a_trace(club: Any, desk: Callable[..., Desk]) -> None:
     sat = desk("play")
     pair = club.proposal(1).ids[0]

@@ -150,6 +150,12 @@ def test_shares_that_pass_for_coin_flips_are_said_to_be_that():
         assert any(each.startswith(note.format(rewards.name)) for each in notes) is said
 
 
+def test_shares_of_other_trials_are_refused():
+    log = PastResults.from_rows([("a", "b", 0.25), ("b", "c", 0.5), ("a", "c", 1)] * 5)
+    with pytest.raises(mb.MatchbanditError, match=r"row 1: binomial rewards with 2 trials are 0, 0\.5 or 1; got 0\.25"):
+        mb.replay(log, ["uniform"], rewards=mb.Binomial(2), horizon=2, runs=40, selection="pair")
+
+
 def test_the_same_seed_gives_the_same_numbers_and_another_one_others():
     log = log_of(STRONG, 5)
     numbers = [

@@ -87,7 +87,7 @@ def create(
         raise LeagueError("bad-value", "a league has players or two sides, not both.")
     side_names = None if sides is None else _side_names(sides)
     kind = "players" if side_names is None else "sides"
-    distribution = _rewards(rewards)
+    distribution = distribution_of(rewards)
     settings = _settings(
         kind,
         distribution,
@@ -554,7 +554,8 @@ def checked_reward(rewards: RewardDistribution, reward: object, words: str) -> f
     return value + 0.0  # −0 is 0
 
 
-def _rewards(rewards: str | RewardDistribution) -> RewardDistribution:
+def distribution_of(rewards: str | RewardDistribution) -> RewardDistribution:
+    """The reward distribution, also by name."""
     try:
         return rewards if isinstance(rewards, RewardDistribution) else rewards_named(rewards)
     except MatchbanditError as error:

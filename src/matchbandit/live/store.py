@@ -127,6 +127,8 @@ class Store:
         if isinstance(sides, Mapping):
             sides = {side: _listed(names) for side, names in sides.items()}
         results = None if past is None else _results(past, players=players, sides=sides)
+        if results is not None:
+            _refuse_impossible(results, commands.distribution_of(rewards))
         if results is not None and results.kind == "sides" and players is None and sides is None:
             sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         settings: dict[str, Any] = {
@@ -274,6 +276,14 @@ class Store:
 def _listed(given: Iterable[Any]) -> Any:
     """What can be read once only, as a list; what is no list of things is refused by the command."""
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else given
+
+
+def _refuse_impossible(results: PastResults, rewards: RewardDistribution) -> None:
+    """Refuse rewards row by row, with their place: the sum over a pair may look possible."""
+    try:
+        results.refuse_outside(rewards)
+    except MatchbanditError as error:
+        raise LeagueError("reward-outside", str(error)) from None
 
 
 def _results(past: Past, *, players: object, sides: object) -> PastResults:

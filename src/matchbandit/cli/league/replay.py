@@ -143,7 +143,10 @@ def _of_league(league: "League") -> "tuple[PastResults, RewardDistribution | Non
         sides=None if sides is None else tuple(sides),
         source=f"the league {league.name}",
     )
-    return results, rewards_of(about["rewards"])
+    rewards = rewards_of(about["rewards"])
+    if rewards.impossible(results.rewards, results.counts).any():  # stored by a version before 0.8, which took them
+        rewards = rewards_of("bernoulli")
+    return results, rewards
 
 
 def _of_file(

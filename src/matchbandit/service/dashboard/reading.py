@@ -166,7 +166,8 @@ def rules(league: "League") -> Rules:
     if isinstance(kind, Gaussian):
         return Rules(False, None, None, "0.5")
     whole = isinstance(kind, Bernoulli)
-    return Rules(whole, kind.low, kind.high, f"{kind.low:g} to {kind.high:g}")
+    shares = f"0, {1 / kind.trials:.3g}, … 1" if isinstance(kind, Binomial) and kind.trials > 1 else None
+    return Rules(whole, kind.low, kind.high, shares or f"{kind.low:g} to {kind.high:g}")
 
 
 def can_choose(league: "League") -> bool:
