@@ -69,6 +69,8 @@ class RewardDistribution(ABC):
     name: ClassVar[str]
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
+    has_grid: ClassVar[bool] = False
+    """Are only some numbers of the range possible?"""
     draw_one: ClassVar[Callable[..., float]] = staticmethod(draw_reward)
     """How compiled code draws one reward: of the noise, the mean and a random stream."""
 
@@ -109,11 +111,10 @@ class RewardDistribution(ABC):
         return np.asarray((sums < self.low * n) | (sums > self.high * n))
 
     def refusal(self, total: float, count: int = 1, *, pair: str = "") -> str:
-        r"""Why `total` cannot be the sum of `count` rewards (of this pair), and what to do: one text for all errors.
+        """Why `total` cannot be the sum of `count` rewards (of this pair), and what to do: one text for all errors.
 
-        >>> print(Binomial(5).refusal(0.37, pair="ann and bob"))
-        binomial rewards with 5 trials are 0, 0.2, …, 1; got 0.37 for ann and bob. Round the reward, or choose \
-bernoulli rewards, which can be any number in [0, 1].
+        >>> Binomial(5).refusal(0.37, pair="ann and bob").partition(". ")[0]
+        'binomial rewards with 5 trials are 0, 0.2, …, 1; got 0.37 for ann and bob'
         """
         low, high = self.low * count + 0.0, self.high * count  # −0 is 0
         one = f"{self.name} rewards lie in [{low:g}, {high:g}]"
@@ -139,6 +140,7 @@ class Binomial(RewardDistribution):
 
     trials: int
     name: ClassVar[str] = "binomial"
+    has_grid: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the number of trials."""
@@ -164,9 +166,10 @@ class Binomial(RewardDistribution):
 
     def can_be(self, reward: float) -> bool:
         """Is this a share k/trials, up to `ROUNDING`? NaN is: it stands for none."""
-        if not super().can_be(reward):
+        if reward < 0.0 or reward > 1.0:
             return False
-        return not abs(remainder(reward * self.trials, 1.0)) > min(ROUNDING * self.trials, LARGEST_ROUNDING)
+        off = abs(remainder(reward * self.trials, 1.0))
+        return not (off > ROUNDING * self.trials or off > LARGEST_ROUNDING)
 
     def impossible(self, sums: Floats, counts: ArrayLike = 1) -> NDArray[np.bool_]:
         """Which of these sums of so many rewards are outside their range, or no multiples of 1/trials; NaN is not."""

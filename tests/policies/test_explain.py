@@ -66,3 +66,11 @@ def test_results_from_before_are_refused_as_soon_as_they_are_given():
 def test_several_policies_at_once_are_refused_with_the_way_out():
     with pytest.raises(mb.MatchbanditError, match=r"one policy at a time; got 2\. Call it for each in turn"):
         mb.simulate(mb.Monopartite([0.9, 0.8]), ["uniform", "kl-ucb"], horizon=10)
+
+
+def test_shares_that_have_faded_are_tested_against_a_product_as_if_they_were_shares():
+    policy = mb.policy("rank1-thompson", half_life=5).build(mb.monopartite(4), rewards=mb.Binomial(5), seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(12):
+        policy.tell(policy.ask(), rng.integers(6, size=2) / 5)
+    assert policy.explain()["warnings"] == []

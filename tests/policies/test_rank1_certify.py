@@ -513,6 +513,11 @@ def test_a_state_in_the_middle_of_a_batch_keeps_what_it_has_seen(monkeypatch):
     assert now.one_coin
     assert now.plays.sum() == 2 * 42
     assert np.isclose(now.sums.sum(), 2 * 42 * 0.37)
+    coins = certify(delta=0.05).build(mb.bipartite(2, 2))
+    counts = now.plays[:2, 2:].ravel()
+    coins.warm_start(coins.graph.pairs, counts, 0.37 * counts)
+    assert np.allclose(now.strengths, coins.strengths, atol=1e-5)
+    assert np.allclose(now.half_gaps, coins.half_gaps, atol=1e-5)
 
 
 def test_a_state_with_shares_goes_on(monkeypatch):

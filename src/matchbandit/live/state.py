@@ -16,7 +16,7 @@ from matchbandit.live.events import NAMING, Event
 from matchbandit.live.tally import Tally, key_of, pair_of
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.policies.serialization import pack, unpack
-from matchbandit.rewards import Bernoulli, Binomial, RewardDistribution, rewards_named
+from matchbandit.rewards import Bernoulli, RewardDistribution, rewards_named
 
 SNAPSHOT_VERSION = 2
 """Of what `State.snapshot` gives; another is not read, and the log is folded again. Version 0.7 gave 1."""
@@ -122,7 +122,6 @@ class State:
         self.dues: list[tuple[str, int]] = []
         """Deadlines of open proposals, the earliest first (a heap; closed ones may linger)."""
         self._booking: Booking
-        self._has_grid = False
 
     @property
     def exists(self) -> bool:
@@ -268,7 +267,7 @@ class State:
         for a, b, count, paid in data["results"]:
             credited = paid if booking.is_plain else booking.total(count, paid)
             self.tally.add(key_of(a, b), 0, self.seq, paid, credited, count)
-            if self._has_grid and self.rewards.impossible(paid, count):
+            if self.rewards.has_grid and self.rewards.impossible(paid, count):
                 self.off_grid += count
             self.meetings[a - 1] += count
             self.meetings[b - 1] += count
@@ -302,7 +301,7 @@ class State:
         number = data["proposal"]
         sheet = self.open[number]
         pairs, known, waiting, booking = sheet.pairs, sheet.known, self.waiting, self._booking
-        rewards, has_grid = self.rewards, self._has_grid
+        rewards, has_grid = self.rewards, self.rewards.has_grid
         for a, b, reward in data["outcomes"]:
             key = a << 32 | b
             if key not in pairs or key in known:
@@ -330,7 +329,7 @@ class State:
         sheets = [self.open.get(number), self.last_round]
         for a, b, was, now in data["outcomes"]:
             key = key_of(a, b)
-            if self._has_grid:
+            if self.rewards.has_grid:
                 is_off = [reward is not None and not self.rewards.can_be(reward) for reward in (was, now)]
                 self.off_grid += is_off[1] - is_off[0]
             if was is not None:
@@ -349,7 +348,6 @@ class State:
 
     def _set_rewards(self) -> None:
         self.rewards = rewards_named(self.config["rewards"])
-        self._has_grid = isinstance(self.rewards, Binomial)
         self.tally.low, self.tally.high = self.rewards.low, self.rewards.high
 
     def _book_by_policy(self) -> None:

@@ -18,7 +18,7 @@ from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
 from matchbandit.policies.warm_start import cannot_start_warm
-from matchbandit.rewards import Binomial, Counts, Floats, RewardDistribution
+from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 2
 """Of what `state` gives; version 0.3 gave 1."""
@@ -442,11 +442,11 @@ class Policy(ABC):
     def _refuse_outside(self, received: Floats) -> None:
         """Refuse rewards that the distribution cannot give; NaN is none."""
         rewards = self.setting.rewards
-        low, high, is_share = rewards.low, rewards.high, isinstance(rewards, Binomial)
+        low, high, has_grid = rewards.low, rewards.high, rewards.has_grid
         if len(received) > LONG_ROUND:
             received = received[rewards.impossible(received)][:1]
         for reward in received.tolist():  # quicker than whole arrays for the few pairs of most rounds
-            if reward < low or reward > high or (is_share and not rewards.can_be(reward)):
+            if reward < low or reward > high or (has_grid and not rewards.can_be(reward)):
                 raise MatchbanditError(rewards.refusal(reward))
 
     def _selection(self, given: Selection | None) -> Selection:
