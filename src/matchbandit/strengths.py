@@ -126,7 +126,7 @@ def pooling(prior: Prior, size: int) -> float:
 
 
 @compiled
-def evaluate(model: Model, system: System, mode: int) -> None:
+def evaluate(model: Model, gradient: Floats, diagonal: Floats, mode: int) -> None:
     """Compute the gradient, the diagonal and the weights of the pairs at the log strengths.
 
     The weights are w as expected; or the larger of expected and observed information, if `mode` is `CAREFUL`; or
@@ -178,14 +178,14 @@ def evaluate(model: Model, system: System, mode: int) -> None:
             pull += slope
             of[j, 2] += weight
             of[j, 3] += slope
-        system.diagonal[i], system.gradient[i] = of[i, 2] + more, of[i, 3] + pull
+        diagonal[i], gradient[i] = of[i, 2] + more, of[i, 3] + pull
 
 
 # Dense: few items ---------------------------------------------------------------------------------------------------
 
 
 @compiled
-def information(model: Model, system: System, H: Floats) -> None:
+def information(model: Model, diagonal: Floats, H: Floats) -> None:
     """Write H for the weights that were last evaluated."""
     n_items, n_rows, prior = len(H), model.n_rows, model.prior
     precision = 1.0 / (prior.spread * prior.spread)
@@ -194,7 +194,7 @@ def information(model: Model, system: System, H: Floats) -> None:
         for j in range(n_items):
             same = n_rows == 0 or (i < n_rows) == (j < n_rows)
             H[i, j] = -precision * (rows if i < n_rows or n_rows == 0 else columns) if same else 0.0
-        H[i, i] += system.diagonal[i]
+        H[i, i] += diagonal[i]
     for i in range(n_items):
         for k in range(model.start[i], model.start[i + 1]):
             j = model.partner[k]
@@ -414,32 +414,32 @@ def shortened(share: float, before: float, behind: float) -> float:
 
 
 @compiled
-def fit_dense(model: Model, system: System, H: Floats, converged: float, mode: int) -> None:
+def fit_dense(model: Model, diagonal: Floats, H: Floats, converged: float, mode: int) -> None:
     """Fit the log strengths from where they are; H is then the factor L of their information in this mode.
 
     Newton steps with the expected information; after one that promised much, with the larger of expected and observed
     information. A step is shortened as a whole. One loop with one call of each function compiles quickest.
     """
     logs, n_items = model.logs, len(model.logs)
-    step, origin = np.zeros(n_items), logs.copy()
+    step, origin, gradient = np.zeros(n_items), logs.copy(), np.empty(n_items)
     slope, share, kind, done = 0.0, 0.0, EXPECTED, False
     for _ in range(MAX_STEPS):
-        evaluate(model, system, kind)
+        evaluate(model, gradient, diagonal, kind)
         behind = 0.0
         for i in range(n_items):
-            behind += system.gradient[i] * step[i]
+            behind += gradient[i] * step[i]
         shorter = share if done else shortened(share, slope, behind)
         if shorter == share:
-            information(model, system, H)
+            information(model, diagonal, H)
             factorise(H)
             if done:
                 return
             slope = 0.0
             for i in range(n_items):
-                origin[i], step[i] = logs[i], system.gradient[i]
+                origin[i], step[i] = logs[i], gradient[i]
             solve_dense(H, step)
             for i in range(n_items):
-                slope += system.gradient[i] * step[i]
+                slope += gradient[i] * step[i]
             if slope > converged:
                 kind = CAREFUL if slope > LARGE_GAIN else EXPECTED
                 shorter = longest_step(logs, step)
@@ -460,7 +460,7 @@ def improve_sparse(model: Model, system: System, accuracy: float, mode: int) -> 
     step itself makes do with the last preconditioner.
     """
     logs, n_items = model.logs, len(model.logs)
-    evaluate(model, system, CAREFUL)
+    evaluate(model, system.gradient, system.diagonal, CAREFUL)
     step, origin, slope = solve_sparse(model, system, system.gradient, accuracy, False), logs.copy(), 0.0
     for i in range(n_items):
         slope += system.gradient[i] * step[i]
@@ -469,7 +469,7 @@ def improve_sparse(model: Model, system: System, accuracy: float, mode: int) -> 
         share = shorter
         for i in range(n_items):
             logs[i] = origin[i] + share * step[i]
-        evaluate(model, system, mode)
+        evaluate(model, system.gradient, system.diagonal, mode)
         behind = 0.0
         for i in range(n_items):
             behind += system.gradient[i] * step[i]
@@ -501,12 +501,12 @@ def raise_and_lower(logs: Floats, draw: Floats, diagonal: Floats, n_rows: int) -
 
 
 @compiled
-def draw_dense(model: Model, system: System, L: Floats, rng: np.random.Generator, draw: Floats) -> None:
+def draw_dense(logs: Floats, L: Floats, diagonal: Floats, n_rows: int, rng: np.random.Generator, draw: Floats) -> None:
     """Draw log strengths: L⁻ᵀ times standard normal numbers is N(0, H⁻¹), as H = L Lᵀ."""
     for i in range(len(draw)):
         draw[i] = rng.standard_normal()
     solve_transposed(L, draw)
-    raise_and_lower(model.logs, draw, system.diagonal, model.n_rows)
+    raise_and_lower(logs, draw, diagonal, n_rows)
 
 
 @compiled
@@ -691,7 +691,7 @@ class Posterior:
         system = new_system(n)
         if n < DENSE_BELOW:
             L = np.empty((n, n))
-            fit_dense(model, system, L, CONVERGED, EXPECTED)
+            fit_dense(model, system.diagonal, L, CONVERGED, EXPECTED)
             return cls(model, system, L)
         for _ in range(MAX_STEPS):
             if not improve_sparse(model, system, NEWTON_ACCURACY**2, EXPECTED) > CONVERGED:
@@ -714,19 +714,19 @@ class Posterior:
         if L is None:
             return draw_sparse(model, system, rng)
         draw = np.empty(len(self.logs))
-        draw_dense(model, system, L, rng, draw)
+        draw_dense(model.logs, L, system.diagonal, model.n_rows, rng, draw)
         return draw
 
     @cached_property
     def _for_draws(self) -> tuple[Model, System, Floats | None]:
         """The information of draws, at the same log strengths, and its factor unless there are many items."""
         model, system = self.model._replace(weights=self.model.weights.copy()), new_system(len(self.logs))
-        evaluate(model, system, DRAWN)
+        evaluate(model, system.gradient, system.diagonal, DRAWN)
         if self.factor is None:
             pair_up(model, system)
             return model, system, None
         L = np.empty(self.factor.shape)
-        information(model, system, L)
+        information(model, system.diagonal, L)
         factorise(L)
         return model, system, L
 
@@ -739,7 +739,7 @@ class Posterior:
         if self.factor is not None:
             return _covariance(self.factor, self._scale)
         H = np.empty((len(self.logs), len(self.logs)))
-        information(self.model, self.system, H)
+        information(self.model, self.system.diagonal, H)
         return _covariance(np.asarray(np.linalg.cholesky(H)), self._scale)
 
     @property
@@ -837,8 +837,8 @@ def expected_covariance(graph: Graph, rewards: RewardDistribution, logs: Floats,
     """The covariance of log strengths as `Posterior` has it, were these right and all pairs played this often."""
     model = new_model(graph, rewards, complete=True)._replace(logs=logs, plays=plays)
     system, H = new_system(len(logs)), np.empty((len(logs), len(logs)))
-    evaluate(model, system, EXPECTED)
-    information(model, system, H)
+    evaluate(model, system.gradient, system.diagonal, EXPECTED)
+    information(model, system.diagonal, H)
     factorise(H)
     return _covariance(H, _scale_weights(system.diagonal, model.n_rows))
 

@@ -25,7 +25,6 @@ from matchbandit.strengths import (
     NEWTON_ACCURACY,
     Model,
     Posterior,
-    System,
     clip_outliers,
     compact,
     draw_dense,
@@ -46,6 +45,8 @@ FIT_TOLERANCE = 1e-4
 """A renewed fit ends when a step would gain less than half of this in the log posterior: draws vary far more."""
 LARGEST_SCALE = 2.0
 """When a new play counts for this many in the lists, all are rescaled to the present."""
+PRECONDITIONER = ("mate", "inverse", "inverse_with_mate")
+"""What the next round of many items needs of the last one's system."""
 MAX_ITEMS = 2**31 - 1
 """Partners are stored in 32 bits."""
 
@@ -55,14 +56,15 @@ class Arrays(NamedTuple):
 
     model: Model
     """Plays and sums, times `scale`, and the log strengths that were last fitted to them."""
-    system: System
     scale: Floats
     """What a play of the last round counts for in the list, shape (1,): instead of reducing everything old, new plays
     count for more, until the list is rescaled to the present when it is next fitted."""
     plays_then: Floats
     """Plays when the posterior was last renewed; empty with many items, where it is renewed every round."""
     factor: Floats
-    """L with L Lᵀ = H, the information of the log strengths; empty with many items."""
+    """L with L Lᵀ = H, the information of the log strengths in draws; empty with many items."""
+    diagonal: Floats
+    """That of H without the level; empty with many items."""
     out_of_date: Counts
     """1 if some pair's plays have grown or faded since by more than `REFRESH`, else 0, shape (1,)."""
     rounds_since: Counts
@@ -124,13 +126,13 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
         if arrays.scale[0] != 1.0:
             fade(model, arrays.scale[0], FADED)
             arrays.scale[0] = 1.0
-        fit_dense(model, arrays.system, arrays.factor, FIT_TOLERANCE, DRAWN)
+        fit_dense(model, arrays.diagonal, arrays.factor, FIT_TOLERANCE, DRAWN)
         for k in range(len(arrays.plays_then)):
             arrays.plays_then[k] = model.plays[k]
         arrays.out_of_date[0] = 0
         arrays.rounds_since[0] = 0
     draw = np.empty(n)
-    draw_dense(model, arrays.system, arrays.factor, rng, draw)
+    draw_dense(model.logs, arrays.factor, arrays.diagonal, model.n_rows, rng, draw)
     best_round(draw, model.n_rows, sits_out(arrays.byes, arrays.last_bye), edges)
 
 
@@ -224,7 +226,7 @@ class Rank1Thompson(RoundPolicy):
         any_size=True,
         compiled_up_to=f"{DENSE_BELOW - 1} items",
     )
-    derived: ClassVar[tuple[str, ...]] = ("start", "partner", "weights", "system")
+    derived: ClassVar[tuple[str, ...]] = ("start", "partner", "weights")
     choose = staticmethod(choose)
     update = staticmethod(update)
     draws: ClassVar[bool] = True
@@ -246,6 +248,8 @@ class Rank1Thompson(RoundPolicy):
         if items > MAX_ITEMS:
             raise MatchbanditError(f"{self.name} supports at most {MAX_ITEMS} items; got {items}. Use fewer.")
         self.lists_all_pairs = items < DENSE_BELOW
+        self.system = new_system(0 if self.lists_all_pairs else items)
+        """Of many items."""
         super().__init__(setting, rng, selection=selection, **fading)
         self._posterior: Posterior | None = None
         """Fitted to the present counts, whatever was fitted before."""
@@ -262,10 +266,10 @@ class Rank1Thompson(RoundPolicy):
         sitting = items if self.selection == "matching" and not model.n_rows and items % 2 else 0
         return Arrays(
             model,
-            new_system(items),
             scale=np.ones(1),
             plays_then=np.zeros(len(model.plays)),
             factor=np.zeros((items, items) if self.lists_all_pairs else (0, 0)),
+            diagonal=np.zeros(items if self.lists_all_pairs else 0),
             out_of_date=np.ones(1, dtype=np.int64),
             rounds_since=np.full(1, items),
             byes=np.zeros(sitting, dtype=np.int64),
@@ -283,8 +287,8 @@ class Rank1Thompson(RoundPolicy):
             fade(arrays.model, arrays.scale[0], NEGLIGIBLE)
             compact(*arrays.model[:4])
             arrays.scale[0] = 1.0
-        improve_sparse(arrays.model, arrays.system, NEWTON_ACCURACY, DRAWN)
-        draw = draw_sparse(arrays.model, arrays.system, self.rng)
+        improve_sparse(arrays.model, self.system, NEWTON_ACCURACY, DRAWN)
+        draw = draw_sparse(arrays.model, self.system, self.rng)
         return self.graph.edges(self._best_round(draw, sits_out(arrays.byes, arrays.last_bye)))
 
     def _receive(self, edges: Edges, rewards: Floats) -> bool:
@@ -377,6 +381,7 @@ class Rank1Thompson(RoundPolicy):
             model, size = self.arrays.model, int(self.arrays.model.start[-1])
             lists = {"partner": model.partner[:size], "plays": model.plays[:size], "sums": model.sums[:size]}
             memory["model"] = {"start": model.start, "logs": model.logs, **lists}
+            memory["system"] = {name: getattr(self.system, name) for name in PRECONDITIONER}
         return memory
 
     def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
@@ -389,6 +394,7 @@ class Rank1Thompson(RoundPolicy):
                 size = len(stored["partner"])
                 model = self.arrays.model._replace(**stored, weights=np.zeros(size))
                 self.arrays = self.arrays._replace(model=model)
+                self.system = self.system._replace(**memory.pop("system"))
         super()._remember(memory, arrays)
 
     def _check(self, memory: dict[str, Any]) -> None:
