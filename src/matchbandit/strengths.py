@@ -41,7 +41,7 @@ LONGEST_STEP, SHARE_OF_ROOM = 1.5, 0.9
 EXPECTED, CAREFUL, DRAWN = 0, 1, 2
 """Which information `evaluate` computes: the expected one, for intervals; the larger of expected and observed, for long
 steps; or that of draws, in which the little that is known of a rarely played pair counts for less."""
-DISCOUNT = 4.0
+DISCOUNT = 5.0
 """By how much, in expected successes, the information on an item is reduced in draws, at most."""
 OVERSHOOT = 0.5
 """A step is shortened if the slope behind it is steeper than this share of the slope before it."""
@@ -152,7 +152,8 @@ def evaluate(model: Model, gradient: Floats, diagonal: Floats, mode: int) -> Non
             of[i, 2] = precision + odds / rest
             of[i, 3] = -precision * (logs[i] - prior.level - common) - odds
     scale = float(noise.trials) if noise.trials > 0 else 1.0 / (noise.sd * noise.sd)
-    discount = DISCOUNT / max(n_rows, n_items - n_rows, 1) if mode == DRAWN else 0.0
+    opponents = max(n_rows, n_items - n_rows) if n_rows > 0 else n_items - 1
+    discount = DISCOUNT / opponents if mode == DRAWN else 0.0
     for i in range(n_items):
         u_i, rest_i, more, pull = of[i, 0], of[i, 1], 0.0, 0.0
         for k in range(start[i], start[i + 1]):

@@ -193,6 +193,7 @@ def _rows(record: Record, directory: Directory) -> dict[int, dict[str, Any]]:
     best = {key_of(a, b) for a, b in data["best_pairs"]}
     fixed = {key_of(a, b) for a, b in sheet.fixed}
     rows = {}
+    draws = getattr(CATALOGUE.get(data["policy"]), "draws", False)
     for key, estimate, value in zip(sheet.pairs, data["estimates"], data["values"], strict=True):
         outcome: Any = None
         if key in sheet.known:
@@ -201,7 +202,8 @@ def _rows(record: Record, directory: Directory) -> dict[int, dict[str, Any]]:
             "pair": list(pair_of(key)),
             "names": list(directory.pair(pair_of(key))),
             "estimate": estimate,
-            "value": value,
+            # A draw may lie outside [0, 1]; the mean of a pair, of which this speaks, cannot.
+            "value": min(max(value, 0.0), 1.0) if draws and value is not None else value,
             "fixed": key in fixed,
             "in_best_guess": key in best,
             "outcome": outcome,
