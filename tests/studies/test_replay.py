@@ -134,7 +134,7 @@ def test_sides_pairs_and_the_number_of_rounds():
 
 def test_players_may_be_odd_in_number_and_rewards_of_any_distribution():
     log = log_of(mb.Monopartite([0.9, 0.7, 0.5, 0.3, 0.1], rewards=mb.Gaussian(0.2)), 8)
-    done = mb.replay(log, ["rank1-thompson"], rewards=mb.Gaussian(0.2), horizon=30, runs=40)
+    done = mb.replay(log, ["rank1-thompson"], rewards=mb.Gaussian(0.2), horizon=30, runs=100)
     assert done.difference("rank1-thompson", AS_BEFORE).low > 0
 
 

@@ -1,22 +1,21 @@
-"""The truths that a log leaves possible, against sums over a grid and against truths that are known."""
+"""The truths that a log leaves possible, against sums over a grid, weighted draws of the prior, and known truths."""
 
 from itertools import product as each_of
 from math import inf
 
 import numpy as np
 import pytest
-from scipy.special import betaln, expit, logsumexp
-from scipy.stats import multivariate_normal
+from scipy.special import betaln, logsumexp
+from scipy.stats import kstest, multivariate_normal
 
 import matchbandit as mb
+from matchbandit.strengths import PRIOR
 from matchbandit.studies.truths import (
-    CENTRE,
-    CENTRE_SD,
-    LOYALTIES,
+    CONCENTRATIONS,
     SPREADS,
     Evidence,
     PossibleTruths,
-    Posterior,
+    TruthPosterior,
     log_share,
 )
 
@@ -32,63 +31,82 @@ def played(problem, counts, seed=0):
 
 
 @pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.typed)
-@pytest.mark.parametrize("loyalty", [inf, 20.0])
-def test_slopes_are_those_of_the_likelihood(rewards, loyalty):
+@pytest.mark.parametrize("concentration", [inf, 20.0])
+def test_slopes_and_information_are_derivatives_of_the_likelihood(rewards, concentration):
     log = played(mb.Monopartite([0.9, 0.6, 0.3, 0.2], rewards=rewards), 7)
-    mu = np.linspace(0.1, 0.8, 6)
-    step = 1e-6
-    numeric = (log.log_likelihood(mu + step, loyalty) - log.log_likelihood(mu - step, loyalty)) / (2 * step)
-    assert np.allclose(log.slope(mu, loyalty), numeric, rtol=1e-5, atol=1e-4)
+    mu, step = np.linspace(0.1, 0.8, 6), 1e-4
+    up, here, down = (log.log_likelihood(mu * np.exp(k * step), concentration) for k in (1, 0, -1))
+    assert np.allclose(log.slope(mu, concentration), (up - down) / (2 * step), rtol=1e-5, atol=1e-4)
+    curvature = -(up - 2 * here + down) / step**2
+    if isinstance(rewards, mb.Gaussian):  # as expected, where the average is the mean
+        curvature += mu * (log.sums / log.counts - mu) / (0.09 / 7 + (0 if concentration == inf else 0.25 / 21))
+    assert np.allclose(log.information(mu, concentration), np.maximum(curvature, 0), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.typed)
-def test_the_information_is_the_variance_of_the_slope(rewards):
-    rng, draws = np.random.default_rng(2), 40_000
-    mu, n = np.full(draws, 0.4), np.full(draws, 6)
-    pairs = np.zeros((draws, 2), dtype=np.int64)
-    own = mu if isinstance(rewards, mb.Gaussian) else rng.beta(20 * mu, 20 * (1 - mu))
+@pytest.mark.parametrize("concentration", [60.0, 2.0])
+def test_a_product_with_effective_results_is_less_likely_except_where_they_touch(rewards, concentration):
+    log = played(mb.Monopartite([0.9, 0.6, 0.3, 0.2], rewards=rewards), 7)
+    touching, mu = np.full(6, 0.3), np.linspace(0.02, 0.98, 49)[:, None]
+    plays, sums = log.effective_results(touching, concentration)
+    product = Evidence(log.graph, log.pairs, plays, sums, rewards)
+    assert np.allclose(product.slope(touching, inf), log.slope(touching, concentration))
+    gap = [
+        each.log_likelihood(mu, k) - each.log_likelihood(touching, k)
+        for each, k in ((log, concentration), (product, inf))
+    ]
+    assert (gap[0] - gap[1] > -1e-9).all()
     if isinstance(rewards, mb.Gaussian):
-        own = rng.normal(mu, np.sqrt(0.25 / 21))
-    log = Evidence(mb.bipartite(1, 1), pairs, n, rewards.sums(own, n, rng), rewards)
-    slope = log.slope(mu, 20.0)
-    assert abs(slope.mean()) < 4 * slope.std() / np.sqrt(draws)
-    assert slope.var() == pytest.approx(log.expected_information(mu, 20.0)[0], rel=0.04)
+        assert np.allclose(gap[0], gap[1])
 
 
-def on_a_grid(log, loyalty):
+def on_a_grid(log, concentration):
     """All strengths of three players on a grid: their log-weights under each spread, and the products."""
-    points = np.linspace(-6, 7, 45)
-    z = np.array(list(each_of(points, repeat=3)))
-    u = expit(z)
-    mu = np.clip(u[:, log.pairs[:, 0]] * u[:, log.pairs[:, 1]], 1e-10, 1 - 1e-10)
-    n, s = log.counts, log.sums
-    if loyalty == inf:
-        likelihood = (s * np.log(mu) + (n - s) * np.log1p(-mu)).sum(axis=1)
+    points = (np.arange(90) + 0.5) * 6.3 / 90 - 6.3
+    s = np.array(list(each_of(points, repeat=3)))
+    mu = np.exp(s[:, log.pairs[:, 0]] + s[:, log.pairs[:, 1]])
+    n, paid = log.counts, log.sums
+    if concentration == inf:
+        likelihood = (paid * np.log(mu) + (n - paid) * np.log1p(-mu)).sum(axis=1)
     else:
-        a, b = loyalty * mu, loyalty * (1 - mu)
-        likelihood = (betaln(a + s, b + n - s) - betaln(a, b)).sum(axis=1)
-    cell = np.log(points[1] - points[0]) * 3
+        a, b = concentration * mu, concentration * (1 - mu)
+        likelihood = (betaln(a + paid, b + n - paid) - betaln(a, b)).sum(axis=1)
+    barrier = PRIOR.barrier * np.log(-np.expm1(s)).sum(axis=1)
     weights = [
-        likelihood + cell + multivariate_normal(np.full(3, CENTRE), spread**2 * np.eye(3) + CENTRE_SD**2).logpdf(z)
-        for spread in SPREADS[1:]  # the least spread is finer than the grid
+        likelihood
+        + barrier
+        + multivariate_normal(np.full(3, PRIOR.level), spread**2 * np.eye(3) + PRIOR.level_sd**2).logpdf(s)
+        for spread in SPREADS
     ]
     return np.array(weights), mu
 
 
-def test_evidence_and_draws_are_those_of_sums_over_a_grid(monkeypatch):
-    monkeypatch.setattr("matchbandit.studies.truths.SPREADS", SPREADS[1:])
+def draw_prior(rng, sizes, spreads, draws):
+    """Log strengths from the prior without its barrier, and the barrier's factor as a log-weight."""
+    s = np.concatenate(
+        [
+            rng.normal(PRIOR.level, PRIOR.level_sd, (draws, 1)) + rng.normal(0, spread, (draws, size))
+            for size, spread in zip(sizes, spreads, strict=True)
+        ],
+        axis=1,
+    )
+    inside = (s < 0).all(axis=1)
+    return s[inside], PRIOR.barrier * np.log(-np.expm1(s[inside])).sum(axis=1)
+
+
+def test_evidence_and_draws_are_those_of_sums_over_a_grid():
     graph = mb.monopartite(3)
     log = Evidence(graph, graph.pairs, np.array([12, 9, 10]), np.array([9.0, 2.0, 3.0]), mb.Bernoulli())
-    evidence = {loyalty: on_a_grid(log, loyalty) for loyalty in (inf, 6.0)}
-    posterior = Posterior(log, (inf, 6.0))
+    evidence = {concentration: on_a_grid(log, concentration) for concentration in (inf, 6.0)}
+    posterior = TruthPosterior(log, (inf, 6.0))
     exact = np.concatenate([logsumexp(weights, axis=1) for weights, _ in evidence.values()])
-    shares = np.exp(exact - logsumexp(exact))  # both loyalties are as likely before the log
+    shares = np.exp(exact - logsumexp(exact))  # both concentrations are as likely before the log
     assert np.allclose(posterior.weights, shares, atol=0.03)
-    assert posterior.product == pytest.approx(shares[:3].sum(), abs=0.03)
+    assert posterior.product == pytest.approx(shares[: len(SPREADS)].sum(), abs=0.03)
 
     weights, mu = evidence[inf]
     share = np.exp(weights - logsumexp(weights)).sum(axis=0)
-    drawn = np.array([truth.means for truth in Posterior(log, (inf,)).draw(800, seed=3)])
+    drawn = np.array([truth.means for truth in TruthPosterior(log, (inf,)).draw(800, seed=3)])
     for k in range(3):
         mean = share @ mu[:, k]
         sd = np.sqrt(share @ (mu[:, k] - mean) ** 2)
@@ -96,25 +114,57 @@ def test_evidence_and_draws_are_those_of_sums_over_a_grid(monkeypatch):
         assert drawn[:, k].std() == pytest.approx(sd, rel=0.12)
 
 
+@pytest.mark.parametrize("concentration", [inf, 6.0])
+@pytest.mark.parametrize(
+    ("n", "paid"), [([6, 6, 9, 9, 6, 6], [5, 3, 2, 1, 1, 0]), ([8, 8, 8, 8, 8, 8], [0, 7, 0, 4, 0, 1])]
+)
+def test_evidence_of_two_spreads_is_that_of_weighted_draws_of_the_prior(n, paid, concentration, monkeypatch):
+    spreads = (0.25, 0.8, 1.8)
+    monkeypatch.setattr("matchbandit.studies.truths.SPREADS", spreads)
+    graph, rng, draws = mb.bipartite(3, 2), np.random.default_rng(3), 300_000
+    n, paid, exact = np.array(n), np.array(paid, dtype=float), []
+    for each in each_of(spreads, repeat=2):
+        s, barrier = draw_prior(rng, (3, 2), each, draws)
+        mu = np.exp(s[:, graph.pairs[:, 0]] + s[:, 3 + graph.pairs[:, 1]])
+        a, b = 6 * mu, 6 * (1 - mu)
+        likelihood = (
+            paid * np.log(mu) + (n - paid) * np.log1p(-mu)
+            if concentration == inf
+            else betaln(a + paid, b + n - paid) - betaln(a, b)
+        )
+        exact.append(logsumexp(likelihood.sum(axis=1) + barrier))
+    posterior = TruthPosterior(Evidence(graph, graph.pairs, n, paid, mb.Bernoulli()), (concentration,))
+    assert np.ptp([cell.evidence for cell in posterior.cells] - np.array(exact)) < 0.4  # what all share cancels
+    assert np.allclose(posterior.weights, np.exp(exact - logsumexp(exact)), atol=0.03)
+
+
+def test_the_order_of_the_pairs_does_not_matter():
+    log = played(mb.Bipartite([0.9, 0.5, 0.3], [0.8, 0.4]), [5, 9, 30, 4, 70, 2])
+    order = np.array([3, 5, 0, 4, 1, 2])
+    shuffled = Evidence(log.graph, log.pairs[order], log.counts[order], log.sums[order], log.rewards)
+    one, other = TruthPosterior(log), TruthPosterior(shuffled)
+    assert np.allclose(one.weights, other.weights)
+    assert np.allclose(one.cells[-1].logits, other.cells[-1].logits, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("graph", "counts", "sums"),
     [
         (mb.monopartite(4), [60, 5, 0, 5, 4, 60], [30, 4, 0, 1, 1, 12]),  # 0 and 1 always meet, 2 and 3, too
-        (mb.bipartite(2, 2), [90, 60, 30, 90], [60, 18, 15, 18]),  # rows may grow as columns shrink
+        (mb.bipartite(2, 2), [30, 20, 10, 30], [20, 6, 5, 6]),  # rows may grow as columns shrink
         (mb.bipartite(2, 2), [3, 3, 3, 3], [3, 0, 3, 0]),  # nothing is Gaussian
     ],
 )
 def test_draws_follow_hyperbolas_as_weighted_draws_of_the_prior_do(graph, counts, sums, monkeypatch):
-    spread = 1.75 if max(counts) < 10 else 0.8
+    spread = 1.8 if max(counts) < 10 else 0.8
     monkeypatch.setattr("matchbandit.studies.truths.SPREADS", (spread,))
     counts, sums, rng = np.array(counts), np.array(sums, dtype=float), np.random.default_rng(5)
     met = counts > 0
     log = Evidence(graph, graph.pairs[met], counts[met], sums[met], mb.Bernoulli())
-    drawn = np.array([truth.means for truth in Posterior(log, (inf,)).draw(500, seed=2)])
-    common = [rng.normal(CENTRE, CENTRE_SD, (300_000, 1)) + rng.normal(0, spread, (300_000, n)) for n in log.sizes]
-    u = expit(np.concatenate(common, axis=1))
-    mu = u[:, graph.pairs[:, 0]] * u[:, graph.pairs[:, 1] + (2 if graph.kind == "bipartite" else 0)]
-    likelihood = (sums * np.log(mu) + (counts - sums) * np.log1p(-mu)).sum(axis=1)
+    drawn = np.array([truth.means for truth in TruthPosterior(log, (inf,)).draw(500, seed=2)])
+    s, barrier = draw_prior(rng, log.sizes, [spread] * len(log.sizes), 1_000_000)
+    mu = np.exp(s[:, graph.pairs[:, 0]] + s[:, graph.pairs[:, 1] + (2 if graph.kind == "bipartite" else 0)])
+    likelihood = (sums * np.log(mu) + (counts - sums) * np.log1p(-mu)).sum(axis=1) + barrier
     weights = np.exp(likelihood - likelihood.max())
     weights /= weights.sum()
     assert 1 / (weights**2).sum() > 500  # as many draws are these worth
@@ -127,7 +177,7 @@ def test_draws_follow_hyperbolas_as_weighted_draws_of_the_prior_do(graph, counts
 def test_known_products_vary_little_and_the_scale_between_rows_and_columns_much():
     problem = mb.Bipartite([0.9, 0.5, 0.3], [0.8, 0.4])
     log = Evidence(problem.graph, problem.graph.pairs, np.full(6, 4000), 4000 * problem.means, problem.rewards)
-    drawn = Posterior(log, (inf,)).draw(60, seed=1)
+    drawn = TruthPosterior(log, (inf,)).draw(60, seed=1)
     alone = np.sqrt(problem.means * (1 - problem.means) / 4000)  # what is known of a pair by itself
     ratio = np.std([truth.means for truth in drawn], axis=0) / alone
     assert ((ratio > 0.45) & (ratio < 1.2)).all()
@@ -135,12 +185,16 @@ def test_known_products_vary_little_and_the_scale_between_rows_and_columns_much(
 
 
 def test_the_product_has_half_of_the_probability_before_the_log():
-    assert np.exp([log_share(loyalty, (inf, 9.0, 3.0)) for loyalty in (inf, 9.0, 3.0)]).tolist() == [0.5, 0.25, 0.25]
-    assert np.exp([log_share(loyalty, (9.0, 3.0)) for loyalty in (9.0, 3.0)]).tolist() == [0.5, 0.5]
+    assert np.exp([log_share(concentration, (inf, 9.0, 3.0)) for concentration in (inf, 9.0, 3.0)]).tolist() == [
+        0.5,
+        0.25,
+        0.25,
+    ]
+    assert np.exp([log_share(concentration, (9.0, 3.0)) for concentration in (9.0, 3.0)]).tolist() == [0.5, 0.5]
     assert log_share(inf, (inf,)) == 0
     graph = mb.monopartite(4)  # one result tells nothing of products
     log = Evidence(graph, graph.pairs[:1], np.array([1]), np.array([1.0]), mb.Bernoulli())
-    assert Posterior(log).product == pytest.approx(0.5, abs=0.02)
+    assert TruthPosterior(log).product == pytest.approx(0.5, abs=0.02)
 
 
 TABLE = [[0.9, 0.8, 0.2], [0.8, 0.3, 0.6], [0.2, 0.6, 0.5]]
@@ -158,7 +212,7 @@ TABLE = [[0.9, 0.8, 0.2], [0.8, 0.3, 0.6], [0.2, 0.6, 0.5]]
     ids=repr,
 )
 def test_known_truths_are_recovered_from_much_data(problem, product):
-    posterior = Posterior(played(problem, 4000))
+    posterior = TruthPosterior(played(problem, 4000))
     assert posterior.product > 0.9 if product else posterior.product < 1e-6
     for truth in posterior.draw(10, seed=1):
         assert np.abs(truth.means - problem.means).max() < 0.05
@@ -172,33 +226,96 @@ def test_seldom_seen_pairs_lean_on_their_items_and_often_seen_ones_on_themselves
     sums = log.sums.copy()
     sums[0] = 40  # (0, 1) is no product: 0.1 and not 0.72
     odd = Evidence(log.graph, log.pairs, log.counts, sums, log.rewards)
-    general = Posterior(odd, [loyalty for loyalty in LOYALTIES if loyalty != inf])
+    general = TruthPosterior(odd, [concentration for concentration in CONCENTRATIONS if concentration != inf])
     drawn = np.array([truth.means for truth in general.draw(60, seed=1)])
     assert drawn[:, 0].mean() == pytest.approx(0.1, abs=0.05)
     unseen = Evidence(log.graph, log.pairs[1:], log.counts[1:], log.sums[1:], log.rewards)
-    drawn = np.array([truth.means for truth in Posterior(unseen).draw(60, seed=1)])
+    drawn = np.array([truth.means for truth in TruthPosterior(unseen).draw(60, seed=1)])
     assert drawn[:, 0].mean() == pytest.approx(0.72, abs=0.06)
     assert drawn[:, 0].std() > 2 * drawn[:, 1].std()  # which is said to be less known
 
 
 def test_few_results_leave_much_open_and_the_same_seed_the_same():
     problem = mb.Monopartite([0.9, 0.7, 0.5, 0.3])
-    few, many = (Posterior(played(problem, n)).draw(50, seed=4) for n in (2, 200))
+    few, many = (TruthPosterior(played(problem, n)).draw(50, seed=4) for n in (2, 200))
     spread = [np.array([truth.means for truth in truths]).std(axis=0).mean() for truths in (few, many)]
     assert spread[0] > 3 * spread[1]
-    again = Posterior(played(problem, 2)).draw(50, seed=4)
+    again = TruthPosterior(played(problem, 2)).draw(50, seed=4)
     assert all((one.means == other.means).all() for one, other in zip(few, again, strict=True))
-    other = Posterior(played(problem, 2)).draw(50, seed=5)
+    other = TruthPosterior(played(problem, 2)).draw(50, seed=5)
     assert any((one.means != two.means).any() for one, two in zip(few, other, strict=True))
+
+
+@pytest.mark.parametrize("count", [1, 10**9])
+@pytest.mark.parametrize("paid", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.typed)
+def test_extreme_logs_leave_finite_means(rewards, paid, count):
+    graph = mb.bipartite(1, 3)
+    log = Evidence(graph, graph.pairs, np.full(3, count), np.full(3, np.ceil(count * paid)), rewards)
+    posterior = TruthPosterior(log)
+    means = np.array([truth.means for truth in posterior.draw(20, seed=1)])
+    assert np.isfinite(means).all()
+    assert 0 <= posterior.product <= 1
+    if count > 1:
+        assert np.allclose(means, paid, atol=0.01)
 
 
 def test_rewards_that_are_all_1_or_all_0_are_fine():
     for paid in (0.0, 1.0):
         graph = mb.monopartite(4)
         log = Evidence(graph, graph.pairs, np.full(6, 5), np.full(6, 5 * paid), mb.Bernoulli())
-        means = np.array([truth.means for truth in Posterior(log).draw(50, seed=1)])
+        means = np.array([truth.means for truth in TruthPosterior(log).draw(50, seed=1)])
         assert np.isfinite(means).all()
         assert abs(means.mean() - paid) < 0.3
+
+
+@pytest.mark.parametrize("clicks", [0, 1, 38])
+def test_rare_rewards_leave_rare_means(clicks):
+    """34 ads in 3 slots, 98 views of each pair: as a small log of clicks has them."""
+    graph, rng = mb.bipartite(34, 3), np.random.default_rng(4)
+    sums = rng.multinomial(clicks, np.full(102, 1 / 102)).astype(float)
+    posterior = TruthPosterior(Evidence(graph, graph.pairs, np.full(102, 98), sums, mb.Bernoulli()))
+    assert 0.05 < posterior.product < 0.995
+    means = np.array([truth.means for truth in posterior.draw(100, seed=1)])
+    assert np.isfinite(means).all()
+    average, rate = means.mean(axis=1), clicks / (98 * 102)
+    assert rate - 4e-4 < average.mean() < 1.25 * rate + 4e-4
+    low, high = np.quantile(average, [0.05, 0.95])
+    assert low < max(rate, 1e-4)
+    assert rate < high
+    poisson = np.sqrt(max(clicks, 1)) / (98 * 102)
+    assert average.std() < 2 * poisson
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("graph", "plays"),
+    [(mb.monopartite(6), 8), (mb.monopartite(6), 60), (mb.bipartite(5, 3), 20), (mb.bipartite(12, 3), 80)],
+    ids=str,
+)
+def test_ranks_of_true_means_among_draws_are_uniform(graph, plays):
+    """Simulation-based calibration: truths from the prior, one log of each; every true rank is as probable."""
+    logs, draws, ranks = 120, 39, []
+    sizes = graph.shape if graph.kind == "bipartite" else graph.shape[:1]
+    ends = graph.pairs + np.array([0, sizes[0] if len(sizes) > 1 else 0])
+    for number in range(logs):
+        rng = np.random.default_rng([number, plays])
+        while True:
+            s, barrier = draw_prior(rng, sizes, rng.choice(SPREADS, len(sizes)), 1)
+            if len(s) and np.log(rng.random()) < barrier[0]:
+                break
+        mu = np.exp(s[0][ends].sum(axis=1))
+        concentration = rng.choice(CONCENTRATIONS, p=[0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+        means = mu if concentration == inf else rng.beta(concentration * mu, concentration * (1 - mu))
+        counts = rng.integers(1, 2 * plays, graph.n_pairs)
+        log = Evidence(graph, graph.pairs, counts, rng.binomial(counts, means).astype(float), mb.Bernoulli())
+        drawn = np.array([truth.means for truth in TruthPosterior(log).draw(draws, seed=number)])
+        pair = rng.integers(graph.n_pairs)  # one of each log: the ranks are independent
+        for true, values in ((means[pair], drawn[:, pair]), (means.max(), drawn.max(axis=1))):
+            ranks.append((np.sum(values < true) + rng.random()) / (draws + 1))
+    for values in (ranks[::2], ranks[1::2]):
+        assert kstest(values, "uniform").pvalue > 0.01
+        assert 0.82 < np.mean((np.array(values) > 0.05) & (np.array(values) < 0.95)) < 0.97
 
 
 def test_each_truth_is_played_so_often_in_a_row():

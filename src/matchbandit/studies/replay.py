@@ -37,7 +37,7 @@ from matchbandit.simulation.play import Progress
 from matchbandit.solvers.enumeration import MOST_MATCHINGS, count_matchings
 from matchbandit.studies.as_before import agreement, pair_frequencies
 from matchbandit.studies.log_drift import drift_in
-from matchbandit.studies.truths import LOYALTIES, Evidence, PossibleTruths, Posterior
+from matchbandit.studies.truths import CONCENTRATIONS, Evidence, PossibleTruths, TruthPosterior
 
 Start = Literal["warm", "cold", "both"]
 Drawn = Literal["differences", "rewards", "rounds"]
@@ -321,8 +321,8 @@ def replay(
     graph = log.tally.graph
     size = 1 if selection == "pair" else graph.matching_size
     rounds = -(-log.n_results // size) if horizon is None else checked_horizon(horizon)
-    loyalties = _loyalties(truth, evidence.n_items)
-    posterior = Posterior(evidence, loyalties)
+    concentrations = _concentrations(truth, evidence.n_items)
+    posterior = TruthPosterior(evidence, concentrations)
     possible = PossibleTruths.of(posterior.draw(truths, seed), REPEATS)
     begun = _begun(specs, start, log)
     played = compare(
@@ -340,12 +340,12 @@ def replay(
         graph, log.tally.pairs, counts=log.tally.counts, sums=log.tally.sums, rewards=distribution,
         simulate_null=evidence.n_items <= SMALL,
     )  # fmt: skip
-    product = posterior.product if len(loyalties) == len(LOYALTIES) else None
+    product = posterior.product if len(concentrations) == len(CONCENTRATIONS) else None
     drift = drift_in(log, seed)
     frequencies = pair_frequencies(log.tally, selection, seed)
     notes = [
         *_left_out(log, whole, truth),
-        *_notes(log, distribution, begun, start, product, fit, drift, truth, loyalties),
+        *_notes(log, distribution, begun, start, product, fit, drift, truth, concentrations),
         _as_before_in_words(log, selection, frequencies),
     ]
     labels = [*labels, AS_BEFORE]
@@ -524,10 +524,10 @@ def _label(label: str, begins: str, start: Start) -> str:
     return plain if begins == start else f"{plain} ({begins})"
 
 
-def _loyalties(truth: Truth, n_items: int) -> tuple[float, ...]:
+def _concentrations(truth: Truth, n_items: int) -> tuple[float, ...]:
     if truth == "product" or n_items > MOST_GENERAL:
         return (inf,)
-    return LOYALTIES if truth == "auto" else tuple(each for each in LOYALTIES if each != inf)
+    return CONCENTRATIONS if truth == "auto" else tuple(each for each in CONCENTRATIONS if each != inf)
 
 
 def _notes(
@@ -539,7 +539,7 @@ def _notes(
     fit: ProductFit,
     drift: float | None,
     truth: Truth,
-    loyalties: Sequence[float],
+    concentrations: Sequence[float],
 ) -> list[str]:
     """What was assumed, and what the log cannot say."""
     p_value = f"product_fit: p = {fit.p_value:.2g}"
@@ -547,7 +547,7 @@ def _notes(
         p_value = "too few pairs for product_fit"
     if product is not None:
         notes = [f"That all means are products of strengths has probability {product:.2f} by the log ({p_value})."]
-    elif len(loyalties) > 1:
+    elif len(concentrations) > 1:
         notes = [f"Every pair has a mean of its own, near its product where the log says little ({p_value})."]
     else:
         why = "" if truth == "product" else f"; among more than {MOST_GENERAL} items nothing else is considered"

@@ -2,20 +2,25 @@
 
 The model is hierarchical, so that what was seen seldom leans on what was seen often:
 
-- a pair pays about μ_ij = u_i v_j (players: u_i u_j); the logits of the strengths of a side are normal, with a centre
-  and a spread τ that the log tells, too;
-- its own mean is drawn around that, from Beta(κ μ, κ (1 − μ)) (Gaussian rewards: a normal of standard deviation
-  1/(2 √(κ + 1))). κ = ∞ is the product model. Else a pair that met n times weighs its own average with n/(n + κ).
+- a pair pays about μ_ij = u_i v_j (players: u_i u_j). The strengths are those of `strengths`: s_i = log u_i is normal
+  around the level of its side, times the barrier (1 − u_i)^β. The log decides on the level and on the spread τ of each
+  side;
+- the pair's own mean comes from Beta(κ μ, κ (1 − μ)) (Gaussian rewards: a normal distribution with standard deviation
+  1/(2 √(κ + 1))). The concentration κ = ∞ is the product model. Else a pair that met n times weighs its own average
+  with n/(n + κ).
 
-The means of the pairs are integrated out. For each of some values of τ and κ the most probable strengths are found by
-Fisher scoring, and their evidence by Laplace's approximation [Rue2009]. A draw takes τ and κ by their evidence. Its
-strengths are those that fit best when results and prior are perturbed by their own noise [Bardsley2014]: two items that
-always meet lie on a hyperbola, and so do rows and columns as a whole, since rows may grow as columns shrink; a Gaussian
-would leave it, a fit does not. From there the draw moves on by Hamiltonian Monte Carlo [Neal2011], which mends what
-perturbing has not got right. The means of the pairs come from their exact conditional distribution.
+The means of the pairs are integrated out. Each of some values of τ and κ is a cell, whose evidence comes from Laplace's
+approximation [Rue2009] in the logits z_i = log(u_i/(1 − u_i)), which have no border. There the density is that of s
+times ∏ (1 − u_i), so that its mode is that of `strengths.Posterior` with the barrier β + 1. For κ < ∞ that fit is
+repeated with effective plays and sums, which bound the likelihood from below (minorisation [Hunter2004]). Two sides
+with different spreads are fitted with their geometric mean, and a quadratic expansion of the exact density moves from
+there to the mode of the cell.
+
+A draw takes a cell by its evidence and strengths from the Gaussian at its mode, and moves on by Hamiltonian Monte Carlo
+[Neal2011] under the exact density. The means of the pairs come from their exact conditional distribution.
 
 All of it goes through the likelihood. So it does not matter how the pairs of the log were chosen, also by a policy that
-learnt from it, as long as the choice hung on nothing but what stands in the log.
+learnt from it, as long as the choice depended on nothing but what the log contains.
 """
 
 from collections.abc import Sequence
@@ -25,46 +30,45 @@ from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import betaln, digamma, expit, logsumexp
+from scipy.special import betaln, digamma, expit, polygamma
 
-from matchbandit.graphs import Graph, Pairs
+from matchbandit.graphs import Graph, Pairs, n_items
 from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
 from matchbandit.rewards import Binomial, Counts, Floats, Gaussian, RewardDistribution
 from matchbandit.seeding import stream
+from matchbandit.strengths import PRIOR, Posterior, clip_outliers, pooling
 
-CENTRE, CENTRE_SD = 0.4, 1.5
-"""Of the logits of a side, before the log is seen: strengths around 0.6, and anything between 0.07 and 0.97."""
-SPREADS = (0.25, 0.75, 1.25, 1.75)
-"""τ: how far the logits of a side may lie apart; each is as likely as the others, as anything between 0 and 2 is."""
-LOYALTIES = (inf, 200.0, 60.0, 20.0, 6.0, 2.0)
-"""κ: how closely pairs keep to their product; the first, exactly, is as likely as all others together."""
-SCORING_STEPS, LONGEST_STEP, SETTLED, HALVINGS = 60, 2.0, 1e-7, 25
-"""Of Fisher scoring: at most so many, none longer in any logit; the gain after which there is no other; how often one
-is halved."""
-TRAJECTORIES, LEAPS, LEAST_MOVES = 25, 5, 0.6
+SPREADS = (0.25, 0.5, 0.8, 1.2, 1.8)
+"""τ: of the log strengths of a side around their level. Each is as probable as the others."""
+CONCENTRATIONS = (inf, 200.0, 60.0, 20.0, 6.0, 2.0)
+"""κ: how closely pairs keep to their product; the first, exactly, is as probable as all others together."""
+TRAJECTORIES, LEAPS, MIN_ACCEPTANCE = 25, 5, 0.6
 """Of Hamiltonian Monte Carlo: how often each draw moves, in how many steps each time, and the share of draws that must
 move, or the steps are halved."""
-EDGE = 1e-10
-"""Products stay so far from 0 and 1."""
+MAX_SHORTFALL, HALVINGS = 10.0, 20
+"""A draw whose density is smaller by more, in its logarithm, than the Gaussian says is moved halfway to the mode."""
+MAX_FITS, CLOSE = 30, 0.01
+"""Fits of the strengths of a cell at most; the change of all log strengths after which there is no other."""
+SMALLEST_MEAN, LARGEST_MEAN = 1e-100, 1 - 1e-10
+"""Products are kept between them."""
 
 
 class Cell(NamedTuple):
-    """One value of each spread and of κ, and what the log says of the strengths there."""
+    """One value of each spread and of κ, with the Gaussian that approximates the density of the logits."""
 
     spreads: tuple[float, ...]
-    loyalty: float
+    concentration: float
     logits: Floats
     """The most probable ones."""
     information: Floats
     evidence: float
-    """The logarithm of the probability of the log and the cell, but for a constant."""
+    """The logarithm of the probability of the log in this cell, but for a constant."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was logged, by pair; items are numbered through, rows before columns."""
+    """Results by pair, and their likelihood; items are numbered consecutively, rows first."""
 
     graph: Graph
     pairs: Pairs
@@ -80,7 +84,7 @@ class Evidence:
     @property
     def n_items(self) -> int:
         """Of all sides."""
-        return sum(self.sizes)
+        return n_items(self.graph)
 
     @property
     def ends(self) -> Pairs:
@@ -93,234 +97,247 @@ class Evidence:
         each = self.rewards.trials if isinstance(self.rewards, Binomial) else 1
         return np.asarray(self.counts * each, dtype=np.float64), self.sums * each
 
-    def perturbed(self, mu: Floats, loyalty: float, rng: np.random.Generator) -> "Evidence":
-        """The same log for each row of products μ, draws × pairs, each time with noise as it is around them."""
-        n, _ = self.trials
-        if isinstance(self.rewards, Gaussian):
-            noise = np.sqrt(self._variance(loyalty)) * rng.standard_normal(mu.shape) * self.counts
-            return replace(self, sums=self.sums + noise)
-        own = mu if loyalty == inf else rng.beta(loyalty * mu, loyalty * (1 - mu))
-        noise = (rng.binomial(n.astype(np.int64), own) - n * mu) / (n / self.counts)
-        return replace(self, sums=np.clip(self.sums + noise, 0.0, self.counts))
-
-    def log_likelihood(self, mu: Floats, loyalty: float) -> Floats:
+    def log_likelihood(self, mu: Floats, concentration: float) -> Floats:
         """Of each pair's results if its product is μ, whatever its own mean; pairs are the last axis."""
         if isinstance(self.rewards, Gaussian):
-            variance = self._variance(loyalty)
+            variance = self._variance(concentration)
             return np.asarray(-0.5 * ((self.sums / self.counts - mu) ** 2 / variance + np.log(variance)))
         n, s = self.trials
-        if loyalty == inf:
+        if concentration == inf:
             return np.asarray(s * np.log(mu) + (n - s) * np.log1p(-mu))
-        a, b = loyalty * mu, loyalty * (1 - mu)
-        return np.asarray(betaln(a + s, b + n - s) - betaln(a, b))
+        a, b = concentration * mu, concentration * (1 - mu)
+        return np.asarray(betaln(a + s, b + (n - s)) - betaln(a, b))
 
-    def slope(self, mu: Floats, loyalty: float) -> Floats:
-        """Its derivative in μ."""
+    def slope(self, mu: Floats, concentration: float) -> Floats:
+        """Its derivative in log μ."""
         if isinstance(self.rewards, Gaussian):
-            return np.asarray((self.sums / self.counts - mu) / self._variance(loyalty))
+            return np.asarray(mu * (self.sums / self.counts - mu) / self._variance(concentration))
         n, s = self.trials
-        if loyalty == inf:
-            return np.asarray(s / mu - (n - s) / (1 - mu))
-        a, b = loyalty * mu, loyalty * (1 - mu)
-        return np.asarray(loyalty * (digamma(a + s) - digamma(a) - digamma(b + n - s) + digamma(b)))
+        if concentration == inf:
+            return np.asarray((s - n * mu) / (1 - mu))
+        a, b = concentration * mu, concentration * (1 - mu)
+        return np.asarray(a * (digamma(a + s) - digamma(a) - digamma(b + (n - s)) + digamma(b)))
 
-    def expected_information(self, mu: Floats, loyalty: float) -> Floats:
-        """1/variance of each pair's average as a guess of μ: n/(μ(1 − μ)), of flips that stick together less."""
+    def information(self, mu: Floats, concentration: float) -> Floats:
+        """Minus its second derivative in log μ, where that is positive, else 0; for Gaussian rewards as expected."""
         if isinstance(self.rewards, Gaussian):
-            return np.asarray(1 / self._variance(loyalty))
-        n, _ = self.trials
-        alike = 1.0 if loyalty == inf else (loyalty + 1) / (loyalty + n)
-        return np.asarray(n * alike / (mu * (1 - mu)))
+            return np.asarray(mu**2 / self._variance(concentration))
+        n, s = self.trials
+        if concentration == inf:
+            return np.asarray((n - s) * mu / (1 - mu) ** 2)
+        a, b = concentration * mu, concentration * (1 - mu)
+        curvature = polygamma(1, a) - polygamma(1, a + s) + polygamma(1, b) - polygamma(1, b + (n - s))
+        return np.asarray(np.maximum(a**2 * curvature - self.slope(mu, concentration), 0.0))
 
-    def _variance(self, loyalty: float) -> Floats:
+    def effective_results(self, mu: Floats, concentration: float) -> tuple[Floats, Floats]:
+        """Plays and sums of a product model whose likelihood touches this one from below at μ, but for a constant.
+
+        With a = κ μ the successes contribute Σ_{k < s} log(a + k), and log(a + k) ≥ a_0/(a_0 + k) log a + constant.
+        Gaussian likelihoods are equal.
+        """
+        if isinstance(self.rewards, Gaussian):
+            plays = self.rewards.noise.sd**2 / self._variance(concentration)
+            return np.asarray(plays), np.asarray(plays * self.sums / self.counts)
+        n, s = self.trials
+        a, b = concentration * mu, concentration * (1 - mu)
+        successes, failures = a * (digamma(a + s) - digamma(a)), b * (digamma(b + (n - s)) - digamma(b))
+        return (successes + failures) * self.counts / n, successes * self.counts / n
+
+    def _variance(self, concentration: float) -> Floats:
         """Of a pair's average of Gaussian rewards around its product."""
-        return np.asarray(self.rewards.noise.sd**2 / self.counts + own_variance(loyalty))
+        return np.asarray(self.rewards.noise.sd**2 / self.counts + own_variance(concentration))
 
-    def mean_draws(self, mu: Floats, loyalty: float, rng: np.random.Generator) -> Floats:
+    def mean_draws(self, mu: Floats, concentration: float, rng: np.random.Generator) -> Floats:
         """The own means of all pairs of the graph, by edge, given their products μ and their results."""
         n, s = np.zeros(len(mu)), np.zeros(len(mu))
         edges = self.graph.edges(self.pairs)
         if isinstance(self.rewards, Gaussian):
             n[edges], s[edges] = self.counts, self.sums
             weight = n / self.rewards.noise.sd**2
-            precision = weight + 1 / own_variance(loyalty)
-            centre = (s / self.rewards.noise.sd**2 + mu / own_variance(loyalty)) / precision
+            precision = weight + 1 / own_variance(concentration)
+            centre = (s / self.rewards.noise.sd**2 + mu / own_variance(concentration)) / precision
             return np.clip(centre + rng.standard_normal(len(mu)) / np.sqrt(precision), 0.0, 1.0)
         n[edges], s[edges] = self.trials
-        return np.asarray(rng.beta(loyalty * mu + s, loyalty * (1 - mu) + n - s))
+        return np.asarray(rng.beta(concentration * mu + s, concentration * (1 - mu) + (n - s)))
 
 
-def own_variance(loyalty: float) -> float:
+def own_variance(concentration: float) -> float:
     """Of a pair's own mean around its product, for Gaussian rewards: that of a Beta distribution around 1/2."""
-    return 0.0 if loyalty == inf else 0.25 / (loyalty + 1)
+    return 0.0 if concentration == inf else 0.25 / (concentration + 1)
 
 
-class Posterior:
+class TruthPosterior:
     """The cells of a log, by their evidence; `draw` makes truths of them."""
 
-    def __init__(self, log: Evidence, loyalties: Sequence[float] = LOYALTIES) -> None:
+    def __init__(self, log: Evidence, concentrations: Sequence[float] = CONCENTRATIONS) -> None:
         """Find the most probable strengths of each cell."""
+        log = replace(log, sums=clip_outliers(log.rewards.noise, log.counts, log.sums))
         self.log = log
-        i, j = log.ends.T
-        ones, places = np.ones(2 * len(i)), np.arange(len(i))
-        shape = (len(i), log.n_items)
-        self._i, self._j = i, j
-        self._incidence = csr_array((ones, (np.concatenate([places, places]), np.concatenate([i, j]))), shape=shape)
         self.cells: list[Cell] = []
-        for loyalty in loyalties:
-            self.cells += self._cells(loyalty)
-        prior = {loyalty: log_share(loyalty, loyalties) for loyalty in loyalties}
-        evidence = np.array([cell.evidence + prior[cell.loyalty] for cell in self.cells])
-        self.weights: Floats = np.exp(evidence - logsumexp(evidence))
-        self.product = float(sum(w for w, c in zip(self.weights, self.cells, strict=True) if c.loyalty == inf))
+        for concentration in concentrations:
+            self.cells += _cells(log, concentration)
+        prior = {concentration: log_share(concentration, concentrations) for concentration in concentrations}
+        evidence = np.array([cell.evidence + prior[cell.concentration] for cell in self.cells])
+        likelihoods = np.exp(evidence - evidence.max())
+        self.weights: Floats = likelihoods / likelihoods.sum()
+        self.product = float(sum(w for w, c in zip(self.weights, self.cells, strict=True) if c.concentration == inf))
         """The probability that all means are products, by the log, where it was 1/2 before."""
 
     def draw(self, truths: int, seed: int) -> list[Problem]:
         """So many truths, each as likely as the others."""
         rng = stream(seed, "truths")
         chosen = rng.choice(len(self.cells), size=truths, p=self.weights)
-        drawn: list[Problem | None] = [None] * truths
-        loyalties = np.array([self.cells[at].loyalty for at in chosen.tolist()])
-        for loyalty in np.unique(loyalties).tolist():  # all of one κ at once
-            places = np.flatnonzero(loyalties == loyalty)
-            strengths = expit(self._logits([self.cells[at] for at in chosen[places].tolist()], rng))
+        problems: list[Problem | None] = [None] * truths
+        concentrations = np.array([self.cells[k].concentration for k in chosen.tolist()])
+        for concentration in np.unique(concentrations).tolist():  # all of one κ at once
+            places = np.flatnonzero(concentrations == concentration)
+            strengths = expit(draw_logits(self.log, [self.cells[k] for k in chosen[places].tolist()], rng))
             for place, u in zip(places.tolist(), strengths, strict=True):
-                drawn[place] = self._problem(u, loyalty, rng)
-        return [problem for problem in drawn if problem is not None]
+                problems[place] = self._problem(u, concentration, rng)
+        return [problem for problem in problems if problem is not None]
 
-    def _problem(self, u: Floats, loyalty: float, rng: np.random.Generator) -> Problem:
+    def _problem(self, u: Floats, concentration: float, rng: np.random.Generator) -> Problem:
         graph, rewards = self.log.graph, self.log.rewards
         n_rows = self.log.sizes[0]
-        whole: Problem
+        product: Problem
         if graph.kind == "bipartite":
-            whole = Bipartite(u[:n_rows], u[n_rows:], rewards=rewards)
+            product = Bipartite(u[:n_rows], u[n_rows:], rewards=rewards)
         else:
-            whole = Monopartite(u, rewards=rewards)
-        if loyalty == inf:
-            return whole
-        table = graph.matrix(self.log.mean_draws(np.clip(whole.means, EDGE, 1 - EDGE), loyalty, rng))
+            product = Monopartite(u, rewards=rewards)
+        if concentration == inf:
+            return product
+        mu = np.clip(product.means, SMALLEST_MEAN, LARGEST_MEAN)
+        table = graph.matrix(self.log.mean_draws(mu, concentration, rng))
         if graph.kind == "bipartite":
             return Means(table, rewards=rewards)
         return Means(table + table.T, players=True, rewards=rewards)
 
-    def _products(self, logits: Floats) -> tuple[Floats, Floats]:
-        """Strengths, and the products of the logged pairs; draws × items, and draws × pairs."""
-        u = expit(logits)
-        return u, np.clip(u[:, self._i] * u[:, self._j], EDGE, 1 - EDGE)
 
-    def _value(self, logits: Floats, at: "_Place") -> Floats:
-        """The log-density of these logits, but for a constant."""
-        _, mu = self._products(logits)
-        away = logits - at.centre
-        prior = 0.5 * (_times(away, at.P) * away).sum(axis=1)
-        return np.asarray(at.log.log_likelihood(mu, at.loyalty).sum(axis=1) - prior)
+class _Density:
+    """The density of the logits of the strengths, z, under one κ; draws × items, each with spreads of its own."""
 
-    def _pull(self, logits: Floats, at: "_Place") -> Floats:
-        """Its gradient: ∂μ_ij/∂z_i = μ_ij (1 − u_i)."""
-        u, mu = self._products(logits)
-        by_item = (at.log.slope(mu, at.loyalty) * mu) @ self._incidence
-        return np.asarray((1 - u) * by_item - _times(logits - at.centre, at.P))
+    def __init__(self, log: Evidence, concentration: float, spreads: Sequence[Sequence[float]]) -> None:
+        self.log, self.concentration = log, concentration
+        self.precision = np.array([_precision(log.sizes, each) for each in spreads])
+        """Of the prior of each draw."""
+        self.i, self.j = log.ends.T
+        pairs = np.arange(len(self.i))
+        places = np.concatenate([pairs, pairs]), np.concatenate([self.i, self.j])
+        self.incidence = csr_array((np.ones(2 * len(pairs)), places), shape=(len(pairs), log.n_items))
 
-    def _information(self, logits: Floats, at: "_Place") -> Floats:
-        """Minus its second derivative, as it is expected; draws × items × items."""
-        u, mu = self._products(logits)
-        weight = at.log.expected_information(mu, at.loyalty) * mu**2
-        H = np.zeros((*u.shape, u.shape[1]))
-        H[:, self._i, self._j] = H[:, self._j, self._i] = weight
-        places = np.arange(u.shape[1])
-        H[:, places, places] = H.sum(axis=2)
-        return np.asarray((1 - u)[:, :, None] * H * (1 - u)[:, None, :] + at.P)
+    def value(self, z: Floats) -> Floats:
+        """Its logarithm, but for a constant."""
+        s, mu = self._products(z)
+        away = s - PRIOR.level
+        prior = -0.5 * (_times(away, self.precision) * away).sum(axis=1)
+        border = -(PRIOR.barrier + 1) * np.logaddexp(0, z).sum(axis=1)
+        return np.asarray(self.log.log_likelihood(mu, self.concentration).sum(axis=1) + prior + border)
 
-    def _highest(self, start: Floats, at: "_Place") -> tuple[Floats, Floats]:
-        """The most probable logits and their value, by Fisher scoring from each start; draws × items."""
-        z, value = start.copy(), self._value(start, at)
-        climbing = np.arange(len(z))
-        for _ in range(SCORING_STEPS):
-            here = at.some(climbing)
-            step = np.linalg.solve(self._information(z[climbing], here), self._pull(z[climbing], here)[:, :, None])[
-                :, :, 0
-            ]
-            step *= np.minimum(1, LONGEST_STEP / np.maximum(np.abs(step).max(axis=1), EDGE))[:, None]
-            gained, left = np.zeros(len(climbing)), np.arange(len(climbing))
-            for k in range(HALVINGS):
-                rows = climbing[left]
-                trial = z[rows] + step[left] / 2**k
-                more = self._value(trial, at.some(rows)) - value[rows]
-                better = more > 0
-                z[rows[better]] = trial[better]
-                gained[left[better]] = more[better]
-                left = left[~better]
-                if not len(left):
-                    break
-            value[climbing] += gained
-            climbing = climbing[gained > SETTLED]
-            if not len(climbing):
-                break
-        return z, value
+    def gradient(self, z: Floats) -> Floats:
+        """Of the value: ∂s/∂z = 1 − u."""
+        s, mu = self._products(z)
+        by_item = self.log.slope(mu, self.concentration) @ self.incidence
+        u = np.exp(s)
+        return np.asarray((1 - u) * (by_item - _times(s - PRIOR.level, self.precision)) - (PRIOR.barrier + 1) * u)
 
-    def _cells(self, loyalty: float) -> list[Cell]:
-        """The cells of one κ, all at once; from where those of the κ before have ended."""
-        spreads = list(each_of(SPREADS, repeat=len(self.log.sizes)))
-        P, log_dets = zip(*(_precision(self.log.sizes, each) for each in spreads), strict=True)
-        centre = np.full((1, self.log.n_items), CENTRE)
-        at = _Place(self.log, loyalty, np.array(P), centre)
-        before = [cell.logits for cell in self.cells[-len(spreads) :]]
-        z, value = self._highest(np.array(before) if before else np.repeat(centre, len(spreads), axis=0), at)
-        F = self._information(z, at)
-        evidence = value + 0.5 * (np.array(log_dets) - np.linalg.slogdet(F)[1])
-        return [Cell(*parts) for parts in zip(spreads, [loyalty] * len(z), z, F, evidence.tolist(), strict=True)]
+    def information(self, z: Floats) -> Floats:
+        """Minus the second derivative of the value at its maximum, draws × items × items."""
+        s, mu = self._products(z)
+        H = np.zeros((*s.shape, s.shape[1]))
+        H[:, self.i, self.j] = H[:, self.j, self.i] = self.log.information(mu, self.concentration)
+        items, u = np.arange(s.shape[1]), np.exp(s)
+        H[:, items, items] = H.sum(axis=2)
+        H = (1 - u)[:, :, None] * (H + self.precision) * (1 - u)[:, None, :]
+        H[:, items, items] += (PRIOR.barrier + 1) * u
+        return np.asarray(H)
 
-    def _logits(self, cells: Sequence[Cell], rng: np.random.Generator) -> Floats:
-        """A draw of the logits in each of these cells of one κ: fits to perturbed results, which then go their own way.
+    def expansion(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """The quadratic expansion at z: the step to its maximum, what the value gains by it, and the information."""
+        gradient, information = self.gradient(z), self.information(z)
+        step = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
+        return np.asarray(step), np.asarray(0.5 * (gradient * step).sum(axis=1)), information
 
-        In y = Lᵀ (z − ẑ) with L Lᵀ = F they are about standard normal; where they are not, steps are shorter.
-        """
-        loyalty, draws = cells[0].loyalty, len(cells)
-        mode = np.array([cell.logits for cell in cells])
-        P = np.array([_precision(self.log.sizes, cell.spreads)[0] for cell in cells])
-        centres = CENTRE + _prior_noise(self.log.sizes, [cell.spreads for cell in cells], rng)
-        noisy = self.log.perturbed(self._products(mode)[1], loyalty, rng)
-        z, _ = self._highest(mode, _Place(noisy, loyalty, P, centres))
-        at = _Place(self.log, loyalty, P, np.full((1, mode.shape[1]), CENTRE))
-        L = np.linalg.cholesky(np.array([cell.information for cell in cells]))
-        root = np.linalg.inv(L)
-        y, value = _times(z - mode, L), self._value(z, at)
+    def _products(self, z: Floats) -> tuple[Floats, Floats]:
+        """Log strengths, draws × items, and the products of the logged pairs, draws × pairs."""
+        s = -np.logaddexp(0, -z)
+        return s, np.clip(np.exp(s[:, self.i] + s[:, self.j]), SMALLEST_MEAN, LARGEST_MEAN)
 
-        def pull(y: Floats) -> Floats:
-            return _times(self._pull(mode + _times(y, root), at), root.transpose(0, 2, 1))
 
-        longest = mode.shape[1] ** -0.25
-        for _ in range(TRAJECTORIES):
-            size = rng.uniform(0.5, 1.0) * longest
-            momentum = rng.standard_normal(y.shape)
-            to, p = y, momentum + 0.5 * size * pull(y)
+def _cells(log: Evidence, concentration: float) -> list[Cell]:
+    """The cells of one κ."""
+    spreads = list(each_of(SPREADS, repeat=len(log.sizes)))
+    common = [float(np.prod(each) ** (1 / len(each))) for each in spreads]
+    fits = {spread: _fitted_logits(log, concentration, spread) for spread in set(common)}
+    density = _Density(log, concentration, spreads)
+    z = np.array([fits[spread] for spread in common])
+    nearer = z + density.expansion(z)[0]
+    better = density.value(nearer) > density.value(z)
+    z[better] = nearer[better]
+    _, gain, information = density.expansion(z)
+    determinants = np.linalg.slogdet(density.precision)[1] - np.linalg.slogdet(information)[1]
+    evidence = density.value(z) + gain + 0.5 * determinants
+    return [Cell(*parts) for parts in zip(spreads, [concentration] * len(z), z, information, evidence, strict=True)]
+
+
+def _fitted_logits(log: Evidence, concentration: float, spread: float) -> Floats:
+    """The most probable logits where all sides have this spread, by fits of products to effective results.
+
+    Effective results depend on the strengths: they are computed and fitted in turn, and the density rises each time.
+    """
+    edges, (i, j) = log.graph.edges(log.pairs), log.ends.T
+    order, prior = np.argsort(edges), PRIOR._replace(spread=spread, barrier=PRIOR.barrier + 1)
+    plays, sums = log.counts.astype(np.float64), log.sums
+    logs = Posterior.fit(log.graph, log.rewards, edges[order], plays[order], sums[order], prior=prior).logs
+    for _ in range(MAX_FITS if concentration < inf else 0):
+        before, mu = logs, np.clip(np.exp(logs[i] + logs[j]), SMALLEST_MEAN, LARGEST_MEAN)
+        plays, sums = log.effective_results(mu, concentration)
+        logs = Posterior.fit(
+            log.graph, log.rewards, edges[order], plays[order], sums[order], prior=prior, start=before
+        ).logs
+        if np.abs(logs - before).max() < CLOSE:
+            break
+    return np.asarray(logs - np.log(-np.expm1(logs)))
+
+
+def draw_logits(log: Evidence, cells: Sequence[Cell], rng: np.random.Generator) -> Floats:
+    """Logits of the strengths, drawn in each of these cells of one κ.
+
+    In y = Lᵀ (z − ẑ) with L Lᵀ = F they are about standard normal; where they are not, steps are shorter.
+    """
+    density = _Density(log, cells[0].concentration, [cell.spreads for cell in cells])
+    mode = np.array([cell.logits for cell in cells])
+    root = np.linalg.inv(np.linalg.cholesky(np.array([cell.information for cell in cells])))
+
+    def value(y: Floats) -> Floats:
+        return density.value(mode + _times(y, root))
+
+    def gradient(y: Floats) -> Floats:
+        return _times(density.gradient(mode + _times(y, root)), root.transpose(0, 2, 1))
+
+    y, top = rng.standard_normal(mode.shape), density.value(mode)
+    height = value(y)
+    for _ in range(HALVINGS):
+        far = ~(height > top - 0.5 * (y**2).sum(axis=1) - MAX_SHORTFALL)
+        if not far.any():
+            break
+        y[far] /= 2
+        height = value(y)
+    longest = mode.shape[1] ** -0.25
+    for _ in range(TRAJECTORIES):
+        size = rng.uniform(0.5, 1.0) * longest
+        momentum = rng.standard_normal(y.shape)
+        with np.errstate(over="ignore", invalid="ignore"):  # trajectories that diverge are rejected
+            end, p = y, momentum + 0.5 * size * gradient(y)
             for leap in range(LEAPS):
-                to = to + size * p
-                p = p + (size if leap < LEAPS - 1 else 0.5 * size) * pull(to)
-            reached = self._value(mode + _times(to, root), at)
-            gain = reached - value - 0.5 * (p**2 - momentum**2).sum(axis=1)
-            moves = np.log(1 - rng.random(draws)) < gain
-            y[moves], value[moves] = to[moves], reached[moves]
-            if moves.mean() < LEAST_MOVES:
-                longest /= 2
-        return np.asarray(mode + _times(y, root))
-
-
-@dataclass(frozen=True)
-class _Place:
-    """What the density of logits hangs on besides them: the results, κ, and the prior."""
-
-    log: Evidence
-    loyalty: float
-    P: Floats
-    """The precision of the prior, of each draw."""
-    centre: Floats
-    """Its mean, for all draws, or for each."""
-
-    def some(self, draws: NDArray[np.int64]) -> "_Place":
-        """Of these draws only."""
-        log = replace(self.log, sums=self.log.sums[draws]) if self.log.sums.ndim > 1 else self.log
-        return replace(self, log=log, P=self.P[draws], centre=self.centre[draws % len(self.centre)])
+                end = end + size * p
+                p = p + (size if leap < LEAPS - 1 else 0.5 * size) * gradient(end)
+            reached = value(end)
+            gain = reached - height - 0.5 * (p**2 - momentum**2).sum(axis=1)
+        moves = np.log(1 - rng.random(len(cells))) < gain
+        y[moves], height[moves] = end[moves], reached[moves]
+        if moves.mean() < MIN_ACCEPTANCE:
+            longest /= 2
+    return np.asarray(mode + _times(y, root))
 
 
 def _times(x: Floats, matrices: Floats) -> Floats:
@@ -328,37 +345,22 @@ def _times(x: Floats, matrices: Floats) -> Floats:
     return np.asarray(np.matmul(x[:, None, :], matrices)[:, 0, :])
 
 
-def _prior_noise(sizes: Sequence[int], spreads: Sequence[Sequence[float]], rng: np.random.Generator) -> Floats:
-    """Of the logits around their centre, draws × items: what a side has in common, and what is each item's own."""
-    tau, draws = np.array(spreads), len(spreads)
-    parts = [
-        tau[:, [side]] * rng.standard_normal((draws, size)) + CENTRE_SD * rng.standard_normal((draws, 1))
-        for side, size in enumerate(sizes)
-    ]
-    return np.concatenate(parts, axis=1)
-
-
-def log_share(loyalty: float, among: Sequence[float]) -> float:
+def log_share(concentration: float, among: Sequence[float]) -> float:
     """The logarithm of the prior probability of a κ: the product has half of it, where it is there with others."""
     others = len([each for each in among if each != inf])
-    if not others or loyalty == inf:
+    if not others or concentration == inf:
         return log(0.5) if others else 0.0
     return log((0.5 if inf in among else 1.0) / others)
 
 
-def _precision(sizes: Sequence[int], spreads: Sequence[float]) -> tuple[Floats, float]:
-    """That of the logits before the log is seen, and the logarithm of its determinant.
-
-    The covariance of a side is τ² I + σ² 1 1ᵀ, for its centre is one for all.
-    """
-    P, log_det, first = np.zeros((sum(sizes), sum(sizes))), 0.0, 0
+def _precision(sizes: Sequence[int], spreads: Sequence[float]) -> Floats:
+    """Of the log strengths before the log is seen, with the levels integrated out: (I − c 1 1ᵀ)/τ² for each side."""
+    P, first = np.zeros((sum(sizes), sum(sizes))), 0
     for size, spread in zip(sizes, spreads, strict=True):
-        own, common = spread**2, CENTRE_SD**2
         side = slice(first, first + size)
-        P[side, side] = np.eye(size) / own - common / (own * (own + size * common))
-        log_det -= (size - 1) * log(own) + log(own + size * common)
+        P[side, side] = (np.eye(size) - pooling(PRIOR._replace(spread=spread), size)) / spread**2
         first += size
-    return P, log_det
+    return P
 
 
 @dataclass(frozen=True, repr=False)
