@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matchbandit.allowed import Allowed as Allowed
     from matchbandit.errors import MatchbanditError as MatchbanditError
+    from matchbandit.estimation import estimates as estimates
     from matchbandit.graphs import bipartite as bipartite
     from matchbandit.graphs import monopartite as monopartite
     from matchbandit.past_results import PastResults as PastResults
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 _HOME = {
     "allowed": ("Allowed",),
     "errors": ("MatchbanditError",),
+    "estimation": ("estimates",),
     "graphs": ("bipartite", "monopartite"),
     "past_results": ("PastResults", "read_results"),
     "placement": ("draw_bounds",),
