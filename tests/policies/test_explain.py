@@ -72,5 +72,5 @@ def test_shares_that_have_faded_are_tested_against_a_product_as_if_they_were_sha
     policy = mb.policy("rank1-thompson", half_life=5).build(mb.monopartite(4), rewards=mb.Binomial(5), seed=1)
     rng = np.random.default_rng(1)
     for _ in range(12):
-        policy.tell(policy.ask(), rng.integers(6, size=2) / 5)
+        policy.tell(policy.ask(), rng.binomial(5, 0.5, size=2) / 5)
     assert policy.explain()["warnings"] == []
