@@ -14,15 +14,12 @@ import numpy as np
 from matchbandit.graphs import Edges, Graph, bipartite, monopartite
 from matchbandit.live.state import State
 from matchbandit.live.tally import Results
-from matchbandit.product_model import SUSPICIOUS, misfit_of_means, product_fit
+from matchbandit.product_model import SUSPICIOUS, product_fit
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 from matchbandit.strengths import Posterior, clip_outliers, row_count
 
 INTERVAL_LEVEL = 0.9
 """The probability with which the intervals of strengths and of pair means hold, by the model."""
-MOST_TESTED = 300
-"""Items up to which each played pair is tested against the best product; beyond, those that met most."""
-MOST_TESTED_PAIRS = 10_000
 
 
 def graph_of(two_sided: bool, on_side: Sequence[int]) -> Graph:
@@ -72,7 +69,7 @@ class Fit:
     """Does the product model fit the results?"""
 
     fits: bool | None
-    """None: too few results to tell."""
+    """None: the results cannot tell."""
     p_value: float | None
     """How probable results at least as far off are, were the model right."""
     results: int
@@ -223,45 +220,41 @@ def sorted_edges(graph: Graph, places: Counts, results: Results) -> tuple[Edges,
 
 
 def _tested(model: LeagueModel) -> Fit:
-    """The test of `product_fit`; for many items that of the pairs that met most, against the fitted strengths."""
-    results, rewards = model.results, model.rewards
+    """The test of `product_fit`."""
+    results = model.results
     total = int(results.counts.sum())
-    nothing_known = Fit(None, None, total, (), "Too few pairs have met to tell whether the model fits.")
     if not total:
-        return nothing_known
+        return Fit(None, None, total, (), "There are no results yet to test the model with.")
     edges, order, played = sorted_edges(model.graph, model.places, results)
-    counts, paid = results.counts[order][played], results.paid[order][played]
-    worst: tuple[tuple[int, int, float], ...] = ()
-    if len(model.places) <= MOST_TESTED:
-        found = product_fit(
-            model.graph, model.graph.pairs_of(edges), counts=counts, sums=paid, rewards=rewards, simulate_null=False
-        )
-        if found.degrees_of_freedom <= 0:
-            return nothing_known
-        p = float(found.p_value)
-        ids = {number: item for item, number in enumerate(model.numbers.tolist(), start=1)}
-        n_rows = row_count(model.graph)
-        worst = tuple((ids[i], ids[j + n_rows], residual) for i, j, residual in found.worst(5))
-    else:
-        p = _of_the_most_played(model, edges, counts, paid)
-    if p >= SUSPICIOUS:
+    test = product_fit(
+        model.graph,
+        model.graph.pairs_of(edges),
+        counts=results.counts[order][played],
+        sums=results.paid[order][played],
+        rewards=model.rewards,
+        simulate_null=False,
+    )
+    p = float(test.p_value)
+    if test.degrees_of_freedom <= 0:
+        return Fit(None, None, total, (), "Too few pairs have met to tell whether the model fits.")
+    if test.verdict == "fits":
         return Fit(True, p, total, (), f"The model fits the {total} results (p = {p:.2g}).")
+    if p >= SUSPICIOUS:
+        return Fit(
+            None,
+            p,
+            total,
+            (),
+            f"The {total} results cannot tell whether the model, in which each item has one strength, fits (p = {p:.2g}).",
+        )
+    ids = {number: item for item, number in enumerate(model.numbers.tolist(), start=1)}
+    n_rows = row_count(model.graph)
     return Fit(
         False,
         p,
         total,
-        worst,
+        tuple((ids[i], ids[j + n_rows], residual) for i, j, residual in test.worst(5)),
         f"The results do not fit the model, in which each item has one strength (p = {p:.2g}): some pairs achieve more "
         f"together, or less, than their strengths say. Estimates of pairs are then averages of unlike things; "
         f"cucb or cts-gaussian judge each pair by itself.",
     )
-
-
-def _of_the_most_played(model: LeagueModel, edges: Edges, counts: Counts, paid: Floats) -> float:
-    """The p-value of the pairs that met most."""
-    most = np.sort(np.argsort(-counts, kind="stable")[:MOST_TESTED_PAIRS])
-    products = model.posterior.pair_means(model.graph.pairs_of(edges[most]) + np.array([0, row_count(model.graph)]))
-    if model.rewards.noise.trials:  # two strengths held at 1 do not exclude a failure
-        closest = 0.5 / (counts[most] * model.rewards.noise.trials + 1)
-        products = np.clip(products, closest, 1 - closest)
-    return float(misfit_of_means(model.rewards, counts[most], paid[most] / counts[most], products))
