@@ -245,7 +245,7 @@ def _tested(model: LeagueModel) -> Fit:
             p,
             total,
             (),
-            f"The {total} results cannot tell whether the model, in which each item has one strength, fits (p = {p:.2g}).",
+            f"The {total} results cannot tell whether the model fits (p = {p:.2g}).",
         )
     ids = {number: item for item, number in enumerate(model.numbers.tolist(), start=1)}
     n_rows = row_count(model.graph)
