@@ -41,8 +41,9 @@ LONGEST_STEP, SHARE_OF_ROOM = 1.5, 0.9
 EXPECTED, CAREFUL, DRAWN = 0, 1, 2
 """Which information `evaluate` computes: the expected one, for intervals; the larger of expected and observed, for long
 steps; or that of draws, in which the little that is known of a rarely played pair counts for less."""
-DISCOUNT = 5.0
-"""By how much, in expected successes, the information on an item is reduced in draws, at most."""
+DISCOUNT_PLAYERS, DISCOUNT_SIDES = 15.0, 5.0
+"""By how much, in expected successes, the information on an item is reduced in draws, at most. Among players one rarely
+played pair may decide which of two groups is stronger: early bad luck with it must not last."""
 OVERSHOOT = 0.5
 """A step is shortened if the slope behind it is steeper than this share of the slope before it."""
 JITTER = 1e-12
@@ -126,11 +127,11 @@ def pooling(prior: Prior, size: int) -> float:
 
 
 @compiled
-def evaluate(model: Model, gradient: Floats, diagonal: Floats, mode: int) -> None:
+def evaluate(model: Model, gradient: Floats, diagonal: Floats, mode: int) -> None:  # noqa: PLR0912  # compiles quicker
     """Compute the gradient, the diagonal and the weights of the pairs at the log strengths.
 
     The weights are w as expected; or the larger of expected and observed information, if `mode` is `CAREFUL`; or
-    w²/(w + k), if it is `DRAWN`, with k = `DISCOUNT` over the largest number of opponents that an item can have.
+    w²/(w + k), if it is `DRAWN`, with k = the discount over the largest number of opponents that an item can have.
     The numbers of an item are adjacent in `of`: partners are scattered, and each costs one access to memory.
     """
     start, partner, plays, sums, logs, weights, noise, prior, n_rows = model
@@ -152,8 +153,9 @@ def evaluate(model: Model, gradient: Floats, diagonal: Floats, mode: int) -> Non
             of[i, 2] = precision + odds / rest
             of[i, 3] = -precision * (logs[i] - prior.level - common) - odds
     scale = float(noise.trials) if noise.trials > 0 else 1.0 / (noise.sd * noise.sd)
-    opponents = max(n_rows, n_items - n_rows) if n_rows > 0 else n_items - 1
-    discount = DISCOUNT / opponents if mode == DRAWN else 0.0
+    discount = 0.0
+    if mode == DRAWN:
+        discount = DISCOUNT_SIDES / max(n_rows, n_items - n_rows) if n_rows > 0 else DISCOUNT_PLAYERS / (n_items - 1)
     for i in range(n_items):
         u_i, rest_i, more, pull = of[i, 0], of[i, 1], 0.0, 0.0
         for k in range(start[i], start[i + 1]):
@@ -481,10 +483,10 @@ def improve_sparse(model: Model, system: System, accuracy: float, mode: int) -> 
 
 @compiled
 def raise_and_lower(logs: Floats, draw: Floats, diagonal: Floats, n_rows: int) -> None:
-    """Turn a Gaussian draw z into log strengths: s + z where it falls, s + z (12 + z)/(12 + 4 z) where it rises.
+    """Turn a Gaussian draw z into log strengths: s + z where it falls, s + z (10 + z)/(10 + 4 z) where it rises.
 
     The upper tail of a Gaussian in log u is heavier than that of the posterior, which is like a gamma distribution's.
-    The bend, 2 log(1 + z/2) up to a few percent, is a heuristic: the draw is then not exactly the Laplace
+    The bend, c log(1 + z/c) with c = 5/3 up to a few percent, is a heuristic: the draw is then not exactly the Laplace
     approximation. Between rows and columns the part of z along which rows rise as columns fall is removed first, as
     products do not show it; items count by their information.
     """
@@ -498,7 +500,7 @@ def raise_and_lower(logs: Floats, draw: Floats, diagonal: Floats, n_rows: int) -
             draw[i] += -shift if i < n_rows else shift
     for i in range(len(draw)):
         rise = max(draw[i], 0.0)  # no branch: half of them would be predicted wrongly
-        draw[i] = logs[i] + min(draw[i], 0.0) + rise * (12.0 + rise) / (12.0 + 4.0 * rise)
+        draw[i] = logs[i] + min(draw[i], 0.0) + rise * (10.0 + rise) / (10.0 + 4.0 * rise)
 
 
 @compiled

@@ -185,12 +185,14 @@ class Rank1Thompson(RoundPolicy):
 
     Log strengths (rows and columns, or players) are fitted to the counts and sums of all played pairs, under a prior
     whose level the data find; see `matchbandit.strengths`. A draw is ŝ + z with z ~ N(0, H⁻¹), the *full* inverse of
-    the information; a rise is bent to 2 log(1 + z/2), since the upper tail of the posterior is lighter than a
-    Gaussian's in log u (a heuristic). The best pair of the drawn strengths, or their sorted pairing, is played. The
-    diagonal of H alone would stop exploring: of two items that always meet only the product is seen, and the full
-    inverse keeps exactly that direction open. In log u it is a straight line, so that a draw follows it however far.
-    Between rows and columns only products are seen: the direction in which all rows rise and all columns fall is
-    removed from the draw.
+    the information. The best pair of the drawn strengths, or their sorted pairing, is played. The diagonal of H alone
+    would stop exploring: of two items that always meet only the product is seen, and the full inverse keeps exactly
+    that direction open. In log u it is a straight line, so that a draw follows it however far. Between rows and columns
+    only products are seen: the direction in which all rows rise and all columns fall is removed from the draw.
+
+    Two heuristics deviate from a Gaussian posterior. A rise z is bent to about 5/3 log(1 + 3 z/5), since the upper tail
+    of the posterior is lighter than a Gaussian's in log u. And in H the information w on a pair counts as w²/(w + k), k
+    a few successes: early bad luck with a pair that is then rarely played would last for many rounds.
 
     Of an odd number of players one sits out each round of matchings: whoever did so least often (ties: the longest
     ago, then the lowest index). Of unequally many rows and columns the weakest of the draw are left out.
