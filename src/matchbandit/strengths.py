@@ -44,6 +44,8 @@ steps; or that of draws, in which the little that is known of a rarely played pa
 DISCOUNT_PLAYERS, DISCOUNT_SIDES = 15.0, 5.0
 """By how much, in expected successes, the information on an item is reduced in draws, at most. Among players one rarely
 played pair may decide which of two groups is stronger: early bad luck with it must not last."""
+LARGEST_START = -1e-12
+"""From outside no larger log strengths are taken: the logarithm of a strength that was rounded to 1 is 0."""
 OVERSHOOT = 0.5
 """A step is shortened if the slope behind it is steeper than this share of the slope before it."""
 JITTER = 1e-12
@@ -338,7 +340,10 @@ def solve_sparse(model: Model, system: System, b: Floats, accuracy: float, bound
             break
         for i in range(n_items):
             p[i] = z[i] + (left / before * p[i] if before > 0.0 else 0.0)
-        size = left / multiply(model, system, p, q, work)
+        curvature = multiply(model, system, p, q, work)
+        if not curvature > 0.0:  # beside 10^16 plays the prior is rounded off
+            break
+        size = left / curvature
         squares, rows, columns = 0.0, 0.0, 0.0
         for i in range(n_items):
             x[i] += size * p[i]
@@ -687,9 +692,8 @@ class Posterior:
     @classmethod
     def of(cls, model: Model, *, start: Floats | None = None) -> "Posterior":
         """Fit the strengths of a model, whose own log strengths and weights stay as they are."""
-        model = model._replace(
-            logs=pooled_start(model) if start is None else start.copy(), weights=model.weights.copy()
-        )
+        logs = pooled_start(model) if start is None else np.minimum(start, LARGEST_START)
+        model = model._replace(logs=logs, weights=model.weights.copy())
         n = len(model.logs)
         system = new_system(n)
         if n < DENSE_BELOW:
@@ -743,6 +747,7 @@ class Posterior:
             return _covariance(self.factor, self._scale)
         H = np.empty((len(self.logs), len(self.logs)))
         information(self.model, self.system.diagonal, H)
+        H[np.diag_indices_from(H)] *= 1.0 + JITTER
         return _covariance(np.asarray(np.linalg.cholesky(H)), self._scale)
 
     @property
@@ -756,6 +761,7 @@ class Posterior:
 
         Var x_i = (M⁻¹)_ii + Var(x_i − (M⁻¹ b)_i) with the preconditioner M: what is open when all items but i and its
         mate are known, and the variance of its mean given the others [Siden2018]. Only the second part is estimated.
+        Without the common scale of rows and columns the first part is smaller by what it has in common with the scale.
         """
         if len(self.logs) <= 2 * DENSE_BELOW:
             return np.sqrt(self.covariance.diagonal())
@@ -769,7 +775,9 @@ class Posterior:
             precondition(system, b, z)
             draw = solve_sparse(model, system, b, ACCURACY / n, True)
             more += (draw - direction * (scale @ draw) - z) ** 2
-        return np.sqrt(np.maximum(system.inverse + more / SPREAD_DRAWS, 0.0))
+        of_mate = np.where(system.mate < 0, 0.0, scale[system.mate])
+        common = direction * (scale * system.inverse + of_mate * system.inverse_with_mate)
+        return np.sqrt(np.maximum(system.inverse - 2.0 * common + more / SPREAD_DRAWS, 0.0))
 
     def pair_means(self, ends: NDArray[np.int64]) -> Floats:
         """The products of the strengths of these pairs of items, shape (k, 2)."""
@@ -797,8 +805,8 @@ class Posterior:
             columns = np.zeros((len(ends), len(self.logs)))
             for column, pair in zip(columns, ends, strict=True):
                 column[pair] = 1.0
-            solutions = [solve_sparse(self.model, self.system, column, EXACT, True) for column in columns]
-            return np.asarray(np.sqrt(np.maximum((columns * np.array(solutions)).sum(axis=1), 0.0)))
+            variances = [column @ solve_sparse(self.model, self.system, column, EXACT, True) for column in columns]
+            return np.sqrt(np.maximum(variances, 0.0))
         if len(self.logs) <= MAX_DENSE_COVARIANCE:
             i, j = ends.T
             variances = self.covariance[i, i] + self.covariance[j, j] + 2.0 * self.covariance[i, j]
@@ -838,7 +846,7 @@ def _interval(logs: Floats, deviations: Floats, level: float) -> tuple[Floats, F
 
 def expected_covariance(graph: Graph, rewards: RewardDistribution, logs: Floats, plays: Floats) -> Floats:
     """The covariance of log strengths as `Posterior` has it, were these right and all pairs played this often."""
-    model = new_model(graph, rewards, complete=True)._replace(logs=logs, plays=plays)
+    model = new_model(graph, rewards, complete=True)._replace(logs=np.minimum(logs, LARGEST_START), plays=plays)
     system, H = new_system(len(logs)), np.empty((len(logs), len(logs)))
     evaluate(model, system.gradient, system.diagonal, EXPECTED)
     information(model, system.diagonal, H)

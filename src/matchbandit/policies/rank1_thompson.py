@@ -415,6 +415,11 @@ class Rank1Thompson(RoundPolicy):
             or (partner < 0).any() or (partner >= items).any()
         ):  # fmt: skip
             raise MatchbanditError("the state is inconsistent: its pairs are not those of these items.")
+        if not self.lists_all_pairs:
+            parts = [memory.get("system", {}).get(name, np.empty(0)) for name in PRECONDITIONER]
+            mate = parts[0]
+            if any(part.shape != (items,) for part in parts) or (mate < -1).any() or (mate >= items).any():
+                raise MatchbanditError("the state is inconsistent: its preconditioner is not that of these items.")
 
     def reasons(self) -> dict[str, Any]:
         """The strength of each item, with its standard deviation, and the plays left of it; who sits out next."""
