@@ -23,8 +23,9 @@ def simulated(graph, pairs, seed=0):
 def exact_deviations(posterior, ends):
     n = len(posterior.logs)
     H = np.empty((n, n))
-    strengths.evaluate(posterior.model, posterior.system, False)
-    strengths.information(posterior.model, posterior.system, H)
+    diagonal = np.empty(n)
+    strengths.evaluate(posterior.model, np.empty(n), diagonal, strengths.EXPECTED)
+    strengths.information(posterior.model, diagonal, H)
     covariance, (i, j) = np.linalg.inv(H), ends.T
     return np.sqrt(covariance[i, i] + covariance[j, j] + 2 * covariance[i, j])
 

@@ -14,7 +14,7 @@ from matchbandit.live.model import LeagueModel
 from matchbandit.live.state import State
 from matchbandit.live.tally import key_of
 from matchbandit.policies import CATALOGUE, policy
-from matchbandit.policies.rank1_thompson_sparse import SparseRank1Thompson
+from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.seeding import stream
 
 DECIDING = [name for name, kind in CATALOGUE.items() if kind.fits.counts_alone]
@@ -93,21 +93,21 @@ def test_only_what_has_changed_is_put(monkeypatch):
     play(club, 10, rng)
     club.ask()
     sizes = []
-    put = SparseRank1Thompson.put
-    monkeypatch.setattr(
-        SparseRank1Thompson, "put", lambda self, *counts: (sizes.append(len(counts[0])), put(self, *counts))
-    )
+    put = Rank1Thompson.put
+    monkeypatch.setattr(Rank1Thompson, "put", lambda self, *counts: (sizes.append(len(counts[0])), put(self, *counts)))
     play(club, 3, rng)
     assert sizes == [4, 4]  # the first had nothing new
 
 
 def test_the_model_is_up_to_date_even_if_all_pairs_are_fixed():
     club = SmallLeague(players=PEOPLE[:2])
-    club.ask()
+    before = club.ask()["estimates"][0]
     club.tell(1, {(1, 2): 0})
     club.do("wish", [(1, 2)])
-    assert club.ask()["estimates"][0] < 0.3
-    assert SmallLeague(players=PEOPLE[:2]).ask()["estimates"] == [0.36]
+    data = club.ask()
+    assert data["fixed"] == [[1, 2]]
+    assert data["estimates"][0] < 0.95 * before
+    assert SmallLeague(players=PEOPLE[:2]).ask()["estimates"] == [before]
 
 
 def fractional(**settings):
@@ -124,7 +124,7 @@ def test_the_model_counts_rewards_not_coins():
     club = fractional(policy="cts-beta")
     results = club.state.tally.results(6)
     assert results.sums.tolist() != results.paid.tolist()
-    u = LeagueModel(club.state).fitted.strengths
+    u = LeagueModel(club.state).posterior.strengths
     data = club.ask()
     assert data["estimates"] == pytest.approx([u[a - 1] * u[b - 1] for a, b in data["pairs"]], rel=1e-5)
 
@@ -182,7 +182,7 @@ def test_the_best_guess_is_the_best_of_what_is_allowed(selection):
     club.do("exclude", [(5, 6), (1, 6)])
     play(club, 12, rng)
     data = club.ask()
-    u = LeagueModel(State().fold(club.log[:-1])).fitted.strengths
+    u = LeagueModel(State().fold(club.log[:-1])).posterior.strengths
     worth = []
     for order in permutations(range(6)):
         pairs = [tuple(sorted(order[k : k + 2])) for k in range(0, 2 if selection == "pair" else 6, 2)]

@@ -15,13 +15,10 @@ from matchbandit.policies.decision import by_products
 from matchbandit.policies.matching.cts_beta import CtsBeta
 from matchbandit.policies.matching.cucb import Cucb
 from matchbandit.policies.pair.kl_ucb import KlUcb
-from matchbandit.policies.rank1_model import fitted
-from matchbandit.policies.rank1_sparse import draw_strengths as sparse_draw
-from matchbandit.policies.rank1_sparse import nothing, settle
 from matchbandit.policies.rank1_thompson import Rank1Thompson
-from matchbandit.policies.rank1_thompson_sparse import SparseRank1Thompson
 from matchbandit.rewards import Binomial, Gaussian
 from matchbandit.seeding import stream
+from matchbandit.strengths import Posterior
 
 DECIDING = [name for name, kind in CATALOGUE.items() if kind.fits.counts_alone]
 PLAYERS, SLOTS = mb.monopartite(6), mb.bipartite(3, 4)
@@ -97,46 +94,19 @@ def test_thompson_sampling_by_pairs_plays_the_greatest_sum_of_draws_of_what_is_a
     assert is_heaviest(built("cts-gaussian", graph, counts, sums).decision(rng(), allowed=allowed), allowed, draws)
 
 
-def drawn(graph, counts, sums, kind):
-    """ũ, from a fit of its own: dense, or stored by played pair."""
-    n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
-    ends = graph.pairs + np.array([0, n_rows])
-    n = ends.max() + 1
-    noise = mb.Bernoulli().noise
-    if kind is Rank1Thompson:
-        from matchbandit.policies.rank1_model import Model, factor
-        from matchbandit.policies.rank1_model import settle as settle_dense
-        from matchbandit.policies.rank1_thompson import draw_strengths
-
-        tables = np.zeros((2, n, n))
-        for table, values in zip(tables, (counts, sums), strict=True):
-            table[ends[:, 0], ends[:, 1]] = table[ends[:, 1], ends[:, 0]] = values
-        model, F = Model(tables[0], tables[1], np.full(n, 0.6), noise), np.empty((n, n))
-        settle_dense(model, F)
-        factor(F)
-        return draw_strengths(model.strengths, F, n_rows, rng())
-    from matchbandit.policies.rank1_sparse import added
-
-    stored, posterior = nothing(n)
-    played = np.flatnonzero(counts)
-    low, high = ends[played].T
-    stored = added(stored, low, high, counts[played].astype(float), sums[played])
-    settle(stored, noise, posterior)
-    return sparse_draw(stored, posterior, n_rows, rng())
-
-
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("graph", [mb.monopartite(7), mb.monopartite(8), SLOTS], ids=str)
-@pytest.mark.parametrize("kind", [Rank1Thompson, SparseRank1Thompson], ids=["dense", "sparse"])
-def test_rank1_thompson_plays_the_greatest_sum_of_products_of_what_is_allowed(kind, graph, seed):
+def test_rank1_thompson_plays_the_greatest_sum_of_products_of_what_is_allowed(storage, graph, seed):
     counts, sums = some_counts(graph, seed)
     allowed = some_rules(graph, seed)
-    strengths = np.maximum(drawn(graph, counts, sums, kind), 0.0)
-    products = strengths[allowed.ends(np.arange(graph.n_pairs))].prod(axis=1)
-    one = built(kind, graph, counts, sums, selection="matching")
+    played = np.flatnonzero(counts)
+    posterior = Posterior.fit(graph, mb.Bernoulli(), played, counts[played].astype(float), sums[played])
+    assert (posterior.factor is None) == (storage == "sparse")
+    products = np.exp(posterior.draw(rng())[allowed.ends(np.arange(graph.n_pairs))].sum(axis=1))
+    one = built(Rank1Thompson, graph, counts, sums, selection="matching")
     assert is_heaviest(one.decision(rng(), allowed=allowed), allowed, products)
     assert is_heaviest(one.decision(rng()), Allowed(graph), products)
-    pair = built(kind, graph, counts, sums, selection="pair").decision(rng(), allowed=allowed)
+    pair = built(Rank1Thompson, graph, counts, sums, selection="pair").decision(rng(), allowed=allowed)
     inside = products[allowed.edges]
     assert pair.values.tolist() == pytest.approx([inside.max()] if len(inside) else [])
 
@@ -244,10 +214,9 @@ def test_a_decision_of_draws_is_what_ask_would_play_with_that_stream(name):
         one.tell(pairs, noise.random(len(pairs)) < 0.5)
 
 
-@pytest.mark.parametrize("kind", [Rank1Thompson, SparseRank1Thompson], ids=["dense", "sparse"])
-def test_decisions_do_not_move_what_is_asked(kind):
+def test_decisions_do_not_move_what_is_asked(storage):
     noise, rewards = np.random.default_rng(3), np.random.default_rng(4)
-    one, twin = built(kind, mb.monopartite(9)), built(kind, mb.monopartite(9))
+    one, twin = built(Rank1Thompson, mb.monopartite(9)), built(Rank1Thompson, mb.monopartite(9))
     for _ in range(40):
         one.decide(noise, allowed=mb.monopartite(9).pairs[::2])
         assert one.ask().tolist() == twin.ask().tolist()
@@ -258,25 +227,24 @@ def test_decisions_do_not_move_what_is_asked(kind):
     assert one.state() == twin.state()
 
 
-def test_a_decision_of_rank1_thompson_knows_counts_not_history():
+def test_a_decision_of_rank1_thompson_knows_counts_not_history(storage):
     """Told in rounds, booked in another order, or put at once: to the bit the same."""
     graph, noise = mb.monopartite(8), np.random.default_rng(5)
-    for kind in (Rank1Thompson, SparseRank1Thompson):
-        told, booked, put = built(kind, graph), built(kind, graph), built(kind, graph)
-        log_of_rounds = []
-        for _ in range(25):
-            pairs = told.ask()
-            log_of_rounds.append((pairs, (noise.random(4) < 0.5).astype(float)))
-            told.tell(*log_of_rounds[-1])
-        for pairs, rewards in reversed(log_of_rounds):
-            booked.decide(noise)
-            booked.book(pairs[::-1], rewards[::-1], noise)
-        edges = np.concatenate([graph.edges(pairs) for pairs, _ in log_of_rounds])
-        rewards = np.concatenate([paid for _, paid in log_of_rounds])
-        known, places = np.unique(edges, return_inverse=True)
-        put.put(known, np.bincount(places), np.bincount(places, rewards))
-        values = [one.decision(rng()).values.tolist() for one in (told, booked, put)]
-        assert values[0] == values[1] == values[2]
+    told, booked, put = built(Rank1Thompson, graph), built(Rank1Thompson, graph), built(Rank1Thompson, graph)
+    log_of_rounds = []
+    for _ in range(25):
+        pairs = told.ask()
+        log_of_rounds.append((pairs, (noise.random(4) < 0.5).astype(float)))
+        told.tell(*log_of_rounds[-1])
+    for pairs, rewards in reversed(log_of_rounds):
+        booked.decide(noise)
+        booked.book(pairs[::-1], rewards[::-1], noise)
+    edges = np.concatenate([graph.edges(pairs) for pairs, _ in log_of_rounds])
+    rewards = np.concatenate([paid for _, paid in log_of_rounds])
+    known, places = np.unique(edges, return_inverse=True)
+    put.put(known, np.bincount(places), np.bincount(places, rewards))
+    values = [one.decision(rng()).values.tolist() for one in (told, booked, put)]
+    assert values[0] == values[1] == values[2]
 
 
 def test_ask_goes_on_from_counts_that_were_put():
@@ -296,36 +264,33 @@ def test_ask_goes_on_from_counts_that_were_put():
         assert put.ask().tolist() == told.ask().tolist()
 
 
-def test_counts_that_are_put_to_nothing_leave_no_trace():
+def test_counts_that_are_put_to_nothing_leave_no_trace(storage):
     """A correction to void: the draw must not see that the pair was once there."""
     graph = mb.monopartite(6)
-    for kind in (Rank1Thompson, SparseRank1Thompson):
-        one, fresh = built(kind, graph), built(kind, graph)
-        one.put([0, 3, 7], [2, 5, 1], [1, 4, 1])
-        one.decide(rng())
-        one.put([0, 7], [0, 3], [0, 2])
-        fresh.put([3, 7], [5, 3], [4, 2])
-        assert one.decision(rng()).values.tolist() == fresh.decision(rng()).values.tolist()
+    one, fresh = built(Rank1Thompson, graph), built(Rank1Thompson, graph)
+    one.put([0, 3, 7], [2, 5, 1], [1, 4, 1])
+    one.decide(rng())
+    one.put([0, 7], [0, 3], [0, 2])
+    fresh.put([3, 7], [5, 3], [4, 2])
+    assert one.decision(rng()).values.tolist() == fresh.decision(rng()).values.tolist()
 
 
-def test_a_new_result_is_seen_by_the_next_decision():
-    for kind in (Rank1Thompson, SparseRank1Thompson):
-        one = built(kind, PLAYERS)
-        before = one.decision(rng()).values.tolist()
-        one.put([0], [400], [0])
-        after = one.decision(rng()).values.tolist()
-        one.book([(0, 1)] * 50, [1] * 50, rng())
-        last = one.decision(rng()).values.tolist()
-        one.load(built(kind, PLAYERS).state())
-        assert before != after != last
-        assert one.decision(rng()).values.tolist() == before
+def test_a_new_result_is_seen_by_the_next_decision(storage):
+    one = built(Rank1Thompson, PLAYERS)
+    before = one.decision(rng()).values.tolist()
+    one.put([0], [400], [0])
+    after = one.decision(rng()).values.tolist()
+    one.book([(0, 1)] * 50, [1] * 50, rng())
+    last = one.decision(rng()).values.tolist()
+    one.load(built(Rank1Thompson, PLAYERS).state())
+    assert before != after != last
+    assert one.decision(rng()).values.tolist() == before
 
 
-@pytest.mark.parametrize("kind", [Rank1Thompson, SparseRank1Thompson], ids=["dense", "sparse"])
-def test_fractions_stand_for_results_that_have_faded(kind):
+def test_fractions_stand_for_results_that_have_faded(storage):
     """Rounds told with a half-life, and the counts that are left of them, put: the same decision up to rounding."""
     graph, noise = mb.monopartite(6), np.random.default_rng(6)
-    fading, plain = built(kind, graph, half_life=3.0), built(kind, graph)
+    fading, plain = built(Rank1Thompson, graph, half_life=3.0), built(Rank1Thompson, graph)
     counts, sums = np.zeros(15), np.zeros(15)
     for _ in range(10):
         pairs = fading.ask()
@@ -344,13 +309,12 @@ def test_fractions_stand_for_results_that_have_faded(kind):
     assert fading.decision(rng()).values.tolist() == pytest.approx(plain.decision(rng()).values.tolist(), rel=1e-6)
 
 
-def test_book_then_ask_goes_on_from_the_new_counts():
+def test_book_then_ask_goes_on_from_the_new_counts(storage):
     graph = mb.monopartite(4)
-    for kind in (Rank1Thompson, SparseRank1Thompson):
-        one = built(kind, graph)
-        one.book([(0, 1)] * 500 + [(2, 3)] * 500 + [(0, 2)] * 500, [1] * 500 + [0] * 1000, rng())
-        played = [one.ask().tolist() for _ in range(1)]
-        assert played == [[[0, 1], [2, 3]]]
+    one = built(Rank1Thompson, graph)
+    one.book([(0, 1)] * 500 + [(2, 3)] * 500 + [(0, 2)] * 500, [1] * 500 + [0] * 1000, rng())
+    played = [one.ask().tolist() for _ in range(1)]
+    assert played == [[[0, 1], [2, 3]]]
 
 
 # --- waiting ---
@@ -432,11 +396,10 @@ def test_cts_beta_flips_a_coin_for_what_lies_between():
     assert one.arrays.sums[0] == flips.sum()
 
 
-@pytest.mark.parametrize("kind", [Rank1Thompson, SparseRank1Thompson], ids=["dense", "sparse"])
-def test_rank1_thompson_is_credited_no_slips(kind):
-    one = built(kind, PLAYERS, rewards=Gaussian(0.5))
+def test_rank1_thompson_is_credited_no_slips(storage):
+    one = built(Rank1Thompson, PLAYERS, rewards=Gaussian(0.5))
     assert one.credited([0.3, 1e9, -1e9], rng()).tolist() == [0.3, 21.0, -20.0]
-    twin = built(kind, PLAYERS, rewards=Gaussian(0.5))
+    twin = built(Rank1Thompson, PLAYERS, rewards=Gaussian(0.5))
     one.book([(0, 1)], [1e9], rng())
     twin.put([0], [1], [21.0])
     assert one.decision(rng()).values.tolist() == twin.decision(rng()).values.tolist()
@@ -461,14 +424,13 @@ def test_booking_can_finish_an_identification():
 # --- who sits out, who may decide ---
 
 
-def test_of_an_odd_number_the_weakest_of_the_draw_sits_out():
+def test_of_an_odd_number_the_weakest_of_the_draw_sits_out(storage):
     graph = mb.monopartite(5)
     counts = np.full(10, 1000)
     sums = np.rint(1000 * np.array([0.9, 0.8, 0.2, 0.7, 0.6])[graph.pairs].prod(axis=1))
-    for kind in (Rank1Thompson, SparseRank1Thompson):
-        one = built(kind, graph, counts, sums)
-        assert one.decide(rng()).tolist() == [[0, 1], [3, 4]]
-        assert one.decide(rng(), allowed=Allowed(graph, present=np.arange(5) > 0)).tolist() == [[1, 3], [2, 4]]
+    one = built(Rank1Thompson, graph, counts, sums)
+    assert one.decide(rng()).tolist() == [[0, 1], [3, 4]]
+    assert one.decide(rng(), allowed=Allowed(graph, present=np.arange(5) > 0)).tolist() == [[1, 3], [2, 4]]
 
 
 @pytest.mark.parametrize("name", [name for name in DECIDING if name != "aescb"])
@@ -483,8 +445,8 @@ def test_leagues_of_any_number_decide(name):
             one.book(graph.pairs, np.ones(graph.n_pairs), rng())
 
 
-def test_decisions_are_made_by_the_variant_that_is_quickest_from_the_start():
-    assert type(for_decisions("rank1-thompson", PLAYERS)) is SparseRank1Thompson
+def test_decisions_are_made_by_policies_that_need_counts_alone():
+    assert type(for_decisions("rank1-thompson", PLAYERS)) is Rank1Thompson
     assert type(for_decisions(mb.policy("cucb"), PLAYERS)) is Cucb
     assert for_decisions(mb.policy("rank1-thompson", selection="pair"), PLAYERS).round_size == 1
     with pytest.raises(mb.MatchbanditError, match="escb looks at every matching"):
@@ -657,19 +619,11 @@ def test_check_policy_finds_decisions_that_break_the_contract(kind, words, monke
         check_policy(kind)
 
 
-def test_fitted_strengths_are_those_that_decisions_draw_around():
-    """The mean of many draws of a much played league: the fit from the prior, not that of an earlier ask."""
-    counts, sums = (
-        np.full(15, 4000),
-        4000 * np.outer(np.linspace(0.9, 0.4, 6), np.linspace(0.9, 0.4, 6))[np.triu_indices(6, 1)],
-    )
-    tables = np.zeros((2, 6, 6))
-    i, j = PLAYERS.pairs.T
-    for table, values in zip(tables, (counts, sums), strict=True):
-        table[i, j] = table[j, i] = values
-    strengths, _ = fitted(*tables, mb.Bernoulli().noise)
-    for kind in (Rank1Thompson, SparseRank1Thompson):
-        one = built(kind, PLAYERS, counts, sums)
-        noise = np.random.default_rng(8)
-        draws = [one.decision(noise, allowed=[(0, 1)]).value for _ in range(150)]
-        assert np.mean(draws) == pytest.approx(strengths[0] * strengths[1], abs=0.003)
+def test_decisions_draw_around_the_strengths_of_the_counts(storage):
+    """The mean of many draws of a much played league: the strengths that paid so, not those of an earlier ask."""
+    u = np.linspace(0.9, 0.4, 6)
+    counts, sums = np.full(15, 4000), 4000 * u[PLAYERS.pairs].prod(axis=1)
+    one = built(Rank1Thompson, PLAYERS, counts, sums)
+    noise = np.random.default_rng(8)
+    draws = [one.decision(noise, allowed=[(0, 1)]).value for _ in range(150)]
+    assert np.mean(draws) == pytest.approx(u[0] * u[1], abs=0.003)

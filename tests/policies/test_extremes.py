@@ -53,7 +53,21 @@ def test_certain_rewards_after_very_many_trials_are_no_division_by_zero():
     seen = mb.policy("rank1-thompson").warm_start([(0, 1), (2, 3)], [10**12] * 2, [10**12] * 2)
     policy = seen.build(mb.monopartite(4), rewards=mb.Binomial(10**6))
     assert policy.ask().shape == (2, 2)
-    assert np.isfinite(policy.arrays.model.strengths).all()
+    assert np.isfinite(policy.arrays.model.logs).all()
+
+
+@pytest.mark.parametrize("name", ["rank1-certify", "rank1-identify", "rank1-thompson"])
+@pytest.mark.parametrize("rewards", [mb.Bernoulli(), mb.Binomial(1000)], ids=str)
+def test_strengths_that_are_rounded_to_1_are_fitted_again(name, rewards):
+    pairs, n = mb.monopartite(4).pairs, 2**52
+    options = {} if name == "rank1-thompson" else {"delta": 0.1}
+    log = pairs, [n] * 6, [n] * 6
+    spec = mb.policy(name, **options).warm_start(*log).warm_start(*log)
+    policy = spec.build(mb.monopartite(4), rewards=rewards, seed=1)
+    policy = mb.restore(policy.state())
+    policy.warm_start(pairs, [1] * 6, [1] * 6)
+    assert policy.recommend().shape == (2, 2)
+    assert all(0.99 < item["estimate"] <= 1 for item in policy.explain()["items"])
 
 
 @pytest.mark.parametrize(

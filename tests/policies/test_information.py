@@ -52,9 +52,14 @@ class Case:
         self.listed = np.arange(graph.n_pairs)[:, None] if goal == "pair" else all_matchings(graph)
         self.best = self.listed[self.means[self.listed].sum(axis=1).argmax()]
 
+    @property
+    def table(self):
+        """The means of all pairs, items × items."""
+        return np.outer(self.strengths, self.strengths)
+
     def gains(self, noise, plays, floor):
         found, slopes = np.empty(len(self.links)), np.empty((len(self.links), 2, len(self.strengths)))
-        gains(noise, self.strengths, self.links, plays, floor, found, slopes)
+        gains(noise, self.table, self.links, plays, floor, found, slopes)
         return found, slopes
 
 
@@ -85,9 +90,9 @@ def test_a_gain_is_the_mean_of_what_the_best_bet_wins(law):
     from matchbandit.evidence import log_factor
 
     case, noise = Case(mb.monopartite(4), "matching", 3), LAWS[law]
-    found = expected_gains(noise, case.strengths, case.links, case.plays)
+    found = expected_gains(noise, case.table, case.links, case.plays)
     for k, (a, b) in enumerate(case.links.tolist()):
-        p, q = (case.strengths[item] * case.strengths for item in (a, b))
+        p, q = case.table[a], case.table[b]
         x, y = case.plays[a], case.plays[b]
         told = sum(
             log_factor(noise, x[c], x[c] * p[c], y[c], y[c] * q[c], p[c], q[c]) for c in range(4) if c not in (a, b)
@@ -97,12 +102,24 @@ def test_a_gain_is_the_mean_of_what_the_best_bet_wins(law):
 
 def test_pairs_that_are_not_played_tell_nothing():
     # Of (a, c) and (b, c) one alone is no comparison: nothing is expected of it, not even a little.
-    strengths, links, plays = np.array([0.9, 0.5, 0.8]), np.array([[0, 1]]), np.full((3, 3), 0.0)
+    means, links, plays = np.outer([0.9, 0.5, 0.8], [0.9, 0.5, 0.8]), np.array([[0, 1]]), np.full((3, 3), 0.0)
     np.fill_diagonal(plays, -1.0)
     for a, b in ((0.0, 0.0), (50.0, 0.0), (0.0, 50.0)):
         plays[0, 2] = plays[2, 0] = a
         plays[1, 2] = plays[2, 1] = b
-        assert expected_gains(LAWS["coins"], strengths, links, plays) == pytest.approx(0, abs=1e-12)
+        assert expected_gains(LAWS["coins"], means, links, plays) == pytest.approx(0, abs=1e-12)
+
+
+def test_gains_follow_the_means_also_where_they_are_no_products():
+    # 0 is above 1 against 2, by a little; against 3 by much, which no product says.
+    means = np.zeros((4, 4))
+    for i, j, mean in ((0, 2, 0.5), (1, 2, 0.4), (0, 3, 0.9), (1, 3, 0.1)):
+        means[i, j] = means[j, i] = mean
+    plays = np.where(np.eye(4) > 0, -1.0, 10.0)
+    kl = divergence.py_func
+    expected = 10 * sum(kl(LAWS["coins"], p, (p + q) / 2) + kl(LAWS["coins"], q, (p + q) / 2)
+                        for p, q in ((0.5, 0.4), (0.9, 0.1)))  # fmt: skip
+    assert expected_gains(LAWS["coins"], means, np.array([[0, 1]]), plays) == pytest.approx(expected)
 
 
 def test_divergences():
@@ -123,7 +140,7 @@ def test_a_pair_is_worth_its_slopes_weighted_by_how_late_links_would_be_certifie
             expected[item] += weight * of_item
             expected[:, item] += weight * of_item
     worth = np.empty(case.plays.shape)
-    worth_of_pairs(noise, case.strengths, case.links, case.missing, case.plays, 0.3, worth)
+    worth_of_pairs(noise, case.table, case.links, case.missing, case.plays, 0.3, worth)
     assert worth == pytest.approx(expected)
     assert (worth == worth.T).all()
 
@@ -132,7 +149,7 @@ def test_links_of_equal_items_gain_nothing_and_every_link_then_counts_by_what_it
     case = Case(mb.monopartite(4), "matching", 2)
     case.strengths[:] = 0.5
     worth = np.full((4, 4), np.nan)
-    worth_of_pairs(LAWS["coins"], case.strengths, case.links, case.missing, case.plays, 0.3, worth)
+    worth_of_pairs(LAWS["coins"], case.table, case.links, case.missing, case.plays, 0.3, worth)
     assert (worth == 0).all()
 
 
@@ -157,7 +174,7 @@ def test_solved_and_listed_rounds_are_the_same(graph, goal, law, regret, monkeyp
         def exhaustive(worth, last, case=case, loss=loss):
             return case.listed[(worth[case.listed].sum(axis=1) / loss).argmax()]
 
-        given = noise, case.strengths, case.links, case.missing
+        given = noise, case.table, case.links, case.missing
         times = np.zeros(len(case.listed), dtype=np.int64)
         listed = case.plays.copy()
         choose_listed(*given, listed, 77, case.ends, case.listed, loss, times)
@@ -215,7 +232,7 @@ def test_every_link_that_is_missing_is_expected_to_gain_by_rounds_that_are_playe
     plays = np.where(case.plays < 0, -1.0, 0.0)
     times, missing = np.zeros(len(case.listed), dtype=np.int64), np.full(len(links), 10.0)
     cost = np.ones(len(case.listed))
-    choose_listed(LAWS["coins"], case.strengths, links, missing, plays, 4000, case.ends, case.listed, cost, times)
+    choose_listed(LAWS["coins"], case.table, links, missing, plays, 4000, case.ends, case.listed, cost, times)
     assert times.sum() == 4000
-    gained = expected_gains(LAWS["coins"], case.strengths, links, plays)
+    gained = expected_gains(LAWS["coins"], case.table, links, plays)
     assert gained.min() > 0.25 * gained.mean()

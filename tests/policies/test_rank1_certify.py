@@ -5,17 +5,20 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 from reference import evidence as naive
+from reference.strengths import ends_of
 from reference.tape import Roll
 from scipy.stats import ks_2samp
 
 import matchbandit as mb
 from matchbandit import evidence
+from matchbandit.certificates import strongest_chains
 from matchbandit.confidence import NEVER
 from matchbandit.plans import Tally
 from matchbandit.policies import check_policy
 from matchbandit.policies.base import Policy
 from matchbandit.policies.rank1_certify import log_g
 from matchbandit.policies.serialization import checksum
+from matchbandit.schedules import Schedule
 from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.engines.step import step
 from matchbandit.simulation.play import Job
@@ -894,6 +897,93 @@ def test_once_done_every_link_is_certified():
     assert all(r["certified"] for r in told["details"]["rivals"])
     assert all(r["expected_rounds"] == 0 for r in told["details"]["rivals"])
     assert told["next_check"] is None
+
+
+# Averages that contradict the fit
+
+
+def warm(graph, rewards, counts, means, **options):
+    """The policy after logged results with exactly these means."""
+    counts = np.broadcast_to(counts, graph.n_pairs)
+    spec = certify(**options).warm_start(graph.pairs, counts, counts * np.asarray(means))
+    return spec.build(graph, rewards=rewards, horizon=10**6, seed=1)
+
+
+def contradicted(policy):
+    """The pairs whose average contradicts the fit."""
+    found = policy._contradicted(np.outer(policy.strengths, policy.strengths))
+    assert (found == found.T).all()
+    return [pair for pair, end in zip(policy.graph.pairs.tolist(), policy._ends, strict=True) if found[tuple(end)]]
+
+
+@pytest.mark.parametrize("rewards", [mb.Bernoulli(), mb.Binomial(4), mb.Gaussian(0.5)], ids=str)
+def test_by_hand_when_an_average_contradicts_the_fit(rewards):
+    policy = warm(mb.bipartite(2, 2), rewards, 100, [0.9, 0.1, 0.1, 0.9])  # no product: all four would be about 1/2
+    n, mean = 100, 0.9
+    p = policy.strengths[0] * policy.strengths[2]
+    if isinstance(rewards, mb.Gaussian):
+        evidence = n * (mean - p) ** 2 / (2 * 0.25)
+    else:
+        evidence = n * rewards.noise.trials * (mean * log(mean / p) + (1 - mean) * log((1 - mean) / (1 - p)))
+    assert evidence > log(4) + 8
+    assert [0, 0] in contradicted(policy)
+    enough = (log(4) + 8) / evidence  # the share of these plays that just contradicts
+    for share, expected in ((1.001 * enough, True), (0.999 * enough, False)):
+        policy.plays[0, 2] = policy.plays[2, 0] = share * n
+        policy.sums[0, 2] = policy.sums[2, 0] = share * n * mean
+        assert ([0, 0] in contradicted(policy)) is expected
+
+
+@pytest.mark.parametrize("rewards", [mb.Bernoulli(), mb.Binomial(4), mb.Gaussian(0.5)], ids=str)
+@pytest.mark.parametrize("graph", [mb.monopartite(6), mb.bipartite(3, 4)], ids=str)
+def test_products_are_not_contradicted(graph, rewards):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        u, ends = 10 ** rng.uniform(-2, 0, 7), ends_of(graph)
+        counts = np.floor(10 ** rng.uniform(0, 5, graph.n_pairs)).astype(np.int64)
+        sums = rewards.sums(u[ends].prod(axis=1), counts, rng)
+        spec = certify(selection="pair").warm_start(graph.pairs, counts, sums)
+        assert contradicted(spec.build(graph, rewards=rewards, horizon=10**6)) == []
+
+
+def explored(policy):
+    """Tables and rounds by which a batch of 200 rounds chooses the 101 with which it explores."""
+    seen, choose = [], policy._chosen_by
+
+    def watch(table, links, missing, plays, rounds, best):
+        chosen, times = choose(table, links, missing, plays, rounds, best)
+        seen.append((table, rounds, times.sum()))
+        return chosen, times
+
+    policy._chosen_by = watch
+    chains = strongest_chains(policy.peaks)
+    order = policy._order(chains, 200)
+    missing = policy.target.missing(order, chains, policy.needed)
+    _, times = policy._chosen(Schedule(rounds=200, explored=101, tours=0), policy._best(order), missing)
+    assert times.sum() == 101
+    return seen
+
+
+@pytest.mark.parametrize("options", [{"delta": 0.1}, {}], ids=["identification", "regret"])
+def test_while_averages_contradict_the_fit_half_of_the_exploration_follows_them(options):
+    u = np.array([0.9, 0.8, 0.5, 0.3])
+    products = u[FOUR.graph.pairs].prod(axis=1)
+    policy = warm(FOUR.graph, None, 1000, products, **options)
+    ((table, rounds, _),) = explored(policy)
+    assert table.tolist() == np.outer(policy.strengths, policy.strengths).tolist()
+    assert rounds == 101
+
+    means = products.copy()
+    means[0] = 0.2  # the two strongest do not get on
+    policy = warm(FOUR.graph, None, 1000, means, **options)
+    fitted = np.outer(policy.strengths, policy.strengths)
+    off = contradicted(policy)
+    assert [0, 1] in off
+    (by_fit, first, times), (by_averages, second, more) = explored(policy)
+    assert by_fit.tolist() == fitted.tolist()
+    assert (first, second) == (times, more) == (51, 50)
+    for (i, j), mean in zip(FOUR.graph.pairs.tolist(), means, strict=True):
+        assert by_averages[i, j] == by_averages[j, i] == pytest.approx(mean if [i, j] in off else fitted[i, j])
 
 
 # Extremes

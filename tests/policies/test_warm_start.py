@@ -27,10 +27,10 @@ def at(name, *edges):
 
 def seen(policy):
     """Plays and sums by edge."""
-    plans = policy.name in ("rank1-certify", "rank1-identify")
-    kept = policy if plans else getattr(policy.arrays, "model", policy.arrays)
-    if not policy.name.startswith("rank1-"):
+    if policy.name not in ("rank1-certify", "rank1-identify"):
+        kept = getattr(policy.arrays, "model", policy.arrays)
         return kept.plays.tolist(), kept.sums.tolist()
+    kept = policy
     i, j = (policy.graph.pairs + ([0, policy.graph.shape[0]] if policy.graph.kind == "bipartite" else 0)).T
     assert (kept.plays == kept.plays.T).all()
     assert (kept.sums == kept.sums.T).all()

@@ -1,4 +1,4 @@
-"""Naive test oracles: Rank1ElimKL, KL-UCB, Track-and-Stop, and the rank-1 fit: one round at a time.
+"""Naive test oracles: Rank1ElimKL, KL-UCB and Track-and-Stop, one round at a time.
 
 Running this file as a script runs its own checks.
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize, root
+from scipy.optimize import brentq, minimize
 
 Draw = Callable[[int, int], float]
 DrawArm = Callable[[int], float]
@@ -38,18 +38,6 @@ class StopTrace(NamedTuple):
     arms: list[int]
     rounds: int
     best: int
-
-
-class Fit(NamedTuple):
-    """A maximum a posteriori fit; v is None when monopartite; value is minus the log posterior.
-
-    values: the sorted end values of all starts, to see whether there are several local optima.
-    """
-
-    u: np.ndarray
-    v: np.ndarray | None
-    value: float
-    values: np.ndarray
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -401,121 +389,6 @@ def track_and_stop(
         t += 1
         if record:
             arms.append(arm)
-
-
-# ---------------------------------------------------------------------------------------------------------
-# The fit behind rank1-thompson
-
-PRIOR_MEAN = 0.6
-PRIOR_PRECISION = 4.0
-
-
-def _pairs(C: np.ndarray, graph: str) -> list[tuple[int, int, int, int]]:
-    """All pairs as (row, column of C, place of the one strength, place of the other in one long vector)."""
-    N, M = C.shape
-    if graph == "bipartite":
-        return [(i, j, i, N + j) for i in range(N) for j in range(M)]
-    if graph == "monopartite" and N == M:
-        return [(i, j, i, j) for i in range(N) for j in range(i + 1, N)]
-    raise ValueError("graph must be 'bipartite' or 'monopartite' (with a square C)")
-
-
-def _check_table(A: np.ndarray, graph: str) -> np.ndarray:
-    """A as floats; monopartite: only i < j is read, and the rest must be zero or a mirror image."""
-    A = np.asarray(A, dtype=float)
-    if graph == "monopartite" and np.tril(A).any() and not np.array_equal(A, A.T):
-        raise ValueError("monopartite tables must be upper triangular or symmetric")
-    return A
-
-
-def minus_log_posterior(z: np.ndarray, C: np.ndarray, X: np.ndarray, graph: str, law: Law) -> tuple[float, np.ndarray]:
-    """Value (without constants) and gradient at z = u (monopartite) or u followed by v (bipartite).
-
-    Bernoulli: -sum X log p + (C - X) log(1 - p), p = z_a z_b; what is logged is at least 1e-12
-    (no optimum is there).
-    Gaussian: sum (C p^2 / 2 - X p) / sd^2. Prior N(0.6, 1/4) on every strength.
-    """
-    value = PRIOR_PRECISION / 2 * float(np.sum((z - PRIOR_MEAN) ** 2))
-    gradient = PRIOR_PRECISION * (z - PRIOR_MEAN)
-    for i, j, a, b in _pairs(C, graph):
-        if C[i, j] == 0:
-            continue
-        p = z[a] * z[b]
-        if law == "bernoulli":
-            hit, miss = max(p, 1e-12), max(1 - p, 1e-12)
-            value -= X[i, j] * math.log(hit) + (C[i, j] - X[i, j]) * math.log(miss)
-            slope = -X[i, j] / hit + (C[i, j] - X[i, j]) / miss
-        else:
-            value += (C[i, j] * p * p / 2 - X[i, j] * p) / law[1] ** 2
-            slope = (C[i, j] * p - X[i, j]) / law[1] ** 2
-        gradient[a] += slope * z[b]
-        gradient[b] += slope * z[a]
-    return value, gradient
-
-
-def fit_rank1(C: np.ndarray, X: np.ndarray, graph: str, law: Law = "bernoulli", starts: int = 30) -> Fit:
-    """The exact maximum a posteriori strengths in [0, 1], the best of many starts.
-
-    Every start is a bounded minimisation; the best end is then polished to the root of its gradient over the
-    strengths that are not at a bound.
-    """
-    C, X = _check_table(C, graph), _check_table(X, graph)
-    size = C.shape[0] if graph == "monopartite" else sum(C.shape)
-    rng = np.random.default_rng(0)
-    points = [np.full(size, PRIOR_MEAN)] + [rng.uniform(0.05, 0.95, size) for _ in range(starts)]
-    options = {"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-15, "gtol": 1e-10}
-    ends = []
-    for point in points:
-        end = minimize(
-            minus_log_posterior, point, (C, X, graph, law), "L-BFGS-B", True,
-            bounds=[(0, 1)] * size, options=options,
-        )  # fmt: skip
-        ends.append((float(end.fun), end.x))
-    values = np.array(sorted(value for value, _ in ends))
-    value, z = min(ends, key=lambda end: end[0])
-
-    free = (z > 1e-7) & (z < 1 - 1e-7)
-    if free.any():
-        fixed = np.where(free, z, np.round(z))
-
-        def free_gradient(part: np.ndarray) -> np.ndarray:
-            trial = fixed.copy()
-            trial[free] = part
-            return minus_log_posterior(trial, C, X, graph, law)[1][free]
-
-        polished = fixed.copy()
-        polished[free] = root(free_gradient, z[free], tol=1e-14).x
-        new, _ = minus_log_posterior(polished, C, X, graph, law)
-        if np.all((polished >= 0) & (polished <= 1)) and new <= value + 1e-9 * max(1.0, abs(value)):
-            value, z = new, polished
-    if graph == "monopartite":
-        return Fit(z, None, value, values)
-    return Fit(z[: C.shape[0]], z[C.shape[0] :], value, values)
-
-
-def fisher_rank1(
-    C: np.ndarray,
-    u: np.ndarray,
-    v: np.ndarray | None = None,
-    graph: str = "monopartite",
-    law: Law = "bernoulli",
-) -> np.ndarray:
-    """Fisher information at the given strengths, plus the prior precision 4 on the diagonal.
-
-    F_ii = sum_j w C u_j^2, F_ij = w C u_i u_j, w = 1/(p~ (1 - p~)), p~ = (C p + 1)/(C + 2), p = u_i u_j.
-    Bipartite: the rows' strengths u come first, then the columns' v. Gaussian: w = 1/sd^2.
-    """
-    C = _check_table(C, graph)
-    z = np.asarray(u, dtype=float) if v is None else np.concatenate([u, v]).astype(float)
-    F = PRIOR_PRECISION * np.eye(len(z))
-    for i, j, a, b in _pairs(C, graph):
-        p = (C[i, j] * z[a] * z[b] + 1) / (C[i, j] + 2)
-        w = 1 / (p * (1 - p)) if law == "bernoulli" else 1 / law[1] ** 2
-        F[a, a] += w * C[i, j] * z[b] ** 2
-        F[b, b] += w * C[i, j] * z[a] ** 2
-        F[a, b] += w * C[i, j] * z[a] * z[b]
-        F[b, a] += w * C[i, j] * z[a] * z[b]
-    return F
 
 
 # ---------------------------------------------------------------------------------------------------------

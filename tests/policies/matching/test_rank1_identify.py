@@ -5,6 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from reference.strengths import expected_information, slope
 from scipy.optimize import minimize_scalar
 
 import matchbandit as mb
@@ -35,28 +36,12 @@ def played(u, rounds, law=None, seed=2, **options):
     return policy
 
 
-def information(law, n, p):
-    """What one reward of a pair with mean p tells, after n plays."""
-    if isinstance(law, mb.Gaussian):
-        return 1 / law.sd**2
-    coins = law.trials if isinstance(law, mb.Binomial) else 1
-    careful = (n * coins * p + 1) / (n * coins + 2)
-    return coins / (careful * (1 - careful))
-
-
 def covariance(plays, u, law):
-    """The inverse of Fisher's matrix with a prior of precision 4, pair by pair."""
-    F = 4.0 * np.eye(len(u))
-    for i in range(len(u)):
-        for j in range(i):
-            n = plays[i, j]
-            if n > 0:
-                w = n * information(law, n, u[i] * u[j])
-                F[i, i] += w * u[j] ** 2
-                F[j, j] += w * u[i] ** 2
-                F[i, j] += w * u[i] * u[j]
-                F[j, i] += w * u[i] * u[j]
-    return np.linalg.inv(F)
+    """Of the strengths u = exp(s): the inverse of the information of s, times u_i u_j."""
+    graph = mb.monopartite(len(u))
+    i, j = graph.pairs.T
+    H = expected_information(np.log(u), graph, law, plays[i, j])
+    return np.linalg.inv(H) * np.outer(u, u)
 
 
 def cost_of_a_tie(a, b, spread):
@@ -108,15 +93,9 @@ def test_the_evidence_at_a_border_is_that_of_its_least_certain_cross_pair(u, law
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_the_strengths_are_the_most_probable_ones(law):
     policy = played(EIGHT, 3000, law)
-    u, pull = policy.strengths, 4 * (0.6 - policy.strengths)
-    for i in range(8):
-        for j in range(8):
-            n = policy.plays[i, j]
-            if n:
-                pull[i] += information(law, n, u[i] * u[j]) * u[j] * (policy.sums[i, j] - n * u[i] * u[j])
-    inside = (u > 0) & (u < 1)
-    steps = covariance(policy.plays, u, law)[np.ix_(inside, inside)] @ pull[inside]
-    assert inside.sum() >= 6
+    (i, j), u = policy.graph.pairs.T, policy.strengths
+    data = policy.graph, policy.setting.rewards, policy.plays[i, j], policy.sums[i, j]
+    steps = np.linalg.solve(expected_information(np.log(u), *data[:3]), slope(np.log(u), *data))
     assert (np.abs(steps) < 1e-6).all()
     assert (np.abs(u - EIGHT) < 0.2).all()
 
