@@ -271,7 +271,7 @@ def product_warning(posterior: Posterior, rewards: RewardDistribution) -> list[s
         p = _test(data, None, exact=False, with_power=False).p_value if data.degrees_of_freedom > 0 else 1.0
     else:
         system = new_system(len(whole.logs))
-        evaluate(whole, system.gradient, system.diagonal, EXPECTED)
+        evaluate(whole, system.gradient, system.diagonal, system.common, EXPECTED)
         p = _most_played(_Data(Posterior(whole, system, None), rewards))
     return [f"the results do not fit a product of strengths (p = {p:.2g}); see product_fit."] if p < SUSPICIOUS else []
 
@@ -393,7 +393,7 @@ def fit_many(model: Model, system: System, H: Floats, logs: Floats, sums: Floats
         model.logs[:] = logs[b]
         model.sums[: sums.shape[1]] = sums[b]
         if len(H):
-            fit_dense(model, system.diagonal, H, CONVERGED, EXPECTED)
+            fit_dense(model, system.diagonal, system.common, H, CONVERGED, EXPECTED)
         else:
             for _ in range(MAX_STEPS):
                 if not improve_sparse(model, system, CG_ACCURACY, EXPECTED) > CONVERGED:

@@ -2,13 +2,16 @@
 
 A pair (i, j) pays u_i u_j on average, and s_i = log u_i. In s the log-likelihood of coins, Σ X s_ij + (n − X) log(1 −
 e^{s_ij}) with s_ij = s_i + s_j, is concave. The prior is s_i ~ N(m, τ²) with a level m ~ N(m_0, σ²) for each side, so
-that the data find the scale of the strengths; a barrier (1 − u_i)^β keeps the optimum inside. Rewards in [0, 1] count
-as coins and Binomial(m) ones as m coins. Gaussian ones have their own likelihood, which is not concave everywhere.
+that the data find the scale of the strengths. A barrier Π (1 − u_i)^β / (1 − ū)^{β (k − 1)} over the k items of a side,
+log ū the mean of their s, keeps the optimum inside: it pushes single items away from 1, and their level no more than
+that of a single item, however many there are. Rewards in [0, 1] count as coins and Binomial(m) ones as m coins.
+Gaussian ones have their own likelihood, which is not concave everywhere.
 
-With the level integrated out the prior precision of a side with k items is P = (I − c 1 1ᵀ)/τ², c = σ²/(τ² + k σ²).
-The information at the optimum is H = P + diag(β u/(1 − u)²) + Σ w_ij (e_i + e_j)(e_i + e_j)ᵀ with w = n p/(1 − p)
-(Gaussian: n p²/sd²). Fewer than `DENSE_BELOW` items are solved for by a dense Cholesky factor, more by conjugate
-gradients on the list of played pairs. docs/product-model.md explains the choices.
+With the level integrated out the prior precision of a side is P = (I − c 1 1ᵀ)/τ², c = σ²/(τ² + k σ²). The information
+at the optimum is H = P + B + Σ w_ij (e_i + e_j)(e_i + e_j)ᵀ with w = n p/(1 − p) (Gaussian: n p²/sd²) and, for the
+barrier, B = diag(b) − r 1 1ᵀ, b = β u/(1 − u)², r = (1 − 1/k)/Σ(1/b): its curvature if all items are equal, and never
+negative. Fewer than `DENSE_BELOW` items are solved for by a dense Cholesky factor, more by conjugate gradients on the
+list of played pairs. docs/product-model.md explains the choices.
 
 Items are numbered consecutively, rows first. A pair (i, j), i < j, is stored with its lower item: the pairs of item i
 are start[i] … start[i + 1] − 1, sorted by j. Kernels are plain loops, which compile quickly.
@@ -61,6 +64,7 @@ SPREAD_DRAWS = 30
 """Draws from which standard deviations are estimated where no factor exists."""
 MAX_DENSE_COVARIANCE = 2000
 """Items up to which the deviations of pairs are read off the dense covariance; with more they are estimated."""
+TINY = 1e-300
 FADED = 1e-100
 """Plays that have faded below this count as none: denormal numbers are slow."""
 NEGLIGIBLE = 1e-6
@@ -80,7 +84,7 @@ class Prior(NamedTuple):
     spread: float
     """τ: of the items of a side around its level."""
     barrier: float
-    """β: the exponent of 1 − u."""
+    """β: the exponent of 1 − u_i."""
 
 
 PRIOR = Prior(level=-1.0, level_sd=1.5, spread=0.8, barrier=0.5)
@@ -108,7 +112,10 @@ class System(NamedTuple):
 
     gradient: Floats
     diagonal: Floats
-    """Of H + c 1 1ᵀ/τ², without the level."""
+    """Of H without what all items of a side have in common."""
+    common: Floats
+    """c/τ² + r of rows and columns, shape (2,), which H has less between any two items of the side; players are
+    columns."""
     mate: Counts
     """The item with which this one has its largest weight, if that is mutual; else −1."""
     inverse: Floats
@@ -118,7 +125,7 @@ class System(NamedTuple):
 
 def new_system(n: int) -> System:
     """Arrays for n items; the preconditioner is the identity."""
-    return System(np.zeros(n), np.ones(n), np.full(n, -1), np.ones(n), np.zeros(n))
+    return System(np.zeros(n), np.ones(n), np.zeros(2), np.full(n, -1), np.ones(n), np.zeros(n))
 
 
 @compiled
@@ -129,8 +136,8 @@ def pooling(prior: Prior, size: int) -> float:
 
 
 @compiled
-def evaluate(model: Model, gradient: Floats, diagonal: Floats, mode: int) -> None:  # noqa: PLR0912  # compiles quicker
-    """Compute the gradient, the diagonal and the weights of the pairs at the log strengths.
+def evaluate(model: Model, gradient: Floats, diagonal: Floats, common: Floats, mode: int) -> None:
+    """Compute gradient, diagonal and common part of the information, and the weights of the pairs.
 
     The weights are w as expected; or the larger of expected and observed information, if `mode` is `CAREFUL`; or
     w²/(w + k), if it is `DRAWN`, with k = the discount over the largest number of opponents that an item can have.
@@ -140,20 +147,21 @@ def evaluate(model: Model, gradient: Floats, diagonal: Floats, mode: int) -> Non
     n_items, precision = len(logs), 1.0 / (prior.spread * prior.spread)
     of = np.empty((n_items, 4))  # strength, 1 − strength, diagonal, gradient
     for side in range(2):
-        first = 0 if side == 0 else n_rows
-        last = n_items if side == 1 or n_rows == 0 else n_rows
-        if side == 1 and n_rows == 0:
-            break
-        total = 0.0
+        first, last = (0, n_rows) if side == 0 else (n_rows, n_items)
+        size, total, inverses = max(last - first, 1), 0.0, 0.0
         for i in range(first, last):
             total += logs[i] - prior.level
-        common = pooling(prior, last - first) * total
+        average = prior.level + total / size
+        relief = prior.barrier * (1.0 - 1.0 / size) * exp(average) / -expm1(average)
+        level = pooling(prior, size) * total
         for i in range(first, last):
             u, rest = exp(logs[i]), -expm1(logs[i])
             odds = prior.barrier * u / rest
+            inverses += 1.0 / max(odds / rest, TINY)
             of[i, 0], of[i, 1] = u, rest
             of[i, 2] = precision + odds / rest
-            of[i, 3] = -precision * (logs[i] - prior.level - common) - odds
+            of[i, 3] = -precision * (logs[i] - prior.level - level) - odds + relief
+        common[side] = precision * pooling(prior, size) + (1.0 - 1.0 / size) / max(inverses, TINY)
     scale = float(noise.trials) if noise.trials > 0 else 1.0 / (noise.sd * noise.sd)
     discount = 0.0
     if mode == DRAWN:
@@ -190,15 +198,12 @@ def evaluate(model: Model, gradient: Floats, diagonal: Floats, mode: int) -> Non
 
 
 @compiled
-def information(model: Model, diagonal: Floats, H: Floats) -> None:
+def information(model: Model, diagonal: Floats, common: Floats, H: Floats) -> None:
     """Write H for the weights that were last evaluated."""
-    n_items, n_rows, prior = len(H), model.n_rows, model.prior
-    precision = 1.0 / (prior.spread * prior.spread)
-    rows, columns = pooling(prior, n_rows if n_rows > 0 else n_items), pooling(prior, n_items - n_rows)
+    n_items, n_rows = len(H), model.n_rows
     for i in range(n_items):
         for j in range(n_items):
-            same = n_rows == 0 or (i < n_rows) == (j < n_rows)
-            H[i, j] = -precision * (rows if i < n_rows or n_rows == 0 else columns) if same else 0.0
+            H[i, j] = -common[0 if i < n_rows else 1] if (i < n_rows) == (j < n_rows) else 0.0
         H[i, i] += diagonal[i]
     for i in range(n_items):
         for k in range(model.start[i], model.start[i + 1]):
@@ -254,8 +259,7 @@ def solve_dense(L: Floats, x: Floats) -> None:
 @compiled
 def multiply(model: Model, system: System, x: Floats, product: Floats, work: Floats) -> float:
     """Write H x into `product`; the value is xᵀ H x."""
-    start, partner, weights, n_rows, prior = model.start, model.partner, model.weights, model.n_rows, model.prior
-    n_items, precision = len(x), 1.0 / (prior.spread * prior.spread)
+    start, partner, weights, n_rows, n_items = model.start, model.partner, model.weights, model.n_rows, len(x)
     rows, columns = 0.0, 0.0
     for i in range(n_items):
         work[i, 0] = x[i]
@@ -264,8 +268,8 @@ def multiply(model: Model, system: System, x: Floats, product: Floats, work: Flo
             rows += x[i]
         else:
             columns += x[i]
-    rows *= precision * pooling(prior, n_rows)
-    columns *= precision * pooling(prior, n_items - n_rows)
+    rows *= system.common[0]
+    columns *= system.common[1]
     for i in range(n_items):
         own, total = work[i, 0], 0.0
         for k in range(start[i], start[i + 1]):
@@ -284,7 +288,7 @@ def multiply(model: Model, system: System, x: Floats, product: Floats, work: Flo
 def pair_up(model: Model, system: System) -> None:
     """Compute the preconditioner for the weights that were last evaluated."""
     start, partner, weights = model.start, model.partner, model.weights
-    diagonal, mate, inverse, inverse_with_mate = system[1:]
+    diagonal, _, mate, inverse, inverse_with_mate = system[1:]
     n_items, precision = len(diagonal), 1.0 / (model.prior.spread * model.prior.spread)
     largest = np.zeros(n_items)
     for i in range(n_items):
@@ -365,27 +369,28 @@ def solve_sparse(model: Model, system: System, b: Floats, accuracy: float, bound
 
 @compiled
 def perturb(model: Model, rng: np.random.Generator) -> Floats:
-    """Noise with the covariance H: one normal number for the prior, the barrier and each stored pair.
+    """Noise with the covariance H: one normal number per item for the prior and for the barrier, one per stored pair.
 
-    The root of the prior precision of a side is (I − a 1 1ᵀ/k)/τ with 1 − a = τ/√(τ² + k σ²).
+    The root of the prior precision of a side is (I − a 1 1ᵀ/k)/τ with 1 − a = τ/√(τ² + k σ²). That of the barrier is
+    b^½ (I − a q qᵀ) with 1 − a = 1/√k and q = b^-½/√Σ(1/b).
     """
     start, partner, weights, logs, prior = model.start, model.partner, model.weights, model.logs, model.prior
-    n_items, n_rows = len(logs), model.n_rows
+    n_items, n_rows, tau = len(logs), model.n_rows, prior.spread
     b = np.empty(n_items)
     for side in range(2):
-        first = 0 if side == 0 else n_rows
-        last = n_items if side == 1 or n_rows == 0 else n_rows
-        if side == 1 and n_rows == 0:
-            break
-        total = 0.0
+        first, last = (0, n_rows) if side == 0 else (n_rows, n_items)
+        size, total, inverses, projection = max(last - first, 1), 0.0, 0.0, 0.0
         for i in range(first, last):
-            b[i] = rng.standard_normal()
-            total += b[i]
-        size, tau = last - first, prior.spread
-        common = (1.0 - tau / sqrt(tau * tau + size * prior.level_sd * prior.level_sd)) * total / size
+            rest, of_prior, of_barrier = -expm1(logs[i]), rng.standard_normal(), rng.standard_normal()
+            root = max(sqrt(prior.barrier * exp(logs[i])) / rest, sqrt(TINY))
+            b[i] = of_prior / tau + root * of_barrier
+            total += of_prior
+            projection += of_barrier / root
+            inverses += 1.0 / (root * root)
+        common = (1.0 - tau / sqrt(tau * tau + size * prior.level_sd * prior.level_sd)) * total / (size * tau)
+        common += (1.0 - 1.0 / sqrt(size)) * projection / max(inverses, TINY)
         for i in range(first, last):
-            rest = -expm1(logs[i])
-            b[i] = (b[i] - common) / tau + sqrt(prior.barrier * exp(logs[i])) / rest * rng.standard_normal()
+            b[i] -= common
     for i in range(n_items):
         total = 0.0
         for k in range(start[i], start[i + 1]):
@@ -422,7 +427,7 @@ def shortened(share: float, before: float, behind: float) -> float:
 
 
 @compiled
-def fit_dense(model: Model, diagonal: Floats, H: Floats, converged: float, mode: int) -> None:
+def fit_dense(model: Model, diagonal: Floats, common: Floats, H: Floats, converged: float, mode: int) -> None:
     """Fit the log strengths from where they are; H is then the factor L of their information in this mode.
 
     Newton steps with the expected information; after one that promised much, with the larger of expected and observed
@@ -432,13 +437,13 @@ def fit_dense(model: Model, diagonal: Floats, H: Floats, converged: float, mode:
     step, origin, gradient = np.zeros(n_items), logs.copy(), np.empty(n_items)
     slope, share, kind, done = 0.0, 0.0, EXPECTED, False
     for _ in range(MAX_STEPS):
-        evaluate(model, gradient, diagonal, kind)
+        evaluate(model, gradient, diagonal, common, kind)
         behind = 0.0
         for i in range(n_items):
             behind += gradient[i] * step[i]
         shorter = share if done else shortened(share, slope, behind)
         if shorter == share:
-            information(model, diagonal, H)
+            information(model, diagonal, common, H)
             factorise(H)
             if done:
                 return
@@ -468,7 +473,7 @@ def improve_sparse(model: Model, system: System, accuracy: float, mode: int) -> 
     step itself makes do with the last preconditioner.
     """
     logs, n_items = model.logs, len(model.logs)
-    evaluate(model, system.gradient, system.diagonal, CAREFUL)
+    evaluate(model, system.gradient, system.diagonal, system.common, CAREFUL)
     step, origin, slope = solve_sparse(model, system, system.gradient, accuracy, False), logs.copy(), 0.0
     for i in range(n_items):
         slope += system.gradient[i] * step[i]
@@ -477,7 +482,7 @@ def improve_sparse(model: Model, system: System, accuracy: float, mode: int) -> 
         share = shorter
         for i in range(n_items):
             logs[i] = origin[i] + share * step[i]
-        evaluate(model, system.gradient, system.diagonal, mode)
+        evaluate(model, system.gradient, system.diagonal, system.common, mode)
         behind = 0.0
         for i in range(n_items):
             behind += system.gradient[i] * step[i]
@@ -698,7 +703,7 @@ class Posterior:
         system = new_system(n)
         if n < DENSE_BELOW:
             L = np.empty((n, n))
-            fit_dense(model, system.diagonal, L, CONVERGED, EXPECTED)
+            fit_dense(model, system.diagonal, system.common, L, CONVERGED, EXPECTED)
             return cls(model, system, L)
         for _ in range(MAX_STEPS):
             if not improve_sparse(model, system, NEWTON_ACCURACY**2, EXPECTED) > CONVERGED:
@@ -728,12 +733,12 @@ class Posterior:
     def _for_draws(self) -> tuple[Model, System, Floats | None]:
         """The information of draws, at the same log strengths, and its factor unless there are many items."""
         model, system = self.model._replace(weights=self.model.weights.copy()), new_system(len(self.logs))
-        evaluate(model, system.gradient, system.diagonal, DRAWN)
+        evaluate(model, system.gradient, system.diagonal, system.common, DRAWN)
         if self.factor is None:
             pair_up(model, system)
             return model, system, None
         L = np.empty(self.factor.shape)
-        information(model, system.diagonal, L)
+        information(model, system.diagonal, system.common, L)
         factorise(L)
         return model, system, L
 
@@ -746,7 +751,7 @@ class Posterior:
         if self.factor is not None:
             return _covariance(self.factor, self._scale)
         H = np.empty((len(self.logs), len(self.logs)))
-        information(self.model, self.system.diagonal, H)
+        information(self.model, self.system.diagonal, self.system.common, H)
         H[np.diag_indices_from(H)] *= 1.0 + JITTER
         return _covariance(np.asarray(np.linalg.cholesky(H)), self._scale)
 
@@ -824,8 +829,7 @@ class Posterior:
         positions = np.empty(len(ends), dtype=np.int64)
         locate(model.start, model.partner, i, j, positions)
         weights = np.append(model.weights, 0.0)[np.where(positions < 0, len(model.weights), positions)]
-        common = np.array([pooling(model.prior, n - n_rows), pooling(model.prior, n_rows or n)])
-        common = common[(np.arange(n) < (n_rows or n)).astype(np.int64)] / model.prior.spread**2
+        common = np.where(np.arange(n) < n_rows, *system.common)
         diagonal = system.diagonal - common
         both = weights - np.where((i < n_rows) == (j < n_rows), common[i], 0.0)
         determinant = diagonal[i] * diagonal[j] - both**2
@@ -848,8 +852,8 @@ def expected_covariance(graph: Graph, rewards: RewardDistribution, logs: Floats,
     """The covariance of log strengths as `Posterior` has it, were these right and all pairs played this often."""
     model = new_model(graph, rewards, complete=True)._replace(logs=np.minimum(logs, LARGEST_START), plays=plays)
     system, H = new_system(len(logs)), np.empty((len(logs), len(logs)))
-    evaluate(model, system.gradient, system.diagonal, EXPECTED)
-    information(model, system.diagonal, H)
+    evaluate(model, system.gradient, system.diagonal, system.common, EXPECTED)
+    information(model, system.diagonal, system.common, H)
     factorise(H)
     return _covariance(H, _scale_weights(system.diagonal, model.n_rows))
 

@@ -126,7 +126,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
         if arrays.scale[0] != 1.0:
             fade(model, arrays.scale[0], FADED)
             arrays.scale[0] = 1.0
-        fit_dense(model, arrays.diagonal, arrays.factor, FIT_TOLERANCE, DRAWN)
+        fit_dense(model, arrays.diagonal, np.empty(2), arrays.factor, FIT_TOLERANCE, DRAWN)
         for k in range(len(arrays.plays_then)):
             arrays.plays_then[k] = model.plays[k]
         arrays.out_of_date[0] = 0
