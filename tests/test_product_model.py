@@ -91,6 +91,7 @@ def test_no_strengths_are_more_probable(seed, rewards):
             side = s[begin : begin + size] - PRIOR.level
             cov = PRIOR.spread**2 * np.eye(size) + PRIOR.level_sd**2
             total -= 0.5 * side @ np.linalg.solve(cov, side)
+            total -= PRIOR.barrier * (size - 1) * np.log1p(-np.exp(PRIOR.level + side.mean()))
             begin += size
         return total
 

@@ -5,6 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 from reference.strengths import (
+    barrier_curvature,
+    barrier_information,
+    common_part,
     curvature,
     drawn_information,
     drawn_weights,
@@ -85,9 +88,9 @@ def evaluated(model, mode=EXPECTED):
     """The system of a model, and H."""
     n = len(model.logs)
     system, H = new_system(n), np.empty((n, n))
-    evaluate(model, system.gradient, system.diagonal, mode)
+    evaluate(model, system.gradient, system.diagonal, system.common, mode)
     pair_up(model, system)
-    information(model, system.diagonal, H)
+    information(model, system.diagonal, system.common, H)
     return system, H
 
 
@@ -136,9 +139,24 @@ def test_the_information_is_prior_barrier_and_signless_laplacian(graph, rewards)
         plays, sums = random_results(graph, rewards, rng, logs)
         system, H = evaluated(model_of(graph, rewards, plays, sums, logs))
         np.testing.assert_allclose(H, expected_information(logs, graph, rewards, plays), rtol=1e-10, atol=1e-12)
-        common = [PRIOR.level_sd**2 / (PRIOR.spread**2 + (side.stop - side.start) * PRIOR.level_sd**2)
-                  for side in sides_of(graph) for _ in range(side.start, side.stop)]  # fmt: skip
-        np.testing.assert_allclose(system.diagonal, H.diagonal() + np.array(common) / PRIOR.spread**2, rtol=1e-10)
+        np.testing.assert_allclose(system.diagonal, H.diagonal() + common_part(logs, graph), rtol=1e-10)
+
+
+@graphs
+def test_the_information_of_the_barrier_is_its_curvature_among_equals_and_never_negative(graph):
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        logs = random_logs(graph, rng)
+        assert np.linalg.eigvalsh(barrier_information(logs, graph)).min() > -1e-12
+        equal = np.full(len(logs), logs[0])
+        np.testing.assert_allclose(barrier_information(equal, graph), barrier_curvature(equal, graph), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 10, 150, 400])
+def test_before_any_result_strengths_do_not_depend_on_how_many_there_are(n):
+    none = np.zeros(0, dtype=np.int64)
+    strengths = Posterior.fit(mb.monopartite(n), mb.Bernoulli(), none, np.zeros(0), np.zeros(0)).strengths
+    np.testing.assert_allclose(strengths, 0.25, atol=0.01)
 
 
 @graphs
@@ -149,7 +167,8 @@ def test_where_rewards_are_as_expected_the_information_is_the_curvature(graph, r
     plays, _ = random_results(graph, rewards, rng, logs)
     sums = plays * np.exp(logs[ends_of(graph)].sum(axis=1))
     _, H = evaluated(model_of(graph, rewards, plays, sums, logs))
-    np.testing.assert_allclose(H, curvature(logs, graph, rewards, plays, sums), rtol=1e-6, atol=1e-6)
+    exact = curvature(logs, graph, rewards, plays, sums) - barrier_curvature(logs, graph)
+    np.testing.assert_allclose(H - barrier_information(logs, graph), exact, rtol=1e-6, atol=1e-6)
 
 
 @graphs
@@ -161,7 +180,8 @@ def test_a_careful_step_takes_the_larger_of_expected_and_observed_information(gr
     products = np.exp(logs[ends_of(graph)].sum(axis=1))
     lower, higher = plays * products * 0.5, plays * (1 + products) / 2
     _, H = evaluated(model_of(graph, rewards, plays, lower, logs), CAREFUL)
-    np.testing.assert_allclose(H, curvature(logs, graph, rewards, plays, lower), rtol=1e-6, atol=1e-6)
+    exact = curvature(logs, graph, rewards, plays, lower) - barrier_curvature(logs, graph)
+    np.testing.assert_allclose(H - barrier_information(logs, graph), exact, rtol=1e-6, atol=1e-6)
     _, H = evaluated(model_of(graph, rewards, plays, higher, logs), CAREFUL)
     np.testing.assert_allclose(H, expected_information(logs, graph, rewards, plays), rtol=1e-10, atol=1e-12)
 
@@ -242,7 +262,7 @@ def test_the_preconditioner_inverts_the_blocks_of_mates(graph, rewards):
     system, H = evaluated(model_of(graph, rewards, plays, sums, logs))
     i, j = ends_of(graph).T
     weights = np.zeros_like(H)
-    weights[i, j] = (H - prior_precision(graph))[i, j]
+    weights[i, j] = (H - prior_precision(graph) - barrier_information(logs, graph))[i, j].round(9)
     weights += weights.T
     blocks = np.diag(system.diagonal).copy()
     mates = [(i, j) for i, j in enumerate(system.mate.tolist()) if j >= 0]
@@ -374,7 +394,7 @@ def test_the_sparse_fit_is_the_dense_one(seed, sparse):
     model = played.model._replace(logs=pooled_start(played.model), weights=played.model.weights.copy())
     L = np.empty((len(played.logs), len(played.logs)))
     diagonal = np.empty(len(L))
-    strengths.fit_dense(model, diagonal, L, strengths.CONVERGED, EXPECTED)
+    strengths.fit_dense(model, diagonal, np.empty(2), L, strengths.CONVERGED, EXPECTED)
     np.testing.assert_allclose(played.logs, model.logs, atol=2e-6)
     scale = strengths._scale_weights(diagonal, n_rows_of(data[0]))
     np.testing.assert_allclose(played.covariance, strengths._covariance(L, scale), rtol=1e-4, atol=1e-9)
@@ -427,7 +447,7 @@ def test_the_covariance_is_the_inverse_of_the_information(graph, rewards, storag
     plays, sums = random_results(graph, rewards, rng, random_logs(graph, rng))
     there = fit(graph, rewards, plays, sums)
     H = expected_information(there.logs, graph, rewards, plays)
-    P = without_scale(graph, H)
+    P = without_scale(graph, H, there.logs)
     expected = P @ np.linalg.inv(H) @ P.T
     np.testing.assert_allclose(there.covariance, expected, rtol=1e-6, atol=1e-10)
     i, j = ends_of(graph).T
@@ -519,7 +539,7 @@ def test_a_draw_is_the_gaussian_one_without_the_scale_and_with_bent_rises(graph,
     rng = np.random.default_rng(14)
     plays, sums = random_results(graph, mb.Bernoulli(), rng, random_logs(graph, rng))
     there = fit(graph, mb.Bernoulli(), plays, sums)
-    P = without_scale(graph, drawn_information(there.logs, graph, mb.Bernoulli(), plays))
+    P = without_scale(graph, drawn_information(there.logs, graph, mb.Bernoulli(), plays), there.logs)
     for seed in range(20):
         z = P @ gaussian_draws(there, 1, np.random.default_rng(seed))[0]
         draw = there.draw(np.random.default_rng(seed))

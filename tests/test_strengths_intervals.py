@@ -23,9 +23,9 @@ def simulated(graph, pairs, seed=0):
 def exact_deviations(posterior, ends):
     n = len(posterior.logs)
     H = np.empty((n, n))
-    diagonal = np.empty(n)
-    strengths.evaluate(posterior.model, np.empty(n), diagonal, strengths.EXPECTED)
-    strengths.information(posterior.model, diagonal, H)
+    diagonal, common = np.empty(n), np.empty(2)
+    strengths.evaluate(posterior.model, np.empty(n), diagonal, common, strengths.EXPECTED)
+    strengths.information(posterior.model, diagonal, common, H)
     covariance, (i, j) = np.linalg.inv(H), ends.T
     return np.sqrt(covariance[i, i] + covariance[j, j] + 2 * covariance[i, j])
 

@@ -150,10 +150,10 @@ def evaluate(model: Model, gradient: Floats, diagonal: Floats, common: Floats, m
         first, last = (0, n_rows) if side == 0 else (n_rows, n_items)
         size, total, inverses = max(last - first, 1), 0.0, 0.0
         for i in range(first, last):
-            total += logs[i] - prior.level
-        average = prior.level + total / size
+            total += logs[i]
+        average = min(total / size, -TINY)
         relief = prior.barrier * (1.0 - 1.0 / size) * exp(average) / -expm1(average)
-        level = pooling(prior, size) * total
+        level = pooling(prior, size) * (total - (last - first) * prior.level)
         for i in range(first, last):
             u, rest = exp(logs[i]), -expm1(logs[i])
             odds = prior.barrier * u / rest

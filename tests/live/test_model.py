@@ -139,9 +139,9 @@ def test_faded_results_count_less():
 
 
 def prior_mode(n):
-    """The most probable log strength of n equal players: −n (s − m)²/(2 (τ² + n σ²)) + n β log(1 − e^s)."""
+    """The most probable log strength of n equal players: −n (s − m)²/(2 (τ² + n σ²)) + β log(1 − e^s)."""
     m, sigma, tau, beta = PRIOR
-    loss = lambda s: (s - m) ** 2 / (2 * (tau**2 + n * sigma**2)) - beta * np.log(-np.expm1(s))  # noqa: E731
+    loss = lambda s: n * (s - m) ** 2 / (2 * (tau**2 + n * sigma**2)) - beta * np.log(-np.expm1(s))  # noqa: E731
     return minimize_scalar(loss, bounds=(-9, -1e-3), method="bounded", options={"xatol": 1e-9}).x
 
 

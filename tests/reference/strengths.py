@@ -45,6 +45,9 @@ def log_posterior(logs, graph, rewards, plays, sums, prior=PRIOR):
     else:
         likelihood = (sums * np.exp(s) - plays * np.exp(2 * s) / 2).sum(axis=-1) / noise.sd**2
     barrier = prior.barrier * np.log(-np.expm1(logs)).sum(axis=-1)
+    for side in sides_of(graph):
+        part = logs[..., side]
+        barrier = barrier - prior.barrier * (part.shape[-1] - 1) * np.log(-np.expm1(part.mean(axis=-1)))
     return likelihood - (off @ prior_precision(graph, prior) * off).sum(axis=-1) / 2 + barrier
 
 
@@ -73,11 +76,21 @@ def drawn_weights(logs, graph, rewards, plays):
 
 
 def with_weights(w, logs, graph, prior=PRIOR):
-    """P + diag(β u/(1 − u)²) + Σ w (e_i + e_j)(e_i + e_j)ᵀ."""
-    u, ends = np.exp(logs), ends_of(graph)
+    """P + B + Σ w (e_i + e_j)(e_i + e_j)ᵀ."""
+    ends = ends_of(graph)
     met = np.zeros((len(ends), len(logs)))
     met[np.arange(len(ends))[:, None], ends] = 1
-    return prior_precision(graph, prior) + np.diag(prior.barrier * u / (1 - u) ** 2) + (met.T * w) @ met
+    return prior_precision(graph, prior) + barrier_information(logs, graph, prior) + (met.T * w) @ met
+
+
+def barrier_information(logs, graph, prior=PRIOR):
+    """diag(b) − r 1 1ᵀ of each side, b = β u/(1 − u)², r = (1 − 1/k)/Σ(1/b)."""
+    u, B = np.exp(logs), np.zeros((len(logs), len(logs)))
+    b = prior.barrier * u / (1 - u) ** 2
+    for side in sides_of(graph):
+        k = side.stop - side.start
+        B[side, side] = np.diag(b[side]) - (1 - 1 / k) / (1 / b[side]).sum()
+    return B
 
 
 def expected_information(logs, graph, rewards, plays):
@@ -90,11 +103,30 @@ def drawn_information(logs, graph, rewards, plays):
     return with_weights(drawn_weights(logs, graph, rewards, plays), logs, graph)
 
 
-def without_scale(graph, H):
+def common_part(logs, graph, prior=PRIOR):
+    """c/τ² + r of each item's side: what H has less between any two items of the side."""
+    b, common = prior.barrier * np.exp(logs) / (1 - np.exp(logs)) ** 2, np.zeros(len(logs))
+    for side in sides_of(graph):
+        k = side.stop - side.start
+        common[side] = prior.level_sd**2 / (prior.spread**2 + k * prior.level_sd**2) / prior.spread**2
+        common[side] += (1 - 1 / k) / (1 / b[side]).sum()
+    return common
+
+
+def barrier_curvature(logs, graph, prior=PRIOR):
+    """Minus the second derivatives of the logarithm of the barrier."""
+    B = np.diag(prior.barrier * np.exp(logs) / (1 - np.exp(logs)) ** 2)
+    for side in sides_of(graph):
+        k, u = side.stop - side.start, np.exp(logs[side].mean())
+        B[side, side] -= (k - 1) / k**2 * prior.barrier * u / (1 - u) ** 2
+    return B
+
+
+def without_scale(graph, H, logs):
     """Takes the common scale of rows over columns out, in which items count by their information without the level."""
     n, n_rows = len(H), n_rows_of(graph)
     if not n_rows:
         return np.eye(n)
     direction = np.where(np.arange(n) < n_rows, 1.0, -1.0)
-    information = H.diagonal() + np.diag(np.eye(n) / PRIOR.spread**2 - prior_precision(graph))
+    information = H.diagonal() + common_part(logs, graph)
     return np.eye(n) - np.outer(direction, direction * information / information.sum())
