@@ -482,3 +482,10 @@ def test_clusters_stand_by_their_order_and_averages():
     items = tuple(ItemNow(True, 1, mean) for mean in (0.1, 0.2, 0.9))
     frame = replace(frame, items=items, clusters=(Cluster((2,), 0), Cluster((0, 1), 1)))
     assert standing(replace(film, frames=(frame,))) == [2, 1, 0]
+
+
+def test_strengths_are_those_of_the_moment_also_in_compiled_rounds():
+    seen = mb.watch(PLAYERS, "rank1-thompson", horizon=ROUNDS, seed=3)
+    estimates = [[item.estimate for item in frame.items] for frame in (seen.frames[0], seen.frames[-1])]
+    assert estimates[0] != estimates[1]
+    assert estimates[1][0] * estimates[1][1] == pytest.approx(0.9 * 0.7, abs=0.05)

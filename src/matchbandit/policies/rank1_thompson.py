@@ -254,7 +254,8 @@ class Rank1Thompson(RoundPolicy):
         """Of many items."""
         super().__init__(setting, rng, selection=selection, **fading)
         self._posterior: Posterior | None = None
-        """Fitted to the present counts, whatever was fitted before."""
+        """Fitted to the counts after `_posterior_rounds` rounds, whatever was fitted before."""
+        self._posterior_rounds = 0
 
     @property
     def compiled(self) -> bool:
@@ -335,7 +336,8 @@ class Rank1Thompson(RoundPolicy):
     @property
     def posterior(self) -> Posterior:
         """Of the present counts alone, whatever was fitted before."""
-        if self._posterior is None:
+        if self._posterior is None or self._posterior_rounds != self.rounds:  # compiled rounds pass `_receive` by
+            self._posterior_rounds = self.rounds
             model, scale = self.arrays.model, self.arrays.scale[0]
             if scale != 1.0:
                 model = model._replace(plays=model.plays / scale, sums=model.sums / scale)
