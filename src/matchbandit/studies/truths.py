@@ -2,21 +2,18 @@
 
 The model is hierarchical, so that what was seen seldom leans on what was seen often:
 
-- a pair pays about μ_ij = u_i v_j (players: u_i u_j). The strengths are those of `strengths`: s_i = log u_i is normal
-  around the level of its side, times the barrier (1 − u_i)^β. The log decides on the level and on the spread τ of each
-  side;
+- a pair pays about μ_ij = u_i v_j (players: u_i u_j). The strengths have the prior of `strengths`: s_i = log u_i is
+  normal around the level of its side, times the barrier (1 − u_i)^β;
 - the pair's own mean comes from Beta(κ μ, κ (1 − μ)) (Gaussian rewards: a normal distribution with standard deviation
   1/(2 √(κ + 1))). The concentration κ = ∞ is the product model. Else a pair that met n times weighs its own average
   with n/(n + κ).
 
-The means of the pairs are integrated out. Each of some values of τ and κ is a cell, whose evidence comes from Laplace's
-approximation [Rue2009] in the logits z_i = log(u_i/(1 − u_i)), which have no border. There the density is that of s
-times ∏ (1 − u_i), so that its mode is that of `strengths.Posterior` with the barrier β + 1. For κ < ∞ that fit is
-repeated with effective plays and sums, which bound the likelihood from below (minorisation [Hunter2004]). Two sides
-with different spreads are fitted with their geometric mean, and a quadratic expansion of the exact density moves from
-there to the mode of the cell.
+The means of the pairs are integrated out. The evidence of each of some values of κ comes from Laplace's approximation
+[Rue2009] in the logits z_i = log(u_i/(1 − u_i)), which have no border. There the density is that of s times
+∏ (1 − u_i), so that its mode is that of `strengths.Posterior` with the barrier β + 1. For κ < ∞ that fit is repeated
+with effective plays and sums, which bound the likelihood from below (minorisation [Hunter2004]).
 
-A draw takes a cell by its evidence and strengths from the Gaussian at its mode, and moves on by Hamiltonian Monte Carlo
+A draw takes κ by its evidence and strengths from the Gaussian at the mode, and moves on by Hamiltonian Monte Carlo
 [Neal2011] under the exact density. The means of the pairs come from their exact conditional distribution.
 
 All of it goes through the likelihood. So it does not matter how the pairs of the log were chosen, also by a policy that
@@ -25,7 +22,6 @@ learnt from it, as long as the choice depended on nothing but what the log conta
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product as each_of
 from math import inf, log
 from typing import Any, NamedTuple
 
@@ -39,8 +35,6 @@ from matchbandit.rewards import Binomial, Counts, Floats, Gaussian, RewardDistri
 from matchbandit.seeding import stream
 from matchbandit.strengths import PRIOR, Posterior, clip_outliers, pooling
 
-SPREADS = (0.25, 0.5, 0.8, 1.2, 1.8)
-"""τ: of the log strengths of a side around their level. Each is as probable as the others."""
 CONCENTRATIONS = (inf, 200.0, 60.0, 20.0, 6.0, 2.0)
 """κ: how closely pairs keep to their product; the first, exactly, is as probable as all others together."""
 TRAJECTORIES, LEAPS, MIN_ACCEPTANCE = 25, 5, 0.6
@@ -49,21 +43,20 @@ move, or the steps are halved."""
 MAX_SHORTFALL, HALVINGS = 10.0, 20
 """A draw whose density is smaller by more, in its logarithm, than the Gaussian says is moved halfway to the mode."""
 MAX_FITS, CLOSE = 30, 0.01
-"""Fits of the strengths of a cell at most; the change of all log strengths after which there is no other."""
+"""Fits of the strengths under one κ at most; the change of all log strengths after which there is no other."""
 SMALLEST_MEAN, LARGEST_MEAN = 1e-100, 1 - 1e-10
 """Products are kept between them."""
 
 
-class Cell(NamedTuple):
-    """One value of each spread and of κ, with the Gaussian that approximates the density of the logits."""
+class Approximation(NamedTuple):
+    """The Gaussian that approximates the density of the logits under one κ."""
 
-    spreads: tuple[float, ...]
     concentration: float
     logits: Floats
     """The most probable ones."""
     information: Floats
     evidence: float
-    """The logarithm of the probability of the log in this cell, but for a constant."""
+    """The logarithm of the probability of the log, but for a constant."""
 
 
 @dataclass(frozen=True)
@@ -167,33 +160,31 @@ def own_variance(concentration: float) -> float:
 
 
 class TruthPosterior:
-    """The cells of a log, by their evidence; `draw` makes truths of them."""
+    """The values of κ, by the evidence of the log; `draw` makes truths of them."""
 
     def __init__(self, log: Evidence, concentrations: Sequence[float] = CONCENTRATIONS) -> None:
-        """Find the most probable strengths of each cell."""
+        """Find the most probable strengths under each κ."""
         log = replace(log, sums=clip_outliers(log.rewards.noise, log.counts, log.sums))
         self.log = log
-        self.cells: list[Cell] = []
-        for concentration in concentrations:
-            self.cells += _cells(log, concentration)
-        prior = {concentration: log_share(concentration, concentrations) for concentration in concentrations}
-        evidence = np.array([cell.evidence + prior[cell.concentration] for cell in self.cells])
+        self.approximations = [approximate(log, concentration) for concentration in concentrations]
+        evidence = np.array(
+            [each.evidence + log_share(each.concentration, concentrations) for each in self.approximations]
+        )
         likelihoods = np.exp(evidence - evidence.max())
         self.weights: Floats = likelihoods / likelihoods.sum()
-        self.product = float(sum(w for w, c in zip(self.weights, self.cells, strict=True) if c.concentration == inf))
+        self.product = float(self.weights[np.array(concentrations) == inf].sum())
         """The probability that all means are products, by the log, where it was 1/2 before."""
 
     def draw(self, truths: int, seed: int) -> list[Problem]:
         """So many truths, each as likely as the others."""
         rng = stream(seed, "truths")
-        chosen = rng.choice(len(self.cells), size=truths, p=self.weights)
+        chosen = rng.choice(len(self.weights), size=truths, p=self.weights)
         problems: list[Problem | None] = [None] * truths
-        concentrations = np.array([self.cells[k].concentration for k in chosen.tolist()])
-        for concentration in np.unique(concentrations).tolist():  # all of one κ at once
-            places = np.flatnonzero(concentrations == concentration)
-            strengths = expit(draw_logits(self.log, [self.cells[k] for k in chosen[places].tolist()], rng))
-            for place, u in zip(places.tolist(), strengths, strict=True):
-                problems[place] = self._problem(u, concentration, rng)
+        for k, approximation in enumerate(self.approximations):
+            places = np.flatnonzero(chosen == k).tolist()
+            strengths = expit(draw_logits(self.log, approximation, len(places), rng))
+            for place, u in zip(places, strengths, strict=True):
+                problems[place] = self._problem(u, approximation.concentration, rng)
         return [problem for problem in problems if problem is not None]
 
     def _problem(self, u: Floats, concentration: float, rng: np.random.Generator) -> Problem:
@@ -214,12 +205,11 @@ class TruthPosterior:
 
 
 class _Density:
-    """The density of the logits of the strengths, z, under one κ; draws × items, each with spreads of its own."""
+    """The density of the logits of the strengths, z, under one κ; items are the last axis."""
 
-    def __init__(self, log: Evidence, concentration: float, spreads: Sequence[Sequence[float]]) -> None:
+    def __init__(self, log: Evidence, concentration: float) -> None:
         self.log, self.concentration = log, concentration
-        self.precision = np.array([_precision(log.sizes, each) for each in spreads])
-        """Of the prior of each draw."""
+        self.precision = _precision(log.sizes)
         self.i, self.j = log.ends.T
         pairs = np.arange(len(self.i))
         places = np.concatenate([pairs, pairs]), np.concatenate([self.i, self.j])
@@ -229,63 +219,47 @@ class _Density:
         """Its logarithm, but for a constant."""
         s, mu = self._products(z)
         away = s - PRIOR.level
-        prior = -0.5 * (_times(away, self.precision) * away).sum(axis=1)
-        border = -(PRIOR.barrier + 1) * np.logaddexp(0, z).sum(axis=1)
-        return np.asarray(self.log.log_likelihood(mu, self.concentration).sum(axis=1) + prior + border)
+        prior = -0.5 * ((away @ self.precision) * away).sum(axis=-1)
+        border = -(PRIOR.barrier + 1) * np.logaddexp(0, z).sum(axis=-1)
+        return np.asarray(self.log.log_likelihood(mu, self.concentration).sum(axis=-1) + prior + border)
 
     def gradient(self, z: Floats) -> Floats:
         """Of the value: ∂s/∂z = 1 − u."""
         s, mu = self._products(z)
         by_item = self.log.slope(mu, self.concentration) @ self.incidence
         u = np.exp(s)
-        return np.asarray((1 - u) * (by_item - _times(s - PRIOR.level, self.precision)) - (PRIOR.barrier + 1) * u)
+        return np.asarray((1 - u) * (by_item - (s - PRIOR.level) @ self.precision) - (PRIOR.barrier + 1) * u)
 
     def information(self, z: Floats) -> Floats:
-        """Minus the second derivative of the value at its maximum, draws × items × items."""
+        """Minus the second derivative of the value at its maximum z, items × items."""
         s, mu = self._products(z)
-        H = np.zeros((*s.shape, s.shape[1]))
-        H[:, self.i, self.j] = H[:, self.j, self.i] = self.log.information(mu, self.concentration)
-        items, u = np.arange(s.shape[1]), np.exp(s)
-        H[:, items, items] = H.sum(axis=2)
-        H = (1 - u)[:, :, None] * (H + self.precision) * (1 - u)[:, None, :]
-        H[:, items, items] += (PRIOR.barrier + 1) * u
-        return np.asarray(H)
-
-    def expansion(self, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """The quadratic expansion at z: the step to its maximum, what the value gains by it, and the information."""
-        gradient, information = self.gradient(z), self.information(z)
-        step = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
-        return np.asarray(step), np.asarray(0.5 * (gradient * step).sum(axis=1)), information
+        H = np.zeros((len(s), len(s)))
+        H[self.i, self.j] = H[self.j, self.i] = self.log.information(mu, self.concentration)
+        u = np.exp(s)
+        H += np.diag(H.sum(axis=1))
+        return np.asarray(np.outer(1 - u, 1 - u) * (H + self.precision) + np.diag((PRIOR.barrier + 1) * u))
 
     def _products(self, z: Floats) -> tuple[Floats, Floats]:
-        """Log strengths, draws × items, and the products of the logged pairs, draws × pairs."""
+        """Log strengths by item, and the products of the logged pairs."""
         s = -np.logaddexp(0, -z)
-        return s, np.clip(np.exp(s[:, self.i] + s[:, self.j]), SMALLEST_MEAN, LARGEST_MEAN)
+        return s, np.clip(np.exp(s[..., self.i] + s[..., self.j]), SMALLEST_MEAN, LARGEST_MEAN)
 
 
-def _cells(log: Evidence, concentration: float) -> list[Cell]:
-    """The cells of one κ."""
-    spreads = list(each_of(SPREADS, repeat=len(log.sizes)))
-    common = [float(np.prod(each) ** (1 / len(each))) for each in spreads]
-    fits = {spread: _fitted_logits(log, concentration, spread) for spread in set(common)}
-    density = _Density(log, concentration, spreads)
-    z = np.array([fits[spread] for spread in common])
-    nearer = z + density.expansion(z)[0]
-    better = density.value(nearer) > density.value(z)
-    z[better] = nearer[better]
-    _, gain, information = density.expansion(z)
-    determinants = np.linalg.slogdet(density.precision)[1] - np.linalg.slogdet(information)[1]
-    evidence = density.value(z) + gain + 0.5 * determinants
-    return [Cell(*parts) for parts in zip(spreads, [concentration] * len(z), z, information, evidence, strict=True)]
+def approximate(log: Evidence, concentration: float) -> Approximation:
+    """Laplace's approximation under one κ."""
+    z, density = _fitted_logits(log, concentration), _Density(log, concentration)
+    information = density.information(z)
+    evidence = float(density.value(z) - 0.5 * np.linalg.slogdet(information)[1])
+    return Approximation(concentration, z, information, evidence)
 
 
-def _fitted_logits(log: Evidence, concentration: float, spread: float) -> Floats:
-    """The most probable logits where all sides have this spread, by fits of products to effective results.
+def _fitted_logits(log: Evidence, concentration: float) -> Floats:
+    """The most probable logits, by fits of products to effective results.
 
     Effective results depend on the strengths: they are computed and fitted in turn, and the density rises each time.
     """
     edges, (i, j) = log.graph.edges(log.pairs), log.ends.T
-    order, prior = np.argsort(edges), PRIOR._replace(spread=spread, barrier=PRIOR.barrier + 1)
+    order, prior = np.argsort(edges), PRIOR._replace(barrier=PRIOR.barrier + 1)
     plays, sums = log.counts.astype(np.float64), log.sums
     logs = Posterior.fit(log.graph, log.rewards, edges[order], plays[order], sums[order], prior=prior).logs
     for _ in range(MAX_FITS if concentration < inf else 0):
@@ -299,22 +273,21 @@ def _fitted_logits(log: Evidence, concentration: float, spread: float) -> Floats
     return np.asarray(logs - np.log(-np.expm1(logs)))
 
 
-def draw_logits(log: Evidence, cells: Sequence[Cell], rng: np.random.Generator) -> Floats:
-    """Logits of the strengths, drawn in each of these cells of one κ.
+def draw_logits(log: Evidence, approximation: Approximation, draws: int, rng: np.random.Generator) -> Floats:
+    """Logits of the strengths, draws × items.
 
     In y = Lᵀ (z − ẑ) with L Lᵀ = F they are about standard normal; where they are not, steps are shorter.
     """
-    density = _Density(log, cells[0].concentration, [cell.spreads for cell in cells])
-    mode = np.array([cell.logits for cell in cells])
-    root = np.linalg.inv(np.linalg.cholesky(np.array([cell.information for cell in cells])))
+    density, mode = _Density(log, approximation.concentration), approximation.logits
+    root = np.linalg.inv(np.linalg.cholesky(approximation.information))
 
     def value(y: Floats) -> Floats:
-        return density.value(mode + _times(y, root))
+        return density.value(mode + y @ root)
 
     def gradient(y: Floats) -> Floats:
-        return _times(density.gradient(mode + _times(y, root)), root.transpose(0, 2, 1))
+        return np.asarray(density.gradient(mode + y @ root) @ root.T)
 
-    y, top = rng.standard_normal(mode.shape), density.value(mode)
+    y, top = rng.standard_normal((draws, len(mode))), density.value(mode)
     height = value(y)
     for _ in range(HALVINGS):
         far = ~(height > top - 0.5 * (y**2).sum(axis=1) - MAX_SHORTFALL)
@@ -322,8 +295,8 @@ def draw_logits(log: Evidence, cells: Sequence[Cell], rng: np.random.Generator) 
             break
         y[far] /= 2
         height = value(y)
-    longest = mode.shape[1] ** -0.25
-    for _ in range(TRAJECTORIES):
+    longest = len(mode) ** -0.25
+    for _ in range(TRAJECTORIES if draws else 0):
         size = rng.uniform(0.5, 1.0) * longest
         momentum = rng.standard_normal(y.shape)
         with np.errstate(over="ignore", invalid="ignore"):  # trajectories that diverge are rejected
@@ -333,16 +306,11 @@ def draw_logits(log: Evidence, cells: Sequence[Cell], rng: np.random.Generator) 
                 p = p + (size if leap < LEAPS - 1 else 0.5 * size) * gradient(end)
             reached = value(end)
             gain = reached - height - 0.5 * (p**2 - momentum**2).sum(axis=1)
-        moves = np.log(1 - rng.random(len(cells))) < gain
+        moves = np.log(1 - rng.random(draws)) < gain
         y[moves], height[moves] = end[moves], reached[moves]
         if moves.mean() < MIN_ACCEPTANCE:
             longest /= 2
-    return np.asarray(mode + _times(y, root))
-
-
-def _times(x: Floats, matrices: Floats) -> Floats:
-    """Each row of x times its matrix."""
-    return np.asarray(np.matmul(x[:, None, :], matrices)[:, 0, :])
+    return np.asarray(mode + y @ root)
 
 
 def log_share(concentration: float, among: Sequence[float]) -> float:
@@ -353,12 +321,12 @@ def log_share(concentration: float, among: Sequence[float]) -> float:
     return log((0.5 if inf in among else 1.0) / others)
 
 
-def _precision(sizes: Sequence[int], spreads: Sequence[float]) -> Floats:
+def _precision(sizes: Sequence[int]) -> Floats:
     """Of the log strengths before the log is seen, with the levels integrated out: (I − c 1 1ᵀ)/τ² for each side."""
     P, first = np.zeros((sum(sizes), sum(sizes))), 0
-    for size, spread in zip(sizes, spreads, strict=True):
+    for size in sizes:
         side = slice(first, first + size)
-        P[side, side] = (np.eye(size) - pooling(PRIOR._replace(spread=spread), size)) / spread**2
+        P[side, side] = (np.eye(size) - pooling(PRIOR, size)) / PRIOR.spread**2
         first += size
     return P
 
