@@ -53,6 +53,14 @@ def test_a_product_with_effective_results_is_less_likely_except_where_they_touch
         assert np.allclose(gap[0], gap[1])
 
 
+def log_barrier(s, sizes):
+    """Of the prior; draws × items, sides one after the other."""
+    value = np.log(-np.expm1(s)).sum(axis=1)
+    for side in np.split(s, np.cumsum(sizes)[:-1], axis=1):
+        value -= (side.shape[1] - 1) * np.log(-np.expm1(side.mean(axis=1)))
+    return PRIOR.barrier * value
+
+
 def on_a_grid(log, concentration):
     """All strengths of three players on a grid: their log-weights, and the products."""
     points = (np.arange(90) + 0.5) * 6.3 / 90 - 6.3
@@ -64,7 +72,7 @@ def on_a_grid(log, concentration):
     else:
         a, b = concentration * mu, concentration * (1 - mu)
         likelihood = (betaln(a + paid, b + n - paid) - betaln(a, b)).sum(axis=1)
-    barrier = PRIOR.barrier * np.log(-np.expm1(s)).sum(axis=1)
+    barrier = log_barrier(s, (3,))
     prior = multivariate_normal(np.full(3, PRIOR.level), PRIOR.spread**2 * np.eye(3) + PRIOR.level_sd**2)
     return likelihood + barrier + prior.logpdf(s), mu
 
@@ -79,7 +87,7 @@ def draw_prior(rng, sizes, draws):
         axis=1,
     )
     inside = (s < 0).all(axis=1)
-    return s[inside], PRIOR.barrier * np.log(-np.expm1(s[inside])).sum(axis=1)
+    return s[inside], log_barrier(s[inside], sizes)
 
 
 def test_evidence_and_draws_are_those_of_sums_over_a_grid():

@@ -3,15 +3,15 @@
 The model is hierarchical, so that what was seen seldom leans on what was seen often:
 
 - a pair pays about μ_ij = u_i v_j (players: u_i u_j). The strengths have the prior of `strengths`: s_i = log u_i is
-  normal around the level of its side, times the barrier (1 − u_i)^β;
+  normal around the level of its side, times a barrier;
 - the pair's own mean comes from Beta(κ μ, κ (1 − μ)) (Gaussian rewards: a normal distribution with standard deviation
   1/(2 √(κ + 1))). The concentration κ = ∞ is the product model. Else a pair that met n times weighs its own average
   with n/(n + κ).
 
 The means of the pairs are integrated out. The evidence of each of some values of κ comes from Laplace's approximation
 [Rue2009] in the logits z_i = log(u_i/(1 − u_i)), which have no border. There the density is that of s times
-∏ (1 − u_i), so that its mode is that of `strengths.Posterior` with the barrier β + 1. For κ < ∞ that fit is repeated
-with effective plays and sums, which bound the likelihood from below (minorisation [Hunter2004]).
+∏ (1 − u_i). Newton's method finds its mode from where `strengths.Posterior` has that of s. For κ < ∞ that fit is
+repeated with effective plays and sums, which bound the likelihood from below (minorisation [Hunter2004]).
 
 A draw takes κ by its evidence and strengths from the Gaussian at the mode, and moves on by Hamiltonian Monte Carlo
 [Neal2011] under the exact density. The means of the pairs come from their exact conditional distribution.
@@ -44,6 +44,9 @@ MAX_SHORTFALL, HALVINGS = 10.0, 20
 """A draw whose density is smaller by more, in its logarithm, than the Gaussian says is moved halfway to the mode."""
 MAX_FITS, CLOSE = 30, 0.01
 """Fits of the strengths under one κ at most; the change of all log strengths after which there is no other."""
+NEWTON_STEPS, LONGEST_STEP, NEGLIGIBLE_GAIN = 20, 1.0, 1e-6
+"""From that fit to the mode of the logits: at most so many, none longer in any logit; the gain after which there is no
+other."""
 SMALLEST_MEAN, LARGEST_MEAN = 1e-100, 1 - 1e-10
 """Products are kept between them."""
 
@@ -209,6 +212,10 @@ class _Density:
 
     def __init__(self, log: Evidence, concentration: float) -> None:
         self.log, self.concentration = log, concentration
+        self.sides = np.repeat(np.eye(len(log.sizes)), log.sizes, axis=0)
+        """Which items are of which side, items × sides."""
+        self.relief = PRIOR.barrier * (np.array(log.sizes) - 1.0)
+        """β (k − 1) of each side: the exponent of 1 − ū in the barrier."""
         self.precision = _precision(log.sizes)
         self.i, self.j = log.ends.T
         pairs = np.arange(len(self.i))
@@ -221,23 +228,32 @@ class _Density:
         away = s - PRIOR.level
         prior = -0.5 * ((away @ self.precision) * away).sum(axis=-1)
         border = -(PRIOR.barrier + 1) * np.logaddexp(0, z).sum(axis=-1)
+        border = border - np.log(-np.expm1(self._levels(s))) @ self.relief
         return np.asarray(self.log.log_likelihood(mu, self.concentration).sum(axis=-1) + prior + border)
 
     def gradient(self, z: Floats) -> Floats:
         """Of the value: ∂s/∂z = 1 − u."""
         s, mu = self._products(z)
         by_item = self.log.slope(mu, self.concentration) @ self.incidence
-        u = np.exp(s)
-        return np.asarray((1 - u) * (by_item - (s - PRIOR.level) @ self.precision) - (PRIOR.barrier + 1) * u)
+        u, levels = np.exp(s), self._levels(s)
+        relief = (self.relief / self.log.sizes * np.exp(levels) / -np.expm1(levels)) @ self.sides.T
+        by_item = by_item - (s - PRIOR.level) @ self.precision + relief
+        return np.asarray((1 - u) * by_item - (PRIOR.barrier + 1) * u)
 
     def information(self, z: Floats) -> Floats:
-        """Minus the second derivative of the value at its maximum z, items × items."""
+        """Minus the second derivative of the value at its maximum z, items × items; the barrier's as in `strengths`."""
         s, mu = self._products(z)
         H = np.zeros((len(s), len(s)))
         H[self.i, self.j] = H[self.j, self.i] = self.log.information(mu, self.concentration)
         u = np.exp(s)
-        H += np.diag(H.sum(axis=1))
-        return np.asarray(np.outer(1 - u, 1 - u) * (H + self.precision) + np.diag((PRIOR.barrier + 1) * u))
+        barrier = np.maximum(PRIOR.barrier * u / (1 - u) ** 2, SMALLEST_MEAN)
+        common = (1 - 1 / np.array(self.log.sizes)) / ((1 / barrier) @ self.sides)
+        H += np.diag(H.sum(axis=1) + barrier) - (self.sides * common) @ self.sides.T
+        return np.asarray(np.outer(1 - u, 1 - u) * (H + self.precision) + np.diag(u))
+
+    def _levels(self, s: Floats) -> Floats:
+        """The mean log strength of each side, log ū."""
+        return np.minimum(s @ (self.sides / self.log.sizes), -SMALLEST_MEAN)
 
     def _products(self, z: Floats) -> tuple[Floats, Floats]:
         """Log strengths by item, and the products of the logged pairs."""
@@ -247,27 +263,39 @@ class _Density:
 
 def approximate(log: Evidence, concentration: float) -> Approximation:
     """Laplace's approximation under one κ."""
-    z, density = _fitted_logits(log, concentration), _Density(log, concentration)
+    density = _Density(log, concentration)
+    z = _mode(density, _fitted_logits(log, concentration))
     information = density.information(z)
     evidence = float(density.value(z) - 0.5 * np.linalg.slogdet(information)[1])
     return Approximation(concentration, z, information, evidence)
 
 
+def _mode(density: _Density, z: Floats) -> Floats:
+    """The logits where the density is largest, by Newton's method from z."""
+    value = density.value(z)
+    for _ in range(NEWTON_STEPS):
+        step = np.linalg.solve(density.information(z), density.gradient(z))
+        step *= min(1.0, LONGEST_STEP / max(np.abs(step).max(), LONGEST_STEP))
+        gain = density.value(z + step) - value
+        if not gain > NEGLIGIBLE_GAIN:
+            break
+        z, value = z + step, value + gain
+    return z
+
+
 def _fitted_logits(log: Evidence, concentration: float) -> Floats:
-    """The most probable logits, by fits of products to effective results.
+    """The logits of the most probable strengths, by fits of products to effective results.
 
     Effective results depend on the strengths: they are computed and fitted in turn, and the density rises each time.
     """
     edges, (i, j) = log.graph.edges(log.pairs), log.ends.T
-    order, prior = np.argsort(edges), PRIOR._replace(barrier=PRIOR.barrier + 1)
+    order = np.argsort(edges)
     plays, sums = log.counts.astype(np.float64), log.sums
-    logs = Posterior.fit(log.graph, log.rewards, edges[order], plays[order], sums[order], prior=prior).logs
+    logs = Posterior.fit(log.graph, log.rewards, edges[order], plays[order], sums[order]).logs
     for _ in range(MAX_FITS if concentration < inf else 0):
         before, mu = logs, np.clip(np.exp(logs[i] + logs[j]), SMALLEST_MEAN, LARGEST_MEAN)
         plays, sums = log.effective_results(mu, concentration)
-        logs = Posterior.fit(
-            log.graph, log.rewards, edges[order], plays[order], sums[order], prior=prior, start=before
-        ).logs
+        logs = Posterior.fit(log.graph, log.rewards, edges[order], plays[order], sums[order], start=before).logs
         if np.abs(logs - before).max() < CLOSE:
             break
     return np.asarray(logs - np.log(-np.expm1(logs)))
