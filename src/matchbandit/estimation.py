@@ -57,7 +57,7 @@ def estimates(results: Any, *, rewards: RewardDistribution | None = None, level:
     >>> log = mb.PastResults.from_rows([("ann", "bob", 40, 32), ("ann", "cem", 40, 18), ("bob", "cem", 40, 16)])
     >>> frame = mb.estimates(log)
     >>> [(item, round(strength, 2)) for item, strength in zip(frame["item"][:3], frame["estimate"][:3])]
-    [('ann', 0.91), ('bob', 0.86), ('cem', 0.48)]
+    [('ann', 0.91), ('bob', 0.86), ('cem', 0.49)]
     """
     log = results if isinstance(results, PastResults) else read_results(results)
     if not 0.0 < real_number("level", level) < 1.0:

@@ -684,9 +684,9 @@ class Posterior:
         >>> from matchbandit.graphs import monopartite
         >>> from matchbandit.rewards import Bernoulli
         >>> players = monopartite(3)
-        >>> found = Posterior.fit(players, Bernoulli(), np.arange(3), np.full(3, 400.0), np.array([180.0, 144, 80]))
-        >>> found.strengths.round(2).tolist()
-        [0.9, 0.5, 0.4]
+        >>> posterior = Posterior.fit(players, Bernoulli(), np.arange(3), np.full(3, 400.0), np.array([180.0, 144, 80]))
+        >>> posterior.strengths.round(2).tolist()
+        [0.88, 0.51, 0.4]
         """
         model = new_model(graph, rewards, complete=False, prior=prior)
         low, high = graph.pairs_of(edges).T

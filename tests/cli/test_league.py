@@ -394,7 +394,7 @@ def test_names_with_commas_and_numbers_for_names(say, refused):
     assert "no proposal 9" in refused("why", "odd", "9")
     heads, _, *lines = say("ranking", "odd").splitlines()
     wide = next(line for line in lines if "王小明" in line)
-    assert wide.index("0.60") == heads.index("strength") - 3  # three signs take two columns each
+    assert wide.index("0.25") == heads.index("strength") - 3  # three signs take two columns each
 
 
 def test_a_sheet_that_cannot_be_written_is_refused_before_a_proposal_is_made(say, refused, course):

@@ -121,14 +121,11 @@ class Export:
             raise self._damage("is neither an event nor the end")
         if line["checksum"] != before or line.get("events") != last:
             raise LeagueError("damaged", f"{self.source} is damaged: its checksum does not fit. Export it again.")
-        if self._file.read(1):
+        if self._read(1):  # at the end of the file its own checksum is compared, too
             raise self._damage("is the end, and more follows")
 
     def _next(self) -> Any:
-        try:
-            text = self._file.readline(_LONGEST_LINE)
-        except (OSError, EOFError, zlib.error) as error:
-            raise LeagueError("damaged", f"{self.source} cannot be unpacked: {error}.") from None
+        text = self._read(_LONGEST_LINE)
         self._number += 1
         if not text.endswith(b"\n"):
             raise LeagueError("damaged", f"{self.source} ends in line {self._number}: it was cut off. Copy it again.")
@@ -137,6 +134,13 @@ class Export:
             return json.loads(text, parse_constant=_refuse)
         except ValueError:
             raise self._damage("is no JSON") from None
+
+    def _read(self, size: int) -> bytes:
+        """A line, or the first bytes of it."""
+        try:
+            return bytes(self._file.readline(size))
+        except (OSError, EOFError, zlib.error) as error:
+            raise LeagueError("damaged", f"{self.source} cannot be unpacked: {error}.") from None
 
     def _name(self, line: dict[str, Any]) -> tuple[int, str]:
         item, name = line["item"], line.get("name")

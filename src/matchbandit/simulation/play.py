@@ -161,9 +161,7 @@ def engine_for(wanted: Engine, policy: Policy) -> Engine:
     if wanted in ("auto", fast, "step"):
         return fast if wanted == "auto" else wanted
     why = "decides every round and has nothing to leap over" if wanted == "jump" else "plans, and is leapt over instead"
-    if wanted == "loop" and isinstance(policy, RoundPolicy):
-        why = f"needs a solver that is not compiled on {policy.graph}"
-    elif wanted == "loop" and not isinstance(policy, PlannedPolicy):
+    if wanted == "loop" and not isinstance(policy, PlannedPolicy):
         why = f"has no compiled loop on {policy.graph}"
     others = "'auto' or 'step'" if fast == "step" else f"'auto', '{fast}' or 'step'"
     raise MatchbanditError(f"{policy.name} cannot {wanted}: it {why}. Use the engine {others}.")

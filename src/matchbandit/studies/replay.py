@@ -306,7 +306,7 @@ def replay(
     >>> log = [("ann", "bob", 40, 32), ("ann", "cem", 40, 18), ("bob", "dan", 40, 9), ("cem", "dan", 40, 6)]
     >>> done = replay(mb.PastResults.from_rows(log), ["rank1-thompson", "cucb"], horizon=100, runs=40)
     >>> done.verdict
-    'This log cannot tell which earns most: rank1-thompson or cucb.'
+    'rank1-thompson earns most, by this log.'
     """
     whole = results if isinstance(results, PastResults) else read_results(results)
     log = largest_part(whole, truth)
