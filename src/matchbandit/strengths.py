@@ -435,7 +435,8 @@ def fit_dense(model: Model, diagonal: Floats, common: Floats, H: Floats, converg
     """
     logs, n_items = model.logs, len(model.logs)
     step, origin, gradient = np.zeros(n_items), logs.copy(), np.empty(n_items)
-    slope, share, kind, done = 0.0, 0.0, EXPECTED, False
+    slope, share, done = 0.0, 0.0, False
+    kind = EXPECTED + 0 * mode  # a plain literal would make numba compile `evaluate` twice
     for _ in range(MAX_STEPS):
         evaluate(model, gradient, diagonal, common, kind)
         behind = 0.0
