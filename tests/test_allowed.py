@@ -27,14 +27,14 @@ def test_the_edges_are_those_that_every_rule_allows(graph, seed):
     assert allowed.edges.tolist() == expected
     assert np.flatnonzero(allowed.allows(np.arange(graph.n_pairs))).tolist() == expected
     assert allowed.ends(allowed.edges).tolist() == (graph.pairs + shift)[expected].tolist()
-    assert allowed.everything == (not given)
-    assert allowed.unruled.edges.tolist() == Allowed(graph, present=given.get("present")).edges.tolist()
+    assert allowed.is_unrestricted == (not given)
+    assert allowed.without_pair_rules.edges.tolist() == Allowed(graph, present=given.get("present")).edges.tolist()
 
 
 def test_what_rules_nothing_out_is_no_rule():
     graph = monopartite(4)
-    assert Allowed(graph, present=np.ones(4, dtype=bool), forbidden=[]).everything
-    assert not Allowed(graph, only=[]).everything
+    assert Allowed(graph, present=np.ones(4, dtype=bool), forbidden=[]).is_unrestricted
+    assert not Allowed(graph, only=[]).is_unrestricted
     assert len(Allowed(graph, only=[]).edges) == 0
     assert len(Allowed(graph, present=np.array([True, False, False, False])).edges) == 0
 
@@ -42,7 +42,7 @@ def test_what_rules_nothing_out_is_no_rule():
 def test_pairs_are_read_in_either_order():
     graph = monopartite(4)
     assert Allowed.read(graph, [(3, 2), (0, 1)]).edges.tolist() == [0, 5]
-    assert Allowed.read(graph, None).everything
+    assert Allowed.read(graph, None).is_unrestricted
     assert len(Allowed.read(graph, []).edges) == 0
     rules = Allowed(graph, forbidden=[2])
     assert Allowed.read(graph, rules) is rules

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import matchbandit as mb
-from matchbandit.certificates import Target, extension, strongest_chains
+from matchbandit.certificates import Target, bottleneck_closure, linear_extension
 
 GOALS = [
     *((mb.monopartite(n), "matching") for n in range(2, 9)),
@@ -116,7 +116,7 @@ def test_chains_are_the_transitive_closure_at_every_threshold(seed):
     links[rng.random((n, n)) < 0.5] = -np.inf
     np.fill_diagonal(links, -np.inf)
     before = links.copy()
-    chains = strongest_chains(links)
+    chains = bottleneck_closure(links)
     assert (links == before).all()
     apart = ~np.eye(n, dtype=bool)
     for threshold in np.arange(-3.5, 4):
@@ -152,7 +152,7 @@ def test_the_order_agrees_with_both_relations_where_it_can_and_else_with_the_cer
     certified = closure(certified[np.ix_(names, names)])
     names = rng.permutation(n) if seed % 3 else names
     separated = separated[np.ix_(names, names)]
-    order = extension(strengths, np.array([0, n]), certified, separated).tolist()
+    order = linear_extension(strengths, np.array([0, n]), certified, separated).tolist()
     assert sorted(order) == list(range(n))
     assert agrees(order, certified)
     if acyclic(certified | separated):
@@ -163,21 +163,21 @@ def test_the_order_agrees_with_both_relations_where_it_can_and_else_with_the_cer
 def test_relations_that_contradict_themselves_still_give_an_order():
     rng = np.random.default_rng(1)
     everything = ~np.eye(5, dtype=bool)
-    assert extension(np.arange(5) / 5, np.array([0, 5]), everything, everything).tolist() == [4, 3, 2, 1, 0]
+    assert linear_extension(np.arange(5) / 5, np.array([0, 5]), everything, everything).tolist() == [4, 3, 2, 1, 0]
     for _ in range(200):
         relations = [(rng.random((5, 5)) < 0.6) & everything for _ in range(2)]
         sides = np.array([0, 2, 5])
-        order = extension(rng.random(5), sides, *relations)
+        order = linear_extension(rng.random(5), sides, *relations)
         assert sorted(order[:2].tolist()) == [0, 1]
         assert sorted(order[2:].tolist()) == [2, 3, 4]
 
 
 def test_of_equals_the_lower_index_comes_first_and_sides_do_not_mix():
     nothing = np.zeros((5, 5), dtype=bool)
-    assert extension(np.full(5, 0.6), np.array([0, 2, 5]), nothing, nothing).tolist() == [0, 1, 2, 3, 4]
+    assert linear_extension(np.full(5, 0.6), np.array([0, 2, 5]), nothing, nothing).tolist() == [0, 1, 2, 3, 4]
     across = nothing.copy()
     across[4, 0] = True  # a link between sides means nothing
-    assert extension(np.array([0.9, 0.8, 0.1, 0.2, 0.3]), np.array([0, 2, 5]), across, nothing).tolist() == [0, 1, 4, 3, 2]  # noqa: E501  # fmt: skip
+    assert linear_extension(np.array([0.9, 0.8, 0.1, 0.2, 0.3]), np.array([0, 2, 5]), across, nothing).tolist() == [0, 1, 4, 3, 2]  # noqa: E501  # fmt: skip
 
 
 # No bad link: the answer is right
@@ -229,9 +229,9 @@ def test_without_a_bad_link_an_answer_that_is_certified_is_right(graph, goal):
         for a, b in same_side(target):
             if (a, b) not in bad and rng.random() < 0.9:
                 links[a, b] = 1.0
-        chains = strongest_chains(links)
+        chains = bottleneck_closure(links)
         assert not any(chains[a, b] > 0 for a, b in bad)  # nor has the closure one
-        order = extension(rng.random(n), target.starts, chains > 0, np.zeros((n, n), dtype=bool))
+        order = linear_extension(rng.random(n), target.starts, chains > 0, np.zeros((n, n), dtype=bool))
         if target.weakest(order, chains) > 0:
             answers += 1
             found = value(graph, strengths, answer_of(graph, goal, order))
@@ -249,7 +249,7 @@ def test_every_order_of_four_players_that_good_links_certify_is_right(strengths)
         table = np.full((4, 4), NOTHING)
         for (a, b), there in zip(links, kept, strict=True):
             table[a, b] = 0.0 if there else NOTHING
-        chains = strongest_chains(table)
+        chains = bottleneck_closure(table)
         for order in permutations(range(4)):
             if target.weakest(np.array(order), chains) == 0:
                 found = value(graph, strengths, answer_of(graph, "matching", order))
@@ -265,7 +265,7 @@ def test_counting_only_links_that_are_strictly_wrong_would_not_do():
     assert not [(a, b) for a, b in held if (a, b) in bad and strengths[a] < strengths[b]]
     links = np.full((4, 4), NOTHING)
     links[tuple(np.transpose(held))] = 0.0
-    chains, order = strongest_chains(links), np.array([2, 1, 0, 3])
+    chains, order = bottleneck_closure(links), np.array([2, 1, 0, 3])
     assert target.weakest(order, chains) == 0
     assert value(graph, strengths, answer_of(graph, "matching", order)) == pytest.approx(0.63)
     assert best_value(graph, "matching", strengths) == pytest.approx(0.72)

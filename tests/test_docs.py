@@ -31,7 +31,7 @@ from matchbandit.live.verify import Verified
 from matchbandit.live.views import Line
 from matchbandit.policies.explanation import KEYS, PARTS, Elimination
 from matchbandit.problems.families import FAMILIES, parameters_taken
-from matchbandit.results import About
+from matchbandit.results import RunInfo
 from matchbandit.results.tables import HEAD, TAIL
 from matchbandit.service.app import create_app
 from matchbandit.service.problems import STATUSES
@@ -422,15 +422,15 @@ def test_explain_is_written_down():
     keys = {*KEYS, *Elimination._fields, *(key for part in PARTS.values() for key in part)}
     assert [key for key in sorted(keys) if f"`{key}`" not in reference] == []
     fits = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert [field.name for field in fields(mb.Fits) if f"| `{field.name}` |" not in fits] == []
-    assert [field.name for field in fields(About) if f"`{field.name}`" not in reference] == []
+    assert [field.name for field in fields(mb.Capabilities) if f"| `{field.name}` |" not in fits] == []
+    assert [field.name for field in fields(RunInfo) if f"`{field.name}`" not in reference] == []
 
 
 @pytest.mark.parametrize("name", mb.CATALOGUE)
 def test_what_a_policy_adds_to_its_explanation_is_written_down(name):
     kind = mb.CATALOGUE[name]
-    players = mb.monopartite(5 if "regret" in kind.fits.byes else 4)
-    graph = players if "monopartite" in kind.fits.graphs else mb.bipartite(2, 2)
+    players = mb.monopartite(5 if "regret" in kind.capabilities.byes else 4)
+    graph = players if "monopartite" in kind.capabilities.graphs else mb.bipartite(2, 2)
     live = mb.policy(name).build(graph, horizon=1000)
     for _ in range(3):
         live.tell(live.ask(), [1.0] * live.round_size)

@@ -5,7 +5,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from matchbandit.errors import MatchbanditError, real_number, unknown, whole_num
     ],
 )
 def test_a_whole_number_of_any_type_becomes_a_plain_int(value, number):
-    got = whole_number("n", value, least=0)
+    got = check_int("n", value, least=0)
     assert got == number
     assert type(got) is int
 
@@ -54,35 +54,35 @@ def test_a_whole_number_of_any_type_becomes_a_plain_int(value, number):
 )
 def test_what_is_no_whole_number_is_refused_with_its_value(value):
     with pytest.raises(MatchbanditError) as refusal:
-        whole_number("rounds", value, least=-10)
+        check_int("rounds", value, least=-10)
     assert str(refusal.value) == f"rounds must be a whole number, at least -10; got {value!r}."
 
 
 @pytest.mark.parametrize(("value", "fits"), [(0, False), (1, True), (5, True), (6, False), (-1, False), (5.0, True)])
 def test_both_bounds_are_included(value, fits):
     if fits:
-        assert whole_number("n", value, least=1, most=5) == value
+        assert check_int("n", value, least=1, most=5) == value
     else:
         with pytest.raises(
             MatchbanditError, match=re.escape(f"n must be a whole number, between 1 and 5; got {value}.")
         ):
-            whole_number("n", value, least=1, most=5)
+            check_int("n", value, least=1, most=5)
 
 
 def test_without_an_upper_bound_only_the_lower_one_is_named():
-    assert whole_number("n", 10**30, least=2) == 10**30
+    assert check_int("n", 10**30, least=2) == 10**30
     with pytest.raises(MatchbanditError, match=r"^n must be a whole number, at least 2; got 1\.$"):
-        whole_number("n", 1, least=2)
+        check_int("n", 1, least=2)
 
 
 def test_the_way_out_ends_the_message():
     with pytest.raises(MatchbanditError, match=r"got 1\. A pair needs two players\.$"):
-        whole_number("n_items", 1, least=2, way_out="A pair needs two players.")
+        check_int("n_items", 1, least=2, hint="A pair needs two players.")
 
 
 @pytest.mark.parametrize("value", [0, 4, -1.5, np.float32(0.5), np.int64(3), Fraction(1, 4)])
 def test_a_real_number_of_any_type_becomes_a_plain_float(value):
-    got = real_number("growth", value)
+    got = check_float("growth", value)
     assert got == value
     assert type(got) is float
 
@@ -92,7 +92,7 @@ def test_a_real_number_of_any_type_becomes_a_plain_float(value):
 )
 def test_what_is_no_real_number_is_refused_with_its_value(value):
     with pytest.raises(MatchbanditError) as refusal:
-        real_number("growth", value)
+        check_float("growth", value)
     assert str(refusal.value) == f"growth must be a number; got {value!r}."
 
 

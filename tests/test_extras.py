@@ -112,9 +112,9 @@ def test_what_needs_an_extra_says_which_and_how_before_any_work(blocked, tmp_pat
         )
     )
     assert (code, err) == (0, "")
-    way_out = "which is not installed. Install it with: pip install 'matchbandit[lab]'\n"
+    hint = "which is not installed. Install it with: pip install 'matchbandit[lab]'\n"
     keeping, drawing = (
-        f"error: {words}, {way_out}" for words in ("keeping results needs pyarrow", "drawing needs matplotlib")
+        f"error: {words}, {hint}" for words in ("keeping results needs pyarrow", "drawing needs matplotlib")
     )
     assert json.loads(out) == [[2, "", keeping], [2, "", keeping], [2, "", drawing], [2, "", drawing]]
     assert list((tmp_path / "work").iterdir()) == []

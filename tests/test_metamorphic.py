@@ -9,9 +9,13 @@ import matchbandit as mb
 PLAYERS = mb.Monopartite([0.9, 0.7, 0.4, 0.1])
 IN_TWOS = mb.Monopartite([0.9, 0.9, 0.3, 0.3])
 SLOTS = mb.Bipartite([0.9, 0.5], [0.8, 0.6, 0.2])
-ANYTIME = [name for name, kind in mb.CATALOGUE.items() if kind.fits.goals == ("regret",) and not kind.fits.horizon]
-REGRET = [name for name, kind in mb.CATALOGUE.items() if "regret" in kind.fits.goals and name != "uniform"]
-IDENTIFICATION = [name for name, kind in mb.CATALOGUE.items() if "identification" in kind.fits.goals]
+ANYTIME = [
+    name
+    for name, kind in mb.CATALOGUE.items()
+    if kind.capabilities.goals == ("regret",) and not kind.capabilities.horizon
+]
+REGRET = [name for name, kind in mb.CATALOGUE.items() if "regret" in kind.capabilities.goals and name != "uniform"]
+IDENTIFICATION = [name for name, kind in mb.CATALOGUE.items() if "identification" in kind.capabilities.goals]
 ROUNDS = {"regret": 3000, "identification": 10**7}
 
 
@@ -19,7 +23,7 @@ def instance(name):
     """A small problem that the policy fits."""
     if name == "simple-adaptive-matching":
         return IN_TWOS
-    return SLOTS if "monopartite" not in mb.CATALOGUE[name].fits.graphs else PLAYERS
+    return SLOTS if "monopartite" not in mb.CATALOGUE[name].capabilities.graphs else PLAYERS
 
 
 def permuted(problem, seed):

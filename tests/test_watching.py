@@ -38,7 +38,7 @@ ROUNDS = 3000
 @pytest.mark.filterwarnings("ignore:simple-adaptive-matching assumes")
 def test_every_policy_can_be_watched_and_its_numbers_are_those_of_a_run_that_nobody_looks_at(name):
     kind = mb.CATALOGUE[name]
-    problem = SLOTS if "bipartite" in kind.fits.graphs else PLAYERS
+    problem = SLOTS if "bipartite" in kind.capabilities.graphs else PLAYERS
     if kind.goal_with({}) == "regret":
         seen = mb.watch(problem, name, horizon=ROUNDS, seed=3, frames=20)
         alone = mb.simulate(problem, name, horizon=ROUNDS, seed=3)
@@ -228,7 +228,7 @@ class Alternating(mb.RoundPolicy):
     """Plays one pair after the other and says nothing of it."""
 
     name = "alternating"
-    fits = mb.Fits(selections=("pair",))
+    capabilities = mb.Capabilities(selections=("pair",))
 
     def start(self):
         return Nothing(np.zeros(self.graph.n_pairs))
@@ -244,7 +244,7 @@ class Alternating(mb.RoundPolicy):
     def recommend(self):
         return self.graph.pairs[:1]
 
-    def reasons(self):
+    def explain_extra(self):
         return {}
 
 

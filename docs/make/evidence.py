@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import matchbandit as mb
-from matchbandit.certificates import strongest_chains
+from matchbandit.certificates import bottleneck_closure
 from matchbandit.figures import draw_to
 from matchbandit.figures.evidence import Growth, Trace, evidence
 
@@ -32,7 +32,7 @@ def played() -> Growth:
         if policy.sampled > (rounds[-1] if rounds else 0):
             rounds.append(policy.sampled)
             seen.append(policy.evidence)
-            chains.append(strongest_chains(policy.peaks))
+            chains.append(bottleneck_closure(policy.peaks))
     enough = policy.threshold(policy.sampled)
 
     def trace(a: int, b: int, true: bool) -> Trace:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matchbandit.past_results import read_results as read_results
     from matchbandit.placement import draw_bounds as draw_bounds
     from matchbandit.policies import CATALOGUE as CATALOGUE
+    from matchbandit.policies import Capabilities as Capabilities
     from matchbandit.policies import Decision as Decision
-    from matchbandit.policies import Fits as Fits
     from matchbandit.policies import PlannedPolicy as PlannedPolicy
     from matchbandit.policies import Policy as Policy
     from matchbandit.policies import RoundPolicy as RoundPolicy
@@ -64,8 +64,8 @@ _HOME = {
     "past_results": ("PastResults", "read_results"),
     "placement": ("draw_bounds",),
     "policies": (
-        "CATALOGUE", "Decision", "Fits", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy", "for_decisions",
-        "policy", "restore",
+        "CATALOGUE", "Capabilities", "Decision", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy",
+        "for_decisions", "policy", "restore",
     ),
     "problems": ("Bipartite", "Means", "Monopartite", "family"),
     "product_model": ("ProductFit", "product_fit"),

@@ -63,19 +63,19 @@ class Allowed:
         return cls(graph, only=graph.edges(allowed) if np.size(allowed) else np.zeros(0, dtype=np.int64))
 
     @property
-    def everything(self) -> bool:
+    def is_unrestricted(self) -> bool:
         """May all pairs of the graph be formed?"""
-        return self.present is None and self.all_meet
+        return self.present is None and self.has_no_pair_rules
 
     @property
-    def all_meet(self) -> bool:
+    def has_no_pair_rules(self) -> bool:
         """May all who are present meet each other?"""
         return self.forbidden is None and self.only is None
 
     @property
-    def unruled(self) -> "Allowed":
+    def without_pair_rules(self) -> "Allowed":
         """The same items, who may all meet each other."""
-        return self if self.all_meet else Allowed(self.graph, present=self.present)
+        return self if self.has_no_pair_rules else Allowed(self.graph, present=self.present)
 
     @cached_property
     def is_present(self) -> NDArray[np.bool_]:

@@ -116,7 +116,7 @@ def _blocks(first: tuple[int, ...], n_items: int) -> tuple[int, ...]:
 
 
 @compiled
-def strongest_chains(links: Floats) -> Floats:
+def bottleneck_closure(links: Floats) -> Floats:
     """By which evidence a lies above b: that of the strongest chain of links from a to b.
 
     A chain is as strong as its weakest link: this is the transitive closure, for every threshold at once.
@@ -131,7 +131,7 @@ def strongest_chains(links: Floats) -> Floats:
 
 
 @compiled
-def extension(strengths: Floats, sides: Counts, certified: Relation, separated: Relation) -> Counts:
+def linear_extension(strengths: Floats, sides: Counts, certified: Relation, separated: Relation) -> Counts:
     """An order of the items of each side that agrees with both relations, and beyond them with the strengths.
 
     Place by place the strongest of those that nobody left is above. Where the relations contradict each other the

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, log, pi, sqrt
 
-from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.errors import MatchbanditError, check_float
 
 NEVER = 2**62
 """A count that no average reaches."""
@@ -32,7 +32,7 @@ class Checks:
 
     def __post_init__(self) -> None:
         """Check the growth."""
-        if not 1 <= real_number("growth", self.growth) <= 1e6:
+        if not 1 <= check_float("growth", self.growth) <= 1e6:
             raise MatchbanditError(
                 f"growth must lie between 1 (every chance) and 10^6; got {self.growth!r}. The paper takes 4."
             )
@@ -84,7 +84,7 @@ def _level(checks: Checks, count: int) -> int:
 
 def checked_delta(delta: float) -> float:
     """The allowed error probability δ, checked."""
-    if not 0 < real_number("delta", delta) < 1:
+    if not 0 < check_float("delta", delta) < 1:
         raise MatchbanditError(
             f"delta must lie between 0 and 1; got {delta!r}. It is the probability of a wrong answer."
         )

@@ -23,20 +23,20 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> MatchbanditError:
     return MatchbanditError(f"unknown {kind} {str(name)!r}{hint} {listed}")
 
 
-def whole_number(name: str, value: object, *, least: int, most: int | None = None, way_out: str = "") -> int:
+def check_int(name: str, value: object, *, minimum: int, maximum: int | None = None, hint: str = "") -> int:
     """The value as an int, or an error that says what it must be; 2e6 passes, 2.5 and True do not."""
-    bounds = f"at least {least}" if most is None else f"between {least} and {most}"
+    bounds = f"at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
     number: int | None = None
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
     elif isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
         number = int(float(value)) if float(value).is_integer() else None
-    if number is not None and number >= least and (most is None or number <= most):
+    if number is not None and number >= minimum and (maximum is None or number <= maximum):
         return number
-    raise MatchbanditError(f"{name} must be a whole number, {bounds}; got {value!r}. {way_out}".rstrip())
+    raise MatchbanditError(f"{name} must be a whole number, {bounds}; got {value!r}. {hint}".rstrip())
 
 
-def real_number(name: str, value: object) -> float:
+def check_float(name: str, value: object) -> float:
     """The value as a float, or an error: NaN, infinity, text and True are no numbers here."""
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.errors import MatchbanditError, check_float
 from matchbandit.extras import make_frame
 from matchbandit.graphs import Pairs
 from matchbandit.past_results import PastResults, read_results
-from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
+from matchbandit.rewards import Floats, RewardDistribution, check_rewards
 from matchbandit.strengths import Posterior, clip_outliers, row_count
 
 
@@ -60,9 +60,9 @@ def estimates(results: Any, *, rewards: RewardDistribution | None = None, level:
     [('ann', 0.91), ('bob', 0.86), ('cem', 0.49)]
     """
     log = results if isinstance(results, PastResults) else read_results(results)
-    if not 0.0 < real_number("level", level) < 1.0:
+    if not 0.0 < check_float("level", level) < 1.0:
         raise MatchbanditError(f"level must lie between 0 and 1; got {level!r}. Use 0.9 for intervals of 90 %.")
-    distribution = checked_rewards(rewards)
+    distribution = check_rewards(rewards)
     log.refuse_outside(distribution)
     tally = log.tally
     edges = tally.graph.edges(tally.pairs)

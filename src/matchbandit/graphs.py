@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_int, unknown
 
 Pairs = NDArray[np.int64]
 Edges = NDArray[np.int64]
 Selection = Literal["pair", "matching"]
 
-MOST_PAIRS = 20_000_000
+MAX_PAIRS = 20_000_000
 """Graphs with more pairs are not listed: a number for each pair would take gigabytes."""
-MOST_COUNTED = 1_000_000
+MAX_COUNTED_PAIRS = 1_000_000
 """Of graphs with more pairs, results name those that were played, in place of a count for each pair."""
 
 
@@ -66,7 +66,7 @@ class Graph(ABC):
     @property
     def has_few_pairs(self) -> bool:
         """Is there a number for each pair in results, or only for those that were played?"""
-        return self.n_pairs <= MOST_COUNTED
+        return self.n_pairs <= MAX_COUNTED_PAIRS
 
     def edges(self, pairs: ArrayLike) -> Edges:
         """The edge of each pair; players may come in either order.
@@ -215,16 +215,16 @@ def player_edge(i: int, j: int, n_items: int) -> int:
 
 def bipartite(n_rows: int, n_columns: int) -> BipartiteGraph:
     """The graph of n_rows rows and n_columns columns."""
-    way_out = "A bipartite graph needs an item on each side."
+    hint = "A bipartite graph needs an item on each side."
     return BipartiteGraph(
-        whole_number("n_rows", n_rows, least=1, way_out=way_out),
-        whole_number("n_columns", n_columns, least=1, way_out=way_out),
+        check_int("n_rows", n_rows, minimum=1, hint=hint),
+        check_int("n_columns", n_columns, minimum=1, hint=hint),
     )
 
 
 def monopartite(n_items: int) -> MonopartiteGraph:
     """The graph of n_items players."""
-    return MonopartiteGraph(whole_number("n_items", n_items, least=2, way_out="A pair needs two players."))
+    return MonopartiteGraph(check_int("n_items", n_items, minimum=2, hint="A pair needs two players."))
 
 
 def _read_only(pairs: Pairs) -> Pairs:
@@ -232,11 +232,11 @@ def _read_only(pairs: Pairs) -> Pairs:
     return pairs
 
 
-def refuse_if_too_large(graph: Graph, way_out: str = "Take fewer items.") -> None:
+def refuse_if_too_large(graph: Graph, hint: str = "Take fewer items.") -> None:
     """Refuse to keep a number for each pair of a graph that has too many, rather than run out of memory."""
-    if graph.n_pairs > MOST_PAIRS:
+    if graph.n_pairs > MAX_PAIRS:
         raise MatchbanditError(
-            f"{graph} has {graph.n_pairs} pairs, and at most {MOST_PAIRS} can be kept in memory. {way_out}"
+            f"{graph} has {graph.n_pairs} pairs, and at most {MAX_PAIRS} can be kept in memory. {hint}"
         )
 
 

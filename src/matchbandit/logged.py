@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from matchbandit.errors import MatchbanditError, real_number, whole_number
+from matchbandit.errors import MatchbanditError, check_float, check_int
 from matchbandit.graphs import Edges, Graph
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
@@ -29,8 +29,8 @@ def by_edge(
         fine &= ~rewards.impossible(paid, plays)
     for k in np.flatnonzero(~fine).tolist():  # what is wrong is looked at more closely
         pair, total = graph.pairs_of(edges[k : k + 1])[0].tolist(), float(paid[k])
-        n = whole_number(f"the count of the pair {pair}", float(plays[k]), least=0, most=MOST_PLAYS)
-        real_number(f"the sum of the pair {pair}", total)
+        n = check_int(f"the count of the pair {pair}", float(plays[k]), minimum=0, maximum=MOST_PLAYS)
+        check_float(f"the sum of the pair {pair}", total)
         raise MatchbanditError(rewards.refusal(total, n, pair=f"the pair {pair}"))
     played = plays > 0
     known, places = np.unique(edges[played], return_inverse=True)

@@ -34,7 +34,7 @@ ROLES = ("first", "second", "reward", "sum", "mean", "count", "time")
 PAID = ("reward", "sum", "mean")
 VOID_CELLS = ("", "void", "nan")
 """What is written, in any case, where a pair never met: no result, and not 0."""
-MOST_COUNTED = 2**53
+MAX_COUNTED_PAIRS = 2**53
 """Meetings of a row: floats hold them exactly."""
 LARGEST_FLOAT_NAME = 2**53
 """From here on floats merge neighbouring whole numbers, and so two items."""
@@ -717,7 +717,7 @@ def _number(role: str, cell: Any) -> float | None:
 
 def _counts(cells: Sequence[Any]) -> Counts:
     numbers = _numbers("count", cells)
-    bad = np.isnan(numbers) | (numbers < 0) | (numbers > MOST_COUNTED) | (numbers != np.floor(numbers))
+    bad = np.isnan(numbers) | (numbers < 0) | (numbers > MAX_COUNTED_PAIRS) | (numbers != np.floor(numbers))
     if bad.any():
         raise _BadCell("count", f"must be a whole number, at least 0; got {cells[int(np.argmax(bad))]!r}")
     return numbers.astype(np.int64)

@@ -14,13 +14,13 @@ from matchbandit.figures import Chart, Line, draw_to
 from matchbandit.figures.picture import picture_file
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE
-from matchbandit.policies.fits import Goal
+from matchbandit.policies.capabilities import Goal
 from matchbandit.problems import Bipartite, Problem
 from matchbandit.results import Identification, Runs, writable_file
 from matchbandit.results.plotting import about_runs, instance_of
 from matchbandit.rewards import Floats
 from matchbandit.theory import Bound, bounds
-from matchbandit.theory.table import checked_horizon
+from matchbandit.theory.table import check_horizon
 
 Task = tuple[Selection, Selection]
 """What a round plays, and what is sought."""
@@ -154,7 +154,7 @@ def placement_of(result: Runs | Identification, known: Sequence[Bound]) -> Place
 
 def is_proved(policy: str, goal: Goal) -> bool:
     """Has this policy of the catalogue a proof for this goal? Lower bounds on rounds bind only those that have one."""
-    return policy in CATALOGUE and goal in CATALOGUE[policy].fits.proved
+    return policy in CATALOGUE and goal in CATALOGUE[policy].capabilities.proved
 
 
 def is_promised(result: Runs | Identification) -> bool:
@@ -202,7 +202,7 @@ def overlay_of(
     Up to the largest horizon or the smallest δ of the results, or those given. Of the paper's lower bounds the highest
     is kept, and that of the product model; of the upper ones the lowest for each policy laid over, or for all.
     """
-    horizon = None if horizon is None else checked_horizon(horizon)
+    horizon = None if horizon is None else check_horizon(horizon)
     delta = None if delta is None else checked_delta(delta)
     for result in results:
         refuse_other_problem(result, problem)

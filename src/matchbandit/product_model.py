@@ -25,7 +25,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Graph, Pairs
 from matchbandit.logged import by_edge
 from matchbandit.past_results import PastResults, read_results
-from matchbandit.rewards import Counts, Floats, RewardDistribution, checked_rewards
+from matchbandit.rewards import Counts, Floats, RewardDistribution, check_rewards
 from matchbandit.seeding import stream
 from matchbandit.strengths import (
     EXPECTED,
@@ -217,7 +217,7 @@ def product_fit(
     >>> fit.p_value, fit.verdict
     (0.001, 'does not fit')
     """
-    distribution = checked_rewards(rewards)
+    distribution = check_rewards(rewards)
     names = None
     if pairs is not None or isinstance(graph, Graph):
         if not isinstance(graph, Graph):

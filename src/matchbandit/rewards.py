@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 from matchbandit.kl import plain_bernoulli_kl
 
 Floats = NDArray[np.float64]
@@ -144,7 +144,7 @@ class Binomial(RewardDistribution):
 
     def __post_init__(self) -> None:
         """Check the number of trials."""
-        object.__setattr__(self, "trials", whole_number("trials", self.trials, least=1, most=10**6))
+        object.__setattr__(self, "trials", check_int("trials", self.trials, minimum=1, maximum=10**6))
 
     @property
     def sigma(self) -> float:
@@ -232,7 +232,7 @@ class Gaussian(RewardDistribution):
 
     def __post_init__(self) -> None:
         """Check the standard deviation."""
-        object.__setattr__(self, "sd", real_number("sd", self.sd))
+        object.__setattr__(self, "sd", check_float("sd", self.sd))
         if self.sd <= 0:
             raise MatchbanditError(f"sd must be positive; got {self.sd!r}.")
         if not 1e-100 <= self.sd <= 1e100:
@@ -263,7 +263,7 @@ def succeeds(reward: float, rng: np.random.Generator) -> bool:
     return bool(reward >= 1.0 or (reward > 0.0 and rng.random() < reward))
 
 
-def checked_rewards(rewards: RewardDistribution | None) -> RewardDistribution:
+def check_rewards(rewards: RewardDistribution | None) -> RewardDistribution:
     """The reward distribution, Bernoulli unless told otherwise."""
     if rewards is not None and not isinstance(rewards, RewardDistribution):
         raise MatchbanditError(

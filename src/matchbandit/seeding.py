@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from matchbandit.errors import whole_number
+from matchbandit.errors import check_int
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
@@ -16,7 +16,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     >>> bool(first.random() == again.random() != stream(0, "rewards", 4).random())
     True
     """
-    root = whole_number("seed", seed, least=0)
+    root = check_int("seed", seed, minimum=0)
     plain = [name if isinstance(name, str) else int(name) for name in names]
     digest = blake2b(repr((root, *plain)).encode(), digest_size=16).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))

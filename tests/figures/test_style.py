@@ -12,7 +12,7 @@ PRACTICAL = [
     "unimodal-matching", "rank1-certify", "rank1-thompson",
 ]  # fmt: skip
 PAIRS = ["pair-elim", "rank1-elim", "uts", "kl-ucb", "rank1-elim-kl", "rank1-thompson", "rank1-certify", "uniform"]
-ANSWERS = [name for name, kind in mb.CATALOGUE.items() if "identification" in kind.fits.goals]
+ANSWERS = [name for name, kind in mb.CATALOGUE.items() if "identification" in kind.capabilities.goals]
 TOGETHER = [PRACTICAL, PAIRS, ANSWERS]
 # What is seen without one kind of cones, in linear light (Machado, Oliveira and Fernandes 2009, severity 1).
 EYES = {
@@ -69,7 +69,7 @@ def test_every_policy_of_the_catalogue_has_a_look_of_its_own():
 
 def test_whole_lines_are_policies_with_a_proof():
     for name, kind in mb.CATALOGUE.items():
-        assert style_of(name).dash == ("solid" if kind.fits.proved else "dashed"), name
+        assert style_of(name).dash == ("solid" if kind.capabilities.proved else "dashed"), name
 
 
 @pytest.mark.parametrize("policies", TOGETHER, ids=["practical", "pairs", "identification"])

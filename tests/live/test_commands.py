@@ -120,9 +120,9 @@ def test_settings_that_do_not_fit_are_refused(settings, code, words):
 @pytest.mark.parametrize("policy", CATALOGUE)
 def test_every_policy_of_the_catalogue_begins_or_says_why_not(policy):
     for items in ({"players": ["a", "b", "c", "d"]}, {"sides": {"rows": ["a", "b"], "columns": ["c", "d"]}}):
-        options = {"horizon": 1000} if CATALOGUE[policy].fits.horizon else {}
-        if ("players" in items and CATALOGUE[policy].fits.graphs == ("bipartite",)) or (
-            "sides" in items and CATALOGUE[policy].fits.graphs == ("monopartite",)
+        options = {"horizon": 1000} if CATALOGUE[policy].capabilities.horizon else {}
+        if ("players" in items and CATALOGUE[policy].capabilities.graphs == ("bipartite",)) or (
+            "sides" in items and CATALOGUE[policy].capabilities.graphs == ("monopartite",)
         ):
             refused("not-supported", policy, SmallLeague, policy=policy, options=options, **items)
             continue

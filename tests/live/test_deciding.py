@@ -17,8 +17,8 @@ from matchbandit.policies import CATALOGUE, policy
 from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.seeding import stream
 
-DECIDING = [name for name, kind in CATALOGUE.items() if kind.fits.counts_alone]
-MATCHING = [name for name in DECIDING if "matching" in CATALOGUE[name].fits.selections]
+DECIDING = [name for name, kind in CATALOGUE.items() if kind.capabilities.decides_from_counts]
+MATCHING = [name for name in DECIDING if "matching" in CATALOGUE[name].capabilities.selections]
 PEOPLE = ["ann", "bob", "cem", "dee", "eve", "fay", "gus", "hal"]
 
 
@@ -52,7 +52,7 @@ def test_a_decision_can_be_taken_again_from_the_log(name):
     club.do("join", ["zoe", "yan"])
     play(club, 3, rng, present=0.8, told=0.7)
     club.do("leave", ["ann"])
-    if CATALOGUE[name].fits.constrained:
+    if CATALOGUE[name].capabilities.constrained:
         club.do("exclude", [("bob", "cem")])
         club.configure(no_rematch=1)
         club.do("wish", [("dee", "zoe")])
@@ -93,7 +93,7 @@ def test_only_what_has_changed_is_put(monkeypatch):
     play(club, 10, rng)
     club.ask()
     sizes = []
-    put = Rank1Thompson.put
+    put = Rank1Thompson.set_counts
     monkeypatch.setattr(Rank1Thompson, "put", lambda self, *counts: (sizes.append(len(counts[0])), put(self, *counts)))
     play(club, 3, rng)
     assert sizes == [4, 4]  # the first had nothing new
@@ -135,7 +135,7 @@ def test_a_shadow_counts_in_its_own_way_and_draws_its_own():
     data = club.ask()
     built = policy("cts-beta").build(monopartite(4))
     edges, plays, sums = sorted_results(built, results)
-    built.put(edges, plays, np.rint(sums))
+    built.set_counts(edges, plays, np.rint(sums))
     decision = built.decision(stream(6, "shadow", "club", data["number"]))
     assert data["shadow"]["pairs"] == (decision.pairs + 1).tolist()
     twin = SmallLeague(players=PEOPLE, shadow="rank1-thompson")
@@ -147,10 +147,10 @@ def test_a_shadow_counts_in_its_own_way_and_draws_its_own():
 @pytest.mark.parametrize("sides", [False, True])
 def test_proposals_keep_the_rules(name, sides):
     kind = CATALOGUE[name]
-    if sides and "bipartite" not in kind.fits.graphs:
+    if sides and "bipartite" not in kind.capabilities.graphs:
         return
     items = {"sides": {"ads": ["a", "b", "c"], "slots": ["w", "x", "y", "z"]}} if sides else {"players": PEOPLE[:7]}
-    constrained = kind.fits.constrained
+    constrained = kind.capabilities.constrained
     club = SmallLeague(policy=name, no_rematch=1 if constrained else 0, **items)
     excluded = {(1, 4), (2, 5)} if sides else {(1, 2), (3, 4)}
     if constrained:
@@ -202,7 +202,7 @@ def test_the_draw_is_recorded_and_maximised():
     data = club.ask()
     results = before.tally.results(before.last_number)
     built = policy("cts-beta").build(monopartite(4))
-    built.put(*sorted_results(built, results))
+    built.set_counts(*sorted_results(built, results))
     decision = built.decision(stream(3, "decision", "club", data["number"]))
     assert data["values"] == pytest.approx(decision.values.tolist(), rel=1e-5)
     assert data["pairs"] == (decision.pairs + 1).tolist()
@@ -306,11 +306,11 @@ def test_enumerating_policies_see_who_is_there_only():
 
 @pytest.mark.parametrize("name", ["adaptive-matching", "uniform", "unimodal-matching"])
 def test_whole_rounds_go_on_as_the_policy_itself_would(name):
-    options = {"horizon": 1000} if CATALOGUE[name].fits.horizon else {}
+    options = {"horizon": 1000} if CATALOGUE[name].capabilities.horizon else {}
     club = SmallLeague(players=["away", *PEOPLE[:6]], policy=name, options=options, seed=4)
     club.do("leave", ["away"])
     seed = int(stream(4, "decision", "club", 0).integers(2**62))
-    extra = {"selection": "matching"} if len(CATALOGUE[name].fits.selections) > 1 else {}
+    extra = {"selection": "matching"} if len(CATALOGUE[name].capabilities.selections) > 1 else {}
     built = policy(name, **extra).build(monopartite(6), horizon=options.get("horizon"), seed=seed)
     rng = np.random.default_rng(9)
     for number in range(1, 16):

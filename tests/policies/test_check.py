@@ -4,8 +4,8 @@ import pytest
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite
 from matchbandit.policies import CATALOGUE, check_policy, policy
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.check import ContractError
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.pair_elim import PairElim
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.uniform import Uniform
@@ -35,7 +35,7 @@ def test_the_catalogue_knows_each_policy_by_its_own_name(name):
 
 
 class Forgetful(PairElim):
-    remembered = ("rows", "columns", "certifying")
+    state_fields = ("rows", "columns", "certifying")
 
 
 class Fickle(Uniform):
@@ -89,7 +89,7 @@ class Zeroing(Uniform):
 
 
 class AnyNumber(Uniform):
-    def _refuse_misfit(self):
+    def _refuse_incompatibility(self):
         pass
 
     def plan(self):
@@ -97,12 +97,12 @@ class AnyNumber(Uniform):
 
 
 class Careless(PairElim):
-    def _refuse_misfit(self):
+    def _refuse_incompatibility(self):
         pass
 
 
 class Crashing(Uniform):
-    def reasons(self):
+    def explain_extra(self):
         raise IndexError("out of range")
 
 
@@ -127,4 +127,4 @@ def test_own_classes_build_like_those_of_the_catalogue():
 
 def test_byes_name_goals():
     with pytest.raises(MatchbanditError, match=r"byes names goals, such as \('regret',\); got True"):
-        Fits(selections=("matching",), byes=True)
+        Capabilities(selections=("matching",), byes=True)

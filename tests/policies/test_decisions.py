@@ -20,7 +20,7 @@ from matchbandit.rewards import Binomial, Gaussian
 from matchbandit.seeding import stream
 from matchbandit.strengths import Posterior
 
-DECIDING = [name for name, kind in CATALOGUE.items() if kind.fits.counts_alone]
+DECIDING = [name for name, kind in CATALOGUE.items() if kind.capabilities.decides_from_counts]
 PLAYERS, SLOTS = mb.monopartite(6), mb.bipartite(3, 4)
 
 
@@ -47,7 +47,7 @@ def some_rules(graph, seed):
 def built(kind, graph, counts=None, sums=None, rewards=None, **options):
     one = mb.policy(kind, **options).build(graph, rewards=rewards, seed=1)
     if counts is not None:
-        one.put(np.arange(graph.n_pairs), counts, sums)
+        one.set_counts(np.arange(graph.n_pairs), counts, sums)
     return one
 
 
@@ -56,7 +56,7 @@ def is_heaviest(decision, allowed, weights):
     graph = allowed.graph
     edges = graph.edges(decision.pairs) if len(decision.pairs) else allowed.edges[:0]
     count, total = heaviest(allowed.ends(allowed.edges).tolist(), weights[allowed.edges])
-    there = allowed.unruled.edges
+    there = allowed.without_pair_rules.edges
     most = heaviest(allowed.ends(there).tolist(), weights[there])[1]
     return (
         allowed.allows(edges).all()
@@ -158,7 +158,7 @@ def test_kl_ucb_plays_the_greatest_bound_of_what_is_allowed(seed):
     best = allowed.edges[int(np.argmax(bounds[allowed.edges]))]
     assert decision.pairs.tolist() == PLAYERS.pairs[[best]].tolist()
     assert decision.values[0] == bounds[best]
-    assert decision.bound == bounds[allowed.unruled.edges].max()
+    assert decision.bound == bounds[allowed.without_pair_rules.edges].max()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -238,11 +238,11 @@ def test_a_decision_of_rank1_thompson_knows_counts_not_history(storage):
         told.tell(*log_of_rounds[-1])
     for pairs, rewards in reversed(log_of_rounds):
         booked.decide(noise)
-        booked.book(pairs[::-1], rewards[::-1], noise)
+        booked.add_results(pairs[::-1], rewards[::-1], noise)
     edges = np.concatenate([graph.edges(pairs) for pairs, _ in log_of_rounds])
     rewards = np.concatenate([paid for _, paid in log_of_rounds])
     known, places = np.unique(edges, return_inverse=True)
-    put.put(known, np.bincount(places), np.bincount(places, rewards))
+    put.set_counts(known, np.bincount(places), np.bincount(places, rewards))
     values = [one.decision(rng()).values.tolist() for one in (told, booked, put)]
     assert values[0] == values[1] == values[2]
 
@@ -258,8 +258,8 @@ def test_ask_goes_on_from_counts_that_were_put():
             told.tell(pairs, paid)
             counts[PLAYERS.edges(pairs)] += 1
             sums[PLAYERS.edges(pairs)] += paid
-        put.put(np.arange(15), np.ones(15), np.zeros(15))
-        put.put(np.arange(15), counts, sums)
+        put.set_counts(np.arange(15), np.ones(15), np.zeros(15))
+        put.set_counts(np.arange(15), counts, sums)
         assert put.state()["memory"] == told.state()["memory"]
         assert put.ask().tolist() == told.ask().tolist()
 
@@ -268,19 +268,19 @@ def test_counts_that_are_put_to_nothing_leave_no_trace(storage):
     """A correction to void: the draw must not see that the pair was once there."""
     graph = mb.monopartite(6)
     one, fresh = built(Rank1Thompson, graph), built(Rank1Thompson, graph)
-    one.put([0, 3, 7], [2, 5, 1], [1, 4, 1])
+    one.set_counts([0, 3, 7], [2, 5, 1], [1, 4, 1])
     one.decide(rng())
-    one.put([0, 7], [0, 3], [0, 2])
-    fresh.put([3, 7], [5, 3], [4, 2])
+    one.set_counts([0, 7], [0, 3], [0, 2])
+    fresh.set_counts([3, 7], [5, 3], [4, 2])
     assert one.decision(rng()).values.tolist() == fresh.decision(rng()).values.tolist()
 
 
 def test_a_new_result_is_seen_by_the_next_decision(storage):
     one = built(Rank1Thompson, PLAYERS)
     before = one.decision(rng()).values.tolist()
-    one.put([0], [400], [0])
+    one.set_counts([0], [400], [0])
     after = one.decision(rng()).values.tolist()
-    one.book([(0, 1)] * 50, [1] * 50, rng())
+    one.add_results([(0, 1)] * 50, [1] * 50, rng())
     last = one.decision(rng()).values.tolist()
     one.load(built(Rank1Thompson, PLAYERS).state())
     assert before != after != last
@@ -299,20 +299,20 @@ def test_fractions_stand_for_results_that_have_faded(storage):
         counts, sums = counts / 2 ** (1 / 3), sums / 2 ** (1 / 3)
         np.add.at(counts, graph.edges(pairs), 1.0)
         np.add.at(sums, graph.edges(pairs), paid)
-    plain.put(np.arange(15), counts, sums)
+    plain.set_counts(np.arange(15), counts, sums)
     close = pytest.approx(plain.decision(rng()).values.tolist(), rel=1e-6)
     assert fading.decision(rng()).values.tolist() == close
-    fading.put(np.arange(15), counts, sums)
+    fading.set_counts(np.arange(15), counts, sums)
     assert fading.decision(rng()).values.tolist() == close
-    fading.book([(0, 1)], [1.0], noise)  # one more result, in full
-    plain.book([(0, 1)], [1.0], noise)
+    fading.add_results([(0, 1)], [1.0], noise)  # one more result, in full
+    plain.add_results([(0, 1)], [1.0], noise)
     assert fading.decision(rng()).values.tolist() == pytest.approx(plain.decision(rng()).values.tolist(), rel=1e-6)
 
 
 def test_book_then_ask_goes_on_from_the_new_counts(storage):
     graph = mb.monopartite(4)
     one = built(Rank1Thompson, graph)
-    one.book([(0, 1)] * 500 + [(2, 3)] * 500 + [(0, 2)] * 500, [1] * 500 + [0] * 1000, rng())
+    one.add_results([(0, 1)] * 500 + [(2, 3)] * 500 + [(0, 2)] * 500, [1] * 500 + [0] * 1000, rng())
     played = [one.ask().tolist() for _ in range(1)]
     assert played == [[[0, 1], [2, 3]]]
 
@@ -347,10 +347,10 @@ def test_an_opening_goes_on_while_its_pairs_wait(name):
 
 def test_before_the_first_result_a_waiting_pair_counts_as_a_half():
     one = for_decisions("kl-ucb", mb.bipartite(1, 2))
-    one.put([0, 1], [2, 0], [1, 0])
+    one.set_counts([0, 1], [2, 0], [1, 0])
     decision = one.decision(rng(), waiting=[(0, 1), (0, 1)])
     assert decision.pairs.tolist() == [[0, 0]]  # equal counts and means: the first
-    one.put([0], [2], [0])
+    one.set_counts([0], [2], [0])
     assert one.decide(rng(), waiting=[(0, 1), (0, 1)]).tolist() == [[0, 1]]
 
 
@@ -358,7 +358,7 @@ def test_before_the_first_result_a_waiting_pair_counts_as_a_half():
 def test_draws_do_not_know_who_waits(name):
     counts, sums = some_counts(PLAYERS, 2, least=1)
     one = for_decisions(name, PLAYERS)
-    one.put(np.arange(15), counts, sums)
+    one.set_counts(np.arange(15), counts, sums)
     waiting = PLAYERS.pairs.repeat(3, axis=0)
     assert one.decision(rng(), waiting=waiting).values.tolist() == one.decision(rng()).values.tolist()
 
@@ -369,7 +369,7 @@ def test_under_rules_as_many_unplayed_pairs_as_possible_come_first(name):
     unplayed = PLAYERS.edges([(0, 1), (2, 3), (0, 2), (4, 5)])
     counts[unplayed] = 0
     one = for_decisions(name, PLAYERS)
-    one.put(np.arange(15), counts, counts.astype(float))
+    one.set_counts(np.arange(15), counts, counts.astype(float))
     allowed = Allowed(PLAYERS, forbidden=PLAYERS.edges([(0, 1)]))
     decision = one.decision(rng(), allowed=allowed)
     assert decision.opening
@@ -384,39 +384,39 @@ def test_under_rules_as_many_unplayed_pairs_as_possible_come_first(name):
 
 def test_cts_beta_flips_a_coin_for_what_lies_between():
     one = for_decisions("cts-beta", PLAYERS, Binomial(4))
-    flips = one.credited(np.full(4000, 0.25), rng())
+    flips = one.encode_rewards(np.full(4000, 0.25), rng())
     assert set(flips.tolist()) == {0.0, 1.0}
     assert abs(flips.mean() - 0.25) < 4 * sqrt(0.25 * 0.75 / 4000)
-    assert flips.tolist() == one.credited(np.full(4000, 0.25), rng()).tolist()
+    assert flips.tolist() == one.encode_rewards(np.full(4000, 0.25), rng()).tolist()
     whole = rng()
-    assert np.array_equal(one.credited([0, 1, np.nan], whole), [0, 1, np.nan], equal_nan=True)
+    assert np.array_equal(one.encode_rewards([0, 1, np.nan], whole), [0, 1, np.nan], equal_nan=True)
     assert whole.random() == rng().random()  # nothing was drawn
-    one.book([(0, 1)] * 4000, np.full(4000, 0.25), rng())
+    one.add_results([(0, 1)] * 4000, np.full(4000, 0.25), rng())
     assert one.arrays.plays[0] == 4000
     assert one.arrays.sums[0] == flips.sum()
 
 
 def test_rank1_thompson_is_credited_no_slips(storage):
     one = built(Rank1Thompson, PLAYERS, rewards=Gaussian(0.5))
-    assert one.credited([0.3, 1e9, -1e9], rng()).tolist() == [0.3, 21.0, -20.0]
+    assert one.encode_rewards([0.3, 1e9, -1e9], rng()).tolist() == [0.3, 21.0, -20.0]
     twin = built(Rank1Thompson, PLAYERS, rewards=Gaussian(0.5))
-    one.book([(0, 1)], [1e9], rng())
-    twin.put([0], [1], [21.0])
+    one.add_results([(0, 1)], [1e9], rng())
+    twin.set_counts([0], [1], [21.0])
     assert one.decision(rng()).values.tolist() == twin.decision(rng()).values.tolist()
 
 
 def test_what_did_not_take_place_is_not_booked():
     for name in DECIDING:
         one, twin = for_decisions(name, PLAYERS), for_decisions(name, PLAYERS)
-        one.book([(0, 1), (2, 3), (0, 1)], [1, None, np.nan], rng())
-        twin.book([(1, 0)], [True], rng())
-        one.book([], [], rng())
+        one.add_results([(0, 1), (2, 3), (0, 1)], [1, None, np.nan], rng())
+        twin.add_results([(1, 0)], [True], rng())
+        one.add_results([], [], rng())
         assert one.state() == twin.state()
 
 
 def test_booking_can_finish_an_identification():
     one = mb.policy("track-and-stop").build(mb.bipartite(1, 2))
-    one.book([(0, 0)] * 500 + [(0, 1)] * 500, [1] * 500 + [0] * 500, rng())
+    one.add_results([(0, 0)] * 500 + [(0, 1)] * 500, [1] * 500 + [0] * 500, rng())
     assert one.done
     assert one.ask().tolist() == [[0, 0]]
 
@@ -442,7 +442,7 @@ def test_leagues_of_any_number_decide(name):
         for _ in range(2):
             decision = one.decision(rng())
             assert len(decision.pairs) == min(one.round_size, n // 2)
-            one.book(graph.pairs, np.ones(graph.n_pairs), rng())
+            one.add_results(graph.pairs, np.ones(graph.n_pairs), rng())
 
 
 def test_decisions_are_made_by_policies_that_need_counts_alone():
@@ -459,12 +459,12 @@ def test_decisions_are_made_by_policies_that_need_counts_alone():
 
 @pytest.mark.parametrize("name", [n for n in CATALOGUE if n not in DECIDING])
 def test_whoever_needs_whole_rounds_says_so_and_who_does_not(name):
-    fits = CATALOGUE[name].fits
-    one = mb.policy(name).build(SLOTS if "bipartite" in fits.graphs else PLAYERS, horizon=100)
+    capabilities = CATALOGUE[name].capabilities
+    one = mb.policy(name).build(SLOTS if "bipartite" in capabilities.graphs else PLAYERS, horizon=100)
     for act in (
         lambda: one.decide(rng()),
-        lambda: one.book([(0, 1)], [1], rng()),
-        lambda: one.put([0], [1], [1]),
+        lambda: one.add_results([(0, 1)], [1], rng()),
+        lambda: one.set_counts([0], [1], [1]),
     ):
         with pytest.raises(mb.MatchbanditError, match=f"{name} remembers more .* rank1-thompson, cucb, .* decide from"):
             act()
@@ -474,7 +474,7 @@ def test_the_names_in_the_errors_are_those_of_the_catalogue():
     from matchbandit.policies import decision
 
     assert set(decision.DECIDING.replace(" and ", ", ").split(", ")) == set(DECIDING)
-    constrained = {name for name in DECIDING if CATALOGUE[name].fits.constrained}
+    constrained = {name for name in DECIDING if CATALOGUE[name].capabilities.constrained}
     assert set(decision.CONSTRAINED.replace(" and ", ", ").split(", ")) == constrained
 
 
@@ -484,15 +484,15 @@ def test_the_names_in_the_errors_are_those_of_the_catalogue():
         (lambda one: one.decide(rng(), allowed=[(0, 9)]), r"\(0, 9\) is not a pair"),
         (lambda one: one.decide(rng(), waiting=[(1, 1)]), r"\(1, 1\) is not a pair"),
         (lambda one: one.decide(rng(), allowed=Allowed(SLOTS)), "about bipartite 3×4"),
-        (lambda one: one.book([(0, 1)], [1, 0], rng()), "1 pairs need a reward each"),
-        (lambda one: one.book([(0, 1)], ["1"], rng()), "must be numbers"),
-        (lambda one: one.book([(0, 1)], [2], rng()), r"lie in \[0, 1\]; got 2"),
-        (lambda one: one.put([1, 0], [1, 1], [0, 0]), "rising order"),
-        (lambda one: one.put([15], [1], [0]), "has 15 pairs"),
-        (lambda one: one.put([0], [1, 2], [0]), "a count and a sum each"),
-        (lambda one: one.put([0], [np.nan], [0]), "numbers from 0 on"),
-        (lambda one: one.put([0], [2], [3]), r"sum to between 0 and 2; got 3 for the pair \[0, 1\]"),
-        (lambda one: one.put([0], [1.5], [1]), "whole plays"),
+        (lambda one: one.add_results([(0, 1)], [1, 0], rng()), "1 pairs need a reward each"),
+        (lambda one: one.add_results([(0, 1)], ["1"], rng()), "must be numbers"),
+        (lambda one: one.add_results([(0, 1)], [2], rng()), r"lie in \[0, 1\]; got 2"),
+        (lambda one: one.set_counts([1, 0], [1, 1], [0, 0]), "rising order"),
+        (lambda one: one.set_counts([15], [1], [0]), "has 15 pairs"),
+        (lambda one: one.set_counts([0], [1, 2], [0]), "a count and a sum each"),
+        (lambda one: one.set_counts([0], [np.nan], [0]), "numbers from 0 on"),
+        (lambda one: one.set_counts([0], [2], [3]), r"sum to between 0 and 2; got 3 for the pair \[0, 1\]"),
+        (lambda one: one.set_counts([0], [1.5], [1]), "whole plays"),
     ],
 )
 def test_mistakes_are_refused_and_leave_no_trace(act, words):
@@ -516,7 +516,7 @@ def test_where_nothing_is_allowed_nothing_is_decided(name):
     for graph in (PLAYERS, SLOTS):
         for known in (0, 1):
             one = for_decisions(name, graph)
-            one.put(np.arange(graph.n_pairs), np.full(graph.n_pairs, known), np.zeros(graph.n_pairs))
+            one.set_counts(np.arange(graph.n_pairs), np.full(graph.n_pairs, known), np.zeros(graph.n_pairs))
             items = 6 if graph is PLAYERS else 7
             for allowed in ([], Allowed(graph, present=np.arange(items) == 2), Allowed(graph, only=[])):
                 decision = one.decision(rng(), allowed=allowed)
@@ -597,8 +597,8 @@ class Draws(CtsBeta):
 class OneOrder(KlUcb):
     """The last booked pair weighs more."""
 
-    def _book(self, edges, counts, sums):
-        super()._book(edges, counts, sums)
+    def _add_results(self, edges, counts, sums):
+        super()._add_results(edges, counts, sums)
         self.arrays.sums[:] *= 0.9
 
 

@@ -10,9 +10,9 @@ def test_results_logged_twice_add_up_and_keep_every_pairs_plays_below_the_rounds
     players = mb.monopartite(6)
     clucb = mb.policy("clucb").build(players)
     clucb.warm_start(players.pairs, [1000] * 15, [500] * 15)
-    assert clucb.arrays.own.rounds[0] == 5000
+    assert clucb.arrays.params.rounds[0] == 5000
     clucb.warm_start([(0, 1)], [1], [0])
-    assert clucb.arrays.own.rounds[0] == 5001 > clucb.arrays.plays.max()
+    assert clucb.arrays.params.rounds[0] == 5001 > clucb.arrays.plays.max()
     twice = mb.policy("clucb").warm_start(players.pairs, [1000] * 15, [500] * 15).warm_start([(0, 1)], [1], [0])
     assert twice.build(players).arrays.plays.tolist() == clucb.arrays.plays.tolist()
 
@@ -23,10 +23,12 @@ def test_no_logged_results_are_no_mistake():
     assert policy.arrays.total[0] == 0
 
 
-@pytest.mark.parametrize("name", [name for name, kind in mb.CATALOGUE.items() if "identification" in kind.fits.goals])
+@pytest.mark.parametrize(
+    "name", [name for name, kind in mb.CATALOGUE.items() if "identification" in kind.capabilities.goals]
+)
 def test_an_error_probability_that_floats_cannot_tell_is_refused(name):
     kind = mb.CATALOGUE[name]
-    graph = mb.bipartite(2, 2) if "bipartite" in kind.fits.graphs else mb.monopartite(4)
+    graph = mb.bipartite(2, 2) if "bipartite" in kind.capabilities.graphs else mb.monopartite(4)
     with pytest.raises(mb.MatchbanditError, match="delta must be at least 1e-300"):
         mb.policy(name, delta=1e-310).build(graph)
     assert not mb.policy(name, delta=2e-300).build(graph).done  # half of it is left to each phase of pair-select
@@ -87,9 +89,12 @@ def test_options_of_another_kind_are_refused_in_one_line(name, options, words):
 
 def test_an_odd_number_is_refused_by_name_by_all_but_rank1_thompson():
     for name, kind in mb.CATALOGUE.items():
-        if "monopartite" not in kind.fits.graphs or "matching" not in (kind.fits.answers, *kind.fits.selections):
+        if "monopartite" not in kind.capabilities.graphs or "matching" not in (
+            kind.capabilities.answers,
+            *kind.capabilities.selections,
+        ):
             continue
-        options = {"selection": "matching"} if len(kind.fits.selections) > 1 else {}
+        options = {"selection": "matching"} if len(kind.capabilities.selections) > 1 else {}
         if name == "rank1-thompson":
             mb.policy(name, **options).build(mb.monopartite(5))
         else:

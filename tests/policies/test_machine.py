@@ -27,8 +27,8 @@ class Live(RuleBasedStateMachine):
 
     @initialize(seed=st.integers(0, 5))
     def build(self, seed):
-        fits = mb.CATALOGUE[self.name].fits
-        graph = mb.monopartite(4) if "monopartite" in fits.graphs else mb.bipartite(2, 3)
+        capabilities = mb.CATALOGUE[self.name].capabilities
+        graph = mb.monopartite(4) if "monopartite" in capabilities.graphs else mb.bipartite(2, 3)
         self.spec = mb.policy(self.name)
         self.one, self.twin = (self.spec.build(graph, horizon=10**4, seed=seed) for _ in range(2))
         self.last = None

@@ -11,7 +11,7 @@ from scipy.stats import ks_2samp
 
 import matchbandit as mb
 from matchbandit import evidence
-from matchbandit.certificates import strongest_chains
+from matchbandit.certificates import bottleneck_closure
 from matchbandit.confidence import NEVER
 from matchbandit.plans import Tally
 from matchbandit.policies import check_policy
@@ -956,7 +956,7 @@ def explored(policy):
         return chosen, times
 
     policy._chosen_by = watch
-    chains = strongest_chains(policy.peaks)
+    chains = bottleneck_closure(policy.peaks)
     order = policy._order(chains, 200)
     missing = policy.target.missing(order, chains, policy.needed)
     _, times = policy._chosen(Schedule(rounds=200, explored=101, tours=0), policy._best(order), missing)

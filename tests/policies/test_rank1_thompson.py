@@ -23,7 +23,7 @@ def with_random_results(graph, seed, most=200, **options):
     rng, policy = np.random.default_rng(seed), build(graph, **options)
     u, counts = rng.uniform(0.1, 0.95, size_of(graph)), rng.integers(0, most + 1, graph.n_pairs)
     sums = rng.binomial(counts, u[ends_of(graph)].prod(axis=1))
-    policy.put(np.arange(graph.n_pairs), counts.astype(float), sums.astype(float))
+    policy.set_counts(np.arange(graph.n_pairs), counts.astype(float), sums.astype(float))
     return policy
 
 

@@ -98,13 +98,13 @@ def test_by_hand_an_interval_is_renewed_at_its_own_checks_only():
     # g = 4, β = e²: checks at 32 and 128 with radii 1/4 and 1/8.
     checks = Checks(growth=4, log_beta=2.0)
     averages = Averages.empty(2)
-    averages.book(np.array([31, 40]), np.array([31.0, 10.0]), checks)
+    averages.add(np.array([31, 40]), np.array([31.0, 10.0]), checks)
     assert averages.lower.tolist() == [-np.inf, 0.0]  # 10/40 − the radius scheduled for 32
     assert averages.upper.tolist() == [np.inf, 0.5]
-    averages.book(np.array([1, 80]), np.array([1.0, 80.0]), checks)
+    averages.add(np.array([1, 80]), np.array([1.0, 80.0]), checks)
     assert averages.lower.tolist() == [0.75, 0.0]  # the second has 120: its interval is kept
     assert averages.upper.tolist() == [1.25, 0.5]
-    averages.book(np.array([0, 8]), np.array([0.0, 6.0]), checks)
+    averages.add(np.array([0, 8]), np.array([0.0, 6.0]), checks)
     assert averages.lower.tolist() == [0.75, 0.625]
     assert averages.upper.tolist() == [1.25, 0.875]
 

@@ -5,8 +5,8 @@ import pytest
 
 import matchbandit as mb
 
-WARM = [name for name, kind in mb.CATALOGUE.items() if kind.fits.warm_start]
-COLD = [name for name, kind in mb.CATALOGUE.items() if not kind.fits.warm_start]
+WARM = [name for name, kind in mb.CATALOGUE.items() if kind.capabilities.warm_start]
+COLD = [name for name, kind in mb.CATALOGUE.items() if not kind.capabilities.warm_start]
 BY_PAIR = [name for name in WARM if not name.startswith("rank1-")]
 """Those that play every pair before anything else, and remember it for itself."""
 PAIRS = [(0, 0), (0, 1), (1, 2)]
@@ -14,7 +14,7 @@ PAIRS = [(0, 0), (0, 1), (1, 2)]
 
 def graph_for(name):
     """A graph of six pairs."""
-    return mb.bipartite(2, 3) if "bipartite" in mb.CATALOGUE[name].fits.graphs else mb.monopartite(4)
+    return mb.bipartite(2, 3) if "bipartite" in mb.CATALOGUE[name].capabilities.graphs else mb.monopartite(4)
 
 
 def built(name, *logged, graph=None, **kwargs):
@@ -51,7 +51,7 @@ def test_a_pair_that_comes_twice_is_added_up_and_0_plays_are_none(name):
     assert seen(policy) == ([0, 0, 2, 0, 7, 0], [0.0, 0.0, 2.0, 0.0, 1.0, 0.0])
 
 
-@pytest.mark.parametrize("name", [name for name in WARM if "monopartite" in mb.CATALOGUE[name].fits.graphs])
+@pytest.mark.parametrize("name", [name for name in WARM if "monopartite" in mb.CATALOGUE[name].capabilities.graphs])
 def test_players_may_come_in_either_order(name):
     policy = built(name, [(3, 0), (0, 3), (1, 2)], [1, 1, 5], [1, 0, 5], graph=mb.monopartite(4))
     assert seen(policy) == ([0, 0, 2, 5, 0, 0], [0.0, 0.0, 1.0, 5.0, 0.0, 0.0])
@@ -72,8 +72,8 @@ def test_it_goes_on_as_the_policy_whose_results_were_logged(name):
     if name == "uts":
         other.arrays.leads[:] = one.arrays.leads
     if name == "unimodal-matching":
-        other.arrays.own.leads[:] = one.arrays.own.leads
-        other.arrays.own.leader[:] = one.arrays.own.leader
+        other.arrays.params.leads[:] = one.arrays.params.leads
+        other.arrays.params.leader[:] = one.arrays.params.leader
     for _ in range(30):
         pairs = one.ask()
         assert other.ask().tolist() == pairs.tolist()
@@ -171,7 +171,7 @@ def test_it_comes_before_the_first_round():
 
 @pytest.mark.parametrize("name", COLD)
 def test_a_policy_with_a_schedule_of_its_own_refuses(name):
-    graph = mb.bipartite(2, 2) if "bipartite" in mb.CATALOGUE[name].fits.graphs else mb.monopartite(4)
+    graph = mb.bipartite(2, 2) if "bipartite" in mb.CATALOGUE[name].capabilities.graphs else mb.monopartite(4)
     with pytest.raises(mb.MatchbanditError, match=f"{name} plays by a schedule of its own and cannot use results"):
         mb.policy(name).warm_start([(0, 1)], [1], [1]).build(graph, horizon=10)
 

@@ -12,7 +12,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.problems import Bipartite, Means, Monopartite, problem_from
 from matchbandit.rewards import Gaussian
-from matchbandit.solvers import MOST_MATCHINGS, count_matchings
+from matchbandit.solvers import MAX_MATCHINGS, count_matchings
 
 
 def of_players(n, seed, *, levels=None):
@@ -93,7 +93,7 @@ def test_means_that_are_a_product_have_the_regrets_of_the_product(n):
 
 @pytest.mark.parametrize("problem", [of_players(12, 1), across(8, 9, 1)])
 def test_ties_are_found_where_matchings_are_too_many_to_list(problem):
-    assert count_matchings(problem.graph) > MOST_MATCHINGS
+    assert count_matchings(problem.graph) > MAX_MATCHINGS
     assert problem.tie("matching") is None
     table = np.full_like(problem.table, 0.5)
     assert "are both worth" in Means(table, players=problem.players).tie("matching")
@@ -206,10 +206,10 @@ def test_every_policy_plays_on_general_means(name):
             continue  # not this graph
         played += 1
         kind = CATALOGUE[name]
-        if "regret" in kind.fits.goals:
+        if "regret" in kind.capabilities.goals:
             runs = mb.simulate(problem, mb.policy(name), horizon=200, runs=2, seed=1)
             assert (runs.regret >= -1e-9).all()
-        if "identification" in kind.fits.goals:
+        if "identification" in kind.capabilities.goals:
             found = mb.identify(problem, mb.policy(name, delta=0.1), runs=1, seed=1, max_rounds=2000)
             selection = found.about["answers"]
             assert found.correct[0] <= problem.is_optimal(found.answers[0], selection)
@@ -217,5 +217,5 @@ def test_every_policy_plays_on_general_means(name):
 
 
 def build_on(name, problem):
-    goal = {} if "regret" in CATALOGUE[name].fits.goals else {"delta": 0.1}
+    goal = {} if "regret" in CATALOGUE[name].capabilities.goals else {"delta": 0.1}
     return mb.policy(name, **goal).build(problem.graph, rewards=problem.rewards, horizon=200, seed=1)

@@ -3,14 +3,14 @@
 import numpy as np
 
 from matchbandit.graphs import bipartite
-from matchbandit.results import About, Identification, Runs
+from matchbandit.results import Identification, RunInfo, Runs
 
 
 def made_about(graph=None, **parts):
     """The least that runs say of themselves."""
     graph = graph or bipartite(1, 1)
     least = {"problem": {}, "graph": graph.describe(), "policy": "uts", "options": {}, "selection": "pair"}
-    return About(**{**least, "runs": 3, "seed": 7, "engine": "loop", **parts})
+    return RunInfo(**{**least, "runs": 3, "seed": 7, "engine": "loop", **parts})
 
 
 def made_runs(graph, n_runs=3, **parts):

@@ -6,7 +6,7 @@ import pytest
 from reference.made import made_about
 
 import matchbandit as mb
-from matchbandit.results import About
+from matchbandit.results import RunInfo
 
 
 def test_about_reads_like_a_record_and_like_a_dict():
@@ -14,7 +14,7 @@ def test_about_reads_like_a_record_and_like_a_dict():
     assert (told.policy, told["policy"], told.get("policy")) == ("pair-elim",) * 3
     assert (told.horizon, told.stop, told.get("stop"), "stop" in told) == (10, None, None, False)
     assert {**told} == told.describe()
-    assert About.from_dict(told.describe()) == told
+    assert RunInfo.from_dict(told.describe()) == told
     assert json.loads(json.dumps(told.describe())) == told
     with pytest.raises(KeyError):
         told["stop"]

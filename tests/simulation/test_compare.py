@@ -64,7 +64,7 @@ def test_the_difference_of_runs_that_share_instances_is_known_better():
     ],
 )
 def test_mistakes_are_named_before_anything_is_played(settings, words, monkeypatch):
-    monkeypatch.setattr("matchbandit.simulation.play.each_run", None)
+    monkeypatch.setattr("matchbandit.simulation.play.run_parallel", None)
     problem, policies = settings.pop("problem", SPIKED), settings.pop("policies", ["pair-elim", "uts"])
     with pytest.raises(MatchbanditError) as refusal:
         mb.compare(problem, policies, **settings)

@@ -50,7 +50,7 @@ def agree(problem, spec, rounds, seed, horizon=None):
     else:
         assert slow_score.round == slow.rounds > fast.rounds
         assert not slow.done
-    for name in slow.remembered:
+    for name in slow.state_fields:
         assert str(getattr(slow, name)) == str(getattr(fast, name))
     return slow
 

@@ -16,7 +16,7 @@ SMALL = [
 
 
 def count_only_played(monkeypatch):
-    monkeypatch.setattr("matchbandit.graphs.MOST_COUNTED", 0)
+    monkeypatch.setattr("matchbandit.graphs.MAX_COUNTED_PAIRS", 0)
 
 
 def matchings(problem, selection, rng):

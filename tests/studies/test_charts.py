@@ -347,10 +347,10 @@ def test_a_policy_of_which_nothing_is_known_goes_with_the_others_and_one_that_is
     assert labels(chart) == ["uts", "nobody-knows"]
     assert "a round" not in chart.caption
 
-    class Own(CATALOGUE["cucb"]):
+    class Params(CATALOGUE["cucb"]):
         name = "one-of-matchings"
 
-    charts = charts_of(rows_of(over_gap(["uts", Own.name])), name="it")
+    charts = charts_of(rows_of(over_gap(["uts", Params.name])), name="it")
     assert [labels(chart) for chart in charts] == [["uts"], ["one-of-matchings"]]
 
 

@@ -56,8 +56,8 @@ def test_the_published_picture_confirms_all_claims():
 
 
 def test_the_opposite_picture_refutes_all_but_the_horizon():
-    falling = [40, 36, 32, 28, 24, 20, 17, 15]
-    assert verdicts([50, 40, 60, 90, 120, 130, 140, 150], falling) == [FAILS, FAILS, HOLDS, FAILS]
+    sorted_descending = [40, 36, 32, 28, 24, 20, 17, 15]
+    assert verdicts([50, 40, 60, 90, 120, 130, 140, 150], sorted_descending) == [FAILS, FAILS, HOLDS, FAILS]
 
 
 def test_a_lead_within_the_noise_does_not_count():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import matchbandit as mb
-from matchbandit.certificates import Target, extension, strongest_chains
+from matchbandit.certificates import Target, bottleneck_closure, extension
 from matchbandit.evidence import log_mixture
 from matchbandit.placement import is_promised, placement_of
 from matchbandit.schedules import all_meet, next_batch
@@ -278,7 +278,7 @@ def test_once_the_borders_are_certified_the_order_has_the_true_blocks():
         links = np.where(block[:, None] < block[None, :], 1.0, 0.0)
         for (a, b), link in zip(inner, chosen, strict=True):
             links[a, b] = link
-        certain = strongest_chains(links) >= 1
+        certain = bottleneck_closure(links) >= 1
         for separated in (np.zeros((4, 4), dtype=bool), rng.random((4, 4)) < 0.5):
             for _ in range(5):
                 order = extension(rng.random(4), np.array([0, 4]), certain, separated)

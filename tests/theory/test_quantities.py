@@ -13,9 +13,9 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.schedules import round_robin
 from matchbandit.theory.quantities import (
-    across,
     alpha,
     border_gaps,
+    border_partner,
     cluster_means,
     comparison_bounds,
     gaps_to_second,
@@ -210,15 +210,15 @@ def test_the_mean_of_the_best_four_but_those_at_the_border_is_at_least_the_top_m
 
 
 def test_who_is_measured_from_whom():
-    assert across(4).tolist() == [2, 2, 1, 1]
-    assert across(8).tolist() == [2, 2, 1, 4, 3, 6, 5, 5]
+    assert border_partner(4).tolist() == [2, 2, 1, 1]
+    assert border_partner(8).tolist() == [2, 2, 1, 4, 3, 6, 5, 5]
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(u=players(4, 12))
 def test_each_player_is_measured_from_another_pair_and_only_ties_have_no_gap(u):
     u = sorted(u, reverse=True)
-    for i, (to, gap) in enumerate(zip(across(len(u)).tolist(), partner_gaps(u), strict=True)):
+    for i, (to, gap) in enumerate(zip(border_partner(len(u)).tolist(), partner_gaps(u), strict=True)):
         assert to // 2 != i // 2
         assert abs(to // 2 - i // 2) == 1  # a neighbouring pair
         assert gap == abs(u[i] - u[to])

@@ -61,7 +61,7 @@ players = st.builds(
 )
 
 
-def falling(strengths):
+def sorted_descending(strengths):
     return sorted(strengths.tolist(), reverse=True)
 
 
@@ -193,7 +193,7 @@ def per_window(seen, n_windows):
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(problem=slots, horizon=horizons)
 def test_pair_elim_regret_is_above_the_counts_that_its_proof_begins_with(problem, horizon):
-    u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
+    u, v, sigma = sorted_descending(problem.u), sorted_descending(problem.v), problem.rewards.sigma
     n, m = len(u), len(v)
     parts = pair_elim_regret(problem, horizon).parts
     # N rows have M + 1 averages each; each of T checks fails with probability 2/T² and costs T.
@@ -268,7 +268,7 @@ def test_columns_of_strength_zero_are_harmless_only_for_bernoulli_rewards():
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(problem=slots, delta=risks)
 def test_pair_elim_rounds_is_above_the_counts_that_its_proof_begins_with(problem, delta):
-    u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
+    u, v, sigma = sorted_descending(problem.u), sorted_descending(problem.v), problem.rewards.sigma
     n, m = len(u), len(v)
     parts = pair_elim_rounds(problem, delta).parts
     checks = Checks.fixed_confidence(4, (n + 1) * (m + 1), delta, sigma)
@@ -328,7 +328,7 @@ def test_in_sweeps_that_draw_another_column_the_best_one_is_played_too():
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(problem=players, horizon=horizons)
 def test_pair_elim_mono_regret_is_above_the_counts_that_its_proof_begins_with(problem, horizon):
-    u, sigma = falling(problem.u), problem.rewards.sigma
+    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
     n = len(u)
     parts = pair_elim_mono_regret(problem, horizon).parts
     sweep = 2 * n * (n - 1)  # plays of a sweep; and n(n − 1) averages against a third, and as many pooled
@@ -389,7 +389,7 @@ def test_the_printed_loss_of_pairs_below_the_second_is_too_small():
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(problem=players, delta=risks)
 def test_pair_elim_mono_rounds_is_above_the_counts_that_its_proof_begins_with(problem, delta):
-    u, sigma = falling(problem.u), problem.rewards.sigma
+    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
     n = len(u)
     parts = pair_elim_mono_rounds(problem, delta).parts
     sweep = 2 * n * (n - 1)
@@ -429,7 +429,7 @@ even_players = st.builds(
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(problem=even_players, delta=risks)
 def test_pair_select_takes_pair_elim_mono_at_half_the_risk_and_ranks_the_others(problem, delta):
-    u, sigma = falling(problem.u), problem.rewards.sigma
+    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
     parts = dict(pair_select_rounds(problem, delta).parts)
     ranking = parts.pop("τ_m")
     assert parts == pair_elim_mono_rounds(problem, delta / 2).parts
@@ -714,8 +714,8 @@ def test_matching_ids_constants_are_above_what_its_sets_can_cost(n_pairs):
 class AsFarOffAsAllowed(Averages):
     """Averages without noise, but for players who look worse or better than they are by just less than a radius."""
 
-    def book(self, counts, sums, checks):
-        super().book(counts, sums, checks)
+    def add(self, counts, sums, checks):
+        super().add(counts, sums, checks)
         known = np.flatnonzero(np.isfinite(self.lower))
         for i in known:
             mean = self.sums[i] / self.counts[i]

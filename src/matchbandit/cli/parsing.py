@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any
 
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 
 if TYPE_CHECKING:
     from matchbandit.problems import Family, Problem
@@ -84,7 +84,7 @@ def whole(name: str, text: str) -> int:
     digits = text.strip().lstrip("+-")
     exact = digits.isascii() and digits.isdecimal() and len(digits) < 400
     given = int(text) if exact else number(name, text, example="20 or 2e6")
-    return whole_number(name, given, least=0 if name == "--seed" else 1)
+    return check_int(name, given, minimum=0 if name == "--seed" else 1)
 
 
 def whole_if(name: str, text: str | None) -> int | None:

@@ -46,23 +46,26 @@ def policies(
 def _entry(kind: "type[Policy]") -> dict[str, Any]:
     from matchbandit.policies import RoundPolicy
 
-    fits = kind.fits
-    in_matchings = "monopartite" in fits.graphs and "matching" in (fits.answers, *fits.selections)
+    capabilities = kind.capabilities
+    in_matchings = "monopartite" in capabilities.graphs and "matching" in (
+        capabilities.answers,
+        *capabilities.selections,
+    )
     return {
         "name": kind.name,
-        "selection": list(fits.selections),
-        "graphs": list(fits.graphs),
-        "goals": list(fits.goals),
-        "proved": list(fits.proved),
-        "rewards": "in [0, 1]" if fits.unit_rewards else "any",
-        "needs_horizon": fits.horizon,
+        "selection": list(capabilities.selections),
+        "graphs": list(capabilities.graphs),
+        "goals": list(capabilities.goals),
+        "proved": list(capabilities.proved),
+        "rewards": "in [0, 1]" if capabilities.unit_rewards else "any",
+        "needs_horizon": capabilities.horizon,
         "engine": "loop" if issubclass(kind, RoundPolicy) else "jump",
-        "fits_up_to": fits.up_to,
-        "loops_up_to": fits.compiled_up_to,
-        "warm_start": fits.warm_start,
-        "counts_alone": fits.counts_alone,
-        "byes": list(fits.byes),
-        "even": in_matchings and set(fits.byes) != set(fits.goals),
+        "fits_up_to": capabilities.up_to,
+        "loops_up_to": capabilities.compiled_up_to,
+        "warm_start": capabilities.warm_start,
+        "counts_alone": capabilities.decides_from_counts,
+        "byes": list(capabilities.byes),
+        "even": in_matchings and set(capabilities.byes) != set(capabilities.goals),
         "options": kind.option_defaults(),
         "summary": kind.summary,
         "reference": kind.reference,

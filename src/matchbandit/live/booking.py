@@ -19,7 +19,7 @@ class Booking:
         kind = CATALOGUE[policy]
         in_unit = rewards.low >= 0.0
         self._credits: Policy | None = None
-        if kind.credited is not Policy.credited and not (in_unit and policy == "rank1-thompson"):
+        if kind.encode_rewards is not Policy.encode_rewards and not (in_unit and policy == "rank1-thompson"):
             # Stored rewards count whatever they are in [0, 1], which Bernoulli takes and Binomial refuses.
             self._credits = for_decisions(policy, monopartite(2), Bernoulli() if in_unit else rewards)
         self._flips = in_unit
@@ -36,7 +36,7 @@ class Booking:
         if self._credits is None or reward in (0.0, 1.0):
             return reward
         rng = stream(self.seed, "booking", self.key, number, a, b) if self._flips else self._no_stream
-        return float(self._credits.credited([reward], rng)[0])
+        return float(self._credits.encode_rewards([reward], rng)[0])
 
     def totals(self, counts: Counts, paid: Floats) -> Floats:
         """What so many results that paid so much in total add, as a warm start with them would."""

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, unknown, whole_number
-from matchbandit.graphs import MOST_PAIRS, bipartite, monopartite
+from matchbandit.errors import MatchbanditError, check_int, unknown
+from matchbandit.graphs import MAX_PAIRS, bipartite, monopartite
 from matchbandit.live.deciding import spec_of
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, this_version
@@ -107,7 +107,7 @@ def create(
         "sides": side_names,
         **settings,
         "rewards": distribution.typed,
-        "seed": _checked("seed", 0 if seed is None else seed, least=0),
+        "seed": _checked("seed", 0 if seed is None else seed, minimum=0),
         "matchbandit": this_version(),
     }
     book = _Book(Directory(side_names))
@@ -154,7 +154,7 @@ def begin_from(state: State, directory: Directory, results: Iterable[tuple[Name,
             "results from before come before the first proposal. Make a new league from them, with past=.",
         )
     kind = CATALOGUE[state.config["policy"]]
-    if not (kind.fits.counts_alone or kind.fits.warm_start):
+    if not (kind.capabilities.decides_from_counts or kind.capabilities.warm_start):
         raise LeagueError("not-supported", f"{kind.name} cannot use results that others have sampled. {_WHO_CAN}")
     known: dict[int, list[Any]] = {}
     rewards = state.rewards
@@ -163,7 +163,7 @@ def begin_from(state: State, directory: Directory, results: Iterable[tuple[Name,
             raise LeagueError("bad-value", f"a result from before is (name, name, count, sum); got {row!r}.")
         key = key_of(*directory.resolve_pair(row[:2]))
         words = _words(directory, key)
-        count = _checked(f"the count of {words}", row[2], least=1, most=MOST_PLAYS)
+        count = _checked(f"the count of {words}", row[2], minimum=1, maximum=MOST_PLAYS)
         paid = row[3]
         if not _is_number(paid):
             raise LeagueError("reward-outside", f"the sum of the rewards of {words} is a number; got {paid!r}.")
@@ -312,7 +312,7 @@ def configure(state: State, **changes: Any) -> list[Draft]:
 
 def needs_record(state: State, number: int) -> bool:
     """Is this proposal closed, so that its sheet must be read from the log? An error if there is none."""
-    whole = _checked("the number of a proposal", number, least=1, code="unknown-proposal")
+    whole = _checked("the number of a proposal", number, minimum=1, code="unknown-proposal")
     if whole > state.last_number:
         last = f"the last one is {state.last_number}" if state.last_number else "there was none yet"
         raise LeagueError("unknown-proposal", f"there is no proposal {whole}; {last}. Ask first.")
@@ -406,13 +406,13 @@ _WHO_CAN = "rank1-thompson can; `matchbandit policies` lists them all."
 
 
 def _counts_alone(state: State) -> bool:
-    return CATALOGUE[state.config["policy"]].fits.counts_alone
+    return CATALOGUE[state.config["policy"]].capabilities.decides_from_counts
 
 
-def _checked(name: str, value: object, *, least: int, most: int | None = None, code: str = "bad-value") -> int:
-    """`whole_number`, with a code."""
+def _checked(name: str, value: object, *, minimum: int, maximum: int | None = None, code: str = "bad-value") -> int:
+    """`check_int`, with a code."""
     try:
-        return whole_number(name, value, least=least, most=most)
+        return check_int(name, value, minimum=minimum, maximum=maximum)
     except MatchbanditError as error:
         raise LeagueError(code, str(error)) from None
 
@@ -574,7 +574,7 @@ def _settings(kind: str, rewards: RewardDistribution, given: Mapping[str, Any]) 
                 "bad-value", f"a shadow is a policy's name, or policy, options and selection; got {shadow!r}."
             )
         kind_of_shadow = CATALOGUE.get(shadow["policy"]) if isinstance(shadow["policy"], str) else None
-        if kind_of_shadow is not None and not kind_of_shadow.fits.counts_alone:
+        if kind_of_shadow is not None and not kind_of_shadow.capabilities.decides_from_counts:
             raise LeagueError(
                 "not-supported",
                 f"{shadow['policy']} must see the rounds that it asks for, and a shadow's are not played. {_WHO_CAN}",
@@ -587,8 +587,8 @@ def _settings(kind: str, rewards: RewardDistribution, given: Mapping[str, Any]) 
     default = given["default"]
     if default is not VOID:
         default = checked_reward(rewards, default, "a pair by default")
-    whole_round = not CATALOGUE[named["policy"]].fits.counts_alone
-    no_rematch = _checked("no_rematch", given["no_rematch"], least=0, most=10**9)
+    whole_round = not CATALOGUE[named["policy"]].capabilities.decides_from_counts
+    no_rematch = _checked("no_rematch", given["no_rematch"], minimum=0, maximum=10**9)
     if whole_round and no_rematch:
         raise LeagueError("not-supported", f"{named['policy']} plays rounds of its own, rematches too. {_WHO_CAN}")
     return {
@@ -621,19 +621,19 @@ def _policy(kind: str, rewards: RewardDistribution, name: object, options: objec
     chosen = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
     if "selection" in chosen:
         selection = chosen.pop("selection") if selection is None else selection
-    fits = CATALOGUE[name].fits
+    capabilities = CATALOGUE[name].capabilities
     if selection is None:
-        selection = "matching" if "matching" in fits.selections else fits.selections[0]
-    if selection not in fits.selections:
-        raise LeagueError("bad-value", str(unknown(f"selection of {name}", selection, fits.selections)))
+        selection = "matching" if "matching" in capabilities.selections else capabilities.selections[0]
+    if selection not in capabilities.selections:
+        raise LeagueError("bad-value", str(unknown(f"selection of {name}", selection, capabilities.selections)))
     named = {"policy": name, "options": chosen, "selection": selection}
     try:
         few = monopartite(4) if kind == "players" else bipartite(2, 2)
-        horizon = chosen.get("horizon", 1) if fits.horizon else None
+        horizon = chosen.get("horizon", 1) if capabilities.horizon else None
         spec_of(named).build(few, rewards=rewards, horizon=horizon)
     except MatchbanditError as error:
         raise LeagueError("not-supported", str(error)) from None
-    if fits.horizon and "horizon" not in chosen and CATALOGUE[name].goal_with(chosen) == "regret":
+    if capabilities.horizon and "horizon" not in chosen and CATALOGUE[name].goal_with(chosen) == "regret":
         raise LeagueError(
             "not-supported",
             f"{name} needs to know how many proposals are to come. Give them as an option: {{'horizon': 1000}}.",
@@ -670,7 +670,7 @@ def _refuse_too_many(state: State, more: list[int]) -> None:
     """Refuse items whose pairs the policy could not keep in memory."""
     kind = CATALOGUE[state.config["policy"]]
     n_pairs = _n_pairs(state.two_sided, [state.on_side[0] + more[0], state.on_side[1] + more[1]])
-    if n_pairs > MOST_PAIRS and not kind.fits.any_size:
+    if n_pairs > MAX_PAIRS and not kind.capabilities.any_size:
         raise LeagueError(
             "not-supported",
             f"{kind.name} keeps a number for each pair, and there would be {n_pairs}. {_WHO_CAN}",
@@ -684,20 +684,20 @@ def _n_pairs(two_sided: bool, on_side: list[int]) -> int:
 def _refuse_change_of_policy(state: State, new: Mapping[str, Any]) -> None:
     """A policy that plays whole rounds begins a league, and is given up between rounds."""
     old = CATALOGUE[state.config["policy"]]
-    if state.last_number and not CATALOGUE[new["policy"]].fits.counts_alone:
+    if state.last_number and not CATALOGUE[new["policy"]].capabilities.decides_from_counts:
         raise LeagueError(
             "not-supported",
             f"{new['policy']} plays whole rounds from the first one on, and this league has had proposals. "
             f"Make a new league for it.",
         )
-    if state.open and not old.fits.counts_alone:
+    if state.open and not old.capabilities.decides_from_counts:
         number = next(iter(state.open))
         raise LeagueError(
             "round-open", f"{old.name} waits for proposal {number}. Tell or void its pairs, then change the policy."
         )
-    if not CATALOGUE[new["policy"]].fits.counts_alone and (state.exclusions or state.wishes):
+    if not CATALOGUE[new["policy"]].capabilities.decides_from_counts and (state.exclusions or state.wishes):
         raise LeagueError(
             "not-supported", f"{new['policy']} plays rounds of its own. Take exclusions and wishes back first."
         )
-    if not CATALOGUE[new["policy"]].fits.any_size and _n_pairs(state.two_sided, state.on_side) > (MOST_PAIRS):
+    if not CATALOGUE[new["policy"]].capabilities.any_size and _n_pairs(state.two_sided, state.on_side) > (MAX_PAIRS):
         raise LeagueError("not-supported", f"{new['policy']} keeps a number for each pair; there are too many here.")

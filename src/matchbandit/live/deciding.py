@@ -27,9 +27,9 @@ from matchbandit.live.rules import Day, day, everybody
 from matchbandit.live.state import State
 from matchbandit.live.tally import Results, key_of, pair_of, pairs_of
 from matchbandit.policies.base import Policy
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, for_decisions, policy, restore
 from matchbandit.policies.decision import Decision, by_products
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
 from matchbandit.seeding import stream
@@ -93,7 +93,7 @@ class Decider:
         """Check what is asked for, and copy what the decision needs."""
         config = state.config
         deadline = config["deadline"]
-        if CATALOGUE[config["policy"]].fits.counts_alone:
+        if CATALOGUE[config["policy"]].capabilities.decides_from_counts:
             last, today = None, day(state, directory, available=available, fixed=fixed)
         else:
             last = _whole_round(state, available, fixed)
@@ -268,9 +268,9 @@ class _Kept:
         self._seq = 0
 
     def decision(self, scene: _Scene, named: Mapping[str, Any], rng: np.random.Generator) -> _Chosen:
-        inputs, fits = scene.inputs, CATALOGUE[named["policy"]].fits
-        if not fits.constrained or fits.up_to is not None:
-            return _among_present(scene, named, rng, fits)
+        inputs, capabilities = scene.inputs, CATALOGUE[named["policy"]].capabilities
+        if not capabilities.constrained or capabilities.up_to is not None:
+            return _among_present(scene, named, rng, capabilities)
         built = self._up_to_date(scene, named)
         decision = built.decision(rng, allowed=scene.allowed, waiting=scene.pairs(inputs.waiting))
         return _Chosen(scene.ids(decision.pairs), decision)
@@ -290,7 +290,7 @@ class _Kept:
             self._policy, self._key, since = for_decisions(spec_of(named), scene.graph, inputs.rewards), key, -1
         changed = _counts(scene, named, since)
         if len(changed[0]):
-            self._policy.put(*changed)
+            self._policy.set_counts(*changed)
         self._seq = inputs.decided_at
         return self._policy
 
@@ -304,10 +304,10 @@ class _Kept:
 
 def spec_of(named: Mapping[str, Any]) -> PolicySpec:
     """The policy that settings name; the horizon that some need is among its options there."""
-    fits, options = CATALOGUE[named["policy"]].fits, dict(named["options"])
-    if fits.horizon:
+    capabilities, options = CATALOGUE[named["policy"]].capabilities, dict(named["options"])
+    if capabilities.horizon:
         options.pop("horizon", None)
-    if len(fits.selections) > 1:
+    if len(capabilities.selections) > 1:
         options["selection"] = named["selection"]
     return policy(named["policy"], **options)
 
@@ -336,7 +336,9 @@ def _counts(scene: _Scene, named: Mapping[str, Any], since: int) -> tuple[Edges,
     return edges[order], plays[which][order], sums[which][order]
 
 
-def _among_present(scene: _Scene, named: Mapping[str, Any], rng: np.random.Generator, fits: Fits) -> _Chosen:
+def _among_present(
+    scene: _Scene, named: Mapping[str, Any], rng: np.random.Generator, capabilities: Capabilities
+) -> _Chosen:
     """The decision of a policy that looks at whole matchings: built on those alone who are to be paired."""
     inputs = scene.inputs
     present = inputs.day.present
@@ -348,7 +350,7 @@ def _among_present(scene: _Scene, named: Mapping[str, Any], rng: np.random.Gener
     place[rows] = np.arange(len(rows))
     place[columns] = np.arange(len(columns))
     forbidden = inputs.day.forbidden
-    if len(forbidden) and not fits.constrained:
+    if len(forbidden) and not capabilities.constrained:
         raise LeagueError(
             "not-supported",
             f"{named['policy']} cannot leave pairs out. Take exclusions back and set no_rematch to 0, or configure "
@@ -361,7 +363,7 @@ def _among_present(scene: _Scene, named: Mapping[str, Any], rng: np.random.Gener
     if there.any():
         own = graph.edges(place[pairs[there]])
         order = np.argsort(own, kind="stable")
-        built.put(own[order], plays[there][order], sums[there][order])
+        built.set_counts(own[order], plays[there][order], sums[there][order])
     waits = place[inputs.waiting]
     waits = waits[(waits >= 0).all(axis=1)]
     allowed = Allowed(graph, forbidden=graph.edges(place[forbidden])) if len(forbidden) else None
@@ -432,10 +434,10 @@ def _whole_round(
 ) -> Round:
     """The round before, told in full; an error if this league asks for what such a policy cannot do."""
     name = state.config["policy"]
-    way_out = "Configure another policy for that, such as rank1-thompson."
+    hint = "Configure another policy for that, such as rank1-thompson."
     if available is not None or fixed:
         raise LeagueError(
-            "not-supported", f"{name} plays whole rounds with all its items, and pairs of its own. {way_out}"
+            "not-supported", f"{name} plays whole rounds with all its items, and pairs of its own. {hint}"
         )
     if state.open:
         number = next(iter(state.open))
@@ -486,7 +488,7 @@ def _first_round(inputs: Inputs, roster: list[int], *, again: bool = False) -> P
     seed = int(stream(config["seed"], "decision", config["key"], inputs.number - 1).integers(2**62))
     spec = spec_of(config)
     results = inputs.results
-    if len(results.a) and not (again and not spec.kind.fits.warm_start):
+    if len(results.a) and not (again and not spec.kind.capabilities.warm_start):
         place = {item: k for side in (rows, columns) for k, item in enumerate(side)}
         pairs = [[place[a], place[b]] for a, b in zip(results.a.tolist(), results.b.tolist(), strict=True)]
         spec = spec.warm_start(pairs, results.counts, results.paid)

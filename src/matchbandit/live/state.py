@@ -265,8 +265,8 @@ class State:
     def _began(self, data: dict[str, Any], at: str) -> None:
         booking = self._booking
         for a, b, count, paid in data["results"]:
-            credited = paid if booking.is_plain else booking.total(count, paid)
-            self.tally.add(key_of(a, b), 0, self.seq, paid, credited, count)
+            encode_rewards = paid if booking.is_plain else booking.total(count, paid)
+            self.tally.add(key_of(a, b), 0, self.seq, paid, encode_rewards, count)
             if self.rewards.has_grid and self.rewards.impossible(paid, count):
                 self.off_grid += count
             self.meetings[a - 1] += count
@@ -312,8 +312,8 @@ class State:
             else:
                 waiting[key] -= 1
             if reward is not None:
-                credited = reward if booking.is_plain else booking.one(reward, number, a, b)
-                self.tally.add(key, number, self.seq, reward, credited)
+                encode_rewards = reward if booking.is_plain else booking.one(reward, number, a, b)
+                self.tally.add(key, number, self.seq, reward, encode_rewards)
                 if has_grid and not rewards.can_be(reward):
                     self.off_grid += 1
                 self.meetings[a - 1] += 1

@@ -98,31 +98,31 @@ class Tally:
                 self.faded_sums.append(0.0)
         return place
 
-    def add(self, key: int, number: int, seq: int, reward: float, credited: float, count: int = 1) -> None:
+    def add(self, key: int, number: int, seq: int, reward: float, encode_rewards: float, count: int = 1) -> None:
         """Results of a proposal: so many, what they paid in total, and what the policy is credited with."""
         place = self._place(key)
         self.counts[place] += count
         self.paid[place] += reward
-        self.sums[place] += credited
+        self.sums[place] += encode_rewards
         self.touched[place] = seq
         self.last[place] = max(self.last[place], number)
         if self.half_life is not None:
             weight = self._weight(number)
             self.faded_plays[place] += weight * count
-            self.faded_sums[place] += weight * credited
+            self.faded_sums[place] += weight * encode_rewards
 
-    def take_off(self, key: int, number: int, seq: int, reward: float, credited: float) -> None:
+    def take_off(self, key: int, number: int, seq: int, reward: float, encode_rewards: float) -> None:
         """Undo one result. A pair that has none left is as good as new: rounding leaves no trace of it."""
         place = self.index[key]
         self.counts[place] -= 1
         self.touched[place] = seq
         self.paid[place] = self._within(self.paid[place] - reward, self.counts[place])
-        self.sums[place] = self._within(self.sums[place] - credited, self.counts[place])
+        self.sums[place] = self._within(self.sums[place] - encode_rewards, self.counts[place])
         if self.half_life is not None:
             weight = self._weight(number)
             left = max(self.faded_plays[place] - weight, 0.0) if self.counts[place] else 0.0
             self.faded_plays[place] = left
-            self.faded_sums[place] = self._within(self.faded_sums[place] - weight * credited, left)
+            self.faded_sums[place] = self._within(self.faded_sums[place] - weight * encode_rewards, left)
 
     def _within(self, total: float, plays: float) -> float:
         """What so many plays can pay: differences of floats may leave that range by a rounding."""
@@ -165,13 +165,13 @@ class Tally:
         halved = min(whole, _VANISHED)
         return tuple(np.ldexp(np.array(part) / scale, -halved) for part in (self.faded_plays, self.faded_sums))
 
-    def credit_again(self, credited: Floats, seq: int) -> None:
+    def credit_again(self, encode_rewards: Floats, seq: int) -> None:
         """Other credited sums for all pairs, as another policy counts them; what has faded fades in proportion."""
         if self.half_life is not None:
             counts = np.array(self.counts, dtype=np.float64)
             share = np.divide(np.array(self.faded_plays), counts, out=np.zeros(len(counts)), where=counts > 0)
-            self.faded_sums = array("d", (share * credited).tolist())
-        self.sums = array("d", credited.tolist())
+            self.faded_sums = array("d", (share * encode_rewards).tolist())
+        self.sums = array("d", encode_rewards.tolist())
         self.touched = array("q", [seq]) * len(self.touched)
 
     def results(self, number: int) -> Results:

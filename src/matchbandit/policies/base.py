@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.allowed import Allowed
-from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
 from matchbandit.logged import by_edge
+from matchbandit.policies.capabilities import Capabilities, Goal
 from matchbandit.policies.decision import Decision, cannot_be_constrained, cannot_decide
 from matchbandit.policies.explanation import Elimination
-from matchbandit.policies.fits import Fits, Goal
 from matchbandit.policies.serialization import checksum, pack, unpack
 from matchbandit.policies.warm_start import cannot_start_warm
 from matchbandit.rewards import Counts, Floats, RewardDistribution
@@ -57,7 +57,7 @@ class Policy(ABC):
     summary: ClassVar[str]
     reference: ClassVar[str]
     """Where the algorithm comes from."""
-    fits: ClassVar[Fits]
+    capabilities: ClassVar[Capabilities]
     """What it needs, and what it is for."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Policy(ABC):
         self.setting = setting
         self.rng = rng
         self.selection: Selection = self._selection(selection)
-        self.options = options if len(self.fits.selections) == 1 else {"selection": self.selection, **options}
+        self.options = options if len(self.capabilities.selections) == 1 else {"selection": self.selection, **options}
         self.rounds = 0
         """Rounds told so far."""
         self._asked: Edges | None = None
@@ -80,7 +80,7 @@ class Policy(ABC):
         self._told: tuple[Edges, Floats] | None = None
         self._answer: Edges | None = None
         self._answered_at = 0
-        self._refuse_misfit()
+        self._refuse_incompatibility()
 
     def __repr__(self) -> str:
         """Who it is, where it plays, how far it is, and what it recommends."""
@@ -111,14 +111,14 @@ class Policy(ABC):
     @classmethod
     def goal_with(cls, options: dict[str, Any]) -> Goal:
         """What it is for with these options: a policy with both goals identifies when it is given a `delta`."""
-        if len(cls.fits.goals) == 1:
-            return cls.fits.goals[0]
+        if len(cls.capabilities.goals) == 1:
+            return cls.capabilities.goals[0]
         return "regret" if options.get("delta") is None else "identification"
 
     @property
     def answer_selection(self) -> Selection:
         """What `recommend` names: a pair or a matching."""
-        return self.fits.answers or self.selection
+        return self.capabilities.answers or self.selection
 
     @property
     def splits(self) -> list[tuple[int, list[list[int]]]]:
@@ -198,7 +198,7 @@ class Policy(ABC):
 
     def _is_repeat(self, number: int, pairs: ArrayLike, rewards: ArrayLike) -> bool:
         """Is this the last told round again? Anything else but the open round is refused."""
-        number = whole_number("round", number, least=1)
+        number = check_int("round", number, minimum=1)
         if number == self.round and self._asked is not None:
             return False
         if number > self.rounds:
@@ -239,7 +239,7 @@ class Policy(ABC):
             "next_check": None,
             "warnings": [],
             "details": {},
-            **self.reasons(),
+            **self.explain_extra(),
         }
 
     def state(self) -> dict[str, Any]:
@@ -299,7 +299,7 @@ class Policy(ABC):
         """Restore what `_memory` gave."""
 
     @abstractmethod
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """What `explain` says beyond the common part: items, pairs, clusters, next_check, warnings, details."""
 
     def _missing(self) -> Edges:
@@ -308,14 +308,14 @@ class Policy(ABC):
 
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
         """Begin with results from before: how often each of these pairs was played, and what it paid in total."""
-        if not self.fits.warm_start:
+        if not self.capabilities.warm_start:
             raise cannot_start_warm(self.name)
         if self.rounds or self._asked is not None:
             raise MatchbanditError("a warm start comes before the first round; build a fresh policy for it.")
-        self.take(*by_edge(self.graph, self.setting.rewards, pairs, counts, sums))
+        self.add_logged(*by_edge(self.graph, self.setting.rewards, pairs, counts, sums))
         self.settle()
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results; each edge comes once."""
         raise cannot_start_warm(self.name)
 
@@ -338,10 +338,10 @@ class Policy(ABC):
         `ask` is built on the same functions, and differs in this: it draws from the policy's own stream, and
         rank1-thompson then goes on from its last fit, and lets players sit out in turn rather than the weakest.
         """
-        if not self.fits.counts_alone:
+        if not self.capabilities.decides_from_counts:
             raise cannot_decide(self.name)
         which = Allowed.read(self.graph, allowed)
-        if not (which.everything or self.fits.constrained):
+        if not (which.is_unrestricted or self.capabilities.constrained):
             raise cannot_be_constrained(self.name)
         no_edges = np.zeros(0, dtype=np.int64)
         open_edges = no_edges if waiting is None or not np.size(waiting) else self.graph.edges(waiting)
@@ -351,12 +351,12 @@ class Policy(ABC):
         """The decision; `waiting` has an edge as often as it waits."""
         raise cannot_decide(self.name)
 
-    def book(self, pairs: ArrayLike, rewards: ArrayLike, rng: np.random.Generator) -> None:
+    def add_results(self, pairs: ArrayLike, rewards: ArrayLike, rng: np.random.Generator) -> None:
         """Count these results, of any pairs, in any order, a pair also several times; NaN: did not take place.
 
         No round is told by it, and nothing fades.
         """
-        if not self.fits.counts_alone:
+        if not self.capabilities.decides_from_counts:
             raise cannot_decide(self.name)
         edges = self.graph.edges(pairs) if np.size(pairs) else np.zeros(0, dtype=np.int64)
         received = _numbers(rewards)
@@ -366,28 +366,28 @@ class Policy(ABC):
                 f"NaN marks a pair that did not take place."
             )
         took_place = ~np.isnan(received)
-        paid = self.credited(received, rng)[took_place]
+        paid = self.encode_rewards(received, rng)[took_place]
         booked, places = np.unique(edges[took_place], return_inverse=True)
         counts = np.bincount(places, minlength=len(booked))
-        self._book(booked, counts, np.bincount(places, paid, minlength=len(booked)).astype(np.float64))
+        self._add_results(booked, counts, np.bincount(places, paid, minlength=len(booked)).astype(np.float64))
         self.settle()
 
-    def credited(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
+    def encode_rewards(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
         """What booking these rewards adds to the sums: the rewards themselves, unless the policy counts otherwise."""
         received = _numbers(rewards)
         self._refuse_outside(received)
         return received
 
-    def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def _add_results(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Add counts and credited sums; each edge comes once, in order."""
         raise cannot_decide(self.name)
 
-    def put(self, edges: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
+    def set_counts(self, edges: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
         """Set counts and credited sums of these edges, sorted, each once: for whoever keeps the tally elsewhere.
 
         What the others have stays. rank1-thompson takes fractions, of results that have faded.
         """
-        if not self.fits.counts_alone:
+        if not self.capabilities.decides_from_counts:
             raise cannot_decide(self.name)
         which = np.asarray(edges, dtype=np.int64)
         if which.ndim != 1 or (np.diff(which) <= 0).any():
@@ -409,9 +409,9 @@ class Policy(ABC):
                 f"{plays[k]:g} {self.setting.rewards.name} rewards sum to between {low[k]:g} and {high[k]:g}; "
                 f"got {paid[k]:g} for the pair {self.graph.pairs_of(which[k : k + 1])[0].tolist()}."
             )
-        self._put(which, plays, paid)
+        self._set_counts(which, plays, paid)
 
-    def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
+    def _set_counts(self, edges: Edges, counts: Floats, sums: Floats) -> None:
         """Set what `put` has checked."""
         raise cannot_decide(self.name)
 
@@ -452,14 +452,14 @@ class Policy(ABC):
     def _selection(self, given: Selection | None) -> Selection:
         if given is None:
             usual: Selection = "pair" if self.graph.kind == "bipartite" else "matching"
-            return usual if usual in self.fits.selections else self.fits.selections[0]
-        if not isinstance(given, str) or given not in self.fits.selections:
-            raise unknown(f"selection of {self.name}", given, self.fits.selections)
+            return usual if usual in self.capabilities.selections else self.capabilities.selections[0]
+        if not isinstance(given, str) or given not in self.capabilities.selections:
+            raise unknown(f"selection of {self.name}", given, self.capabilities.selections)
         return given
 
-    def _refuse_misfit(self) -> None:
+    def _refuse_incompatibility(self) -> None:
         setting = self.setting
-        why = self.fits.misfit(
+        why = self.capabilities.incompatibility(
             self.name,
             setting.graph,
             setting.rewards,
@@ -481,7 +481,7 @@ class Policy(ABC):
 
 def refuse_if_too_large_for(kind: type[Policy], graph: Graph) -> None:
     """Refuse a graph with too many pairs for a policy that keeps a number for each."""
-    if not kind.fits.any_size:
+    if not kind.capabilities.any_size:
         refuse_if_too_large(graph, "Take fewer items, or rank1-thompson, which keeps only the pairs that were played.")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.own_code import found, is_own, name_of
 from matchbandit.policies.base import Policy, Setting, refuse_damage, refuse_if_too_large_for
@@ -39,7 +39,7 @@ from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.policies.serialization import unpack
 from matchbandit.policies.uniform import Uniform
 from matchbandit.policies.warm_start import cannot_start_warm
-from matchbandit.rewards import RewardDistribution, checked_rewards, rewards_from
+from matchbandit.rewards import RewardDistribution, check_rewards, rewards_from
 from matchbandit.seeding import stream
 
 CATALOGUE: dict[str, type[Policy]] = {
@@ -70,13 +70,13 @@ CATALOGUE: dict[str, type[Policy]] = {
     "uniform": Uniform,
 }
 
-LONGEST_HORIZON = 10**18
+MAX_HORIZON = 10**18
 
 
-def checked_horizon(horizon: int, *, name: str = "horizon") -> int:
+def check_horizon(horizon: int, *, name: str = "horizon") -> int:
     """The horizon as an int; 2e6 is fine, 0 and 2.5 are not."""
-    way_out = "It is the number of rounds to play."
-    return whole_number(name, horizon, least=1, most=LONGEST_HORIZON, way_out=way_out)
+    hint = "It is the number of rounds to play."
+    return check_int(name, horizon, minimum=1, maximum=MAX_HORIZON, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class PolicySpec:
         if not isinstance(graph, Graph):
             raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
         refuse_if_too_large_for(self.kind, graph)
-        setting = Setting(graph, checked_rewards(rewards), None if horizon is None else checked_horizon(horizon))
+        setting = Setting(graph, check_rewards(rewards), None if horizon is None else check_horizon(horizon))
         built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
         for log in self.logged:
             built.warm_start(*log)
@@ -129,7 +129,7 @@ class PolicySpec:
         >>> seen.build(bipartite(1, 2)).recommend().tolist()
         [[0, 0]]
         """
-        if not self.kind.fits.warm_start:
+        if not self.kind.capabilities.warm_start:
             raise cannot_start_warm(self.name)
         return replace(self, logged=(*self.logged, (pairs, counts, sums)))
 
@@ -159,7 +159,7 @@ def _class_of(name: str | type[Policy]) -> type[Policy]:
     if not isinstance(kind, type) or not issubclass(kind, Policy):
         what = name if own else kind.__name__
         raise MatchbanditError(f"{what} is not a policy. Subclass PlannedPolicy or RoundPolicy.")
-    nameless = [part for part in ("name", "fits") if not hasattr(kind, part)]
+    nameless = [part for part in ("name", "capabilities") if not hasattr(kind, part)]
     if nameless:
         raise MatchbanditError(f"the policy {kind.__name__} does not say its {nameless[0]}. Give the class one.")
     return kind
@@ -171,11 +171,11 @@ def for_decisions(spec: PolicySpec | str, graph: Graph, rewards: RewardDistribut
     Its own random stream is never used: `decision` takes one. Of an odd number of players one sits out.
     """
     chosen = spec if isinstance(spec, PolicySpec) else policy(spec)
-    if not chosen.kind.fits.counts_alone:
+    if not chosen.kind.capabilities.decides_from_counts:
         raise cannot_decide(chosen.name)
     refuse_if_too_large_for(chosen.kind, graph)
     return chosen.kind(
-        Setting(graph, checked_rewards(rewards), None, decides=True), stream(0, "decides"), **chosen.options
+        Setting(graph, check_rewards(rewards), None, decides=True), stream(0, "decides"), **chosen.options
     )
 
 

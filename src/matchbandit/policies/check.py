@@ -59,38 +59,56 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
         except Exception as breach:
             raise ContractError(f"{where}: {type(breach).__name__}: {breach}") from breach
     _require(fitted > 0, f"{chosen.name} fits none of the graphs")
-    _check_misfits(chosen)
+    _check_incompatibilities(chosen)
 
 
 def _settings(spec: PolicySpec) -> Iterator[tuple[Graph, RewardDistribution, dict[str, Any]]]:
     """Every graph, reward distribution and selection that the policy claims to fit."""
     kind = spec.kind
-    both = len(kind.fits.selections) > 1 and "selection" not in spec.options
+    both = len(kind.capabilities.selections) > 1 and "selection" not in spec.options
     for graph in _GRAPHS:
-        for selection in kind.fits.selections if both else (spec.options.get("selection", kind.fits.selections[0]),):
-            odd = (kind.fits.answers or selection) == "matching" and graph.kind == "monopartite" and graph.shape[0] % 2
-            if graph.kind in kind.fits.graphs and (kind.goal_with(spec.options) in kind.fits.byes or not odd):
+        for selection in (
+            kind.capabilities.selections if both else (spec.options.get("selection", kind.capabilities.selections[0]),)
+        ):
+            odd = (
+                (kind.capabilities.answers or selection) == "matching"
+                and graph.kind == "monopartite"
+                and graph.shape[0] % 2
+            )
+            if graph.kind in kind.capabilities.graphs and (
+                kind.goal_with(spec.options) in kind.capabilities.byes or not odd
+            ):
                 for rewards in _REWARDS:
-                    if not kind.fits.unit_rewards or (rewards.low >= 0 and rewards.high <= 1):
+                    if not kind.capabilities.unit_rewards or (rewards.low >= 0 and rewards.high <= 1):
                         yield graph, rewards, {"selection": selection} if both else {}
 
 
-def _check_misfits(spec: PolicySpec) -> None:
+def _check_incompatibilities(spec: PolicySpec) -> None:
     """What the policy does not claim to fit, it refuses."""
     kind = spec.kind
-    fits = next(graph for graph in _GRAPHS if graph.kind in kind.fits.graphs and graph.matching_size * 2 in (2, 4))
+    fits = next(
+        graph for graph in _GRAPHS if graph.kind in kind.capabilities.graphs and graph.matching_size * 2 in (2, 4)
+    )
     for graph in _GRAPHS:
-        if graph.kind not in kind.fits.graphs:
+        if graph.kind not in kind.capabilities.graphs:
             _refuses(partial(spec.build, graph, horizon=_HORIZON), f"{graph}")
-        elif graph.shape == (5, 5) and kind.goal_with(spec.options) not in kind.fits.byes:
-            only = [kind.fits.answers] if kind.fits.answers else [s for s in kind.fits.selections if s == "matching"]
+        elif graph.shape == (5, 5) and kind.goal_with(spec.options) not in kind.capabilities.byes:
+            only = (
+                [kind.capabilities.answers]
+                if kind.capabilities.answers
+                else [s for s in kind.capabilities.selections if s == "matching"]
+            )
             for selection in only:
-                chosen = {"selection": selection} if len(kind.fits.selections) > 1 and not kind.fits.answers else {}
+                chosen = (
+                    {"selection": selection}
+                    if len(kind.capabilities.selections) > 1 and not kind.capabilities.answers
+                    else {}
+                )
                 odd = PolicySpec(kind, {**spec.options, **chosen})
                 _refuses(partial(odd.build, graph, horizon=_HORIZON), "an odd number of players")
-    if kind.fits.unit_rewards:
+    if kind.capabilities.unit_rewards:
         _refuses(lambda: spec.build(fits, rewards=Gaussian(1.0), horizon=_HORIZON), "rewards outside [0, 1]")
-    if kind.fits.horizon and spec.options.get("delta") is None:
+    if kind.capabilities.horizon and spec.options.get("delta") is None:
         _refuses(lambda: spec.build(fits), "a missing horizon")
 
 
@@ -209,10 +227,10 @@ def _check_decisions(build: Build) -> None:
     """Decisions are made from counts alone, or refused."""
     one = build()
     pairs, noise = one.graph.pairs, np.random.default_rng(5)
-    if not one.fits.counts_alone:
+    if not one.capabilities.decides_from_counts:
         _refuses(lambda: one.decide(noise), "a decision without a round")
-        _refuses(lambda: one.book(pairs[:1], [0.0], noise), "a result without a round")
-        _refuses(lambda: one.put([0], [1], [0.0]), "counts that someone else keeps")
+        _refuses(lambda: one.add_results(pairs[:1], [0.0], noise), "a result without a round")
+        _refuses(lambda: one.set_counts([0], [1], [0.0]), "counts that someone else keeps")
         return
     twin, third = build(), build()
     counts, sums = np.zeros(len(pairs)), np.zeros(len(pairs))
@@ -223,19 +241,19 @@ def _check_decisions(build: Build) -> None:
         rewards[0] = np.nan
         np.add.at(counts, edges[1:], 1)
         np.add.at(sums, edges[1:], rewards[1:])
-        one.book(pairs[edges], rewards, noise)
+        one.add_results(pairs[edges], rewards, noise)
         for part in np.array_split(noise.permutation(len(edges)), 3):
             twin.decide(noise)  # what was decided before must not matter
-            twin.book(pairs[edges[part]], rewards[part], noise)
+            twin.add_results(pairs[edges[part]], rewards[part], noise)
         _require(_decided(one) == _decided(twin), "the order of bookings, or an earlier decision, changed a decision")
-    third.put([0], [7], [3.0])
-    third.put(np.arange(len(pairs)), counts, sums)
+    third.set_counts([0], [7], [3.0])
+    third.set_counts(np.arange(len(pairs)), counts, sums)
     _require(_decided(third) == _decided(one), "the same counts, put rather than booked, gave another decision")
-    _refuses(lambda: one.book(pairs[:1], [0.0, 0.0], noise), "a reward too many")
-    _refuses(lambda: one.book(pairs[:1], [np.inf], noise), "an infinite reward")
-    _refuses(lambda: one.put([0, 0], [1, 1], [0.0, 0.0]), "an edge that comes twice")
-    _refuses(lambda: one.put([len(pairs)], [1], [0.0]), "an edge that does not exist")
-    _refuses(lambda: one.put([0], [-1], [0.0]), "a negative count")
+    _refuses(lambda: one.add_results(pairs[:1], [0.0, 0.0], noise), "a reward too many")
+    _refuses(lambda: one.add_results(pairs[:1], [np.inf], noise), "an infinite reward")
+    _refuses(lambda: one.set_counts([0, 0], [1, 1], [0.0, 0.0]), "an edge that comes twice")
+    _refuses(lambda: one.set_counts([len(pairs)], [1], [0.0]), "an edge that does not exist")
+    _refuses(lambda: one.set_counts([0], [-1], [0.0]), "a negative count")
 
 
 def _decided(one: Policy, **rules: Any) -> tuple[list[list[int]], list[float], bool, float]:
@@ -252,7 +270,7 @@ def _check_decision(one: Policy, noise: np.random.Generator) -> None:
     waiting = one.graph.pairs[noise.integers(one.graph.n_pairs, size=3)]
     _check_pairs(one, one.decide(noise, waiting=waiting), one.round_size)
     some = np.flatnonzero(noise.random(one.graph.n_pairs) < 0.6)
-    if not one.fits.constrained:
+    if not one.capabilities.constrained:
         _refuses(lambda: one.decide(noise, allowed=one.graph.pairs[:1]), "pairs that are allowed")
     else:
         size = min(one.round_size, _largest(one.graph.pairs[some].tolist(), one.graph.kind == "bipartite"))

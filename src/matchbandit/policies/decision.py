@@ -65,7 +65,7 @@ def by_products(allowed: Allowed, drawn: Floats, selection: Selection) -> Decisi
     graph, strengths = allowed.graph, np.maximum(drawn, 0.0)
     best = _sorted(allowed, drawn, selection)
     edges, exact = best, True
-    if not allowed.all_meet:
+    if not allowed.has_no_pair_rules:
         if selection == "pair":
             edges = heaviest_pair_of_products(allowed, strengths)
         else:
@@ -92,18 +92,18 @@ def _sorted(allowed: Allowed, drawn: Floats, selection: Selection) -> Edges:
 def by_weights(allowed: Allowed, weights: Floats, unplayed: NDArray[np.bool_]) -> Decision:
     """The heaviest allowed matching for weights by edge; as many unplayed pairs as possible before all else."""
     graph = allowed.graph
-    if not allowed.everything and unplayed[allowed.edges].any():
+    if not allowed.is_unrestricted and unplayed[allowed.edges].any():
         inside = allowed.edges
         values = np.where(unplayed, UNPLAYED, weights)
         spread = float(np.ptp(values[inside]))
         first = values + unplayed * ((spread + 1.0) * (graph.matching_size + 1))  # worth more than all the others
         edges, exact = heaviest_allowed(allowed, first)
         return decided(graph, edges, values[edges], exact=exact, opening=bool(unplayed[edges].any()))
-    if allowed.everything:
+    if allowed.is_unrestricted:
         edges = best_matching(graph, weights)
         return decided(graph, edges, weights[edges])
     edges, exact = heaviest_allowed(allowed, weights)
-    bound = None if allowed.all_meet and exact else _most(allowed.unruled, weights)
+    bound = None if allowed.has_no_pair_rules and exact else _most(allowed.without_pair_rules, weights)
     return decided(graph, edges, weights[edges], exact=exact, bound=bound)
 
 
@@ -126,7 +126,7 @@ def best_pair(allowed: Allowed, indices: Floats, unplayed: NDArray[np.bool_], *,
     if len(first):
         return decided(graph, first, np.full(1, UNPLAYED), opening=True)
     edges = heaviest_allowed_pair(allowed, indices, tie=tie)
-    bound = heaviest_allowed_pair(allowed.unruled, indices)
+    bound = heaviest_allowed_pair(allowed.without_pair_rules, indices)
     return decided(graph, edges, indices[edges], bound=float(indices[bound].sum()))
 
 

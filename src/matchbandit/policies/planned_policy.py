@@ -23,7 +23,7 @@ class PlannedPolicy(Policy):
     are booked, so that the schedule stays balanced.
     """
 
-    remembered: ClassVar[tuple[str, ...]]
+    state_fields: ClassVar[tuple[str, ...]]
     """The attributes that change while learning: numbers, arrays, lists or dataclasses of them, or another planned
     policy that this one holds."""
 
@@ -131,7 +131,7 @@ class PlannedPolicy(Policy):
             "sweep": self._sweep,
             "received": self._received,
             "partial": self._partial,
-            **{name: _plain(getattr(self, name)) for name in self.remembered},
+            **{name: _plain(getattr(self, name)) for name in self.state_fields},
         }
 
     def _remember(self, memory: dict[str, Any]) -> None:
@@ -145,7 +145,7 @@ class PlannedPolicy(Policy):
     def _restore(self, memory: dict[str, Any]) -> None:
         """Set what is remembered."""
         self._plan = None
-        for name in self.remembered:
+        for name in self.state_fields:
             now = getattr(self, name)
             if isinstance(now, PlannedPolicy):
                 now._restore(memory[name])
@@ -156,5 +156,5 @@ class PlannedPolicy(Policy):
 
 def _plain(value: Any) -> Any:
     if isinstance(value, PlannedPolicy):
-        return {name: _plain(getattr(value, name)) for name in value.remembered}
+        return {name: _plain(getattr(value, name)) for name in value.state_fields}
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

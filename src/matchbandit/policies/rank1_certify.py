@@ -7,20 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import rel_entr
 
-from matchbandit.certificates import Links, Relation, Target, extension, strongest_chains
+from matchbandit.certificates import Links, Relation, Target, bottleneck_closure, linear_extension
 from matchbandit.confidence import NEVER, checked_delta
-from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.errors import MatchbanditError, check_float
 from matchbandit.evidence import BETS, bet_on_batch, half_gaps, log_evidence
 from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.plans import Batch, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import item_record
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.information import choose_listed, choose_solved, expected_gains, losses, most_per_loss
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
 from matchbandit.schedules import Schedule, all_meet, next_batch
-from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, count_matchings
+from matchbandit.solvers import MAX_MATCHINGS, all_matchings, best_matching, count_matchings
 from matchbandit.strengths import PRIOR, Model, Posterior, clip_outliers, new_model, row_count
 
 CONTRADICTION = 8.0
@@ -78,7 +78,7 @@ class Rank1Certify(PlannedPolicy):
     name: ClassVar[str] = "rank1-certify"
     summary: ClassVar[str] = "certificates that only the truth can earn: proved, and cheap"
     reference: ClassVar[str] = "this library"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair", "matching"),
         goals=("regret", "identification"),
         proved=("regret", "identification"),
@@ -86,7 +86,7 @@ class Rank1Certify(PlannedPolicy):
         warm_start=True,
         up_to=f"{MOST_ITEMS} items",
     )
-    remembered: ClassVar[tuple[str, ...]] = (
+    state_fields: ClassVar[tuple[str, ...]] = (
         "plays", "sums", "strengths", "half_gaps", "log_bets", "evidence", "peaks", "tours", "tour_sums",
         "sampled", "explored", "certified", "one_coin",
     )  # fmt: skip
@@ -107,7 +107,7 @@ class Rank1Certify(PlannedPolicy):
             raise MatchbanditError(f"anytime must be true or false; got {anytime!r}.")
         if anytime and delta is not None:
             raise MatchbanditError("anytime is for regret; with delta rank1-certify needs no horizon. Leave one out.")
-        if not SMALLEST_SHARE <= real_number("share", share) <= 1:
+        if not SMALLEST_SHARE <= check_float("share", share) <= 1:
             raise MatchbanditError(
                 f"share must lie between {SMALLEST_SHARE:g} and 1; got {share!r}. It is that of exploring rounds."
             )
@@ -174,7 +174,7 @@ class Rank1Certify(PlannedPolicy):
         """Every round that there is, if they are few."""
         if self.selection == "pair":
             return np.arange(self.graph.n_pairs)[:, None]
-        return all_matchings(self.graph) if count_matchings(self.graph) <= MOST_MATCHINGS else None
+        return all_matchings(self.graph) if count_matchings(self.graph) <= MAX_MATCHINGS else None
 
     @property
     def lapses(self) -> bool:
@@ -216,7 +216,7 @@ class Rank1Certify(PlannedPolicy):
         """All items, by what is certified until then, then by what whole tours tell apart, then by the fit."""
         certified = chains >= self.threshold(until)
         separated = self._separated() if self._regret and self.tours else np.zeros_like(certified)
-        return extension(self.strengths, self.target.starts, certified, separated)
+        return linear_extension(self.strengths, self.target.starts, certified, separated)
 
     def _separated(self) -> Relation:
         """Whose average over whole tours is ahead by more than r, r² = 12 σ² log(n t)/m, m plays of each."""
@@ -232,7 +232,7 @@ class Rank1Certify(PlannedPolicy):
 
     def plan(self) -> Batch:
         """A batch that explores; the answer alone, while everything is certified or the horizon is nearer."""
-        chains, schedule, needed = strongest_chains(self.peaks), self.schedule(), self.needed
+        chains, schedule, needed = bottleneck_closure(self.peaks), self.schedule(), self.needed
         end = self.sampled + schedule.rounds
         order = self._order(chains, end)
         weakest = self.target.weakest(order, chains)
@@ -337,10 +337,10 @@ class Rank1Certify(PlannedPolicy):
         self.explored += int(counts[1:].sum()) // self.round_size
         self._fit(plays, paid)
         if not self._regret:
-            chains = strongest_chains(self.peaks)
+            chains = bottleneck_closure(self.peaks)
             self.certified = self.target.weakest(self._order(chains, self.sampled), chains) >= self.needed
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Let logged results choose where to look; they are never evidence."""
         by_edge = np.zeros((2, self.graph.n_pairs))
         by_edge[:, edges] = counts, clip_outliers(self.counting.noise, counts, sums)
@@ -409,16 +409,16 @@ class Rank1Certify(PlannedPolicy):
 
     def recommend(self) -> Pairs:
         """The best pair or matching of what is certified, and beyond that of what is fitted."""
-        return self.graph.pairs[self._best(self._order(strongest_chains(self.peaks), self._now))]
+        return self.graph.pairs[self._best(self._order(bottleneck_closure(self.peaks), self._now))]
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The strength of each item; and of each link of the answer its evidence, and when it may be certified."""
         from matchbandit.product_model import product_warning  # noqa: PLC0415  # it needs more of scipy than playing
 
         n_rows = self.n_rows
         names = [("player" if not n_rows else "row" if k < n_rows else "column", k - n_rows * (k >= n_rows))
                  for k in range(self.target.n_items)]  # fmt: skip
-        chains, needed = strongest_chains(self.peaks), self.needed
+        chains, needed = bottleneck_closure(self.peaks), self.needed
         order = self._order(chains, self._now)
         links = self.target.borders(order)
         rounds = self._expected_rounds(links, chains, order)

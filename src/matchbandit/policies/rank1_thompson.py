@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike
 
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.errors import MatchbanditError, check_float
 from matchbandit.graphs import Edges, Pairs, Selection, n_items, player_edge
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.explanation import item_record
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.solvers import sorted_across, sorted_pairing
@@ -171,7 +171,7 @@ def growth_of(half_life: float | None) -> float:
     """By how much a round counts for more than the one before: 2^(1/half_life); 1: nothing fades."""
     if half_life is None:
         return 1.0
-    rounds = real_number("half_life", half_life)
+    rounds = check_float("half_life", half_life)
     if rounds <= 0:
         raise MatchbanditError(
             f"half_life must be above 0; got {half_life!r}. It is the number of rounds after which a result "
@@ -219,16 +219,16 @@ class Rank1Thompson(RoundPolicy):
     name: ClassVar[str] = "rank1-thompson"
     summary: ClassVar[str] = "Thompson sampling with one posterior for all strengths: little regret, no proof"
     reference: ClassVar[str] = "this library"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair", "matching"),
         byes=("regret",),
         warm_start=True,
-        counts_alone=True,
+        decides_from_counts=True,
         constrained=True,
         any_size=True,
         compiled_up_to=f"{DENSE_BELOW - 1} items",
     )
-    derived: ClassVar[tuple[str, ...]] = ("start", "partner", "weights")
+    transient_fields: ClassVar[tuple[str, ...]] = ("start", "partner", "weights")
     choose = staticmethod(choose)
     update = staticmethod(update)
     draws: ClassVar[bool] = True
@@ -351,22 +351,22 @@ class Rank1Thompson(RoundPolicy):
     def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
         return by_products(allowed, np.exp(self.posterior.draw(rng)), self.selection)
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results, and fit them."""
-        self._book(edges, counts, clip_outliers(self.setting.rewards.noise, counts, sums))
+        self._add_results(edges, counts, clip_outliers(self.setting.rewards.noise, counts, sums))
         self.arrays.model.logs[:] = self.posterior.logs
 
-    def credited(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
+    def encode_rewards(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
         """The rewards; input errors count as if they were 40 sd away."""
         reach = MAX_SDS * self.setting.rewards.noise.sd
-        return np.clip(super().credited(rewards, rng), -reach, 1.0 + reach)
+        return np.clip(super().encode_rewards(rewards, rng), -reach, 1.0 + reach)
 
-    def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def _add_results(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         positions, scale = self._positions(edges), self.arrays.scale[0]
         model = self.arrays.model
         self._set(positions, model.plays[positions] + scale * counts, model.sums[positions] + scale * sums)
 
-    def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
+    def _set_counts(self, edges: Edges, counts: Floats, sums: Floats) -> None:
         scale = self.arrays.scale[0]
         self._set(self._positions(edges), scale * counts, scale * sums)
 
@@ -423,7 +423,7 @@ class Rank1Thompson(RoundPolicy):
             if any(part.shape != (items,) for part in parts) or (mate < -1).any() or (mate >= items).any():
                 raise MatchbanditError("the state is inconsistent: its preconditioner is not that of these items.")
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The strength of each item, with its standard deviation, and the plays left of it; who sits out next."""
         from matchbandit.product_model import product_warning  # noqa: PLC0415  # it needs scipy, which playing does not
 

@@ -56,7 +56,7 @@ class Averages:
         """Nothing sampled, nothing known."""
         return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.full(shape, -np.inf), np.full(shape, np.inf))
 
-    def book(self, counts: Counts, sums: Floats, checks: Checks) -> None:
+    def add(self, counts: Counts, sums: Floats, checks: Checks) -> None:
         """Add samples, and renew the intervals of the averages that have reached a scheduled count."""
         before = self.counts.copy()
         self.counts += counts

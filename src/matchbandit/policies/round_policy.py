@@ -19,6 +19,10 @@ from matchbandit.policies.base import Policy, Setting
 from matchbandit.policies.decision import UNPLAYED, Decision, decided
 from matchbandit.rewards import Counts, Floats
 
+STATE_KEYS = {"params": "own"}
+"""Fields that a stored state has under another name: that of the version that first stored it."""
+_FIELDS = {key: field for field, key in STATE_KEYS.items()}
+
 
 @compiled
 def never(arrays: Any) -> bool:
@@ -35,7 +39,7 @@ class RoundPolicy(Policy):
     pair that did not take place is left out of the update; if none did, there is none.
     """
 
-    derived: ClassVar[tuple[str, ...]] = ()
+    transient_fields: ClassVar[tuple[str, ...]] = ()
     """Fields, nested ones too, that `start` gives again or that are made anew every round: no part of the state, nor
     are scalars, which cannot change."""
     choose: ClassVar[Callable[..., None]]
@@ -64,15 +68,17 @@ class RoundPolicy(Policy):
     @arrays.setter
     def arrays(self, arrays: Any) -> None:
         self._arrays = arrays
-        self._held: Any = None
+        self._numba_state: Any = None
 
     @property
-    def held(self) -> Any:
+    def numba_state(self) -> Any:
         """Arrays and random stream as its functions take them."""
-        if self._held is None:
+        if self._numba_state is None:
             plain = is_plain(type(self))
-            self._held = SimpleNamespace(arrays=self.arrays, rng=self.rng) if plain else hold(self.arrays, self.rng)
-        return self._held
+            self._numba_state = (
+                SimpleNamespace(arrays=self.arrays, rng=self.rng) if plain else to_numba(self.arrays, self.rng)
+            )
+        return self._numba_state
 
     @property
     def compiled(self) -> bool:
@@ -85,26 +91,26 @@ class RoundPolicy(Policy):
 
     def _next(self) -> Edges:
         edges = np.zeros(self.round_size, dtype=np.int64)
-        wrong = _live(type(self))[0](self.held, edges, self.graph.n_pairs)
+        wrong = _live(type(self))[0](self.numba_state, edges, self.graph.n_pairs)
         if wrong >= 0:
             raise no_such_edge(self, edges[wrong])
         return edges
 
     def _receive(self, edges: Edges, rewards: Floats) -> bool:
-        return bool(_live(type(self))[1](self.held, edges, rewards, self.counts_empty_rounds))
+        return bool(_live(type(self))[1](self.numba_state, edges, rewards, self.counts_empty_rounds))
 
     def _is_finished(self) -> bool:
         return bool(type(self).finished(self.arrays))
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results; each edge comes once."""
         self.arrays.plays[edges] += counts
         self.arrays.sums[edges] += sums
 
-    def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        self.take(edges, counts, sums)
+    def _add_results(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+        self.add_logged(edges, counts, sums)
 
-    def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
+    def _set_counts(self, edges: Edges, counts: Floats, sums: Floats) -> None:
         if not np.array_equal(counts, np.rint(counts)):
             raise MatchbanditError(f"{self.name} counts whole plays; only rank1-thompson takes fractions.")
         self.arrays.plays[edges] = counts.astype(np.int64)
@@ -136,14 +142,14 @@ class RoundPolicy(Policy):
         return self._changing(self.arrays)
 
     def _changing(self, arrays: Any) -> dict[str, Any]:
-        parts = {name: part for name, part in arrays._asdict().items() if name not in self.derived}
+        parts = {name: part for name, part in arrays._asdict().items() if name not in self.transient_fields}
         nested = {name: self._changing(part) for name, part in parts.items() if hasattr(part, "_asdict")}
-        kept = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
-        return kept | {name: inner for name, inner in nested.items() if inner}
+        values = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+        return values | {STATE_KEYS.get(name, name): inner for name, inner in nested.items() if inner}
 
     def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
         for name, kept in memory.items():
-            part = getattr(self.arrays if arrays is None else arrays, name)
+            part = getattr(self.arrays if arrays is None else arrays, _FIELDS.get(name, name))
             if isinstance(part, np.ndarray):
                 part[...] = kept
             else:
@@ -185,8 +191,8 @@ def no_such_edge(policy: Policy, edge: int) -> MatchbanditError:
 
 
 @structref.register
-class _HeldType(types.StructRef):
-    """The type of `Held`."""
+class NumbaStateType(types.StructRef):
+    """The type of `NumbaState`."""
 
     @property
     def key(self) -> Any:
@@ -194,33 +200,33 @@ class _HeldType(types.StructRef):
         return self._fields
 
 
-class Held(structref.StructRefProxy):
+class NumbaState(structref.StructRefProxy):
     """Arrays and a random stream, taken apart for compiled code once rather than at every call, which takes 8 µs."""
 
 
-structref.define_boxing(_HeldType, Held)
-structref.define_attributes(_HeldType)
-structref.define_constructor(Held, _HeldType, ["arrays", "rng"])
+structref.define_boxing(NumbaStateType, NumbaState)
+structref.define_attributes(NumbaStateType)
+structref.define_constructor(NumbaState, NumbaStateType, ["arrays", "rng"])
 
 
 @compiled
-def hold(arrays: Any, rng: np.random.Generator) -> Held:
+def to_numba(arrays: Any, rng: np.random.Generator) -> NumbaState:
     """Hold them; what compiled code changes in the arrays and the stream, Python sees."""
-    return Held(arrays, rng)  # type: ignore[no-untyped-call]
+    return NumbaState(arrays, rng)  # type: ignore[no-untyped-call]
 
 
-def _ask(held: Any, edges: Edges, n_pairs: int) -> int:
+def _ask(numba_state: Any, edges: Edges, n_pairs: int) -> int:
     """Choose; gives the place of a chosen edge that does not exist, or was not written, or −1."""
     for k in range(len(edges)):
         edges[k] = -1
-    choose(held.arrays, held.rng, edges)  # type: ignore[name-defined]  # noqa: F821
+    choose(numba_state.arrays, numba_state.rng, edges)  # type: ignore[name-defined]  # noqa: F821
     for k in range(len(edges)):
         if edges[k] < 0 or edges[k] >= n_pairs:
             return k
     return -1
 
 
-def _tell(held: Any, edges: Edges, rewards: Floats, empty_too: bool) -> bool:
+def _tell(numba_state: Any, edges: Edges, rewards: Floats, empty_too: bool) -> bool:
     """Update with the pairs that took place; is identification finished?"""
     n = 0
     for k in range(len(rewards)):
@@ -235,8 +241,8 @@ def _tell(held: Any, edges: Edges, rewards: Floats, empty_too: bool) -> bool:
                 played[n], paid[n] = edges[k], rewards[k]
                 n += 1
     if n > 0 or empty_too:
-        update(held.arrays, held.rng, played, paid)  # type: ignore[name-defined]  # noqa: F821
-    return finished(held.arrays)  # type: ignore[name-defined,no-any-return]  # noqa: F821
+        update(numba_state.arrays, numba_state.rng, played, paid)  # type: ignore[name-defined]  # noqa: F821
+    return finished(numba_state.arrays)  # type: ignore[name-defined,no-any-return]  # noqa: F821
 
 
 @cache

@@ -7,8 +7,8 @@ import numpy as np
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.plans import Cycle, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import pair_record
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Floats
 from matchbandit.schedules import all_meet
@@ -32,8 +32,8 @@ class Uniform(PlannedPolicy):
     name: ClassVar[str] = "uniform"
     summary: ClassVar[str] = "every pair equally often, whatever comes back"
     reference: ClassVar[str] = "yardstick"
-    fits: ClassVar[Fits] = Fits(selections=("pair", "matching"))
-    remembered: ClassVar[tuple[str, ...]] = ()
+    capabilities: ClassVar[Capabilities] = Capabilities(selections=("pair", "matching"))
+    state_fields: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, selection: Selection | None = None) -> None:
         """Start at the beginning of the cycle."""
@@ -64,7 +64,7 @@ class Uniform(PlannedPolicy):
         """The average of each pair; 0 before its first play."""
         return np.asarray(self.pending.sums / np.maximum(1, self.pending.counts))
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """How often each pair was played, and its average."""
         told = zip(self.graph.pairs.tolist(), self.pending.counts.tolist(), self._means().tolist(), strict=True)
         return {"pairs": [pair_record(pair, plays=n, estimate=mean if n else None) for pair, n, mean in told]}

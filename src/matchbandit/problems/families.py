@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 from matchbandit.graphs import Graph
 from matchbandit.own_code import found, in_words, is_own
 from matchbandit.problems.base import Problem
 from matchbandit.problems.rank1 import Bipartite, Monopartite
-from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
+from matchbandit.rewards import Floats, RewardDistribution, check_rewards
 from matchbandit.seeding import stream
 
 Draw = Callable[..., Problem]
@@ -36,7 +36,7 @@ def spiked(n: int, u1: float, gap: float, *, rewards: RewardDistribution, rng: n
 
 def fixed_mean(n: int, u1: float, mean: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
     """N×N, u_1 = v_1 = u1; the others uniform on [0, 2(N mean − u1)/(N − 1)], sorted (appendix)."""
-    n = _size(n, least=2, way_out="The mean is fixed by the items besides the first.")
+    n = _size(n, minimum=2, hint="The mean is fixed by the items besides the first.")
     top = _round_off(2 * (n * _share("mean", mean) - _share("u1", u1)) / (n - 1))
     if not 0 <= top <= 1:
         raise MatchbanditError(
@@ -50,7 +50,7 @@ def staircase(n: int, gap: float, *, rewards: RewardDistribution, rng: np.random
     """2N players, u_(2i−1) = u_(2i) = (N − i)·gap for i = 1 … N (Figure 2); nothing random."""
     steps = np.arange(_size(n), 0, -1) - 1
     return _in_twos(
-        steps * real_number("gap", gap), rewards, f"gap must lie in [0, 1/(n − 1)]; got {gap:g} with n = {n}."
+        steps * check_float("gap", gap), rewards, f"gap must lie in [0, 1/(n − 1)]; got {gap:g} with n = {n}."
     )
 
 
@@ -58,7 +58,7 @@ def centred(n: int, mean: float, gap: float, *, rewards: RewardDistribution, rng
     """2N players, u_(2i−1) = u_(2i) = mean + (N + 1 − 2i)·gap/2 for i = 1 … N (Figure 3); nothing random."""
     n = _size(n)
     steps = n + 1 - 2 * np.arange(1, n + 1)
-    mean, gap = real_number("mean", mean), real_number("gap", gap)
+    mean, gap = check_float("mean", mean), check_float("gap", gap)
     strengths = mean + steps * gap / 2
     return _in_twos(
         strengths, rewards, f"mean ± (n − 1) gap/2 must lie in [0, 1]; got {mean:g} ± {(n - 1) * gap / 2:g}."
@@ -90,7 +90,7 @@ def two_best(
     n: int, u1: float, second: float, third: float, *, rewards: RewardDistribution, rng: np.random.Generator
 ) -> Problem:
     """2N players, u_2/u_1 = second, u_3/u_2 = third, from u_3 on in equal steps to 0 (Lemma 4.5); nothing random."""
-    n = _size(n, least=2, way_out="There are players besides the best two.")
+    n = _size(n, minimum=2, hint="There are players besides the best two.")
     u2 = _share("u1", u1) * _share("second", second)
     others = np.linspace(u2 * _share("third", third), 0, 2 * n - 2)
     return Monopartite([u1, u2, *others.tolist()], rewards=rewards)
@@ -134,7 +134,7 @@ class Family:
         >>> family("staircase", n=2, gap=0.1).draw().describe()["u"]
         [0.1, 0.1, 0.0, 0.0]
         """
-        instance = run // whole_number("repeats", self.parameters["repeats"], least=1) if self.name in REPEATED else run
+        instance = run // check_int("repeats", self.parameters["repeats"], minimum=1) if self.name in REPEATED else run
         rng = stream(seed, "instance", self.name, instance)
         if is_own(self.name):
             return _own_instance(self.name, {**self.parameters, "rewards": self.rewards, "rng": rng})
@@ -176,7 +176,7 @@ def family(name: str, /, *, rewards: RewardDistribution | None = None, **paramet
         raise MatchbanditError(f"the family {name} needs {', '.join(takes)}; missing: {', '.join(missing)}.")
     all_given = {p: parameters.get(p, defaults.get(p)) for p in takes}
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in all_given.items()}
-    made = Family(name, plain, checked_rewards(rewards))
+    made = Family(name, plain, check_rewards(rewards))
     made.draw()  # a bad value is reported here rather than in the middle of a simulation
     return made
 
@@ -220,15 +220,15 @@ def _own_instance(name: str, parts: dict[str, Any]) -> Problem:
     return made
 
 
-def _size(n: Any, *, least: int = 1, way_out: str = "") -> int:
-    size = whole_number("n", n, least=least, way_out=way_out)
+def _size(n: Any, *, minimum: int = 1, hint: str = "") -> int:
+    size = check_int("n", n, minimum=minimum, hint=hint)
     if size > MOST_ITEMS:
         raise MatchbanditError(f"n must be at most {MOST_ITEMS}, or the strengths fill the memory; got {size}.")
     return size
 
 
 def _share(name: str, value: Any) -> float:
-    number = real_number(name, value)
+    number = check_float(name, value)
     if not 0 <= number <= 1:
         raise MatchbanditError(f"{name} must lie in [0, 1]; got {number:g}.")
     return number

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, bipartite, monopartite
 from matchbandit.problems.base import Problem, as_numbers, read_only
-from matchbandit.rewards import Counts, Floats, RewardDistribution, checked_rewards
+from matchbandit.rewards import Counts, Floats, RewardDistribution, check_rewards
 from matchbandit.solvers import best_matching
 
 
@@ -38,7 +38,7 @@ class Means(Problem):
             raise MatchbanditError(f"players must be True or False; got {players!r}.")
         object.__setattr__(self, "table", _checked(matrix, bool(players)))
         object.__setattr__(self, "players", bool(players))
-        object.__setattr__(self, "rewards", checked_rewards(rewards))
+        object.__setattr__(self, "rewards", check_rewards(rewards))
 
     @cached_property
     def graph(self) -> Graph:

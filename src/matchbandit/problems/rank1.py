@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, bipartite, monopartite, refuse_if_too_large
 from matchbandit.problems.base import Problem, as_numbers, read_only
-from matchbandit.rewards import Counts, Floats, RewardDistribution, checked_rewards
+from matchbandit.rewards import Counts, Floats, RewardDistribution, check_rewards
 from matchbandit.solvers import sorted_across, sorted_pairing
 
 
@@ -30,9 +30,9 @@ class Bipartite(Problem):
 
     def __init__(self, u: ArrayLike, v: ArrayLike, *, rewards: RewardDistribution | None = None) -> None:
         """Check u and v, once and for all."""
-        object.__setattr__(self, "u", _strengths("u", u, least=1))
-        object.__setattr__(self, "v", _strengths("v", v, least=1))
-        object.__setattr__(self, "rewards", checked_rewards(rewards))
+        object.__setattr__(self, "u", _strengths("u", u, minimum=1))
+        object.__setattr__(self, "v", _strengths("v", v, minimum=1))
+        object.__setattr__(self, "rewards", check_rewards(rewards))
 
     @cached_property
     def graph(self) -> Graph:
@@ -104,8 +104,8 @@ class Monopartite(Problem):
 
     def __init__(self, u: ArrayLike, *, rewards: RewardDistribution | None = None) -> None:
         """Check u, once and for all."""
-        object.__setattr__(self, "u", _strengths("u", u, least=2))
-        object.__setattr__(self, "rewards", checked_rewards(rewards))
+        object.__setattr__(self, "u", _strengths("u", u, minimum=2))
+        object.__setattr__(self, "rewards", check_rewards(rewards))
 
     @cached_property
     def graph(self) -> Graph:
@@ -164,14 +164,14 @@ class Monopartite(Problem):
         return self._in_words(f"{len(self.u)} players", f"u = {_some(self.u)}")
 
 
-def _strengths(name: str, values: ArrayLike, *, least: int) -> Floats:
+def _strengths(name: str, values: ArrayLike, *, minimum: int) -> Floats:
     """The strengths of one side as a read-only array, checked."""
     strengths = as_numbers(name, values, "a list of numbers")
     if strengths.ndim != 1:
         raise MatchbanditError(f"{name} must be a flat list of numbers; got an array of shape {strengths.shape}.")
-    if len(strengths) < least:
+    if len(strengths) < minimum:
         count = "no items" if len(strengths) == 0 else "only 1 item"
-        raise MatchbanditError(f"{name} has {count}; it needs at least {least}. List one strength per item.")
+        raise MatchbanditError(f"{name} has {count}; it needs at least {minimum}. List one strength per item.")
     bad = np.flatnonzero(~((strengths >= 0) & (strengths <= 1)))
     if len(bad):
         raise MatchbanditError(

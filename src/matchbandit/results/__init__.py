@@ -1,6 +1,6 @@
 """Rows of numbers, in memory, on disk and back."""
 
-from matchbandit.results.about import About
+from matchbandit.results.about import RunInfo
 from matchbandit.results.comparison import Comparison, Standing, concat
 from matchbandit.results.files import (
     details_file,
@@ -20,7 +20,6 @@ Found = Identification
 load_found = load_identification
 
 __all__ = [
-    "About",
     "Comparison",
     "Curve",
     "Found",
@@ -28,6 +27,7 @@ __all__ = [
     "Played",
     "PlayedEdges",
     "Rows",
+    "RunInfo",
     "Runs",
     "Split",
     "Standing",

@@ -15,7 +15,7 @@ from matchbandit.graphs import graph_from
 
 
 @dataclass(frozen=True, eq=False)
-class About(Mapping[str, Any]):
+class RunInfo(Mapping[str, Any]):
     """What was played, with what, and when: `about.policy`, or as a mapping, `about["policy"]`, without what is None.
 
     Two are equal when they say the same but for the date: the same seed gives the same numbers on any day.
@@ -55,13 +55,13 @@ class About(Mapping[str, Any]):
     """What others have added."""
 
     @classmethod
-    def now(cls, **parts: Any) -> "About":
+    def now(cls, **parts: Any) -> "RunInfo":
         """What is played now, by this version of matchbandit and of NumPy."""
         today = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(**parts, version=version("matchbandit"), numpy=np.__version__, date=today)
 
     @classmethod
-    def from_dict(cls, described: Mapping[str, Any]) -> "About":
+    def from_dict(cls, described: Mapping[str, Any]) -> "RunInfo":
         """What `describe` gave; keys that are not known are kept in `more`."""
         missing = [key for key in _REQUIRED if key not in described]
         if missing:
@@ -114,13 +114,13 @@ class About(Mapping[str, Any]):
         return f"{family}{graph_from(self.graph)}, {rewards} rewards"
 
 
-_PARTS = [part.name for part in fields(About) if part.name != "more"]
+_PARTS = [part.name for part in fields(RunInfo) if part.name != "more"]
 _REQUIRED = _PARTS[: _PARTS.index("horizon")]
 
 
-def as_about(given: "About | dict[str, Any]") -> About:
+def as_about(given: "RunInfo | dict[str, Any]") -> RunInfo:
     """A description, which may be given as a dict."""
-    return given if isinstance(given, About) else About.from_dict(given)
+    return given if isinstance(given, RunInfo) else RunInfo.from_dict(given)
 
 
 def spread(values: NDArray[Any]) -> str:
@@ -129,7 +129,7 @@ def spread(values: NDArray[Any]) -> str:
     return f"{values.mean():.4g} (5–95 %: {low:.4g} to {high:.4g})"
 
 
-def in_a_line(kind: str, title: str, lines: dict[str, str]) -> str:
+def one_line_repr(kind: str, title: str, lines: dict[str, str]) -> str:
     """The repr of a result."""
     return f"<{kind}: {title}; {', '.join(f'{head} {text}' for head, text in lines.items())}>"
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import Frame
-from matchbandit.results.about import About
+from matchbandit.results.about import RunInfo
 from matchbandit.results.identification import Identification
 from matchbandit.results.rows import Rows
 from matchbandit.results.runs import Runs
@@ -266,7 +266,7 @@ def _in_order(pieces: Sequence[Any], order: NDArray[np.int64]) -> Any:
     return [every[number] for number in order]
 
 
-def _about_of_all(told: Sequence[About], numbers: list[int]) -> About:
+def _about_of_all(told: Sequence[RunInfo], numbers: list[int]) -> RunInfo:
     """What all pieces are of; they may be of several days and versions."""
     follow = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     return replace(
@@ -285,7 +285,7 @@ def _all_of(versions: Iterable[str | None]) -> str | None:
     return ", ".join(dict.fromkeys(version for version in versions if version is not None)) or None
 
 
-def _setting(about: About) -> dict[str, Any]:
+def _setting(about: RunInfo) -> dict[str, Any]:
     """What a policy is up against, by name: results that differ in it are not ranked against each other."""
     problem = about.problem
     return {
@@ -320,14 +320,14 @@ def in_question(selection: str, *, regret: bool) -> str:
     return f"a {selection} a round" if regret else f"the best {selection}"
 
 
-def _ways(about: About) -> dict[str, Any]:
+def _ways(about: RunInfo) -> dict[str, Any]:
     """In what results of the same policy may differ besides: its options, and how it was played."""
     options = {key: value for key, value in about.options.items() if key != "delta"}
     warm = {} if about.warm_start is None else {"warm start": f"{about.warm_start.get('plays')} plays"}
     return options | {"max_rounds": about.max_rounds, "engine": about.engine} | warm
 
 
-def _labels(told: Sequence[About]) -> tuple[str, ...]:
+def _labels(told: Sequence[RunInfo]) -> tuple[str, ...]:
     """A label for each: no two are the same."""
     settings = [_setting(about) for about in told]
     differ = _differing(settings)

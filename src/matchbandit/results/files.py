@@ -53,7 +53,7 @@ def details_file(path: str | os.PathLike[str]) -> Path:
 
 def writable_file(path: str | os.PathLike[str]) -> Path:
     """The file that is to be written, links followed; an error if it cannot be, before any work is done."""
-    name, way_out = os.fspath(path), "Choose another place."
+    name, hint = os.fspath(path), "Choose another place."
     if not name:
         raise MatchbanditError("a file to write needs a name; got ''.")
     try:
@@ -64,11 +64,11 @@ def writable_file(path: str | os.PathLike[str]) -> Path:
     except (OSError, ValueError) as error:
         raise MatchbanditError(f"{name!r} cannot be written: {getattr(error, 'strerror', None) or error}.") from None
     if target.exists() and not target.is_file():
-        raise MatchbanditError(f"{name!r} is not a file that can be replaced. {way_out}")
+        raise MatchbanditError(f"{name!r} is not a file that can be replaced. {hint}")
     if not target.parent.is_dir():
         raise MatchbanditError(f"there is no folder {str(target.parent)!r} to write into. Make it, or choose another.")
     if not os.access(target.parent, os.W_OK):
-        raise MatchbanditError(f"the folder {str(target.parent)!r} may not be written into by you. {way_out}")
+        raise MatchbanditError(f"the folder {str(target.parent)!r} may not be written into by you. {hint}")
     return target
 
 
@@ -113,16 +113,16 @@ def _read(path: str | os.PathLike[str], writer: str) -> Runs | Identification:
         raise MatchbanditError(
             f"{name} is a study's folder: use matchbandit.studies.StudyFolder.open({name}).results()."
         )
-    way_out = f"Give a file that {writer} (--save) has written."
+    hint = f"Give a file that {writer} (--save) has written."
     table, metadata = decoded(Path(path), writer=writer)
     is_old = "format" not in metadata
     details = None if is_old else _details_of(Path(path), table, metadata, writer)
     try:
         return result_of_old(table, metadata) if details is None else result_from(table, details, metadata)
     except MatchbanditError as lacking:
-        raise MatchbanditError(f"{name} is not complete: {lacking} {way_out}") from None
+        raise MatchbanditError(f"{name} is not complete: {lacking} {hint}") from None
     except (KeyError, TypeError, ValueError):
-        raise MatchbanditError(f"{name} was not written by {writer}. {way_out}") from None
+        raise MatchbanditError(f"{name} was not written by {writer}. {hint}") from None
 
 
 def _details_of(path: Path, rows: "pa.Table", metadata: dict[str, Any], writer: str) -> "pa.Table":

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.results.about import About, as_about, in_a_line, in_html, spread
+from matchbandit.results.about import RunInfo, as_about, in_html, one_line_repr, spread
 from matchbandit.results.result import Result
 from matchbandit.rewards import Counts
 
@@ -15,7 +15,7 @@ from matchbandit.rewards import Counts
 class Identification(Result):
     """What came of an identification: how long each run took, what it answered, whether that was right."""
 
-    about: About
+    about: RunInfo
     """What was identified with what; a dict becomes one."""
     rounds: Counts
     """Rounds used, shape (runs,)."""
@@ -38,7 +38,7 @@ class Identification(Result):
 
     def __repr__(self) -> str:
         """Policy, problem and outcome in a line."""
-        return in_a_line("Identification", self.about.title, self._lines())
+        return one_line_repr("Identification", self.about.title, self._lines())
 
     def _repr_html_(self) -> str:
         return in_html(self.about.title, self._lines())

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matchbandit.results.about import About
+from matchbandit.results.about import RunInfo
 from matchbandit.results.identification import Identification
 from matchbandit.results.runs import Runs
 from matchbandit.results.tables import eliminations_in, plays_in, splits_in
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def result_of_old(table: "pa.Table", metadata: dict[str, Any]) -> Runs | Identification:
     """What such a file holds; a KeyError if it is no such file."""
-    about = About.from_dict(metadata["about"])
+    about = RunInfo.from_dict(metadata["about"])
     if "answers" in table.column_names:
         return Identification(
             about=about,

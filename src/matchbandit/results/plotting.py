@@ -11,7 +11,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart, Line, draw, draw_to
 from matchbandit.figures.ticks import short
 from matchbandit.policies import CATALOGUE
-from matchbandit.policies.fits import Goal
+from matchbandit.policies.capabilities import Goal
 from matchbandit.results.comparison import Comparison, question_of
 from matchbandit.results.identification import Identification
 from matchbandit.results.result import Result
@@ -174,7 +174,7 @@ def _few(lines: Sequence[Line]) -> tuple[Line, ...]:
 
 def _proved(result: Result, goal: Goal) -> bool:
     """Has its policy a proof for this goal? Of a policy of one's own nothing is known."""
-    return result.about.policy not in CATALOGUE or goal in CATALOGUE[result.about.policy].fits.proved
+    return result.about.policy not in CATALOGUE or goal in CATALOGUE[result.about.policy].capabilities.proved
 
 
 def _regret(results: list[Runs]) -> Chart:

@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Any
 
-from matchbandit.results.about import About
+from matchbandit.results.about import RunInfo
 
 if TYPE_CHECKING:
     from matchbandit.extras import Frame
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Result:
     """What `Runs` and `Identification` share."""
 
-    about: About
+    about: RunInfo
 
     def __len__(self) -> int:
         """How many runs there are."""

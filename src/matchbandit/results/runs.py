@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import MOST_COUNTED, Edges, Pairs, graph_from
+from matchbandit.graphs import MAX_COUNTED_PAIRS, Edges, Pairs, graph_from
 from matchbandit.policies.explanation import Elimination
-from matchbandit.results.about import About, as_about, in_a_line, in_html, spread
+from matchbandit.results.about import RunInfo, as_about, in_html, one_line_repr, spread
 from matchbandit.results.result import Result
 from matchbandit.rewards import Counts, Floats
 
@@ -36,7 +36,7 @@ def _nothing() -> Counts:
 class Runs(Result):
     """What came of a simulation: the regret of every run at every checkpoint, and plays and rewards of each pair."""
 
-    about: About
+    about: RunInfo
     """What was simulated: problem, policy, options, horizon, seed, engine, …; a dict becomes one."""
     rounds: Counts
     """The checkpoints, shape (C,)."""
@@ -73,7 +73,7 @@ class Runs(Result):
 
     def __repr__(self) -> str:
         """Policy, problem and outcome in a line."""
-        return in_a_line("Runs", self.about.title, self._lines())
+        return one_line_repr("Runs", self.about.title, self._lines())
 
     def _repr_html_(self) -> str:
         return in_html(self.about.title, self._lines())
@@ -120,7 +120,7 @@ class Runs(Result):
     def _too_many_pairs(self) -> MatchbanditError:
         graph = graph_from(self.about["graph"])
         return MatchbanditError(
-            f"{graph} has {graph.n_pairs} pairs, and above {MOST_COUNTED} there is no count for each. "
+            f"{graph} has {graph.n_pairs} pairs, and above {MAX_COUNTED_PAIRS} there is no count for each. "
             f"Use runs.played: the pairs that each run played, and how often."
         )
 

@@ -18,7 +18,7 @@ from matchbandit.extras import need
 from matchbandit.own_code import is_own, module_of
 from matchbandit.policies.explanation import Elimination
 from matchbandit.problems.families import function_of
-from matchbandit.results.about import About
+from matchbandit.results.about import RunInfo
 from matchbandit.results.identification import Identification
 from matchbandit.results.runs import PlayedEdges, Runs, Split
 from matchbandit.rewards import Floats, rewards_from
@@ -264,8 +264,8 @@ def decoded(data: bytes | Path, *, writer: str = "matchbandit") -> "tuple[pa.Tab
     """
     pa, pq = need("pyarrow", "reading results"), need("pyarrow.parquet", "reading results")
     name = repr(os.fspath(data)) if isinstance(data, Path) else "the file"
-    way_out = f"Give a file that {writer} (--save) has written."
-    _refuse_no_parquet(data, name, way_out)
+    hint = f"Give a file that {writer} (--save) has written."
+    _refuse_no_parquet(data, name, hint)
     source = os.fspath(data) if isinstance(data, Path) else pa.BufferReader(data)
     try:
         with pq.ParquetFile(source, page_checksum_verification=True) as opened:
@@ -280,30 +280,30 @@ def decoded(data: bytes | Path, *, writer: str = "matchbandit") -> "tuple[pa.Tab
         metadata = json.loads((footer.metadata or {})[_KEY])
         version = metadata.get("format", 1)
     except (KeyError, ValueError, AttributeError):
-        raise MatchbanditError(f"{name} was not written by {writer}. {way_out}") from None
+        raise MatchbanditError(f"{name} was not written by {writer}. {hint}") from None
     if version not in (1, FORMAT):
         raise MatchbanditError(f"{name} has the format {version!r} of a later version of matchbandit. Use that one.")
     return table, metadata
 
 
-def _refuse_no_parquet(data: bytes | Path, name: str, way_out: str) -> None:
+def _refuse_no_parquet(data: bytes | Path, name: str, hint: str) -> None:
     """Say what a file is, if it is no whole Parquet file: those begin and end with the same four bytes."""
-    head, tail = (data[:4], data[-4:]) if isinstance(data, bytes) else _ends(data, name, way_out)
+    head, tail = (data[:4], data[-4:]) if isinstance(data, bytes) else _ends(data, name, hint)
     if not head:
-        raise MatchbanditError(f"{name} is empty. {way_out}")
+        raise MatchbanditError(f"{name} is empty. {hint}")
     if head != b"PAR1":
-        raise MatchbanditError(f"{name} is not a Parquet file. {way_out}")
+        raise MatchbanditError(f"{name} is not a Parquet file. {hint}")
     if tail != b"PAR1":
         raise MatchbanditError(f"{name} is cut off: its end is missing. Make or copy it again.")
 
 
-def _ends(path: Path, name: str, way_out: str) -> tuple[bytes, bytes]:
+def _ends(path: Path, name: str, hint: str) -> tuple[bytes, bytes]:
     """The first and the last four bytes of a file."""
     try:
         if not os.path.exists(path):
             raise MatchbanditError(f"there is no file {name}.")
         if not os.path.isfile(path):
-            raise MatchbanditError(f"{name} is {'a folder' if os.path.isdir(path) else 'no file'}. {way_out}")
+            raise MatchbanditError(f"{name} is {'a folder' if os.path.isdir(path) else 'no file'}. {hint}")
         with open(path, "rb") as file:
             head = file.read(4)
             file.seek(-min(4, os.path.getsize(path)), os.SEEK_END)
@@ -325,7 +325,7 @@ def result_from(rows: "pa.Table", details: "pa.Table", metadata: Mapping[str, An
     for key in ("about", "rounds") if simulated else ("about",):
         if key not in metadata:
             raise MatchbanditError(f"{key!r} is missing from what the file says of its table.")
-    about, numbers = About.from_dict(metadata["about"]), _numbers(details, "run")
+    about, numbers = RunInfo.from_dict(metadata["about"]), _numbers(details, "run")
     rounds = np.array(metadata["rounds"] if simulated else [0], dtype=np.int64)
     each = len(rounds)
     if not np.array_equal(_numbers(rows, "run"), np.repeat(numbers, each)):

@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.live.store import Store
 from matchbandit.service import logs, tokens
 from matchbandit.service.app import create_app
@@ -45,8 +45,8 @@ class Server:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        whole_number("--port", self.port, least=0, most=65535)
-        whole_number("--workers", self.workers, least=1, most=64)
+        check_int("--port", self.port, minimum=0, maximum=65535)
+        check_int("--workers", self.workers, minimum=1, maximum=64)
 
     def run(self) -> None:
         """Listen until TERM or INT; requests that are being answered get their answers first."""
@@ -91,9 +91,9 @@ class Server:
             listener.listen(1024)
         except OSError as error:
             listener.close()
-            way_out = "Stop what listens there, or take another with --port."
+            hint = "Stop what listens there, or take another with --port."
             raise MatchbanditError(
-                f"cannot listen on {self.host} port {self.port}: {(error.strerror or str(error)).lower()}. {way_out}"
+                f"cannot listen on {self.host} port {self.port}: {(error.strerror or str(error)).lower()}. {hint}"
             ) from None
         listener.set_inheritable(True)
         return listener

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from matchbandit.errors import MatchbanditError, real_number, whole_number
+from matchbandit.errors import MatchbanditError, check_float, check_int
 
 _WHOLE = ("body_bytes", "in_flight", "burst", "wrong_tokens", "threads")
 _POSITIVE = ("body_seconds", "answer_seconds", "rate", "token_seconds")
@@ -44,8 +44,8 @@ class Settings:
     def __post_init__(self) -> None:
         """Check all numbers."""
         for name in _WHOLE:
-            whole_number(name, getattr(self, name), least=1)
+            check_int(name, getattr(self, name), minimum=1)
         for name in (*_POSITIVE, "tick_seconds"):
-            value = real_number(name, getattr(self, name))
+            value = check_float(name, getattr(self, name))
             if value < 0 or (value == 0 and name in _POSITIVE):
                 raise MatchbanditError(f"{name} must be positive; got {value!r}.")

@@ -7,9 +7,9 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.policies import Policy, PolicySpec
-from matchbandit.policies.catalogue import checked_horizon
+from matchbandit.policies.capabilities import Goal
+from matchbandit.policies.catalogue import check_horizon
 from matchbandit.policies.catalogue import policy as named
-from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
 from matchbandit.progress import bar
 from matchbandit.results import Comparison, Identification, Runs
@@ -46,8 +46,8 @@ def compare(
     if not isinstance(problem, Problem | Family):
         many = isinstance(problem, list | tuple) and all(isinstance(one, Problem | Family) for one in problem)
         got = f"{len(problem)} of them" if many else repr(problem)
-        way_out = " For several, make a matchbandit.Study with problem=[…]." if many else ""
-        raise MatchbanditError(f"compare takes one problem, or a family of them; got {got}.{way_out}")
+        hint = " For several, make a matchbandit.Study with problem=[…]." if many else ""
+        raise MatchbanditError(f"compare takes one problem, or a family of them; got {got}.{hint}")
     specs = _specs(policies)
     if (horizon is None) == (delta is None) and not (horizon is None and all("delta" in s.options for s in specs)):
         got = "neither" if horizon is None else "both"
@@ -94,7 +94,7 @@ def _checked_runs(
     seen: list[tuple[Any, ...]] = []
     for spec in specs:
         _, runs, _, seed = checked_call(verb, problem, spec, runs, 1, seed, goal)
-        told = None if horizon is None else checked_horizon(horizon)
+        told = None if horizon is None else check_horizon(horizon)
         built = build_first(Job(problem, spec, np.array([told or 1]), seed, "auto", told))
         known = (spec.name, dict(built.options))
         if known in seen and not spec.logged:  # what it begins with may be different

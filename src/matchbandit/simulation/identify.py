@@ -9,10 +9,10 @@ import numpy as np
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Pairs, Selection
 from matchbandit.policies import PolicySpec, RoundPolicy
-from matchbandit.policies.catalogue import checked_horizon
+from matchbandit.policies.catalogue import check_horizon
 from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Family, Problem
-from matchbandit.results import About, Identification
+from matchbandit.results import Identification, RunInfo
 from matchbandit.simulation.play import (
     Engine,
     Job,
@@ -65,7 +65,7 @@ def identify(
     job = Job(problem, spec, np.array([1]), seed, engine, None)
     first = build_first(job)
     usual = LONGEST["round" if isinstance(first, RoundPolicy) else "planned"]
-    limit = usual if max_rounds is None else checked_horizon(max_rounds, name="max_rounds")
+    limit = usual if max_rounds is None else check_horizon(max_rounds, name="max_rounds")
     job = replace(job, checkpoints=np.array([limit]), engine=engine_for(engine, first))
     build_first(job)
     refuse_too_large(runs, 2 * first.graph.matching_size)
@@ -75,7 +75,7 @@ def identify(
             refuse_tie(instance, first.answer_selection)
     compile_first(job, min(runs, workers or runs))
     about = job.describe(first, numbers, max_rounds=limit, answers=first.answer_selection)
-    return play_all(partial(_answered, job), numbers, workers, progress, partial(_collected, about))
+    return play_all(partial(_answered, job), numbers, workers, progress, partial(_assemble, about))
 
 
 def with_delta(spec: PolicySpec, delta: float) -> PolicySpec:
@@ -99,7 +99,7 @@ def _answered(job: Job, run: int) -> _Answer:
     return _Answer(score.round, score.round * policy.round_size, policy.done, right, answer)
 
 
-def _collected(about: About, finished: dict[int, _Answer]) -> Identification:
+def _assemble(about: RunInfo, finished: dict[int, _Answer]) -> Identification:
     """The finished runs in the order of their numbers."""
     numbers = sorted(finished)
     parts = zip(*(finished[run] for run in numbers), strict=True)

@@ -23,7 +23,7 @@ _PR_SET_PDEATHSIG = 1
 _STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
-def each_run(
+def run_parallel(
     play: Callable[[int], Outcome], runs: int, workers: int | None
 ) -> Generator[tuple[int, Outcome], None, None]:
     """Number and outcome of every run, in the order in which they finish.

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.policies import PlannedPolicy, Policy, PolicySpec, RoundPolicy
+from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import policy as policy_named
-from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
 from matchbandit.progress import bar
-from matchbandit.results import About
+from matchbandit.results import RunInfo
 from matchbandit.results.tables import parameters_of
 from matchbandit.rewards import Counts
 from matchbandit.seeding import stream
@@ -24,7 +24,7 @@ from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.engines.loop import loop
 from matchbandit.simulation.engines.step import step
 from matchbandit.simulation.observing import Observer, nobody
-from matchbandit.simulation.parallel import each_run
+from matchbandit.simulation.parallel import run_parallel
 from matchbandit.simulation.score import Score
 from matchbandit.simulation.sources import DrawnRewards
 from matchbandit.simulation.stops import Stop, stopping
@@ -82,10 +82,10 @@ class Job:
             loop(policy, source, score, observe)
         return policy, score
 
-    def describe(self, policy: Policy, numbers: range, **more: Any) -> About:
+    def describe(self, policy: Policy, numbers: range, **more: Any) -> RunInfo:
         """What is played, for the results; `policy` is that of any run."""
         plays = sum(int(np.sum(counts)) for _, counts, _ in self.spec.logged)
-        return About.now(
+        return RunInfo.now(
             problem=self.problem.describe(),
             graph=self.problem.graph.describe(),
             policy=self.spec.name,
@@ -120,14 +120,14 @@ def checked_call(
     if is_for != goal:
         other = "identify" if verb == "simulate" else "simulate"
         way = f"use {other}() (matchbandit {other})"
-        if goal in spec.kind.fits.goals:
+        if goal in spec.kind.capabilities.goals:
             way = ("leave delta out, or " if goal == "regret" else "give it delta= (--delta), or ") + way
         raise MatchbanditError(f"{spec.name} is for {is_for} here, not {goal}: {way}.")
     return (
         spec,
-        whole_number("runs", runs, least=1),
-        None if workers is None else whole_number("workers", workers, least=1),
-        whole_number("seed", seed, least=0),
+        check_int("runs", runs, minimum=1),
+        None if workers is None else check_int("workers", workers, minimum=1),
+        check_int("seed", seed, minimum=0),
     )
 
 
@@ -169,7 +169,7 @@ def engine_for(wanted: Engine, policy: Policy) -> Engine:
 
 def run_range(first_run: int, runs: int) -> range:
     """The numbers of the runs of a call."""
-    first = whole_number("first_run", first_run, least=0, way_out="It is the number of the first run.")
+    first = check_int("first_run", first_run, minimum=0, hint="It is the number of the first run.")
     return range(first, first + runs)
 
 
@@ -186,7 +186,7 @@ def play_all(
             return play_all(play, numbers, workers, lambda done, total: advance("runs", done, total), collect)
     finished: dict[int, Outcome] = {}
     try:
-        with closing(each_run(partial(_play_nth, play, numbers), len(numbers), workers)) as played:
+        with closing(run_parallel(partial(_play_nth, play, numbers), len(numbers), workers)) as played:
             for nth, outcome in played:
                 finished[numbers[nth]] = outcome
                 if callable(progress):
@@ -200,7 +200,7 @@ def _play_nth(play: Callable[[int], Outcome], numbers: range, nth: int) -> Outco
     return play(numbers[nth])
 
 
-def describe_part(about: About, numbers: list[int]) -> About:
+def describe_part(about: RunInfo, numbers: list[int]) -> RunInfo:
     """The description of the runs that were finished, if they are not all."""
     if len(numbers) == about.runs:
         return about

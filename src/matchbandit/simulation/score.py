@@ -14,7 +14,7 @@ LATEST = 100_000
 class Score:
     """Counts plays, adds up rewards and reads the regret whenever a checkpoint is reached. The last one is the horizon.
 
-    Of graphs with more than `MOST_COUNTED` pairs only those that were played are kept, sorted, and beside them what
+    Of graphs with more than `MAX_COUNTED_PAIRS` pairs only those that were played are kept, sorted, and apart what
     came since they were last sorted.
     """
 

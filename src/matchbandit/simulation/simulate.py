@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Edges
 from matchbandit.policies import Policy, PolicySpec
-from matchbandit.policies.catalogue import checked_horizon
+from matchbandit.policies.catalogue import check_horizon
 from matchbandit.policies.explanation import Elimination
 from matchbandit.problems import Family, Problem
-from matchbandit.results import About, Runs, Split
+from matchbandit.results import RunInfo, Runs, Split
 from matchbandit.rewards import Counts, Floats
 from matchbandit.simulation.play import (
     Engine,
@@ -64,7 +64,7 @@ def simulate(
     (3, True)
     """
     spec, runs, workers, seed = checked_call("simulate", problem, policy, runs, workers, seed, "regret")
-    horizon, numbers = checked_horizon(horizon), run_range(first_run, runs)
+    horizon, numbers = check_horizon(horizon), run_range(first_run, runs)
     job = Job(problem, spec, _checkpoints(checkpoints, horizon), seed, engine, horizon, stop)
     first = build_first(job)
     stopping(stop, first)
@@ -72,7 +72,7 @@ def simulate(
     refuse_too_large(runs, len(job.checkpoints) + _numbers_of_plays(first, horizon))
     about = job.describe(first, numbers, horizon=horizon, stop=stop)
     compile_first(job, min(runs, workers or runs))
-    return play_all(partial(_scored, job), numbers, workers, progress, partial(_collected, about, job.checkpoints))
+    return play_all(partial(_simulate_run, job), numbers, workers, progress, partial(_assemble, about, job.checkpoints))
 
 
 def _numbers_of_plays(policy: Policy, horizon: int) -> int:
@@ -90,14 +90,14 @@ class _Outcome(NamedTuple):
     eliminations: list[Elimination]
 
 
-def _scored(job: Job, run: int) -> _Outcome:
+def _simulate_run(job: Job, run: int) -> _Outcome:
     """Play a run; what came of it."""
     policy, score = job.play(run)
     plays = score.plays if score.lists_all else score.played
     return _Outcome(score.regret, plays, score.sums, score.round, policy.splits, policy.eliminations)
 
 
-def _collected(about: About, checkpoints: Counts, finished: dict[int, _Outcome]) -> Runs:
+def _assemble(about: RunInfo, checkpoints: Counts, finished: dict[int, _Outcome]) -> Runs:
     """The finished runs in the order of their numbers."""
     numbers = sorted(finished)
     regret, plays, sums, ended, splits, eliminations = zip(*(finished[run] for run in numbers), strict=True)
@@ -131,5 +131,5 @@ def _checkpoints(given: Iterable[int] | None, horizon: int) -> Counts:
     given = given.tolist() if isinstance(given, np.ndarray) else given
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise MatchbanditError(f"checkpoints must be a list of rounds; got {given!r}.")
-    listed = [whole_number("a checkpoint", at, least=1, most=horizon) for at in given]
+    listed = [check_int("a checkpoint", at, minimum=1, maximum=horizon) for at in given]
     return np.unique(np.array([*listed, horizon], dtype=np.int64))

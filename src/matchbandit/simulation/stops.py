@@ -29,7 +29,7 @@ def stopping(stop: Stop | None, policy: Policy) -> Until:
         return done
     if stop not in [*_STOPS]:  # a list, for what was given may not be hashable
         raise unknown("stop", stop, _STOPS)
-    if not policy.fits.clusters:
+    if not policy.capabilities.clusters:
         raise MatchbanditError(
             f"{policy.name} has no clusters that split; stop={stop!r} is for adaptive-matching and its kin."
         )

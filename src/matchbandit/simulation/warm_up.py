@@ -31,9 +31,9 @@ def warm_up(report: Callable[[str, float], None] | None = None) -> None:
         many.explain()
         for name, kind in CATALOGUE.items():
             began = time.perf_counter()
-            for graph in kind.fits.graphs:
-                for selection in kind.fits.selections:
-                    _use(kind, graph, {"selection": selection} if len(kind.fits.selections) > 1 else {})
+            for graph in kind.capabilities.graphs:
+                for selection in kind.capabilities.selections:
+                    _use(kind, graph, {"selection": selection} if len(kind.capabilities.selections) > 1 else {})
             if report is not None:
                 report(name, time.perf_counter() - began)
 
@@ -45,11 +45,11 @@ def _use(kind: type[Policy], graph: str, options: dict[str, str]) -> None:
     for _ in range(10):
         live.tell(live.ask(), [1.0] * live.round_size)
     live.explain()
-    if kind.fits.warm_start:
+    if kind.capabilities.warm_start:
         spec.warm_start([problem.graph.pairs[0]], [2], [1.0]).build(problem.graph, horizon=10**4)
-    if kind.fits.counts_alone:
+    if kind.capabilities.decides_from_counts:
         _decide(spec.build(problem.graph))
-    if issubclass(kind, RoundPolicy) or "identification" in kind.fits.goals:
+    if issubclass(kind, RoundPolicy) or "identification" in kind.capabilities.goals:
         rounds = 200 if issubclass(kind, RoundPolicy) else 10**6
         if kind.goal_with(options) == "regret":
             for one in _with_other_rewards(problem, kind):
@@ -64,15 +64,17 @@ def _decide(fresh: Policy) -> None:
     graph, rng = fresh.graph, np.random.default_rng(0)
     for _ in range(2):
         fresh.decide(rng)
-        if fresh.fits.constrained:
+        if fresh.capabilities.constrained:
             fresh.decide(rng, allowed=Allowed(graph, forbidden=[0]))
-        fresh.book(graph.pairs, np.full(graph.n_pairs, 0.5), rng)
-    fresh.put([0], [2], [1])
+        fresh.add_results(graph.pairs, np.full(graph.n_pairs, 0.5), rng)
+    fresh.set_counts([0], [2], [1])
 
 
 def _with_other_rewards(problem: Bipartite | Monopartite, kind: type[Policy]) -> list[Bipartite | Monopartite]:
     """The problem with every reward distribution that the policy takes: each is drawn by code of its own."""
-    others: tuple[RewardDistribution, ...] = (Binomial(2),) if kind.fits.unit_rewards else (Binomial(2), Gaussian(0.5))
+    others: tuple[RewardDistribution, ...] = (
+        (Binomial(2),) if kind.capabilities.unit_rewards else (Binomial(2), Gaussian(0.5))
+    )
     if isinstance(problem, Bipartite):
         return [problem, *(Bipartite(problem.u, problem.v, rewards=other) for other in others)]
     return [problem, *(Monopartite(problem.u, rewards=other) for other in others)]

@@ -6,12 +6,12 @@ from matchbandit.solvers.constrained import (
     heaviest_of_products,
     heaviest_pair_of_products,
 )
-from matchbandit.solvers.enumeration import MOST_MATCHINGS, all_matchings, count_matchings
+from matchbandit.solvers.enumeration import MAX_MATCHINGS, all_matchings, count_matchings
 from matchbandit.solvers.sorted import sorted_across, sorted_pairing
 from matchbandit.solvers.weighted import best_matching
 
 __all__ = [
-    "MOST_MATCHINGS",
+    "MAX_MATCHINGS",
     "all_matchings",
     "best_matching",
     "count_matchings",

@@ -9,7 +9,7 @@ import numpy as np
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import BipartiteGraph, Edges, Graph
 
-MOST_MATCHINGS = 1000
+MAX_MATCHINGS = 1000
 """Graphs with more matchings are not enumerated: 10 players have 945, 6 × 6 rows and columns 720."""
 
 
@@ -33,9 +33,9 @@ def all_matchings(graph: Graph) -> Edges:
     >>> all_matchings(monopartite(4)).tolist()
     [[0, 5], [1, 4], [2, 3]]
     """
-    if count_matchings(graph) > MOST_MATCHINGS:
+    if count_matchings(graph) > MAX_MATCHINGS:
         raise MatchbanditError(
-            f"{graph} has {count_matchings(graph)} matchings, more than the {MOST_MATCHINGS} that are enumerated."
+            f"{graph} has {count_matchings(graph)} matchings, more than the {MAX_MATCHINGS} that are enumerated."
         )
     lists = _assignments(graph) if isinstance(graph, BipartiteGraph) else _pairings(tuple(range(graph.shape[0])))
     matchings = np.sort([graph.edges(np.array(pairs)) for pairs in lists], axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from matchbandit.graphs import Edges, Graph
 from matchbandit.rewards import Floats
-from matchbandit.solvers.enumeration import MOST_MATCHINGS, all_matchings, count_matchings
+from matchbandit.solvers.enumeration import MAX_MATCHINGS, all_matchings, count_matchings
 
 _SCALE = 2.0**40
 """The blossom solver takes whole weights: those of real ones are rounded to 2^-40 of the largest."""
@@ -22,7 +22,7 @@ def best_matching(graph: Graph, weights: Floats) -> Edges:
     >>> best_matching(monopartite(4), np.array([9., 5., 1., 1., 5., 0.])).tolist()
     [1, 4]
     """
-    if count_matchings(graph) <= MOST_MATCHINGS:
+    if count_matchings(graph) <= MAX_MATCHINGS:
         matchings = all_matchings(graph)
         return np.asarray(matchings[int(np.argmax(weights[matchings].sum(axis=1)))])
     if graph.kind == "bipartite":

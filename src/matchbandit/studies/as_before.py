@@ -6,7 +6,7 @@ from matchbandit.graphs import Edges, Graph, Selection
 from matchbandit.past_results import Tally
 from matchbandit.rewards import Floats
 from matchbandit.seeding import stream
-from matchbandit.solvers.enumeration import MOST_MATCHINGS, all_matchings, count_matchings
+from matchbandit.solvers.enumeration import MAX_MATCHINGS, all_matchings, count_matchings
 
 MOST_STEPS, TOLERANCE = 1000, 1e-5
 """Of expectation maximisation: steps at most, and the gain in log-likelihood per result that is not worth another."""
@@ -39,8 +39,8 @@ def pair_frequencies(tally: Tally, selection: Selection, seed: int = 0) -> Float
     shares = _shares(tally)
     if selection == "pair":
         return shares
-    listed = count_matchings(graph) <= MOST_MATCHINGS
-    matchings = all_matchings(graph) if listed else draw_matchings(tally, MOST_MATCHINGS, seed)
+    listed = count_matchings(graph) <= MAX_MATCHINGS
+    matchings = all_matchings(graph) if listed else draw_matchings(tally, MAX_MATCHINGS, seed)
     return _most_likely_mixture(matchings, shares)
 
 

@@ -130,8 +130,8 @@ def question_in(policy: str, options: str, *, regret: bool) -> str | None:
     kind = CATALOGUE.get(policy) or _own_kinds().get(policy)
     chosen = json.loads(options).get("selection")
     if kind is not None:
-        chosen = chosen or kind.fits.selections[0]
-        chosen = chosen if regret else kind.fits.answers or chosen
+        chosen = chosen or kind.capabilities.selections[0]
+        chosen = chosen if regret else kind.capabilities.answers or chosen
     return None if chosen is None else in_question(chosen, regret=regret)
 
 
@@ -140,7 +140,7 @@ def _own_kinds() -> dict[str, type[Policy]]:
     kinds = Policy.__subclasses__()
     for kind in kinds:  # it grows while it is read
         kinds += kind.__subclasses__()
-    return {kind.name: kind for kind in kinds if hasattr(kind, "name") and hasattr(kind, "fits")}
+    return {kind.name: kind for kind in kinds if hasattr(kind, "name") and hasattr(kind, "capabilities")}
 
 
 def _places(rows: Rows, fixed: Mapping[str, Any], numbers: Sequence[str], x: str | None) -> Iterator[_Place]:
@@ -302,7 +302,9 @@ def _line(place: _Place, variant: _Variant, label: str) -> Line:
 
 def _is_proved(policy: str, regret: bool) -> bool:
     """Has the policy a proof of its regret, or of its answers? Of one's own nothing is known."""
-    return policy not in CATALOGUE or ("regret" if regret else "identification") in CATALOGUE[policy].fits.proved
+    return (
+        policy not in CATALOGUE or ("regret" if regret else "identification") in CATALOGUE[policy].capabilities.proved
+    )
 
 
 def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str]) -> str:

@@ -6,10 +6,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, real_number, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 from matchbandit.own_code import name_of
 from matchbandit.policies import Policy, PolicySpec
-from matchbandit.policies.catalogue import LONGEST_HORIZON, name_to_find
+from matchbandit.policies.catalogue import MAX_HORIZON, name_to_find
 from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Family, Problem
 from matchbandit.rewards import Bernoulli, RewardDistribution
@@ -134,8 +134,8 @@ def plain_study(given: Mapping[str, Any]) -> dict[str, Any]:
         "name": _checked_name(given["name"]),
         "problem": plain_problem(problem, "problem") if problems is None else problems,
         "policies": [plain_policy(each, "policies", k) for k, each in enumerate(entries)],
-        "runs": _whole("runs", given["runs"], least=1),
-        "seed": _whole("seed", given["seed"], least=0),
+        "runs": _whole("runs", given["runs"], minimum=1),
+        "seed": _whole("seed", given["seed"], minimum=0),
         "engine": _one_of("engine", given["engine"], get_args(Engine)),
         **_plain_ends(given),
     }
@@ -157,7 +157,7 @@ def _plain_ends(given: Mapping[str, Any]) -> dict[str, Any]:
     if given["checkpoints"] is not None:
         kept["checkpoints"] = _plain_checkpoints(given["checkpoints"], kept["horizon"])
     if given["max_rounds"] is not None:
-        kept["max_rounds"] = _whole("max_rounds", given["max_rounds"], least=1)
+        kept["max_rounds"] = _whole("max_rounds", given["max_rounds"], minimum=1)
     if given["stop"] is not None:
         kept["stop"] = _one_of("stop", given["stop"], get_args(Stop))
     return kept
@@ -172,7 +172,7 @@ def _plain_checkpoints(given: Any, horizon: Any) -> list[int]:
     longest = max(horizon) if isinstance(horizon, list) else horizon
     if not isinstance(listed, list):
         raise MisplacedError(f"checkpoints must be a list of rounds; got {listed!r}.", "checkpoints")
-    return sorted({_whole("a checkpoint", at, "checkpoints", least=1, most=longest) for at in listed})
+    return sorted({_whole("a checkpoint", at, "checkpoints", minimum=1, maximum=longest) for at in listed})
 
 
 def _checked_name(name: Any) -> str:
@@ -185,13 +185,13 @@ def _checked_name(name: Any) -> str:
     return str(name)
 
 
-def _whole(name: str, value: Any, at: str = "", *, least: int, most: int | None = None) -> int:
+def _whole(name: str, value: Any, at: str = "", *, minimum: int, maximum: int | None = None) -> int:
     if isinstance(value, list | tuple):
         raise MisplacedError(
             f"{name} takes one value, and is not swept: make a study for each. Got {value!r}.", at or name
         )
     try:
-        return whole_number(name, value, least=least, most=most)
+        return check_int(name, value, minimum=minimum, maximum=maximum)
     except MatchbanditError as error:
         raise MisplacedError(str(error), at or name) from None
 
@@ -203,12 +203,12 @@ def _one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
 
 
 def _checked_horizon(value: Any) -> int:
-    return _whole("horizon", value, least=1, most=LONGEST_HORIZON)
+    return _whole("horizon", value, minimum=1, maximum=MAX_HORIZON)
 
 
 def _checked_delta(value: Any) -> float:
     try:
-        delta = real_number("delta", value)
+        delta = check_float("delta", value)
     except MatchbanditError as error:
         raise MisplacedError(str(error), "delta") from None
     if not 0 < delta < 1:

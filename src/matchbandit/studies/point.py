@@ -12,8 +12,8 @@ import numpy as np
 from matchbandit.errors import MatchbanditError
 from matchbandit.own_code import is_own, module_of
 from matchbandit.policies import Policy, PolicySpec
+from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import name_to_find
-from matchbandit.policies.fits import Goal
 from matchbandit.problems import Family, Problem
 from matchbandit.problems.families import function_of
 from matchbandit.results import Identification, Runs
@@ -123,8 +123,8 @@ class Point:
             problem = self.problem.draw(self.seed) if isinstance(self.problem, Family) else self.problem
             tie = problem.tie(first.answer_selection)
             if tie is not None:
-                way_out = "Give max_rounds, or make them different."
-                raise MatchbanditError(f"{tie}, and no number of samples tells them apart. {way_out}")
+                hint = "Give max_rounds, or make them different."
+                raise MatchbanditError(f"{tie}, and no number of samples tells them apart. {hint}")
 
     def play(
         self, first_run: int, runs: int, *, tell: Callable[[int, int], None] | None = None

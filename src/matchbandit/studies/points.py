@@ -100,7 +100,7 @@ def _policies(study: "Study") -> Iterator[tuple[Path, PolicySpec]]:
 
 
 def _refuse_goal(study: "Study", spec: PolicySpec, path: Path) -> None:
-    goals = spec.kind.fits.goals
+    goals = spec.kind.capabilities.goals
     if study.goal in goals:
         return
     other = "delta in place of horizon" if study.goal == "regret" else "horizon in place of delta"
@@ -268,8 +268,8 @@ def _alike_in_rows(point: Point, twin: Point, policy_path: Path, problem_path: P
     """The error for two points whose rows would say the same."""
     told = f"rows could not tell {point.title} from {twin.title}:"
     if point.problem is twin.problem:
-        way_out = "Hand its options on to super().__init__(setting, rng, …), so that they are known."
-        return MisplacedError(f"{told} {point.spec.name} does not say its options. {way_out}", *policy_path)
+        hint = "Hand its options on to super().__init__(setting, rng, …), so that they are known."
+        return MisplacedError(f"{told} {point.spec.name} does not say its options. {hint}", *policy_path)
     why = f"strengths and means of more than {MOST_LISTED} numbers stand in none"
     return MisplacedError(f"{told} {why}. Make a study for each.", *problem_path)
 

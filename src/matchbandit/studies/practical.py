@@ -60,7 +60,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     """Regret over μ: whole lines for policies with a proof of their regret, broken ones for those without."""
     curves = {policy: rows.where(policy=policy).curve("mean") for policy in rows.distinct("policy")}
     order = sorted(curves, key=lambda policy: -curves[policy].mean[-1])
-    proved = {policy: "regret" in CATALOGUE[policy].fits.proved for policy in order}
+    proved = {policy: "regret" in CATALOGUE[policy].capabilities.proved for policy in order}
     runs = {study: len(rows.where(study=study).distinct("run")) for study in rows.distinct("study")}
     often = ", ".join(f"{runs[study]} runs of {words}" for study, words in _WHOSE.items() if study in runs)
     return (

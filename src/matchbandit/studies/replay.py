@@ -21,20 +21,20 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.figures import Chart, Line, Mark, draw, draw_to
 from matchbandit.graphs import Selection
 from matchbandit.past_results import PastResults, read_results
 from matchbandit.policies import Policy, PolicySpec
-from matchbandit.policies.catalogue import checked_horizon
+from matchbandit.policies.catalogue import check_horizon
 from matchbandit.policies.catalogue import policy as named
 from matchbandit.policies.warm_start import cannot_start_warm
 from matchbandit.product_model import ProductFit, product_fit
 from matchbandit.results import Comparison, Runs
-from matchbandit.rewards import Floats, RewardDistribution, checked_rewards
+from matchbandit.rewards import Floats, RewardDistribution, check_rewards
 from matchbandit.simulation import compare
 from matchbandit.simulation.play import Progress
-from matchbandit.solvers.enumeration import MOST_MATCHINGS, count_matchings
+from matchbandit.solvers.enumeration import MAX_MATCHINGS, count_matchings
 from matchbandit.studies.as_before import agreement, pair_frequencies
 from matchbandit.studies.log_drift import drift_in
 from matchbandit.studies.truths import CONCENTRATIONS, Evidence, PossibleTruths, TruthPosterior
@@ -317,10 +317,10 @@ def replay(
         raise unknown("start", start, ["warm", "cold", "both"])
     if truth not in ("auto", "product", "general"):
         raise unknown("truth", truth, ["auto", "product", "general"])
-    truths = whole_number("runs", runs, least=LEAST_TRUTHS * REPEATS, way_out="Bands need that many.") // REPEATS
+    truths = check_int("runs", runs, minimum=LEAST_TRUTHS * REPEATS, hint="Bands need that many.") // REPEATS
     graph = log.tally.graph
     size = 1 if selection == "pair" else graph.matching_size
-    rounds = -(-log.n_results // size) if horizon is None else checked_horizon(horizon)
+    rounds = -(-log.n_results // size) if horizon is None else check_horizon(horizon)
     concentrations = _concentrations(truth, evidence.n_items)
     posterior = TruthPosterior(evidence, concentrations)
     possible = PossibleTruths.of(posterior.draw(truths, seed), REPEATS)
@@ -441,7 +441,7 @@ def _evidence(log: PastResults, whole: PastResults, distribution: RewardDistribu
 
 def _distribution(log: PastResults, rewards: RewardDistribution | None) -> RewardDistribution:
     """That which is given, if the rewards can be its own; Bernoulli for zeros and ones; else one must be given."""
-    distribution = checked_rewards(rewards)
+    distribution = check_rewards(rewards)
     if rewards is None:
         odd = (log.rewards != np.rint(log.rewards)) | (log.rewards < 0) | (log.rewards > log.counts)
         if odd.any():
@@ -496,11 +496,11 @@ def _specs(policies: Policies, wanted: Selection | None) -> tuple[list[PolicySpe
 
 def _selections(spec: PolicySpec) -> tuple[Selection, ...]:
     given = spec.options.get("selection")
-    return spec.kind.fits.selections if given is None else (given,)
+    return spec.kind.capabilities.selections if given is None else (given,)
 
 
 def _playing(spec: PolicySpec, selection: Selection) -> PolicySpec:
-    if len(spec.kind.fits.selections) == 1:
+    if len(spec.kind.capabilities.selections) == 1:
         return spec
     return replace(spec, options={**spec.options, "selection": selection})
 
@@ -510,7 +510,7 @@ def _begun(specs: Sequence[PolicySpec], start: Start, log: PastResults) -> list[
     tally = log.tally
     made = []
     for spec in specs:
-        warm = start != "cold" and spec.kind.fits.warm_start
+        warm = start != "cold" and spec.kind.capabilities.warm_start
         if not warm or start == "both":
             made.append((spec, "cold"))
         if warm:
@@ -553,7 +553,7 @@ def _notes(
         why = "" if truth == "product" else f"; among more than {MOST_GENERAL} items nothing else is considered"
         notes = [f"All means are taken to be products of strengths{why} ({p_value})."]
     notes.append(f"Rewards are taken to be {distribution.typed}, with means that do not change over the rounds.")
-    cold = [spec.name for spec, begins in begun if begins == "cold" and not spec.kind.fits.warm_start]
+    cold = [spec.name for spec, begins in begun if begins == "cold" and not spec.kind.capabilities.warm_start]
     if cold and start != "cold":
         notes.append(
             f"{', '.join(cold)} cannot begin with results from before, and begin{'s' * (len(cold) == 1)} cold."
@@ -581,8 +581,8 @@ def _notes(
 def _as_before_in_words(log: PastResults, selection: Selection, frequencies: Floats) -> str:
     if selection == "pair":
         return f"{AS_BEFORE}: a pair each round, drawn by its share of the log's results."
-    drawn = count_matchings(log.tally.graph) > MOST_MATCHINGS
-    which = f", one of {MOST_MATCHINGS} drawn by the log's counts" if drawn else ""
+    drawn = count_matchings(log.tally.graph) > MAX_MATCHINGS
+    which = f", one of {MAX_MATCHINGS} drawn by the log's counts" if drawn else ""
     percent = round(100 * agreement(log.tally, frequencies))
     limit = "" if percent == 100 else f" as far as matchings allow ({percent} % of the pairs agree)"
     return f"{AS_BEFORE}: a random matching each round{which}, with pairs as frequent as in the log{limit}."
@@ -784,10 +784,10 @@ def propose(
     log = results if isinstance(results, PastResults) else read_results(results)
     specs, _ = _specs([policy], selection)
     spec, distribution, tally = specs[0], _distribution(log, rewards), log.tally
-    if not spec.kind.fits.warm_start:
+    if not spec.kind.capabilities.warm_start:
         raise cannot_start_warm(spec.name)
     begun = spec.warm_start(tally.pairs, tally.counts, tally.sums)
-    draws = whole_number("draws", draws, least=1)
+    draws = check_int("draws", draws, minimum=1)
     built = [
         begun.build(tally.graph, rewards=distribution, horizon=horizon, seed=seed, run=run) for run in range(draws)
     ]

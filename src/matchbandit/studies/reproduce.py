@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, unknown, whole_number
+from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.extras import need
 from matchbandit.figures import Chart, draw_to
 from matchbandit.figures.page import write_page
@@ -88,9 +88,9 @@ def reproduce(
     those that are there; of fewer, the first of those that are there are shown.
     """
     chosen = _chosen([figures] if isinstance(figures, str) else figures)
-    runs = None if runs is None else whole_number("runs", runs, least=1)
-    seed = whole_number("seed", seed, least=0)
-    workers = whole_number("workers", core_count() if workers is None else workers, least=1)
+    runs = None if runs is None else check_int("runs", runs, minimum=1)
+    seed = check_int("seed", seed, minimum=0)
+    workers = check_int("workers", core_count() if workers is None else workers, minimum=1)
     need("matplotlib", "drawing")
     need("pyarrow", "keeping results")
     folder = _folder(out, seed)

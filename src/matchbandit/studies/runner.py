@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.extras import need
 from matchbandit.own_code import OwnCodeError
 from matchbandit.progress import Standing, study_bar
@@ -82,9 +82,9 @@ def run_study(
     The numbers depend on none of these. A change that would leave a part without a place in the study is refused.
     """
     need("pyarrow", "keeping results")
-    workers = None if workers is None else whole_number("workers", workers, least=1)
+    workers = None if workers is None else check_int("workers", workers, minimum=1)
     if part_runs is not None:
-        part_runs = whole_number("part_runs", part_runs, least=1, most=MOST_RUNS)
+        part_runs = check_int("part_runs", part_runs, minimum=1, maximum=MOST_RUNS)
     if dask is not None:
         refuse_no_address(dask)
     points = study.points

@@ -75,10 +75,10 @@ def fitting(problem: Problem, of: str) -> Iterator[tuple[PolicySpec, Selection, 
     extra = {"delta": DELTA} if of == "rounds" else {}
     for name, kind in CATALOGUE.items():
         goal = "identification" if of == "rounds" else "regret"
-        if goal not in kind.fits.goals or name in TOLD_MORE or _assumes_more(name, problem):
+        if goal not in kind.capabilities.goals or name in TOLD_MORE or _assumes_more(name, problem):
             continue
-        for selection in kind.fits.selections:
-            options = {"selection": selection} if len(kind.fits.selections) > 1 else {}
+        for selection in kind.capabilities.selections:
+            options = {"selection": selection} if len(kind.capabilities.selections) > 1 else {}
             try:
                 built = policy(name, **options, **extra).build(problem.graph, rewards=problem.rewards, horizon=HORIZON)
             except MatchbanditError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, draw, draw_to
-from matchbandit.policies.fits import Goal
+from matchbandit.policies.capabilities import Goal
 from matchbandit.results import Rows
 from matchbandit.simulation.play import Engine, Progress
 from matchbandit.simulation.stops import Stop

@@ -28,7 +28,7 @@ from matchbandit.graphs import Selection
 from matchbandit.kl import bernoulli_kl_at_logs
 from matchbandit.problems import Bipartite, Problem
 from matchbandit.rewards import Floats
-from matchbandit.solvers import MOST_MATCHINGS, all_matchings, count_matchings
+from matchbandit.solvers import MAX_MATCHINGS, all_matchings, count_matchings
 from matchbandit.theory.programs import UNCOUNTABLE, solved
 from matchbandit.theory.quantities import checked_products, trials_of
 
@@ -90,7 +90,7 @@ def computable(problem: Problem, plays: Selection) -> bool:
     """Is the problem small enough: up to 16 items, or 1000 matchings?"""
     if plays == "pair":
         return sum(_shape(problem)) <= MOST_ITEMS
-    return count_matchings(problem.graph) <= MOST_MATCHINGS
+    return count_matchings(problem.graph) <= MAX_MATCHINGS
 
 
 def has_many_answers(problem: Problem, seeks: Selection) -> bool:
@@ -112,7 +112,7 @@ def _arms(problem: Problem, plays: Selection) -> Floats:
         raise unknown("selection", plays, ["pair", "matching"])
     if not computable(problem, plays):
         raise MatchbanditError(
-            f"this bound is computed for up to {MOST_ITEMS} items playing pairs, or {MOST_MATCHINGS} matchings; "
+            f"this bound is computed for up to {MOST_ITEMS} items playing pairs, or {MAX_MATCHINGS} matchings; "
             f"the problem has {sum(_shape(problem))} items."
         )
     n_pairs = problem.graph.n_pairs

@@ -6,7 +6,7 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.rewards import Floats
-from matchbandit.theory.quantities import falling, mixing_losses
+from matchbandit.theory.quantities import mixing_losses, sorted_descending
 
 
 def round_robin_regret(u: Floats) -> float:
@@ -51,7 +51,7 @@ def trivial_chain_bound(u: Floats) -> float:
 def _of_trivial_chain(u: Floats) -> Floats:
     if len(u) % 2 or len(u) < 4:
         raise MatchbanditError(f"a chain of one, an even cluster, and one needs 4, 6, … players; got {len(u)}.")
-    return falling(u)
+    return sorted_descending(u)
 
 
 def chain_regret(u: Floats, sizes: tuple[int, ...]) -> float:
@@ -61,7 +61,7 @@ def chain_regret(u: Floats, sizes: tuple[int, ...]) -> float:
     worst item of S_i. The paper as printed says the highest ranked, which is the one with the largest index: with the
     best item of S_i the sum is not the average over the schedule.
     """
-    u = falling(u)
+    u = sorted_descending(u)
     cuts = [0, *accumulate(sizes)]
     if cuts[-1] != len(u) or len(u) % 2 or min(sizes, default=0) < 1 or any(c % 2 == 0 for c in cuts[1:-1]):
         raise MatchbanditError(f"{len(u)} players are no chain of clusters of the sizes {tuple(sizes)}.")

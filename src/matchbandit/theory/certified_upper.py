@@ -15,11 +15,11 @@ from matchbandit.rewards import Floats
 from matchbandit.schedules import next_batch
 from matchbandit.theory.bound import Assumption, Bound, upper_bound
 from matchbandit.theory.matching_upper import trivial_regret
-from matchbandit.theory.quantities import falling
+from matchbandit.theory.quantities import sorted_descending
 
 SHARE = 0.25
 """The share of a batch that explores for regret: the policy's, unless it is told otherwise."""
-FARTHEST = 1e300
+MAX_SDS = 1e300
 """Beyond so many rounds floats end; a bound that is not reached by then is infinite."""
 AT_ONCE = 256
 """Batches that are looked at together."""
@@ -119,9 +119,9 @@ def schedule(
     length = graph.n_pairs if pairs else tour_length(graph)
     sampled = explored = tours = 0
     going = True
-    while going and sampled < FARTHEST:
+    while going and sampled < MAX_SDS:
         found: list[tuple[float, ...]] = []
-        while going and len(found) < AT_ONCE and sampled < FARTHEST:
+        while going and len(found) < AT_ONCE and sampled < MAX_SDS:
             batch = next_batch(
                 sampled,
                 explored,
@@ -148,7 +148,7 @@ def tour_length(graph: Graph) -> int:
 def border_gaps(problem: Bipartite | Monopartite, target: Target) -> list[tuple[int, Floats]]:
     """g_ab of every border of the answer, for each side with the number of common opponents."""
     if isinstance(problem, Monopartite):
-        u, places = falling(problem.u), target.borders(np.arange(target.n_items))
+        u, places = sorted_descending(problem.u), target.borders(np.arange(target.n_items))
         before, behind = np.append(0, np.cumsum(u)), np.append(np.cumsum(u[::-1])[::-1], 0)
         gaps = [(u[a] - u[b]) * (before[a] + u[a + 1 : b].sum() + behind[b + 1]) for a, b in places.tolist()]
         return [(len(u) - 2, np.array(gaps) / max(1, len(u) - 2))] if gaps else []
@@ -156,7 +156,7 @@ def border_gaps(problem: Bipartite | Monopartite, target: Target) -> list[tuple[
     for strengths, others, blocks in zip((problem.u, problem.v), (problem.v, problem.u), target.blocks, strict=True):
         places = Target((0, len(strengths)), (blocks,)).borders(np.arange(len(strengths)))
         if len(places):
-            ordered = falling(strengths)
+            ordered = sorted_descending(strengths)
             found.append((len(others), (ordered[places[:, 0]] - ordered[places[:, 1]]) * others.mean()))
     return found
 
@@ -200,7 +200,7 @@ def misplaced(problem: Bipartite | Monopartite, selection: Selection, reach: Flo
     Two may stand in the wrong order only if their strengths differ by less than h = y/ū, ū the least average strength
     of common opponents. Each pair then loses h for either of its ends; nothing once y is below every g_ab > 0.
     """
-    u = falling(problem.u)
+    u = sorted_descending(problem.u)
     pairs = 1 if selection == "pair" else problem.graph.matching_size
     if isinstance(problem, Monopartite):
         n = len(u) - 2
@@ -208,7 +208,7 @@ def misplaced(problem: Bipartite | Monopartite, selection: Selection, reach: Flo
         before = np.append(0, np.cumsum(u))
         gaps = (u[:-1] - u[1:]) * (before[: len(u) - 1] + behind[2 : len(u) + 1]) / n
         return pairs * 2 * _wrong(gaps, behind[2] / n, reach / np.sqrt(n))
-    v = falling(problem.v)
+    v = sorted_descending(problem.v)
     rows = _wrong((u[:-1] - u[1:]) * v.mean(), v.mean(), reach / np.sqrt(len(v)))
     return pairs * (rows + _wrong((v[:-1] - v[1:]) * u.mean(), u.mean(), reach / np.sqrt(len(u))))
 

@@ -27,7 +27,7 @@ from matchbandit.theory.programs import (
     swap_alternative,
     switch_alternatives,
 )
-from matchbandit.theory.quantities import across, falling, hardest_borders, slot_complexity, trials_of
+from matchbandit.theory.quantities import border_partner, hardest_borders, slot_complexity, sorted_descending, trials_of
 
 DELTA_CORRECT, CONSISTENT = "every δ-correct policy", "every consistent policy"
 BINDS = {
@@ -44,7 +44,7 @@ def slots_rounds(problem: Bipartite, delta: float) -> list[Bound]:
     Gaussian rewards (B.5, here with variance σ²): σ² A(u, v) (log(1/δ) − 1). Bernoulli (B.6, here with n trials):
     min(u_1 v_1, 1 − u_1 v_1)/4n · A(u, v) (log(1/δ) − 1).
     """
-    u, v, rewards = falling(problem.u), falling(problem.v), problem.rewards
+    u, v, rewards = sorted_descending(problem.u), sorted_descending(problem.v), problem.rewards
     best = float(u[0] * v[0])
     half = _half_sum([(x * v[0], best) for x in u[u < u[0]]] + [(x * u[0], best) for x in v[v < v[0]]], rewards)
     complexity = slot_complexity(u, v, power=2)
@@ -80,7 +80,7 @@ def players_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     the same: u_1 Δ_(2,i) ≤ u_2 Δ_(1,i), so that the first bound is above it. For Bernoulli ones it is false, but only
     near 1: with two players at 0.9999 and 300 at 0.5 it says 217 d(δ, 1 − δ), where T* is below 181.
     """
-    u, rewards = falling(problem.u), problem.rewards
+    u, rewards = sorted_descending(problem.u), problem.rewards
     best = float(u[0] * u[1])
     below = u[2:][u[2:] < u[1]]
     moves = [(u[0] * x, best) for x in below] + ([(best, float(u[0] * u[2]))] if len(u) > 2 and u[2] < u[1] else [])
@@ -125,8 +125,8 @@ def order_rounds(problem: Monopartite, delta: float) -> list[Bound]:
 
     The gaps at the ends are those of `partner_gaps`. Player 1 has no constraint, for all are measured against it.
     """
-    u, rewards = falling(problem.u), problem.rewards
-    to = u[across(len(u))]
+    u, rewards = sorted_descending(problem.u), problem.rewards
+    to = u[border_partner(len(u))]
     half = _half_sum([(u[0] * u[i], u[0] * to[i]) for i in range(1, len(u)) if u[i] != to[i]], rewards)
     assumptions = (_grows(problem), _room(u))
     program = least_plays(divergences(problem, order_alternatives(problem, first=2)))
@@ -149,8 +149,8 @@ def matchings_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     (see `least_matchings`); at s = 1 the two best others are 1 and 4, and 2/(u_1² + u_4²) is at least the 1/u_1² that
     the paper prints a quarter of. The exchange is as in `swap_alternative`.
     """
-    u, rewards = falling(problem.u), problem.rewards
-    to = u[across(len(u))]
+    u, rewards = sorted_descending(problem.u), problem.rewards
+    to = u[border_partner(len(u))]
     gaps = np.abs(to - u)
     apart = gaps > 0
     if isinstance(rewards, Gaussian):
@@ -284,8 +284,8 @@ def _exchanged(u: Floats, rewards: RewardDistribution) -> float:
 def _grows(problem: Bipartite | Monopartite) -> Assumption:
     """Assumption 2, checked on the instance's own products (up to a dozen items a side): kl(κp, κq) grows with κ."""
     kl = problem.rewards.kl
-    rows = _some(falling(problem.u))
-    columns = _some(falling(problem.v)) if isinstance(problem, Bipartite) else rows
+    rows = _some(sorted_descending(problem.u))
+    columns = _some(sorted_descending(problem.v)) if isinstance(problem, Bipartite) else rows
     met = True
     for ends, scales in ((rows, columns), (columns, rows)):
         for p in ends:

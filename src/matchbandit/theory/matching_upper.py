@@ -10,11 +10,11 @@ from matchbandit.theory.bound import Assumption, Bound, upper_bound
 from matchbandit.theory.counting import seen_gap
 from matchbandit.theory.quantities import (
     border_gaps,
-    falling,
     hardest_borders,
     least_comparison_bounds,
     mixing_losses,
     smallest_loss,
+    sorted_descending,
     top_mean,
     weighted_gaps,
 )
@@ -32,7 +32,7 @@ def simple_adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
     round that may lose up to N: 4N² as in Theorem 4.4. (The K = 2 case of Lemma E.3 prints (u_1 − u_2)² in a
     denominator for (u_2 − u_3)²: under Assumption 1 that is 0.)
     """
-    u = falling(problem.u)
+    u = sorted_descending(problem.u)
     n = len(u) // 2
     parts = {
         "Lemma E.3, summed": _rate(640 * _spread(problem) * n * (log(n) + 2), smallest_loss(u), horizon),
@@ -62,7 +62,7 @@ def adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
     − 1 of the second term. With u = (1, 0.3, 0.2, 0.2, 0.1, 0), i = 1 and j = 3 the left side is 0.2, the right 0.17.
     With the factor, the bound on a_2 no longer falls like 1/(j − i − 1).
     """
-    u = falling(problem.u)
+    u = sorted_descending(problem.u)
     n = len(u) // 2
     parts = {
         "c N (log N + 2)/Δ_min log T": _rate(_spread(problem) * n * (log(n) + 2), smallest_loss(u), horizon),
@@ -86,7 +86,7 @@ def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
     64 log T times U_D and U_I, each with the m that minimises it, and one more tournament (Lemma E.2), as the split is
     seen at the end of one; times max(1, 4σ²).
     """
-    u, r = falling(problem.u), mixing_losses(problem.u)
+    u, r = sorted_descending(problem.u), mixing_losses(problem.u)
     together, explored = least_comparison_bounds(u)
     found = []
     for name, about, bound, tournament, assumed in (
@@ -134,7 +134,7 @@ def matching_id_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     Corrected in the first: the paper as printed has 72/γ_min², see `border_constant`. In the second: α is as in
     `settled_share`, s as in `hardest_borders`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
     """
-    u, sigma = falling(problem.u), problem.rewards.sigma
+    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
     gaps = weighted_gaps(u)
     s, _ = hardest_borders(u)
     share = settled_share(u)
@@ -227,10 +227,10 @@ def trivial_regret(problem: Problem, horizon: int, selection: Selection) -> Boun
         worst = float(problem.means.min())
     elif isinstance(problem, Bipartite):
         n = problem.graph.matching_size
-        worst = float((falling(problem.u)[-n:] * falling(problem.v)[-n:][::-1]).sum())
+        worst = float((sorted_descending(problem.u)[-n:] * sorted_descending(problem.v)[-n:][::-1]).sum())
     else:
         assert isinstance(problem, Monopartite)
-        u = falling(problem.u)
+        u = sorted_descending(problem.u)
         worst = float((u * u[::-1]).sum() / 2)
     return Bound(
         name=f"worst-round-{selection}",

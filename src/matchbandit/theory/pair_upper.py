@@ -18,7 +18,7 @@ from matchbandit.problems import Bipartite, Monopartite
 from matchbandit.rewards import Floats, RewardDistribution
 from matchbandit.theory.bound import Assumption, Bound, upper_bound
 from matchbandit.theory.counting import log_log2, ranked_after, ranked_with_delta, seen_gap
-from matchbandit.theory.quantities import falling, trials_of
+from matchbandit.theory.quantities import sorted_descending, trials_of
 
 _ON_AVERAGE = "on average, a run in which an interval of β_l fails, at most δ of them, counted as 0"
 
@@ -39,7 +39,7 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
 
     Corrected: eqn:columnexplore prints + 1 for rounding up, but 2 v_1 Δ_i (x + 1) is up to 2 above 2 v_1 Δ_i x.
     """
-    u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
+    u, v, sigma = sorted_descending(problem.u), sorted_descending(problem.v), problem.rewards.sigma
     n, m, log_t = len(u), len(v), log(horizon)
     row_losses, column_losses = v[0] * (u[0] - u), u[0] * (v[0] - v)
     rows, columns = np.flatnonzero(row_losses > 0), np.flatnonzero(column_losses > 0)
@@ -87,7 +87,7 @@ def pair_elim_rounds(problem: Bipartite, delta: float) -> Bound:
     a sweep that draws j for the rows the best column is played, too, for its own ledger, and eqn:samplei1 counts its
     plays in those sweeps only that draw it.
     """
-    u, v, sigma = falling(problem.u), falling(problem.v), problem.rewards.sigma
+    u, v, sigma = sorted_descending(problem.u), sorted_descending(problem.v), problem.rewards.sigma
     n, m = len(u), len(v)
     averages = (n + 1) * (m + 1)
     row_gaps, column_gaps = (u[0] - u)[u < u[0]], (v[0] - v)[v < v[0]]
@@ -131,7 +131,7 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
     u = (1, 0.5, 0.49, 0.49) it is 0.26 against 0.02. Its third line prints u_1 Δ² for (u_1 Δ)², and its first log2
     lacks the 4 of the same term in Theorem 3.1.
     """
-    u, sigma = falling(problem.u), problem.rewards.sigma
+    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
     n, log_t = len(u), log(horizon)
     averages = 2 * n * (n - 1)
     others = [i for i in range(2, n) if u[i] < u[1]]
@@ -204,7 +204,7 @@ def pair_select_rounds(problem: Monopartite, delta: float) -> Bound:
     across the border of `partner_gaps`: with u = (0.9, 0.8, 0.65, 0.62, 0.61, 0.6, 0.2, 0.1) player 6 is 0.4 above
     player 7, but only 0.02 below player 4.
     """
-    u, sigma = falling(problem.u), problem.rewards.sigma
+    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
     pairs = np.arange(len(u)) // 2
     against = (u[0] + u[1]) / 2
     second = 0.0
@@ -228,7 +228,7 @@ def pair_select_rounds(problem: Monopartite, delta: float) -> Bound:
 
 
 def _mono_parts(problem: Monopartite, delta: float) -> dict[str, float]:
-    u, sigma = falling(problem.u), problem.rewards.sigma
+    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
     n = len(u)
     averages = 2 * n * (n - 1)
     gaps = (u[1] - u[2:])[u[2:] < u[1]]

@@ -18,7 +18,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Graph
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
-from matchbandit.theory.quantities import across, hardest_borders
+from matchbandit.theory.quantities import border_partner, hardest_borders
 
 UNCOUNTABLE = 1e12
 """A divergence beyond this is taken as this: one sample tells, and the program is indifferent."""
@@ -134,7 +134,7 @@ def order_alternatives(problem: Monopartite, *, first: int) -> list[Problem]:
     """Each player from the `first` in order (from 1) moved across its border, u_i ± Δ_i with Δ_i > 0."""
     u = problem.u
     order = np.argsort(-u, kind="stable")
-    to = across(len(u))
+    to = border_partner(len(u))
     return [
         _with(problem, u=_put(u, {order[k]: u[order[to[k]]]}))
         for k in range(first - 1, len(u))

@@ -16,7 +16,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import monopartite
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Binomial, Floats, Gaussian, RewardDistribution
-from matchbandit.solvers import MOST_MATCHINGS, all_matchings, count_matchings
+from matchbandit.solvers import MAX_MATCHINGS, all_matchings, count_matchings
 from matchbandit.theory.bound import plain
 
 
@@ -57,7 +57,7 @@ def trials_of(rewards: RewardDistribution) -> int:
     return rewards.trials if isinstance(rewards, Binomial) else 0 if isinstance(rewards, Gaussian) else 1
 
 
-def falling(strengths: Floats) -> Floats:
+def sorted_descending(strengths: Floats) -> Floats:
     """The strengths from the best down."""
     return -np.sort(-np.asarray(strengths, dtype=np.float64))
 
@@ -66,7 +66,7 @@ def _in_pairs(u: Floats) -> Floats:
     """The strengths of an even number of players from the best down, two by two."""
     if len(u) % 2 or not len(u):
         raise MatchbanditError(f"pairs of players need an even number of them; got {len(u)}.")
-    return falling(u).reshape(-1, 2)
+    return sorted_descending(u).reshape(-1, 2)
 
 
 def slot_complexity(u: Floats, v: Floats, *, power: int) -> float:
@@ -75,19 +75,19 @@ def slot_complexity(u: Floats, v: Floats, *, power: int) -> float:
     >>> round(slot_complexity([0.9, 0.4], [0.8, 0.3, 0.3], power=1), 6)
     6.944444
     """
-    u, v = falling(u), falling(v)
+    u, v = sorted_descending(u), sorted_descending(v)
     return _inverse(float(v[0]) * (u[0] - u), power) + _inverse(float(u[0]) * (v[0] - v), power)
 
 
 def player_complexity(u: Floats, *, power: int) -> float:
     """A(u) = Σ 1/(u_1 Δ_(2,i))^p over the players i ≥ 3 below the second: p = 1 for regret, 2 for identification."""
-    u = falling(u)
+    u = sorted_descending(u)
     return _inverse(u[0] * (u[1] - u[2:]), power)
 
 
 def order_complexity(u: Floats) -> float:
     """A(u) = Σ 1/(u_1 Δ_i)² over all players with Δ_i > 0, with the gaps of `partner_gaps` (Theorem 3.5)."""
-    u = falling(u)
+    u = sorted_descending(u)
     return _inverse(u[0] * partner_gaps(u), 2)
 
 
@@ -98,11 +98,11 @@ def _inverse(gaps: Floats, power: int) -> float:
 
 def gaps_to_second(u: Floats) -> Floats:
     """Δ_(2,i) = u_2 − u_i for the players i ≥ 3."""
-    u = falling(u)
+    u = sorted_descending(u)
     return np.asarray(u[1] - u[2:])
 
 
-def across(n_players: int) -> NDArray[np.int64]:
+def border_partner(n_players: int) -> NDArray[np.int64]:
     """For each player, in order and from 0, the player across the border that Δ_i is measured at.
 
     For the second of a pair the first of the next pair, for the first of a pair the second of the pair before; at the
@@ -128,8 +128,8 @@ def partner_gaps(u: Floats) -> Floats:
     >>> partner_gaps([0.9, 0.8, 0.5, 0.3]).round(3).tolist()
     [0.4, 0.3, 0.3, 0.5]
     """
-    u = falling(u)
-    return np.abs(u[across(len(u))] - u)
+    u = sorted_descending(u)
+    return np.abs(u[border_partner(len(u))] - u)
 
 
 def cluster_means(u: Floats) -> Floats:
@@ -137,7 +137,7 @@ def cluster_means(u: Floats) -> Floats:
 
     In a round-robin the averages of the two differ by this times their gap.
     """
-    u = falling(u)
+    u = sorted_descending(u)
     return np.asarray((u.sum() - u[:-1] - u[1:]) / (len(u) - 1))
 
 
@@ -167,9 +167,9 @@ def smallest_loss(u: Floats) -> float:
 def smallest_loss_of_all(u: Floats) -> float:
     """Δ_min as it is defined, by looking at every matching, for up to 10 players."""
     graph = monopartite(len(u))
-    if count_matchings(graph) > MOST_MATCHINGS:
+    if count_matchings(graph) > MAX_MATCHINGS:
         raise MatchbanditError(f"{len(u)} players have too many matchings to look at each. Take smallest_loss.")
-    u = falling(u)
+    u = sorted_descending(u)
     i, j = graph.pairs.T
     values = np.sort((u[i] * u[j])[all_matchings(graph)].sum(axis=1))
     return float(values[-1] - values[-2]) if len(values) > 1 else inf
@@ -177,13 +177,13 @@ def smallest_loss_of_all(u: Floats) -> float:
 
 def border_gaps(u: Floats) -> Floats:
     """Δ_(2k,2k+1) for each border k = 1 … N − 1."""
-    u = falling(u)
+    u = sorted_descending(u)
     return np.asarray(u[1:-1:2] - u[2::2])
 
 
 def others_means(u: Floats) -> Floats:
     """μ_([2N] − {2k, 2k+1}) = (1/2N) Σ of the strengths but those of the two players at border k, for each border."""
-    u = falling(u)
+    u = sorted_descending(u)
     return np.asarray((u.sum() - u[1:-1:2] - u[2::2]) / len(u))
 
 
@@ -217,7 +217,7 @@ def top_mean(u: Floats) -> float:
     Theorem H.1 has these two; its proof at s ≥ 2 has the mean (u_1 + … + u_4)/4, which at s = 2 counts player 4, one of
     the two at the border. (There B may have six players and a smaller mean, but then every round counts.)
     """
-    u = falling(u)
+    u = sorted_descending(u)
     return float((u[0] + u[1]) / 4 if hardest_borders(u)[0] != 1 else u[0] / 4)
 
 
@@ -243,7 +243,7 @@ def comparison_bounds(u: Floats, m: int) -> tuple[float, float]:
     Both leave out 64 log T. The definition of U_I prints 2N − 2: a round-robin of 2N players has 2N − 1 rounds, and the
     next display has 2N − 1.
     """
-    u, r = falling(u), mixing_losses(u)
+    u, r = sorted_descending(u), mixing_losses(u)
     if not 3 <= m < len(u):
         raise MatchbanditError(f"m must lie between 3 and {len(u) - 1}, the players that are not ranked; got {m}.")
     gap, both = u[m - 1] - u[m], u[m - 1] + u[m]
@@ -274,7 +274,7 @@ def quantities(problem: Problem) -> list[Quantity]:
 
 
 def _of_slots(problem: Bipartite) -> list[Quantity]:
-    u, v = falling(problem.u), falling(problem.v)
+    u, v = sorted_descending(problem.u), sorted_descending(problem.v)
     return [
         Quantity("row_gaps", "Δ^U", (u[0] - u).tolist(), "Section 3.1"),
         Quantity("column_gaps", "Δ^V", (v[0] - v).tolist(), "Section 3.1"),
@@ -286,7 +286,7 @@ def _of_slots(problem: Bipartite) -> list[Quantity]:
 
 
 def _of_players(problem: Monopartite) -> list[Quantity]:
-    u = falling(problem.u)
+    u = sorted_descending(problem.u)
     found = [
         Quantity("neighbour_gaps", "Δ_(k,k+1)", (u[:-1] - u[1:]).tolist(), "Section 3.2"),
         Quantity("gaps_to_first", "Δ_(1,i)", (u[0] - u[1:]).tolist(), "Section 3.2"),
@@ -313,7 +313,7 @@ def _of_players(problem: Monopartite) -> list[Quantity]:
         Quantity("bound_together", "U_D", together, "Lemma 4.5"),
         Quantity("bound_explored", "U_I", explored, "Lemma 4.5"),
     ]
-    if count_matchings(problem.graph) <= MOST_MATCHINGS:
+    if count_matchings(problem.graph) <= MAX_MATCHINGS:
         found.append(
             Quantity("smallest_loss_of_all", "Δ_min", smallest_loss_of_all(u), "Section 4.2.1, every matching")
         )

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from matchbandit.confidence import checked_delta
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.theory.asymptotic import computable, has_many_answers
@@ -142,7 +142,7 @@ def _gathered(problem: Problem, horizon: int | None, delta: float | None) -> tup
         raise MatchbanditError("give a horizon, for bounds on the regret, or a delta, for bounds on the rounds.")
     found: list[Bound | LeftOut] = []
     if horizon is not None:
-        found += _regret(checked, checked_horizon(horizon))
+        found += _regret(checked, check_horizon(horizon))
     if delta is not None:
         found += _rounds(checked, checked_delta(delta))
     kept = [bound for bound in found if isinstance(bound, Bound)]
@@ -150,9 +150,9 @@ def _gathered(problem: Problem, horizon: int | None, delta: float | None) -> tup
     return Bounds(sorted(kept, key=lambda bound: (bound.of == "rounds", bound.kind == "upper"))), left_out
 
 
-def checked_horizon(horizon: int) -> int:
+def check_horizon(horizon: int) -> int:
     """The horizon as an int whose logarithm floats can take."""
-    horizon = whole_number("horizon", horizon, least=1)
+    horizon = check_int("horizon", horizon, minimum=1)
     if horizon > 10**300:
         raise MatchbanditError(f"horizon must be at most 10^300; got a number of {len(str(horizon))} digits.")
     return horizon

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.figures.film import Film, Frame, grouped
 from matchbandit.figures.timeline import draw_film, write_film
 from matchbandit.figures.watch_page import film_page
 from matchbandit.graphs import Graph
 from matchbandit.policies import PlannedPolicy, Policy, PolicySpec
 from matchbandit.policies import policy as named
-from matchbandit.policies.catalogue import checked_horizon
+from matchbandit.policies.catalogue import check_horizon
 from matchbandit.problems import Family, Problem
 from matchbandit.simulation.identify import LONGEST, refuse_tie
 from matchbandit.simulation.play import Job, build_first, checked_call, engine_for
@@ -100,7 +100,7 @@ def watch(
         spec = replace(named(spec.kind, **{**spec.options, "delta": delta}), logged=spec.logged)
     goal = spec.kind.goal_with(spec.options)
     spec, _, _, seed = checked_call("watch", problem, spec, 1, 1, seed, goal)
-    frames = whole_number("frames", frames, least=2, most=MOST_FRAMES, way_out="So many moments are shown.")
+    frames = check_int("frames", frames, minimum=2, maximum=MOST_FRAMES, hint="So many moments are shown.")
     _refuse_too_many(problem.graph)
     if goal == "regret":
         job, limit = _to_minimise_regret(problem, spec, seed, horizon, max_rounds)
@@ -138,7 +138,7 @@ def _to_minimise_regret(
         raise MatchbanditError(f"watching {spec.name} needs a horizon: give horizon= (--horizon), such as 10**6.")
     if max_rounds is not None:
         raise MatchbanditError(f"max_rounds is for identification; {spec.name} plays to its horizon. Leave it out.")
-    horizon = checked_horizon(horizon)
+    horizon = check_horizon(horizon)
     return Job(problem, spec, log_spaced(horizon), seed, "auto", horizon), horizon
 
 
@@ -155,7 +155,7 @@ def _to_identify(
     first = build_first(job)
     limit = LONGEST["planned" if isinstance(first, PlannedPolicy) else "round"]
     if max_rounds is not None:
-        limit = checked_horizon(max_rounds, name="max_rounds")
+        limit = check_horizon(max_rounds, name="max_rounds")
     else:
         refuse_tie(problem.draw(seed, 0) if isinstance(problem, Family) else problem, first.answer_selection)
     return replace(job, checkpoints=np.array([limit])), limit

@@ -13,7 +13,7 @@ from matchbandit.rewards import Floats
 from matchbandit.watching.recording import CHECKED, POSTERIOR, Look, thinned
 from matchbandit.watching.sentences import leaves, sentence
 
-MOST_PAIRS = 24
+MAX_PAIRS = 24
 """Estimates are shown of so many pairs: the truly best, and the most played ones."""
 
 
@@ -105,7 +105,7 @@ def _story(policy: Policy, looks: Sequence[Look]) -> Story:
     if any(look.clusters for look in looks):
         return "clusters"
     if any(look.items for look in looks) and (
-        policy.fits.eliminates or any(not item.active for look in looks for item in look.items)
+        policy.capabilities.eliminates or any(not item.active for look in looks for item in look.items)
     ):
         return "lives"
     if any(look.links for look in looks):
@@ -116,7 +116,7 @@ def _story(policy: Policy, looks: Sequence[Look]) -> Story:
 def _shown(last: Look, problem: Problem, best: set[int]) -> list[int]:
     """The pairs of the best answer and the most played ones, by their means."""
     by_interest = sorted(range(len(last.plays)), key=lambda e: (e not in best, -int(last.plays[e]), -problem.means[e]))
-    return sorted(by_interest[:MOST_PAIRS], key=lambda e: -problem.means[e])
+    return sorted(by_interest[:MAX_PAIRS], key=lambda e: -problem.means[e])
 
 
 def _ticks(policy: Policy, last: Look, truth: Floats, order: list[int]) -> tuple[float | None, ...]:
@@ -125,7 +125,7 @@ def _ticks(policy: Policy, last: Look, truth: Floats, order: list[int]) -> tuple
     Of rows and columns only the products are known: u times anything and v over it are the same problem, so
     the strengths of a side are laid on the policy's own scale. Averages against opponents are no strengths.
     """
-    averages = policy.fits.eliminates or policy.fits.clusters or last.interval not in ("", POSTERIOR)
+    averages = policy.capabilities.eliminates or policy.capabilities.clusters or last.interval not in ("", POSTERIOR)
     known = [k for k, item in enumerate(last.items) if item.estimate is not None]
     if averages or len(known) < len(order):
         return (None,) * len(order)

@@ -52,7 +52,7 @@ def test_every_budget_is_solved_as_by_looking_at_all_matchings(n, xi):
         plays = rng.integers(1, most, graph.n_pairs)
         arrays = filled(graph, plays, rng.integers(0, plays + 1), xi=xi).arrays
         rounded = np.array(rounded_up((arrays.sums / plays).tolist(), xi))
-        own, width = arrays.own, int(rounded.max()) * (n // 2) + 1
+        own, width = arrays.params, int(rounded.max()) * (n // 2) + 1
         solve(own, plays, rounded, width)
         spreads = own.spreads[-1, :width]
         totals = [int(rounded[m].sum()) for m in listed]

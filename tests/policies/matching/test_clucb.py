@@ -90,7 +90,7 @@ def test_by_hand_the_pair_with_the_largest_radius_where_the_two_differ():
 
 def test_a_rival_that_is_better_by_rounding_only_is_no_rival():
     def left(lead):
-        own = clucb.Own(
+        own = clucb.Params(
             sigma=0.5,
             cover=160.0,
             rounds=np.array([2]),
@@ -158,15 +158,15 @@ def test_a_solver_decides_as_enumeration_does(problem, selection, monkeypatch):
         few = mb.restore(state)
         pairs, done = few.ask(), few.done
         assert few.compiled
-        monkeypatch.setattr(combinatorial, "MOST_MATCHINGS", 0)
-        monkeypatch.setattr(weighted, "MOST_MATCHINGS", 0)
+        monkeypatch.setattr(combinatorial, "MAX_MATCHINGS", 0)
+        monkeypatch.setattr(weighted, "MAX_MATCHINGS", 0)
         many = mb.restore(state)
         assert not many.compiled
         assert (many.done, many.recommend().tolist()) == (done, few.recommend().tolist())
         if selection == "pair" or done or not few.arrays.plays.all():
             assert many.ask().tolist() == pairs.tolist()
         else:
-            wanted = int(few.arrays.own.pair[0])
+            wanted = int(few.arrays.params.pair[0])
             mine, theirs = (problem.graph.edges(p) for p in (many.ask(), pairs))
             assert wanted in mine.tolist()
             radius = few._radii()
@@ -242,7 +242,7 @@ def test_logged_results_count_as_the_rounds_that_they_fill():
         ("matching", [1, 1, 9, 1, 1, 1], 9),
     ):
         spec = mb.policy("clucb", selection=selection).warm_start(graph.pairs, counts, np.zeros(6))
-        assert spec.build(graph).arrays.own.rounds[0] == rounds
+        assert spec.build(graph).arrays.params.rounds[0] == rounds
 
 
 @pytest.mark.parametrize("options", [{}, {"selection": "pair"}, {"selection": "matching"}])

@@ -78,8 +78,8 @@ def test_a_solver_plays_what_enumeration_plays(name, graph, monkeypatch):
     means = np.linspace(0.2, 0.8, graph.n_pairs)
     played = []
     for most in (1000, 0):
-        monkeypatch.setattr(combinatorial, "MOST_MATCHINGS", most)
-        monkeypatch.setattr(weighted, "MOST_MATCHINGS", most)
+        monkeypatch.setattr(combinatorial, "MAX_MATCHINGS", most)
+        monkeypatch.setattr(weighted, "MAX_MATCHINGS", most)
         policy, rng = mb.policy(name).build(graph, rewards=law, seed=5), np.random.default_rng(2)
         assert policy.enumerates == policy.compiled == (most == 1000)
         rounds = []

@@ -18,15 +18,15 @@ def filled(means, plays=1, leader=None, **options):
     arrays = policy.arrays
     arrays.plays[:] = plays
     arrays.sums[:] = np.asarray(means)[i, j] * arrays.plays
-    arrays.own.wins[:] = np.rint(arrays.sums)
+    arrays.params.wins[:] = np.rint(arrays.sums)
     arrays.total[0] = arrays.plays.sum()
     if leader is not None:
-        arrays.own.leader[:] = leader
+        arrays.params.leader[:] = leader
     return policy
 
 
 def elected_by(policy):
-    elect(policy.arrays.plays, policy.arrays.sums, policy.arrays.own.leader, policy.rng)
+    elect(policy.arrays.plays, policy.arrays.sums, policy.arrays.params.leader, policy.rng)
 
 
 def symmetric(rng, n):
@@ -67,7 +67,7 @@ def test_the_leader_moves_as_by_the_definition(n):
         start = rng.permutation(n).reshape(-1, 2)
         policy = filled(means, leader=start)
         elected_by(policy)
-        assert [frozenset(pair) for pair in policy.arrays.own.leader.tolist()] == [
+        assert [frozenset(pair) for pair in policy.arrays.params.leader.tolist()] == [
             frozenset(pair) for pair in elected(start.tolist(), means)
         ]
 
@@ -76,9 +76,9 @@ def test_the_first_leader_is_by_averages_with_the_lower_index_first():
     means = np.zeros((6, 6))
     means[0, 5] = means[1, 4] = means[1, 5] = means[2, 5] = 1.0  # averages 1, 2, 1, 0, 1, 3
     policy = filled(means + means.T)
-    by_averages(policy.arrays.plays, policy.arrays.sums, policy.arrays.own.leader)
-    assert policy.arrays.own.leader.tolist() == [[5, 1], [0, 2], [4, 3]]
-    policy.arrays.own.leader[:] = -1
+    by_averages(policy.arrays.plays, policy.arrays.sums, policy.arrays.params.leader)
+    assert policy.arrays.params.leader.tolist() == [[5, 1], [0, 2], [4, 3]]
+    policy.arrays.params.leader[:] = -1
     assert policy.recommend().tolist() == [[1, 5], [0, 2], [3, 4]]
 
 
@@ -88,8 +88,8 @@ def test_an_average_weighs_every_opponent_equally():
     plays = np.ones(6, dtype=int) * 2
     plays[2] = 1000
     policy = filled(means, plays)
-    by_averages(policy.arrays.plays, policy.arrays.sums, policy.arrays.own.leader)
-    assert policy.arrays.own.leader.tolist() == [[1, 0], [3, 2]]  # averages 1.5, 1.4, 1.4, 0.5 thirds
+    by_averages(policy.arrays.plays, policy.arrays.sums, policy.arrays.params.leader)
+    assert policy.arrays.params.leader.tolist() == [[1, 0], [3, 2]]  # averages 1.5, 1.4, 1.4, 0.5 thirds
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -111,7 +111,7 @@ def test_equal_means_stand_in_random_order():
     policy = filled(np.zeros((6, 6)), leader=[[0, 1], [2, 3], [4, 5]])
     for _ in range(100):
         elected_by(policy)
-        seen.add(tuple(policy.arrays.own.leader[:, 0].tolist()))
+        seen.add(tuple(policy.arrays.params.leader[:, 0].tolist()))
     assert len(seen) == 6
 
 
@@ -121,15 +121,15 @@ def test_plays_are_the_leader_or_one_swap_away_and_every_second_lead_is_the_lead
     policy = mb.policy("unimodal-matching").build(mb.monopartite(n), seed=1)
     swapped = 0
     for t in range(1500):
-        leads = policy.arrays.own.leads.copy()
+        leads = policy.arrays.params.leads.copy()
         pairs = policy.ask()
         if t >= n - 1:
-            leader = policy.arrays.own.leader.tolist()
+            leader = policy.arrays.params.leader.tolist()
             means = policy.means()[policy.graph.edges(np.array(leader))]
             assert all(above >= below for above, below in pairwise(means))
             edges = policy.graph.edges(np.array(leader))
             leads[edges] += 1
-            assert policy.arrays.own.leads.tolist() == leads.tolist()
+            assert policy.arrays.params.leads.tolist() == leads.tolist()
             neighbours = [as_sets(neighbour) for _, neighbour in swaps(leader)]
             assert len(neighbours) == 2 * (n // 2 - 1)
             if leads[edges].min() % 2 == 0:
@@ -158,17 +158,17 @@ def test_gamma_says_how_often_the_leader_is_played():
 def test_a_leader_goes_on_from_the_pair_that_has_led_least():
     policy = filled(np.full((4, 4), 0.5), plays=10, leader=[[0, 1], [2, 3]], gamma=3)
     policy.arrays.sums[[0, 5]] = 9
-    policy.arrays.own.leads[:] = [7, 0, 0, 0, 0, 4]
+    policy.arrays.params.leads[:] = [7, 0, 0, 0, 0, 4]
     policy.ask()
-    assert policy.arrays.own.leads.tolist() == [8, 0, 0, 0, 0, 5]
+    assert policy.arrays.params.leads.tolist() == [8, 0, 0, 0, 0, 5]
     edges = np.zeros(2, dtype=np.int64)
-    policy.arrays.plays[:], policy.arrays.own.wins[:] = 10**6, 0
-    policy.arrays.own.wins[[1, 4]] = 10**6  # drawn far above the leader …
+    policy.arrays.plays[:], policy.arrays.params.wins[:] = 10**6, 0
+    policy.arrays.params.wins[[1, 4]] = 10**6  # drawn far above the leader …
     policy.arrays.sums[[0, 5]] = 10**6
     choose(policy.arrays, policy.rng, edges)
     assert sorted(edges.tolist()) == [0, 5]  # … which is played all the same: 6 is a multiple of 3, 9 does not count
-    policy.arrays.own.leads[5] = 9
-    policy.arrays.own.leads[0] = 9
+    policy.arrays.params.leads[5] = 9
+    policy.arrays.params.leads[0] = 9
     choose(policy.arrays, policy.rng, edges)
     assert sorted(edges.tolist()) == [1, 4]
 
@@ -179,16 +179,16 @@ def test_draws_follow_the_beta_posteriors(leader):
     rng, draws = np.random.default_rng(4), 20_000
     policy = filled(np.zeros((n, n)), plays=6, leader=leader)
     arrays, graph = policy.arrays, policy.graph
-    arrays.own.wins[:] = rng.integers(2, 6, graph.n_pairs)
-    arrays.own.wins[graph.edges(leader)] = 4
+    arrays.params.wins[:] = rng.integers(2, 6, graph.n_pairs)
+    arrays.params.wins[graph.edges(leader)] = 4
     options = [leader, *(neighbour for _, neighbour in swaps(leader))]
     sets = [sorted(graph.edges(np.array(pairs)).tolist()) for pairs in options]
-    theta = np.random.default_rng(5).beta(1 + arrays.own.wins, 7 - arrays.own.wins, size=(400_000, graph.n_pairs))
+    theta = np.random.default_rng(5).beta(1 + arrays.params.wins, 7 - arrays.params.wins, size=(400_000, graph.n_pairs))
     expected = np.bincount(np.argmax([theta[:, s].sum(axis=1) for s in sets], axis=0), minlength=len(sets)) / 400_000
     seen = np.zeros(len(sets))
     for _ in range(draws):
         edges = graph.edges(leader)
-        best_draw(arrays.plays, arrays.own.wins, arrays.own.leader, rng, edges)
+        best_draw(arrays.plays, arrays.params.wins, arrays.params.leader, rng, edges)
         seen[sets.index(sorted(edges.tolist()))] += 1
     error = np.sqrt(expected * (1 - expected) * (1 / draws + 1 / 400_000))
     assert (np.abs(seen / draws - expected) <= 4 * error).all()
@@ -199,12 +199,12 @@ def test_a_reward_between_0_and_1_is_a_success_with_that_probability():
     policy = mb.policy("unimodal-matching").build(mb.monopartite(2), rewards=mb.Binomial(4), seed=1)
     for _ in range(4000):
         policy.tell(policy.ask(), [0.25])
-    assert abs(policy.arrays.own.wins[0] / 4000 - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 4000)
+    assert abs(policy.arrays.params.wins[0] / 4000 - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 4000)
     assert policy.arrays.sums[0] == 1000.0
     for reward in (1.0, 0.0):
-        before = policy.arrays.own.wins[0]
+        before = policy.arrays.params.wins[0]
         policy.tell(policy.ask(), [reward])
-        assert policy.arrays.own.wins[0] == before + reward
+        assert policy.arrays.params.wins[0] == before + reward
 
 
 def test_results_from_before_are_successes_and_failures():

@@ -18,7 +18,7 @@ from matchbandit.cli.league.shown import (
 from matchbandit.cli.league.typed import pair_typed
 from matchbandit.cli.options import Json, as_typed, counted, say, table
 from matchbandit.cli.parsing import whole
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 
 if TYPE_CHECKING:
     from matchbandit.live.league import League
@@ -268,7 +268,7 @@ def events(
 def _count(name: str, text: str) -> int:
     """A whole number from 0 on."""
     digits = text.strip()
-    return whole_number(name, int(digits) if digits.isascii() and digits.isdecimal() else text, least=0)
+    return check_int(name, int(digits) if digits.isascii() and digits.isdecimal() else text, minimum=0)
 
 
 def shadow(league: LeagueName, store: StoreUrl = STORE, as_json: Json = False) -> None:

@@ -109,7 +109,7 @@ def _default_policies(results: "PastResults", selection: str | None) -> "list[Po
     graph = results.tally.graph
     if graph.kind != "monopartite" or graph.shape[0] % 2 == 0 or selection == "pair":
         return specs
-    fitting = [spec for spec in specs if "regret" in spec.kind.fits.byes]
+    fitting = [spec for spec in specs if "regret" in spec.kind.capabilities.byes]
     left_out = ", ".join(spec.name for spec in specs if spec not in fitting)
     typer.echo(f"left out, as the players are odd in number: {left_out}.", err=True)
     return fitting

@@ -11,7 +11,7 @@ from matchbandit.cli.league.reading import print_about
 from matchbandit.cli.league.typed import default_typed, names_in, seconds_typed
 from matchbandit.cli.options import Json, Option, Seed
 from matchbandit.cli.parsing import rewards_of, settings, whole
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 
 Policy = Annotated[
     str | None, typer.Option(help="A name from `matchbandit policies`; rank1-thompson by default.", show_default=False)
@@ -136,7 +136,7 @@ def _given(
         given["default"] = default_typed(default)
     if no_rematch is not None:
         digits = no_rematch.strip()
-        given["no_rematch"] = whole_number("--no-rematch", int(digits) if digits.isdecimal() else no_rematch, least=0)
+        given["no_rematch"] = check_int("--no-rematch", int(digits) if digits.isdecimal() else no_rematch, minimum=0)
     if shadow is not None:
         given["shadow"] = None if shadow.lower() == "none" else shadow
     if selection is not None:

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from matchbandit.plans import ChainRounds, Tally
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.clusters import CommittingPolicy, separated
 
 
@@ -42,7 +42,7 @@ class AdaptiveMatching(CommittingPolicy):
     name: ClassVar[str] = "adaptive-matching"
     summary: ClassVar[str] = "matchings within ordered clusters, which split when players can be told apart"
     reference: ClassVar[str] = "[Sentenac2021], Adaptive-Matching"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
     )
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.errors import MatchbanditError, check_float
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.decision import Decision, decided
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.matching.combinatorial import (
     TIE,
     Arrays,
@@ -30,7 +30,7 @@ _ROUNDING = 1e-9
 """3 · 0.1 is a little more than 0.3, and must not be rounded up to 0.4."""
 
 
-class Own(NamedTuple):
+class Params(NamedTuple):
     """What only AESCB needs: sets of players for its dynamic programming, small ones first."""
 
     xi: float
@@ -54,24 +54,24 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once; then the best of the matchings that solve the budgets (ties: the largest budget)."""
     if open_round(arrays, edges):
         return
-    plays, sums, own = arrays.plays, arrays.sums, arrays.own
-    level = own.scale * exploration(arrays, own.weight)
+    plays, sums, params = arrays.plays, arrays.sums, arrays.params
+    level = params.scale * exploration(arrays, params.weight)
     rounded, matching = np.empty(len(plays), dtype=np.int64), np.empty(len(edges), dtype=np.int64)
     largest = 0
     for edge in range(len(plays)):
-        rounded[edge] = ceil(sums[edge] / plays[edge] / own.xi - _ROUNDING)
+        rounded[edge] = ceil(sums[edge] / plays[edge] / params.xi - _ROUNDING)
         largest = max(largest, rounded[edge] * len(edges))
-    solve(own, plays, rounded, largest + 1)
-    everyone = len(own.spreads) - 1
+    solve(params, plays, rounded, largest + 1)
+    everyone = len(params.spreads) - 1
     widest, highest = -np.inf, -np.inf
     for budget in range(largest, -1, -1):
-        if own.spreads[everyone, budget] > widest:  # the solution of all budgets from here down to the next one
-            widest = own.spreads[everyone, budget]
+        if params.spreads[everyone, budget] > widest:  # the solution of all budgets from here down to the next one
+            widest = params.spreads[everyone, budget]
             value, players, left = sqrt(level * widest), everyone, budget
             for i in range(len(edges)):  # the matching that `solve` found
-                k = own.steps[players, left]
-                matching[i] = own.firsts[players, k]
-                players = own.rests[players, k]
+                k = params.steps[players, left]
+                matching[i] = params.firsts[players, k]
+                players = params.rests[players, k]
                 left -= rounded[matching[i]]
                 value += sums[matching[i]] / plays[matching[i]]
             if value > highest + TIE:
@@ -81,12 +81,12 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 
 
 @compiled
-def solve(own: Own, plays: Counts, rounded: Counts, width: int) -> None:
+def solve(params: Params, plays: Counts, rounded: Counts, width: int) -> None:
     """The greatest Σ 1/n_e among all matchings with rounded sum s, for every set and s < width; −∞: none.
 
     A set's first player has one of the others as a partner, and the rest is a smaller set.
     """
-    spreads, steps, firsts, rests = own.spreads, own.steps, own.firsts, own.rests
+    spreads, steps, firsts, rests = params.spreads, params.steps, params.firsts, params.rests
     for players in range(len(spreads)):
         for s in range(width):
             spreads[players, s] = -np.inf
@@ -149,27 +149,33 @@ class Aescb(CombinatorialPolicy):
     name: ClassVar[str] = "aescb"
     summary: ClassVar[str] = "nearly the greatest upper bound of a matching, without looking at each"
     reference: ClassVar[str] = "Cuvelier et al. 2021"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",),
         graphs=("monopartite",),
         unit_rewards=True,
         warm_start=True,
-        counts_alone=True,
+        decides_from_counts=True,
         up_to=f"{MOST_PLAYERS} players",
     )
     oracle = "own"
-    derived: ClassVar[tuple[str, ...]] = (*CombinatorialPolicy.derived, "firsts", "rests", "spreads", "steps")
+    transient_fields: ClassVar[tuple[str, ...]] = (
+        *CombinatorialPolicy.transient_fields,
+        "firsts",
+        "rests",
+        "spreads",
+        "steps",
+    )
     choose = staticmethod(choose)
 
     def __init__(
         self, setting: Setting, rng: np.random.Generator, *, xi: float = 0.1, exploration: str = "log"
     ) -> None:
         """Nothing played yet."""
-        if not 0.001 <= real_number("xi", xi) <= 1:
+        if not 0.001 <= check_float("xi", xi) <= 1:
             raise MatchbanditError(f"xi must lie between 0.001 and 1; got {xi!r}. Means are rounded up to multiples.")
         super().__init__(setting, rng, xi=float(xi), exploration=exploration)
 
-    def own(self) -> Own:
+    def params(self) -> Params:
         """Tables over the sets of players; graphs with too many are refused."""
         if self.graph.shape[0] > MOST_PLAYERS:
             raise MatchbanditError(
@@ -178,7 +184,7 @@ class Aescb(CombinatorialPolicy):
             )
         xi, size, (firsts, rests) = self.options["xi"], self.graph.matching_size, subsets(self.graph)
         sums = size * ceil(1 / xi - _ROUNDING) + 1
-        return Own(
+        return Params(
             xi,
             log_log_weight(self.options["exploration"], size),
             scale=2 * self.setting.rewards.sigma**2,
@@ -191,7 +197,7 @@ class Aescb(CombinatorialPolicy):
     def _decide_whole(self, allowed: Allowed, arrays: Arrays, unplayed: NDArray[np.bool_]) -> Decision:
         edges = np.zeros(self.round_size, dtype=np.int64)
         choose(arrays, self.rng, edges)
-        plays, own = arrays.plays[edges], arrays.own
+        plays, params = arrays.plays[edges], arrays.params
         means, inverses = arrays.sums[edges] / plays, 1.0 / plays
-        radius = sqrt(own.scale * exploration(arrays, own.weight) / inverses.sum())
+        radius = sqrt(params.scale * exploration(arrays, params.weight) / inverses.sum())
         return decided(self.graph, edges, means + radius * inverses, exact=False)

@@ -9,18 +9,18 @@ from matchbandit.compiled import compiled
 from matchbandit.confidence import checked_delta
 from matchbandit.graphs import Edges, Selection
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, heaviest, open_round
 from matchbandit.policies.matching.combinatorial import update as count
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
-from matchbandit.solvers import MOST_MATCHINGS, best_matching
+from matchbandit.solvers import MAX_MATCHINGS, best_matching
 
 TIE = 1e-12
 """A rival must be better by more than this: sums of floats are not exact."""
 
 
-class Own(NamedTuple):
+class Params(NamedTuple):
     """What only CLUCB needs."""
 
     sigma: float
@@ -39,15 +39,15 @@ class Own(NamedTuple):
 @compiled
 def radii(arrays: Arrays, radius: Floats) -> None:
     """Write down rad_e = σ sqrt(2 log(4 d t³/δ) / n_e)."""
-    level = 2 * (arrays.own.cover + 3 * log(arrays.own.rounds[0]))
+    level = 2 * (arrays.params.cover + 3 * log(arrays.params.rounds[0]))
     for edge in range(len(radius)):
-        radius[edge] = arrays.own.sigma * sqrt(level / arrays.plays[edge])
+        radius[edge] = arrays.params.sigma * sqrt(level / arrays.plays[edge])
 
 
 @compiled
 def against(arrays: Arrays, radius: Floats, weights: Floats) -> None:
     """Write down the weights that favour the rivals of M the most: μ − rad on M, μ + rad off M."""
-    best = arrays.own.best
+    best = arrays.params.best
     for edge in range(len(weights)):
         weights[edge] = arrays.sums[edge] / arrays.plays[edge] + radius[edge]
     for k in range(len(best)):
@@ -55,20 +55,20 @@ def against(arrays: Arrays, radius: Floats, weights: Floats) -> None:
 
 
 @compiled
-def judge(own: Own, radius: Floats, weights: Floats, rival: Edges) -> None:
+def judge(params: Params, radius: Floats, weights: Floats, rival: Edges) -> None:
     """Is the rival M̃ better? The pair to play is that of M △ M̃ with the largest rad (ties: the first)."""
     changes = np.empty(len(weights))  # 1: only in M̃, −1: only in M
     for edge in range(len(weights)):
         changes[edge] = 0.0
     for k in range(len(rival)):
         changes[rival[k]] += 1.0
-        changes[own.best[k]] -= 1.0
+        changes[params.best[k]] -= 1.0
     lead, widest = 0.0, -1.0
     for edge in range(len(weights)):
         lead += changes[edge] * weights[edge]
         if changes[edge] != 0.0 and radius[edge] > widest:
-            own.pair[0], widest = edge, radius[edge]
-    own.rival_left[0] = 1 if lead > TIE else 0
+            params.pair[0], widest = edge, radius[edge]
+    params.rival_left[0] = 1 if lead > TIE else 0
 
 
 @compiled
@@ -79,12 +79,12 @@ def decide(arrays: Arrays) -> None:
         if arrays.plays[edge] == 0:
             return
         weights[edge] = arrays.sums[edge] / arrays.plays[edge]
-    heaviest(arrays.matchings, weights, arrays.own.best)
+    heaviest(arrays.matchings, weights, arrays.params.best)
     radii(arrays, radius)
     against(arrays, radius, weights)
-    rival = np.empty(len(arrays.own.best), dtype=np.int64)
+    rival = np.empty(len(arrays.params.best), dtype=np.int64)
     heaviest(arrays.matchings, weights, rival)
-    judge(arrays.own, radius, weights, rival)
+    judge(arrays.params, radius, weights, rival)
 
 
 @compiled
@@ -94,7 +94,7 @@ def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
     largest = 0.0
     for edge in range(len(weights)):
         largest = max(largest, weights[edge])
-    weights[arrays.own.pair[0]] += largest * (len(arrays.own.best) + 1)
+    weights[arrays.params.pair[0]] += largest * (len(arrays.params.best) + 1)
 
 
 @compiled
@@ -103,7 +103,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     if open_round(arrays, edges):
         return
     if len(edges) == 1:
-        edges[0] = arrays.own.pair[0]
+        edges[0] = arrays.params.pair[0]
     else:
         weights = np.empty(len(arrays.plays))
         weigh(arrays, rng, weights)
@@ -114,7 +114,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays, rewards and the round; decide what to play next, unless that takes a solver."""
     count(arrays, rng, edges, rewards)
-    arrays.own.rounds[0] += 1
+    arrays.params.rounds[0] += 1
     if len(arrays.matchings) > 0:
         decide(arrays)
 
@@ -122,7 +122,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
 @compiled
 def finished(arrays: Arrays) -> bool:
     """Is no matching better than M, however much the intervals favour it?"""
-    return bool(arrays.own.rival_left[0] == 0)
+    return bool(arrays.params.rival_left[0] == 0)
 
 
 class Clucb(CombinatorialPolicy):
@@ -152,13 +152,13 @@ class Clucb(CombinatorialPolicy):
     name: ClassVar[str] = "clucb"
     summary: ClassVar[str] = "identifies the best matching, blind to the structure"
     reference: ClassVar[str] = "Chen et al. 2014"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair", "matching"),
         answers="matching",
         goals=("identification",),
         proved=("identification",),
         warm_start=True,
-        compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+        compiled_up_to=f"{MAX_MATCHINGS} matchings (10 players)",
     )
     oracle = "solver"
     choose = staticmethod(choose)
@@ -177,9 +177,9 @@ class Clucb(CombinatorialPolicy):
         """Nothing played yet."""
         super().__init__(setting, rng, delta=checked_delta(delta), selection=selection)
 
-    def own(self) -> Own:
+    def params(self) -> Params:
         """Nothing decided yet."""
-        return Own(
+        return Params(
             self.setting.rewards.sigma,
             cover=log(4 * self.graph.n_pairs) - log(self.options["delta"]),
             rounds=np.zeros(1, dtype=np.int64),
@@ -191,7 +191,11 @@ class Clucb(CombinatorialPolicy):
     def start(self) -> Arrays:
         """No plays."""
         arrays = super().start()
-        return arrays._replace(opening=np.arange(self.graph.n_pairs)[:, None]) if self.selection == "pair" else arrays
+        return (
+            arrays._replace(initial_rounds=np.arange(self.graph.n_pairs)[:, None])
+            if self.selection == "pair"
+            else arrays
+        )
 
     def _decide(self) -> None:
         """Do by a solver what `decide` does by looking at every matching."""
@@ -199,10 +203,10 @@ class Clucb(CombinatorialPolicy):
         if self.enumerates:
             decide(arrays)
         elif arrays.plays.all():
-            arrays.own.best[:] = best_matching(self.graph, self.means())
+            arrays.params.best[:] = best_matching(self.graph, self.means())
             radius, weights = self._radii(), np.empty(self.graph.n_pairs)
             against(arrays, radius, weights)
-            judge(arrays.own, radius, weights, best_matching(self.graph, weights))
+            judge(arrays.params, radius, weights, best_matching(self.graph, weights))
 
     def _radii(self) -> Floats:
         radius = np.empty(self.graph.n_pairs)
@@ -219,11 +223,11 @@ class Clucb(CombinatorialPolicy):
         self._decide()
         return self._is_finished()
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results; they count as as many rounds as they fill."""
-        super().take(edges, counts, sums)
+        super().add_logged(edges, counts, sums)
         plays = self.arrays.plays
-        self.arrays.own.rounds[0] = max(plays.max(), -(-plays.sum() // self.round_size))
+        self.arrays.params.rounds[0] = max(plays.max(), -(-plays.sum() // self.round_size))
         self._decide()
 
     def of_pairs(self) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.confidence import NEVER, Checks
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Graph, Pairs
 from matchbandit.plans import ChainRounds, Tally
 from matchbandit.plans.groups import Group, grouped
@@ -26,7 +26,7 @@ Players = NDArray[np.int64]
 class ClusterPolicy(PlannedPolicy):
     """Keeps an order of clusters: every player of a cluster is better than all of the next, with high probability."""
 
-    remembered: ClassVar[tuple[str, ...]] = ("clusters", "history")
+    state_fields: ClassVar[tuple[str, ...]] = ("clusters", "history")
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ClusterPolicy(PlannedPolicy):
     def samples(self, group: Group, k: int) -> int:
         """Samples of each player of the k-th cluster of a group that its average is taken over."""
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The clusters, and when they are checked."""
         return {**self.described(), "next_check": self.next_check()}
 
@@ -156,7 +156,7 @@ class ClusterLedger:
 class CommittingPolicy(ClusterPolicy):
     """Clusters whose players are judged by committed samples against their own and better clusters."""
 
-    remembered: ClassVar[tuple[str, ...]] = (*ClusterPolicy.remembered, "ledger", "ages")
+    state_fields: ClassVar[tuple[str, ...]] = (*ClusterPolicy.state_fields, "ledger", "ages")
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ def checked_clusters(clusters: Any, graph: Graph) -> Clusters | None:
         return None
     n_items = graph.shape[0]
     try:
-        listed = [[whole_number("clusters", item, least=0, most=n_items - 1) for item in part] for part in clusters]
+        listed = [[check_int("clusters", item, minimum=0, maximum=n_items - 1) for item in part] for part in clusters]
     except (TypeError, MatchbanditError):
         listed, why = [], "something in it is no player"
     else:

@@ -16,7 +16,7 @@ from matchbandit.policies.explanation import pair_record
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import all_meet
-from matchbandit.solvers import MOST_MATCHINGS, all_matchings, best_matching, count_matchings
+from matchbandit.solvers import MAX_MATCHINGS, all_matchings, best_matching, count_matchings
 
 TIE = 1e-10
 """Matchings whose indices differ by less are tied: rounding must not decide between equals."""
@@ -30,23 +30,23 @@ class Arrays(NamedTuple):
     sums: Floats
     total: Counts
     """All plays together, shape (1,)."""
-    opening: Edges
+    initial_rounds: Edges
     """Rounds in which every pair meets once, shape (rounds, pairs a round)."""
     matchings: Edges
     """All matchings, shape (matchings, pairs a matching); none where they are too many."""
-    own: Any
+    params: Any
     """A NamedTuple of what only this policy needs, see `CombinatorialPolicy.own`."""
 
 
 @compiled
 def open_round(arrays: Arrays, edges: Edges) -> bool:
     """Write down the first opening round that has an unplayed pair; False if every pair has been played."""
-    plays, opening = arrays.plays, arrays.opening
-    for r in range(len(opening)):
+    plays, initial_rounds = arrays.plays, arrays.initial_rounds
+    for r in range(len(initial_rounds)):
         for k in range(len(edges)):
-            if plays[opening[r, k]] == 0:
+            if plays[initial_rounds[r, k]] == 0:
                 for i in range(len(edges)):
-                    edges[i] = opening[r, i]
+                    edges[i] = initial_rounds[r, i]
                 return True
     return False
 
@@ -71,7 +71,7 @@ def exploration(arrays: Arrays, weight: float) -> float:
 
     t is the number of this round: from 1, and by plays, so that it goes on after a warm start.
     """
-    log_t = log(arrays.total[0] // arrays.opening.shape[1] + 1)
+    log_t = log(arrays.total[0] // arrays.initial_rounds.shape[1] + 1)
     return log_t + weight * log(log_t) if log_t > 1.0 else log_t
 
 
@@ -124,23 +124,23 @@ class CombinatorialPolicy(RoundPolicy):
     """
 
     oracle: ClassVar[Literal["solver", "enumerate", "own"]]
-    opens: ClassVar[bool] = True
+    plays_all_first: ClassVar[bool] = True
     """Every pair is played once before anything else, in rounds of a tour."""
-    derived: ClassVar[tuple[str, ...]] = ("opening", "matchings")
+    transient_fields: ClassVar[tuple[str, ...]] = ("initial_rounds", "matchings")
     update: ClassVar[Callable[..., None]] = staticmethod(update)
     weigh: ClassVar[Callable[..., None]]
 
     @property
     def enumerates(self) -> bool:
         """Does it look at every matching?"""
-        return self.oracle != "own" and count_matchings(self.graph) <= MOST_MATCHINGS
+        return self.oracle != "own" and count_matchings(self.graph) <= MAX_MATCHINGS
 
     @property
     def compiled(self) -> bool:
         """Unless it needs a solver."""
         return self.oracle != "solver" or self.enumerates
 
-    def own(self) -> Any:
+    def params(self) -> Any:
         """A NamedTuple of what only this policy needs: fixed numbers, and arrays that change; () for nothing."""
         return ()
 
@@ -150,7 +150,7 @@ class CombinatorialPolicy(RoundPolicy):
         if self.oracle == "enumerate" and not self.enumerates:
             raise MatchbanditError(
                 f"{self.name} looks at every matching, and {graph} has {count_matchings(graph)} of them "
-                f"(at most {MOST_MATCHINGS}: 10 players, 6 × 6 rows and columns). "
+                f"(at most {MAX_MATCHINGS}: 10 players, 6 × 6 rows and columns). "
                 f"Take cucb or cts-beta, which call a solver, or rank1-thompson."
             )
         no_rounds = np.zeros((0, size), dtype=np.int64)
@@ -158,16 +158,16 @@ class CombinatorialPolicy(RoundPolicy):
             plays=np.zeros(graph.n_pairs, dtype=np.int64),
             sums=np.zeros(graph.n_pairs),
             total=np.zeros(1, dtype=np.int64),
-            opening=all_meet(graph) if self.opens else no_rounds,
+            initial_rounds=all_meet(graph) if self.plays_all_first else no_rounds,
             matchings=all_matchings(graph).copy() if self.enumerates else no_rounds,
-            own=self.own(),
+            params=self.params(),
         )
 
     def _next(self) -> Edges:
         if self.compiled:
             return super()._next()
         edges = np.zeros(self.round_size, dtype=np.int64)
-        if self.opens and open_round(self.arrays, edges):
+        if self.plays_all_first and open_round(self.arrays, edges):
             return edges
         return best_matching(self.graph, self.weights())
 
@@ -187,9 +187,9 @@ class CombinatorialPolicy(RoundPolicy):
 
     def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
         arrays, edges = self._counted(waiting), np.zeros(self.round_size, dtype=np.int64)
-        if allowed.everything and self.opens and open_round(arrays, edges):
+        if allowed.is_unrestricted and self.plays_all_first and open_round(arrays, edges):
             return decided(self.graph, edges, self._opening_values(arrays)[edges], opening=True)
-        unplayed = (arrays.plays == 0) & self.opens
+        unplayed = (arrays.plays == 0) & self.plays_all_first
         arrays.plays[unplayed], arrays.sums[unplayed] = 1, 0.5  # of those that are not allowed nothing is asked
         if self.oracle == "solver":
             return by_weights(allowed, self._weights(arrays, rng), unplayed)
@@ -200,11 +200,15 @@ class CombinatorialPolicy(RoundPolicy):
 
     def _decide_whole(self, allowed: Allowed, arrays: Arrays, unplayed: NDArray[np.bool_]) -> Decision:
         """The decision of a policy with an index of whole matchings."""
-        if not allowed.everything and unplayed[allowed.edges].any():
+        if not allowed.is_unrestricted and unplayed[allowed.edges].any():
             return by_weights(allowed, self._opening_values(arrays), unplayed)
         few = self._matchings_of(allowed)
         edges, value = self._best_of(arrays, few)
-        bound = value if allowed.all_meet else self._best_of(arrays, self._matchings_of(allowed.unruled))[1]
+        bound = (
+            value
+            if allowed.has_no_pair_rules
+            else self._best_of(arrays, self._matchings_of(allowed.without_pair_rules))[1]
+        )
         inverses = 1.0 / arrays.plays[edges]
         means = arrays.sums[edges] / arrays.plays[edges]
         radius = value - means.sum()  # of the whole matching; each pair has the share that its own plays cause
@@ -213,7 +217,7 @@ class CombinatorialPolicy(RoundPolicy):
     def _matchings_of(self, allowed: Allowed) -> Edges:
         """All largest matchings of what is allowed: the allowed parts of all matchings, where they are largest."""
         matchings = self.arrays.matchings
-        if allowed.everything:
+        if allowed.is_unrestricted:
             return np.asarray(matchings)
         fine = np.zeros(self.graph.n_pairs, dtype=np.bool_)
         fine[allowed.edges] = True
@@ -234,8 +238,8 @@ class CombinatorialPolicy(RoundPolicy):
         """Write down the index of each of the matchings in `arrays`, and say where it is greatest."""
         raise NotImplementedError
 
-    def _put(self, edges: Edges, counts: Floats, sums: Floats) -> None:
-        super()._put(edges, counts, sums)
+    def _set_counts(self, edges: Edges, counts: Floats, sums: Floats) -> None:
+        super()._set_counts(edges, counts, sums)
         self.arrays.total[0] = self.arrays.plays.sum()
 
     def recommend(self) -> Pairs:
@@ -246,12 +250,12 @@ class CombinatorialPolicy(RoundPolicy):
         """The empirical means; 0 before the first play."""
         return np.asarray(self.arrays.sums / np.maximum(1, self.arrays.plays))
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results."""
-        super().take(edges, counts, sums)
+        super().add_logged(edges, counts, sums)
         self.arrays.total[0] += counts.sum()
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The plays and the average of each pair, and what `of_pairs` adds."""
         told, more = zip(self.graph.pairs.tolist(), self.arrays.plays, self.means(), strict=True), self.of_pairs()
         return {

@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, heaviest
 from matchbandit.rewards import Counts, Floats, succeeds
-from matchbandit.solvers import MOST_MATCHINGS
+from matchbandit.solvers import MAX_MATCHINGS
 
 
 @compiled
@@ -56,29 +56,29 @@ class CtsBeta(CombinatorialPolicy):
     name: ClassVar[str] = "cts-beta"
     summary: ClassVar[str] = "the best matching for draws from every pair's Beta posterior"
     reference: ClassVar[str] = "Wang & Chen 2018; Perrault et al. 2020"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",),
         proved=("regret",),
         unit_rewards=True,
         warm_start=True,
-        counts_alone=True,
+        decides_from_counts=True,
         constrained=True,
-        compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+        compiled_up_to=f"{MAX_MATCHINGS} matchings (10 players)",
     )
     oracle = "solver"
-    opens: ClassVar[bool] = False
+    plays_all_first: ClassVar[bool] = False
     draws: ClassVar[bool] = True
     choose = staticmethod(choose)
     update = staticmethod(update)
     weigh = staticmethod(weigh)
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results, as the nearest numbers of successes."""
-        super().take(edges, counts, np.rint(sums))
+        super().add_logged(edges, counts, np.rint(sums))
 
-    def credited(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
+    def encode_rewards(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
         """A coin flip for each reward strictly between 0 and 1: success or failure."""
-        received = super().credited(rewards, rng)
+        received = super().encode_rewards(rewards, rng)
         for k, reward in enumerate(received.tolist()):
             if 0.0 < reward < 1.0:
                 received[k] = float(succeeds(reward, rng))

@@ -7,13 +7,13 @@ import numpy as np
 
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, heaviest, open_round
 from matchbandit.rewards import Floats
-from matchbandit.solvers import MOST_MATCHINGS
+from matchbandit.solvers import MAX_MATCHINGS
 
 
-class Own(NamedTuple):
+class Params(NamedTuple):
     """What only CTS-Gaussian needs."""
 
     sigma: float
@@ -22,7 +22,7 @@ class Own(NamedTuple):
 @compiled
 def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
     """Draws from N(μ_e, σ²/n_e), edge by edge."""
-    sigma = arrays.own.sigma
+    sigma = arrays.params.sigma
     for edge in range(len(weights)):
         n = arrays.plays[edge]
         weights[edge] = arrays.sums[edge] / n + sigma / sqrt(n) * rng.standard_normal()
@@ -51,22 +51,22 @@ class CtsGaussian(CombinatorialPolicy):
     name: ClassVar[str] = "cts-gaussian"
     summary: ClassVar[str] = "the best matching for normal draws around every pair's mean"
     reference: ClassVar[str] = "Perrault et al. 2020; Wang & Chen 2018"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",),
         proved=("regret",),
         warm_start=True,
-        counts_alone=True,
+        decides_from_counts=True,
         constrained=True,
-        compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+        compiled_up_to=f"{MAX_MATCHINGS} matchings (10 players)",
     )
     oracle = "solver"
     draws: ClassVar[bool] = True
     choose = staticmethod(choose)
     weigh = staticmethod(weigh)
 
-    def own(self) -> Own:
+    def params(self) -> Params:
         """σ."""
-        return Own(self.setting.rewards.sigma)
+        return Params(self.setting.rewards.sigma)
 
     def of_pairs(self) -> dict[str, list[Any]]:
         """σ/√n_e."""

@@ -7,13 +7,13 @@ import numpy as np
 
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, exploration, heaviest, open_round
 from matchbandit.rewards import Floats
-from matchbandit.solvers import MOST_MATCHINGS
+from matchbandit.solvers import MAX_MATCHINGS
 
 
-class Own(NamedTuple):
+class Params(NamedTuple):
     """What only CUCB needs."""
 
     scale: float
@@ -23,7 +23,7 @@ class Own(NamedTuple):
 @compiled
 def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
     """μ_e + 2σ sqrt(1.5 log t / n_e)."""
-    level, scale = 1.5 * exploration(arrays, 0.0), arrays.own.scale
+    level, scale = 1.5 * exploration(arrays, 0.0), arrays.params.scale
     for edge in range(len(weights)):
         n = arrays.plays[edge]
         weights[edge] = arrays.sums[edge] / n + scale * sqrt(level / n)
@@ -51,21 +51,21 @@ class Cucb(CombinatorialPolicy):
     name: ClassVar[str] = "cucb"
     summary: ClassVar[str] = "the matching with the greatest sum of upper bounds"
     reference: ClassVar[str] = "Chen et al. 2013; Kveton et al. 2015"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",),
         proved=("regret",),
         warm_start=True,
-        counts_alone=True,
+        decides_from_counts=True,
         constrained=True,
-        compiled_up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+        compiled_up_to=f"{MAX_MATCHINGS} matchings (10 players)",
     )
     oracle = "solver"
     choose = staticmethod(choose)
     weigh = staticmethod(weigh)
 
-    def own(self) -> Own:
+    def params(self) -> Params:
         """2σ."""
-        return Own(2 * self.setting.rewards.sigma)
+        return Params(2 * self.setting.rewards.sigma)
 
     def of_pairs(self) -> dict[str, list[Any]]:
         """The upper bound, once every pair was played."""

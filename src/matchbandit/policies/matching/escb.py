@@ -6,11 +6,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Edges
 from matchbandit.kl import bernoulli_kl_split
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.combinatorial import (
     TIE,
     Arrays,
@@ -21,10 +21,10 @@ from matchbandit.policies.matching.combinatorial import (
     open_round,
 )
 from matchbandit.rewards import Counts, Floats
-from matchbandit.solvers import MOST_MATCHINGS
+from matchbandit.solvers import MAX_MATCHINGS
 
 
-class Own(NamedTuple):
+class Params(NamedTuple):
     """What only ESCB needs."""
 
     version: int
@@ -47,9 +47,9 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 @compiled
 def indices(arrays: Arrays, values: Floats) -> int:
     """Write down the index of every matching that may be the best, and say where it is greatest (ties: the first)."""
-    own = arrays.own
-    f = exploration(arrays, own.weight)
-    return kl_values(arrays, f, values) if own.version == 1 else joint_bounds(arrays, own.scale * f, values)
+    params = arrays.params
+    f = exploration(arrays, params.weight)
+    return kl_values(arrays, f, values) if params.version == 1 else joint_bounds(arrays, params.scale * f, values)
 
 
 @compiled
@@ -145,12 +145,12 @@ class Escb(CombinatorialPolicy):
     name: ClassVar[str] = "escb"
     summary: ClassVar[str] = "the matching with the greatest upper bound of its own"
     reference: ClassVar[str] = "Combes et al. 2015"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",),
         warm_start=True,
-        counts_alone=True,
+        decides_from_counts=True,
         constrained=True,
-        up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+        up_to=f"{MAX_MATCHINGS} matchings (10 players)",
     )
     oracle = "enumerate"
     choose = staticmethod(choose)
@@ -159,7 +159,7 @@ class Escb(CombinatorialPolicy):
         self, setting: Setting, rng: np.random.Generator, *, version: int = 2, exploration: str = "log"
     ) -> None:
         """Nothing played yet."""
-        version = whole_number("version", version, least=1, most=2)
+        version = check_int("version", version, minimum=1, maximum=2)
         rewards = setting.rewards
         if version == 1 and (rewards.low < 0 or rewards.high > 1):
             raise MatchbanditError(
@@ -168,10 +168,10 @@ class Escb(CombinatorialPolicy):
             )
         super().__init__(setting, rng, version=version, exploration=exploration)
 
-    def own(self) -> Own:
+    def params(self) -> Params:
         """The version, the weight of log log t, 2σ²."""
         weight = log_log_weight(self.options["exploration"], self.graph.matching_size)
-        return Own(self.options["version"], weight, 2.0 * self.setting.rewards.sigma**2)
+        return Params(self.options["version"], weight, 2.0 * self.setting.rewards.sigma**2)
 
     def index(self, arrays: Arrays, values: Floats) -> int:
         """The index of the version."""

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, whole_number
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Graph, Pairs
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.clusters import Clusters, separated
 from matchbandit.policies.planned_policy import PlannedPolicy
@@ -36,10 +36,10 @@ class ExplorationFirst(PlannedPolicy):
     name: ClassVar[str] = "exploration-first"
     summary: ClassVar[str] = "all meet all until the others split, the two best being known; then Adaptive-Matching"
     reference: ClassVar[str] = "[Sentenac2021], Section 4.2.3"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
     )
-    remembered: ClassVar[tuple[str, ...]] = ("adaptive",)
+    state_fields: ClassVar[tuple[str, ...]] = ("adaptive",)
 
     def __init__(
         self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, best: Sequence[int] = (0, 1)
@@ -98,7 +98,7 @@ class ExplorationFirst(PlannedPolicy):
         """Neighbours in the order of clusters, within a cluster of averages (ties: the lower index)."""
         return self.adaptive.recommend()
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The phase, the clusters, and when they are checked."""
         said = self.adaptive.described()
         details = {"phase": "all meet all"} if self.exploring else {"phase": "clusters", **said["details"]}
@@ -111,7 +111,7 @@ def _checked_best(best: Any, graph: Graph) -> list[int]:
         return []
     most = graph.shape[0] - 1
     try:
-        named = [whole_number("best", item, least=0, most=most) for item in best]
+        named = [check_int("best", item, minimum=0, maximum=most) for item in best]
     except (TypeError, MatchbanditError):
         named = []
     if len(named) != 2 or named[0] == named[1]:

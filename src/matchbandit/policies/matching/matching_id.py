@@ -9,7 +9,7 @@ from matchbandit.confidence import Checks, checked_delta
 from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked, unranked
 from matchbandit.schedules import round_robin
@@ -41,10 +41,10 @@ class MatchingId(PlannedPolicy):
     name: ClassVar[str] = "matching-id"
     summary: ClassVar[str] = "the best matching from whole matchings: unranked players against the candidates for best"
     reference: ClassVar[str] = "[Sentenac2021], Matching-Id"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",), graphs=("monopartite",), goals=("identification",), proved=("identification",)
     )
-    remembered: ClassVar[tuple[str, ...]] = ("above", "unranked", "averages")
+    state_fields: ClassVar[tuple[str, ...]] = ("above", "unranked", "averages")
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, growth: float = 4.0, delta: float = 0.05) -> None:
         """Nobody ranked."""
@@ -90,7 +90,7 @@ class MatchingId(PlannedPolicy):
         booked, unordered = self._gains(), self._unordered()
         counts, sums = (self.graph.matrix(brought) for brought in (tally.counts, tally.sums))
         counts, sums = (((table + table.T) * booked).sum(axis=1) for table in (counts, sums))
-        self.averages.book(counts, sums, self.checks)
+        self.averages.add(counts, sums, self.checks)
         comparable = unordered & self.unranked[:, None] & self.unranked[None, :]
         known, inside = self.averages, self.candidates
         i, j = np.nonzero(comparable)
@@ -110,7 +110,7 @@ class MatchingId(PlannedPolicy):
     def _unordered(self) -> Relation:
         return np.asarray(~(self.above | self.above.T | np.eye(self.n, dtype=bool)))
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """Who is unranked, who is a candidate, and who is above whom."""
         items = self.averages.records(self.unranked, self.above)
         names = {"unranked": self.unranked, "candidates": self.candidates}

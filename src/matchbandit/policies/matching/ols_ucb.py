@@ -6,10 +6,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.errors import MatchbanditError, check_float
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.combinatorial import (
     Arrays,
     CombinatorialPolicy,
@@ -18,10 +18,10 @@ from matchbandit.policies.matching.combinatorial import (
     open_round,
 )
 from matchbandit.rewards import Floats
-from matchbandit.solvers import MOST_MATCHINGS
+from matchbandit.solvers import MAX_MATCHINGS
 
 
-class Own(NamedTuple):
+class Params(NamedTuple):
     """What only OLS-UCB needs."""
 
     scale: float
@@ -44,8 +44,8 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
 @compiled
 def indices(arrays: Arrays, values: Floats) -> int:
     """Write down the index of every matching, and say where it is greatest."""
-    own = arrays.own
-    return joint_bounds(arrays, own.scale * (exploration(arrays, own.weight) + own.offset), values)
+    params = arrays.params
+    return joint_bounds(arrays, params.scale * (exploration(arrays, params.weight) + params.offset), values)
 
 
 class OlsUcb(CombinatorialPolicy):
@@ -65,27 +65,27 @@ class OlsUcb(CombinatorialPolicy):
     name: ClassVar[str] = "ols-ucb"
     summary: ClassVar[str] = "one radius for a whole matching, for independent rewards"
     reference: ClassVar[str] = "Degenne & Perchet 2016"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",),
         proved=("regret",),
         warm_start=True,
-        counts_alone=True,
+        decides_from_counts=True,
         constrained=True,
-        up_to=f"{MOST_MATCHINGS} matchings (10 players)",
+        up_to=f"{MAX_MATCHINGS} matchings (10 players)",
     )
     oracle = "enumerate"
     choose = staticmethod(choose)
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, lam: float = 1.0) -> None:
         """Nothing played yet."""
-        if not 1e-6 <= real_number("lam", lam) <= 1e6:
+        if not 1e-6 <= check_float("lam", lam) <= 1e6:
             raise MatchbanditError(f"lam must be positive, from 1e-6 to 1e6; got {lam!r}. 1 is usual.")
         super().__init__(setting, rng, lam=float(lam))
 
-    def own(self) -> Own:
+    def params(self) -> Params:
         """2σ² (1 + λ), the weight of log log t, and what f has besides."""
         size, lam = self.graph.matching_size, self.options["lam"]
-        return Own(2 * self.setting.rewards.sigma**2 * (1 + lam), size + 2.0, size / 2 * log(1 + e / lam))
+        return Params(2 * self.setting.rewards.sigma**2 * (1 + lam), size + 2.0, size / 2 * log(1 + e / lam))
 
     def index(self, arrays: Arrays, values: Floats) -> int:
         """One radius for a whole matching."""

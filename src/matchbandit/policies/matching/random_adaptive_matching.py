@@ -11,7 +11,7 @@ from matchbandit.confidence import NEVER
 from matchbandit.plans import ShuffledRounds, Tally
 from matchbandit.plans.groups import Group
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.clusters import ClusterPolicy, Players, separated
 from matchbandit.rewards import Floats
 
@@ -47,8 +47,10 @@ class RandomAdaptiveMatching(ClusterPolicy):
     name: ClassVar[str] = "random-adaptive-matching"
     summary: ClassVar[str] = "Adaptive-Matching for many players: balanced in expectation, no period to wait for"
     reference: ClassVar[str] = "this library, after [Sentenac2021]"
-    fits: ClassVar[Fits] = Fits(selections=("matching",), graphs=("monopartite",), horizon=True, clusters=True)
-    remembered: ClassVar[tuple[str, ...]] = (*ClusterPolicy.remembered, "count", "sums")
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        selections=("matching",), graphs=("monopartite",), horizon=True, clusters=True
+    )
+    state_fields: ClassVar[tuple[str, ...]] = (*ClusterPolicy.state_fields, "count", "sums")
 
     def __init__(
         self,

@@ -9,12 +9,12 @@ from scipy.special import ndtri
 
 from matchbandit.compiled import compiled
 from matchbandit.confidence import checked_delta
-from matchbandit.errors import MatchbanditError, real_number
+from matchbandit.errors import MatchbanditError, check_float
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import item_record
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import latin_design, round_robin
@@ -108,16 +108,16 @@ class Rank1Identify(PlannedPolicy):
     name: ClassVar[str] = "rank1-identify"
     summary: ClassVar[str] = "the best matching from one fit of all strengths: the fewest rounds, no proof"
     reference: ClassVar[str] = "this library"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",), graphs=("monopartite",), goals=("identification",), warm_start=True
     )
-    remembered: ClassVar[tuple[str, ...]] = ("plays", "sums", "strengths", "evidence", "sampled")
+    state_fields: ClassVar[tuple[str, ...]] = ("plays", "sums", "strengths", "evidence", "sampled")
 
     def __init__(
         self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, delta: float = 0.05
     ) -> None:
         """Nothing sampled."""
-        if not 1 < real_number("growth", growth) <= 1e6:
+        if not 1 < check_float("growth", growth) <= 1e6:
             raise MatchbanditError(f"growth must lie between 1 and 10^6, and not be 1; got {growth!r}.")
         super().__init__(setting, rng, growth=growth, delta=checked_delta(delta))
         self.n = self.graph.shape[0]
@@ -142,7 +142,7 @@ class Rank1Identify(PlannedPolicy):
 
     def learn(self, tally: Tally) -> None:
         """Fit the strengths anew; how certain is every border?"""
-        self._book(np.arange(self.graph.n_pairs), tally.counts, tally.sums)
+        self._add_results(np.arange(self.graph.n_pairs), tally.counts, tally.sums)
         self.sampled += tally.sweeps * self.current.length
         self._fit()
 
@@ -150,13 +150,13 @@ class Rank1Identify(PlannedPolicy):
         """The sorted pairing of the fitted strengths."""
         return sorted_pairing(self.strengths)
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results, as the rounds that they fill."""
-        self._book(edges, counts, sums)
+        self._add_results(edges, counts, sums)
         self.sampled += ceil(counts.sum() / self.round_size)
         self._fit()
 
-    def _book(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def _add_results(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         i, j = self.graph.pairs[edges].T
         for table, more in ((self.plays, counts), (self.sums, clip_outliers(self.setting.rewards.noise, counts, sums))):
             table[i, j] += more
@@ -221,7 +221,7 @@ class Rank1Identify(PlannedPolicy):
                 tours.append(_with_rest(np.stack([players[i], others[j]], axis=2), others[size:]))
         return tours
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The strength of each player, and how certain each border is."""
         from matchbandit.product_model import product_warning  # noqa: PLC0415  # it needs more of scipy than playing
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from matchbandit.plans import ChainRounds, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.clusters import Clusters, CommittingPolicy, checked_clusters, separated
 
 
@@ -41,10 +41,10 @@ class SimpleAdaptiveMatching(CommittingPolicy):
     name: ClassVar[str] = "simple-adaptive-matching"
     summary: ClassVar[str] = "Adaptive-Matching for players that come in equal pairs: clusters stay even"
     reference: ClassVar[str] = "[Sentenac2021], simple-Adaptive-Matching"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
     )
-    remembered: ClassVar[tuple[str, ...]] = (*CommittingPolicy.remembered, "warned")
+    state_fields: ClassVar[tuple[str, ...]] = (*CommittingPolicy.state_fields, "warned")
 
     def __init__(
         self,

@@ -5,16 +5,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import whole_number
+from matchbandit.errors import check_int
 from matchbandit.graphs import Edges, Pairs, player_edge
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, open_round
 from matchbandit.rewards import Counts, Floats, succeeds
 from matchbandit.solvers import sorted_pairing
 
 
-class Own(NamedTuple):
+class Params(NamedTuple):
     """What only it needs; wins and leads by edge."""
 
     gamma: int
@@ -32,15 +32,15 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once; then the leader at every γ-th time that it leads, else the best draw among its neighbours."""
     if open_round(arrays, edges):
         return
-    leader, leads = arrays.own.leader, arrays.own.leads
+    leader, leads = arrays.params.leader, arrays.params.leads
     elect(arrays.plays, arrays.sums, leader, rng)
     least = 0
     for k in range(len(edges)):
         edges[k] = player_edge(leader[k, 0], leader[k, 1], 2 * len(edges))
         leads[edges[k]] += 1
         least = leads[edges[k]] if k == 0 else min(least, leads[edges[k]])
-    if least % arrays.own.gamma != 0:
-        best_draw(arrays.plays, arrays.own.wins, leader, rng, edges)
+    if least % arrays.params.gamma != 0:
+        best_draw(arrays.plays, arrays.params.wins, leader, rng, edges)
 
 
 @compiled
@@ -141,7 +141,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
         arrays.plays[edges[k]] += 1
         arrays.sums[edges[k]] += rewards[k]
         if succeeds(rewards[k], rng):
-            arrays.own.wins[edges[k]] += 1
+            arrays.params.wins[edges[k]] += 1
     arrays.total[0] += len(edges)
 
 
@@ -179,35 +179,37 @@ class UnimodalMatching(CombinatorialPolicy):
     name: ClassVar[str] = "unimodal-matching"
     summary: ClassVar[str] = "Thompson sampling among the matchings one swap away from the leader"
     reference: ClassVar[str] = "after Rodet & Gaudel 2022"
-    fits: ClassVar[Fits] = Fits(selections=("matching",), graphs=("monopartite",), unit_rewards=True, warm_start=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        selections=("matching",), graphs=("monopartite",), unit_rewards=True, warm_start=True
+    )
     oracle = "own"
     choose = staticmethod(choose)
     update = staticmethod(update)
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, gamma: int = 2) -> None:
         """Nothing played yet."""
-        super().__init__(setting, rng, gamma=whole_number("gamma", gamma, least=1, most=10**9))
+        super().__init__(setting, rng, gamma=check_int("gamma", gamma, minimum=1, maximum=10**9))
 
-    def own(self) -> Own:
+    def params(self) -> Params:
         """No wins, no leader."""
         counts = np.zeros((2, self.graph.n_pairs), dtype=np.int64)
         leader = np.full((self.graph.matching_size, 2), -1, dtype=np.int64)
-        return Own(self.options["gamma"], wins=counts[0].copy(), leads=counts[1].copy(), leader=leader)
+        return Params(self.options["gamma"], wins=counts[0].copy(), leads=counts[1].copy(), leader=leader)
 
     def recommend(self) -> Pairs:
         """The leader; before the first one, players paired by their averages."""
-        if self.arrays.own.leader[0, 0] >= 0:
-            return np.sort(self.arrays.own.leader, axis=1)
+        if self.arrays.params.leader[0, 0] >= 0:
+            return np.sort(self.arrays.params.leader, axis=1)
         table = self.graph.matrix(self.means())
         return sorted_pairing((table + table.T).sum(axis=1))
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results, with the nearest numbers of successes."""
-        super().take(edges, counts, sums)
-        self.arrays.own.wins[edges] += np.rint(sums).astype(np.int64)
+        super().add_logged(edges, counts, sums)
+        self.arrays.params.wins[edges] += np.rint(sums).astype(np.int64)
 
     def of_pairs(self) -> dict[str, list[Any]]:
         """The posterior, and how often the pair led."""
-        own, plays = self.arrays.own, self.arrays.plays
-        beta = [{"beta": [1 + int(won), 1 + int(n - won)]} for n, won in zip(plays, own.wins, strict=True)]
-        return {"posterior": beta, "leads": own.leads.tolist()}
+        params, plays = self.arrays.params, self.arrays.plays
+        beta = [{"beta": [1 + int(won), 1 + int(n - won)]} for n, won in zip(plays, params.wins, strict=True)]
+        return {"posterior": beta, "leads": params.leads.tolist()}

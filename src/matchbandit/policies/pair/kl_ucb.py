@@ -9,9 +9,9 @@ from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.kl import kl_upper
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.decision import Decision, best_pair
 from matchbandit.policies.explanation import pair_record
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 
@@ -74,12 +74,12 @@ class KlUcb(RoundPolicy):
     name: ClassVar[str] = "kl-ucb"
     summary: ClassVar[str] = "optimism on every pair for itself, blind to the structure"
     reference: ClassVar[str] = "Garivier & Cappé 2011"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",),
         proved=("regret",),
         unit_rewards=True,
         warm_start=True,
-        counts_alone=True,
+        decides_from_counts=True,
         constrained=True,
     )
     choose = staticmethod(choose)
@@ -98,7 +98,7 @@ class KlUcb(RoundPolicy):
         """The pair with the best empirical mean (ties: the lowest index)."""
         return self.graph.pairs[[int(np.argmax(self.arrays.sums / np.maximum(1, self.arrays.plays)))]]
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The upper bound of each pair."""
         plays, sums = self.arrays
         bounds = np.empty(len(plays))

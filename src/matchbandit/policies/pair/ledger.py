@@ -60,7 +60,7 @@ class Ledger:
         """The active item with the best pooled average (ties: the lowest index)."""
         return int(self.active[np.argmax(self._means(POOLED))])
 
-    def book(self, counts: Counts, sums: Floats) -> None:
+    def add(self, counts: Counts, sums: Floats) -> None:
         """Add samples, given per item and opponent."""
         self.counts += counts
         self.sums += sums
@@ -96,7 +96,7 @@ class Ledger:
             return np.asarray(self.sums[self.active].sum(axis=1) / max(1, self.samples))
         return np.asarray(self.sums[self.active, opponent] / max(1, int(self.met[opponent])))
 
-    def reasons(self) -> list[dict[str, Any]]:
+    def explain_extra(self) -> list[dict[str, Any]]:
         """A record of each item, for `explain`."""
         counts, sums = self.counts.sum(axis=1).tolist(), self.sums.sum(axis=1).tolist()
         return [

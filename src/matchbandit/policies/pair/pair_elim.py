@@ -7,7 +7,7 @@ import numpy as np
 from matchbandit.confidence import NEVER, Checks
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.pair.ledger import POOLED, Ledger, within
 from matchbandit.policies.pair.two_sided import TwoSidedElimination
 from matchbandit.policies.pair.window import TimeScales, Window
@@ -51,11 +51,11 @@ class PairElim(TwoSidedElimination):
     name: ClassVar[str] = "pair-elim"
     summary: ClassVar[str] = "eliminate rows for good, columns for windows of length 2^(2^w)"
     reference: ClassVar[str] = "[Sentenac2021], Pair-Elim"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("bipartite",), horizon=True, eliminates=True,
         goals=("regret", "identification"), proved=("regret", "identification"),
     )  # fmt: skip
-    remembered: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.remembered, "window", "certifying")
+    state_fields: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.state_fields, "window", "certifying")
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class PairElim(TwoSidedElimination):
     def _check(self, ledger: Ledger, checks: Checks, counts: Counts, sums: Floats) -> None:
         """Book new samples; on each average that has reached a scheduled count, eliminate whoever is separated."""
         before = [*ledger.met.tolist(), ledger.samples]
-        ledger.book(counts, sums)
+        ledger.add(counts, sums)
         if len(ledger.active) == 1:
             return
         window = self.window.number if ledger is self.columns and not self.certifying else None
@@ -126,10 +126,10 @@ class PairElim(TwoSidedElimination):
             if has > had and has >= checks.following(had):
                 self.left += ledger.check(opponent, within(checks.radius(has)), now=self.rounds, window=window)
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """All rows and columns, and the window."""
-        window = None if self.certifying else self.window.reasons(int(self.pending.counts.sum()))
-        return {**super().reasons(), "details": {"window": window}}
+        window = None if self.certifying else self.window.explain_extra(int(self.pending.counts.sum()))
+        return {**super().explain_extra(), "details": {"window": window}}
 
 
 def _needs(ledger: Ledger, checks: Checks, opponents: Counts) -> tuple[Counts | None, int]:

@@ -9,8 +9,8 @@ from matchbandit.confidence import Checks
 from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import Elimination, item_record
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.window import TimeScales, Window
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked
@@ -54,11 +54,11 @@ class PairElimMono(PlannedPolicy):
     name: ClassVar[str] = "pair-elim-mono"
     summary: ClassVar[str] = "Pair-Elim for players: pairs leave for good, columns for a window"
     reference: ClassVar[str] = "[Sentenac2021], Pair-Elim-Mono"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("monopartite",), horizon=True, eliminates=True,
         goals=("regret", "identification"), proved=("regret", "identification"),
     )  # fmt: skip
-    remembered: ClassVar[tuple[str, ...]] = (
+    state_fields: ClassVar[tuple[str, ...]] = (
         "window", "above", "row_single", "row_pooled", "window_above", "column_single", "column_pooled", "left",
     )  # fmt: skip
 
@@ -175,7 +175,7 @@ class PairElimMono(PlannedPolicy):
         counts, sums = (cells.reshape(self.n, self.n, 2)[..., 0] for cells in (pending.counts, pending.sums))
         return (self.row_single.counts + counts).sum(axis=1), (self.row_single.sums + sums).sum(axis=1)
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """Who beats whom, what is played and when it looks again."""
         return {**self.described(self.pending), "next_check": self.next_check()}
 
@@ -190,7 +190,7 @@ class PairElimMono(PlannedPolicy):
             estimate = sums[j] / counts[j] if counts[j] else None
             items.append(item_record(j, "player", samples=counts[j], estimate=estimate, active=j in playing,
                                      beaten_by=beaters, beaten_in_this_window_by=in_window))  # fmt: skip
-        window = self.window.reasons(int(pending.counts.sum()))
+        window = self.window.explain_extra(int(pending.counts.sum()))
         return {"items": items, "details": {"active_pairs": np.argwhere(active).tolist(), "window": window}}
 
 
@@ -214,7 +214,7 @@ def _common(met: Any) -> Any:
 
 def _book(single: Averages, pooled: Averages, met: Any, sums: Any, sweeps: int, checks: Checks) -> None:
     """Book the sweeps' samples of items against opponents, and against the thirds that each two have in common."""
-    single.book(sweeps * met, sums, checks)
+    single.add(sweeps * met, sums, checks)
     in_common = sums @ met.T  # of each item, against the thirds that the other has met too
     np.fill_diagonal(in_common, 0)
-    pooled.book(sweeps * _common(met), in_common, checks)
+    pooled.add(sweeps * _common(met), in_common, checks)

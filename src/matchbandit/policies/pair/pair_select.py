@@ -8,8 +8,8 @@ from matchbandit.confidence import Checks, checked_delta
 from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import Elimination
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono, best_two
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked, unranked
@@ -38,11 +38,11 @@ class PairSelect(PlannedPolicy):
     name: ClassVar[str] = "pair-select"
     summary: ClassVar[str] = "the best matching from single pairs: the two best first, then all others against them"
     reference: ClassVar[str] = "[Sentenac2021], Pair-Select"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("monopartite",), answers="matching", eliminates=True,
         goals=("identification",), proved=("identification",),
     )  # fmt: skip
-    remembered: ClassVar[tuple[str, ...]] = ("first", "above", "unranked", "against_best")
+    state_fields: ClassVar[tuple[str, ...]] = ("first", "above", "unranked", "against_best")
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class PairSelect(PlannedPolicy):
             counts[others] = tally.counts.reshape(-1, 2).sum(axis=1)
             sums[others] = tally.sums.reshape(-1, 2).sum(axis=1)
             known = self.against_best
-            known.book(counts, sums, self.rank_checks)
+            known.add(counts, sums, self.rank_checks)
             self.above = closed(self.above | (known.lower[:, None] > known.upper[None, :]))
         self.unranked &= unranked(self.above)
 
@@ -109,7 +109,7 @@ class PairSelect(PlannedPolicy):
         means = self.against_best.means() if self.first.finished else self.first.means(self.pending)
         return np.sort(ranked(self.above, means).reshape(-1, 2), axis=1)
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The phase, and who beats whom."""
         if not self.first.finished:
             said = self.first.described(self.pending)

@@ -8,7 +8,7 @@ import numpy as np
 from matchbandit.confidence import NEVER
 from matchbandit.plans import Sweeps, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.pair.ledger import POOLED, Interval, within
 from matchbandit.policies.pair.two_sided import TwoSidedElimination
 
@@ -24,10 +24,10 @@ class Rank1Elim(TwoSidedElimination):
     name: ClassVar[str] = "rank1-elim"
     summary: ClassVar[str] = "eliminate rows and columns for good, in stages, on pooled averages"
     reference: ClassVar[str] = "[Katariya2017], Rank1Elim"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("bipartite",), proved=("regret",), horizon=True, eliminates=True
     )
-    remembered: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.remembered, "stage")
+    state_fields: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.state_fields, "stage")
     first_stage: ClassVar[int] = 4
     """n_0 / log T."""
 
@@ -51,7 +51,7 @@ class Rank1Elim(TwoSidedElimination):
         """Compare all items of a side, then go on to the next stage."""
         interval = self._interval(self.stage_end)
         for ledger, samples in zip((self.rows, self.columns), self._by_side(tally), strict=True):
-            ledger.book(*samples)
+            ledger.add(*samples)
             self.left += ledger.check(POOLED, interval, now=self.rounds, ties_lose=True)
         self.stage += 1
 
@@ -59,6 +59,6 @@ class Rank1Elim(TwoSidedElimination):
         """Mean ± 2σ sqrt(log T / n)."""
         return within(2 * self.setting.rewards.sigma * sqrt(self.log_horizon / samples))
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """All rows and columns, and the stage."""
-        return {**super().reasons(), "details": {"stage": self.stage}}
+        return {**super().explain_extra(), "details": {"stage": self.stage}}

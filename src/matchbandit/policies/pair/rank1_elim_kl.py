@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from matchbandit.kl import kl_lower, kl_upper
-from matchbandit.policies.fits import Fits
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.pair.ledger import Interval
 from matchbandit.policies.pair.rank1_elim import Rank1Elim
 from matchbandit.rewards import Floats
@@ -23,7 +23,7 @@ class Rank1ElimKL(Rank1Elim):
     name: ClassVar[str] = "rank1-elim-kl"
     summary: ClassVar[str] = "Rank1Elim with Kullback–Leibler intervals"
     reference: ClassVar[str] = "[Katariya2017b], Rank1ElimKL"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("bipartite",), proved=("regret",), unit_rewards=True, horizon=True,
         eliminates=True,
     )  # fmt: skip

@@ -11,9 +11,9 @@ from matchbandit.confidence import checked_delta
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.kl import bernoulli_kl_split
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.decision import Decision, best_pair, decided
 from matchbandit.policies.explanation import pair_record
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats, Noise
 
@@ -199,8 +199,8 @@ class TrackAndStop(RoundPolicy):
     name: ClassVar[str] = "track-and-stop"
     summary: ClassVar[str] = "identifies the best pair, in optimal proportions, blind to the structure"
     reference: ClassVar[str] = "Garivier & Kaufmann 2016"
-    fits: ClassVar[Fits] = Fits(
-        selections=("pair",), goals=("identification",), warm_start=True, counts_alone=True, constrained=True
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        selections=("pair",), goals=("identification",), warm_start=True, decides_from_counts=True, constrained=True
     )
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -250,7 +250,7 @@ class TrackAndStop(RoundPolicy):
         plays = self.arrays.plays
         return np.asarray(np.where(plays > 0, self.arrays.sums / np.maximum(1, plays), -inf))
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The proportion that each pair should have, and the evidence against it."""
         plays, sums, proportions = self.arrays[:3]
         best, t = int(np.argmax(self._means())), int(plays.sum())

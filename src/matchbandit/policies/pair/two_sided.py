@@ -21,7 +21,7 @@ Samples = tuple[Counts, Floats]
 class TwoSidedElimination(PlannedPolicy):
     """Rows and columns, each sampled against random opponents from the other side, each with a ledger of its own."""
 
-    remembered: ClassVar[tuple[str, ...]] = ("rows", "columns", "left")
+    state_fields: ClassVar[tuple[str, ...]] = ("rows", "columns", "left")
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
         """Everyone active."""
@@ -70,10 +70,10 @@ class TwoSidedElimination(PlannedPolicy):
         """The two ledgers with what the unfinished plan has brought so far."""
         ledgers = deepcopy((self.rows, self.columns))
         for ledger, samples in zip(ledgers, self._by_side(self.pending), strict=True):
-            ledger.book(*samples)
+            ledger.add(*samples)
         return ledgers
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """All rows and columns, and when they are checked."""
         rows, columns = self._up_to_now()
-        return {"items": rows.reasons() + columns.reasons(), "next_check": self.next_check()}
+        return {"items": rows.explain_extra() + columns.explain_extra(), "next_check": self.next_check()}

@@ -5,11 +5,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import whole_number
+from matchbandit.errors import check_int
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import pair_record
-from matchbandit.policies.fits import Fits
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats, succeeds
 
@@ -91,7 +91,7 @@ class Uts(RoundPolicy):
     name: ClassVar[str] = "uts"
     summary: ClassVar[str] = "Thompson sampling in the row and the column of the leader"
     reference: ClassVar[str] = "Trinh et al. 2020"
-    fits: ClassVar[Fits] = Fits(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("bipartite",), proved=("regret",), unit_rewards=True, warm_start=True
     )
     choose = staticmethod(choose)
@@ -99,7 +99,7 @@ class Uts(RoundPolicy):
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, gamma: int = 2) -> None:
         """Nothing played yet."""
-        super().__init__(setting, rng, gamma=whole_number("gamma", gamma, least=1, most=10**9))
+        super().__init__(setting, rng, gamma=check_int("gamma", gamma, minimum=1, maximum=10**9))
 
     def start(self) -> Arrays:
         """No plays, no wins, no leaders."""
@@ -113,9 +113,9 @@ class Uts(RoundPolicy):
             gamma=self.options["gamma"],
         )
 
-    def take(self, edges: Edges, counts: Counts, sums: Floats) -> None:
+    def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Book logged results, with the nearest numbers of successes."""
-        super().take(edges, counts, sums)
+        super().add_logged(edges, counts, sums)
         self.arrays.wins[edges] += np.rint(sums).astype(np.int64)
 
     def recommend(self) -> Pairs:
@@ -123,7 +123,7 @@ class Uts(RoundPolicy):
         plays, sums = self.arrays.plays, self.arrays.sums
         return self.graph.pairs[[int(np.argmax(sums / np.maximum(1, plays)))]]
 
-    def reasons(self) -> dict[str, Any]:
+    def explain_extra(self) -> dict[str, Any]:
         """The posterior of each pair, and how often it led."""
         told = zip(self.graph.pairs.tolist(), *self.arrays[:4], strict=True)
         return {

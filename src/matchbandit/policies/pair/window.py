@@ -42,7 +42,7 @@ class Window:
         """The next one, empty."""
         return Window(self.number + 1)
 
-    def reasons(self, pending: int) -> dict[str, Any]:
+    def explain_extra(self, pending: int) -> dict[str, Any]:
         """The window as plain data, for `explain`."""
         ends = self.length if self.number < ENDLESS else None
         return {"number": self.number, "samples": self.samples + pending, "ends_above": ends}

@@ -34,7 +34,9 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score, observe: Obser
         n_pairs = policy.graph.n_pairs
         plays = score.plays if score.lists_all else np.zeros(n_pairs, dtype=np.int64)
         sums = score.sums if score.lists_all else np.zeros(n_pairs)
-        rounds, wrong = play(policy.held, source.rng, rewards.noise, source.problem.means, plays, sums, edges, most)
+        rounds, wrong = play(
+            policy.numba_state, source.rng, rewards.noise, source.problem.means, plays, sums, edges, most
+        )
         policy.rounds += rounds
         if score.lists_all:
             score.passed(rounds)
@@ -48,7 +50,7 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score, observe: Obser
 
 
 def _play(
-    held: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, sums: Any, edges: Any, most: int
+    numba_state: Any, reward_rng: Any, noise: Any, means: Any, plays: Any, sums: Any, edges: Any, most: int
 ) -> tuple[int, int]:
     """Play until it is finished, `most` rounds at most; add to the `plays` of each pair and the `sums` of its rewards.
 
@@ -56,11 +58,11 @@ def _play(
     """
     rewards = np.zeros(len(edges))
     for played in range(most):
-        if finished(held.arrays):  # type: ignore[name-defined]  # noqa: F821
+        if finished(numba_state.arrays):  # type: ignore[name-defined]  # noqa: F821
             return played, -1
         for k in range(len(edges)):
             edges[k] = -1
-        choose(held.arrays, held.rng, edges)  # type: ignore[name-defined]  # noqa: F821
+        choose(numba_state.arrays, numba_state.rng, edges)  # type: ignore[name-defined]  # noqa: F821
         for k in range(len(edges)):
             if edges[k] < 0 or edges[k] >= len(means):
                 return played, k
@@ -68,7 +70,7 @@ def _play(
             rewards[k] = draw_one(noise, means[edges[k]], reward_rng)  # type: ignore[name-defined]  # noqa: F821
             plays[edges[k]] += 1
             sums[edges[k]] += rewards[k]
-        update(held.arrays, held.rng, edges, rewards)  # type: ignore[name-defined]  # noqa: F821
+        update(numba_state.arrays, numba_state.rng, edges, rewards)  # type: ignore[name-defined]  # noqa: F821
     return most, -1
 
 

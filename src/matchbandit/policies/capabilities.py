@@ -11,7 +11,7 @@ Goal = Literal["regret", "identification"]
 
 
 @dataclass(frozen=True)
-class Fits:
+class Capabilities:
     """On what a policy can be built, what it is for, and what it can do besides."""
 
     selections: tuple[Selection, ...]
@@ -30,7 +30,7 @@ class Fits:
     """The goals for which it plays matchings of an odd number of players."""
     warm_start: bool = False
     """It can begin with results from before, however they were sampled."""
-    counts_alone: bool = False
+    decides_from_counts: bool = False
     """It decides from counts and sums of the pairs alone, whatever the order in which they came."""
     constrained: bool = False
     """Its decisions can be told which pairs are allowed."""
@@ -50,7 +50,7 @@ class Fits:
         if not isinstance(self.byes, tuple):
             raise MatchbanditError(f"byes names goals, such as ('regret',); got {self.byes!r}.")
 
-    def misfit(
+    def incompatibility(
         self,
         name: str,
         graph: Graph,
