@@ -94,7 +94,9 @@ def test_only_what_has_changed_is_put(monkeypatch):
     club.ask()
     sizes = []
     put = Rank1Thompson.set_counts
-    monkeypatch.setattr(Rank1Thompson, "put", lambda self, *counts: (sizes.append(len(counts[0])), put(self, *counts)))
+    monkeypatch.setattr(
+        Rank1Thompson, "set_counts", lambda self, *counts: (sizes.append(len(counts[0])), put(self, *counts))
+    )
     play(club, 3, rng)
     assert sizes == [4, 4]  # the first had nothing new
 
