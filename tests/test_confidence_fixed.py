@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matchbandit.confidence import Checks, checked_delta
+from matchbandit.confidence import Checks, check_delta
 from matchbandit.errors import MatchbanditError
 
 growths = st.sampled_from([1.05, 1.5, 2.0, 4.0]) | st.floats(1.01, 10)
@@ -93,16 +93,16 @@ def test_every_chance_is_refused_by_level_and_allowed_otherwise():
 
 @pytest.mark.parametrize("delta", [1e-300, 0.05, 0.5, 1 - 1e-12])
 def test_a_delta_between_0_and_1_is_taken(delta):
-    assert checked_delta(delta) == delta
+    assert check_delta(delta) == delta
 
 
 @pytest.mark.parametrize("delta", [0, 1, 0.0, 1.0, -0.1, 1.01, float("nan"), float("inf")])
 def test_a_delta_outside_is_refused_with_its_value(delta):
     with pytest.raises(MatchbanditError, match="delta must"):
-        checked_delta(delta)
+        check_delta(delta)
 
 
 @pytest.mark.parametrize("delta", ["0.1", None, [0.1], True])
 def test_a_delta_that_is_no_number_is_refused(delta):
     with pytest.raises(MatchbanditError, match="delta"):
-        checked_delta(delta)
+        check_delta(delta)

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from matchbandit.placement import draw_bounds as draw_bounds
     from matchbandit.policies import CATALOGUE as CATALOGUE
     from matchbandit.policies import Capabilities as Capabilities
+    from matchbandit.policies import CountsPolicy as CountsPolicy
     from matchbandit.policies import Decision as Decision
     from matchbandit.policies import PlannedPolicy as PlannedPolicy
     from matchbandit.policies import Policy as Policy
     from matchbandit.policies import RoundPolicy as RoundPolicy
     from matchbandit.policies import check_policy as check_policy
-    from matchbandit.policies import for_decisions as for_decisions
+    from matchbandit.policies import counts_policy as counts_policy
     from matchbandit.policies import policy as policy
     from matchbandit.policies import restore as restore
     from matchbandit.problems import Bipartite as Bipartite
@@ -65,7 +66,7 @@ _HOME = {
     "placement": ("draw_bounds",),
     "policies": (
         "CATALOGUE", "Capabilities", "Decision", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy",
-        "for_decisions", "policy", "restore",
+        "CountsPolicy", "counts_policy", "policy", "restore",
     ),
     "problems": ("Bipartite", "Means", "Monopartite", "family"),
     "product_model": ("ProductFit", "product_fit"),

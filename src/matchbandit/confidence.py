@@ -32,10 +32,7 @@ class Checks:
 
     def __post_init__(self) -> None:
         """Check the growth."""
-        if not 1 <= check_float("growth", self.growth) <= 1e6:
-            raise MatchbanditError(
-                f"growth must lie between 1 (every chance) and 10^6; got {self.growth!r}. The paper takes 4."
-            )
+        check_growth(self.growth)
         if self.by_level and self.growth == 1:
             raise MatchbanditError("growth 1 (every chance) is for regret only; with delta take 4, as the paper does.")
 
@@ -82,8 +79,15 @@ def _level(checks: Checks, count: int) -> int:
     return bisect_right(checks.levels, count, key=checks.scheduled)
 
 
-def checked_delta(delta: float) -> float:
-    """The allowed error probability δ, checked."""
+def check_growth(growth: float) -> float:
+    """The factor by which counts grow from check to check, or an error."""
+    if not 1 <= check_float("growth", growth) <= 1e6:
+        raise MatchbanditError(f"growth must lie between 1 (every chance) and 10^6; got {growth!r}. The paper uses 4.")
+    return growth
+
+
+def check_delta(delta: float) -> float:
+    """The error probability δ, or an error."""
     if not 0 < check_float("delta", delta) < 1:
         raise MatchbanditError(
             f"delta must lie between 0 and 1; got {delta!r}. It is the probability of a wrong answer."

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from matchbandit.confidence import checked_delta
+from matchbandit.confidence import check_delta
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 from matchbandit.figures import Chart, Line, draw_to
@@ -203,7 +203,7 @@ def overlay_of(
     is kept, and that of the product model; of the upper ones the lowest for each policy laid over, or for all.
     """
     horizon = None if horizon is None else check_horizon(horizon)
-    delta = None if delta is None else checked_delta(delta)
+    delta = None if delta is None else check_delta(delta)
     for result in results:
         refuse_other_problem(result, problem)
         if isinstance(result, Identification) and not result.identified.all():

@@ -17,7 +17,7 @@ from matchbandit.policies import CATALOGUE, policy
 from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.seeding import stream
 
-DECIDING = [name for name, kind in CATALOGUE.items() if kind.capabilities.decides_from_counts]
+DECIDING = [name for name, kind in CATALOGUE.items() if kind.decides_from_counts]
 MATCHING = [name for name in DECIDING if "matching" in CATALOGUE[name].capabilities.selections]
 PEOPLE = ["ann", "bob", "cem", "dee", "eve", "fay", "gus", "hal"]
 

@@ -20,7 +20,7 @@ from matchbandit.policies.rank1_certify import Rank1Certify
 
 SIDES = {"ads": ["a", "b"], "slots": ["x", "y"]}
 DELTA = 0.05
-WHOLE_ROUNDS = [name for name, kind in CATALOGUE.items() if not kind.capabilities.decides_from_counts]
+WHOLE_ROUNDS = [name for name, kind in CATALOGUE.items() if not kind.decides_from_counts]
 
 
 def store_outcomes(club, data, rewards):

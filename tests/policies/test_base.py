@@ -84,7 +84,7 @@ def test_a_reward_that_is_no_share_of_the_trials_is_refused_and_leaves_no_trace(
             policy.tell(policy.ask(), [0.2] * (size - 1) + [reward])
     assert json.dumps(policy.state()) == before
     policy.tell(policy.ask(), [0.6000001] * (size - 1) + [np.nan])
-    if policy.capabilities.decides_from_counts:
+    if policy.decides_from_counts:
         with pytest.raises(MatchbanditError, match=r"got 0\.05"):
             policy.add_results([(0, 1)], [0.05], np.random.default_rng(1))
 

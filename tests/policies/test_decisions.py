@@ -9,7 +9,7 @@ from reference.allowed import all_largest, heaviest
 import matchbandit as mb
 from matchbandit.allowed import Allowed
 from matchbandit.kl import kl_upper
-from matchbandit.policies import CATALOGUE, check_policy, for_decisions
+from matchbandit.policies import CATALOGUE, check_policy, counts_policy
 from matchbandit.policies.check import ContractError
 from matchbandit.policies.decision import by_products
 from matchbandit.policies.matching.cts_beta import CtsBeta
@@ -20,7 +20,7 @@ from matchbandit.rewards import Binomial, Gaussian
 from matchbandit.seeding import stream
 from matchbandit.strengths import Posterior
 
-DECIDING = [name for name, kind in CATALOGUE.items() if kind.capabilities.decides_from_counts]
+DECIDING = [name for name, kind in CATALOGUE.items() if kind.decides_from_counts]
 PLAYERS, SLOTS = mb.monopartite(6), mb.bipartite(3, 4)
 
 
@@ -333,7 +333,7 @@ def test_an_index_counts_waiting_pairs_as_played_with_the_mean_they_have():
 @pytest.mark.parametrize("name", ["cucb", "escb", "ols-ucb", "aescb", "cts-gaussian", "kl-ucb", "track-and-stop"])
 def test_an_opening_goes_on_while_its_pairs_wait(name):
     """Every pair is proposed once before any is proposed twice, though no result has come."""
-    one, waiting = for_decisions(name, PLAYERS), []
+    one, waiting = counts_policy(name, PLAYERS), []
     for _ in range(15 // one.round_size):
         decision = one.decision(rng(), waiting=waiting)
         assert decision.opening
@@ -346,7 +346,7 @@ def test_an_opening_goes_on_while_its_pairs_wait(name):
 
 
 def test_before_the_first_result_a_waiting_pair_counts_as_a_half():
-    one = for_decisions("kl-ucb", mb.bipartite(1, 2))
+    one = counts_policy("kl-ucb", mb.bipartite(1, 2))
     one.set_counts([0, 1], [2, 0], [1, 0])
     decision = one.decision(rng(), waiting=[(0, 1), (0, 1)])
     assert decision.pairs.tolist() == [[0, 0]]  # equal counts and means: the first
@@ -357,7 +357,7 @@ def test_before_the_first_result_a_waiting_pair_counts_as_a_half():
 @pytest.mark.parametrize("name", ["rank1-thompson", "cts-beta", "cts-gaussian"])
 def test_draws_do_not_know_who_waits(name):
     counts, sums = some_counts(PLAYERS, 2, least=1)
-    one = for_decisions(name, PLAYERS)
+    one = counts_policy(name, PLAYERS)
     one.set_counts(np.arange(15), counts, sums)
     waiting = PLAYERS.pairs.repeat(3, axis=0)
     assert one.decision(rng(), waiting=waiting).values.tolist() == one.decision(rng()).values.tolist()
@@ -368,7 +368,7 @@ def test_under_rules_as_many_unplayed_pairs_as_possible_come_first(name):
     counts = np.ones(15, dtype=int)
     unplayed = PLAYERS.edges([(0, 1), (2, 3), (0, 2), (4, 5)])
     counts[unplayed] = 0
-    one = for_decisions(name, PLAYERS)
+    one = counts_policy(name, PLAYERS)
     one.set_counts(np.arange(15), counts, counts.astype(float))
     allowed = Allowed(PLAYERS, forbidden=PLAYERS.edges([(0, 1)]))
     decision = one.decision(rng(), allowed=allowed)
@@ -383,7 +383,7 @@ def test_under_rules_as_many_unplayed_pairs_as_possible_come_first(name):
 
 
 def test_cts_beta_flips_a_coin_for_what_lies_between():
-    one = for_decisions("cts-beta", PLAYERS, Binomial(4))
+    one = counts_policy("cts-beta", PLAYERS, Binomial(4))
     flips = one.encode_rewards(np.full(4000, 0.25), rng())
     assert set(flips.tolist()) == {0.0, 1.0}
     assert abs(flips.mean() - 0.25) < 4 * sqrt(0.25 * 0.75 / 4000)
@@ -407,7 +407,7 @@ def test_rank1_thompson_is_credited_no_slips(storage):
 
 def test_what_did_not_take_place_is_not_booked():
     for name in DECIDING:
-        one, twin = for_decisions(name, PLAYERS), for_decisions(name, PLAYERS)
+        one, twin = counts_policy(name, PLAYERS), counts_policy(name, PLAYERS)
         one.add_results([(0, 1), (2, 3), (0, 1)], [1, None, np.nan], rng())
         twin.add_results([(1, 0)], [True], rng())
         one.add_results([], [], rng())
@@ -438,7 +438,7 @@ def test_leagues_of_any_number_decide(name):
     """Whoever keeps the counts lets someone sit out, also with policies that play even numbers only."""
     for n in (2, 3, 5, 6):
         graph = mb.monopartite(n)
-        one = for_decisions(name, graph)
+        one = counts_policy(name, graph)
         for _ in range(2):
             decision = one.decision(rng())
             assert len(decision.pairs) == min(one.round_size, n // 2)
@@ -446,15 +446,15 @@ def test_leagues_of_any_number_decide(name):
 
 
 def test_decisions_are_made_by_policies_that_need_counts_alone():
-    assert type(for_decisions("rank1-thompson", PLAYERS)) is Rank1Thompson
-    assert type(for_decisions(mb.policy("cucb"), PLAYERS)) is Cucb
-    assert for_decisions(mb.policy("rank1-thompson", selection="pair"), PLAYERS).round_size == 1
+    assert type(counts_policy("rank1-thompson", PLAYERS)) is Rank1Thompson
+    assert type(counts_policy(mb.policy("cucb"), PLAYERS)) is Cucb
+    assert counts_policy(mb.policy("rank1-thompson", selection="pair"), PLAYERS).round_size == 1
     with pytest.raises(mb.MatchbanditError, match="escb looks at every matching"):
-        for_decisions("escb", mb.monopartite(12))
+        counts_policy("escb", mb.monopartite(12))
     with pytest.raises(mb.MatchbanditError, match="uts remembers more than counts"):
-        for_decisions("uts", SLOTS)
+        counts_policy("uts", SLOTS)
     with pytest.raises(mb.MatchbanditError, match="needs rewards in"):
-        for_decisions("cts-beta", PLAYERS, Gaussian(0.5))
+        counts_policy("cts-beta", PLAYERS, Gaussian(0.5))
 
 
 @pytest.mark.parametrize("name", [n for n in CATALOGUE if n not in DECIDING])
@@ -496,7 +496,7 @@ def test_the_names_in_the_errors_are_those_of_the_catalogue():
     ],
 )
 def test_mistakes_are_refused_and_leave_no_trace(act, words):
-    one = for_decisions("cucb", PLAYERS)
+    one = counts_policy("cucb", PLAYERS)
     before = one.state()
     with pytest.raises(mb.MatchbanditError, match=words):
         act(one)
@@ -504,7 +504,7 @@ def test_mistakes_are_refused_and_leave_no_trace(act, words):
 
 
 def test_aescb_cannot_be_constrained_and_says_who_can():
-    one = for_decisions("aescb", PLAYERS)
+    one = counts_policy("aescb", PLAYERS)
     with pytest.raises(mb.MatchbanditError, match=r"aescb cannot be told .* Build it for those who are present"):
         one.decide(rng(), allowed=PLAYERS.pairs[:3])
     everyone = Allowed(PLAYERS, present=np.ones(6, dtype=bool))
@@ -515,7 +515,7 @@ def test_aescb_cannot_be_constrained_and_says_who_can():
 def test_where_nothing_is_allowed_nothing_is_decided(name):
     for graph in (PLAYERS, SLOTS):
         for known in (0, 1):
-            one = for_decisions(name, graph)
+            one = counts_policy(name, graph)
             one.set_counts(np.arange(graph.n_pairs), np.full(graph.n_pairs, known), np.zeros(graph.n_pairs))
             items = 6 if graph is PLAYERS else 7
             for allowed in ([], Allowed(graph, present=np.arange(items) == 2), Allowed(graph, only=[])):
@@ -526,7 +526,7 @@ def test_where_nothing_is_allowed_nothing_is_decided(name):
 
 def test_the_heaviest_pair_comes_first():
     for name in ("rank1-thompson", "cts-beta"):
-        values = for_decisions(name, mb.monopartite(12)).decision(rng()).values
+        values = counts_policy(name, mb.monopartite(12)).decision(rng()).values
         assert (np.diff(values) <= 0).all()
 
 
@@ -548,7 +548,7 @@ def test_two_strengths_drawn_below_nothing_are_no_good_pair():
 
 def test_2000_players_with_rules_come_next_to_the_bound():
     graph, noise = mb.monopartite(2000), np.random.default_rng(7)
-    one = for_decisions("rank1-thompson", graph)
+    one = counts_policy("rank1-thompson", graph)
     allowed = Allowed(
         graph, present=noise.random(2000) < 0.9, forbidden=noise.choice(graph.n_pairs, size=20_000, replace=False)
     )
@@ -561,7 +561,7 @@ def test_2000_players_with_rules_come_next_to_the_bound():
 
 def test_the_bound_of_many_players_with_a_weight_for_each_pair_is_no_less_than_the_optimum():
     graph = mb.monopartite(110)
-    one = for_decisions("cts-beta", graph)
+    one = counts_policy("cts-beta", graph)
     free = one.decision(rng())
     ruled = one.decision(rng(), allowed=Allowed(graph, forbidden=graph.edges(free.pairs)))
     assert free.value == free.bound

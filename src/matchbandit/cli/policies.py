@@ -60,16 +60,23 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
         "rewards": "in [0, 1]" if capabilities.unit_rewards else "any",
         "needs_horizon": capabilities.horizon,
         "engine": "loop" if issubclass(kind, RoundPolicy) else "jump",
-        "fits_up_to": capabilities.up_to,
-        "loops_up_to": capabilities.compiled_up_to,
+        "fits_up_to": _limit(capabilities.max_items, capabilities.max_matchings),
+        "loops_up_to": _limit(capabilities.compiled_max_items, capabilities.compiled_max_matchings),
         "warm_start": capabilities.warm_start,
-        "counts_alone": capabilities.decides_from_counts,
+        "counts_alone": kind.decides_from_counts,
         "byes": list(capabilities.byes),
         "even": in_matchings and set(capabilities.byes) != set(capabilities.goals),
         "options": kind.option_defaults(),
         "summary": kind.summary,
         "reference": kind.reference,
     }
+
+
+def _limit(items: int | None, matchings: int | None) -> str | None:
+    """A limit on the size of a graph, in words."""
+    if matchings is not None:
+        return f"{matchings} matchings (10 players)"
+    return None if items is None else f"{items} items"
 
 
 def _fits(entry: dict[str, Any]) -> list[str]:

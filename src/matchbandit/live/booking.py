@@ -3,8 +3,8 @@
 import numpy as np
 
 from matchbandit.graphs import monopartite
-from matchbandit.policies.base import Policy
-from matchbandit.policies.catalogue import CATALOGUE, for_decisions
+from matchbandit.policies.catalogue import CATALOGUE, counts_policy
+from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.rewards import Bernoulli, Counts, Floats, RewardDistribution
 from matchbandit.seeding import stream
 from matchbandit.strengths import clip_outliers
@@ -18,10 +18,11 @@ class Booking:
         self.policy, self.rewards, self.seed, self.key = policy, rewards, seed, key
         kind = CATALOGUE[policy]
         in_unit = rewards.low >= 0.0
-        self._credits: Policy | None = None
-        if kind.encode_rewards is not Policy.encode_rewards and not (in_unit and policy == "rank1-thompson"):
+        self._credits: CountsPolicy | None = None
+        encodes = issubclass(kind, CountsPolicy) and kind.encode_rewards is not CountsPolicy.encode_rewards
+        if encodes and not (in_unit and policy == "rank1-thompson"):
             # Stored rewards count whatever they are in [0, 1], which Bernoulli takes and Binomial refuses.
-            self._credits = for_decisions(policy, monopartite(2), Bernoulli() if in_unit else rewards)
+            self._credits = counts_policy(policy, monopartite(2), Bernoulli() if in_unit else rewards)
         self._flips = in_unit
         """Coins are flipped for rewards in [0, 1] only; for others no stream is made."""
         self._no_stream = stream(seed, "booking", key)

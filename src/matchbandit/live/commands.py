@@ -154,7 +154,7 @@ def begin_from(state: State, directory: Directory, results: Iterable[tuple[Name,
             "results from before come before the first proposal. Make a new league from them, with past=.",
         )
     kind = CATALOGUE[state.config["policy"]]
-    if not (kind.capabilities.decides_from_counts or kind.capabilities.warm_start):
+    if not (kind.decides_from_counts or kind.capabilities.warm_start):
         raise LeagueError("not-supported", f"{kind.name} cannot use results that others have sampled. {_WHO_CAN}")
     known: dict[int, list[Any]] = {}
     rewards = state.rewards
@@ -406,7 +406,7 @@ _WHO_CAN = "rank1-thompson can; `matchbandit policies` lists them all."
 
 
 def _counts_alone(state: State) -> bool:
-    return CATALOGUE[state.config["policy"]].capabilities.decides_from_counts
+    return CATALOGUE[state.config["policy"]].decides_from_counts
 
 
 def _checked(name: str, value: object, *, minimum: int, maximum: int | None = None, code: str = "bad-value") -> int:
@@ -574,7 +574,7 @@ def _settings(kind: str, rewards: RewardDistribution, given: Mapping[str, Any]) 
                 "bad-value", f"a shadow is a policy's name, or policy, options and selection; got {shadow!r}."
             )
         kind_of_shadow = CATALOGUE.get(shadow["policy"]) if isinstance(shadow["policy"], str) else None
-        if kind_of_shadow is not None and not kind_of_shadow.capabilities.decides_from_counts:
+        if kind_of_shadow is not None and not kind_of_shadow.decides_from_counts:
             raise LeagueError(
                 "not-supported",
                 f"{shadow['policy']} must see the rounds that it asks for, and a shadow's are not played. {_WHO_CAN}",
@@ -587,7 +587,7 @@ def _settings(kind: str, rewards: RewardDistribution, given: Mapping[str, Any]) 
     default = given["default"]
     if default is not VOID:
         default = checked_reward(rewards, default, "a pair by default")
-    whole_round = not CATALOGUE[named["policy"]].capabilities.decides_from_counts
+    whole_round = not CATALOGUE[named["policy"]].decides_from_counts
     no_rematch = _checked("no_rematch", given["no_rematch"], minimum=0, maximum=10**9)
     if whole_round and no_rematch:
         raise LeagueError("not-supported", f"{named['policy']} plays rounds of its own, rematches too. {_WHO_CAN}")
@@ -684,18 +684,18 @@ def _n_pairs(two_sided: bool, on_side: list[int]) -> int:
 def _refuse_change_of_policy(state: State, new: Mapping[str, Any]) -> None:
     """A policy that plays whole rounds begins a league, and is given up between rounds."""
     old = CATALOGUE[state.config["policy"]]
-    if state.last_number and not CATALOGUE[new["policy"]].capabilities.decides_from_counts:
+    if state.last_number and not CATALOGUE[new["policy"]].decides_from_counts:
         raise LeagueError(
             "not-supported",
             f"{new['policy']} plays whole rounds from the first one on, and this league has had proposals. "
             f"Make a new league for it.",
         )
-    if state.open and not old.capabilities.decides_from_counts:
+    if state.open and not old.decides_from_counts:
         number = next(iter(state.open))
         raise LeagueError(
             "round-open", f"{old.name} waits for proposal {number}. Tell or void its pairs, then change the policy."
         )
-    if not CATALOGUE[new["policy"]].capabilities.decides_from_counts and (state.exclusions or state.wishes):
+    if not CATALOGUE[new["policy"]].decides_from_counts and (state.exclusions or state.wishes):
         raise LeagueError(
             "not-supported", f"{new['policy']} plays rounds of its own. Take exclusions and wishes back first."
         )

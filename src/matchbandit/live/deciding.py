@@ -28,7 +28,8 @@ from matchbandit.live.state import State
 from matchbandit.live.tally import Results, key_of, pair_of, pairs_of
 from matchbandit.policies.base import Policy
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, for_decisions, policy, restore
+from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, counts_policy, policy, restore
+from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
@@ -93,7 +94,7 @@ class Decider:
         """Check what is asked for, and copy what the decision needs."""
         config = state.config
         deadline = config["deadline"]
-        if CATALOGUE[config["policy"]].capabilities.decides_from_counts:
+        if CATALOGUE[config["policy"]].decides_from_counts:
             last, today = None, day(state, directory, available=available, fixed=fixed)
         else:
             last = _whole_round(state, available, fixed)
@@ -264,18 +265,18 @@ class _Kept:
 
     def __init__(self) -> None:
         self._key: object = None
-        self._policy: Policy | None = None
+        self._policy: CountsPolicy | None = None
         self._seq = 0
 
     def decision(self, scene: _Scene, named: Mapping[str, Any], rng: np.random.Generator) -> _Chosen:
         inputs, capabilities = scene.inputs, CATALOGUE[named["policy"]].capabilities
-        if not capabilities.constrained or capabilities.up_to is not None:
+        if not capabilities.constrained or capabilities.max_matchings is not None:
             return _among_present(scene, named, rng, capabilities)
         built = self._up_to_date(scene, named)
         decision = built.decision(rng, allowed=scene.allowed, waiting=scene.pairs(inputs.waiting))
         return _Chosen(scene.ids(decision.pairs), decision)
 
-    def _up_to_date(self, scene: _Scene, named: Mapping[str, Any]) -> Policy:
+    def _up_to_date(self, scene: _Scene, named: Mapping[str, Any]) -> CountsPolicy:
         """The policy with the present counts: those that have changed are put, or all, if it is another one."""
         inputs = scene.inputs
         key = (
@@ -287,7 +288,7 @@ class _Kept:
         )
         since = self._seq
         if self._policy is None or key != self._key or since > inputs.decided_at:
-            self._policy, self._key, since = for_decisions(spec_of(named), scene.graph, inputs.rewards), key, -1
+            self._policy, self._key, since = counts_policy(spec_of(named), scene.graph, inputs.rewards), key, -1
         changed = _counts(scene, named, since)
         if len(changed[0]):
             self._policy.set_counts(*changed)
@@ -356,7 +357,7 @@ def _among_present(
             f"{named['policy']} cannot leave pairs out. Take exclusions back and set no_rematch to 0, or configure "
             f"another policy, such as rank1-thompson.",
         )
-    built = for_decisions(spec_of(named), graph, inputs.rewards)
+    built = counts_policy(spec_of(named), graph, inputs.rewards)
     edges, plays, sums = _counts(scene, named, -1)
     pairs = np.array(scene.ids(scene.graph.pairs_of(edges)), dtype=np.int64).reshape(-1, 2)
     there = (place[pairs] >= 0).all(axis=1)

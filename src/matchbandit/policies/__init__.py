@@ -2,23 +2,27 @@
 
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, for_decisions, policy, restore
+from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, counts_policy, policy, restore
 from matchbandit.policies.check import check_policy
+from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import Decision
+from matchbandit.policies.explanation import Explanation
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.round_policy import RoundPolicy
 
 __all__ = [
     "CATALOGUE",
     "Capabilities",
+    "CountsPolicy",
     "Decision",
+    "Explanation",
     "PlannedPolicy",
     "Policy",
     "PolicySpec",
     "RoundPolicy",
     "Setting",
     "check_policy",
-    "for_decisions",
+    "counts_policy",
     "policy",
     "restore",
 ]

@@ -1,7 +1,7 @@
-"""The one contract: ask for the pairs of a round, tell what came back."""
+"""The contract of every policy: ask for the pairs of a round, tell their rewards."""
 
-import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar
@@ -9,21 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from matchbandit.allowed import Allowed
+from matchbandit.deprecation import RenamedAttribute, adopt_renamed_attributes
 from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
 from matchbandit.logged import by_edge
 from matchbandit.policies.capabilities import Capabilities, Goal
-from matchbandit.policies.decision import Decision, cannot_be_constrained, cannot_decide
-from matchbandit.policies.explanation import Elimination
+from matchbandit.policies.explanation import Elimination, Explanation
+from matchbandit.policies.options import check_options, option_defaults
 from matchbandit.policies.serialization import checksum, pack, unpack
-from matchbandit.policies.warm_start import cannot_start_warm
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
 STATE_VERSION = 2
 """Of what `state` gives; version 0.3 gave 1."""
-SLACK = 1e-9
-"""By how much sums that were added up and have faded may be off."""
 LONG_ROUND = 50
 """Rounds with more pairs are checked as whole arrays, and shortened in messages."""
 
@@ -35,8 +32,8 @@ class Setting:
     graph: Graph
     rewards: RewardDistribution
     horizon: int | None
-    decides: bool = False
-    """It only decides, from counts that someone else keeps, who lets one of an odd number of players sit out."""
+    counts_only: bool = False
+    """The policy only decides, from counts that the caller keeps; of an odd number of players one sits out."""
 
     def describe(self) -> dict[str, Any]:
         """The setting as plain data."""
@@ -47,10 +44,23 @@ class Setting:
         }
 
 
+_RENAMED = {
+    "fits": "capabilities",
+    "remembered": "state_fields",
+    "derived": "transient_fields",
+    "reasons": "explain_extra",
+    "take": "add_logged",
+    "credited": "encode_rewards",
+}
+"""Attributes that subclasses define, by the name that they had up to version 0.8."""
+
+
 class Policy(ABC):
     """Decides whom to pair, round after round, from the rewards of the pairs that it played.
 
-    A subclass names itself and what it fits, and takes its options as keyword arguments after setting and rng.
+    A subclass has a `name` and `capabilities`, and takes its options as keyword-only arguments of its constructor after
+    `setting` and `rng`. `self.options` holds all of them, defaults included, checked against their annotations: see
+    `matchbandit.policies.options`.
     """
 
     name: ClassVar[str]
@@ -59,22 +69,34 @@ class Policy(ABC):
     """Where the algorithm comes from."""
     capabilities: ClassVar[Capabilities]
     """What it needs, and what it is for."""
+    decides_from_counts: ClassVar[bool] = False
+    """Is it a `CountsPolicy`, which decides from counts and sums alone?"""
+    fits = RenamedAttribute("capabilities")
+    _options: Mapping[str, Any]
+    """The options that the constructor was called with."""
 
-    def __init__(
-        self,
-        setting: Setting,
-        rng: np.random.Generator,
-        *,
-        selection: Selection | None = None,
-        **options: Any,
-    ) -> None:
-        """Refuse a setting that does not fit; subclasses hand all their options on, so that a state can name them."""
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Accept attributes under the names that they had up to version 0.8."""
+        super().__init_subclass__(**keywords)
+        adopt_renamed_attributes(cls, _RENAMED)
+
+    def __new__(cls, *_: Any, **options: Any) -> "Policy":
+        """Keep the options, so that constructors need not hand them on to their base class."""
+        policy = super().__new__(cls)
+        policy._options = options
+        return policy
+
+    def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
+        """Refuse an incompatible setting. Options that a subclass hands on replace those it was called with."""
         self.setting = setting
         self.rng = rng
-        self.selection: Selection = self._selection(selection)
-        self.options = options if len(self.capabilities.selections) == 1 else {"selection": self.selection, **options}
+        kind = type(self)
+        self.options = check_options(kind, {**kind.option_defaults(), **self._options, **options})
+        self.selection: Selection = self._selection(self.options.get("selection"))
+        if len(self.capabilities.selections) > 1:
+            self.options["selection"] = self.selection
         self.rounds = 0
-        """Rounds told so far."""
+        """How many rounds were told."""
         self._asked: Edges | None = None
         self._shown: Pairs | None = None
         self._told: tuple[Edges, Floats] | None = None
@@ -114,6 +136,11 @@ class Policy(ABC):
         if len(cls.capabilities.goals) == 1:
             return cls.capabilities.goals[0]
         return "regret" if options.get("delta") is None else "identification"
+
+    @classmethod
+    def capabilities_with(cls, options: Mapping[str, Any]) -> Capabilities:
+        """What it needs with these options; override it where an option narrows the capabilities of the class."""
+        return cls.capabilities
 
     @property
     def answer_selection(self) -> Selection:
@@ -169,20 +196,42 @@ class Policy(ABC):
                 "no round is open: it was told already, or never asked. Call ask() before each tell()."
             )
         received = self._in_order(self._asked, pairs, rewards)
-        before = self._asked, self._told
-        asked, self._asked = self._asked, None
-        self._told, self.rounds = (asked, received), self.rounds + 1
+
+        def receive() -> None:
+            asked, self._asked = self._asked, None
+            assert asked is not None
+            self._told, self.rounds = (asked, received), self.rounds + 1
+            if self._answer is None and self._receive(asked, received):
+                self._finish()
+
+        self._all_or_nothing(receive)
+
+    def _all_or_nothing(self, change: Callable[[], None]) -> None:
+        """Make a change; if it fails half-way, or Ctrl-C interrupts it, the policy is as it was before."""
+        rollback = self._snapshot()
         try:
-            finished = self._answer is None and self._receive(asked, received)
-        except BaseException:  # Ctrl-C, or an update of yours that failed: the round is still open
-            self._asked, self._told = before
-            self.rounds -= 1
+            change()
+        except BaseException:
+            rollback()
             raise
-        if finished:
-            self._finish()
+
+    def _snapshot(self) -> Callable[[], None]:
+        """A function that restores the policy as it is now.
+
+        Attributes that are replaced, and the random stream, are restored here; subclasses add what they change in
+        place.
+        """
+        attributes, random_state = dict(self.__dict__), self.rng.bit_generator.state
+
+        def rollback() -> None:
+            self.__dict__.clear()
+            self.__dict__.update(attributes)
+            self.rng.bit_generator.state = random_state
+
+        return rollback
 
     def settle(self) -> None:
-        """Notice that identification is finished, where that can be so before a round is told."""
+        """Notice that identification is finished, which can be so before a round is told."""
         if self._answer is None and self.goal == "identification" and self._is_finished():
             self._finish()
 
@@ -208,7 +257,7 @@ class Policy(ABC):
         asked, known = self._told
         if not np.array_equal(self._in_order(asked, pairs, rewards), known, equal_nan=True):
             raise MatchbanditError(
-                f"round {number} was told already, with other rewards: {_shortened(known)}. What is told stays told."
+                f"round {number} was told already, with other rewards: {shorten(known)}. What is told stays told."
             )
         return True
 
@@ -219,9 +268,9 @@ class Policy(ABC):
     def recommend(self) -> Pairs:
         """The best guess now, and once `done` the answer: one pair, or a matching."""
 
-    def explain(self) -> dict[str, Any]:
+    def explain(self) -> Explanation:
         """Why it plays what it plays, as plain data; `matchbandit.policies.explanation` has the schema."""
-        return {
+        explanation: Explanation = {
             "policy": self.name,
             "options": dict(self.options),
             "selection": self.selection,
@@ -239,12 +288,13 @@ class Policy(ABC):
             "next_check": None,
             "warnings": [],
             "details": {},
-            **self.explain_extra(),
         }
+        explanation.update(self.explain_extra())  # type: ignore[typeddict-item]
+        return explanation
 
     def state(self) -> dict[str, Any]:
         """All that it remembers, as plain JSON data; `load` restores it to the bit."""
-        kept = {
+        content = {
             "matchbandit": STATE_VERSION,
             "policy": self.name,
             "class": type(self).__qualname__,
@@ -258,16 +308,17 @@ class Policy(ABC):
             "random": pack(self.rng.bit_generator.state),
             "memory": pack(self._memory()),
         }
-        return {**kept, "checksum": checksum(kept)}
+        return {**content, "checksum": checksum(content)}
 
     def load(self, state: dict[str, Any]) -> None:
         """Continue from a state that a policy of the same name, options and setting has given."""
         refuse_damage(state)
         mine = self.state()
+        stored = {**state, "options": {**pack(type(self).option_defaults()), **state["options"]}}
         for part in ("policy", "class", "options", "setting"):
-            if state[part] != mine[part]:
+            if stored[part] != mine[part]:
                 raise MatchbanditError(
-                    f"the state has {part} {state[part]!r}, this policy has {mine[part]!r}. "
+                    f"the state has {part} {stored[part]!r}, this policy has {mine[part]!r}. "
                     f"Build the same policy, or use matchbandit.restore(state)."
                 )
         self.rounds = state["rounds"]
@@ -307,118 +358,45 @@ class Policy(ABC):
         return np.zeros(0, dtype=np.int64)
 
     def warm_start(self, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
-        """Begin with results from before: how often each of these pairs was played, and what it paid in total."""
-        if not self.capabilities.warm_start:
-            raise cannot_start_warm(self.name)
+        """Start from past results.
+
+        Parameters
+        ----------
+        pairs : array-like of int, shape (k, 2)
+            The pairs that were played.
+        counts : array-like of int, shape (k,)
+            How often each was played.
+        sums : array-like of float, shape (k,)
+            The sum of its rewards.
+        """
+        self.refuse_warm_start()
         if self.rounds or self._asked is not None:
             raise MatchbanditError("a warm start comes before the first round; build a fresh policy for it.")
-        self.add_logged(*by_edge(self.graph, self.setting.rewards, pairs, counts, sums))
-        self.settle()
+        results = by_edge(self.graph, self.setting.rewards, pairs, counts, sums)
+
+        def start() -> None:
+            self.add_logged(*results)
+            self.settle()
+
+        self._all_or_nothing(start)
 
     def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Book logged results; each edge comes once."""
-        raise cannot_start_warm(self.name)
+        """Add past results, checked and by edge; each edge comes once."""
+        self.refuse_warm_start()
 
-    def decide(
-        self, rng: np.random.Generator, *, allowed: Allowed | ArrayLike | None = None, waiting: ArrayLike | None = None
-    ) -> Pairs:
-        """The pairs that it would play now, of shape (k, 2), without opening a round; see `decision`."""
-        return self.decision(rng, allowed=allowed, waiting=waiting).pairs
-
-    def decision(
-        self, rng: np.random.Generator, *, allowed: Allowed | ArrayLike | None = None, waiting: ArrayLike | None = None
-    ) -> Decision:
-        """What it would play now, and by which weights; nothing changes, and no round is opened.
-
-        It depends on the counts, on `allowed`, on `waiting` and on the stream `rng` alone, whatever was decided before.
-        `allowed` are the pairs to choose from, of shape (k, 2), or an `Allowed`; by default all. `waiting` are pairs
-        whose results are still to come, as often as they are: an index counts them as played, with the mean that they
-        have (½ before the first result); draws differ anyway and do not.
-
-        `ask` is built on the same functions, and differs in this: it draws from the policy's own stream, and
-        rank1-thompson then goes on from its last fit, and lets players sit out in turn rather than the weakest.
-        """
-        if not self.capabilities.decides_from_counts:
-            raise cannot_decide(self.name)
-        which = Allowed.read(self.graph, allowed)
-        if not (which.is_unrestricted or self.capabilities.constrained):
-            raise cannot_be_constrained(self.name)
-        no_edges = np.zeros(0, dtype=np.int64)
-        open_edges = no_edges if waiting is None or not np.size(waiting) else self.graph.edges(waiting)
-        return self._decision(which, open_edges, rng)
-
-    def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
-        """The decision; `waiting` has an edge as often as it waits."""
-        raise cannot_decide(self.name)
-
-    def add_results(self, pairs: ArrayLike, rewards: ArrayLike, rng: np.random.Generator) -> None:
-        """Count these results, of any pairs, in any order, a pair also several times; NaN: did not take place.
-
-        No round is told by it, and nothing fades.
-        """
-        if not self.capabilities.decides_from_counts:
-            raise cannot_decide(self.name)
-        edges = self.graph.edges(pairs) if np.size(pairs) else np.zeros(0, dtype=np.int64)
-        received = _numbers(rewards)
-        if received.shape != edges.shape:
+    @classmethod
+    def refuse_warm_start(cls) -> None:
+        """Raise an error if the policy cannot use past results."""
+        if not cls.capabilities.warm_start:
             raise MatchbanditError(
-                f"{len(edges)} pairs need a reward each; got rewards of shape {received.shape}. "
-                f"NaN marks a pair that did not take place."
+                f"{cls.name} samples by a schedule of its own and cannot use past results. Use rank1-thompson, "
+                f"rank1-certify or rank1-identify; `matchbandit policies` lists all policies that can."
             )
-        took_place = ~np.isnan(received)
-        paid = self.encode_rewards(received, rng)[took_place]
-        booked, places = np.unique(edges[took_place], return_inverse=True)
-        counts = np.bincount(places, minlength=len(booked))
-        self._add_results(booked, counts, np.bincount(places, paid, minlength=len(booked)).astype(np.float64))
-        self.settle()
-
-    def encode_rewards(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
-        """What booking these rewards adds to the sums: the rewards themselves, unless the policy counts otherwise."""
-        received = _numbers(rewards)
-        self._refuse_outside(received)
-        return received
-
-    def _add_results(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Add counts and credited sums; each edge comes once, in order."""
-        raise cannot_decide(self.name)
-
-    def set_counts(self, edges: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
-        """Set counts and credited sums of these edges, sorted, each once: for whoever keeps the tally elsewhere.
-
-        What the others have stays. rank1-thompson takes fractions, of results that have faded.
-        """
-        if not self.capabilities.decides_from_counts:
-            raise cannot_decide(self.name)
-        which = np.asarray(edges, dtype=np.int64)
-        if which.ndim != 1 or (np.diff(which) <= 0).any():
-            raise MatchbanditError("put takes edges in rising order, each once; graph.edges(pairs) gives them.")
-        if which.size and (which[0] < 0 or which[-1] >= self.graph.n_pairs):
-            raise MatchbanditError(f"{self.graph} has {self.graph.n_pairs} pairs; got the edges {_shortened(which)}.")
-        plays, paid = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
-        if plays.shape != which.shape or paid.shape != which.shape:
-            raise MatchbanditError(
-                f"{len(which)} edges need a count and a sum each; got shapes {plays.shape} and {paid.shape}."
-            )
-        if not (np.isfinite(plays).all() and np.isfinite(paid).all() and (plays >= 0).all()):
-            raise MatchbanditError("counts must be numbers from 0 on, and sums must be numbers.")
-        low, high = self.setting.rewards.low * plays, self.setting.rewards.high * plays
-        outside = np.flatnonzero((paid < low - SLACK * (1 + plays)) | (paid > high + SLACK * (1 + plays)))
-        if len(outside):
-            k = outside[0]
-            raise MatchbanditError(
-                f"{plays[k]:g} {self.setting.rewards.name} rewards sum to between {low[k]:g} and {high[k]:g}; "
-                f"got {paid[k]:g} for the pair {self.graph.pairs_of(which[k : k + 1])[0].tolist()}."
-            )
-        self._set_counts(which, plays, paid)
-
-    def _set_counts(self, edges: Edges, counts: Floats, sums: Floats) -> None:
-        """Set what `put` has checked."""
-        raise cannot_decide(self.name)
 
     def _in_order(self, asked: Edges, pairs: ArrayLike, rewards: ArrayLike) -> Floats:
         """The rewards in the order asked, checked."""
         told = asked if pairs is self._shown and asked is self._asked else self.graph.edges(pairs)
-        received = _numbers(rewards)
+        received = to_rewards(rewards)
         if received.shape != asked.shape or told.shape != asked.shape:
             rewards_given = f"{received.size} rewards" if received.ndim == 1 else f"rewards of shape {received.shape}"
             raise MatchbanditError(
@@ -432,7 +410,7 @@ class Policy(ABC):
         place = np.argsort(asked, kind="stable")
         if not np.array_equal(told[order], asked[place]):
             raise MatchbanditError(
-                f"told pairs {_shortened(pairs)} are not the pairs asked, {_shortened(self._pairs_of(asked))}. "
+                f"told pairs {shorten(pairs)} are not the pairs asked, {shorten(self._pairs_of(asked))}. "
                 f"Tell exactly those, in any order."
             )
         in_order = np.empty_like(received)
@@ -459,24 +437,23 @@ class Policy(ABC):
 
     def _refuse_incompatibility(self) -> None:
         setting = self.setting
-        why = self.capabilities.incompatibility(
+        reason = self.capabilities_with(self.options).incompatibility(
             self.name,
             setting.graph,
             setting.rewards,
             setting.horizon,
             selection=self.selection,
             goal=self.goal,
-            decides=setting.decides,
+            counts_only=setting.counts_only,
         )
-        if why is not None:
-            raise MatchbanditError(why)
+        if reason is not None:
+            raise MatchbanditError(reason)
         refuse_if_too_large_for(type(self), setting.graph)
 
     @classmethod
     def option_defaults(cls) -> dict[str, Any]:
         """The options that the constructor takes, with their defaults."""
-        parameters = inspect.signature(cls.__init__).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        return option_defaults(cls)
 
 
 def refuse_if_too_large_for(kind: type[Policy], graph: Graph) -> None:
@@ -485,7 +462,7 @@ def refuse_if_too_large_for(kind: type[Policy], graph: Graph) -> None:
         refuse_if_too_large(graph, "Take fewer items, or rank1-thompson, which keeps only the pairs that were played.")
 
 
-def _numbers(rewards: ArrayLike) -> Floats:
+def to_rewards(rewards: ArrayLike) -> Floats:
     """The rewards as an array of their own; None is NaN, and text is no number, even if it reads like one."""
     try:
         received = np.array(rewards)
@@ -499,7 +476,7 @@ def _numbers(rewards: ArrayLike) -> Floats:
     return received
 
 
-def _shortened(values: ArrayLike) -> str:
+def shorten(values: ArrayLike) -> str:
     """Pairs or rewards for an error message: no more than a few."""
     listed = np.asarray(values).tolist()
     return str(listed) if len(listed) <= LONG_ROUND else f"{str(listed[:4])[:-1]}, … {len(listed)} in all]"

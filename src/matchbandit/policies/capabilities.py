@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import Graph, Selection
+from matchbandit.graphs import Graph, Selection, n_items
 from matchbandit.rewards import RewardDistribution
 
 Goal = Literal["regret", "identification"]
@@ -30,8 +30,6 @@ class Capabilities:
     """The goals for which it plays matchings of an odd number of players."""
     warm_start: bool = False
     """It can begin with results from before, however they were sampled."""
-    decides_from_counts: bool = False
-    """It decides from counts and sums of the pairs alone, whatever the order in which they came."""
     constrained: bool = False
     """Its decisions can be told which pairs are allowed."""
     clusters: bool = False
@@ -40,10 +38,14 @@ class Capabilities:
     """It eliminates items."""
     any_size: bool = False
     """It keeps only the pairs that were played, on graphs whose pairs cannot be listed."""
-    up_to: str | None = None
-    """The largest graph that it takes, in words; None: any."""
-    compiled_up_to: str | None = None
-    """Beyond which size a round cannot be compiled, in words; None: it always can."""
+    max_items: int | None = None
+    """The most items that it supports; None: no limit."""
+    max_matchings: int | None = None
+    """The most matchings that the graph may have; None: no limit."""
+    compiled_max_items: int | None = None
+    """The most items for which rounds run in the compiled loop; None: no limit."""
+    compiled_max_matchings: int | None = None
+    """The most matchings for which rounds run in the compiled loop; None: no limit."""
 
     def __post_init__(self) -> None:
         """Byes were true or false up to version 0.4."""
@@ -59,7 +61,7 @@ class Capabilities:
         *,
         selection: Selection,
         goal: Goal,
-        decides: bool = False,
+        counts_only: bool = False,
     ) -> str | None:
         """Why the policy of this name cannot be built here, and the way out; None if it can."""
         if graph.kind not in self.graphs:
@@ -67,7 +69,7 @@ class Capabilities:
                 f"{name} plays on {' and '.join(self.graphs)} graphs; got {graph}. "
                 f"`matchbandit policies` lists what fits."
             )
-        odd = graph.kind == "monopartite" and graph.shape[0] % 2 and not decides
+        odd = graph.kind == "monopartite" and graph.shape[0] % 2 and not counts_only
         if odd and goal not in self.byes and (self.answers or selection) == "matching":
             ways = "Leave one out, or add one."
             if goal == "regret":
@@ -75,6 +77,8 @@ class Capabilities:
             if "pair" in self.selections and not self.answers:
                 ways = f"{ways[:-1]}; or take selection='pair'."
             return f"{name} needs an even number of players; got {graph.shape[0]}. {ways}"
+        if self.max_items is not None and n_items(graph) > self.max_items:
+            return f"{name} supports at most {self.max_items} items; got {n_items(graph)}. Use rank1-thompson for more."
         if self.unit_rewards and (rewards.low < 0 or rewards.high > 1):
             return (
                 f"{name} needs rewards in [0, 1]; {rewards.name} rewards leave it. "

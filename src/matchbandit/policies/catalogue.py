@@ -11,7 +11,7 @@ from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.graphs import Graph, graph_from
 from matchbandit.own_code import found, is_own, name_of
 from matchbandit.policies.base import Policy, Setting, refuse_damage, refuse_if_too_large_for
-from matchbandit.policies.decision import cannot_decide
+from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.aescb import Aescb
 from matchbandit.policies.matching.clucb import Clucb
@@ -26,6 +26,7 @@ from matchbandit.policies.matching.random_adaptive_matching import RandomAdaptiv
 from matchbandit.policies.matching.rank1_identify import Rank1Identify
 from matchbandit.policies.matching.simple_adaptive_matching import SimpleAdaptiveMatching
 from matchbandit.policies.matching.unimodal_matching import UnimodalMatching
+from matchbandit.policies.options import check_options
 from matchbandit.policies.pair.kl_ucb import KlUcb
 from matchbandit.policies.pair.pair_elim import PairElim
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono
@@ -38,7 +39,6 @@ from matchbandit.policies.rank1_certify import Rank1Certify
 from matchbandit.policies.rank1_thompson import Rank1Thompson
 from matchbandit.policies.serialization import unpack
 from matchbandit.policies.uniform import Uniform
-from matchbandit.policies.warm_start import cannot_start_warm
 from matchbandit.rewards import RewardDistribution, check_rewards, rewards_from
 from matchbandit.seeding import stream
 
@@ -129,8 +129,7 @@ class PolicySpec:
         >>> seen.build(bipartite(1, 2)).recommend().tolist()
         [[0, 0]]
         """
-        if not self.kind.capabilities.warm_start:
-            raise cannot_start_warm(self.name)
+        self.kind.refuse_warm_start()
         return replace(self, logged=(*self.logged, (pairs, counts, sums)))
 
 
@@ -147,7 +146,8 @@ def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:
     for option in options:
         if option not in takes:
             raise unknown(f"option of {kind.name}", option, takes)
-    return PolicySpec(kind, {key: v.item() if isinstance(v, np.generic) else v for key, v in options.items()})
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
+    return PolicySpec(kind, check_options(kind, plain))
 
 
 def _class_of(name: str | type[Policy]) -> type[Policy]:
@@ -165,18 +165,44 @@ def _class_of(name: str | type[Policy]) -> type[Policy]:
     return kind
 
 
-def for_decisions(spec: PolicySpec | str, graph: Graph, rewards: RewardDistribution | None = None) -> Policy:
-    """A policy that decides from counts that someone else keeps.
+def counts_policy(
+    spec: PolicySpec | str | type[CountsPolicy], graph: Graph, rewards: RewardDistribution | None = None
+) -> CountsPolicy:
+    """A policy that only decides, from results that the caller adds or keeps.
 
-    Its own random stream is never used: `decision` takes one. Of an odd number of players one sits out.
+    Parameters
+    ----------
+    spec : PolicySpec, str or type
+        The policy; one that decides from counts alone.
+    graph : Graph
+        The items, from `bipartite` or `monopartite`. Of an odd number of players one sits out.
+    rewards : RewardDistribution, optional
+        The distribution of rewards; Bernoulli by default.
+
+    Returns
+    -------
+    CountsPolicy
+        A policy for `add_results`, `set_counts` and `decide`; its own random stream is never used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matchbandit.graphs import monopartite
+    >>> club = counts_policy("rank1-thompson", monopartite(4))
+    >>> club.add_results([(0, 1), (2, 3)], [1, 0], np.random.default_rng(1))
+    >>> club.decide(np.random.default_rng(2)).shape
+    (2, 2)
     """
     chosen = spec if isinstance(spec, PolicySpec) else policy(spec)
-    if not chosen.kind.capabilities.decides_from_counts:
-        raise cannot_decide(chosen.name)
+    if not (chosen.kind.decides_from_counts and issubclass(chosen.kind, CountsPolicy)):
+        names = [name for name, kind in CATALOGUE.items() if kind.decides_from_counts]
+        raise MatchbanditError(
+            f"{chosen.name} remembers more than counts and sums, and needs whole rounds: ask() and tell(). "
+            f"{', '.join(names[:-1])} and {names[-1]} decide from counts alone."
+        )
     refuse_if_too_large_for(chosen.kind, graph)
-    return chosen.kind(
-        Setting(graph, check_rewards(rewards), None, decides=True), stream(0, "decides"), **chosen.options
-    )
+    setting = Setting(graph, check_rewards(rewards), None, counts_only=True)
+    return chosen.kind(setting, stream(0, "decides"), **chosen.options)
 
 
 def name_to_find(kind: type[Policy]) -> str:

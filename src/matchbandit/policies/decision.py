@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.allowed import Allowed
-from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
 from matchbandit.rewards import Floats
 from matchbandit.solvers import (
@@ -19,7 +18,7 @@ from matchbandit.solvers import (
 
 UNPLAYED = 1.0
 """The value of a pair that has not been played, where each must be played once: the greatest mean there is."""
-MOST_BOUNDED = 100
+MAX_ITEMS_BOUNDED = 100
 """Players with a weight for each pair: up to so many, the bound is the optimum without rules; beyond, a sum that is
 found at once and is no less."""
 
@@ -46,7 +45,7 @@ class Decision:
         return float(self.values.sum())
 
 
-def decided(
+def ordered_decision(
     graph: Graph, edges: Edges, values: Floats, *, exact: bool = True, bound: float | None = None, opening: bool = False
 ) -> Decision:
     """The decision with its pairs in order: the heaviest first (ties: the first pair)."""
@@ -71,7 +70,7 @@ def by_products(allowed: Allowed, drawn: Floats, selection: Selection) -> Decisi
         else:
             edges, exact = heaviest_of_products(allowed, strengths)
     values, most = (strengths[allowed.ends(of)].prod(axis=1) for of in (edges, best))
-    return decided(graph, edges, values, exact=exact, bound=float(most.sum()))
+    return ordered_decision(graph, edges, values, exact=exact, bound=float(most.sum()))
 
 
 def _sorted(allowed: Allowed, drawn: Floats, selection: Selection) -> Edges:
@@ -98,18 +97,18 @@ def by_weights(allowed: Allowed, weights: Floats, unplayed: NDArray[np.bool_]) -
         spread = float(np.ptp(values[inside]))
         first = values + unplayed * ((spread + 1.0) * (graph.matching_size + 1))  # worth more than all the others
         edges, exact = heaviest_allowed(allowed, first)
-        return decided(graph, edges, values[edges], exact=exact, opening=bool(unplayed[edges].any()))
+        return ordered_decision(graph, edges, values[edges], exact=exact, opening=bool(unplayed[edges].any()))
     if allowed.is_unrestricted:
         edges = best_matching(graph, weights)
-        return decided(graph, edges, weights[edges])
+        return ordered_decision(graph, edges, weights[edges])
     edges, exact = heaviest_allowed(allowed, weights)
     bound = None if allowed.has_no_pair_rules and exact else _most(allowed.without_pair_rules, weights)
-    return decided(graph, edges, weights[edges], exact=exact, bound=bound)
+    return ordered_decision(graph, edges, weights[edges], exact=exact, bound=bound)
 
 
 def _most(allowed: Allowed, weights: Floats) -> float:
     """No less than the weight of any matching of those present: that of the heaviest, or half of what all want."""
-    if allowed.graph.kind == "bipartite" or len(allowed.items) <= MOST_BOUNDED:
+    if allowed.graph.kind == "bipartite" or len(allowed.items) <= MAX_ITEMS_BOUNDED:
         return float(weights[heaviest_allowed(allowed, weights).edges].sum())
     edges = allowed.edges
     greatest = np.full(allowed.graph.shape[0], -np.inf)
@@ -124,27 +123,7 @@ def best_pair(allowed: Allowed, indices: Floats, unplayed: NDArray[np.bool_], *,
     graph = allowed.graph
     first = allowed.edges[unplayed[allowed.edges]][:1]
     if len(first):
-        return decided(graph, first, np.full(1, UNPLAYED), opening=True)
+        return ordered_decision(graph, first, np.full(1, UNPLAYED), opening=True)
     edges = heaviest_allowed_pair(allowed, indices, tie=tie)
     bound = heaviest_allowed_pair(allowed.without_pair_rules, indices)
-    return decided(graph, edges, indices[edges], bound=float(indices[bound].sum()))
-
-
-DECIDING = "rank1-thompson, cucb, cts-beta, cts-gaussian, kl-ucb, escb, ols-ucb, aescb and track-and-stop"
-CONSTRAINED = "rank1-thompson, cucb, cts-beta, cts-gaussian, kl-ucb, escb, ols-ucb and track-and-stop"
-
-
-def cannot_decide(name: str) -> MatchbanditError:
-    """The error for a decision without an open round, asked of a policy that remembers more than counts."""
-    return MatchbanditError(
-        f"{name} remembers more than counts and sums, and needs whole rounds: ask() and tell(). {DECIDING} decide from "
-        f"counts alone."
-    )
-
-
-def cannot_be_constrained(name: str) -> MatchbanditError:
-    """The error for allowed pairs, given to a policy that looks at whole matchings of all items."""
-    return MatchbanditError(
-        f"{name} cannot be told which pairs are allowed. Build it for those who are present, or take one of "
-        f"{CONSTRAINED}."
-    )
+    return ordered_decision(graph, edges, indices[edges], bound=float(indices[bound].sum()))

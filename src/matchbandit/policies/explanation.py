@@ -19,7 +19,10 @@ Every policy gives all of these, in plain JSON data:
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
+
+from matchbandit.graphs import Selection
+from matchbandit.policies.capabilities import Goal
 
 PARTS: dict[str, tuple[str, ...]] = {
     "items": ("item", "side", "active", "samples", "estimate", "interval"),
@@ -27,10 +30,28 @@ PARTS: dict[str, tuple[str, ...]] = {
     "clusters": ("players", "samples", "estimates"),
 }
 """The keys that every record of a part has."""
-KEYS = (
-    "policy", "options", "selection", "goal", "rounds", "round", "asked", "waiting_for", "done", "recommendation",
-    "items", "pairs", "clusters", "eliminations", "next_check", "warnings", "details",
-)  # fmt: skip
+
+
+class Explanation(TypedDict):
+    """What `explain()` returns."""
+
+    policy: str
+    options: dict[str, Any]
+    selection: Selection
+    goal: Goal
+    rounds: int
+    round: int
+    asked: list[list[int]] | None
+    waiting_for: list[list[int]]
+    done: bool
+    recommendation: list[list[int]]
+    items: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
+    clusters: list[dict[str, Any]]
+    eliminations: list[dict[str, Any]]
+    next_check: dict[str, Any] | None
+    warnings: list[str]
+    details: dict[str, Any]
 
 
 class Elimination(NamedTuple):

@@ -1,6 +1,8 @@
 """Policies that decide only now and then: a plan, and what they learn from its tally."""
 
 from abc import abstractmethod
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict, is_dataclass
 from typing import Any, ClassVar
 
@@ -80,6 +82,32 @@ class PlannedPolicy(Policy):
         self._pending.add(sweeps)
         self._decide_if_due()
         self.settle()
+
+    def _snapshot(self) -> Callable[[], None]:
+        """Restore the results of the open plan, too, and, where a sweep ends, what `learn` may change in place."""
+        restore_attributes = super()._snapshot()
+        pending, received = deepcopy(self._pending), list(self._received)
+        nested = [part._snapshot() for part in self._nested_policies()]
+        ends_sweep = self._sweep is not None and len(self._received) + 1 >= len(self._sweep)
+        learned = self._learned_fields() if ends_sweep or self._sweep is None else {}
+
+        def rollback() -> None:
+            restore_attributes()
+            for restore in nested:
+                restore()
+            self._pending, self._received = pending, received
+            self.__dict__.update(learned)
+
+        return rollback
+
+    def _nested_policies(self) -> list["PlannedPolicy"]:
+        fields = [getattr(self, name) for name in self.state_fields]
+        return [field for field in fields if isinstance(field, PlannedPolicy)]
+
+    def _learned_fields(self) -> dict[str, Any]:
+        """Copies of the state fields; nested policies take snapshots of their own."""
+        fields = {name: getattr(self, name) for name in self.state_fields}
+        return {name: deepcopy(field) for name, field in fields.items() if not isinstance(field, PlannedPolicy)}
 
     def _next(self) -> Edges:
         plan = self.current

@@ -2,14 +2,14 @@
 
 from functools import cached_property, partial
 from math import ceil, exp, inf, log
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.special import rel_entr
 
 from matchbandit.certificates import Links, Relation, Target, bottleneck_closure, linear_extension
-from matchbandit.confidence import NEVER, checked_delta
-from matchbandit.errors import MatchbanditError, check_float
+from matchbandit.confidence import NEVER
+from matchbandit.errors import MatchbanditError
 from matchbandit.evidence import BETS, bet_on_batch, half_gaps, log_evidence
 from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.plans import Batch, Tally
@@ -17,6 +17,7 @@ from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import item_record
 from matchbandit.policies.information import choose_listed, choose_solved, expected_gains, losses, most_per_loss
+from matchbandit.policies.options import Delta, between
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
 from matchbandit.schedules import Schedule, all_meet, next_batch
@@ -29,8 +30,8 @@ SMALLEST_SHARE = 1e-6
 """With less a batch could be longer than whole numbers of 64 bits."""
 
 
-MOST_ITEMS = 400
-"""A batch takes O(n³): seconds among so many."""
+MAX_ITEMS = 400
+"""Every two items are compared against every third: beyond, a batch takes seconds."""
 
 
 class Rank1Certify(PlannedPolicy):
@@ -84,7 +85,7 @@ class Rank1Certify(PlannedPolicy):
         proved=("regret", "identification"),
         byes=("identification",),
         warm_start=True,
-        up_to=f"{MOST_ITEMS} items",
+        max_items=MAX_ITEMS,
     )
     state_fields: ClassVar[tuple[str, ...]] = (
         "plays", "sums", "strengths", "half_gaps", "log_bets", "evidence", "peaks", "tours", "tour_sums",
@@ -97,28 +98,16 @@ class Rank1Certify(PlannedPolicy):
         rng: np.random.Generator,
         *,
         selection: Selection | None = None,
-        delta: float | None = None,
+        delta: Delta | None = None,
         anytime: bool = False,
-        share: float = 0.25,
+        share: Annotated[float, between("share", SMALLEST_SHARE, 1, "It is that of exploring rounds.")] = 0.25,
     ) -> None:
         """Nothing played, no evidence."""
-        delta = None if delta is None else checked_delta(delta)
-        if not isinstance(anytime, bool):
-            raise MatchbanditError(f"anytime must be true or false; got {anytime!r}.")
-        if anytime and delta is not None:
+        if anytime is True and delta is not None:
             raise MatchbanditError("anytime is for regret; with delta rank1-certify needs no horizon. Leave one out.")
-        if not SMALLEST_SHARE <= check_float("share", share) <= 1:
-            raise MatchbanditError(
-                f"share must lie between {SMALLEST_SHARE:g} and 1; got {share!r}. It is that of exploring rounds."
-            )
-        super().__init__(setting, rng, selection=selection, delta=delta, anytime=anytime, share=share)
+        super().__init__(setting, rng)
         self._regret = self.goal == "regret"
         self.target = Target.of(self.graph, self.selection)
-        if self.target.n_items > MOST_ITEMS:
-            raise MatchbanditError(
-                f"rank1-certify takes at most {MOST_ITEMS} items, as every two are compared against every third; got "
-                f"{self.target.n_items}. rank1-thompson takes more."
-            )
         self.n_rows = row_count(self.graph)
         n = self.target.n_items
         self.plays, self.sums = np.zeros((n, n)), np.zeros((n, n))

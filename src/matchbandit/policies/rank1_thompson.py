@@ -1,19 +1,20 @@
 """Rank-1 Thompson sampling: one posterior for all strengths, drawn from and played greedily."""
 
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, check_float
+from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Pairs, Selection, n_items, player_edge
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
+from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.explanation import item_record
-from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.solvers import sorted_across, sorted_pairing
 from matchbandit.strengths import (
@@ -167,20 +168,21 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
         arrays.last_bye[absent] = total
 
 
-def growth_of(half_life: float | None) -> float:
-    """By how much a round counts for more than the one before: 2^(1/half_life); 1: nothing fades."""
-    if half_life is None:
-        return 1.0
-    rounds = check_float("half_life", half_life)
-    if rounds <= 0:
+def _check_half_life(half_life: float) -> float:
+    if half_life <= 0:
         raise MatchbanditError(
             f"half_life must be above 0; got {half_life!r}. It is the number of rounds after which a result "
             f"counts half; leave it out if nothing is to fade."
         )
-    return float(2.0 ** min(1.0 / rounds, 1000.0))  # 2^1024 overflows
+    return float(half_life)
 
 
-class Rank1Thompson(RoundPolicy):
+def growth_of(half_life: float | None) -> float:
+    """By how much a round counts for more than the one before: 2^(1/half_life); 1: nothing fades."""
+    return 1.0 if half_life is None else float(2.0 ** min(1.0 / half_life, 1000.0))  # 2^1024 overflows
+
+
+class Rank1Thompson(CountsPolicy):
     """Thompson sampling that uses the product model: little regret in practice, without a proof.
 
     Log strengths (rows and columns, or players) are fitted to the counts and sums of all played pairs, under a prior
@@ -223,10 +225,10 @@ class Rank1Thompson(RoundPolicy):
         selections=("pair", "matching"),
         byes=("regret",),
         warm_start=True,
-        decides_from_counts=True,
         constrained=True,
         any_size=True,
-        compiled_up_to=f"{DENSE_BELOW - 1} items",
+        max_items=MAX_ITEMS,
+        compiled_max_items=DENSE_BELOW - 1,
     )
     transient_fields: ClassVar[tuple[str, ...]] = ("start", "partner", "weights")
     choose = staticmethod(choose)
@@ -240,19 +242,14 @@ class Rank1Thompson(RoundPolicy):
         rng: np.random.Generator,
         *,
         selection: Selection | None = None,
-        half_life: float | None = None,
+        half_life: Annotated[float, _check_half_life] | None = None,
     ) -> None:
         """Nothing played yet: the prior."""
-        self.growth = growth_of(half_life)
-        # Named where results fade only, so that states from before there was a choice are read.
-        fading = {} if half_life is None else {"half_life": float(half_life)}
         items = n_items(setting.graph)
-        if items > MAX_ITEMS:
-            raise MatchbanditError(f"{self.name} supports at most {MAX_ITEMS} items; got {items}. Use fewer.")
         self.lists_all_pairs = items < DENSE_BELOW
+        super().__init__(setting, rng)
         self.system = new_system(0 if self.lists_all_pairs else items)
         """Of many items."""
-        super().__init__(setting, rng, selection=selection, **fading)
         self._posterior: Posterior | None = None
         """Fitted to the counts after `_posterior_rounds` rounds, whatever was fitted before."""
         self._posterior_rounds = 0
@@ -277,7 +274,7 @@ class Rank1Thompson(RoundPolicy):
             rounds_since=np.full(1, items),
             byes=np.zeros(sitting, dtype=np.int64),
             last_bye=np.zeros(sitting, dtype=np.int64),
-            growth=self.growth,
+            growth=growth_of(self.options["half_life"]),
         )
 
     # Many items ------------------------------------------------------------------------------------------------------
@@ -378,6 +375,11 @@ class Rank1Thompson(RoundPolicy):
             compact(*model[:4])
         self.arrays.out_of_date[0], self.arrays.rounds_since[0] = 1, len(model.logs)
         self._posterior = None
+
+    def _mutable_arrays(self, arrays: Any) -> Iterator[NDArray[Any]]:
+        yield from super()._mutable_arrays(arrays)
+        if not self.lists_all_pairs and arrays is self.arrays:
+            yield from (arrays.model.start, arrays.model.partner)
 
     def _memory(self) -> dict[str, Any]:
         memory = super()._memory()

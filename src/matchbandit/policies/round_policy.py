@@ -1,7 +1,7 @@
 """Policies that decide every round: a NamedTuple of arrays and numbers, and two small functions."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numba.core import types
 from numba.experimental import structref
+from numpy.typing import NDArray
 
-from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled, with_functions
 from matchbandit.errors import MatchbanditError
 from matchbandit.fingerprint import is_compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.base import Policy, Setting
-from matchbandit.policies.decision import UNPLAYED, Decision, decided
 from matchbandit.rewards import Counts, Floats
 
 STATE_KEYS = {"params": "own"}
@@ -45,8 +44,6 @@ class RoundPolicy(Policy):
     choose: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
     finished: ClassVar[Callable[..., bool]] = staticmethod(never)
-    draws: ClassVar[bool] = False
-    """Its decisions are drawn at random, so that it need not know which pairs are waiting for a result."""
     counts_empty_rounds: ClassVar[bool] = False
     """Its update wants to know of rounds in which no pair took place, too."""
 
@@ -103,40 +100,28 @@ class RoundPolicy(Policy):
         return bool(type(self).finished(self.arrays))
 
     def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Book logged results; each edge comes once."""
+        """Add past results to `plays` and `sums`; each edge comes once."""
         self.arrays.plays[edges] += counts
         self.arrays.sums[edges] += sums
 
-    def _add_results(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        self.add_logged(edges, counts, sums)
+    def _snapshot(self) -> Callable[[], None]:
+        restore_attributes = super()._snapshot()
+        contents = [(array, array.copy()) for array in self._mutable_arrays(self.arrays)]
 
-    def _set_counts(self, edges: Edges, counts: Floats, sums: Floats) -> None:
-        if not np.array_equal(counts, np.rint(counts)):
-            raise MatchbanditError(f"{self.name} counts whole plays; only rank1-thompson takes fractions.")
-        self.arrays.plays[edges] = counts.astype(np.int64)
-        self.arrays.sums[edges] = sums
+        def rollback() -> None:
+            restore_attributes()
+            for array, content in contents:
+                array[...] = content
 
-    def _counted(self, waiting: Edges) -> Any:
-        """Its arrays, copied, with the waiting pairs counted as played: with their mean, or ½ before the first result.
+        return rollback
 
-        A policy that draws counts only those that it has never played.
-        """
-        arrays = _copied(self.arrays)
-        edges, more = np.unique(waiting, return_counts=True)
-        before = arrays.plays[edges]
-        if self.draws:
-            edges, more, before = edges[before == 0], more[before == 0], before[before == 0]
-        means = np.where(before > 0, arrays.sums[edges] / np.maximum(before, 1), 0.5)
-        arrays.plays[edges] += more
-        arrays.sums[edges] += more * means
-        return arrays
-
-    def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
-        arrays, edges = self._counted(waiting), np.full(self.round_size, -1, dtype=np.int64)
-        type(self).choose(arrays, rng, edges)
-        plays, sums = arrays.plays[edges], arrays.sums[edges]
-        values = np.where(plays > 0, sums / np.maximum(plays, 1), UNPLAYED)
-        return decided(self.graph, edges, values, opening=bool((plays == 0).any()))
+    def _mutable_arrays(self, arrays: Any) -> Iterator[NDArray[Any]]:
+        """Every array that a round may change in place."""
+        for name, part in arrays._asdict().items():
+            if hasattr(part, "_asdict"):
+                yield from self._mutable_arrays(part)
+            elif isinstance(part, np.ndarray) and name not in self.transient_fields:
+                yield part
 
     def _memory(self) -> dict[str, Any]:
         return self._changing(self.arrays)
@@ -156,10 +141,10 @@ class RoundPolicy(Policy):
                 self._remember(kept, part)
 
 
-def _copied(part: Any) -> Any:
+def copy_arrays(part: Any) -> Any:
     """A copy of nested arrays and numbers."""
     if hasattr(part, "_asdict"):
-        return part._replace(**{name: _copied(inner) for name, inner in part._asdict().items()})
+        return part._replace(**{name: copy_arrays(inner) for name, inner in part._asdict().items()})
     return part.copy() if isinstance(part, np.ndarray) else part
 
 

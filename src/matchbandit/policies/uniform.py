@@ -37,7 +37,7 @@ class Uniform(PlannedPolicy):
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, selection: Selection | None = None) -> None:
         """Start at the beginning of the cycle."""
-        super().__init__(setting, rng, selection=selection)
+        super().__init__(setting, rng)
 
     def plan(self) -> Cycle:
         """One cycle over all pairs, without an end."""

@@ -8,7 +8,7 @@ import numpy as np
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import quietly
 from matchbandit.graphs import monopartite
-from matchbandit.policies import CATALOGUE, Policy, RoundPolicy, policy
+from matchbandit.policies import CATALOGUE, CountsPolicy, Policy, RoundPolicy, counts_policy, policy
 from matchbandit.problems import Bipartite, Monopartite
 from matchbandit.rewards import Binomial, Gaussian, RewardDistribution
 from matchbandit.simulation.identify import identify
@@ -47,8 +47,8 @@ def _use(kind: type[Policy], graph: str, options: dict[str, str]) -> None:
     live.explain()
     if kind.capabilities.warm_start:
         spec.warm_start([problem.graph.pairs[0]], [2], [1.0]).build(problem.graph, horizon=10**4)
-    if kind.capabilities.decides_from_counts:
-        _decide(spec.build(problem.graph))
+    if kind.decides_from_counts:
+        _decide(counts_policy(spec, problem.graph))
     if issubclass(kind, RoundPolicy) or "identification" in kind.capabilities.goals:
         rounds = 200 if issubclass(kind, RoundPolicy) else 10**6
         if kind.goal_with(options) == "regret":
@@ -59,7 +59,7 @@ def _use(kind: type[Policy], graph: str, options: dict[str, str]) -> None:
                 identify(one, spec, max_rounds=rounds)
 
 
-def _decide(fresh: Policy) -> None:
+def _decide(fresh: CountsPolicy) -> None:
     """From counts alone: within an opening and after it, with rules and without."""
     graph, rng = fresh.graph, np.random.default_rng(0)
     for _ in range(2):

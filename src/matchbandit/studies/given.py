@@ -153,7 +153,7 @@ def _plain_ends(given: Mapping[str, Any]) -> dict[str, Any]:
     if given["horizon"] is not None:
         kept["horizon"] = _each("horizon", plain(given["horizon"], "horizon"), _checked_horizon)
     if given["delta"] is not None:
-        kept["delta"] = _each("delta", plain(given["delta"], "delta"), _checked_delta)
+        kept["delta"] = _each("delta", plain(given["delta"], "delta"), _check_delta)
     if given["checkpoints"] is not None:
         kept["checkpoints"] = _plain_checkpoints(given["checkpoints"], kept["horizon"])
     if given["max_rounds"] is not None:
@@ -206,7 +206,7 @@ def _checked_horizon(value: Any) -> int:
     return _whole("horizon", value, minimum=1, maximum=MAX_HORIZON)
 
 
-def _checked_delta(value: Any) -> float:
+def _check_delta(value: Any) -> float:
     try:
         delta = check_float("delta", value)
     except MatchbanditError as error:

@@ -28,7 +28,6 @@ from matchbandit.past_results import PastResults, read_results
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import check_horizon
 from matchbandit.policies.catalogue import policy as named
-from matchbandit.policies.warm_start import cannot_start_warm
 from matchbandit.product_model import ProductFit, product_fit
 from matchbandit.results import Comparison, Runs
 from matchbandit.rewards import Floats, RewardDistribution, check_rewards
@@ -784,8 +783,7 @@ def propose(
     log = results if isinstance(results, PastResults) else read_results(results)
     specs, _ = _specs([policy], selection)
     spec, distribution, tally = specs[0], _distribution(log, rewards), log.tally
-    if not spec.kind.capabilities.warm_start:
-        raise cannot_start_warm(spec.name)
+    spec.kind.refuse_warm_start()
     begun = spec.warm_start(tally.pairs, tally.counts, tally.sums)
     draws = check_int("draws", draws, minimum=1)
     built = [

@@ -7,7 +7,7 @@ from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
-from matchbandit.confidence import checked_delta
+from matchbandit.confidence import check_delta
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
@@ -144,7 +144,7 @@ def _gathered(problem: Problem, horizon: int | None, delta: float | None) -> tup
     if horizon is not None:
         found += _regret(checked, check_horizon(horizon))
     if delta is not None:
-        found += _rounds(checked, checked_delta(delta))
+        found += _rounds(checked, check_delta(delta))
     kept = [bound for bound in found if isinstance(bound, Bound)]
     left_out = [bound for bound in found if isinstance(bound, LeftOut)]
     return Bounds(sorted(kept, key=lambda bound: (bound.of == "rounds", bound.kind == "upper"))), left_out

@@ -10,7 +10,7 @@ import numpy as np
 from matchbandit.figures.film import ItemNow, Link
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies import PlannedPolicy, Policy
-from matchbandit.policies.explanation import Elimination
+from matchbandit.policies.explanation import Elimination, Explanation
 from matchbandit.rewards import Counts, Floats
 from matchbandit.simulation.score import Score
 
@@ -131,7 +131,7 @@ def _happened(before: Look, now: Look) -> bool:
     )
 
 
-def _items(graph: Graph, said: dict[str, Any]) -> tuple[tuple[ItemNow, ...], str]:
+def _items(graph: Graph, said: Explanation) -> tuple[tuple[ItemNow, ...], str]:
     """What it says of each item, and what the intervals are; of players in clusters what it says of their clusters."""
     n_items = sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
     unknown = ItemNow(active=True, samples=0, estimate=None)
@@ -185,7 +185,7 @@ def _ends(record: dict[str, Any]) -> tuple[tuple[float | None, float | None], st
     return (None, None), ""
 
 
-def _clusters(said: dict[str, Any]) -> tuple[tuple[tuple[int, ...], int], ...]:
+def _clusters(said: Explanation) -> tuple[tuple[tuple[int, ...], int], ...]:
     """The clusters, best first, each with its chain; before chains are formed each is its own."""
     chains = said["details"].get("chains")
     if chains is None:
@@ -193,9 +193,10 @@ def _clusters(said: dict[str, Any]) -> tuple[tuple[tuple[int, ...], int], ...]:
     return tuple((tuple(players), k) for k, chain in enumerate(chains) for players in chain)
 
 
-def _links(said: dict[str, Any]) -> tuple[Link, ...]:
+def _links(said: Explanation) -> tuple[Link, ...]:
     """The steps of a proof, of policies that give evidence for each."""
-    details, threshold = said["details"], said["details"].get("threshold")
+    details: Any = said["details"]
+    threshold = details.get("threshold")
     links = [
         Link(
             f"{rival['side']} {rival['above']} above {rival['below']}",

@@ -13,7 +13,7 @@ from matchbandit.errors import MatchbanditError, check_float
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.decision import Decision, decided
+from matchbandit.policies.decision import Decision, ordered_decision
 from matchbandit.policies.matching.combinatorial import (
     TIE,
     Arrays,
@@ -24,7 +24,7 @@ from matchbandit.policies.matching.combinatorial import (
 )
 from matchbandit.rewards import Counts, Floats
 
-MOST_PLAYERS = 12
+MAX_PLAYERS = 12
 
 _ROUNDING = 1e-9
 """3 · 0.1 is a little more than 0.3, and must not be rounded up to 0.4."""
@@ -154,8 +154,7 @@ class Aescb(CombinatorialPolicy):
         graphs=("monopartite",),
         unit_rewards=True,
         warm_start=True,
-        decides_from_counts=True,
-        up_to=f"{MOST_PLAYERS} players",
+        max_items=MAX_PLAYERS,
     )
     oracle = "own"
     transient_fields: ClassVar[tuple[str, ...]] = (
@@ -177,9 +176,9 @@ class Aescb(CombinatorialPolicy):
 
     def params(self) -> Params:
         """Tables over the sets of players; graphs with too many are refused."""
-        if self.graph.shape[0] > MOST_PLAYERS:
+        if self.graph.shape[0] > MAX_PLAYERS:
             raise MatchbanditError(
-                f"aescb looks at sets of players, and {self.graph} has too many (at most {MOST_PLAYERS} players). "
+                f"aescb looks at sets of players, and {self.graph} has too many (at most {MAX_PLAYERS} players). "
                 f"Take cucb or cts-beta, which call a solver, or rank1-thompson."
             )
         xi, size, (firsts, rests) = self.options["xi"], self.graph.matching_size, subsets(self.graph)
@@ -200,4 +199,4 @@ class Aescb(CombinatorialPolicy):
         plays, params = arrays.plays[edges], arrays.params
         means, inverses = arrays.sums[edges] / plays, 1.0 / plays
         radius = sqrt(params.scale * exploration(arrays, params.weight) / inverses.sum())
-        return decided(self.graph, edges, means + radius * inverses, exact=False)
+        return ordered_decision(self.graph, edges, means + radius * inverses, exact=False)

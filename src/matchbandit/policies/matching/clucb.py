@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.confidence import checked_delta
+from matchbandit.confidence import check_delta
 from matchbandit.graphs import Edges, Selection
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
@@ -158,9 +158,10 @@ class Clucb(CombinatorialPolicy):
         goals=("identification",),
         proved=("identification",),
         warm_start=True,
-        compiled_up_to=f"{MAX_MATCHINGS} matchings (10 players)",
+        compiled_max_matchings=MAX_MATCHINGS,
     )
     oracle = "solver"
+    decides_from_counts: ClassVar[bool] = False
     choose = staticmethod(choose)
     update = staticmethod(update)
     finished = staticmethod(finished)
@@ -175,7 +176,7 @@ class Clucb(CombinatorialPolicy):
         selection: Selection | None = None,
     ) -> None:
         """Nothing played yet."""
-        super().__init__(setting, rng, delta=checked_delta(delta), selection=selection)
+        super().__init__(setting, rng, delta=check_delta(delta), selection=selection)
 
     def params(self) -> Params:
         """Nothing decided yet."""

@@ -15,6 +15,7 @@ from matchbandit.graphs import Graph, Pairs
 from matchbandit.plans import ChainRounds, Tally
 from matchbandit.plans.groups import Group, grouped
 from matchbandit.policies.base import Setting
+from matchbandit.policies.options import Growth
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules.chains import chain_ends
@@ -33,14 +34,14 @@ class ClusterPolicy(PlannedPolicy):
         setting: Setting,
         rng: np.random.Generator,
         *,
-        growth: float = 1.05,
+        growth: Growth = 1.05,
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """All players in one cluster, or in those to start from."""
         given = checked_clusters(clusters, setting.graph)
-        super().__init__(setting, rng, growth=growth, clusters=given)
+        super().__init__(setting, rng, clusters=given)
         self.n = self.graph.shape[0]
-        self.checks = Checks(growth, log(setting.horizon or 1), setting.rewards.sigma)
+        self.checks = Checks(self.options["growth"], log(setting.horizon or 1), setting.rewards.sigma)
         self.clusters: Clusters = given or [list(range(self.n))]
         """The players of each cluster, the best cluster first; replaced as a whole, never changed."""
         self.history: list[Any] = []
@@ -163,11 +164,11 @@ class CommittingPolicy(ClusterPolicy):
         setting: Setting,
         rng: np.random.Generator,
         *,
-        growth: float = 1.05,
+        growth: Growth = 1.05,
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """Nothing sampled, every chain at its beginning."""
-        super().__init__(setting, rng, growth=growth, clusters=clusters)
+        super().__init__(setting, rng, clusters=clusters)
         self.ledger = ClusterLedger.empty(self.graph)
         self.ages = [0] * len(self.groups)
         """Rounds since each chain began."""

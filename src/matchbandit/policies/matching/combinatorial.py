@@ -11,9 +11,9 @@ from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Pairs
-from matchbandit.policies.decision import UNPLAYED, Decision, by_weights, decided
+from matchbandit.policies.counts_policy import CountsPolicy
+from matchbandit.policies.decision import UNPLAYED, Decision, by_weights, ordered_decision
 from matchbandit.policies.explanation import pair_record
-from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import all_meet
 from matchbandit.solvers import MAX_MATCHINGS, all_matchings, best_matching, count_matchings
@@ -111,7 +111,7 @@ def log_log_weight(exploration: str, size: int) -> float:
     return 4.0 * size if exploration == "full" else 0.0
 
 
-class CombinatorialPolicy(RoundPolicy):
+class CombinatorialPolicy(CountsPolicy):
     """Keeps plays and rewards of every pair, and plays the matching that its oracle finds best by some index.
 
     The oracle is one of
@@ -180,15 +180,15 @@ class CombinatorialPolicy(RoundPolicy):
         type(self).weigh(arrays, rng, weights)
         return weights
 
-    def _counted(self, waiting: Edges) -> Arrays:
-        arrays: Arrays = super()._counted(waiting)
+    def _count_waiting(self, waiting: Edges) -> Arrays:
+        arrays: Arrays = super()._count_waiting(waiting)
         arrays.total[0] = arrays.plays.sum()
         return arrays
 
     def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
-        arrays, edges = self._counted(waiting), np.zeros(self.round_size, dtype=np.int64)
+        arrays, edges = self._count_waiting(waiting), np.zeros(self.round_size, dtype=np.int64)
         if allowed.is_unrestricted and self.plays_all_first and open_round(arrays, edges):
-            return decided(self.graph, edges, self._opening_values(arrays)[edges], opening=True)
+            return ordered_decision(self.graph, edges, self._opening_values(arrays)[edges], opening=True)
         unplayed = (arrays.plays == 0) & self.plays_all_first
         arrays.plays[unplayed], arrays.sums[unplayed] = 1, 0.5  # of those that are not allowed nothing is asked
         if self.oracle == "solver":
@@ -212,7 +212,7 @@ class CombinatorialPolicy(RoundPolicy):
         inverses = 1.0 / arrays.plays[edges]
         means = arrays.sums[edges] / arrays.plays[edges]
         radius = value - means.sum()  # of the whole matching; each pair has the share that its own plays cause
-        return decided(self.graph, edges, means + radius * inverses / max(inverses.sum(), 1e-300), bound=bound)
+        return ordered_decision(self.graph, edges, means + radius * inverses / max(inverses.sum(), 1e-300), bound=bound)
 
     def _matchings_of(self, allowed: Allowed) -> Edges:
         """All largest matchings of what is allowed: the allowed parts of all matchings, where they are largest."""

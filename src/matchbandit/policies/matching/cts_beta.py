@@ -61,9 +61,8 @@ class CtsBeta(CombinatorialPolicy):
         proved=("regret",),
         unit_rewards=True,
         warm_start=True,
-        decides_from_counts=True,
         constrained=True,
-        compiled_up_to=f"{MAX_MATCHINGS} matchings (10 players)",
+        compiled_max_matchings=MAX_MATCHINGS,
     )
     oracle = "solver"
     plays_all_first: ClassVar[bool] = False

@@ -55,9 +55,8 @@ class Cucb(CombinatorialPolicy):
         selections=("matching",),
         proved=("regret",),
         warm_start=True,
-        decides_from_counts=True,
         constrained=True,
-        compiled_up_to=f"{MAX_MATCHINGS} matchings (10 players)",
+        compiled_max_matchings=MAX_MATCHINGS,
     )
     oracle = "solver"
     choose = staticmethod(choose)

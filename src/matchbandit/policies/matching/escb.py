@@ -148,9 +148,8 @@ class Escb(CombinatorialPolicy):
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",),
         warm_start=True,
-        decides_from_counts=True,
         constrained=True,
-        up_to=f"{MAX_MATCHINGS} matchings (10 players)",
+        max_matchings=MAX_MATCHINGS,
     )
     oracle = "enumerate"
     choose = staticmethod(choose)

@@ -12,6 +12,7 @@ from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
 from matchbandit.policies.matching.clusters import Clusters, separated
+from matchbandit.policies.options import Growth
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.schedules import all_meet
 
@@ -42,11 +43,11 @@ class ExplorationFirst(PlannedPolicy):
     state_fields: ClassVar[tuple[str, ...]] = ("adaptive",)
 
     def __init__(
-        self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, best: Sequence[int] = (0, 1)
+        self, setting: Setting, rng: np.random.Generator, *, growth: Growth = 1.05, best: Sequence[int] = (0, 1)
     ) -> None:
         """The best two, and all others."""
         best = _checked_best(best, setting.graph)
-        super().__init__(setting, rng, growth=growth, best=best)
+        super().__init__(setting, rng, best=best)
         self.n = self.graph.shape[0]
         others = [item for item in range(self.n) if item not in best]
         clusters = [best, others] if others else [best]

@@ -5,11 +5,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.confidence import Checks, checked_delta
+from matchbandit.confidence import Checks
 from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
+from matchbandit.policies.options import Delta, Growth
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked, unranked
 from matchbandit.schedules import round_robin
@@ -46,9 +47,11 @@ class MatchingId(PlannedPolicy):
     )
     state_fields: ClassVar[tuple[str, ...]] = ("above", "unranked", "averages")
 
-    def __init__(self, setting: Setting, rng: np.random.Generator, *, growth: float = 4.0, delta: float = 0.05) -> None:
+    def __init__(
+        self, setting: Setting, rng: np.random.Generator, *, growth: Growth = 4.0, delta: Delta = 0.05
+    ) -> None:
         """Nobody ranked."""
-        super().__init__(setting, rng, growth=growth, delta=checked_delta(delta))
+        super().__init__(setting, rng)
         self.n = self.graph.shape[0]
         self.checks = Checks.fixed_confidence(growth, self.n, delta, setting.rewards.sigma)
         self.above: Relation = np.zeros((self.n, self.n), dtype=bool)

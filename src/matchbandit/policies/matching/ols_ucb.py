@@ -69,9 +69,8 @@ class OlsUcb(CombinatorialPolicy):
         selections=("matching",),
         proved=("regret",),
         warm_start=True,
-        decides_from_counts=True,
         constrained=True,
-        up_to=f"{MAX_MATCHINGS} matchings (10 players)",
+        max_matchings=MAX_MATCHINGS,
     )
     oracle = "enumerate"
     choose = staticmethod(choose)

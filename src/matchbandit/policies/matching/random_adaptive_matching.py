@@ -13,6 +13,7 @@ from matchbandit.plans.groups import Group
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.clusters import ClusterPolicy, Players, separated
+from matchbandit.policies.options import Growth
 from matchbandit.rewards import Floats
 
 
@@ -57,11 +58,11 @@ class RandomAdaptiveMatching(ClusterPolicy):
         setting: Setting,
         rng: np.random.Generator,
         *,
-        growth: float = 1.05,
+        growth: Growth = 1.05,
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """Nothing sampled; all players in one cluster, or in those to start from."""
-        super().__init__(setting, rng, growth=growth, clusters=clusters)
+        super().__init__(setting, rng, clusters=clusters)
         paid = setting.rewards
         sigma = 0.5 if paid.low >= 0 and paid.high <= 1 else sqrt(1 / 4 + paid.sigma**2 / 2)
         self.checks = replace(self.checks, sigma=sigma)

@@ -1,20 +1,20 @@
 """Rank-1 identification: the best matching from one fit of all strengths, tested at every border between its pairs."""
 
 from math import ceil, exp, inf, log, sqrt
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from matchbandit.compiled import compiled
-from matchbandit.confidence import checked_delta
-from matchbandit.errors import MatchbanditError, check_float
+from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import item_record
+from matchbandit.policies.options import Delta
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import latin_design, round_robin
@@ -75,6 +75,12 @@ def border_evidence(strengths: Floats, covariance: Floats, ranked: Counts, certa
             certain[k] = min(certain[k], found)
 
 
+def _check_growth_above_1(growth: float) -> float:
+    if not 1 < growth <= 1e6:
+        raise MatchbanditError(f"growth must lie between 1 and 10^6, and not be 1; got {growth!r}.")
+    return growth
+
+
 class Rank1Identify(PlannedPolicy):
     """Identification that uses the product model: the fewest rounds, without a proof.
 
@@ -114,12 +120,15 @@ class Rank1Identify(PlannedPolicy):
     state_fields: ClassVar[tuple[str, ...]] = ("plays", "sums", "strengths", "evidence", "sampled")
 
     def __init__(
-        self, setting: Setting, rng: np.random.Generator, *, growth: float = 1.05, delta: float = 0.05
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        growth: Annotated[float, _check_growth_above_1] = 1.05,
+        delta: Delta = 0.05,
     ) -> None:
         """Nothing sampled."""
-        if not 1 < check_float("growth", growth) <= 1e6:
-            raise MatchbanditError(f"growth must lie between 1 and 10^6, and not be 1; got {growth!r}.")
-        super().__init__(setting, rng, growth=growth, delta=checked_delta(delta))
+        super().__init__(setting, rng)
         self.n = self.graph.shape[0]
         self.plays, self.sums = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
         self.strengths = np.full(self.n, exp(PRIOR.level))

@@ -10,6 +10,7 @@ from matchbandit.plans import ChainRounds, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.clusters import Clusters, CommittingPolicy, checked_clusters, separated
+from matchbandit.policies.options import Growth
 
 
 class SimpleAdaptiveMatching(CommittingPolicy):
@@ -51,13 +52,13 @@ class SimpleAdaptiveMatching(CommittingPolicy):
         setting: Setting,
         rng: np.random.Generator,
         *,
-        growth: float = 1.05,
+        growth: Growth = 1.05,
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """All players in one cluster, or in those to start from."""
         given = checked_clusters(clusters, setting.graph)
         even = None if given is None else _joined(given)
-        super().__init__(setting, rng, growth=growth, clusters=even)
+        super().__init__(setting, rng, clusters=even)
         self.warned = False
         if even != given:
             self._warn("clusters of odd size are given; they are joined with the next ones")

@@ -183,6 +183,7 @@ class UnimodalMatching(CombinatorialPolicy):
         selections=("matching",), graphs=("monopartite",), unit_rewards=True, warm_start=True
     )
     oracle = "own"
+    decides_from_counts: ClassVar[bool] = False
     choose = staticmethod(choose)
     update = staticmethod(update)
 

@@ -10,9 +10,9 @@ from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.kl import kl_upper
 from matchbandit.policies.capabilities import Capabilities
+from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import Decision, best_pair
 from matchbandit.policies.explanation import pair_record
-from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats
 
 
@@ -64,7 +64,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Flo
     arrays.sums[edges[0]] += rewards[0]
 
 
-class KlUcb(RoundPolicy):
+class KlUcb(CountsPolicy):
     """KL-UCB [GarivierCappe2011] with every pair an arm of its own: the yardstick that is blind to the structure.
 
     Each pair once, in index order. Then, in round t, the pair with the largest
@@ -79,7 +79,6 @@ class KlUcb(RoundPolicy):
         proved=("regret",),
         unit_rewards=True,
         warm_start=True,
-        decides_from_counts=True,
         constrained=True,
     )
     choose = staticmethod(choose)
@@ -90,7 +89,7 @@ class KlUcb(RoundPolicy):
         return Arrays(np.zeros(self.graph.n_pairs, dtype=np.int64), np.zeros(self.graph.n_pairs))
 
     def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
-        arrays, bounds = self._counted(waiting), np.empty(self.graph.n_pairs)
+        arrays, bounds = self._count_waiting(waiting), np.empty(self.graph.n_pairs)
         upper_bounds(arrays, bounds)
         return best_pair(allowed, bounds, arrays.plays == 0)
 

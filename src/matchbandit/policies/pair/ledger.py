@@ -96,7 +96,7 @@ class Ledger:
             return np.asarray(self.sums[self.active].sum(axis=1) / max(1, self.samples))
         return np.asarray(self.sums[self.active, opponent] / max(1, int(self.met[opponent])))
 
-    def explain_extra(self) -> list[dict[str, Any]]:
+    def item_records(self) -> list[dict[str, Any]]:
         """A record of each item, for `explain`."""
         counts, sums = self.counts.sum(axis=1).tolist(), self.sums.sum(axis=1).tolist()
         return [

@@ -8,6 +8,7 @@ from matchbandit.confidence import NEVER, Checks
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
+from matchbandit.policies.options import Delta, Growth
 from matchbandit.policies.pair.ledger import POOLED, Ledger, within
 from matchbandit.policies.pair.two_sided import TwoSidedElimination
 from matchbandit.policies.pair.window import TimeScales, Window
@@ -62,12 +63,12 @@ class PairElim(TwoSidedElimination):
         setting: Setting,
         rng: np.random.Generator,
         *,
-        growth: float = 4.0,
+        growth: Growth = 4.0,
         cap_windows: bool = False,
-        delta: float | None = None,
+        delta: Delta | None = None,
     ) -> None:
         """Everyone active, window 0."""
-        super().__init__(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta)
+        super().__init__(setting, rng)
         n_rows, n_columns = self.graph.shape
         n_averages = (n_rows + 1) * (n_columns + 1)
         self.scales = TimeScales.of(setting, **self.options, n_averages=n_averages)
@@ -128,7 +129,7 @@ class PairElim(TwoSidedElimination):
 
     def explain_extra(self) -> dict[str, Any]:
         """All rows and columns, and the window."""
-        window = None if self.certifying else self.window.explain_extra(int(self.pending.counts.sum()))
+        window = None if self.certifying else self.window.describe(int(self.pending.counts.sum()))
         return {**super().explain_extra(), "details": {"window": window}}
 
 

@@ -11,6 +11,7 @@ from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import Elimination, item_record
+from matchbandit.policies.options import Delta, Growth
 from matchbandit.policies.pair.window import TimeScales, Window
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked
@@ -67,12 +68,12 @@ class PairElimMono(PlannedPolicy):
         setting: Setting,
         rng: np.random.Generator,
         *,
-        growth: float = 4.0,
+        growth: Growth = 4.0,
         cap_windows: bool = False,
-        delta: float | None = None,
+        delta: Delta | None = None,
     ) -> None:
         """Everyone active, window 0."""
-        super().__init__(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta)
+        super().__init__(setting, rng)
         self.n = n = self.graph.shape[0]
         self.scales = TimeScales.of(setting, **self.options, n_averages=2 * n * (n - 1))
         self.row_checks = self.scales.permanent
@@ -190,7 +191,7 @@ class PairElimMono(PlannedPolicy):
             estimate = sums[j] / counts[j] if counts[j] else None
             items.append(item_record(j, "player", samples=counts[j], estimate=estimate, active=j in playing,
                                      beaten_by=beaters, beaten_in_this_window_by=in_window))  # fmt: skip
-        window = self.window.explain_extra(int(pending.counts.sum()))
+        window = self.window.describe(int(pending.counts.sum()))
         return {"items": items, "details": {"active_pairs": np.argwhere(active).tolist(), "window": window}}
 
 

@@ -4,12 +4,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matchbandit.confidence import Checks, checked_delta
+from matchbandit.confidence import Checks
 from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import Elimination
+from matchbandit.policies.options import Delta, Growth
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono, best_two
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked, unranked
@@ -49,12 +50,12 @@ class PairSelect(PlannedPolicy):
         setting: Setting,
         rng: np.random.Generator,
         *,
-        growth: float = 4.0,
+        growth: Growth = 4.0,
         cap_windows: bool = False,
-        delta: float = 0.05,
+        delta: Delta = 0.05,
     ) -> None:
         """Nobody ranked."""
-        super().__init__(setting, rng, growth=growth, cap_windows=cap_windows, delta=checked_delta(delta))
+        super().__init__(setting, rng)
         self.n = self.graph.shape[0]
         self.first = PairElimMono(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta / 2)
         """The first phase; over once it is finished."""

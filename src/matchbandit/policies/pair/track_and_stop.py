@@ -7,14 +7,14 @@ import numpy as np
 
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
-from matchbandit.confidence import checked_delta
+from matchbandit.confidence import check_delta
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.kl import bernoulli_kl_split
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.decision import Decision, best_pair, decided
+from matchbandit.policies.counts_policy import CountsPolicy
+from matchbandit.policies.decision import Decision, best_pair, ordered_decision
 from matchbandit.policies.explanation import pair_record
-from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats, Noise
 
 TIE = 1e-9
@@ -181,7 +181,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Flo
     arrays.sums[edges[0]] += rewards[0]
 
 
-class TrackAndStop(RoundPolicy):
+class TrackAndStop(CountsPolicy):
     """Track-and-Stop with D-tracking [GarivierKaufmann2016] and every pair an arm: blind to the structure.
 
     Each pair once, in index order. Then, with t rounds played: if a pair has fewer than √t − d/2 plays, the least
@@ -200,7 +200,7 @@ class TrackAndStop(RoundPolicy):
     summary: ClassVar[str] = "identifies the best pair, in optimal proportions, blind to the structure"
     reference: ClassVar[str] = "Garivier & Kaufmann 2016"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("pair",), goals=("identification",), warm_start=True, decides_from_counts=True, constrained=True
+        selections=("pair",), goals=("identification",), warm_start=True, constrained=True
     )
     choose = staticmethod(choose)
     update = staticmethod(update)
@@ -208,7 +208,7 @@ class TrackAndStop(RoundPolicy):
 
     def __init__(self, setting: Setting, rng: np.random.Generator, *, delta: float = 0.05) -> None:
         """Nothing played yet."""
-        super().__init__(setting, rng, delta=checked_delta(delta))
+        super().__init__(setting, rng, delta=check_delta(delta))
 
     def start(self) -> Arrays:
         """No plays."""
@@ -228,11 +228,11 @@ class TrackAndStop(RoundPolicy):
 
         An answer comes from results alone: pairs that wait are none.
         """
-        if finished(self._counted(waiting[:0])):
+        if finished(self._count_waiting(waiting[:0])):
             answer = self.graph.edges(self.recommend())
             if allowed.allows(answer).all():
-                return decided(self.graph, answer, self._means()[answer])
-        arrays = self._counted(waiting)
+                return ordered_decision(self.graph, answer, self._means()[answer])
+        arrays = self._count_waiting(waiting)
         unplayed = arrays.plays == 0
         arrays.plays[unplayed], arrays.sums[unplayed] = 1, 0.5  # of those that are not allowed nothing is asked
         plays, w, t = arrays.plays, arrays.proportions, int(arrays.plays.sum())

@@ -23,9 +23,9 @@ class TwoSidedElimination(PlannedPolicy):
 
     state_fields: ClassVar[tuple[str, ...]] = ("rows", "columns", "left")
 
-    def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
+    def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
         """Everyone active."""
-        super().__init__(setting, rng, **options)
+        super().__init__(setting, rng)
         self.log_horizon = log(setting.horizon or 1)
         n_rows, n_columns = self.graph.shape
         self.rows = Ledger.empty("row", n_rows, n_columns)
@@ -76,4 +76,4 @@ class TwoSidedElimination(PlannedPolicy):
     def explain_extra(self) -> dict[str, Any]:
         """All rows and columns, and when they are checked."""
         rows, columns = self._up_to_now()
-        return {"items": rows.explain_extra() + columns.explain_extra(), "next_check": self.next_check()}
+        return {"items": rows.item_records() + columns.item_records(), "next_check": self.next_check()}

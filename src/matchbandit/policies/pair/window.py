@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from math import inf, log
 from typing import Any
 
-from matchbandit.confidence import NEVER, Checks, checked_delta
-from matchbandit.errors import MatchbanditError
+from matchbandit.confidence import NEVER, Checks
 from matchbandit.policies.base import Setting
 
 ENDLESS = 6
@@ -42,7 +41,7 @@ class Window:
         """The next one, empty."""
         return Window(self.number + 1)
 
-    def explain_extra(self, pending: int) -> dict[str, Any]:
+    def describe(self, pending: int) -> dict[str, Any]:
         """The window as plain data, for `explain`."""
         ends = self.length if self.number < ENDLESS else None
         return {"number": self.number, "samples": self.samples + pending, "ends_above": ends}
@@ -62,14 +61,12 @@ class TimeScales:
         cls, setting: Setting, *, growth: float, cap_windows: bool, delta: float | None, n_averages: int
     ) -> "TimeScales":
         """From a policy's options; with `delta`, T becomes 1/δ and `n_averages` are tracked for good."""
-        if not isinstance(cap_windows, bool):
-            raise MatchbanditError(f"cap_windows must be true or false; got {cap_windows!r}.")
         sigma = setting.rewards.sigma
         if delta is None:
             log_horizon = log(setting.horizon or 1)
             permanent = Checks(growth, log_horizon, sigma)
         else:
-            log_horizon = -log(checked_delta(delta))
+            log_horizon = -log(delta)
             permanent = Checks.fixed_confidence(growth, n_averages, delta, sigma)
         return cls(permanent, log_horizon if cap_windows else inf)
 

@@ -172,12 +172,12 @@ def rules(league: "League") -> Rules:
 
 def can_choose(league: "League") -> bool:
     """Can it propose pairs for some of its items only?"""
-    return CATALOGUE[league.about()["policy"]].capabilities.decides_from_counts
+    return CATALOGUE[league.about()["policy"]].decides_from_counts
 
 
 def policies() -> list[tuple[str, str]]:
     """Policies that the form for a new league offers: those that take whoever comes."""
-    return [(name, kind.summary) for name, kind in CATALOGUE.items() if kind.capabilities.decides_from_counts]
+    return [(name, kind.summary) for name, kind in CATALOGUE.items() if kind.decides_from_counts]
 
 
 def tiles(league: "League") -> list[Tile]:

@@ -1,0 +1,116 @@
+"""Options of a policy: names, defaults and types come from the signature of its constructor.
+
+An option is a keyword-only argument. Its annotation says what it may be: `bool`, `int`, `float`, `str`, a `Literal`,
+one of these or None, or `Annotated` with functions that check a value and return it.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from matchbandit.confidence import check_delta, check_growth
+from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
+
+Check = Callable[[Any], Any]
+
+
+def between(name: str, low: float, high: float, hint: str = "") -> Check:
+    """A check that a number lies in [low, high]."""
+
+    def check(value: Any) -> Any:
+        if not low <= value <= high:
+            raise MatchbanditError(f"{name} must lie between {low:g} and {high:g}; got {value!r}. {hint}".rstrip())
+        return value
+
+    return check
+
+
+def whole_between(name: str, low: int, high: int) -> Check:
+    """A check that a number is whole and lies in [low, high]."""
+    return lambda value: check_int(name, value, minimum=low, maximum=high)
+
+
+Delta = Annotated[float, check_delta]
+"""δ, the probability of a wrong answer."""
+Growth = Annotated[float, check_growth]
+"""g, the factor by which the counts grow from check to check."""
+
+
+def option_defaults(kind: type) -> dict[str, Any]:
+    """The options that the constructor of a class takes, with their defaults."""
+    return dict(_signature(kind)[0])
+
+
+def check_options(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, checked against their annotations; an option without one is returned as it is."""
+    hints = _signature(kind)[1]
+    return {name: _check(name, value, hints.get(name)) for name, value in options.items()}
+
+
+@cache
+def _signature(kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
+    constructor: Any = kind.__init__  # type: ignore[misc]
+    parameters = inspect.signature(constructor).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    try:
+        hints = get_type_hints(constructor, include_extras=True)
+    except NameError:  # annotations that are imported for type checkers only
+        hints = {}
+    return defaults, {name: hint for name, hint in hints.items() if name != "selection"}  # depends on capabilities
+
+
+def _check(name: str, value: Any, hint: Any) -> Any:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        value = _check(name, value, arguments[0])
+        for check in arguments[1:]:
+            value = check(value) if callable(check) else value
+        return value
+    if origin in (Union, UnionType):
+        choices = [argument for argument in arguments if argument is not NoneType]
+        if (value is None and len(choices) < len(arguments)) or len(choices) > 1:
+            return value
+        return _check(name, value, choices[0])
+    if origin is Literal and value not in arguments:
+        raise unknown(name, value, [str(argument) for argument in arguments])
+    if hint is bool and not isinstance(value, bool):
+        raise MatchbanditError(f"{name} must be true or false; got {value!r}.")
+    if hint is str and not isinstance(value, str):
+        raise MatchbanditError(f"{name} must be text; got {value!r}.")
+    if hint in (int, float):
+        number = check_float(name, value)
+        if hint is int and not number.is_integer():
+            raise MatchbanditError(f"{name} must be a whole number; got {value!r}.")
+    return value
+
+
+def other_values(kind: type) -> Iterator[tuple[str, Any]]:
+    """Options with values that are not the default: other choices, neighbouring numbers, 0.1 where the default is None.
+
+    Values that a check refuses are left out.
+    """
+    defaults, hints = _signature(kind)
+    for name, default in defaults.items():
+        for value in _other_values(default, hints.get(name)):
+            try:
+                yield name, _check(name, value, hints[name])
+            except MatchbanditError:
+                continue
+
+
+def _other_values(default: Any, hint: Any) -> list[Any]:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _other_values(default, arguments[0])
+    if origin in (Union, UnionType):
+        choices = [argument for argument in arguments if argument is not NoneType]
+        return [value for choice in choices for value in _other_values(default, choice)]
+    if origin is Literal:
+        return [argument for argument in arguments if argument != default]
+    if hint is bool:
+        return [not default]
+    if hint in (int, float) and default is not None:
+        return [default - 1, default + 1] if hint is int else [default / 2, default * 2]
+    return [0.1] if hint is float else []
