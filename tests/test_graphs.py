@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import bipartite, graph_from, monopartite
+from matchbandit.graphs import MAX_ITEMS, MonopartiteGraph, bipartite, graph_from, monopartite
 
 graphs = st.builds(bipartite, st.integers(1, 9), st.integers(1, 9)) | st.builds(monopartite, st.integers(2, 14))
 
@@ -175,7 +175,9 @@ def test_pairs_of_edges_are_those_of_the_list(graph):
     assert graph.pairs_of(np.zeros(0, dtype=np.int64)).shape == (0, 2)
 
 
-@pytest.mark.parametrize("graph", [monopartite(10**6), monopartite(2 * 10**9), bipartite(10**6, 10**6)], ids=str)
+@pytest.mark.parametrize(
+    "graph", [monopartite(10**6), monopartite(10**7), MonopartiteGraph(2 * 10**9), bipartite(10**6, 10**6)], ids=str
+)
 def test_pairs_of_edges_are_exact_where_floats_are_not(graph):
     rng, n = np.random.default_rng(1), graph.n_pairs
     firsts = rng.integers(0, graph.shape[0] - 1, 10_000)
@@ -186,3 +188,47 @@ def test_pairs_of_edges_are_exact_where_floats_are_not(graph):
     assert np.array_equal(graph.edges(pairs), edges)
     if graph.kind == "monopartite":
         assert (pairs[:, 0] < pairs[:, 1]).all()
+
+
+@settings(deadline=None, derandomize=True)
+@given(graphs)
+def test_items_are_numbered_consecutively_rows_first(graph):
+    if graph.is_bipartite:
+        n, m = graph.shape
+        labels = [*(("row", i) for i in range(n)), *(("column", j) for j in range(m))]
+        ends = [(("row", i), ("column", j)) for i, j in graph.pairs.tolist()]
+        assert (graph.side_sizes, graph.has_bye) == ((n, m), False)
+    else:
+        labels = [("player", i) for i in range(graph.shape[0])]
+        ends = [(("player", i), ("player", j)) for i, j in graph.pairs.tolist()]
+        assert (graph.side_sizes, graph.has_bye) == ((len(labels),), 2 * graph.matching_size < len(labels))
+    assert graph.n_items == len(labels)
+    assert [(graph.side_of(item), graph.index_of(item)) for item in range(graph.n_items)] == labels
+    assert [graph.item_at(*label) for label in labels] == list(range(graph.n_items))
+    edges = np.arange(graph.n_pairs)[::-1]
+    assert [(labels[a], labels[b]) for a, b in graph.ends(edges).tolist()] == ends[::-1]
+    assert graph.edges_between(graph.ends(edges)).tolist() == edges.tolist()
+
+
+@pytest.mark.parametrize(
+    ("make", "sizes", "words"),
+    [
+        (monopartite, (10**9,), "monopartite with 1000000000 players"),
+        (monopartite, (MAX_ITEMS + 1,), "monopartite with 10000001 players"),
+        (bipartite, (1, MAX_ITEMS), "bipartite 1×10000000"),
+    ],
+)
+def test_a_graph_with_too_many_items_is_refused_before_memory_is_asked_for(make, sizes, words):
+    with pytest.raises(
+        MatchbanditError, match=f"^a graph has at most 10000000 items; got {words}\\. Use fewer items\\.$"
+    ):
+        make(*sizes)
+    assert monopartite(MAX_ITEMS).n_items == MAX_ITEMS
+    assert bipartite(1, MAX_ITEMS - 1).n_items == MAX_ITEMS
+
+
+def test_graphs_are_equal_by_their_sizes_and_shown_by_them():
+    assert bipartite(2, 3) == bipartite(2, 3) != bipartite(3, 2)
+    assert hash(monopartite(4)) == hash(monopartite(4))
+    assert repr(bipartite(2, 3)) == "BipartiteGraph(n_rows=2, n_columns=3)"
+    assert repr(monopartite(4)) == "MonopartiteGraph(n_items=4)"

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import Edges, Graph, Pairs, n_items, refuse_if_too_large
+from matchbandit.graphs import Edges, Graph, refuse_if_too_large
 
 Items = NDArray[np.int64]
 
@@ -38,7 +38,7 @@ class Allowed:
         """Check them once; edges are kept sorted."""
         if self.present is not None:
             present = np.asarray(self.present)
-            items = n_items(self.graph)
+            items = self.graph.n_items
             if present.shape != (items,) or present.dtype != np.bool_:
                 raise MatchbanditError(
                     f"present says True or False of each of the {items} items of {self.graph}; "
@@ -81,7 +81,7 @@ class Allowed:
     def is_present(self) -> NDArray[np.bool_]:
         """True for each item that is there."""
         present = self.present
-        return np.ones(n_items(self.graph), dtype=np.bool_) if present is None else np.asarray(present)
+        return np.ones(self.graph.n_items, dtype=np.bool_) if present is None else np.asarray(present)
 
     @cached_property
     def items(self) -> Items:
@@ -92,34 +92,27 @@ class Allowed:
         """Which of these edges may be played."""
         fine = np.ones(len(edges), dtype=np.bool_)
         if self.present is not None:
-            fine &= self.is_present[self.ends(edges)].all(axis=1)
+            fine &= self.is_present[self.graph.ends(edges)].all(axis=1)
         if self.only is not None:
             fine &= _among(edges, np.asarray(self.only))
         if self.forbidden is not None:
             fine &= ~_among(edges, np.asarray(self.forbidden))
         return fine
 
-    def ends(self, edges: Edges) -> Pairs:
-        """The two items of each edge, numbered through."""
-        pairs = self.graph.pairs_of(edges)
-        return pairs + np.array([0, self.graph.shape[0]]) if self.graph.kind == "bipartite" else pairs
-
     @cached_property
     def edges(self) -> Edges:
         """All that may be played, in rising order; a graph with too many pairs to list is refused."""
         listed = self.only
         if listed is None:
-            there = self.items
-            if self.graph.kind == "bipartite":
-                rows, columns = there[there < self.graph.shape[0]], there[there >= self.graph.shape[0]]
-                refuse_if_too_large(self.graph, "Take fewer items, or name the pairs that are allowed.")
-                listed = (rows[:, None] * self.graph.shape[1] + (columns - self.graph.shape[0])).ravel()
-            elif len(there) < 2:
-                listed = np.zeros(0, dtype=np.int64)
+            graph, there = self.graph, self.items
+            if len(there) > 1:
+                refuse_if_too_large(graph, "Use fewer items, or name the pairs that are allowed.")
+            if graph.is_bipartite:
+                rows, columns = np.split(there, [np.searchsorted(there, graph.n_rows)])
+                ends = np.stack([np.repeat(rows, len(columns)), np.tile(columns, len(rows))], axis=1)
             else:
-                refuse_if_too_large(self.graph, "Take fewer items, or name the pairs that are allowed.")
-                first, second = np.triu_indices(len(there), k=1)
-                listed = self.graph.edges(np.stack([there[first], there[second]], axis=1))
+                ends = there[np.stack(np.triu_indices(len(there), k=1), axis=1)]
+            listed = graph.edges_between(ends)
         listed = np.asarray(listed)
         return np.asarray(listed[self.allows(listed)])
 

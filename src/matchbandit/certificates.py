@@ -43,12 +43,10 @@ class Target:
         >>> Target.of(bipartite(2, 4), "matching").blocks, Target.of(bipartite(2, 4), "pair").blocks
         (((1, 1), (1, 1, 2)), ((1, 1), (1, 3)))
         """
-        if graph.kind == "monopartite":
-            n, pairs = graph.shape[0], 1 if answer == "pair" else graph.shape[0] // 2
-            return cls((0, n), (_blocks((2,) * pairs, n),))
-        rows, columns = graph.shape
-        ones = (1,) if answer == "pair" else (1,) * min(rows, columns)
-        return cls((0, rows, rows + columns), (_blocks(ones, rows), _blocks(ones, columns)))
+        pairs = 1 if answer == "pair" else graph.matching_size
+        if graph.is_bipartite:
+            return cls((0, graph.n_rows, graph.n_items), tuple(_blocks((1,) * pairs, n) for n in graph.side_sizes))
+        return cls((0, graph.n_items), (_blocks((2,) * pairs, graph.n_items),))
 
     @cached_property
     def bad_links(self) -> int:

@@ -10,7 +10,7 @@ from matchbandit.extras import make_frame
 from matchbandit.graphs import Pairs
 from matchbandit.past_results import PastResults, read_results
 from matchbandit.rewards import Floats, RewardDistribution, check_rewards
-from matchbandit.strengths import Posterior, clip_outliers, row_count
+from matchbandit.strengths import Posterior, clip_outliers
 
 
 def estimates(results: Any, *, rewards: RewardDistribution | None = None, level: float = 0.9) -> Any:
@@ -70,7 +70,7 @@ def estimates(results: Any, *, rewards: RewardDistribution | None = None, level:
     counts, sums = tally.counts[order].astype(np.float64), tally.sums[order]
     fitted_sums = clip_outliers(distribution.noise, counts, sums)
     posterior = Posterior.fit(tally.graph, distribution, edges[order], counts, fitted_sums)
-    ends = tally.pairs[order] + np.array([0, row_count(tally.graph)])
+    ends = tally.graph.items_of(tally.pairs[order])
     items = _columns(posterior.strengths, posterior.item_intervals(level), *_totals(ends, counts, sums))
     pairs = _columns(posterior.pair_means(ends), posterior.pair_intervals(ends, level), counts, sums)
 

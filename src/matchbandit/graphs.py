@@ -1,11 +1,12 @@
 """Who can meet whom, and how a pair or a matching is written down.
 
 A pair is two items, `(i, j)`: row i and column j of a bipartite graph, or players i < j of a monopartite one.
-Pairs travel as int arrays of shape (k, 2). Inside the library each pair also has a number, its *edge*.
+Pairs travel as int arrays of shape (k, 2). Inside the library each pair also has a number, its *edge*, and each item
+has one, its *item number*: items are numbered consecutively, rows first.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -18,6 +19,10 @@ from matchbandit.errors import MatchbanditError, check_int, unknown
 Pairs = NDArray[np.int64]
 Edges = NDArray[np.int64]
 Selection = Literal["pair", "matching"]
+Side = Literal["row", "column", "player"]
+
+MAX_ITEMS = 10_000_000
+"""Graphs with more items are refused: a few numbers for each item would take gigabytes."""
 
 MAX_PAIRS = 20_000_000
 """Graphs with more pairs are not listed: a number for each pair would take gigabytes."""
@@ -30,6 +35,11 @@ class Graph(ABC):
     """The items and the pairs that they can form."""
 
     kind: ClassVar[str]
+    is_bipartite: ClassVar[bool]
+    n_items: int = field(init=False, repr=False, compare=False)
+    """Rows and columns, or players."""
+    n_rows: int = field(init=False, repr=False, compare=False)
+    """The item number of the first column; 0 for players, who have no sides."""
 
     @property
     @abstractmethod
@@ -37,9 +47,23 @@ class Graph(ABC):
         """The shape of a matrix with an entry for each pair."""
 
     @property
+    def side_sizes(self) -> tuple[int, ...]:
+        """How many rows and how many columns; of players, their number alone.
+
+        >>> bipartite(2, 3).side_sizes, monopartite(4).side_sizes
+        ((2, 3), (4,))
+        """
+        return self.shape if self.is_bipartite else self.shape[:1]
+
+    @property
     @abstractmethod
     def matching_size(self) -> int:
         """How many pairs a largest matching has."""
+
+    @property
+    def has_bye(self) -> bool:
+        """Does a largest matching leave one player out, as their number is odd?"""
+        return not self.is_bipartite and self.n_items % 2 == 1
 
     @cached_property
     @abstractmethod
@@ -84,13 +108,50 @@ class Graph(ABC):
                 f"got shape {given.shape} of {given.dtype}."
             )
         no_pair = (given < 0) | (given >= self.shape)
-        if self.kind == "monopartite":
+        if not self.is_bipartite:
             given = np.stack([given.min(axis=1), given.max(axis=1)], axis=1)
             no_pair |= given[:, :1] == given[:, 1:]
         if no_pair.any():
             first = tuple(np.asarray(pairs)[no_pair.any(axis=1)][0].tolist())
             raise MatchbanditError(f"{first} is not a pair of {self}. Items are numbered from 0.")
         return self._edges(given.astype(np.int64, copy=False))
+
+    def items_of(self, pairs: Pairs) -> Pairs:
+        """The item numbers of pairs.
+
+        >>> bipartite(2, 3).items_of(np.array([[1, 0]])).tolist()
+        [[1, 2]]
+        """
+        return pairs + np.array([0, self.n_rows]) if self.is_bipartite else pairs
+
+    def ends(self, edges: Edges) -> Pairs:
+        """The item numbers of the two ends of each edge.
+
+        >>> bipartite(2, 3).ends(np.array([3])).tolist()
+        [[1, 2]]
+        """
+        return self.items_of(self.pairs_of(edges))
+
+    def edges_between(self, items: ArrayLike) -> Edges:
+        """The edge between each two items, given by their item numbers: the inverse of `ends`."""
+        return self.edges(np.asarray(items) - np.array([0, self.n_rows]))
+
+    def side_of(self, item: int) -> Side:
+        """Is this item number that of a row, a column or a player?"""
+        return "player" if not self.is_bipartite else "row" if item < self.n_rows else "column"
+
+    def index_of(self, item: int) -> int:
+        """The index of an item number on its own side, as it stands in a pair.
+
+        >>> graph = bipartite(2, 3)
+        >>> [f"{graph.side_of(item)} {graph.index_of(item)}" for item in range(graph.n_items)]
+        ['row 0', 'row 1', 'column 0', 'column 1', 'column 2']
+        """
+        return item - self.n_rows if item >= self.n_rows else item
+
+    def item_at(self, side: Side, index: int) -> int:
+        """The item number of a row, a column or a player."""
+        return index + self.n_rows if side == "column" else index
 
     def matrix(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values given per edge (last axis) as a matrix over the pairs; entries that are no pair are 0."""
@@ -110,6 +171,11 @@ class BipartiteGraph(Graph):
     n_rows: int
     n_columns: int
     kind: ClassVar[str] = "bipartite"
+    is_bipartite: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Count the items."""
+        object.__setattr__(self, "n_items", self.n_rows + self.n_columns)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -149,7 +215,9 @@ class MonopartiteGraph(Graph):
     """Every player can meet every other player."""
 
     n_items: int
+    n_rows: int = field(default=0, init=False, repr=False, compare=False)
     kind: ClassVar[str] = "monopartite"
+    is_bipartite: ClassVar[bool] = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -197,15 +265,6 @@ class MonopartiteGraph(Graph):
         return f"monopartite with {self.n_items} players"
 
 
-def n_items(graph: Graph) -> int:
-    """Rows and columns, or players.
-
-    >>> n_items(bipartite(2, 3)), n_items(monopartite(4))
-    (5, 4)
-    """
-    return sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
-
-
 @compiled
 def player_edge(i: int, j: int, n_items: int) -> int:
     """The edge of two of n players, in either order: `MonopartiteGraph.edges` for compiled code."""
@@ -214,17 +273,52 @@ def player_edge(i: int, j: int, n_items: int) -> int:
 
 
 def bipartite(n_rows: int, n_columns: int) -> BipartiteGraph:
-    """The graph of n_rows rows and n_columns columns."""
+    """Make the graph in which every row can meet every column.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        How many items there are on each side, at least 1; together at most `MAX_ITEMS`.
+
+    Returns
+    -------
+    BipartiteGraph
+
+    >>> print(bipartite(2, 3), bipartite(2, 3).n_pairs)
+    bipartite 2×3 6
+    """
     hint = "A bipartite graph needs an item on each side."
-    return BipartiteGraph(
+    graph = BipartiteGraph(
         check_int("n_rows", n_rows, minimum=1, hint=hint),
         check_int("n_columns", n_columns, minimum=1, hint=hint),
     )
+    _refuse_too_many_items(graph)
+    return graph
 
 
 def monopartite(n_items: int) -> MonopartiteGraph:
-    """The graph of n_items players."""
-    return MonopartiteGraph(check_int("n_items", n_items, minimum=2, hint="A pair needs two players."))
+    """Make the graph in which every player can meet every other.
+
+    Parameters
+    ----------
+    n_items : int
+        How many players there are, at least 2 and at most `MAX_ITEMS`.
+
+    Returns
+    -------
+    MonopartiteGraph
+
+    >>> print(monopartite(4), monopartite(4).n_pairs)
+    monopartite with 4 players 6
+    """
+    graph = MonopartiteGraph(check_int("n_items", n_items, minimum=2, hint="A pair needs two players."))
+    _refuse_too_many_items(graph)
+    return graph
+
+
+def _refuse_too_many_items(graph: Graph) -> None:
+    if graph.n_items > MAX_ITEMS:
+        raise MatchbanditError(f"a graph has at most {MAX_ITEMS} items; got {graph}. Use fewer items.")
 
 
 def _read_only(pairs: Pairs) -> Pairs:
@@ -232,7 +326,7 @@ def _read_only(pairs: Pairs) -> Pairs:
     return pairs
 
 
-def refuse_if_too_large(graph: Graph, hint: str = "Take fewer items.") -> None:
+def refuse_if_too_large(graph: Graph, hint: str = "Use fewer items.") -> None:
     """Refuse to keep a number for each pair of a graph that has too many, rather than run out of memory."""
     if graph.n_pairs > MAX_PAIRS:
         raise MatchbanditError(

@@ -15,7 +15,7 @@ from matchbandit.figures.picture import picture_file
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE
 from matchbandit.policies.capabilities import Goal
-from matchbandit.problems import Bipartite, Problem
+from matchbandit.problems import Problem
 from matchbandit.results import Identification, Runs, writable_file
 from matchbandit.results.plotting import about_runs, instance_of
 from matchbandit.rewards import Floats
@@ -383,7 +383,7 @@ def _task(result: Runs | Identification) -> Task:
 
 
 def _usual(problem: Problem) -> Task:
-    selection: Selection = "pair" if isinstance(problem, Bipartite) or problem.graph.shape[0] % 2 else "matching"
+    selection: Selection = "pair" if problem.graph.is_bipartite or problem.graph.has_bye else "matching"
     return selection, selection
 
 

@@ -38,7 +38,6 @@ from matchbandit.strengths import (
     fit_dense,
     improve_sparse,
     new_system,
-    row_count,
 )
 
 Verdict = Literal["fits", "does not fit", "cannot tell"]
@@ -239,12 +238,12 @@ def product_fit(
     pools = None if groups is None else _pools(data, _labels(groups, graph, names, data.ends))
     freedom = data.degrees_of_freedom
     test = _test(data, pools, exact=simulate_null, with_power=True) if freedom > 0 else _Test(1.0, None, (None,) * 3)
-    n_rows, u = row_count(graph), posterior.strengths
+    u = posterior.strengths
     return ProductFit(
         p_value=test.p_value,
         statistic=float(data.deviances(data.sums, posterior.logs).sum()),
         degrees_of_freedom=freedom,
-        strengths=(u[:n_rows], u[n_rows:]) if n_rows else (u,),
+        strengths=tuple(np.split(u, [graph.n_rows])) if graph.is_bipartite else (u,),
         pairs=graph.pairs_of(edges),
         residuals=data.residuals,
         verdict=_verdict(test, freedom),
@@ -656,8 +655,7 @@ class _Pools(NamedTuple):
 
 def _labels(groups: Groups, graph: Graph, names: tuple[tuple[str, ...], ...] | None, ends: Pairs) -> list[Hashable]:
     """The group of each item, rows first; None for items that never played."""
-    sizes = graph.shape if graph.kind == "bipartite" else graph.shape[:1]
-    sides: Sequence[Sequence[Name]] = names or tuple(range(size) for size in sizes)
+    sides: Sequence[Sequence[Name]] = names or tuple(range(size) for size in graph.side_sizes)
     maps = [groups] * len(sides) if isinstance(groups, Mapping) else list(groups)
     if len(maps) != len(sides) or not all(isinstance(one, Mapping) for one in maps):
         wanted = "a mapping of rows and one of columns" if len(sides) > 1 else "a mapping"

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.compiled import compiled
-from matchbandit.graphs import Edges, Graph, n_items
+from matchbandit.graphs import Edges, Graph
 from matchbandit.rewards import Counts, Floats, Noise, RewardDistribution
 from matchbandit.seeding import stream
 
@@ -609,20 +609,15 @@ def compact(start: Counts, partner: NDArray[np.int32], plays: Floats, sums: Floa
 
 def new_model(graph: Graph, rewards: RewardDistribution, *, complete: bool, prior: Prior = PRIOR) -> Model:
     """The prior on a graph: a list of all its pairs, in the order of their edges, or of none."""
-    n, n_rows = n_items(graph), row_count(graph)
+    n, n_rows = graph.n_items, graph.n_rows
     start, partner = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     if complete:
-        low, high = graph.pairs.T
+        low, high = graph.items_of(graph.pairs).T
         start[1:] = np.cumsum(np.bincount(low, minlength=n))
-        partner = (high + n_rows).astype(np.int32)
+        partner = high.astype(np.int32)
     size = len(partner)
     logs = np.full(n, prior.level)
     return Model(start, partner, np.zeros(size), np.zeros(size), logs, np.zeros(size), rewards.noise, prior, n_rows)
-
-
-def row_count(graph: Graph) -> int:
-    """How many items are rows; 0 if all are players."""
-    return graph.shape[0] if graph.kind == "bipartite" else 0
 
 
 def with_pairs(model: Model, low: Counts, high: Counts) -> tuple[Model, Counts]:

@@ -55,9 +55,9 @@ def is_heaviest(decision, allowed, weights):
     """Is it of the most pairs, and of those of the greatest sum of these weights? Are its values these weights?"""
     graph = allowed.graph
     edges = graph.edges(decision.pairs) if len(decision.pairs) else allowed.edges[:0]
-    count, total = heaviest(allowed.ends(allowed.edges).tolist(), weights[allowed.edges])
+    count, total = heaviest(allowed.graph.ends(allowed.edges).tolist(), weights[allowed.edges])
     there = allowed.without_pair_rules.edges
-    most = heaviest(allowed.ends(there).tolist(), weights[there])[1]
+    most = heaviest(allowed.graph.ends(there).tolist(), weights[there])[1]
     return (
         allowed.allows(edges).all()
         and len(edges) == count
@@ -102,7 +102,7 @@ def test_rank1_thompson_plays_the_greatest_sum_of_products_of_what_is_allowed(st
     played = np.flatnonzero(counts)
     posterior = Posterior.fit(graph, mb.Bernoulli(), played, counts[played].astype(float), sums[played])
     assert (posterior.factor is None) == (storage == "sparse")
-    products = np.exp(posterior.draw(rng())[allowed.ends(np.arange(graph.n_pairs))].sum(axis=1))
+    products = np.exp(posterior.draw(rng())[allowed.graph.ends(np.arange(graph.n_pairs))].sum(axis=1))
     one = built(Rank1Thompson, graph, counts, sums, selection="matching")
     assert is_heaviest(one.decision(rng(), allowed=allowed), allowed, products)
     assert is_heaviest(one.decision(rng()), Allowed(graph), products)
@@ -121,7 +121,7 @@ def test_indices_of_whole_matchings_are_greatest_among_what_is_allowed(name, opt
     allowed = some_rules(graph, seed)
     one = built(name, graph, counts, sums, **options)
     decision = one.decision(rng(), allowed=allowed)
-    listed = [allowed.edges[of] for of in all_largest(allowed.ends(allowed.edges).tolist())]
+    listed = [allowed.edges[of] for of in all_largest(allowed.graph.ends(allowed.edges).tolist())]
 
     def index(edges):
         m = graph.matching_size

@@ -39,7 +39,7 @@ class Case:
     def __init__(self, graph, goal, seed, least=0):
         rng = np.random.default_rng(seed)
         self.target = Target.of(graph, goal)
-        n, rows = self.target.n_items, graph.shape[0] if graph.kind == "bipartite" else 0
+        n, rows = self.target.n_items, graph.n_rows
         self.ends = graph.pairs + np.array([0, rows])
         self.strengths = rng.uniform(0.1, 0.95, n)
         order = [a + np.argsort(-self.strengths[a:b]) for a, b in pairwise(self.target.sides)]

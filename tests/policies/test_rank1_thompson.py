@@ -901,8 +901,3 @@ def test_of_many_items_faded_pairs_are_removed(players, sparse):
     assert len(left) < (plays > 0).sum() or players == 5
     twin = mb.restore(json.loads(json.dumps(one.state())))
     assert twin.ask().tolist() == one.ask().tolist()
-
-
-def test_too_many_items_are_refused():
-    with pytest.raises(mb.MatchbanditError, match=r"at most 2147483647 items; got 3000000000\. Use fewer\.$"):
-        build(mb.monopartite(3_000_000_000))

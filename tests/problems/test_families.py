@@ -273,7 +273,7 @@ def test_a_family_of_many_items_is_cheap_and_one_of_too_many_is_refused(name):
 
 @pytest.mark.parametrize("policy", ["pair-elim", "uniform", "kl-ucb"])
 def test_what_does_not_fit_the_memory_is_refused_before_a_policy_is_built(policy):
-    refused = r"^bipartite 20000×20000 has 400000000 pairs, .* Take fewer items, or rank1-thompson, which keeps only"
+    refused = r"^bipartite 20000×20000 has 400000000 pairs, .* Use fewer items, or rank1-thompson, which keeps only"
     with pytest.raises(MatchbanditError, match=refused):
         simulate(family("spiked", n=20_000, u1=0.9, gap=0.75), policy, horizon=1000)
 

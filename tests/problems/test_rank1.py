@@ -228,7 +228,7 @@ def test_a_problem_with_many_items_is_cheap_and_what_cannot_be_kept_is_refused(p
     for ask in (lambda: many.means, lambda: many.graph.pairs, lambda: many.pair_gaps):
         with pytest.raises(MatchbanditError) as refusal:
             ask()
-        assert str(refusal.value) == f"{size}, and at most 20000000 can be kept in memory. Take fewer items."
+        assert str(refusal.value) == f"{size}, and at most 20000000 can be kept in memory. Use fewer items."
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from reference.allowed import heaviest
 
 from matchbandit import bipartite, monopartite
 from matchbandit.allowed import Allowed
-from matchbandit.graphs import n_items
 from matchbandit.solvers import (
     best_matching,
     constrained,
@@ -19,7 +18,7 @@ def some_rules(graph, rng):
     """Random rules: some absent, some pairs forbidden, or only some allowed."""
     rules = {}
     if rng.random() < 0.5:
-        rules["present"] = rng.random(n_items(graph)) < 0.8
+        rules["present"] = rng.random(graph.n_items) < 0.8
     if rng.random() < 0.6:
         rules["forbidden"] = np.flatnonzero(rng.random(graph.n_pairs) < rng.random())
     if rng.random() < 0.4:
@@ -34,7 +33,7 @@ def some_graph(rng):
 
 
 def is_matching(allowed, edges):
-    ends = allowed.ends(edges).ravel()
+    ends = allowed.graph.ends(edges).ravel()
     return len(np.unique(ends)) == len(ends) and allowed.allows(edges).all()
 
 
@@ -43,14 +42,14 @@ def test_the_heaviest_is_that_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     graph = some_graph(rng)
     allowed = some_rules(graph, rng)
-    strengths = rng.random(n_items(graph)) if rng.random() < 0.7 else rng.integers(0, 3, n_items(graph)) / 2
-    products = strengths[allowed.ends(np.arange(graph.n_pairs))].prod(axis=1)
+    strengths = rng.random(graph.n_items) if rng.random() < 0.7 else rng.integers(0, 3, graph.n_items) / 2
+    products = strengths[allowed.graph.ends(np.arange(graph.n_pairs))].prod(axis=1)
     any_weights = rng.normal(size=graph.n_pairs)
     for weights, found in [
         (products, heaviest_of_products(allowed, strengths)),
         (any_weights, heaviest_allowed(allowed, any_weights)),
     ]:
-        count, total = heaviest(allowed.ends(allowed.edges).tolist(), weights[allowed.edges])
+        count, total = heaviest(allowed.graph.ends(allowed.edges).tolist(), weights[allowed.edges])
         assert found.exact
         assert is_matching(allowed, found.edges)
         assert len(found.edges) == count
@@ -207,7 +206,7 @@ def test_rows_and_columns_beyond_a_table_are_matched_in_blocks(monkeypatch):
     best = heaviest_of_products(allowed, strengths)
     monkeypatch.setattr(constrained, "MOST_CELLS", 1000)
     found = heaviest_of_products(allowed, strengths)
-    weight = [strengths[allowed.ends(of.edges)].prod(axis=1).sum() for of in (best, found)]
+    weight = [strengths[allowed.graph.ends(of.edges)].prod(axis=1).sum() for of in (best, found)]
     assert best.exact
     assert not found.exact
     assert is_matching(allowed, found.edges)

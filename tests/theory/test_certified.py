@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import matchbandit as mb
-from matchbandit.certificates import Target, bottleneck_closure, extension
+from matchbandit.certificates import Target, bottleneck_closure, linear_extension
 from matchbandit.evidence import log_mixture
 from matchbandit.placement import is_promised, placement_of
 from matchbandit.schedules import all_meet, next_batch
@@ -264,7 +264,7 @@ def test_the_loss_of_a_wrong_order_is_bounded_by_random_search():
         u, o = players.u, 4
         others = u.sum() - u[:, None] - u[None, :]
         apart = (u[:, None] - u[None, :]) * others / o >= y
-        order = extension(rng.random(6), np.array([0, 6]), np.zeros((6, 6), dtype=bool), apart)
+        order = linear_extension(rng.random(6), np.array([0, 6]), np.zeros((6, 6), dtype=bool), apart)
         for selection, pairs in (("pair", 1), ("matching", 3)):
             lost = players.optimum(selection) - sum(u[order[2 * k]] * u[order[2 * k + 1]] for k in range(pairs))
             assert lost <= certified.misplaced(players, selection, np.array([y * o**0.5]))[0] + 1e-12
@@ -281,5 +281,5 @@ def test_once_the_borders_are_certified_the_order_has_the_true_blocks():
         certain = bottleneck_closure(links) >= 1
         for separated in (np.zeros((4, 4), dtype=bool), rng.random((4, 4)) < 0.5):
             for _ in range(5):
-                order = extension(rng.random(4), np.array([0, 4]), certain, separated)
+                order = linear_extension(rng.random(4), np.array([0, 4]), certain, separated)
                 assert set(order[:2].tolist()) == {0, 1}

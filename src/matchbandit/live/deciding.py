@@ -228,14 +228,11 @@ class _Scene:
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
         self.graph = graph_of(inputs.two_sided, inputs.on_side)
-        shift = self.graph.shape[0] if inputs.two_sided else 0
-        self.numbers = inputs.places + inputs.sides * shift
+        self.numbers = inputs.places + inputs.sides * self.graph.n_rows
         """Of each item, rows before columns; item k stands at place k − 1."""
-        n = shift + self.graph.shape[1]
-        self._ids = np.zeros(n, dtype=np.int64)
+        self._ids = np.zeros(self.graph.n_items, dtype=np.int64)
         self._ids[self.numbers] = np.arange(1, len(self.numbers) + 1)
-        self.shift = shift
-        present = np.zeros(n, dtype=np.bool_)
+        present = np.zeros(self.graph.n_items, dtype=np.bool_)
         present[self.numbers[inputs.day.present - 1]] = True
         self.allowed = Allowed(self.graph, present=present, forbidden=self.edges(inputs.day.forbidden))
 
@@ -249,7 +246,7 @@ class _Scene:
 
     def ids(self, pairs: Pairs) -> list[list[int]]:
         """Pairs of the graph as pairs of ids, players with the lower id first."""
-        found = self._ids[pairs + np.array([0, self.shift])] if len(pairs) else np.zeros((0, 2), dtype=np.int64)
+        found = self._ids[self.graph.items_of(pairs)] if len(pairs) else np.zeros((0, 2), dtype=np.int64)
         listed: list[list[int]] = found.tolist()
         return listed
 

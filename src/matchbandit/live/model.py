@@ -16,7 +16,7 @@ from matchbandit.live.state import State
 from matchbandit.live.tally import Results
 from matchbandit.product_model import SUSPICIOUS, product_fit
 from matchbandit.rewards import Counts, Floats, RewardDistribution
-from matchbandit.strengths import Posterior, clip_outliers, row_count
+from matchbandit.strengths import Posterior, clip_outliers
 
 INTERVAL_LEVEL = 0.9
 """The probability with which the intervals of strengths and of pair means hold, by the model."""
@@ -102,7 +102,7 @@ class LeagueModel:
     @property
     def numbers(self) -> Counts:
         """The number of each item in the graph, rows before columns; item k stands at place k − 1."""
-        return self.places + self.sides * (self.graph.shape[0] if self.two_sided else 0)
+        return self.places + self.sides * self.graph.n_rows
 
     @property
     def posterior(self) -> Posterior:
@@ -248,12 +248,11 @@ def _tested(model: LeagueModel) -> Fit:
             f"The {total} results cannot tell whether the model fits (p = {p:.2g}).",
         )
     ids = {number: item for item, number in enumerate(model.numbers.tolist(), start=1)}
-    n_rows = row_count(model.graph)
     return Fit(
         False,
         p,
         total,
-        tuple((ids[i], ids[j + n_rows], residual) for i, j, residual in test.worst(5)),
+        tuple((ids[i], ids[j + model.graph.n_rows], residual) for i, j, residual in test.worst(5)),
         f"The results do not fit the model, in which each item has one strength (p = {p:.2g}): some pairs achieve more "
         f"together, or less, than their strengths say. Estimates of pairs are then averages of unlike things; "
         f"cucb or cts-gaussian judge each pair by itself.",

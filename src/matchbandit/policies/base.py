@@ -429,7 +429,7 @@ class Policy(ABC):
 
     def _selection(self, given: Selection | None) -> Selection:
         if given is None:
-            usual: Selection = "pair" if self.graph.kind == "bipartite" else "matching"
+            usual: Selection = "pair" if self.graph.is_bipartite else "matching"
             return usual if usual in self.capabilities.selections else self.capabilities.selections[0]
         if not isinstance(given, str) or given not in self.capabilities.selections:
             raise unknown(f"selection of {self.name}", given, self.capabilities.selections)
@@ -459,7 +459,7 @@ class Policy(ABC):
 def refuse_if_too_large_for(kind: type[Policy], graph: Graph) -> None:
     """Refuse a graph with too many pairs for a policy that keeps a number for each."""
     if not kind.capabilities.any_size:
-        refuse_if_too_large(graph, "Take fewer items, or rank1-thompson, which keeps only the pairs that were played.")
+        refuse_if_too_large(graph, "Use fewer items, or rank1-thompson, which keeps only the pairs that were played.")
 
 
 def to_rewards(rewards: ArrayLike) -> Floats:

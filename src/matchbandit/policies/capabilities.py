@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import Graph, Selection, n_items
+from matchbandit.graphs import Graph, Selection
 from matchbandit.rewards import RewardDistribution
 
 Goal = Literal["regret", "identification"]
@@ -69,16 +69,16 @@ class Capabilities:
                 f"{name} plays on {' and '.join(self.graphs)} graphs; got {graph}. "
                 f"`matchbandit policies` lists what fits."
             )
-        odd = graph.kind == "monopartite" and graph.shape[0] % 2 and not counts_only
+        odd = graph.has_bye and not counts_only
         if odd and goal not in self.byes and (self.answers or selection) == "matching":
             ways = "Leave one out, or add one."
             if goal == "regret":
                 ways = "Leave one out, add one, or take rank1-thompson, which lets one sit out in turn."
             if "pair" in self.selections and not self.answers:
                 ways = f"{ways[:-1]}; or take selection='pair'."
-            return f"{name} needs an even number of players; got {graph.shape[0]}. {ways}"
-        if self.max_items is not None and n_items(graph) > self.max_items:
-            return f"{name} supports at most {self.max_items} items; got {n_items(graph)}. Use rank1-thompson for more."
+            return f"{name} needs an even number of players; got {graph.n_items}. {ways}"
+        if self.max_items is not None and graph.n_items > self.max_items:
+            return f"{name} supports at most {self.max_items} items; got {graph.n_items}. Use rank1-thompson for more."
         if self.unit_rewards and (rewards.low < 0 or rewards.high > 1):
             return (
                 f"{name} needs rewards in [0, 1]; {rewards.name} rewards leave it. "

@@ -146,7 +146,7 @@ def _check_incompatibilities(spec: PolicySpec) -> None:
     for graph in _GRAPHS:
         if graph.kind not in capabilities.graphs:
             _refuses(partial(spec.build, graph, horizon=_HORIZON), f"{graph}")
-        elif graph.shape == (5, 5) and goal not in capabilities.byes:
+        elif graph.has_bye and goal not in capabilities.byes:
             selections = [s for s in capabilities.selections if (capabilities.answers or s) == "matching"]
             for selection in selections:
                 varied = {"selection": selection} if len(capabilities.selections) > 1 else {}
@@ -209,8 +209,8 @@ def _check_pairs(asked: Policy, pairs: Pairs, size: int) -> None:
     if not (is_whole and pairs.shape == (size, 2)):  # formatting the message takes longer than the check
         raise ContractError(f"pairs must be ints of shape ({size}, 2); got {pairs!r}")
     asked.graph.edges(pairs)
-    sides = [pairs.ravel()] if asked.graph.kind == "monopartite" else [pairs[:, 0], pairs[:, 1]]
-    _require(all(len(np.unique(side)) == len(side) for side in sides), f"an item is in two pairs: {pairs.tolist()}")
+    items = asked.graph.items_of(pairs).ravel()
+    _require(len(np.unique(items)) == len(items), f"an item is in two pairs: {pairs.tolist()}")
 
 
 def _check_refusals(asked: Policy, pairs: Pairs) -> None:
@@ -431,7 +431,7 @@ def _check_decision(one: CountsPolicy, noise: np.random.Generator) -> None:
     if not one.capabilities.constrained:
         _refuses(lambda: one.decide(noise, allowed=one.graph.pairs[:1]), "a restriction to allowed pairs")
     else:
-        size = min(one.round_size, _largest(one.graph.pairs[some].tolist(), one.graph.kind == "bipartite"))
+        size = min(one.round_size, _largest(one.graph.pairs[some].tolist(), one.graph.is_bipartite))
         decision = one.decision(noise, allowed=one.graph.pairs[some], waiting=waiting)
         _check_pairs(one, decision.pairs, size)
         _require(

@@ -69,7 +69,7 @@ def by_products(allowed: Allowed, drawn: Floats, selection: Selection) -> Decisi
             edges = heaviest_pair_of_products(allowed, strengths)
         else:
             edges, exact = heaviest_of_products(allowed, strengths)
-    values, most = (strengths[allowed.ends(of)].prod(axis=1) for of in (edges, best))
+    values, most = (strengths[allowed.graph.ends(of)].prod(axis=1) for of in (edges, best))
     return ordered_decision(graph, edges, values, exact=exact, bound=float(most.sum()))
 
 
@@ -77,15 +77,14 @@ def _sorted(allowed: Allowed, drawn: Floats, selection: Selection) -> Edges:
     """The best pair or matching of those present, were all their pairs allowed: by sorting (ties: the lower index)."""
     graph, items = allowed.graph, allowed.items
     order = items[np.argsort(-drawn[items], kind="stable")]
-    if graph.kind == "bipartite":
-        n_rows = graph.shape[0]
-        rows, columns = order[order < n_rows], order[order >= n_rows] - n_rows
+    if graph.is_bipartite:
+        rows, columns = order[order < graph.n_rows], order[order >= graph.n_rows]
         size = min(len(rows), len(columns), 1 if selection == "pair" else len(order))
-        pairs = np.stack([rows[:size], columns[:size]], axis=1)
+        ends = np.stack([rows[:size], columns[:size]], axis=1)
     else:
         size = min(len(order) // 2, 1 if selection == "pair" else len(order))
-        pairs = order[: 2 * size].reshape(-1, 2)
-    return graph.edges(pairs)
+        ends = order[: 2 * size].reshape(-1, 2)
+    return graph.edges_between(ends)
 
 
 def by_weights(allowed: Allowed, weights: Floats, unplayed: NDArray[np.bool_]) -> Decision:
@@ -108,11 +107,11 @@ def by_weights(allowed: Allowed, weights: Floats, unplayed: NDArray[np.bool_]) -
 
 def _most(allowed: Allowed, weights: Floats) -> float:
     """No less than the weight of any matching of those present: that of the heaviest, or half of what all want."""
-    if allowed.graph.kind == "bipartite" or len(allowed.items) <= MAX_ITEMS_BOUNDED:
+    if allowed.graph.is_bipartite or len(allowed.items) <= MAX_ITEMS_BOUNDED:
         return float(weights[heaviest_allowed(allowed, weights).edges].sum())
     edges = allowed.edges
-    greatest = np.full(allowed.graph.shape[0], -np.inf)
-    for ends in allowed.ends(edges).T:
+    greatest = np.full(allowed.graph.n_items, -np.inf)
+    for ends in allowed.graph.ends(edges).T:
         np.maximum.at(greatest, ends, weights[edges])
     best = np.sort(greatest[allowed.items])[::-1]
     return float(best[: len(best) // 2 * 2].sum() / 2)

@@ -21,7 +21,7 @@ Every policy gives all of these, in plain JSON data:
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypedDict
 
-from matchbandit.graphs import Selection
+from matchbandit.graphs import Selection, Side
 from matchbandit.policies.capabilities import Goal
 
 PARTS: dict[str, tuple[str, ...]] = {
@@ -59,7 +59,7 @@ class Elimination(NamedTuple):
 
     round: int
     """After which round."""
-    side: str
+    side: Side
     """"row", "column" or "player"."""
     item: int
     by: int
@@ -83,7 +83,7 @@ class Elimination(NamedTuple):
         return {**self._asdict(), "interval": list(self.interval), "by_interval": list(self.by_interval)}
 
 
-def item_record(item: int, side: str, *, samples: int, estimate: float | None, active: bool = True,
+def item_record(item: int, side: Side, *, samples: int, estimate: float | None, active: bool = True,
                 interval: tuple[float, float] | None = None, **more: Any) -> dict[str, Any]:  # fmt: skip
     """The record of an item."""
     return {"item": item, "side": side, "active": active, "samples": samples, "estimate": estimate,

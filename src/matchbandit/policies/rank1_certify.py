@@ -22,7 +22,7 @@ from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
 from matchbandit.schedules import Schedule, all_meet, next_batch
 from matchbandit.solvers import MAX_MATCHINGS, all_matchings, best_matching, count_matchings
-from matchbandit.strengths import PRIOR, Model, Posterior, clip_outliers, new_model, row_count
+from matchbandit.strengths import PRIOR, Model, Posterior, clip_outliers, new_model
 
 CONTRADICTION = 8.0
 """How far an average may be from the fit, in units of log-likelihood beyond log(n_pairs), before it is followed."""
@@ -108,7 +108,6 @@ class Rank1Certify(PlannedPolicy):
         super().__init__(setting, rng)
         self._regret = self.goal == "regret"
         self.target = Target.of(self.graph, self.selection)
-        self.n_rows = row_count(self.graph)
         n = self.target.n_items
         self.plays, self.sums = np.zeros((n, n)), np.zeros((n, n))
         """All results, those of a warm start too: what the strengths are fitted to."""
@@ -140,8 +139,8 @@ class Rank1Certify(PlannedPolicy):
 
     @cached_property
     def _ends(self) -> Counts:
-        """The two items of each pair, numbered through."""
-        return np.asarray(self.graph.pairs + np.array([0, self.n_rows]))
+        """The two items of each pair, numbered consecutively."""
+        return self.graph.items_of(self.graph.pairs)
 
     @cached_property
     def _edges(self) -> Edges:
@@ -392,8 +391,9 @@ class Rank1Certify(PlannedPolicy):
     def _best(self, order: Counts) -> Edges:
         """The edges of the best pair or matching for an order of all items."""
         size = self.round_size
-        if self.n_rows:
-            return np.asarray(self._edges[order[:size], order[self.n_rows : self.n_rows + size]])
+        if self.graph.is_bipartite:
+            rows, columns = np.split(order, [self.graph.n_rows])
+            return np.asarray(self._edges[rows[:size], columns[:size]])
         return np.asarray(self._edges[order[: 2 * size : 2], order[1 : 2 * size : 2]])
 
     def recommend(self) -> Pairs:
@@ -404,9 +404,7 @@ class Rank1Certify(PlannedPolicy):
         """The strength of each item; and of each link of the answer its evidence, and when it may be certified."""
         from matchbandit.product_model import product_warning  # noqa: PLC0415  # it needs more of scipy than playing
 
-        n_rows = self.n_rows
-        names = [("player" if not n_rows else "row" if k < n_rows else "column", k - n_rows * (k >= n_rows))
-                 for k in range(self.target.n_items)]  # fmt: skip
+        names = [(self.graph.side_of(k), self.graph.index_of(k)) for k in range(self.graph.n_items)]
         chains, needed = bottleneck_closure(self.peaks), self.needed
         order = self._order(chains, self._now)
         links = self.target.borders(order)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import Edges, Pairs, Selection, n_items, player_edge
+from matchbandit.graphs import Edges, Pairs, Selection, player_edge
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.counts_policy import CountsPolicy
@@ -48,8 +48,6 @@ LARGEST_SCALE = 2.0
 """When a new play counts for this many in the lists, all are rescaled to the present."""
 PRECONDITIONER = ("mate", "inverse", "inverse_with_mate")
 """What the next round of many items needs of the last one's system."""
-MAX_ITEMS = 2**31 - 1
-"""Partners are stored in 32 bits."""
 
 
 class Arrays(NamedTuple):
@@ -227,7 +225,6 @@ class Rank1Thompson(CountsPolicy):
         warm_start=True,
         constrained=True,
         any_size=True,
-        max_items=MAX_ITEMS,
         compiled_max_items=DENSE_BELOW - 1,
     )
     transient_fields: ClassVar[tuple[str, ...]] = ("start", "partner", "weights")
@@ -245,7 +242,7 @@ class Rank1Thompson(CountsPolicy):
         half_life: Annotated[float, _check_half_life] | None = None,
     ) -> None:
         """Nothing played yet: the prior."""
-        items = n_items(setting.graph)
+        items = setting.graph.n_items
         self.lists_all_pairs = items < DENSE_BELOW
         super().__init__(setting, rng)
         self.system = new_system(0 if self.lists_all_pairs else items)
@@ -261,9 +258,9 @@ class Rank1Thompson(CountsPolicy):
 
     def start(self) -> Arrays:
         """The prior."""
-        items = n_items(self.graph)
+        items = self.graph.n_items
         model = new_model(self.graph, self.setting.rewards, complete=self.lists_all_pairs)
-        sitting = items if self.selection == "matching" and not model.n_rows and items % 2 else 0
+        sitting = items if self.selection == "matching" and self.graph.has_bye else 0
         return Arrays(
             model,
             scale=np.ones(1),
@@ -303,18 +300,17 @@ class Rank1Thompson(CountsPolicy):
         """Where these pairs are in the list; they are inserted if they are not. Edges are sorted, each once."""
         if self.lists_all_pairs:
             return edges
-        low, high = self.graph.pairs_of(edges).T
+        low, high = self.graph.ends(edges).T
         before: Model = self.arrays.model
-        model, positions = with_pairs(before, low, high + before.n_rows)
+        model, positions = with_pairs(before, low, high)
         if model is not before:
             self.arrays = self.arrays._replace(model=model)
         return positions
 
     def _best_round(self, logs: Floats, absent: int = -1) -> Pairs:
         """The best pair or the sorted pairing, without the absent player (−1: all are present)."""
-        n_rows = self.arrays.model.n_rows
-        if n_rows:
-            rows, columns = logs[:n_rows], logs[n_rows:]
+        if self.graph.is_bipartite:
+            rows, columns = np.split(logs, [self.graph.n_rows])
             if self.selection == "pair":
                 return np.array([[rows.argmax(), columns.argmax()]])
             return sorted_across(rows, columns)
@@ -430,7 +426,7 @@ class Rank1Thompson(CountsPolicy):
         from matchbandit.product_model import product_warning  # noqa: PLC0415  # it needs scipy, which playing does not
 
         posterior, byes = self.posterior, self.arrays.byes
-        model, n_rows = posterior.model, posterior.model.n_rows
+        graph, model = self.graph, posterior.model
         start, size = model.start, int(model.start[-1])
         n, plays = len(posterior.logs), model.plays[:size]
         low, high = np.repeat(np.arange(n), np.diff(start)), model.partner[:size]
@@ -439,8 +435,8 @@ class Rank1Thompson(CountsPolicy):
         columns = zip(samples.tolist(), posterior.strengths.tolist(), deviations.tolist(), strict=True)
         items = [
             item_record(
-                k - n_rows if k >= n_rows else k,
-                "player" if n_rows == 0 else "row" if k < n_rows else "column",
+                graph.index_of(k),
+                graph.side_of(k),
                 samples=round(of_item),
                 estimate=strength,
                 standard_deviation=deviation,

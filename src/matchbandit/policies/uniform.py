@@ -56,7 +56,7 @@ class Uniform(PlannedPolicy):
         if self.selection == "pair":
             return self.graph.pairs[[int(np.argmax(means))]]
         table = self.graph.matrix(means)
-        if self.graph.kind == "bipartite":
+        if self.graph.is_bipartite:
             return sorted_across(table.sum(axis=1), table.sum(axis=0))
         return sorted_pairing((table + table.T).sum(axis=1))
 

@@ -134,7 +134,7 @@ class Problem(ABC):
         A pair may be named more than once.
         """
         graph = self.graph
-        if graph.kind == "monopartite" and graph.shape[0] % 2:
+        if graph.has_bye:
             return self._best_with_byes(self._sat_out(edges, counts, rounds))
         best = graph.edges(self.best_matching)
         return best, np.full(len(best), rounds, dtype=np.int64)
@@ -145,7 +145,7 @@ class Problem(ABC):
 
     def _sat_out(self, edges: Edges, plays: Counts, rounds: int) -> Counts:
         """How often each of an odd number of players sat out: rounds − Σ_j plays_ij."""
-        n = self.graph.shape[0]
+        n = self.graph.n_items
         sat_out = np.full(n, rounds, dtype=np.int64)
         for side in self.graph.pairs_of(edges).T:
             np.subtract.at(sat_out, side, plays)
@@ -165,15 +165,13 @@ class Problem(ABC):
             raise MatchbanditError(
                 f"{whole} has {size} pair{'s' * (size > 1)}; got {len(edges)}. Give one whole round."
             )
-        ends = np.asarray(pairs)
-        within = graph.kind == "monopartite"
-        for name, side in [("player", ends.ravel())] if within else [("row", ends[:, 0]), ("column", ends[:, 1])]:
-            items, times = np.unique(side, return_counts=True)
-            if (times > 1).any():
-                raise MatchbanditError(
-                    f"a matching has each {name} at most once; got {name} {items[times > 1][0]} "
-                    f"{times.max()} times. Give one whole round."
-                )
+        items, times = np.unique(graph.ends(edges), return_counts=True)
+        if (times > 1).any():
+            item, most = items[times > 1][0], times[times > 1][0]
+            raise MatchbanditError(
+                f"a matching has each {graph.side_of(item)} at most once; got {graph.side_of(item)} "
+                f"{graph.index_of(item)} {most} times. Give one whole round."
+            )
         return edges
 
     def _in_words(self, *parts: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
-from matchbandit.graphs import Graph
+from matchbandit.graphs import MAX_ITEMS, Graph
 from matchbandit.own_code import found, in_words, is_own
 from matchbandit.problems.base import Problem
 from matchbandit.problems.rank1 import Bipartite, Monopartite
@@ -19,9 +19,6 @@ from matchbandit.rewards import Floats, RewardDistribution, check_rewards
 from matchbandit.seeding import stream
 
 Draw = Callable[..., Problem]
-
-MOST_ITEMS = 10_000_000
-"""No family has more items on a side: their strengths alone would take a tenth of a gigabyte."""
 
 
 def spiked(n: int, u1: float, gap: float, *, rewards: RewardDistribution, rng: np.random.Generator) -> Problem:
@@ -222,8 +219,8 @@ def _own_instance(name: str, parts: dict[str, Any]) -> Problem:
 
 def _size(n: Any, *, minimum: int = 1, hint: str = "") -> int:
     size = check_int("n", n, minimum=minimum, hint=hint)
-    if size > MOST_ITEMS:
-        raise MatchbanditError(f"n must be at most {MOST_ITEMS}, or the strengths fill the memory; got {size}.")
+    if size > MAX_ITEMS:
+        raise MatchbanditError(f"n must be at most {MAX_ITEMS}, or the strengths fill the memory; got {size}.")
     return size
 
 

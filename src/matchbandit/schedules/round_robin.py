@@ -48,9 +48,9 @@ def all_meet(graph: Graph) -> Edges:
     >>> all_meet(monopartite(4)).tolist()
     [[2, 3], [4, 1], [5, 0]]
     """
-    if graph.kind == "bipartite":
+    if graph.is_bipartite:
         rounds = latin_design(*graph.shape)
     else:
-        odd = graph.shape[0] % 2
-        rounds = round_robin(graph.shape[0] + odd)[:, odd:]  # the first pair of a round is that of the last seat
+        odd = graph.n_items % 2
+        rounds = round_robin(graph.n_items + odd)[:, odd:]  # the first pair of a round is that of the last seat
     return graph.edges(rounds.reshape(-1, 2)).reshape(rounds.shape[:2])

@@ -106,18 +106,13 @@ class Score:
         """Refuse rounds that were no matchings: an item would be in more pairs than there were rounds."""
         graph = self.problem.graph
         edges, plays = self.played
-        pairs = graph.pairs_of(edges)
-        for ends, n_items in zip(pairs.T, graph.shape, strict=True):
-            met = np.bincount(ends, plays, minlength=n_items)
-            if graph.kind == "monopartite":
-                met += np.bincount(pairs[:, 1], plays, minlength=n_items)
-            if met.max() > self.round * (1 + 1e-9):
-                raise MatchbanditError(
-                    f"item {met.argmax()} was in {met.max():.0f} pairs in {self.round} rounds: these are no matchings. "
-                    f"Mend the policy's choose() or plan(); check_policy shows where."
-                )
-            if graph.kind == "monopartite":
-                return
+        met = np.bincount(graph.ends(edges).ravel(), np.repeat(plays, 2), minlength=graph.n_items)
+        if met.max() > self.round * (1 + 1e-9):
+            item = int(met.argmax())
+            raise MatchbanditError(
+                f"{graph.side_of(item)} {graph.index_of(item)} was in {met.max():.0f} pairs in {self.round} rounds: "
+                f"these are not matchings. Fix the policy's choose() or plan(); check_policy shows where."
+            )
 
     def passed(self, rounds: int) -> None:
         """Add rounds whose plays are counted already."""

@@ -63,14 +63,14 @@ def heaviest_of_products(allowed: Allowed, strengths: Floats) -> Chosen:
     nothing is heavier, and all pairs need not be listed.
     """
     if _is_one_table(allowed):
-        x, y = np.split(strengths, [allowed.graph.shape[0]])
+        x, y = np.split(strengths, [allowed.graph.n_rows])
         return _of_table(allowed, lambda rows, columns, fine: heaviest_cells_of_products(x[rows], y[columns], fine))
-    if allowed.graph.kind == "bipartite":
+    if allowed.graph.is_bipartite:
         return _heaviest_listed(allowed, allowed.edges, strengths)
     if allowed.only is None:
         return _players_in_order(allowed, allowed.items, None, strengths)
     parts = _components(allowed, allowed.edges)
-    return _together([_players_in_order(allowed, np.unique(allowed.ends(p)), p, strengths) for p in parts])
+    return _together([_players_in_order(allowed, np.unique(allowed.graph.ends(p)), p, strengths) for p in parts])
 
 
 def _heaviest_listed(allowed: Allowed, edges: Edges, strengths: Floats) -> Chosen:
@@ -80,7 +80,7 @@ def _heaviest_listed(allowed: Allowed, edges: Edges, strengths: Floats) -> Chose
 
 
 def _products(allowed: Allowed, edges: Edges, strengths: Floats) -> Floats:
-    return np.asarray(strengths[allowed.ends(edges)].prod(axis=1))
+    return np.asarray(strengths[allowed.graph.ends(edges)].prod(axis=1))
 
 
 def _together(parts: list[Chosen]) -> Chosen:
@@ -95,7 +95,7 @@ def _components(allowed: Allowed, edges: Edges) -> list[Edges]:
     from scipy.sparse import coo_array  # noqa: PLC0415  # only constrained matchings need it
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
-    ends = allowed.ends(edges)
+    ends = allowed.graph.ends(edges)
     size = int(ends.max()) + 1
     table = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(size, size))
     of_pair = connected_components(table, directed=False)[1][ends[:, 0]]
@@ -105,10 +105,10 @@ def _components(allowed: Allowed, edges: Edges) -> list[Edges]:
 
 def _of_component(allowed: Allowed, edges: Edges, weights: Floats, strengths: Floats | None) -> Chosen:
     """The heaviest matching of a connected component."""
-    items, local = np.unique(allowed.ends(edges), return_inverse=True)
+    items, local = np.unique(allowed.graph.ends(edges), return_inverse=True)
     local = local.reshape(-1, 2)
-    n_rows = int(np.searchsorted(items, allowed.graph.shape[0]))
-    if allowed.graph.kind == "bipartite":
+    n_rows = int(np.searchsorted(items, allowed.graph.n_rows))
+    if allowed.graph.is_bipartite:
         shape = n_rows, len(items) - n_rows
         if n_rows * shape[1] <= MOST_CELLS:
             table, place = np.zeros(shape), np.full(shape, -1, dtype=np.int64)
@@ -123,7 +123,7 @@ def _of_component(allowed: Allowed, edges: Edges, weights: Floats, strengths: Fl
     else:
         standing = strengths[items]
     order = np.argsort(-standing, kind="stable")
-    if allowed.graph.kind == "bipartite":  # the best of each side, then the second of each, whatever their scales
+    if allowed.graph.is_bipartite:  # the best of each side, then the second of each, whatever their scales
         is_row = order < n_rows
         order = order[np.argsort(np.where(is_row, np.cumsum(is_row), np.cumsum(~is_row)), kind="stable")]
     return Chosen(edges[_in_blocks(local, weights, order)], False)
@@ -143,7 +143,7 @@ def _of_table(allowed: Allowed, cells: Callable[[Items, Items, NDArray[np.bool_]
 
 def _is_one_table(allowed: Allowed) -> bool:
     """Are these rows and columns of whom most may meet, in a table that fits?"""
-    return allowed.graph.kind == "bipartite" and allowed.only is None and allowed.graph.n_pairs <= MOST_CELLS
+    return allowed.graph.is_bipartite and allowed.only is None and allowed.graph.n_pairs <= MOST_CELLS
 
 
 def _blossom(ends: Pairs, weights: Floats) -> Places:
@@ -310,7 +310,7 @@ def heaviest_allowed_pair(allowed: Allowed, weights: Floats, *, tie: float = 0.0
 
 def heaviest_pair_of_products(allowed: Allowed, strengths: Floats) -> Edges:
     """The same where the weight of a pair is the product of its items' strengths, which are not negative."""
-    if allowed.only is None and allowed.graph.kind == "monopartite":
+    if allowed.only is None and not allowed.graph.is_bipartite:
         return _strongest_pair(allowed, strengths)
     edges = allowed.edges
     return edges[[int(np.argmax(_products(allowed, edges, strengths)))]] if len(edges) else edges

@@ -7,7 +7,7 @@ from math import perm, prod
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.graphs import BipartiteGraph, Edges, Graph
+from matchbandit.graphs import Edges, Graph
 
 MAX_MATCHINGS = 1000
 """Graphs with more matchings are not enumerated: 10 players have 945, 6 × 6 rows and columns 720."""
@@ -20,9 +20,9 @@ def count_matchings(graph: Graph) -> int:
     >>> count_matchings(monopartite(10)), count_matchings(monopartite(5)), count_matchings(bipartite(2, 3))
     (945, 15, 6)
     """
-    if graph.kind == "bipartite":
+    if graph.is_bipartite:
         return perm(max(graph.shape), min(graph.shape))
-    return prod(range(1, graph.shape[0] + graph.shape[0] % 2, 2))
+    return prod(range(1, graph.n_items + graph.n_items % 2, 2))
 
 
 @lru_cache(maxsize=64)
@@ -37,13 +37,13 @@ def all_matchings(graph: Graph) -> Edges:
         raise MatchbanditError(
             f"{graph} has {count_matchings(graph)} matchings, more than the {MAX_MATCHINGS} that are enumerated."
         )
-    lists = _assignments(graph) if isinstance(graph, BipartiteGraph) else _pairings(tuple(range(graph.shape[0])))
+    lists = _assignments(graph) if graph.is_bipartite else _pairings(tuple(range(graph.n_items)))
     matchings = np.sort([graph.edges(np.array(pairs)) for pairs in lists], axis=1)
     matchings.setflags(write=False)
     return matchings
 
 
-def _assignments(graph: BipartiteGraph) -> list[list[tuple[int, int]]]:
+def _assignments(graph: Graph) -> list[list[tuple[int, int]]]:
     rows, columns = graph.shape
     if rows <= columns:
         return [list(enumerate(chosen)) for chosen in permutations(range(columns), rows)]

@@ -25,7 +25,7 @@ def best_matching(graph: Graph, weights: Floats) -> Edges:
     if count_matchings(graph) <= MAX_MATCHINGS:
         matchings = all_matchings(graph)
         return np.asarray(matchings[int(np.argmax(weights[matchings].sum(axis=1)))])
-    if graph.kind == "bipartite":
+    if graph.is_bipartite:
         from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  # only large graphs need it
 
         rows, columns = linear_sum_assignment(weights.reshape(graph.shape), maximize=True)
@@ -53,6 +53,6 @@ def _numbered(graph: Graph) -> Any:
     import rustworkx as rx  # noqa: PLC0415
 
     players = rx.PyGraph()
-    players.add_nodes_from(range(graph.shape[0]))
+    players.add_nodes_from(range(graph.n_items))
     players.add_edges_from([(i, j, edge) for edge, (i, j) in enumerate(graph.pairs.tolist())])
     return players

@@ -75,19 +75,18 @@ def _most_likely_mixture(matchings: Edges, shares: Floats) -> Floats:
 def draw_matchings(tally: Tally, n: int, seed: int) -> Edges:
     """Draw largest matchings: pairs one by one by their counts among those still free, then at random who is left."""
     rng, graph = stream(seed, "as before"), tally.graph
-    n_items = sum(map(len, tally.names))
-    ends = tally.pairs + np.array([0, graph.shape[0] if graph.kind == "bipartite" else 0])
-    return np.array([_draw_matching(graph, ends, tally.counts, n_items, rng) for _ in range(n)])
+    ends = graph.items_of(tally.pairs)
+    return np.array([_draw_matching(graph, ends, tally.counts, rng) for _ in range(n)])
 
 
-def _draw_matching(graph: Graph, ends: Edges, counts: Edges, n_items: int, rng: np.random.Generator) -> Edges:
+def _draw_matching(graph: Graph, ends: Edges, counts: Edges, rng: np.random.Generator) -> Edges:
     """One matching; exponential waiting times with the counts as rates put the pairs in the order of such draws."""
-    free = np.ones(n_items, dtype=np.bool_)
+    free = np.ones(graph.n_items, dtype=np.bool_)
     order = np.argsort(rng.exponential(size=len(counts)) / counts)
     left, chosen = ends[order], []
     while len(left):  # a pair that comes before all others of both its items is in the matching, and they are not
         at = np.arange(len(left))
-        earliest = np.full(n_items, len(left))
+        earliest = np.full(graph.n_items, len(left))
         np.minimum.at(earliest, left[:, 0], at)
         np.minimum.at(earliest, left[:, 1], at)
         taken = left[(earliest[left] == at[:, None]).all(axis=1)]
@@ -95,10 +94,10 @@ def _draw_matching(graph: Graph, ends: Edges, counts: Edges, n_items: int, rng: 
         free[taken.ravel()] = False
         left = left[free[left].all(axis=1)]
     rest = rng.permutation(np.flatnonzero(free))
-    if graph.kind == "monopartite":
+    if graph.is_bipartite:
+        rows, columns = rest[rest < graph.n_rows], rest[rest >= graph.n_rows]
+        size = min(len(rows), len(columns))
+        chosen.append(np.stack([rows[:size], columns[:size]], axis=1))
+    else:
         chosen.append(rest[: len(rest) // 2 * 2].reshape(-1, 2))
-        return graph.edges(np.concatenate(chosen))
-    rows, columns = rest[rest < graph.shape[0]], rest[rest >= graph.shape[0]]
-    size = min(len(rows), len(columns))
-    chosen.append(np.stack([rows[:size], columns[:size]], axis=1))
-    return graph.edges(np.concatenate(chosen) - np.array([0, graph.shape[0]]))
+    return graph.edges_between(np.concatenate(chosen))

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import betaln, digamma, expit, polygamma
 
-from matchbandit.graphs import Graph, Pairs, n_items
+from matchbandit.graphs import Graph, Pairs
 from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
 from matchbandit.rewards import Binomial, Counts, Floats, Gaussian, RewardDistribution
 from matchbandit.seeding import stream
@@ -75,17 +75,17 @@ class Evidence:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Items of each side."""
-        return self.graph.shape if self.graph.kind == "bipartite" else self.graph.shape[:1]
+        return self.graph.side_sizes
 
     @property
     def n_items(self) -> int:
         """Of all sides."""
-        return n_items(self.graph)
+        return self.graph.n_items
 
     @property
     def ends(self) -> Pairs:
         """The two items of each logged pair."""
-        return np.asarray(self.pairs + np.array([0, self.sizes[0] if len(self.sizes) > 1 else 0]))
+        return self.graph.items_of(self.pairs)
 
     @property
     def trials(self) -> tuple[Floats, Floats]:
@@ -192,17 +192,16 @@ class TruthPosterior:
 
     def _problem(self, u: Floats, concentration: float, rng: np.random.Generator) -> Problem:
         graph, rewards = self.log.graph, self.log.rewards
-        n_rows = self.log.sizes[0]
         product: Problem
-        if graph.kind == "bipartite":
-            product = Bipartite(u[:n_rows], u[n_rows:], rewards=rewards)
+        if graph.is_bipartite:
+            product = Bipartite(*np.split(u, [graph.n_rows]), rewards=rewards)
         else:
             product = Monopartite(u, rewards=rewards)
         if concentration == inf:
             return product
         mu = np.clip(product.means, SMALLEST_MEAN, LARGEST_MEAN)
         table = graph.matrix(self.log.mean_draws(mu, concentration, rng))
-        if graph.kind == "bipartite":
+        if graph.is_bipartite:
             return Means(table, rewards=rewards)
         return Means(table + table.T, players=True, rewards=rewards)
 

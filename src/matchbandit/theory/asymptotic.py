@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Selection
@@ -68,7 +67,7 @@ def graves_lai(problem: Problem, selection: Selection) -> Solution:
     best = problem.graph.edges(problem.best(selection))
     others = arms[:, best].sum(axis=1) < len(best)
     losses = problem.optimum(selection) - arms[others] @ problem.means
-    fixed = [tuple(pair) for pair in _items(problem)[best].tolist()]
+    fixed = [tuple(pair) for pair in problem.graph.ends(best).tolist()]
     return _solution(problem, arms[others], np.maximum(losses, 0.0), selection, fixed)
 
 
@@ -89,7 +88,7 @@ def characteristic_time(problem: Problem, *, plays: Selection, seeks: Selection)
 def computable(problem: Problem, plays: Selection) -> bool:
     """Is the problem small enough: up to 16 items, or 1000 matchings?"""
     if plays == "pair":
-        return sum(_shape(problem)) <= MOST_ITEMS
+        return problem.graph.n_items <= MOST_ITEMS
     return count_matchings(problem.graph) <= MAX_MATCHINGS
 
 
@@ -113,7 +112,7 @@ def _arms(problem: Problem, plays: Selection) -> Floats:
     if not computable(problem, plays):
         raise MatchbanditError(
             f"this bound is computed for up to {MOST_ITEMS} items playing pairs, or {MAX_MATCHINGS} matchings; "
-            f"the problem has {sum(_shape(problem))} items."
+            f"the problem has {problem.graph.n_items} items."
         )
     n_pairs = problem.graph.n_pairs
     if plays == "pair":
@@ -122,15 +121,6 @@ def _arms(problem: Problem, plays: Selection) -> Floats:
     arms = np.zeros((len(matchings), n_pairs))
     np.put_along_axis(arms, matchings, 1.0, axis=1)
     return arms
-
-
-def _shape(problem: Problem) -> tuple[int, ...]:
-    return (len(problem.u), len(problem.v)) if isinstance(problem, Bipartite) else problem.graph.shape[:1]
-
-
-def _items(problem: Problem) -> NDArray[np.int64]:
-    """The pairs as items of one list: rows first, then columns."""
-    return np.asarray(problem.graph.pairs + np.array([0, len(problem.u) if isinstance(problem, Bipartite) else 0]))
 
 
 def level_items(problem: Problem, seeks: Selection) -> Iterator[tuple[int, int]]:
@@ -158,8 +148,8 @@ def _solution(
 ) -> Solution:
     if has_many_answers(problem, seeks):
         raise MatchbanditError(f"there is more than one best {seeks}, and no such bound. Tell equal items apart first.")
-    if seeks == "matching" and not isinstance(problem, Bipartite) and problem.graph.shape[0] % 2:
-        raise MatchbanditError(f"a matching of all needs an even number of players; got {problem.graph.shape[0]}.")
+    if seeks == "matching" and problem.graph.has_bye:
+        raise MatchbanditError(f"a matching of all needs an even number of players; got {problem.graph.n_items}.")
     instance = _Instance(problem)
     held = {
         item for pair in fixed if instance.logs[list(pair)].min() >= _HIGHEST for item in pair
@@ -196,7 +186,7 @@ class _Instance:
             np.concatenate([problem.u, problem.v]) if isinstance(problem, Bipartite) else problem.u  # type: ignore[attr-defined]
         )
         self.logs = np.clip(np.log(np.maximum(strengths, LEAST)), _LOWEST, _HIGHEST)
-        self.ends = _items(problem)
+        self.ends = problem.graph.items_of(problem.graph.pairs)
         self.means = problem.means
         self.trials = trials_of(problem.rewards)
         self.variance = problem.rewards.sigma**2

@@ -141,8 +141,7 @@ def schedule(
 
 def tour_length(graph: Graph) -> int:
     """Rounds of matchings in which all meet all: of an odd number of players each sits out once."""
-    n = graph.shape[0]
-    return max(graph.shape) if graph.kind == "bipartite" else n - 1 + n % 2
+    return max(graph.shape) if graph.is_bipartite else graph.n_items - 1 + graph.n_items % 2
 
 
 def border_gaps(problem: Bipartite | Monopartite, target: Target) -> list[tuple[int, Floats]]:

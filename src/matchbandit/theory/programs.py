@@ -56,7 +56,7 @@ def least_matchings(graph: Graph, kl: Floats) -> float:
     its 1/2. Plays that meet the rows are not all mixtures of matchings (odd sets), so the value may lie below the least
     number of matchings, never above.
     """
-    n, pairs = graph.shape[0], graph.pairs
+    n, pairs = graph.n_items, graph.pairs
     rows = np.zeros((n, graph.n_pairs + 1))
     rows[:, -1] = -1
     for side in (0, 1):

@@ -123,10 +123,10 @@ def watch(
 
 
 def _refuse_too_many(graph: Graph) -> None:
-    n_items = sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
-    if n_items > MOST_ITEMS:
+    if graph.n_items > MOST_ITEMS:
         raise MatchbanditError(
-            f"watch shows at most {MOST_ITEMS} items; {graph} has {n_items}. Take a smaller problem of the same kind."
+            f"watch shows at most {MOST_ITEMS} items; {graph} has {graph.n_items}. "
+            f"Use a smaller problem of the same kind."
         )
 
 

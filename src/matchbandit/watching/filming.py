@@ -41,7 +41,7 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
         story=story,
         matching=matching,
         items=tuple(_item(graph, k, float(truth[k])) for k in order),
-        pairs=tuple((place[i], place[j]) for i, j in _ends(graph).tolist()),
+        pairs=tuple((place[i], place[j]) for i, j in graph.items_of(graph.pairs).tolist()),
         means=tuple(problem.means.tolist()),
         best=tuple(graph.edges(best).tolist()),
         shown=tuple(shown),
@@ -69,35 +69,22 @@ def _truths(problem: Problem) -> tuple[Floats, bool]:
         return np.concatenate([problem.u, problem.v]), True
     if isinstance(problem, Monopartite):
         return np.asarray(problem.u), True
-    graph, ends = problem.graph, _ends(problem.graph)
-    sums, met = np.zeros(_n_items(graph)), np.zeros(_n_items(graph))
-    for side in ends.T:
+    graph = problem.graph
+    sums, met = np.zeros(graph.n_items), np.zeros(graph.n_items)
+    for side in graph.items_of(graph.pairs).T:
         np.add.at(sums, side, problem.means)
         np.add.at(met, side, 1)
     return sums / np.maximum(1, met), False
 
 
-def _n_items(graph: Graph) -> int:
-    return sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
-
-
-def _ends(graph: Graph) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """The two items of each pair, numbered through, rows before columns."""
-    return np.asarray(graph.pairs + np.array([0, graph.shape[0] if graph.kind == "bipartite" else 0]))
-
-
 def _order(graph: Graph, truth: Floats) -> list[int]:
     """All items, side by side, the strongest first (ties: the lower number)."""
-    rows = graph.shape[0]
-    sides = [range(rows), range(rows, len(truth))]
+    sides = [range(graph.n_rows), range(graph.n_rows, graph.n_items)]
     return [k for side in sides for k in sorted(side, key=lambda k: -truth[k])]
 
 
 def _item(graph: Graph, k: int, truth: float) -> Item:
-    if graph.kind == "monopartite":
-        return Item("player", k, truth)
-    rows = graph.shape[0]
-    return Item("row", k, truth) if k < rows else Item("column", k - rows, truth)
+    return Item(graph.side_of(k), graph.index_of(k), truth)
 
 
 def _story(policy: Policy, looks: Sequence[Look]) -> Story:
@@ -130,8 +117,8 @@ def _ticks(policy: Policy, last: Look, truth: Floats, order: list[int]) -> tuple
     if averages or len(known) < len(order):
         return (None,) * len(order)
     scaled = truth.copy()
-    if policy.graph.kind == "bipartite":
-        rows = policy.graph.shape[0]
+    if policy.graph.is_bipartite:
+        rows = policy.graph.n_rows
         weighted = np.array([[item.estimate, item.samples] for item in last.items], dtype=np.float64)
         for side in (slice(0, rows), slice(rows, None)):
             estimates, samples = weighted[side].T
@@ -151,14 +138,12 @@ def _frame(
     shown: list[int],
     story: Story,
 ) -> Frame:
-    rows = graph.shape[0]
     beaten = []
     for gone in now.beaten:
-        shift = rows if gone.side == "column" else 0
         opponent = {"row": "column", "column": "row", "player": "player"}[gone.side]
         on = gone.on if isinstance(gone.on, str) else f"{opponent} {gone.on}"
-        at = gone.item + shift
-        beaten.append(Beaten(place[at], place[gone.by + shift], on, leaves(before, now, at)))
+        at, by = graph.item_at(gone.side, gone.item), graph.item_at(gone.side, gone.by)
+        beaten.append(Beaten(place[at], place[by], on, leaves(before, now, at)))
     return Frame(
         round=now.round,
         regret=now.regret,

@@ -133,10 +133,9 @@ def _happened(before: Look, now: Look) -> bool:
 
 def _items(graph: Graph, said: Explanation) -> tuple[tuple[ItemNow, ...], str]:
     """What it says of each item, and what the intervals are; of players in clusters what it says of their clusters."""
-    n_items = sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]
     unknown = ItemNow(active=True, samples=0, estimate=None)
     if said["clusters"] and not said["items"]:
-        found = [unknown] * n_items
+        found = [unknown] * graph.n_items
         for cluster in said["clusters"]:
             estimates = cluster["estimates"] or [None] * len(cluster["players"])
             for player, mean in zip(cluster["players"], estimates, strict=True):
@@ -146,9 +145,9 @@ def _items(graph: Graph, said: Explanation) -> tuple[tuple[ItemNow, ...], str]:
         return tuple(found), RADIUS
     if not said["items"]:
         return (), ""
-    found, words = [unknown] * n_items, ""
+    found, words = [unknown] * graph.n_items, ""
     for item in said["items"]:
-        place = item["item"] + (graph.shape[0] if item["side"] == "column" else 0)
+        place = graph.item_at(item["side"], item["item"])
         (low, high), kind = _ends(item)
         found[place] = ItemNow(item["active"], item["samples"], item["estimate"], low, high)
         words = words or kind

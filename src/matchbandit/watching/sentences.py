@@ -32,15 +32,15 @@ def sentence(before: Look | None, now: Look, graph: Graph, *, matching: bool, ve
 
 
 def _cast(graph: Graph) -> str:
-    if graph.kind == "monopartite":
-        return f"{graph.shape[0]} players"
+    if not graph.is_bipartite:
+        return f"{graph.n_items} players"
     rows, columns = graph.shape
     return f"{rows} row{'s' * (rows > 1)} and {columns} column{'s' * (columns > 1)}"
 
 
 def _events(before: Look, now: Look, graph: Graph) -> list[str]:
-    told = sorted(now.beaten, key=lambda gone: not leaves(before, now, _place(gone, graph)))  # departures come first
-    parts = _some([_departure(gone, before, now, graph) for gone in told], "comparison")
+    departures_first = sorted(now.beaten, key=lambda gone: not leaves(before, now, graph.item_at(gone.side, gone.item)))
+    parts = _some([_departure(gone, before, now, graph) for gone in departures_first], "comparison")
     new_phase = now.phase != before.phase
     if now.window is not None and before.window is not None and now.window != before.window:
         parts.append(f"window {before.window} ends, and its eliminations with it")
@@ -67,18 +67,13 @@ def _departure(gone: Elimination, before: Look, now: Look, graph: Graph) -> str:
     """Who was beaten, by whom, on whom, with both intervals."""
     opponent = {"row": "column", "column": "row", "player": "player"}[gone.side]
     on = gone.on if isinstance(gone.on, str) else f"{opponent} {gone.on}"
-    verb = "leaves" if leaves(before, now, _place(gone, graph)) else "is beaten"
+    verb = "leaves" if leaves(before, now, graph.item_at(gone.side, gone.item)) else "is beaten"
     until = f" for window {gone.window}" if gone.window is not None else ""
     better = _around(gone.by_estimate, gone.by_interval)
     return (
         f"{gone.side} {gone.item} {verb}{until}: {gone.side} {gone.by} beat it on {on}, "
         f"{better} against {_around(gone.estimate, gone.interval)}"
     )
-
-
-def _place(gone: Elimination, graph: Graph) -> int:
-    """Its place among all items, rows before columns."""
-    return gone.item + (graph.shape[0] if gone.side == "column" else 0)
 
 
 def leaves(before: Look | None, now: Look, item: int) -> bool:
@@ -116,9 +111,7 @@ def _names(items: Sequence[int], graph: Graph) -> str:
     """Items in words: "players 2 and 5", "row 0 and column 1"."""
     sides: dict[str, list[str]] = {}
     for k in items:
-        column = graph.kind == "bipartite" and k >= graph.shape[0]
-        side = "player" if graph.kind == "monopartite" else "column" if column else "row"
-        sides.setdefault(side, []).append(str(k - graph.shape[0] if column else k))
+        sides.setdefault(graph.side_of(k), []).append(str(graph.index_of(k)))
     return " and ".join(
         f"{side}{'s' * (len(numbers) > 1)} {', '.join(numbers[:-1])}{' and ' * (len(numbers) > 1)}{numbers[-1]}"
         for side, numbers in sides.items()

@@ -107,7 +107,7 @@ def _default_policies(results: "PastResults", selection: str | None) -> "list[Po
     """Those that can play with so many: of an odd number of players, not all can let one sit out."""
     specs = [_policy(name) for name in POLICIES]
     graph = results.tally.graph
-    if graph.kind != "monopartite" or graph.shape[0] % 2 == 0 or selection == "pair":
+    if not graph.has_bye or selection == "pair":
         return specs
     fitting = [spec for spec in specs if "regret" in spec.kind.capabilities.byes]
     left_out = ", ".join(spec.name for spec in specs if spec not in fitting)

@@ -110,7 +110,7 @@ def subsets(graph: Graph) -> tuple[Edges, Counts]:
 
     For every set, the edges of its first player (−1 beyond the last), and for each of these the set that is left.
     """
-    everyone = tuple(range(graph.shape[0]))
+    everyone = tuple(range(graph.n_items))
     found, latest = {everyone}, {everyone}
     while latest != {()}:
         latest = {(*kept[1:k], *kept[k + 1 :]) for kept in latest for k in range(1, len(kept))}
@@ -176,7 +176,7 @@ class Aescb(CombinatorialPolicy):
 
     def params(self) -> Params:
         """Tables over the sets of players; graphs with too many are refused."""
-        if self.graph.shape[0] > MAX_PLAYERS:
+        if self.graph.n_items > MAX_PLAYERS:
             raise MatchbanditError(
                 f"aescb looks at sets of players, and {self.graph} has too many (at most {MAX_PLAYERS} players). "
                 f"Take cucb or cts-beta, which call a solver, or rank1-thompson."

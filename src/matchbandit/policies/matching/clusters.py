@@ -40,7 +40,7 @@ class ClusterPolicy(PlannedPolicy):
         """All players in one cluster, or in those to start from."""
         given = checked_clusters(clusters, setting.graph)
         super().__init__(setting, rng, clusters=given)
-        self.n = self.graph.shape[0]
+        self.n = self.graph.n_items
         self.checks = Checks(self.options["growth"], log(setting.horizon or 1), setting.rewards.sigma)
         self.clusters: Clusters = given or [list(range(self.n))]
         """The players of each cluster, the best cluster first; replaced as a whole, never changed."""
@@ -237,9 +237,9 @@ def checked_clusters(clusters: Any, graph: Graph) -> Clusters | None:
 
     On a graph that has no players the policy is refused for that, and nothing is looked at here.
     """
-    if clusters is None or graph.kind != "monopartite":
+    if clusters is None or graph.is_bipartite:
         return None
-    n_items = graph.shape[0]
+    n_items = graph.n_items
     try:
         listed = [[check_int("clusters", item, minimum=0, maximum=n_items - 1) for item in part] for part in clusters]
     except (TypeError, MatchbanditError):

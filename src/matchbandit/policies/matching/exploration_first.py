@@ -48,7 +48,7 @@ class ExplorationFirst(PlannedPolicy):
         """The best two, and all others."""
         best = _checked_best(best, setting.graph)
         super().__init__(setting, rng, best=best)
-        self.n = self.graph.shape[0]
+        self.n = self.graph.n_items
         others = [item for item in range(self.n) if item not in best]
         clusters = [best, others] if others else [best]
         self.adaptive = AdaptiveMatching(setting, rng, growth=growth, clusters=clusters)
@@ -108,9 +108,9 @@ class ExplorationFirst(PlannedPolicy):
 
 def _checked_best(best: Any, graph: Graph) -> list[int]:
     """Two players; on a graph that has none the policy is refused for that."""
-    if graph.kind != "monopartite":
+    if graph.is_bipartite:
         return []
-    most = graph.shape[0] - 1
+    most = graph.n_items - 1
     try:
         named = [check_int("best", item, minimum=0, maximum=most) for item in best]
     except (TypeError, MatchbanditError):

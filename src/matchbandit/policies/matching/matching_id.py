@@ -52,7 +52,7 @@ class MatchingId(PlannedPolicy):
     ) -> None:
         """Nobody ranked."""
         super().__init__(setting, rng)
-        self.n = self.graph.shape[0]
+        self.n = self.graph.n_items
         self.checks = Checks.fixed_confidence(growth, self.n, delta, setting.rewards.sigma)
         self.above: Relation = np.zeros((self.n, self.n), dtype=bool)
         self.unranked = unranked(self.above)

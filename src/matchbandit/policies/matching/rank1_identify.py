@@ -129,7 +129,7 @@ class Rank1Identify(PlannedPolicy):
     ) -> None:
         """Nothing sampled."""
         super().__init__(setting, rng)
-        self.n = self.graph.shape[0]
+        self.n = self.graph.n_items
         self.plays, self.sums = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
         self.strengths = np.full(self.n, exp(PRIOR.level))
         self.evidence = np.zeros(self.n // 2 - 1)

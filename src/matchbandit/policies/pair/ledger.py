@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchbandit.graphs import Side
 from matchbandit.policies.explanation import Elimination, item_record
 from matchbandit.rewards import Counts, Floats
 
@@ -25,7 +26,7 @@ class Ledger:
     beaten by anyone is the same as being beaten by the best.
     """
 
-    side: str
+    side: Side
     """"row" or "column"."""
     counts: Counts
     """Samples of each item against each opponent, shape (items, opponents)."""
@@ -38,7 +39,7 @@ class Ledger:
     """Lower and upper end of each item's pooled average at its last check, NaN before the first."""
 
     @classmethod
-    def empty(cls, side: str, n_items: int, n_opponents: int) -> "Ledger":
+    def empty(cls, side: Side, n_items: int, n_opponents: int) -> "Ledger":
         """Nothing sampled, everyone active."""
         shape = n_items, n_opponents
         intervals = np.full((n_items, 2), np.nan)

@@ -74,7 +74,7 @@ class PairElimMono(PlannedPolicy):
     ) -> None:
         """Everyone active, window 0."""
         super().__init__(setting, rng)
-        self.n = n = self.graph.shape[0]
+        self.n = n = self.graph.n_items
         self.scales = TimeScales.of(setting, **self.options, n_averages=2 * n * (n - 1))
         self.row_checks = self.scales.permanent
         ordered = np.argwhere(~np.eye(n, dtype=bool))

@@ -56,7 +56,7 @@ class PairSelect(PlannedPolicy):
     ) -> None:
         """Nobody ranked."""
         super().__init__(setting, rng)
-        self.n = self.graph.shape[0]
+        self.n = self.graph.n_items
         self.first = PairElimMono(setting, rng, growth=growth, cap_windows=cap_windows, delta=delta / 2)
         """The first phase; over once it is finished."""
         self.rank_checks = Checks.fixed_confidence(growth, self.n, delta / 2, setting.rewards.sigma)
