@@ -23,7 +23,7 @@ from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
     ],
 )
 def test_a_whole_number_of_any_type_becomes_a_plain_int(value, number):
-    got = check_int("n", value, least=0)
+    got = check_int("n", value, minimum=0)
     assert got == number
     assert type(got) is int
 
@@ -54,30 +54,30 @@ def test_a_whole_number_of_any_type_becomes_a_plain_int(value, number):
 )
 def test_what_is_no_whole_number_is_refused_with_its_value(value):
     with pytest.raises(MatchbanditError) as refusal:
-        check_int("rounds", value, least=-10)
+        check_int("rounds", value, minimum=-10)
     assert str(refusal.value) == f"rounds must be a whole number, at least -10; got {value!r}."
 
 
 @pytest.mark.parametrize(("value", "fits"), [(0, False), (1, True), (5, True), (6, False), (-1, False), (5.0, True)])
 def test_both_bounds_are_included(value, fits):
     if fits:
-        assert check_int("n", value, least=1, most=5) == value
+        assert check_int("n", value, minimum=1, maximum=5) == value
     else:
         with pytest.raises(
             MatchbanditError, match=re.escape(f"n must be a whole number, between 1 and 5; got {value}.")
         ):
-            check_int("n", value, least=1, most=5)
+            check_int("n", value, minimum=1, maximum=5)
 
 
 def test_without_an_upper_bound_only_the_lower_one_is_named():
-    assert check_int("n", 10**30, least=2) == 10**30
+    assert check_int("n", 10**30, minimum=2) == 10**30
     with pytest.raises(MatchbanditError, match=r"^n must be a whole number, at least 2; got 1\.$"):
-        check_int("n", 1, least=2)
+        check_int("n", 1, minimum=2)
 
 
-def test_the_way_out_ends_the_message():
+def test_the_hint_ends_the_message():
     with pytest.raises(MatchbanditError, match=r"got 1\. A pair needs two players\.$"):
-        check_int("n_items", 1, least=2, hint="A pair needs two players.")
+        check_int("n_items", 1, minimum=2, hint="A pair needs two players.")
 
 
 @pytest.mark.parametrize("value", [0, 4, -1.5, np.float32(0.5), np.int64(3), Fraction(1, 4)])
@@ -100,6 +100,12 @@ def test_a_name_nearly_right_gets_the_nearest_known_one():
     error = unknown("policy", "par-elim", ["uts", "pair-elim-mono", "pair-elim"])
     assert isinstance(error, MatchbanditError)
     assert str(error) == "unknown policy 'par-elim'; did you mean 'pair-elim'? Known: uts, pair-elim-mono, pair-elim."
+
+
+@pytest.mark.parametrize(("name", "nearest"), [("UTS", "uts"), ("Pair-Elm", "pair-elim"), ("rows", "Rows")])
+def test_case_does_not_hide_the_nearest_name(name, nearest):
+    known = ["uts", "pair-elim", "Rows", "ROWS"]
+    assert f"; did you mean {nearest!r}? Known: uts, " in str(unknown("policy", name, known))
 
 
 def test_a_name_far_from_all_gets_the_list_alone():

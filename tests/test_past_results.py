@@ -50,6 +50,13 @@ def test_players_are_one_pair_in_either_order(written):
     assert log.tally.named(log.tally.pairs) == [("ann", "bob"), ("ann", "cem")]
 
 
+@pytest.mark.parametrize("blank", ["\n", "\r\n", "  \t \n", ",,\n", "\n\n;\n"])
+def test_blank_lines_before_the_names_of_the_columns_are_skipped(written, blank):
+    log = written(f"{blank}first;second;reward\nann;bob;1\nann;cem;0\n")
+    assert log.rows() == [("ann", "bob", 1, 1.0), ("ann", "cem", 1, 0.0)]
+    assert log.where(0).endswith(f"line {blank.count(chr(10)) + 2}")
+
+
 @pytest.mark.parametrize("cell", ["", "void", "VOID", "NaN", " "])
 def test_a_pair_that_never_met_is_no_result_and_not_0(written, cell):
     log = written(f"first,second,reward\nann,bob,1\nann,cem,{cell}\nbob,cem,0\n")
@@ -116,6 +123,7 @@ HEAD = "first,second,reward\n"
         (HEAD, r"^teams\.csv holds no results\. "),
         (f"{HEAD}ann,bob,\n", "holds no results, only 1 of pairs that never met"),
         ("", r"^teams\.csv is empty"),
+        ("\n  \n,,\n", r"^teams\.csv is empty"),
         ("ann,bob,1\nbob,cem,0\n", "a log has one column of rewards, .* it says ann, bob, 1"),
         ("a,b,c,reward\nx,y,z,1\n", r"which columns are the two items\? There are a, b, c besides reward"),
         ("a,reward\nx,1\n", "which columns are the two items"),

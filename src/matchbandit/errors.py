@@ -7,7 +7,7 @@ from numbers import Integral, Real
 
 
 class MatchbanditError(ValueError):
-    """A mistake that the caller can mend: the message names the thing, the value and the way out."""
+    """A mistake that the caller can fix: the message names the thing, the value and the fix."""
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> MatchbanditError:
@@ -17,10 +17,11 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> MatchbanditError:
     unknown policy 'pair-elm'; did you mean 'pair-elim'? Known: pair-elim, uts.
     """
     names = list(known)
-    near = get_close_matches(str(name), names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    listed = f"Known: {', '.join(names)}." if names else "None exist here."
-    return MatchbanditError(f"unknown {kind} {str(name)!r}{hint} {listed}")
+    by_lower_case = {each.lower(): each for each in reversed(names)}
+    near = get_close_matches(str(name).lower(), by_lower_case, n=1)
+    hint = f"; did you mean {by_lower_case[near[0]]!r}?" if near else "."
+    choices = f"Known: {', '.join(names)}." if names else "None exist here."
+    return MatchbanditError(f"unknown {kind} {str(name)!r}{hint} {choices}")
 
 
 def check_int(name: str, value: object, *, minimum: int, maximum: int | None = None, hint: str = "") -> int:
@@ -37,7 +38,7 @@ def check_int(name: str, value: object, *, minimum: int, maximum: int | None = N
 
 
 def check_float(name: str, value: object) -> float:
-    """The value as a float, or an error: NaN, infinity, text and True are no numbers here."""
+    """The value as a float, or an error: NaN, infinity, text and True are not numbers here."""
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
     except OverflowError:

@@ -6,6 +6,7 @@ blanks around them.
 
 import csv
 import os
+import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -40,12 +41,13 @@ LARGEST_FLOAT_NAME = 2**53
 """From here on floats merge neighbouring whole numbers, and so two items."""
 LARGEST_DECIMAL_NAME = 10**76
 """What decimals of Arrow can hold."""
-LONGEST_LINE = 1_000_000
+MAX_LINE_CHARACTERS = 1_000_000
 CHUNK_ROWS = 10_000
 """Rows that are converted together; when one is wrong, so many are searched for it."""
 _PLAIN_NUMBERS = {float, int, bool, type(None)}
 _TRUTHS = {"true": 1.0, "false": 0.0}
 _DELIMITERS = ",;\t|"
+_BLANK = _DELIMITERS + string.whitespace
 
 
 class Tally(NamedTuple):
@@ -343,14 +345,19 @@ def _from_csv(file: Path, columns: Columns | None, kind: ResultsKind | None, on_
 
 
 def _opened_csv(file: Path, opened: Any) -> tuple[list[str], Any]:
-    """The names of the columns, and a reader of what follows; the first line has most of the divider."""
-    line = opened.readline(LONGEST_LINE)
-    if not line.strip():
-        raise MatchbanditError(f"{file.name} is empty. Its first line names the columns, such as first,second,reward.")
-    divider = max(_DELIMITERS, key=line.count)
+    """The names of the columns, and a reader of what follows; the first line that is not blank names them.
+
+    The divider is the character that it has most of.
+    """
+    line = opened.readline(MAX_LINE_CHARACTERS)
+    while line and not line.strip(_BLANK):
+        line = opened.readline(MAX_LINE_CHARACTERS)
     opened.seek(0)
-    reader = csv.reader(opened, delimiter=divider, strict=True)
-    return [head.strip() for head in next(reader)], reader
+    reader = csv.reader(opened, delimiter=max(_DELIMITERS, key=line.count), strict=True)
+    heads = next((row for row in reader if any(cell.strip(_BLANK) for cell in row)), None)
+    if heads is None:
+        raise MatchbanditError(f"{file.name} is empty. Its first line names the columns, such as first,second,reward.")
+    return [head.strip() for head in heads], reader
 
 
 def _from_parquet(file: Path, columns: Columns | None, kind: ResultsKind | None, on_missing: OnMissing) -> PastResults:
