@@ -137,10 +137,10 @@ def linear_extension(strengths: Floats, sides: Counts, certified: Relation, sepa
     both is not touched by that, if `certified` has every chain of its links.
 
     >>> known, nothing = np.array([[False, False], [True, False]]), np.zeros((2, 2), dtype=bool)
-    >>> extension(np.array([0.9, 0.8]), np.array([0, 2]), known, nothing).tolist()
+    >>> linear_extension(np.array([0.9, 0.8]), np.array([0, 2]), known, nothing).tolist()
     [1, 0]
     >>> both = np.array([[False, True, True], [True, False, True], [False, False, False]])
-    >>> extension(np.array([0.2, 0.3, 0.9]), np.array([0, 3]), both, np.zeros((3, 3), dtype=bool)).tolist()
+    >>> linear_extension(np.array([0.2, 0.3, 0.9]), np.array([0, 3]), both, np.zeros((3, 3), dtype=bool)).tolist()
     [1, 0, 2]
     """
     order = np.empty(len(strengths), dtype=np.int64)

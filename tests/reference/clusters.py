@@ -10,7 +10,7 @@ import numpy as np
 
 from matchbandit.confidence import Checks
 from matchbandit.graphs import monopartite
-from matchbandit.plans.groups import grouped
+from matchbandit.plans.chains import group_clusters
 from matchbandit.schedules import round_robin
 
 Pair = tuple[int, int]
@@ -30,7 +30,7 @@ def _tournament(items: list) -> list[list[tuple]]:
 def groups_of(sizes):
     """Players numbered through, in clusters of these sizes, chain by chain, as the library groups them."""
     ends = np.cumsum([size for chain in sizes for size in chain])
-    return grouped(np.split(np.arange(ends[-1]), ends[:-1]), monopartite(int(ends[-1])))
+    return group_clusters(np.split(np.arange(ends[-1]), ends[:-1]), monopartite(int(ends[-1])))
 
 
 # ---------------------------------------------------------------------------------------------------

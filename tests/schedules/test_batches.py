@@ -93,7 +93,12 @@ def test_identification_has_no_cap(share):
 
 
 def test_the_numbers_of_the_docs():
-    assert (batches.GROWTH, batches.GROWTH_FOR_REGRET, batches.TOURS, batches.CAP) == (1 / 20, 1 / 40, 1 / 32, 8.0)
+    assert (batches.GROWTH, batches.GROWTH_FOR_REGRET, batches.TOUR_SHARE, batches.MAX_EXPLORED_FACTOR) == (
+        1 / 20,
+        1 / 40,
+        1 / 32,
+        8.0,
+    )
 
 
 def test_by_hand():

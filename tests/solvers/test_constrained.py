@@ -12,6 +12,7 @@ from matchbandit.solvers import (
     heaviest_of_products,
     heaviest_pair_of_products,
 )
+from matchbandit.solvers.constrained import heaviest_cells, heaviest_cells_of_products
 
 
 def some_rules(graph, rng):
@@ -74,7 +75,7 @@ def test_many_players_with_rules_match_as_the_blossom_algorithm_does(seed, monke
     products = strengths[graph.pairs].prod(axis=1)
     expected = heaviest_allowed(allowed, products).edges
     for widths in ((6, 8), (2,)):
-        monkeypatch.setattr(constrained, "WIDTHS", widths)
+        monkeypatch.setattr(constrained, "EXACT_WIDTHS", widths)
         found = heaviest_of_products(allowed, strengths)
         assert found.exact
         assert is_matching(allowed, found.edges)
@@ -134,7 +135,7 @@ def test_whoever_may_meet_few_is_matched_beyond_300_too(guests, monkeypatch):
 
     A swap, or a longer path, does it: not all pairs are listed for that.
     """
-    monkeypatch.setattr(constrained, "_heaviest_listed", None)
+    monkeypatch.setattr(constrained, "_heaviest_of_edges", None)
     n = 400
     graph = monopartite(n)
     strengths = np.linspace(1, 0.1, n)
@@ -176,7 +177,7 @@ def test_blocks_of_neighbours_come_close_to_the_heaviest_and_have_as_many_pairs(
     u = rng.random(n)
     weights = u[graph.pairs].prod(axis=1) + 0.1 * rng.random(graph.n_pairs)
     best = heaviest_allowed(allowed, weights)
-    monkeypatch.setattr(constrained, "LARGEST_EXACT", 20)
+    monkeypatch.setattr(constrained, "MAX_EXACT_PLAYERS", 20)
     found = heaviest_allowed(allowed, weights)
     assert best.exact
     assert not found.exact
@@ -204,7 +205,7 @@ def test_rows_and_columns_beyond_a_table_are_matched_in_blocks(monkeypatch):
     strengths = rng.random(390) * np.where(np.arange(390) < 200, 0.1, 1.0)  # each side has a scale of its own
     allowed = Allowed(graph, forbidden=np.flatnonzero(rng.random(graph.n_pairs) < 0.1))
     best = heaviest_of_products(allowed, strengths)
-    monkeypatch.setattr(constrained, "MOST_CELLS", 1000)
+    monkeypatch.setattr(constrained, "MAX_TABLE_CELLS", 1000)
     found = heaviest_of_products(allowed, strengths)
     weight = [strengths[allowed.graph.ends(of.edges)].prod(axis=1).sum() for of in (best, found)]
     assert best.exact
@@ -212,3 +213,38 @@ def test_rows_and_columns_beyond_a_table_are_matched_in_blocks(monkeypatch):
     assert is_matching(allowed, found.edges)
     assert len(found.edges) == 190
     assert 0.999 * weight[0] < weight[1] <= weight[0] + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_products_are_matched_as_brute_force_does(seed):
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(1, 6, size=2)
+    x, y = (rng.random(k) * rng.choice([0.1, 1.0]) if seed % 3 else rng.integers(0, 3, k) / 2 for k in (n, m))
+    fine = rng.random((n, m)) > rng.choice([0.1, 0.5, 0.9])
+    weights = np.outer(x, y)
+    cells = np.argwhere(fine)
+    count, total = heaviest([(i, n + j) for i, j in cells.tolist()], weights[fine])
+    for chosen in (heaviest_cells_of_products(x, y, fine), heaviest_cells(weights, fine)):
+        i, j = chosen.T
+        assert fine[i, j].all()
+        assert len(set(i.tolist())) == len(set(j.tolist())) == len(chosen) == count
+        assert weights[i, j].sum() == pytest.approx(total, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(60, 60), (40, 70), (70, 40), (10, 200), (200, 10)])
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.6])
+def test_large_tables_of_products_are_matched_as_any_table_is(shape, share):
+    rng = np.random.default_rng(1)
+    x, y, fine = rng.random(shape[0]), 0.2 * rng.random(shape[1]), rng.random(shape) >= share
+    weights = np.outer(x, y)
+    quick, plain = heaviest_cells_of_products(x, y, fine), heaviest_cells(weights, fine)
+    assert len(quick) == len(plain)
+    assert fine[tuple(quick.T)].all()
+    assert weights[tuple(quick.T)].sum() == pytest.approx(weights[tuple(plain.T)].sum(), abs=1e-9)
+
+
+def test_a_row_that_may_meet_the_last_column_only_gets_it():
+    fine = np.ones((3, 9), dtype=bool)
+    fine[1, :8] = False
+    chosen = heaviest_cells_of_products(np.array([0.2, 0.9, 0.5]), np.linspace(1, 0.1, 9), fine)
+    assert sorted(chosen.tolist()) == [[0, 1], [1, 8], [2, 0]]

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 import matchbandit as mb
 from matchbandit.graphs import bipartite, monopartite
 from matchbandit.past_results import Tally
-from matchbandit.solvers.weighted import best_matching
+from matchbandit.solvers.best import best_matching
 from matchbandit.studies.as_before import agreement, draw_matchings, pair_frequencies
 
 GRAPHS = [monopartite(4), monopartite(5), monopartite(13), bipartite(2, 5), bipartite(4, 3), bipartite(9, 7)]

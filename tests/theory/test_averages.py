@@ -47,7 +47,13 @@ def lost_by_meetings(u, sizes):
     of = chain(sizes)
     joint = lcm(*of.periods)
     i, j = of.pairs.T
-    return best(u) - float((of.met(0, joint) * u[i] * u[j]).sum()) / joint
+    return (
+        best(u)
+        - float(
+            (np.concatenate([of.meetings(k, np.array([joint]))[0] for k in range(len(of.sizes))]) * u[i] * u[j]).sum()
+        )
+        / joint
+    )
 
 
 @pytest.mark.parametrize("n", [2, 4, 6, 8, 14, 20])

@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.plans.base import Cells, Plan, Tally
-from matchbandit.plans.race import race, undecided
 from matchbandit.rewards import Counts, Floats
 
 Items = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class SweepSide:
     """One side's items as the opponents of the other side's."""
 
     dominators: Items
@@ -47,8 +46,8 @@ class Sweeps(Plan):
     at the latest.
     """
 
-    rows: Side
-    columns: Side
+    rows: SweepSide
+    columns: SweepSide
 
     @property
     def length(self) -> int:
@@ -78,11 +77,11 @@ class Sweeps(Plan):
         sides = (self.columns, self.rows)
         met = (self._met_columns(pending), self._met_rows(pending))
         needs = [None if s.needs is None else s.needs - m for s, m in zip(sides, met, strict=True)]
-        drawn = [race(s.chances, n, most, rng) for s, n in zip(sides, needs, strict=True)]
+        drawn = [draw_race(s.chances, n, most, rng) for s, n in zip(sides, needs, strict=True)]
         sweeps = min(int(d.sum()) for d in drawn)
         for k, side in enumerate(sides):
             if drawn[k].sum() > sweeps:
-                drawn[k] = undecided(side.chances, needs[k], sweeps, rng)
+                drawn[k] = draw_unfinished_race(side.chances, needs[k], sweeps, rng)
         counts = np.zeros(self.shape, dtype=np.int64)
         active = self.rows.active[:, None], self.columns.active[None, :]
         counts[0, *active], counts[1, *active] = drawn[0], drawn[1][:, None]
@@ -96,3 +95,31 @@ class Sweeps(Plan):
     def _met_rows(self, pending: Tally) -> Counts:
         counts = pending.counts.reshape(self.shape)
         return np.asarray(counts[1, self.rows.active, self.columns.active[0]])
+
+
+def draw_race(chances: Floats, needs: Counts | None, most: int, rng: np.random.Generator) -> Counts:
+    """How often each opponent comes up until one has met its need, in at most `most` draws.
+
+    A draw gives opponent o with chance p_o, which is positive. Without needs all draws are made. The outcome is drawn
+    without playing on; docs/engines.md has the proof.
+    """
+    counts = rng.multinomial(most, chances)
+    if needs is None or (counts < needs).all():
+        return counts  # counts only grow, so nobody had met a need before
+    while True:
+        # Independent Poisson streams arrive in the same order as the draws: the need_o-th arrival of o comes at
+        # a Gamma(need_o) time, and given that, the need_o − 1 arrivals before it are uniform in time.
+        times = rng.standard_gamma(needs) / chances
+        first = int(np.argmin(times))
+        counts = rng.binomial(needs - 1, times[first] / times)
+        counts[first] = needs[first]
+        if counts.sum() <= most:  # it is known that somebody wins within `most` draws
+            return counts
+
+
+def draw_unfinished_race(chances: Floats, needs: Counts | None, draws: int, rng: np.random.Generator) -> Counts:
+    """How often each opponent comes up in so many draws, given that none has met its need by then."""
+    while True:
+        counts = rng.multinomial(draws, chances)
+        if needs is None or (counts < needs).all():
+            return counts

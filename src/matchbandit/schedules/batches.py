@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 GROWTH, GROWTH_FOR_REGRET = 1 / 20, 1 / 40
 """A batch explores for this share of the rounds explored before it,"""
-LEAST = 1
+MIN_ROUNDS_PER_ITEM = 1
 """but for so many rounds for each item at least."""
-TOURS = 1 / 32
+TOUR_SHARE = 1 / 32
 """φ: this share of the rounds explored are whole tours, in which all meet all."""
-CAP = 8.0
+MAX_EXPLORED_FACTOR = 8.0
 """κ: up to round t it explores for κ √(t log(F/δ)) rounds at most, besides its first tours."""
 
 
@@ -41,10 +41,10 @@ def next_batch(
     """
     if not explored:
         return Schedule(first * length, first * length, first)
-    more = max(LEAST * items, ceil((GROWTH if needed is None else GROWTH_FOR_REGRET) * explored))
-    add = max(0, int(TOURS * (explored + more)) // length - tours)
+    more = max(MIN_ROUNDS_PER_ITEM * items, ceil((GROWTH if needed is None else GROWTH_FOR_REGRET) * explored))
+    add = max(0, int(TOUR_SHARE * (explored + more)) // length - tours)
     more = max(more, add * length)
     if needed is None:
         return Schedule(ceil(more / share), more, add)
-    earliest = ceil(((explored + more - first * length) / CAP) ** 2 / needed)
+    earliest = ceil(((explored + more - first * length) / MAX_EXPLORED_FACTOR) ** 2 / needed)
     return Schedule(max(ceil(more / share), earliest - sampled), more, add)

@@ -2,7 +2,7 @@
 
 Ordered clusters are grouped into chains: a chain ends where the running total of sizes is even. A chain of one is an
 isolated, even cluster. In a longer chain the two ends are odd, the clusters between them even; in every round one item
-of each cluster meets one of the next. Within a chain items are numbered through, cluster after cluster.
+of each cluster meets one of the next. Within a chain items are numbered consecutively, cluster after cluster.
 """
 
 from dataclasses import dataclass
@@ -141,17 +141,12 @@ class Chain:
                 cells.append(np.array([self.first_cells[k] + within + a * self.sizes[k] + b]))
         return np.concatenate(cells)
 
-    def met(self, start: int, stop: int) -> Numbers:
-        """How often each cell comes up in the rounds from `start` up to but not including `stop`.
-
-        >>> chain((1, 2, 1)).met(0, 4).tolist()
-        [0, 2, 2, 2, 2]
-        """
-        ends = np.array([start, stop])
-        return np.concatenate([np.diff(self.meetings(k, ends), axis=0)[0] for k in range(len(self.sizes))])
-
     def meetings(self, cluster: int, rounds: Numbers) -> Numbers:
-        """How often the cells that a cluster uses come up in the first n rounds, for each n in `rounds`."""
+        """How often the cells that a cluster uses come up in the first n rounds, for each n in `rounds`.
+
+        >>> chain((1, 2, 1)).meetings(1, np.array([2, 4])).tolist()
+        [[0, 1, 1], [0, 2, 2]]
+        """
         part, hold = self.parts[cluster], self.holds[cluster]
         n_cells = self.first_cells[cluster + 1] - self.first_cells[cluster]
         met = np.zeros((len(rounds), n_cells), dtype=np.int64)

@@ -1,14 +1,19 @@
 """Given all the weights, which matching is best."""
 
+from matchbandit.solvers.best import (
+    MAX_MATCHINGS,
+    all_matchings,
+    best_matching,
+    count_matchings,
+    sorted_across,
+    sorted_pairing,
+)
 from matchbandit.solvers.constrained import (
     heaviest_allowed,
     heaviest_allowed_pair,
     heaviest_of_products,
     heaviest_pair_of_products,
 )
-from matchbandit.solvers.enumeration import MAX_MATCHINGS, all_matchings, count_matchings
-from matchbandit.solvers.sorted import sorted_across, sorted_pairing
-from matchbandit.solvers.weighted import best_matching
 
 __all__ = [
     "MAX_MATCHINGS",

@@ -23,7 +23,7 @@ from matchbandit.compiled import compiled
 from matchbandit.graphs import Pairs
 from matchbandit.rewards import Counts, Floats
 
-AT_ENDS = 0.5
+END_SHARE = 0.5
 """The part of the loss of a far pair that its two ends share."""
 TIE = 1e-12
 """Far away must be better by more than this: among equals the near ones are taken. The greatest strength is 1."""
@@ -93,13 +93,13 @@ def _far_away(x: Floats, width: int) -> tuple[Floats, Floats]:
     away, toll, shortest = np.full(len(x), np.inf), np.zeros(len(x)), np.full(len(x), np.inf)
     spans = x[: -width - 1] - x[width + 1 :] if len(x) > width + 1 else np.zeros(0)
     if len(spans):
-        ends = AT_ENDS * spans**2 / 4 + TIE
+        ends = END_SHARE * spans**2 / 4 + TIE
         away[width + 1 :] = ends
         away[: -width - 1] = np.minimum(away[: -width - 1], ends)
         for k in range(1, width + 2):
             part = shortest[k : k + len(spans)]
             np.minimum(part, spans, out=part)
-        toll[1:] = (1 - AT_ENDS) * (x[:-1] - x[1:]) * shortest[1:] / 2
+        toll[1:] = (1 - END_SHARE) * (x[:-1] - x[1:]) * shortest[1:] / 2
     return away, toll
 
 

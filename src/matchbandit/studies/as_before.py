@@ -6,7 +6,7 @@ from matchbandit.graphs import Edges, Graph, Selection
 from matchbandit.past_results import Tally
 from matchbandit.rewards import Floats
 from matchbandit.seeding import stream
-from matchbandit.solvers.enumeration import MAX_MATCHINGS, all_matchings, count_matchings
+from matchbandit.solvers.best import MAX_MATCHINGS, all_matchings, count_matchings
 
 MOST_STEPS, TOLERANCE = 1000, 1e-5
 """Of expectation maximisation: steps at most, and the gain in log-likelihood per result that is not worth another."""

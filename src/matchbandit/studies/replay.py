@@ -33,7 +33,7 @@ from matchbandit.results import Comparison, Runs
 from matchbandit.rewards import Floats, RewardDistribution, check_rewards
 from matchbandit.simulation import compare
 from matchbandit.simulation.play import Progress
-from matchbandit.solvers.enumeration import MAX_MATCHINGS, count_matchings
+from matchbandit.solvers.best import MAX_MATCHINGS, count_matchings
 from matchbandit.studies.as_before import agreement, pair_frequencies
 from matchbandit.studies.log_drift import drift_in
 from matchbandit.studies.truths import CONCENTRATIONS, Evidence, PossibleTruths, TruthPosterior

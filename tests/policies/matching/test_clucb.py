@@ -8,7 +8,7 @@ from reference.states import learnt
 import matchbandit as mb
 from matchbandit.policies.matching import clucb, combinatorial
 from matchbandit.simulation.play import Job
-from matchbandit.solvers import weighted
+from matchbandit.solvers import best as best_solver
 
 selections = pytest.mark.parametrize("selection", ["pair", "matching"])
 PROBLEMS = [
@@ -159,7 +159,7 @@ def test_a_solver_decides_as_enumeration_does(problem, selection, monkeypatch):
         pairs, done = few.ask(), few.done
         assert few.compiled
         monkeypatch.setattr(combinatorial, "MAX_MATCHINGS", 0)
-        monkeypatch.setattr(weighted, "MAX_MATCHINGS", 0)
+        monkeypatch.setattr(best_solver, "MAX_MATCHINGS", 0)
         many = mb.restore(state)
         assert not many.compiled
         assert (many.done, many.recommend().tolist()) == (done, few.recommend().tolist())

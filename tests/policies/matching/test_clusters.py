@@ -7,7 +7,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.plans import Tally
-from matchbandit.plans.groups import grouped
+from matchbandit.plans.chains import group_clusters
 from matchbandit.policies.matching.clusters import ClusterLedger
 
 PLAYERS = mb.monopartite(4)
@@ -19,7 +19,7 @@ def samples(counts, sums):
 
 def test_by_hand_a_commit_takes_the_open_samples_too_and_books_across_for_the_lower_player_alone():
     # 0, 1, 2 above 3: the first cluster uses the pairs 01, 02, 12, the second 03, 13, 23.
-    (group,) = grouped([[0, 1, 2], [3]], PLAYERS)
+    (group,) = group_clusters([[0, 1, 2], [3]], PLAYERS)
     ledger = ClusterLedger.empty(PLAYERS)
     ledger.keep_open(group, 0, samples([1, 2, 0], [1, 2, 0]))
     ledger.keep_open(group, 1, samples([1, 0, 0], [0.5, 0, 0]))
@@ -35,7 +35,7 @@ def test_by_hand_a_commit_takes_the_open_samples_too_and_books_across_for_the_lo
 
 
 def test_what_is_dropped_is_gone_and_other_groups_keep_theirs():
-    one, other = grouped([[0, 1], [2, 3]], PLAYERS)
+    one, other = group_clusters([[0, 1], [2, 3]], PLAYERS)
     ledger = ClusterLedger.empty(PLAYERS)
     for group in (one, other):
         ledger.keep_open(group, 0, samples([3], [2]))

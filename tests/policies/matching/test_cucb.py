@@ -6,7 +6,7 @@ from reference.combinatorial import NaiveCucb, total
 
 import matchbandit as mb
 from matchbandit.policies.matching import combinatorial
-from matchbandit.solvers import weighted
+from matchbandit.solvers import best as best_solver
 
 PROBLEMS = [
     mb.Monopartite([0.9, 0.7, 0.6, 0.3]),
@@ -79,7 +79,7 @@ def test_a_solver_plays_what_enumeration_plays(name, graph, monkeypatch):
     played = []
     for most in (1000, 0):
         monkeypatch.setattr(combinatorial, "MAX_MATCHINGS", most)
-        monkeypatch.setattr(weighted, "MAX_MATCHINGS", most)
+        monkeypatch.setattr(best_solver, "MAX_MATCHINGS", most)
         policy, rng = mb.policy(name).build(graph, rewards=law, seed=5), np.random.default_rng(2)
         assert policy.enumerates == policy.compiled == (most == 1000)
         rounds = []

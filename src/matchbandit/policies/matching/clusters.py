@@ -13,7 +13,7 @@ from matchbandit.confidence import NEVER, Checks
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Graph, Pairs
 from matchbandit.plans import ChainRounds, Tally
-from matchbandit.plans.groups import Group, grouped
+from matchbandit.plans.chains import Group, group_clusters
 from matchbandit.policies.base import Setting
 from matchbandit.policies.options import Growth
 from matchbandit.policies.planned_policy import PlannedPolicy
@@ -59,7 +59,7 @@ class ClusterPolicy(PlannedPolicy):
     def _laid_out(self) -> tuple[Clusters, tuple[Group, ...], Players]:
         """The clusters with their groups and all players in order, worked out anew when the clusters are others."""
         if self._layout[0] is not self.clusters:
-            groups = grouped(self.clusters, self.graph)
+            groups = group_clusters(self.clusters, self.graph)
             self._layout = self.clusters, groups, np.concatenate([c for group in groups for c in group.clusters])
         return self._layout
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from matchbandit.confidence import NEVER
 from matchbandit.plans import ShuffledRounds, Tally
-from matchbandit.plans.groups import Group
+from matchbandit.plans.chains import Group
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.clusters import ClusterPolicy, Players, separated

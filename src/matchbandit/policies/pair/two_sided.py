@@ -8,7 +8,7 @@ import numpy as np
 
 from matchbandit.graphs import Pairs
 from matchbandit.plans import Sweeps, Tally
-from matchbandit.plans.sweeps import Side
+from matchbandit.plans.sweeps import SweepSide
 from matchbandit.policies.base import Setting
 from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.pair.ledger import Ledger
@@ -55,8 +55,8 @@ class TwoSidedElimination(PlannedPolicy):
         """Sweeps of the active items until an opponent has met its need, `limit` at the most."""
         return Sweeps(
             edges=self._edges,
-            rows=Side(self.rows.dominators, row_needs),
-            columns=Side(self.columns.dominators, column_needs),
+            rows=SweepSide(self.rows.dominators, row_needs),
+            columns=SweepSide(self.columns.dominators, column_needs),
             limit=limit,
         )
 
