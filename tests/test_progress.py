@@ -104,7 +104,7 @@ def test_a_study_says_runs_parts_rate_and_time_left_at_growing_intervals(clock, 
     with progress.study_bar("gaps", clock=clock) as advance:
         for done in range(50, 401):
             clock.now += 0.5
-            advance(progress.Standing(done, 400, done // 10, 40, kept=50))
+            advance(progress.StudyProgress(done, 400, done // 10, 40, earlier_runs=50))
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.splitlines()
@@ -116,29 +116,32 @@ def test_a_study_speaks_also_while_nothing_moves(clock, capsys):
     with progress.study_bar("gaps", clock=clock) as advance:
         for _ in range(100):
             clock.now += 0.1
-            advance(progress.Standing(0, 400, 0, 40, doing="compiling escb"))
+            advance(progress.StudyProgress(0, 400, 0, 40, activity="compiling escb"))
     assert capsys.readouterr().err.splitlines() == ["gaps: 0 of 400 runs, 0 of 40 parts, compiling escb"] * 2
 
 
 def test_compiling_does_not_count_for_the_rate(clock, capsys):
     with progress.study_bar("gaps", clock=clock) as advance:
-        advance(progress.Standing(0, 100, 0, 10, doing="compiling escb"))
+        advance(progress.StudyProgress(0, 100, 0, 10, activity="compiling escb"))
         clock.now += 1.5
-        advance(progress.Standing(0, 100, 0, 10, doing="compiling escb"))
+        advance(progress.StudyProgress(0, 100, 0, 10, activity="compiling escb"))
         clock.now += 1
-        advance(progress.Standing(10, 100, 1, 10))
+        advance(progress.StudyProgress(10, 100, 1, 10))
     assert capsys.readouterr().err == "gaps: 10 of 100 runs, 1 of 10 parts, 10 runs a second, 9 s left\n"
 
 
 def test_the_time_left_is_told_when_a_few_runs_are_done():
-    told = [progress.standing_in_words(progress.Standing(40 + new, 100, 0, 10, kept=40), 6) for new in (1, 2, 3)]
+    told = [
+        progress.describe_progress(progress.StudyProgress(40 + new, 100, 0, 10, earlier_runs=40), 6)
+        for new in (1, 2, 3)
+    ]
     assert ["left" in words for words in told] == [False, False, True]
 
 
 def test_a_finished_study_says_nothing(clock, capsys):
     with progress.study_bar("gaps", clock=clock) as advance:
         clock.now += 50
-        advance(progress.Standing(400, 400, 40, 40, kept=400))
+        advance(progress.StudyProgress(400, 400, 40, 40, earlier_runs=400))
     assert capsys.readouterr().err == ""
 
 
@@ -148,7 +151,7 @@ def test_a_study_on_a_terminal_has_a_bar_with_the_same_words(monkeypatch, capsys
     monkeypatch.setenv("COLUMNS", "200")
     with progress.study_bar("gaps") as advance:
         assert "looking at what is there" in terminal.getvalue()
-        advance(progress.Standing(0, 400, 0, 40, doing="compiling escb"))
-        advance(progress.Standing(3, 400, 0, 40))
+        advance(progress.StudyProgress(0, 400, 0, 40, activity="compiling escb"))
+        advance(progress.StudyProgress(3, 400, 0, 40))
     assert "gaps: 3 of 400 runs, 0 of 40 parts" in terminal.getvalue()
     assert capsys.readouterr().out == ""

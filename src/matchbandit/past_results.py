@@ -20,10 +20,11 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 from matchbandit.extras import Frame, make_frame, need
-from matchbandit.graphs import Graph, Pairs, bipartite, monopartite
+from matchbandit.graphs import Edges, Graph, Pairs, bipartite, monopartite
 from matchbandit.rewards import LARGEST_REWARD, Counts, Floats, RewardDistribution
 
 ResultsKind = Literal["players", "sides"]
@@ -35,8 +36,8 @@ ROLES = ("first", "second", "reward", "sum", "mean", "count", "time")
 PAID = ("reward", "sum", "mean")
 VOID_CELLS = ("", "void", "nan")
 """What is written, in any case, where a pair never met: no result, and not 0."""
-MAX_COUNTED_PAIRS = 2**53
-"""Meetings of a row: floats hold them exactly."""
+MAX_PLAYS = 2**53
+"""Meetings of a row or plays of a pair: floats hold them exactly."""
 LARGEST_FLOAT_NAME = 2**53
 """From here on floats merge neighbouring whole numbers, and so two items."""
 LARGEST_DECIMAL_NAME = 10**76
@@ -50,7 +51,7 @@ _DELIMITERS = ",;\t|"
 _BLANK = _DELIMITERS + string.whitespace
 
 
-class Tally(NamedTuple):
+class PairTotals(NamedTuple):
     """Results by pair, with numbers for names: what policies and fits take."""
 
     graph: Graph
@@ -135,7 +136,7 @@ class PastResults:
         return int(self.counts.sum())
 
     @cached_property
-    def tally(self) -> Tally:
+    def tally(self) -> PairTotals:
         """The same results by pair; players count as the same pair in either order."""
         one_side = self.kind == "players"
         left: dict[str, int] = {}
@@ -150,7 +151,7 @@ class PastResults:
         order = np.argsort(begins)
         counts = np.bincount(places, self.counts, minlength=len(known)).astype(np.int64)
         sums = np.bincount(places, self.rewards, minlength=len(known))
-        return Tally(graph, names, graph.pairs_of(known[order]), counts[order], sums[order].astype(np.float64))
+        return PairTotals(graph, names, graph.pairs_of(known[order]), counts[order], sums[order].astype(np.float64))
 
     def rows(self) -> list[tuple[str, str, int, float]]:
         """Each pair once, with the number of its meetings and the sum of their rewards: `from_rows` reads them."""
@@ -724,7 +725,47 @@ def _number(role: str, cell: Any) -> float | None:
 
 def _counts(cells: Sequence[Any]) -> Counts:
     numbers = _numbers("count", cells)
-    bad = np.isnan(numbers) | (numbers < 0) | (numbers > MAX_COUNTED_PAIRS) | (numbers != np.floor(numbers))
+    bad = np.isnan(numbers) | (numbers < 0) | (numbers > MAX_PLAYS) | (numbers != np.floor(numbers))
     if bad.any():
         raise _BadCell("count", f"must be a whole number, at least 0; got {cells[int(np.argmax(bad))]!r}")
     return numbers.astype(np.int64)
+
+
+def aggregate_by_edge(
+    graph: Graph, rewards: RewardDistribution, pairs: ArrayLike, counts: ArrayLike, sums: ArrayLike
+) -> tuple[Edges, Counts, Floats]:
+    """Validate logged results and aggregate plays and rewards per edge.
+
+    Parameters
+    ----------
+    graph, rewards : Graph, RewardDistribution
+        What was played.
+    pairs, counts, sums : array_like
+        The pairs, how often each was played, and what it paid in all; a pair may come more than once.
+
+    Returns
+    -------
+    edges, counts, sums : arrays
+        The edges that were played, in rising order, each once.
+    """
+    edges = graph.edges(pairs) if np.size(pairs) else np.zeros(0, dtype=np.int64)
+    try:
+        plays, paid = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise MatchbanditError(f"counts and sums must be numbers; got {counts!r} and {sums!r}.") from None
+    if plays.shape != edges.shape or paid.shape != edges.shape:
+        raise MatchbanditError(
+            f"{len(edges)} logged pairs need a count and a sum each; got shapes {plays.shape} and {paid.shape}."
+        )
+    with np.errstate(invalid="ignore"):  # 0 · ∞ is NaN, and refused below
+        fine = (plays >= 0) & (plays <= MAX_PLAYS) & (plays == np.floor(plays)) & np.isfinite(paid)
+        fine &= ~rewards.impossible(paid, plays)
+    for k in np.flatnonzero(~fine).tolist():  # find out what is wrong with the first one
+        pair, total = graph.pairs_of(edges[k : k + 1])[0].tolist(), float(paid[k])
+        n = check_int(f"the count of the pair {pair}", float(plays[k]), minimum=0, maximum=MAX_PLAYS)
+        check_float(f"the sum of the pair {pair}", total)
+        raise MatchbanditError(rewards.refusal(total, n, pair=f"the pair {pair}"))
+    played = plays > 0
+    known, places = np.unique(edges[played], return_inverse=True)
+    total_counts = np.bincount(places, plays[played], minlength=len(known)).astype(np.int64)
+    return known, total_counts, np.bincount(places, paid[played], minlength=len(known)).astype(np.float64)

@@ -23,8 +23,7 @@ from scipy.special import bdtr, gammaincc, rel_entr, stdtr
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Graph, Pairs
-from matchbandit.logged import by_edge
-from matchbandit.past_results import PastResults, read_results
+from matchbandit.past_results import PastResults, aggregate_by_edge, read_results
 from matchbandit.rewards import Counts, Floats, RewardDistribution, check_rewards
 from matchbandit.seeding import stream
 from matchbandit.strengths import (
@@ -229,7 +228,7 @@ def product_fit(
         log = graph if isinstance(graph, PastResults) else read_results(graph)
         log.refuse_outside(distribution)
         graph, names, pairs, counts, sums = log.tally
-    edges, plays, paid = by_edge(graph, distribution, pairs, counts, sums)
+    edges, plays, paid = aggregate_by_edge(graph, distribution, pairs, counts, sums)
     if not len(edges):
         raise MatchbanditError("no pair was played: there is nothing to fit. Give counts above 0.")
     paid = clip_outliers(distribution.noise, plays, paid)

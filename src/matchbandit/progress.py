@@ -51,32 +51,32 @@ def stage(words: str) -> Iterator[None]:
         yield
 
 
-class Standing(NamedTuple):
+class StudyProgress(NamedTuple):
     """How far a study has come."""
 
     runs: int
     total_runs: int
     parts: int
     total_parts: int
-    kept: int = 0
+    earlier_runs: int = 0
     """Runs that an earlier call has left: they count as done, but not for the rate."""
-    doing: str = ""
+    activity: str = ""
     """What is done while no run is: "compiling escb"."""
 
 
 @contextmanager
-def study_bar(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[Standing], None]]:
-    """Show how far a study has come while the block runs: call what it gives with a `Standing`, also when none moved.
+def study_bar(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[StudyProgress], None]]:
+    """Show how far a study has come while the block runs: call its value with a `StudyProgress`, also when none moved.
 
     The rate counts from when runs are played: what was compiled before says nothing of what is left.
     """
     began: float | None = None
 
-    def words_at(now: Standing) -> str:
+    def words_at(now: StudyProgress) -> str:
         nonlocal began
-        if began is None or now.doing:
+        if began is None or now.activity:
             began = clock()
-        return standing_in_words(now, clock() - began)
+        return describe_progress(now, clock() - began)
 
     if not sys.stderr.isatty():
         yield _study_lines(title, clock, words_at)
@@ -92,18 +92,18 @@ def study_bar(title: str, *, clock: Callable[[], float] = time.monotonic) -> Ite
         )
 
 
-def standing_in_words(now: Standing, seconds: float) -> str:
+def describe_progress(now: StudyProgress, seconds: float) -> str:
     """How far it has come, how fast in these seconds, and what that leaves.
 
-    >>> standing_in_words(Standing(120, 400, 12, 40, kept=50), 2)
+    >>> describe_progress(StudyProgress(120, 400, 12, 40, earlier_runs=50), 2)
     '120 of 400 runs, 12 of 40 parts, 35 runs a second, 8 s left'
-    >>> standing_in_words(Standing(0, 400, 0, 40, doing="compiling escb"), 2)
+    >>> describe_progress(StudyProgress(0, 400, 0, 40, activity="compiling escb"), 2)
     '0 of 400 runs, 0 of 40 parts, compiling escb'
     """
     words = [f"{now.runs} of {now.total_runs} runs", f"{now.parts} of {now.total_parts} parts"]
-    new = now.runs - now.kept
-    if now.doing:
-        words.append(now.doing)
+    new = now.runs - now.earlier_runs
+    if now.activity:
+        words.append(now.activity)
     elif new > 0 and seconds > 0:
         rate = new / seconds
         words.append(f"{rate:.3g} runs a second" if rate < 1000 else f"{rate:.0f} runs a second")
@@ -113,12 +113,12 @@ def standing_in_words(now: Standing, seconds: float) -> str:
 
 
 def _study_lines(
-    title: str, clock: Callable[[], float], words_at: Callable[[Standing], str]
-) -> Callable[[Standing], None]:
+    title: str, clock: Callable[[], float], words_at: Callable[[StudyProgress], str]
+) -> Callable[[StudyProgress], None]:
     """The words at times that grow further apart, also when nothing has moved; none when all is done."""
     is_due = _now_and_then(clock)
 
-    def advance(now: Standing) -> None:
+    def advance(now: StudyProgress) -> None:
         words = words_at(now)
         if now.runs < now.total_runs and is_due():
             print(f"{title}: {words}", file=sys.stderr, flush=True)  # noqa: T201

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import matchbandit as mb
 from matchbandit.graphs import bipartite, monopartite
-from matchbandit.past_results import Tally
+from matchbandit.past_results import PairTotals
 from matchbandit.solvers.best import best_matching
 from matchbandit.studies.as_before import agreement, draw_matchings, pair_frequencies
 
@@ -22,7 +22,7 @@ def tally_of(graph, counts):
     names = tuple(tuple(f"{side}{k}" for k in range(n)) for side, n in enumerate(graph.shape))
     played = np.flatnonzero(counts)
     counts = np.asarray(counts)[played]
-    return Tally(graph, names[: 2 if graph.kind == "bipartite" else 1], graph.pairs[played], counts, 0.0 * counts)
+    return PairTotals(graph, names[: 2 if graph.kind == "bipartite" else 1], graph.pairs[played], counts, 0.0 * counts)
 
 
 def some_matchings(graph):

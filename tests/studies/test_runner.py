@@ -14,14 +14,14 @@ from reference.folders import held_policy, leftovers, tables_of, waiting_process
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.own_code import OwnCodeError
-from matchbandit.progress import Standing
+from matchbandit.progress import StudyProgress
 from matchbandit.studies import on_processes, parts, runner, versions
 from matchbandit.studies.changes import changes
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.parts import MOST_RUNS, Part, plan, play_part
 from matchbandit.studies.runner import StoppedStudy, run_study
 from matchbandit.studies.study import Study
+from matchbandit.user_code import UserCodeError
 
 SPIKED = {"family": "spiked", "n": 3, "u1": 0.9, "gap": [0.5, 0.6]}
 SMALL = Study(name="small", problem=SPIKED, policies=["pair-elim", "uts"], horizon=1000, runs=6, seed=7)
@@ -357,7 +357,7 @@ def test_an_error_in_what_a_policy_calls_is_placed_in_the_policy(own, tmp_path):
     file = tmp_path / f"{module}.py"
     fault = "import numpy as np\n        np.linalg.inv(np.zeros((2, 2)))\n"
     file.write_text(file.read_text() + f"\n    def learn(self, tally):\n        {fault}")
-    with pytest.raises(OwnCodeError, match=rf"LinAlgError: Singular matrix \({module}\.py, line 13\)\. 0 of"):
+    with pytest.raises(UserCodeError, match=rf"LinAlgError: Singular matrix \({module}\.py, line 13\)\. 0 of"):
         run_study(with_own(module), tmp_path / "out", workers=2)
 
 
@@ -548,4 +548,4 @@ def test_a_bar_is_shown_when_asked_for(tmp_path, monkeypatch):
 
     monkeypatch.setattr(runner, "study_bar", lambda title: Bar())
     run_study(SMALL, tmp_path / "out", workers=1, part_runs=6, progress=True)
-    assert shown[-1] == Standing(24, 24, 4, 4)
+    assert shown[-1] == StudyProgress(24, 24, 4, 4)

@@ -47,13 +47,8 @@ def lost_by_meetings(u, sizes):
     of = chain(sizes)
     joint = lcm(*of.periods)
     i, j = of.pairs.T
-    return (
-        best(u)
-        - float(
-            (np.concatenate([of.meetings(k, np.array([joint]))[0] for k in range(len(of.sizes))]) * u[i] * u[j]).sum()
-        )
-        / joint
-    )
+    met = np.concatenate([of.meetings(k, np.array([joint]))[0] for k in range(len(of.sizes))])
+    return best(u) - float((met * u[i] * u[j]).sum()) / joint
 
 
 @pytest.mark.parametrize("n", [2, 4, 6, 8, 14, 20])

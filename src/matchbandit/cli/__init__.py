@@ -29,7 +29,7 @@ from matchbandit.cli.token import VERBS as TOKEN
 from matchbandit.cli.warm_up import warm_up
 from matchbandit.cli.watch import watch
 from matchbandit.errors import MatchbanditError
-from matchbandit.own_code import OwnCodeError
+from matchbandit.user_code import UserCodeError
 
 TRACEBACK = "MATCHBANDIT_TRACEBACK"
 """The variable that asks for a traceback in place of one line."""
@@ -111,7 +111,7 @@ def main() -> None:
         if os.environ.get(TRACEBACK):
             traceback.print_exc()
             sys.exit(2)
-        more = f" {TRACEBACK}=1 before the command shows all of it." if isinstance(mistake, OwnCodeError) else ""
+        more = f" {TRACEBACK}=1 before the command shows all of it." if isinstance(mistake, UserCodeError) else ""
         _end(f"{mistake}{more}", 2)
     except MemoryError:
         _end("this does not fit in memory. Take fewer runs, fewer checkpoints or a smaller problem.", 2)

@@ -22,7 +22,7 @@ from matchbandit.live.names import Directory, cleaned, shown
 from matchbandit.live.records import VOID, Outcome, Receipt
 from matchbandit.live.state import SETTINGS, Sheet, State
 from matchbandit.live.tally import key_of, pair_of
-from matchbandit.logged import MOST_PLAYS
+from matchbandit.past_results import MAX_PLAYS
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.rewards import RewardDistribution, rewards_named
 
@@ -163,7 +163,7 @@ def begin_from(state: State, directory: Directory, results: Iterable[tuple[Name,
             raise LeagueError("bad-value", f"a result from before is (name, name, count, sum); got {row!r}.")
         key = key_of(*directory.resolve_pair(row[:2]))
         words = _words(directory, key)
-        count = _checked(f"the count of {words}", row[2], minimum=1, maximum=MOST_PLAYS)
+        count = _checked(f"the count of {words}", row[2], minimum=1, maximum=MAX_PLAYS)
         paid = row[3]
         if not _is_number(paid):
             raise LeagueError("reward-outside", f"the sum of the rewards of {words} is a number; got {paid!r}.")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from matchbandit.deprecation import RenamedAttribute, adopt_renamed_attributes
 from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
-from matchbandit.logged import by_edge
+from matchbandit.past_results import aggregate_by_edge
 from matchbandit.policies.capabilities import Capabilities, Goal
 from matchbandit.policies.explanation import Elimination, Explanation
 from matchbandit.policies.options import check_options, option_defaults
@@ -372,7 +372,7 @@ class Policy(ABC):
         self.refuse_warm_start()
         if self.rounds or self._asked is not None:
             raise MatchbanditError("a warm start comes before the first round; build a fresh policy for it.")
-        results = by_edge(self.graph, self.setting.rewards, pairs, counts, sums)
+        results = aggregate_by_edge(self.graph, self.setting.rewards, pairs, counts, sums)
 
         def start() -> None:
             self.add_logged(*results)

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.graphs import Graph, graph_from
-from matchbandit.own_code import found, is_own, name_of
 from matchbandit.policies.base import Policy, Setting, refuse_damage, refuse_if_too_large_for
 from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
@@ -41,6 +40,7 @@ from matchbandit.policies.serialization import unpack
 from matchbandit.policies.uniform import Uniform
 from matchbandit.rewards import RewardDistribution, check_rewards, rewards_from
 from matchbandit.seeding import stream
+from matchbandit.user_code import import_name, is_user_defined, load_object
 
 CATALOGUE: dict[str, type[Policy]] = {
     "pair-elim": PairElim,
@@ -152,8 +152,8 @@ def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:
 
 def _class_of(name: str | type[Policy]) -> type[Policy]:
     """The class that is given or named, if it is a policy's."""
-    own = is_own(name)
-    kind: Any = found(str(name), "a policy") if own else CATALOGUE.get(name) if isinstance(name, str) else name
+    own = is_user_defined(name)
+    kind: Any = load_object(str(name), "a policy") if own else CATALOGUE.get(name) if isinstance(name, str) else name
     if kind is None or not (own or isinstance(kind, type)):
         raise unknown("policy", name, CATALOGUE)
     if not isinstance(kind, type) or not issubclass(kind, Policy):
@@ -213,7 +213,7 @@ def name_to_find(kind: type[Policy]) -> str:
     """
     if CATALOGUE.get(kind.name) is kind:
         return kind.name
-    return name_of(kind, "the policy")
+    return import_name(kind, "the policy")
 
 
 def restore(state: dict[str, Any]) -> Policy:

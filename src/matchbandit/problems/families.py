@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 from matchbandit.graphs import MAX_ITEMS, Graph
-from matchbandit.own_code import found, in_words, is_own
 from matchbandit.problems.base import Problem
 from matchbandit.problems.rank1 import Bipartite, Monopartite
 from matchbandit.rewards import Floats, RewardDistribution, check_rewards
 from matchbandit.seeding import stream
+from matchbandit.user_code import is_user_defined, load_object, summarize_error
 
 Draw = Callable[..., Problem]
 
@@ -133,7 +133,7 @@ class Family:
         """
         instance = run // check_int("repeats", self.parameters["repeats"], minimum=1) if self.name in REPEATED else run
         rng = stream(seed, "instance", self.name, instance)
-        if is_own(self.name):
+        if is_user_defined(self.name):
             return _own_instance(self.name, {**self.parameters, "rewards": self.rewards, "rng": rng})
         return FAMILIES[self.name](**self.parameters, rewards=self.rewards, rng=rng)
 
@@ -179,8 +179,11 @@ def family(name: str, /, *, rewards: RewardDistribution | None = None, **paramet
 
 
 def function_of(name: str) -> Draw:
-    """The function that draws instances of the family of this name: ours, or one of the user's own."""
-    draw = found(name, "a family") if is_own(name) else FAMILIES.get(name) if isinstance(name, str) else None
+    """The function that draws instances of the family of this name, which may be user-defined."""
+    if is_user_defined(name):
+        draw = load_object(name, "a family")
+    else:
+        draw = FAMILIES.get(name) if isinstance(name, str) else None
     if draw is None:
         raise unknown("family", name, FAMILIES)
     takes = inspect.signature(draw).parameters if inspect.isroutine(draw) else {}
@@ -207,11 +210,11 @@ _SHAPE = "a function of its parameters and of rewards and rng, such as f(n, gap,
 def _own_instance(name: str, parts: dict[str, Any]) -> Problem:
     """An instance that a function of the user's own has made."""
     try:
-        made = found(name, "a family")(**parts)
+        made = load_object(name, "a family")(**parts)
     except MatchbanditError as error:
         raise MatchbanditError(f"the family {name}: {error}") from None
     except Exception as error:
-        raise MatchbanditError(f"the family {name} could not be drawn from: {in_words(error)}.") from error
+        raise MatchbanditError(f"the family {name} could not be drawn from: {summarize_error(error)}.") from error
     if not isinstance(made, Problem):
         raise MatchbanditError(f"the family {name} must give a problem, such as Bipartite(u, v); got {made!r}.")
     return made

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
-from matchbandit.own_code import is_own, module_of
 from matchbandit.policies.explanation import Elimination
 from matchbandit.problems.families import function_of
 from matchbandit.results.about import RunInfo
 from matchbandit.results.identification import Identification
 from matchbandit.results.runs import PlayedEdges, Runs, Split
 from matchbandit.rewards import Floats, rewards_from
+from matchbandit.user_code import is_user_defined, module_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -159,7 +159,7 @@ def parameter_types(problem: Mapping[str, Any]) -> "dict[str, pa.DataType]":
 
 def _annotations(family: str) -> dict[str, Any]:
     """What a family's function says of its parameters; nothing, if it is one of the user's that is not there now."""
-    if is_own(family) and module_of(family) not in sys.modules:  # a file must not decide what is imported
+    if is_user_defined(family) and module_of(family) not in sys.modules:  # a file must not decide what is imported
         return {}
     try:
         return get_type_hints(function_of(family))

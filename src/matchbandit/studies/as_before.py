@@ -3,7 +3,7 @@
 import numpy as np
 
 from matchbandit.graphs import Edges, Graph, Selection
-from matchbandit.past_results import Tally
+from matchbandit.past_results import PairTotals
 from matchbandit.rewards import Floats
 from matchbandit.seeding import stream
 from matchbandit.solvers.best import MAX_MATCHINGS, all_matchings, count_matchings
@@ -12,7 +12,7 @@ MOST_STEPS, TOLERANCE = 1000, 1e-5
 """Of expectation maximisation: steps at most, and the gain in log-likelihood per result that is not worth another."""
 
 
-def pair_frequencies(tally: Tally, selection: Selection, seed: int = 0) -> Floats:
+def pair_frequencies(tally: PairTotals, selection: Selection, seed: int = 0) -> Floats:
     """Return the probability that a round plays each pair, by edge, if pairs are chosen as in the log.
 
     A single pair is drawn by its share of the log's results. A matching is drawn with probabilities p_k under which the
@@ -23,7 +23,7 @@ def pair_frequencies(tally: Tally, selection: Selection, seed: int = 0) -> Float
 
     Parameters
     ----------
-    tally : Tally
+    tally : PairTotals
         The log by pair.
     selection : {"pair", "matching"}
         What a round plays.
@@ -44,12 +44,12 @@ def pair_frequencies(tally: Tally, selection: Selection, seed: int = 0) -> Float
     return _most_likely_mixture(matchings, shares)
 
 
-def agreement(tally: Tally, frequencies: Floats) -> float:
+def agreement(tally: PairTotals, frequencies: Floats) -> float:
     """Return the part of a round's pairs that is as frequent as in the log: 1 if all proportions are the log's."""
     return float(np.minimum(_shares(tally), frequencies / frequencies.sum()).sum())
 
 
-def _shares(tally: Tally) -> Floats:
+def _shares(tally: PairTotals) -> Floats:
     """The part of the log's results that each pair has, by edge."""
     shares = np.zeros(tally.graph.n_pairs)
     shares[tally.graph.edges(tally.pairs)] = tally.counts / tally.counts.sum()
@@ -72,7 +72,7 @@ def _most_likely_mixture(matchings: Edges, shares: Floats) -> Floats:
     return np.asarray(np.bincount(matchings.ravel(), np.repeat(p, size), minlength=len(shares)))
 
 
-def draw_matchings(tally: Tally, n: int, seed: int) -> Edges:
+def draw_matchings(tally: PairTotals, n: int, seed: int) -> Edges:
     """Draw largest matchings: pairs one by one by their counts among those still free, then at random who is left."""
     rng, graph = stream(seed, "as before"), tally.graph
     ends = graph.items_of(tally.pairs)

@@ -7,7 +7,6 @@ from typing import Any, get_args
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
-from matchbandit.own_code import name_of
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import MAX_HORIZON, name_to_find
 from matchbandit.policies.catalogue import policy as named
@@ -16,6 +15,7 @@ from matchbandit.rewards import Bernoulli, RewardDistribution
 from matchbandit.simulation.play import Engine
 from matchbandit.simulation.stops import Stop
 from matchbandit.studies.sweeps import MisplacedError, Path, values_of
+from matchbandit.user_code import import_name
 
 LONGEST_NAME = 100
 DEEPEST = 8
@@ -71,7 +71,7 @@ def plain_problem(given: Any, *path: str | int) -> dict[str, Any]:
     if isinstance(parts.get("rewards"), RewardDistribution):
         parts["rewards"] = parts["rewards"].typed
     if callable(parts.get("family")):
-        parts["family"] = name_of(parts["family"], "the family")
+        parts["family"] = import_name(parts["family"], "the family")
     return _plain_table(parts, path)
 
 

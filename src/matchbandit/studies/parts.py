@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.own_code import OwnCodeError, in_words
 from matchbandit.results.tables import details_table, encoded, metadata_of, rows_table
 from matchbandit.simulation.parallel import with_warnings
 from matchbandit.simulation.play import Job, build_first, compile_first, engine_for
 from matchbandit.studies.point import Point
 from matchbandit.studies.versions import fingerprints, versions
+from matchbandit.user_code import UserCodeError, summarize_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,8 +123,8 @@ def play_part(
     except Exception as error:
         if not part.point.own_modules:
             raise
-        told = in_words(error, *part.point.own_modules)
-        raise OwnCodeError(f"{part.point.title}, runs {part.first} to {part.last}: {told}.") from error
+        told = summarize_error(error, *part.point.own_modules)
+        raise UserCodeError(f"{part.point.title}, runs {part.first} to {part.last}: {told}.") from error
     seconds = thread_time() - began
     details = encoded(details_table(result), metadata_of(result))
     made_with = {**versions(), **now}

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.own_code import is_own, module_of
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import name_to_find
@@ -22,6 +21,7 @@ from matchbandit.simulation import identify, simulate
 from matchbandit.simulation.play import Engine, Job, build_first, engine_for
 from matchbandit.simulation.stops import Stop, stopping
 from matchbandit.studies.sweeps import plain_lists
+from matchbandit.user_code import is_user_defined, module_of
 
 LONGEST_WORDS = 60
 """Of a value in a label; longer ones are cut."""
@@ -107,7 +107,7 @@ class Point:
         parts: dict[str, Any] = {name_to_find(self.spec.kind): self.spec.kind}
         if isinstance(self.problem, Family):
             parts[self.problem.name] = function_of(self.problem.name)
-        return {name: part for name, part in parts.items() if is_own(name)}
+        return {name: part for name, part in parts.items() if is_user_defined(name)}
 
     @property
     def own_modules(self) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.own_code import in_words as error_in_words
 from matchbandit.policies import PolicySpec
 from matchbandit.policies.catalogue import name_to_find
 from matchbandit.policies.catalogue import policy as named
@@ -26,6 +25,7 @@ from matchbandit.studies.sweeps import (
     refuse_too_many,
     values_of,
 )
+from matchbandit.user_code import summarize_error
 
 if TYPE_CHECKING:
     from matchbandit.studies.study import Study
@@ -149,7 +149,7 @@ def _checked(study: "Study", point: Point, policy_path: Path) -> str:
         told = str(error) if str(error).startswith(f"{point.title} ") else f"{point.title}: {error}"
         raise MisplacedError(told, *placed(error, table, *policy_path).path) from None
     except Exception as error:
-        raise MisplacedError(f"{point.title} cannot be built: {error_in_words(error)}.", *policy_path) from error
+        raise MisplacedError(f"{point.title} cannot be built: {summarize_error(error)}.", *policy_path) from error
 
 
 def problems_in(given: dict[str, Any], *path: str | int) -> list[tuple[dict[str, Any], dict[str, Any]]]:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.extras import need
-from matchbandit.own_code import OwnCodeError
-from matchbandit.progress import Standing, study_bar
+from matchbandit.progress import StudyProgress, study_bar
 from matchbandit.results.tables import parameter_types
 from matchbandit.simulation.parallel import pass_on
 from matchbandit.studies.changes import changes
@@ -37,6 +36,7 @@ from matchbandit.studies.parts import MOST_RUNS, Finished, Part, plan
 from matchbandit.studies.point import Point
 from matchbandit.studies.study import Study
 from matchbandit.studies.versions import fingerprints, other_versions, versions
+from matchbandit.user_code import UserCodeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,7 +127,7 @@ def run_study(
             elif not before:
                 remove_empty(folder, itself=is_new)
             if isinstance(error, MatchbanditError):
-                kind = OwnCodeError if isinstance(error, OwnCodeError) else MatchbanditError
+                kind = UserCodeError if isinstance(error, UserCodeError) else MatchbanditError
                 raise kind(f"{error} {ledger.left_over()}".rstrip()) from error
             raise StoppedStudy(ledger.left_over()) from None
         ledger.write()
@@ -143,7 +143,7 @@ class _Ledger:
         described: dict[str, Any],
         kept: Sequence[PartFile],
         total_runs: int,
-        show: Callable[[Standing], None],
+        show: Callable[[StudyProgress], None],
     ) -> None:
         self._folder, self._described, self._show = folder, described, show
         self._earlier = self._runs = sum(part.runs for part in kept)
@@ -168,7 +168,7 @@ class _Ledger:
     def tick(self, under_way: int, doing: str = "") -> None:
         """Show how far it is."""
         done = self._runs + under_way
-        self._show(Standing(done, self._total_runs, self._parts, self._total_parts, self._earlier, doing))
+        self._show(StudyProgress(done, self._total_runs, self._parts, self._total_parts, self._earlier, doing))
 
     def write(self, *, running: bool = False) -> None:
         """Write the manifest."""
@@ -253,7 +253,7 @@ def _columns(points: Iterable[Point]) -> "dict[str, pa.DataType]":
 
 
 @contextmanager
-def _shown(title: str, progress: Progress) -> Iterator[Callable[[Standing], None]]:
+def _shown(title: str, progress: Progress) -> Iterator[Callable[[StudyProgress], None]]:
     """Where to say how far it is."""
     if progress is True:
         with study_bar(title) as show:

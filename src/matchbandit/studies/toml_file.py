@@ -8,9 +8,9 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.own_code import found, is_own
 from matchbandit.studies.study import Study
 from matchbandit.studies.sweeps import MisplacedError, Path
+from matchbandit.user_code import is_user_defined, load_object
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
@@ -196,11 +196,11 @@ def _own_names(data: dict[str, Any]) -> Iterator[tuple[str, str, Path]]:
     for path, table in _entries(data, "problem"):
         given = table.get("family") if isinstance(table, dict) else None
         for name in given if isinstance(given, list) else [given]:
-            if isinstance(name, str) and is_own(name):
+            if isinstance(name, str) and is_user_defined(name):
                 yield name, "a family", (*path, "family")
     for path, entry in _entries(data, "policies"):
         name = entry.get("name") if isinstance(entry, dict) else entry
-        if isinstance(name, str) and is_own(name):
+        if isinstance(name, str) and is_user_defined(name):
             yield name, "a policy", path
 
 
@@ -212,6 +212,6 @@ def _entries(data: dict[str, Any], key: str) -> list[tuple[Path, Any]]:
 
 def _import_from(name: str, what: str, folder: FilePath, path: Path) -> None:
     try:
-        found(name, what, folder=folder)
+        load_object(name, what, folder=folder)
     except MatchbanditError as error:
         raise MisplacedError(str(error), *path) from error

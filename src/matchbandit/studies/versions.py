@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.fingerprint import fingerprint
-from matchbandit.own_code import MAIN, is_installed, module_of
+from matchbandit.user_code import MAIN, is_installed, module_of
 
 if TYPE_CHECKING:
     from matchbandit.studies.point import Point

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import matchbandit as mb
-from matchbandit.own_code import found, in_words, is_own, module_of, name_of
+from matchbandit.user_code import import_name, is_user_defined, load_object, module_of, summarize_error
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_names_of_ones_own_have_a_colon():
-    assert is_own("a:B")
-    assert not is_own("uts")
-    assert not is_own(["a:B"])
+    assert is_user_defined("a:B")
+    assert not is_user_defined("uts")
+    assert not is_user_defined(["a:B"])
     assert module_of("a.b:C.D") == "a.b"
 
 
@@ -32,60 +32,60 @@ def test_the_folder_comes_before_the_current_one_and_before_what_is_installed(fo
     (folder / "mine_a.py").write_text("where = 'folder'")
     (folder / "here" / "mine_a.py").write_text("where = 'here'")
     (folder / "here" / "mine_b.py").write_text("where = 'here'")
-    assert found("mine_a:where", "a thing", folder=folder) == "folder"
-    assert found("mine_b:where", "a thing", folder=folder) == "here"
-    assert found("math:pi", "a thing", folder=folder) > 3
+    assert load_object("mine_a:where", "a thing", folder=folder) == "folder"
+    assert load_object("mine_b:where", "a thing", folder=folder) == "here"
+    assert load_object("math:pi", "a thing", folder=folder) > 3
 
 
 def test_packages_and_what_stands_inside_a_class_are_found(folder):
     (folder / "mine_p").mkdir()
     (folder / "mine_p" / "__init__.py").write_text("")
     (folder / "mine_p" / "inner.py").write_text("class A:\n    class B:\n        pass\n")
-    assert found("mine_p.inner:A.B", "a class", folder=folder).__name__ == "B"
+    assert load_object("mine_p.inner:A.B", "a class", folder=folder).__name__ == "B"
     with pytest.raises(mb.MatchbanditError, match=r"unknown module 'mine_p\.none'"):
-        found("mine_p.none:A", "a class", folder=folder)
+        load_object("mine_p.none:A", "a class", folder=folder)
     with pytest.raises(mb.MatchbanditError, match=r"unknown module 'mine_q\.inner'"):
-        found("mine_q.inner:A", "a class", folder=folder)
+        load_object("mine_q.inner:A", "a class", folder=folder)
 
 
 def test_what_a_module_imports_late_is_still_found(folder):
     (folder / "mine_late.py").write_text("def f():\n    import mine_sister\n    return mine_sister.x\n")
     (folder / "mine_sister.py").write_text("x = 5")
     before = list(sys.path)
-    assert found("mine_late:f", "a function", folder=folder)() == 5
+    assert load_object("mine_late:f", "a function", folder=folder)() == 5
     assert sys.path[: len(before)] == before  # what was found before is found as before
 
 
 def test_a_module_that_failed_once_can_be_mended(folder):
     (folder / "mine_bad.py").write_text("1 / 0")
     with pytest.raises(mb.MatchbanditError, match=r"ZeroDivisionError: division by zero \(mine_bad.py, line 1\)"):
-        found("mine_bad:x", "a thing", folder=folder)
+        load_object("mine_bad:x", "a thing", folder=folder)
     (folder / "mine_bad.py").write_text("x = 1  # mended, and longer")
-    assert found("mine_bad:x", "a thing", folder=folder) == 1
+    assert load_object("mine_bad:x", "a thing", folder=folder) == 1
 
 
 @pytest.mark.parametrize("name", ["", ":", "a:", ":b", "a b:c", "a:b c", "a..b:c", "1a:b", "a:b:c", "a/b:c"])
 def test_a_name_that_cannot_be_one_is_refused(name):
     with pytest.raises(mb.MatchbanditError, match="is named module:name"):
-        found(name, "a policy")
+        load_object(name, "a policy")
 
 
 def test_names_lead_back_to_what_they_name():
-    assert found(name_of(is_own, "a function"), "a function") is is_own
-    with pytest.raises(mb.MatchbanditError, match="made inside a function"):
-        name_of(lambda: 1, "the family")
+    assert load_object(import_name(is_user_defined, "a function"), "a function") is is_user_defined
+    with pytest.raises(mb.MatchbanditError, match="defined inside a function"):
+        import_name(lambda: 1, "the family")
 
-    def is_own_too():
+    def is_user_defined_too():
         pass
 
-    is_own_too.__module__, is_own_too.__qualname__ = "matchbandit.own_code", "is_own"
-    with pytest.raises(mb.MatchbanditError, match="is another one by now"):
-        name_of(is_own_too, "the family")
+    is_user_defined_too.__module__, is_user_defined_too.__qualname__ = "matchbandit.user_code", "is_user_defined"
+    with pytest.raises(mb.MatchbanditError, match="has been redefined since"):
+        import_name(is_user_defined_too, "the family")
 
 
 def test_an_error_in_one_line():
-    assert in_words(ValueError("first.\nsecond")) == "ValueError: first"
-    assert in_words(KeyError()) == "KeyError"
+    assert summarize_error(ValueError("first.\nsecond")) == "ValueError: first"
+    assert summarize_error(KeyError()) == "KeyError"
 
 
 def test_policies_and_families_by_name(folder):
@@ -116,8 +116,8 @@ def test_policies_and_families_by_name(folder):
 
 def test_a_module_that_is_younger_than_what_python_remembers_is_found(folder):
     with pytest.raises(mb.MatchbanditError, match="unknown module 'mine_young'"):
-        found("mine_young:x", "a thing", folder=folder)
+        load_object("mine_young:x", "a thing", folder=folder)
     before = folder.stat()
     (folder / "mine_young.py").write_text("x = 1")
     os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))  # as if it had come within the same tick of the clock
-    assert found("mine_young:x", "a thing", folder=folder) == 1
+    assert load_object("mine_young:x", "a thing", folder=folder) == 1
