@@ -126,7 +126,7 @@ class Coin(mb.CATALOGUE["uniform"]):
     """A policy of a user's own, which is not in the catalogue and is done after the fifth round."""
 
     name = "coin"
-    capabilities = replace(mb.CATALOGUE["uniform"].fits, goals=("identification",))
+    capabilities = replace(mb.CATALOGUE["uniform"].capabilities, goals=("identification",))
 
     def __init__(self, setting, rng, *, selection=None, growth="fast"):
         super().__init__(setting, rng, selection=selection)
