@@ -737,7 +737,7 @@ def test_results_of_fresh_instances_cannot_say_their_problem(run, tmp_path):
     run("simulate", "--policy", "uts", *family, "--horizon", "10", "--save", str(tmp_path / "runs.parquet"))
     code, _, err = run("bounds", "--over", str(tmp_path / "runs.parquet"), "--figure", str(tmp_path / "x.png"))
     assert code == 2
-    assert "each on an instance of its own" in err
+    assert "each of these runs is on its own instance of a family" in err
     assert str(tmp_path / "runs.parquet") in err
     code, _, err = run(*BOUNDS, "--horizon", "10", "--over", str(tmp_path / "runs.parquet"))
     assert code == 2

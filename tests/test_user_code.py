@@ -105,7 +105,7 @@ def test_policies_and_families_by_name(folder):
     assert drawn.parameters == {"n": 2, "top": 0.9}
     assert drawn.draw().u.tolist() == [0.9, 0.1]
     assert mb.simulate(drawn, spec, horizon=10, seed=1).about.policy == "own"
-    for name, told in {"Own": "is no family", "wrong": "must give a problem", "refusing": "u must lie in"}.items():
+    for name, told in {"Own": "is not a family", "wrong": "must return a problem", "refusing": "u must lie in"}.items():
         with pytest.raises(mb.MatchbanditError, match=told):
             mb.family(f"mine_code:{name}", **({} if name == "Own" else {"n": 2}))
     with pytest.raises(mb.MatchbanditError, match="does not say its name"):

@@ -1,4 +1,4 @@
-"""Kullback–Leibler divergences of Bernoulli rewards, and the bounds on a mean that a budget of them leaves."""
+"""Kullback–Leibler divergences of Bernoulli rewards, and the confidence bounds on a mean that they give."""
 
 from math import expm1, inf, log, sqrt
 
@@ -18,19 +18,13 @@ def _split(p: float, q: float, rest: float) -> float:
 bernoulli_kl_split = compiled(_split)
 
 
-def plain_bernoulli_kl(p: float, q: float) -> float:
-    """`bernoulli_kl` in plain Python, for a few calls: it need not be compiled."""
-    return _split(p, q, 1 - q)
-
-
-@compiled
 def bernoulli_kl(p: float, q: float) -> float:
-    """kl(p, q) = p log(p/q) + (1 − p) log((1 − p)/(1 − q)), with its limits at 0 and 1.
+    """kl(p, q) = p log(p/q) + (1 − p) log((1 − p)/(1 − q)), with its limits at 0 and 1; not compiled, for a few calls.
 
     >>> bernoulli_kl(0.0, 0.5) == log(2), bernoulli_kl(0.3, 0.3), bernoulli_kl(0.5, 0.0)
     (True, 0.0, inf)
     """
-    return bernoulli_kl_split(p, q, 1 - q)
+    return _split(p, q, 1 - q)
 
 
 def bernoulli_kl_at_logs(p: NDArray[np.float64], log_q: NDArray[np.float64]) -> NDArray[np.float64]:

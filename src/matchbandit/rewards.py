@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
-from matchbandit.kl import plain_bernoulli_kl
+from matchbandit.kl import bernoulli_kl
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -158,7 +158,7 @@ class Binomial(RewardDistribution):
 
     def kl(self, p: float, q: float) -> float:
         """That of a single trial, once for each trial."""
-        return self.trials * plain_bernoulli_kl(p, q)
+        return self.trials * bernoulli_kl(p, q)
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """A single binomial draw for each mean."""
@@ -214,7 +214,7 @@ class Bernoulli(RewardDistribution):
 
     def kl(self, p: float, q: float) -> float:
         """That of two Bernoulli distributions."""
-        return plain_bernoulli_kl(p, q)
+        return bernoulli_kl(p, q)
 
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
         """A single binomial draw for each mean."""

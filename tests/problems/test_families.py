@@ -72,7 +72,7 @@ def test_rows_and_columns_and_runs_are_drawn_independently():
 
 def test_the_expected_gap_of_a_spiked_instance_is_the_gap():
     drawn = [family("spiked", **SPIKED).draw(seed=4, run=run) for run in range(1000)]
-    gaps = np.concatenate([p.row_gaps[1:] for p in drawn])
+    gaps = np.concatenate([p.u[0] - p.u[1:] for p in drawn])
     assert abs(gaps.mean() - 0.75) < 4 * 0.3 / sqrt(12 * len(gaps))
 
 
@@ -276,6 +276,26 @@ def test_what_does_not_fit_the_memory_is_refused_before_a_policy_is_built(policy
     refused = r"^bipartite 20000×20000 has 400000000 pairs, .* Use fewer items, or rank1-thompson, which keeps only"
     with pytest.raises(MatchbanditError, match=refused):
         simulate(family("spiked", n=20_000, u1=0.9, gap=0.75), policy, horizon=1000)
+
+
+def test_equal_families_are_equal_and_have_equal_hashes():
+    spikes = family("spiked", **SPIKED)
+    again = family("spiked", n=8.0, gap=np.float64(0.75), u1=0.9)
+    assert spikes == again
+    assert hash(spikes) == hash(again)
+    assert {spikes: "spikes"}[again] == "spikes"
+    others = [family("spiked", **{**SPIKED, "n": 7}), family("spiked", rewards=Gaussian(0.5), **SPIKED)]
+    assert len({spikes, again, *others, family("half", **HALF)}) == 4
+
+
+def drawn_from_strengths(strengths, *, rewards, rng):
+    return Monopartite(strengths, rewards=rewards)
+
+
+def test_a_family_with_a_list_among_its_parameters_has_a_hash_too():
+    one, again = (family(f"{__name__}:drawn_from_strengths", strengths=[0.9, k]) for k in (0, 0.0))
+    assert one == again
+    assert hash(one) == hash(again)
 
 
 def test_a_family_in_words():

@@ -146,7 +146,7 @@ def test_every_prefix_of_a_jump_is_a_whole_number_of_rounds(name):
     # With a checkpoint at every round the regret grows by a pair's gap each time, and never falls.
     runs = mb.simulate(SLOTS, name, horizon=400, runs=5, seed=2, checkpoints=range(1, 401))
     steps = np.diff(runs.regret, axis=1, prepend=0.0)
-    gaps = SLOTS.pair_gaps.ravel()
+    gaps = SLOTS.means.max() - SLOTS.means
     assert np.abs(steps[..., None] - gaps).min(axis=-1).max() < 1e-9
     assert (runs.plays.sum(axis=(1, 2)) == 400).all()
 

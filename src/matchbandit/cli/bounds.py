@@ -117,7 +117,7 @@ def _problem_in(results: "Results") -> "Problem":
     try:
         return problem_from(first.about["problem"])
     except MatchbanditError as error:
-        raise MatchbanditError(f"{path}: {error} Take results of one instance.") from None
+        raise MatchbanditError(f"{path}: {error}") from None
 
 
 def _asked_of(

@@ -1,8 +1,7 @@
-"""What is true: strengths or means, the optimum, the gaps; the paper's families of instances."""
+"""Problems, with their true mean rewards and optimum, and the families of instances."""
 
-from matchbandit.problems.base import Problem
+from matchbandit.problems.base import Problem, problem_from
 from matchbandit.problems.families import FAMILIES, Family, family
-from matchbandit.problems.from_description import problem_from
 from matchbandit.problems.means import Means
 from matchbandit.problems.rank1 import Bipartite, Monopartite
 

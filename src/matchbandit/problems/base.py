@@ -1,16 +1,16 @@
-"""What every problem has: means, an optimum, and the regret of what was played."""
+"""The base class of problems: mean rewards, the optimum, and the regret of plays; `problem_from` reads one back."""
 
 import html
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
-from matchbandit.rewards import Bernoulli, Counts, Floats, RewardDistribution
+from matchbandit.rewards import Bernoulli, Counts, Floats, RewardDistribution, rewards_from
 
 ROUNDING = 1e-9
 """An answer that is worth this share less than the optimum differs from it by rounding only."""
@@ -19,14 +19,21 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem(ABC):
-    """What is true. No policy ever sees it: only the simulator, which pays and keeps the score."""
+    """The true mean rewards. Only the simulator sees them, never a policy.
+
+    `Bipartite`, `Monopartite` and `Means` are the problems of the package. Two problems are equal only if they are the
+    same object; compare `describe()` for equal contents.
+    """
+
+    kind: ClassVar[str]
+    """The name of the class in descriptions."""
 
     rewards: RewardDistribution = field(default_factory=Bernoulli, kw_only=True)
 
     @property
     @abstractmethod
     def graph(self) -> Graph:
-        """Who can meet whom."""
+        """The pairs that can be played."""
 
     @property
     @abstractmethod
@@ -35,7 +42,7 @@ class Problem(ABC):
 
     def means_of(self, edges: Edges) -> Floats:
         """The mean rewards of these edges only, on a graph of any size."""
-        if self.graph.has_few_pairs:  # quicker, once they are listed
+        if self.graph.has_few_pairs:  # indexing is faster than computing them
             return np.asarray(self.means[edges])
         return self._means_between(*self.graph.pairs_of(edges).T)
 
@@ -55,21 +62,16 @@ class Problem(ABC):
 
     @abstractmethod
     def tie(self, selection: Selection) -> str | None:
-        """Which two are equal, in words, if the best answer hangs on them: no number of samples tells them apart."""
+        """Name two equal items on which the best answer depends, if there are any: no policy can tell them apart."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """The problem as plain data; `problem_from` reads it back."""
+        """The problem as JSON data; `problem_from` reads it back."""
 
     @property
     def matrix(self) -> Floats:
         """The mean rewards as a matrix; of players only the entries i < j."""
         return self.graph.matrix(self.means)
-
-    @property
-    def pair_gaps(self) -> Floats:
-        """What a play of each pair loses in pair selection, as a matrix like `matrix`."""
-        return self.graph.matrix(self.optimum("pair") - self.means)
 
     def best(self, selection: Selection) -> Pairs:
         """The optimal pair or the optimal matching."""
@@ -105,7 +107,7 @@ class Problem(ABC):
         return self.regret_of_played(edges, np.ones_like(edges), 1, selection=selection)
 
     def regret_of_plays(self, plays: NDArray[np.int64], rounds: int, *, selection: Selection) -> float:
-        """The regret of `rounds` rounds in which each pair was played so often.
+        """The regret of `rounds` rounds with these plays of each pair.
 
         Pairs: the sum of plays × gaps, none of which is negative. Matchings: whole numbers are subtracted before
         anything is multiplied, so that of 10^12 rounds only those that differ from the best can be rounded. Of an odd
@@ -119,20 +121,17 @@ class Problem(ABC):
         return float((plays * (self.optimum(selection) - self.means)).sum())
 
     def regret_of_played(self, edges: Edges, counts: Counts, rounds: int, *, selection: Selection) -> float:
-        """`regret_of_plays` from the pairs that were played, each once: its cost does not depend on all pairs."""
+        """`regret_of_plays` from distinct edges and their counts; its cost does not depend on the other pairs."""
         if selection == "matching":
             best, times = self._best_plays(edges, counts, rounds)
-            known, places = np.unique(np.concatenate([best, edges]), return_inverse=True)
-            missed = np.zeros(len(known), dtype=np.int64)
+            distinct, places = np.unique(np.concatenate([best, edges]), return_inverse=True)
+            missed = np.zeros(len(distinct), dtype=np.int64)
             np.add.at(missed, places, np.concatenate([times, -counts]))
-            return float((missed * self.means_of(known)).sum())
+            return float((missed * self.means_of(distinct)).sum())
         return float((counts * (self.optimum(selection) - self.means_of(edges))).sum())
 
     def _best_plays(self, edges: Edges, counts: Counts, rounds: int) -> tuple[Edges, Counts]:
-        """Which pairs the best matchings of those present would have played in the place of these, and how often.
-
-        A pair may be named more than once.
-        """
+        """Edges and counts of the best matchings of the players present in these plays; edges may repeat."""
         graph = self.graph
         if graph.has_bye:
             return self._best_with_byes(self._sat_out(edges, counts, rounds))
@@ -140,7 +139,7 @@ class Problem(ABC):
         return best, np.full(len(best), rounds, dtype=np.int64)
 
     def _best_with_byes(self, sat_out: Counts) -> tuple[Edges, Counts]:
-        """Which pairs the best matchings play how often, when of an odd number of players each sits out so often."""
+        """Edges and counts of the best matchings, given how often each of an odd number of players sits out."""
         raise NotImplementedError(f"{type(self).__name__} has no players who sit out")
 
     def _sat_out(self, edges: Edges, plays: Counts, rounds: int) -> Counts:
@@ -152,12 +151,12 @@ class Problem(ABC):
         if (sat_out < 0).any() or plays.sum() != rounds * (n // 2):
             raise MatchbanditError(
                 f"in each round of matchings all but one of {n} players play, in {n // 2} pairs; "
-                f"got {plays.sum()} pairs in {rounds} rounds. Give whole matchings, or take selection='pair'."
+                f"got {plays.sum()} pairs in {rounds} rounds. Give whole matchings, or use selection='pair'."
             )
         return sat_out
 
     def _one_round(self, pairs: ArrayLike, selection: Selection) -> Edges:
-        """The edges of these pairs, if they are one pair or one largest matching."""
+        """The edges of these pairs, which must be one pair or one largest matching."""
         edges, graph = self.graph.edges(pairs), self.graph
         size = len(self.best(selection))
         if len(edges) != size:
@@ -174,8 +173,8 @@ class Problem(ABC):
             )
         return edges
 
-    def _in_words(self, *parts: str) -> str:
-        """The parts of a repr and the rewards."""
+    def _repr(self, *parts: str) -> str:
+        """These parts, and the rewards."""
         return f"{type(self).__name__} {', '.join(parts)}, {str(self.rewards).removesuffix('()')} rewards"
 
     def _repr_html_(self) -> str:
@@ -183,18 +182,49 @@ class Problem(ABC):
         return f"<code>{html.escape(repr(self))}</code>"
 
 
+def problem_from(description: dict[str, Any]) -> Problem:
+    """Build the problem that `Problem.describe` described.
+
+    Parameters
+    ----------
+    description : dict
+        What `describe` of a `Bipartite`, a `Monopartite` or a `Means` returned.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> from matchbandit.problems import Monopartite
+    >>> problem_from(Monopartite([0.9, 0.3]).describe())
+    Monopartite 2 players, u = 0.9 0.3, Bernoulli rewards
+    """
+    parts = dict(description)
+    kind = parts.pop("kind", None)
+    problem_class = next((each for each in Problem.__subclasses__() if each.kind == kind), None)
+    if problem_class is None:
+        raise MatchbanditError(
+            "each of these runs is on its own instance of a family: there is no single problem. "
+            "Use results of one instance."
+            if "family" in parts
+            else f"a description of a problem has a kind such as 'bipartite'; got {kind!r}."
+        )
+    return problem_class(**{**parts, "rewards": rewards_from(parts["rewards"])})
+
+
 def as_numbers(name: str, values: ArrayLike, what: str) -> Floats:
-    """A copy of the values as floats, or an error that says what they must be."""
+    """Copy the values into an array of floats; `what` says in errors what they must be."""
     try:
-        given = np.array(values)
+        array = np.array(values)
     except ValueError:  # rows of uneven length
-        given = np.array(None)
-    if given.dtype.kind not in "iuf":
+        array = np.array(None)
+    if array.dtype.kind not in "iuf":
         raise MatchbanditError(f"{name} must be {what}; got {values!r}.")
-    return given.astype(np.float64)
+    return array.astype(np.float64)
 
 
 def read_only(array: Array) -> Array:
-    """The array, which from now on nobody can change."""
+    """Forbid writing to the array, and return it."""
     array.setflags(write=False)
     return array

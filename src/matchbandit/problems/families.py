@@ -1,4 +1,4 @@
-"""The families of instances of the paper's figures and of our studies, seeded and known by name."""
+"""Families of instances by name, seeded: those of the paper's figures, of our studies, and user-defined ones."""
 
 import html
 import inspect
@@ -65,7 +65,7 @@ def centred(n: int, mean: float, gap: float, *, rewards: RewardDistribution, rng
 def spiked_repeated(
     n: int, u1: float, gap: float, repeats: int, *, rewards: RewardDistribution, rng: np.random.Generator
 ) -> Problem:
-    """As spiked, but `repeats` runs in a row play the same instance: the luck of the draw apart from that of play."""
+    """As spiked, but `repeats` consecutive runs share an instance, to separate the two kinds of variance."""
     return spiked(n, u1, gap, rewards=rewards, rng=rng)
 
 
@@ -111,14 +111,14 @@ FAMILIES: dict[str, Draw] = {
     "equal-pairs": equal_pairs,
 }
 REPEATED = ("spiked-repeated",)
-"""Families whose parameter `repeats` says how many runs in a row share an instance."""
+"""Families whose parameter `repeats` is the number of consecutive runs that share an instance."""
 
 
 @dataclass(frozen=True, repr=False)
 class Family:
-    """A family of instances with its parameters; `draw` makes an instance.
+    """A family of instances with its parameters; equal families have equal names, parameters and rewards.
 
-    Given to `simulate` in place of a problem, every run plays an instance of its own.
+    Where `simulate` is given a family in place of a problem, every run plays its own instance.
     """
 
     name: str
@@ -126,30 +126,47 @@ class Family:
     rewards: RewardDistribution
 
     def draw(self, seed: int = 0, run: int = 0) -> Problem:
-        """The instance of this run under this seed.
+        """Draw an instance.
 
+        Parameters
+        ----------
+        seed : int, default 0
+        run : int, default 0
+            The number of the run that plays it.
+
+        Returns
+        -------
+        Problem
+
+        Examples
+        --------
         >>> family("staircase", n=2, gap=0.1).draw().describe()["u"]
         [0.1, 0.1, 0.0, 0.0]
         """
         instance = run // check_int("repeats", self.parameters["repeats"], minimum=1) if self.name in REPEATED else run
         rng = stream(seed, "instance", self.name, instance)
         if is_user_defined(self.name):
-            return _own_instance(self.name, {**self.parameters, "rewards": self.rewards, "rng": rng})
+            return _draw_user_defined(self.name, {**self.parameters, "rewards": self.rewards, "rng": rng})
         return FAMILIES[self.name](**self.parameters, rewards=self.rewards, rng=rng)
 
     @cached_property
     def graph(self) -> Graph:
-        """Who can meet whom, in all its instances."""
+        """The graph of every instance."""
         return self.draw().graph
 
     def describe(self) -> dict[str, Any]:
-        """The family as plain data."""
+        """The family as JSON data."""
         return {"family": self.name, "parameters": dict(self.parameters), "rewards": self.rewards.describe()}
+
+    def __hash__(self) -> int:
+        """By name, rewards, and those parameters that are numbers or text: others, such as lists, have no hash."""
+        values = frozenset(item for item in self.parameters.items() if isinstance(item[1], int | float | str))
+        return hash((self.name, values, self.rewards))
 
     def __repr__(self) -> str:
         """Name, parameters and rewards."""
-        given = "".join(f", {name} = {value}" for name, value in self.parameters.items())
-        return f"Family {self.name}{given}, {str(self.rewards).removesuffix('()')} rewards"
+        parameters = "".join(f", {name} = {value}" for name, value in self.parameters.items())
+        return f"Family {self.name}{parameters}, {str(self.rewards).removesuffix('()')} rewards"
 
     def _repr_html_(self) -> str:
         """The repr, for notebooks."""
@@ -157,25 +174,42 @@ class Family:
 
 
 def family(name: str, /, *, rewards: RewardDistribution | None = None, **parameters: Any) -> Family:
-    """The family of this name with these parameters, checked; `module:function` names one of your own.
+    """Name a family of instances, with its parameters.
 
+    Parameters
+    ----------
+    name : str
+        A name in `FAMILIES`, or `module:function` for a user-defined family: a function of its parameters and of
+        `rewards` and `rng` that returns a problem.
+    rewards : RewardDistribution, optional
+        `Bernoulli()` by default.
+    **parameters
+        Those of the family, such as `n=8`.
+
+    Returns
+    -------
+    Family
+        `draw(seed, run)` draws an instance; `simulate` takes the family itself, and draws one for every run.
+
+    Examples
+    --------
     >>> spikes = family("spiked", n=8, u1=0.9, gap=0.75)
     >>> spikes, spikes.draw(seed=7).best_pair.tolist()
     (Family spiked, n = 8, u1 = 0.9, gap = 0.75, Bernoulli rewards, [[0, 0]])
     """
     takes = parameters_taken(name)
-    for given in parameters:
-        if given not in takes:
-            raise unknown(f"parameter of {name}", given, takes)
+    for parameter in parameters:
+        if parameter not in takes:
+            raise unknown(f"parameter of {name}", parameter, takes)
     defaults = {p.name: p.default for p in takes.values() if p.default is not p.empty}
     missing = [p for p in takes if p not in parameters and p not in defaults]
     if missing:
         raise MatchbanditError(f"the family {name} needs {', '.join(takes)}; missing: {', '.join(missing)}.")
-    all_given = {p: parameters.get(p, defaults.get(p)) for p in takes}
-    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in all_given.items()}
-    made = Family(name, plain, check_rewards(rewards))
-    made.draw()  # a bad value is reported here rather than in the middle of a simulation
-    return made
+    values = {p: parameters.get(p, defaults.get(p)) for p in takes}
+    python_values = {key: value.item() if isinstance(value, np.generic) else value for key, value in values.items()}
+    result = Family(name, python_values, check_rewards(rewards))
+    result.draw()  # a bad value is reported here rather than in the middle of a simulation
+    return result
 
 
 def function_of(name: str) -> Draw:
@@ -189,9 +223,9 @@ def function_of(name: str) -> Draw:
     takes = inspect.signature(draw).parameters if inspect.isroutine(draw) else {}
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     if not {"rewards", "rng"} <= set(takes) or any(p.kind not in by_name for p in takes.values()):
-        raise MatchbanditError(f"{name} is no family: one of your own is {_SHAPE}.")
-    drawing: Draw = draw
-    return drawing
+        raise MatchbanditError(f"{name} is not a family: a user-defined one is {_SHAPE}.")
+    draw_instance: Draw = draw
+    return draw_instance
 
 
 def parameters_taken(name: str) -> dict[str, inspect.Parameter]:
@@ -204,20 +238,19 @@ def parameters_taken(name: str) -> dict[str, inspect.Parameter]:
     return {p: takes[p] for p in takes if p not in ("rewards", "rng")}
 
 
-_SHAPE = "a function of its parameters and of rewards and rng, such as f(n, gap, *, rewards, rng), that gives a problem"
+_SHAPE = "a function of its parameters, rewards and rng, such as f(n, gap, *, rewards, rng), that returns a problem"
 
 
-def _own_instance(name: str, parts: dict[str, Any]) -> Problem:
-    """An instance that a function of the user's own has made."""
+def _draw_user_defined(name: str, parts: dict[str, Any]) -> Problem:
     try:
-        made = load_object(name, "a family")(**parts)
+        problem = load_object(name, "a family")(**parts)
     except MatchbanditError as error:
         raise MatchbanditError(f"the family {name}: {error}") from None
     except Exception as error:
-        raise MatchbanditError(f"the family {name} could not be drawn from: {summarize_error(error)}.") from error
-    if not isinstance(made, Problem):
-        raise MatchbanditError(f"the family {name} must give a problem, such as Bipartite(u, v); got {made!r}.")
-    return made
+        raise MatchbanditError(f"the family {name} failed to draw an instance: {summarize_error(error)}.") from error
+    if not isinstance(problem, Problem):
+        raise MatchbanditError(f"the family {name} must return a problem, such as Bipartite(u, v); got {problem!r}.")
+    return problem
 
 
 def _size(n: Any, *, minimum: int = 1, hint: str = "") -> int:
@@ -239,11 +272,11 @@ def _below(n: int, u1: float, top: float, rng: np.random.Generator) -> Floats:
     return np.concatenate([[u1], -np.sort(-others)])
 
 
-def _in_twos(strengths: NDArray[np.floating[Any]], rewards: RewardDistribution, otherwise: str) -> Problem:
-    kept = _round_off(strengths)
-    if not ((kept >= 0) & (kept <= 1)).all():
-        raise MatchbanditError(otherwise)
-    return Monopartite(np.repeat(kept, 2), rewards=rewards)
+def _in_twos(strengths: NDArray[np.floating[Any]], rewards: RewardDistribution, error: str) -> Problem:
+    rounded = _round_off(strengths)
+    if not ((rounded >= 0) & (rounded <= 1)).all():
+        raise MatchbanditError(error)
+    return Monopartite(np.repeat(rounded, 2), rewards=rewards)
 
 
 def _round_off(value: Any) -> Any:

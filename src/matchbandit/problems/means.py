@@ -1,8 +1,8 @@
-"""Problems whose means are any numbers: no product, no order of the items."""
+"""Problems with arbitrary mean rewards."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +16,20 @@ from matchbandit.solvers import best_matching
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Means(Problem):
-    """The pair (i, j) pays matrix[i][j] on average, whatever the other pairs pay.
+    """Arbitrary means: the pair (i, j) pays matrix[i][j] on average.
 
-    Rows × columns; with `players=True` the items are on one side, the matrix is symmetric, and its diagonal is ignored.
-    A square symmetric matrix alone does not make players of rows and columns.
+    Parameters
+    ----------
+    matrix : array_like of shape (rows, columns)
+        The mean rewards, in [0, 1].
+    players : bool, default False
+        The items are players on one side: the matrix is square and symmetric, and its diagonal is ignored. A symmetric
+        matrix alone does not make players of rows and columns.
+    rewards : RewardDistribution, optional
+        `Bernoulli()` by default.
 
+    Examples
+    --------
     >>> tastes = Means([[.9, .2, .1], [.8, .7, .1]])
     >>> tastes
     Means 2×3, from 0.1 to 0.9, Bernoulli rewards
@@ -29,20 +38,21 @@ class Means(Problem):
     """
 
     table: Floats
-    """The matrix as it was given; of players with zeros on its diagonal."""
+    """The matrix; of players with zeros on its diagonal."""
     players: bool
+    kind: ClassVar[str] = "means"
 
     def __init__(self, matrix: ArrayLike, players: bool = False, *, rewards: RewardDistribution | None = None) -> None:
-        """Check the matrix, once and for all."""
+        """Validate the matrix."""
         if not isinstance(players, bool | np.bool_):
             raise MatchbanditError(f"players must be True or False; got {players!r}.")
-        object.__setattr__(self, "table", _checked(matrix, bool(players)))
+        object.__setattr__(self, "table", _check_matrix(matrix, bool(players)))
         object.__setattr__(self, "players", bool(players))
         object.__setattr__(self, "rewards", check_rewards(rewards))
 
     @cached_property
     def graph(self) -> Graph:
-        """Rows × columns, or all players."""
+        """The complete graph of rows and columns, or of players."""
         return monopartite(len(self.table)) if self.players else bipartite(*self.table.shape)
 
     @cached_property
@@ -65,7 +75,7 @@ class Means(Problem):
         return read_only(self.graph.pairs[best_matching(self.graph, self.means)])
 
     def tie(self, selection: Selection) -> str | None:
-        """A second pair or matching that is worth the optimum."""
+        """Name a second pair or matching that is worth the optimum, if there is one."""
         best = self.graph.edges(self.best(selection))
         if selection == "pair":
             others = np.delete(np.arange(self.graph.n_pairs), best)
@@ -77,7 +87,7 @@ class Means(Problem):
             return None
         worth = "both have the mean" if selection == "pair" else "are both worth"
         what = "pairs" if selection == "pair" else "matchings"
-        return f"the {what} {_listed(self.best(selection))} and {_listed(pairs)} {worth} {self.optimum(selection):g}"
+        return f"the {what} {_join(self.best(selection))} and {_join(pairs)} {worth} {self.optimum(selection):g}"
 
     def _without(self, edge: int) -> Edges:
         """The best matching that does not play this pair, if there is one."""
@@ -86,30 +96,29 @@ class Means(Problem):
         return best_matching(self.graph, weights)
 
     def _best_with_byes(self, sat_out: Counts) -> tuple[Edges, Counts]:
-        """Which pairs the best matchings play how often, when each player sits out so often."""
         absent = np.flatnonzero(sat_out)
         edges = [self._best_of_others(player) for player in absent.tolist()]
         none = np.zeros(0, dtype=np.int64)
         return np.concatenate([none, *edges]), np.repeat(sat_out[absent], self.graph.matching_size)
 
     def _best_of_others(self, player: int) -> Edges:
-        """The edges of the best matching when this player sits out, found once."""
-        if player not in self._solved:
+        """The edges of the best matching without this player, cached."""
+        if player not in self._best_without:
             others = np.delete(np.arange(len(self.table)), player)
             graph = monopartite(len(others))
             i, j = others[graph.pairs].T
             pairs = others[graph.pairs[best_matching(graph, self.table[i, j])]]
-            self._solved[player] = self.graph.edges(pairs)
-        return self._solved[player]
+            self._best_without[player] = self.graph.edges(pairs)
+        return self._best_without[player]
 
     @cached_property
-    def _solved(self) -> dict[int, Edges]:
+    def _best_without(self) -> dict[int, Edges]:
         return {}
 
     def describe(self) -> dict[str, Any]:
-        """Kind, matrix, whether the items are players, and reward distribution."""
+        """The problem as JSON data."""
         return {
-            "kind": "means",
+            "kind": self.kind,
             "matrix": self.table.tolist(),
             "players": self.players,
             "rewards": self.rewards.describe(),
@@ -119,11 +128,11 @@ class Means(Problem):
         """Shape, range of the means and rewards."""
         n, m = self.table.shape
         shape = f"{n} players" if self.players else f"{n}×{m}"
-        return self._in_words(shape, f"from {self.means.min():.3g} to {self.means.max():.3g}")
+        return self._repr(shape, f"from {self.means.min():.3g} to {self.means.max():.3g}")
 
 
-def _checked(matrix: ArrayLike, players: bool) -> Floats:
-    """The matrix as a read-only array, checked; of players with zeros on its diagonal."""
+def _check_matrix(matrix: ArrayLike, players: bool) -> Floats:
+    """Validate the matrix, and return it as a read-only array; of players with zeros on its diagonal."""
     table = as_numbers("matrix", matrix, "rows of numbers, all of one length")
     if table.ndim != 2 or table.size == 0:
         raise MatchbanditError(f"matrix must have rows and columns; got an array of shape {table.shape}.")
@@ -150,5 +159,5 @@ def _checked(matrix: ArrayLike, players: bool) -> Floats:
     return read_only(table)
 
 
-def _listed(pairs: Pairs) -> str:
+def _join(pairs: Pairs) -> str:
     return " ".join(f"({i}, {j})" for i, j in pairs.tolist())

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,17 @@ from matchbandit.solvers import sorted_across, sorted_pairing
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bipartite(Problem):
-    """Rows and columns: the pair (i, j) pays u_i v_j on average.
+    """Rows and columns with strengths: the pair (i, j) pays u_i v_j on average.
 
+    Parameters
+    ----------
+    u, v : array_like
+        The strengths of the rows and of the columns, one or more each, in [0, 1].
+    rewards : RewardDistribution, optional
+        `Bernoulli()` by default.
+
+    Examples
+    --------
     >>> slots = Bipartite(u=[.9, .3, .2], v=[.9, .5, .1])
     >>> slots
     Bipartite 3×3, u = 0.9 0.3 0.2, v = 0.9 0.5 0.1, Bernoulli rewards
@@ -27,16 +36,17 @@ class Bipartite(Problem):
 
     u: Floats
     v: Floats
+    kind: ClassVar[str] = "bipartite"
 
     def __init__(self, u: ArrayLike, v: ArrayLike, *, rewards: RewardDistribution | None = None) -> None:
-        """Check u and v, once and for all."""
+        """Validate the strengths."""
         object.__setattr__(self, "u", _strengths("u", u, minimum=1))
         object.__setattr__(self, "v", _strengths("v", v, minimum=1))
         object.__setattr__(self, "rewards", check_rewards(rewards))
 
     @cached_property
     def graph(self) -> Graph:
-        """Rows × columns."""
+        """The complete graph of rows and columns."""
         return bipartite(len(self.u), len(self.v))
 
     @cached_property
@@ -60,25 +70,15 @@ class Bipartite(Problem):
         return read_only(sorted_across(self.u, self.v))
 
     def tie(self, selection: Selection) -> str | None:
-        """Equal best rows or columns; for a matching, any two equal rows or columns of which one is matched."""
+        """Name two equal best rows or columns; for a matching, any two of a side of which one is matched."""
         last = 1 if selection == "pair" else self.graph.matching_size
         borders = range(1, last + 1)
         return _tie("rows", self.u, borders) or _tie("columns", self.v, borders)
 
-    @property
-    def row_gaps(self) -> Floats:
-        """Δ_i^U = max u − u_i."""
-        return np.asarray(self.u.max() - self.u)
-
-    @property
-    def column_gaps(self) -> Floats:
-        """Δ_j^V = max v − v_j."""
-        return np.asarray(self.v.max() - self.v)
-
     def describe(self) -> dict[str, Any]:
-        """Kind, strengths and reward distribution."""
+        """The problem as JSON data."""
         return {
-            "kind": "bipartite",
+            "kind": self.kind,
             "u": self.u.tolist(),
             "v": self.v.tolist(),
             "rewards": self.rewards.describe(),
@@ -86,13 +86,22 @@ class Bipartite(Problem):
 
     def __repr__(self) -> str:
         """Shape, strengths and rewards."""
-        return self._in_words(f"{len(self.u)}×{len(self.v)}", f"u = {_some(self.u)}", f"v = {_some(self.v)}")
+        return self._repr(f"{len(self.u)}×{len(self.v)}", f"u = {_some(self.u)}", f"v = {_some(self.v)}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Monopartite(Problem):
-    """Players who meet each other: the pair {i, j} pays u_i u_j on average.
+    """Players with strengths: the pair {i, j} pays u_i u_j on average.
 
+    Parameters
+    ----------
+    u : array_like
+        The strengths of the players, two or more, in [0, 1].
+    rewards : RewardDistribution, optional
+        `Bernoulli()` by default.
+
+    Examples
+    --------
     >>> players = Monopartite(u=[.3, .9, .6, .8])
     >>> players
     Monopartite 4 players, u = 0.3 0.9 0.6 0.8, Bernoulli rewards
@@ -101,15 +110,16 @@ class Monopartite(Problem):
     """
 
     u: Floats
+    kind: ClassVar[str] = "monopartite"
 
     def __init__(self, u: ArrayLike, *, rewards: RewardDistribution | None = None) -> None:
-        """Check u, once and for all."""
+        """Validate the strengths."""
         object.__setattr__(self, "u", _strengths("u", u, minimum=2))
         object.__setattr__(self, "rewards", check_rewards(rewards))
 
     @cached_property
     def graph(self) -> Graph:
-        """All players."""
+        """The complete graph of the players."""
         return monopartite(len(self.u))
 
     @cached_property
@@ -132,7 +142,7 @@ class Monopartite(Problem):
         return read_only(sorted_pairing(self.u))
 
     def _best_with_byes(self, sat_out: Counts) -> tuple[Edges, Counts]:
-        """Which pairs the best matchings play how often, when each player sits out so often.
+        """Edges and counts of the best matchings, given how often each player sits out.
 
         Without the k-th strongest (from 0) those before are paired as (0, 1), (2, 3), …, those behind as (1, 2),
         (3, 4), …, and with k odd its neighbours meet.
@@ -146,26 +156,21 @@ class Monopartite(Problem):
         return self.graph.edges(np.stack([first, second], axis=1)), times
 
     def tie(self, selection: Selection) -> str | None:
-        """Equal players on both sides of a border between pairs; equal partners are harmless."""
+        """Name two equal players on both sides of a border between pairs; equal partners are harmless."""
         last = 1 if selection == "pair" else self.graph.matching_size
         return _tie("players", self.u, range(2, 2 * last + 1, 2))
 
-    @property
-    def item_gaps(self) -> Floats:
-        """Δ_(i,j) = u_i − u_j, for every two players."""
-        return np.asarray(self.u[:, None] - self.u[None, :])
-
     def describe(self) -> dict[str, Any]:
-        """Kind, strengths and reward distribution."""
-        return {"kind": "monopartite", "u": self.u.tolist(), "rewards": self.rewards.describe()}
+        """The problem as JSON data."""
+        return {"kind": self.kind, "u": self.u.tolist(), "rewards": self.rewards.describe()}
 
     def __repr__(self) -> str:
         """How many players, their strengths and the rewards."""
-        return self._in_words(f"{len(self.u)} players", f"u = {_some(self.u)}")
+        return self._repr(f"{len(self.u)} players", f"u = {_some(self.u)}")
 
 
 def _strengths(name: str, values: ArrayLike, *, minimum: int) -> Floats:
-    """The strengths of one side as a read-only array, checked."""
+    """Validate the strengths of one side, and return them as a read-only array."""
     strengths = as_numbers(name, values, "a list of numbers")
     if strengths.ndim != 1:
         raise MatchbanditError(f"{name} must be a flat list of numbers; got an array of shape {strengths.shape}.")
@@ -181,7 +186,7 @@ def _strengths(name: str, values: ArrayLike, *, minimum: int) -> Floats:
 
 
 def _tie(side: str, strengths: Floats, borders: range) -> str | None:
-    """The first two equal items around one of these places in the order of strengths."""
+    """Name the first two equal items around one of these positions in the order of strengths."""
     order = np.argsort(-strengths, kind="stable")
     places = np.array([place for place in borders if place < len(order)], dtype=np.int64)
     equal = places[strengths[order[places - 1]] == strengths[order[places]]]
