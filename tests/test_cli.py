@@ -650,6 +650,9 @@ def test_bounds_prints_quantities_and_bounds_with_their_sources(run):
         assert words in out
     assert "simple-adaptive-matching-regret does not apply here, it assumes: partners are equal" in out
     assert "every δ-correct policy: wrong with probability at most δ" in out
+    (line,) = [line for line in out.splitlines() if line.startswith("simple-adaptive-matching-regret  ")]
+    assert "(vacuous)" in line
+    assert "(vacuous): no better than T times the worst round" in out
 
 
 def test_bounds_speaks_of_regret_or_of_rounds_as_asked(run):
@@ -673,7 +676,8 @@ def test_bounds_json_is_what_the_functions_give(run):
     assert [bound["name"] for bound in told["bounds"]] == [bound.name for bound in known]
     for bound, expected in zip(told["bounds"], known, strict=True):
         assert bound["value"] == (expected.value if expected.value < float("inf") else None)
-        assert bound["met"] == expected.met
+        assert (bound["met"], bound["vacuous"]) == (expected.met, expected.vacuous)
+        assert (bound["task"], bound["short_source"]) == ("identification", expected.short_source)
         assert [a["met"] for a in bound["assumptions"]] == [a.met for a in expected.assumptions]
     assert {q["name"]: q["value"] for q in told["quantities"]}["smallest_loss"] == pytest.approx(0.15)
 

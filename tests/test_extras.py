@@ -74,7 +74,7 @@ live.tell(live.ask(), [1])
 mb.restore(live.state())
 assert mb.bounds(slots, horizon=1000) and mb.quantities(players)
 print(runs, found)
-for work in (lambda: runs.save("runs.parquet"), lambda: mb.draw_bounds(slots, [runs])):
+for work in (lambda: runs.save("runs.parquet"), lambda: mb.plot_bounds(slots, [runs])):
     try:
         work()
     except mb.MatchbanditError as missing:

@@ -17,10 +17,10 @@ def test_a_line_is_the_bound_at_every_horizon():
     lines = {line.label: line for line in lines_of(SLOTS, {("pair", "pair")}, ["pair-elim"], horizons=horizons)}
     own = lines["pair-elim, Theorem 3.1"]
     at = [next(b for b in mb.bounds(SLOTS, horizon=int(t)) if b.name == "pair-elim-regret") for t in horizons]
-    assert (own.kind, own.exact, own.x) == ("upper", True, horizons.tolist())
+    assert (own.kind, own.explicit, own.x) == ("upper", True, horizons.tolist())
     assert own.y == [bound.value for bound in at]
     model = next(line for label, line in lines.items() if "product model" in label)
-    assert (model.kind, model.exact) == ("lower", False)
+    assert (model.kind, model.explicit) == ("lower", False)
     assert np.allclose(np.array(model.y) / np.log(horizons), model.y[0] / np.log(10))
     assert "asymptotic" in model.label
 
@@ -50,8 +50,8 @@ def test_of_the_papers_lower_bounds_the_highest_is_drawn():
 
 def test_results_are_laid_over():
     runs = [mb.simulate(SLOTS, name, horizon=5000, runs=4, seed=2) for name in ("pair-elim", "uts")]
-    of, lines, measured = overlay_of(SLOTS, runs)
-    assert of == "regret"
+    task, lines, measured = overlay_of(SLOTS, runs)
+    assert task == "regret"
     assert [one.label for one in measured] == ["pair-elim", "uts"]
     for one, result in zip(measured, runs, strict=True):
         lost = np.array(result.summary()["mean"]) > 0
@@ -65,8 +65,8 @@ def test_answers_of_a_policy_at_several_deltas_make_one_curve():
         mb.identify(PLAYERS, mb.policy(name, delta=delta), runs=3, seed=1)
         for name, delta in (("matching-id", 0.001), ("matching-id", 0.1), ("rank1-identify", 0.1))
     ]
-    of, lines, (first, second) = overlay_of(PLAYERS, found)
-    assert of == "rounds"
+    task, lines, (first, second) = overlay_of(PLAYERS, found)
+    assert task == "identification"
     assert (first.label, second.label) == ("matching-id", "rank1-identify (no proof)")
     assert np.allclose(first.x, [10, 1000])
     assert first.mean.tolist() == [found[1].rounds.mean(), found[0].rounds.mean()]
@@ -84,11 +84,11 @@ def test_what_cannot_be_laid_over_is_refused():
         (SLOTS, [runs, found], {}, "do not share a picture"),
         (SLOTS, [runs], {"delta": 0.05}, "do not share a picture"),
         (SLOTS, [found], {"horizon": 100}, "do not share a picture"),
-        (SLOTS, [], {}, "give results to lay over, or a horizon or a delta"),
+        (SLOTS, [], {}, "give results to draw, or a horizon or a delta"),
         (SLOTS, [], {"horizon": 100, "delta": 0.1}, "do not share a picture"),
         (SLOTS, [], {"horizon": 1.5}, "horizon must be a whole number"),
         (SLOTS, [], {"delta": 2}, "delta must lie between 0 and 1"),
-        (SLOTS, [1], {}, "results are what simulate or identify gave; got 1"),
+        (SLOTS, [1], {}, "results are what simulate or identify returned; got 1"),
         (SLOTS, [unfinished], {}, "some runs of pair-elim ended without an answer"),
         (mb.Monopartite([0.5, 0.3]), [], {"delta": 0.1}, "there is nothing to draw"),
     ):
@@ -154,11 +154,11 @@ def test_a_policy_of_ones_own_has_no_theorem_and_no_proof():
 def test_answers_of_a_policy_without_delta_are_placed_where_one_says(tmp_path):
     found = mb.identify(SLOTS, Coin, max_rounds=100)
     with pytest.raises(mb.MatchbanditError, match="the results of coin do not say their error probability"):
-        mb.draw_bounds(SLOTS, [found], path=tmp_path / "x.png")
+        mb.plot_bounds(SLOTS, [found], path=tmp_path / "x.png")
     (measured,) = overlay_of(SLOTS, [found], delta=0.01).measured
     assert measured.label == "coin (growth=fast) (no proof)"
     assert measured.x.tolist() == [100]
-    assert mb.draw_bounds(SLOTS, [found], path=tmp_path / "x.png", delta=0.01).exists()
+    assert mb.plot_bounds(SLOTS, [found], path=tmp_path / "x.png", delta=0.01).exists()
 
 
 def test_what_has_a_proof_is_what_the_policies_say():
@@ -179,6 +179,64 @@ def test_a_theorem_is_not_held_against_options_that_it_does_not_speak_of():
     found = mb.identify(slots, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
     assert placement_of(found, known).upper is None
     assert placement_of(found, known).binding
+
+
+THEOREMS = {
+    # policy: task, options that the theorem covers, options that it does not
+    "pair-elim": [
+        ("regret", [{}, {"growth": 1.05}, {"growth": 4}], [{"growth": 4.5}, {"cap_windows": True}]),
+        ("identification", [{}, {"growth": 4.0}], [{"growth": 2}, {"cap_windows": True}]),
+    ],
+    "pair-elim-mono": [
+        ("regret", [{}, {"growth": 2}], [{"growth": 16}, {"cap_windows": True}]),
+        ("identification", [{}], [{"growth": 2}, {"cap_windows": True}]),
+    ],
+    "pair-select": [("identification", [{}], [{"growth": 2}, {"cap_windows": True}])],
+    "matching-id": [("identification", [{}], [{"growth": 2}])],
+    "adaptive-matching": [("regret", [{}, {"growth": 4}], [{"growth": 5}, {"clusters": [[0, 1], [2, 3]]}])],
+    "simple-adaptive-matching": [("regret", [{}], [{"growth": 5}, {"clusters": [[0, 1], [2, 3]]}])],
+    "rank1-certify": [
+        ("regret", [{}, {"share": 0.25}], [{"share": 0.5}, {"anytime": True}]),
+        ("identification", [{}, {"share": 0.5}], []),
+    ],
+}
+
+
+def test_a_policy_says_which_options_its_theorem_covers():
+    bounds = [
+        *mb.bounds(SLOTS, horizon=100, delta=0.1),
+        *mb.bounds(PLAYERS, horizon=100, delta=0.1),
+    ]
+    assert {b.policy for b in bounds if b.kind == "upper" and b.policy and b.stop is None} == set(THEOREMS)
+    for name, tasks in THEOREMS.items():
+        kind = mb.CATALOGUE[name]
+        assert {b.task for b in bounds if b.policy == name and b.stop is None} == {task for task, _, _ in tasks}
+        for task, covered, others in tasks:
+            defaults = kind.option_defaults()
+            for options, expected in [(each, True) for each in covered] + [(each, False) for each in others]:
+                mb.policy(name, **options)  # the options exist
+                assert kind.capabilities.is_covered(task, {**defaults, **options}) is expected, (name, task, options)
+
+
+def test_known_clusters_have_no_theorem():
+    known = mb.bounds(PLAYERS, horizon=300)
+    usual, clustered = (
+        mb.simulate(PLAYERS, mb.policy("adaptive-matching", **options), horizon=300)
+        for options in ({}, {"clusters": [[0, 1], [2, 3]]})
+    )
+    assert placement_of(usual, known).upper is not None
+    assert placement_of(clustered, known).upper is None
+
+
+def test_a_placement_says_that_its_upper_bound_is_vacuous():
+    placed = placement_of(mb.simulate(SLOTS, "pair-elim", horizon=500), mb.bounds(SLOTS, horizon=500))
+    assert placed.vacuous
+    assert placed.describe()["upper_vacuous"]
+    assert (placed.task, placed.of) == ("regret", "regret")
+    found = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.1), seed=1)
+    placed = placement_of(found, mb.bounds(SLOTS, delta=0.1))
+    assert not placed.vacuous
+    assert (placed.task, placed.of) == ("identification", "rounds")
 
 
 def test_what_was_known_before_the_start_is_not_bound():
@@ -209,7 +267,7 @@ def test_results_are_drawn_over_bounds_in_the_colours_of_their_policies(tmp_path
     assert model.dash == "dotted"
     assert chart.y_range[0] == min(line.y.min() for line in measured) / 2
     assert "4 runs; seed 2" in chart.caption
-    path = mb.draw_bounds(SLOTS, runs, path=tmp_path / "regret.png")
+    path = mb.plot_bounds(SLOTS, runs, path=tmp_path / "regret.png")
     assert path == tmp_path / "regret.png"
     assert path.stat().st_size > 10_000
     assert path.with_suffix(".pdf").exists()
@@ -240,4 +298,4 @@ def test_bounds_are_drawn_without_results_too():
 def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path, name, words, monkeypatch):
     monkeypatch.setattr("matchbandit.placement.overlay_of", lambda *_, **__: pytest.fail("worked"))
     with pytest.raises(mb.MatchbanditError, match=re.escape(words)):
-        mb.draw_bounds(SLOTS, path=tmp_path / name, horizon=100)
+        mb.plot_bounds(SLOTS, path=tmp_path / name, horizon=100)

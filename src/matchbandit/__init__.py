@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matchbandit.graphs import monopartite as monopartite
     from matchbandit.past_results import PastResults as PastResults
     from matchbandit.past_results import read_results as read_results
-    from matchbandit.placement import draw_bounds as draw_bounds
+    from matchbandit.placement import plot_bounds as plot_bounds
     from matchbandit.policies import CATALOGUE as CATALOGUE
     from matchbandit.policies import Capabilities as Capabilities
     from matchbandit.policies import CountsPolicy as CountsPolicy
@@ -63,7 +63,7 @@ _HOME = {
     "estimation": ("estimates",),
     "graphs": ("bipartite", "monopartite"),
     "past_results": ("PastResults", "read_results"),
-    "placement": ("draw_bounds",),
+    "placement": ("plot_bounds",),
     "policies": (
         "CATALOGUE", "Capabilities", "Decision", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy",
         "CountsPolicy", "counts_policy", "policy", "restore",

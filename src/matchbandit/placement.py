@@ -1,4 +1,4 @@
-"""Results among bounds: where what was measured lies between what is possible and what is promised."""
+"""Results among bounds: where a measurement lies between the lower bounds and the upper bound of its policy."""
 
 import os
 from collections.abc import Sequence
@@ -14,42 +14,48 @@ from matchbandit.figures import Chart, Line, draw_to
 from matchbandit.figures.picture import picture_file
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE
-from matchbandit.policies.capabilities import Goal
 from matchbandit.problems import Problem
 from matchbandit.results import Identification, Runs, writable_file
 from matchbandit.results.plotting import about_runs, instance_of
 from matchbandit.rewards import Floats
 from matchbandit.theory import Bound, bounds
+from matchbandit.theory.bound import Task
 from matchbandit.theory.table import check_horizon
 
-Task = tuple[Selection, Selection]
+Objective = tuple[Selection, Selection]
 """What a round plays, and what is sought."""
 POINTS = 40
-"""Places along the axis at which bounds are drawn."""
+"""Positions along the axis at which bounds are drawn."""
 
 
 class Placement(NamedTuple):
-    """One policy on one problem: what was measured, and the bounds around it."""
+    """One policy on one problem: the measurement, and the bounds around it."""
 
-    of: str
-    """Regret or rounds."""
+    task: Task
     plays: Selection
     seeks: Selection
     policy: str
     measured: list[float]
-    """Of every run; empty if some run found no answer."""
+    """Regret or rounds of every run; empty if some run ended without an answer."""
     lower: float
-    """The highest lower bound on what a policy of this kind measures."""
+    """The highest lower bound."""
     lower_source: str
     binding: bool
-    """May the measurement not lie below? An asymptotic bound does not bind, nor is a policy without a proof bound."""
+    """Whether the measurement may not lie below: the bound is not asymptotic, and the policy has a proof."""
     upper: float | None
-    """The policy's own bound."""
+    """The upper bound of the policy."""
     upper_source: str
     explicit: bool
-    """May the measurement not lie above?"""
+    """Whether the measurement may not lie above."""
+    vacuous: bool = False
+    """Whether the upper bound is no better than what holds anyway."""
     instance: str = ""
     """The name of the problem in a study."""
+
+    @property
+    def of(self) -> str:
+        """The measured quantity: regret or rounds."""
+        return "rounds" if self.task == "identification" else "regret"
 
     @property
     def mean(self) -> float:
@@ -62,10 +68,11 @@ class Placement(NamedTuple):
         return float(np.std(self.measured, ddof=1) / np.sqrt(len(self.measured))) if len(self.measured) > 1 else 0.0
 
     def describe(self) -> dict[str, object]:
-        """The placement as plain data, without single runs; None where nothing was measured."""
+        """The placement as JSON data, without single runs; None where nothing was measured."""
         mean = self.mean if self.measured else None
         return {
             "policy": self.policy,
+            "task": self.task,
             "of": self.of,
             "mean": mean,
             "standard_error": self.error if self.measured else None,
@@ -75,6 +82,7 @@ class Placement(NamedTuple):
             "binds": self.binding,
             "upper": self.upper,
             "upper_source": self.upper_source,
+            "upper_vacuous": self.vacuous,
         }
 
 
@@ -83,16 +91,16 @@ class BoundLine(NamedTuple):
 
     label: str
     kind: Literal["upper", "lower"]
-    exact: bool
-    """Explicit constants; asymptotic bounds, and those with a universal constant set to 1, are not."""
+    explicit: bool
+    """Its constants are explicit: it is not asymptotic, and has no universal constant set to 1."""
     x: Sequence[float]
     y: Sequence[float]
-    about: str = ""
-    """The policy of whom it speaks; nothing if of all."""
+    policy: str = ""
+    """The policy that it binds; empty: a class of policies."""
 
 
-class Measured(NamedTuple):
-    """What was measured of one policy along that axis: mean and 5–95 % range."""
+class MeasuredLine(NamedTuple):
+    """Results of one policy along that axis: mean and 5–95 % range."""
 
     label: str
     x: Floats
@@ -105,28 +113,29 @@ class Measured(NamedTuple):
 class Overlay(NamedTuple):
     """Results laid over the bounds of their problem."""
 
-    of: Literal["regret", "rounds"]
+    task: Task
     lines: list[BoundLine]
-    measured: list[Measured]
+    measured: list[MeasuredLine]
 
 
 def place(
     policy: str,
     measured: list[float],
-    known: Sequence[Bound],
+    known_bounds: Sequence[Bound],
     *,
-    of: str,
+    task: Task,
     plays: Selection,
     seeks: Selection,
     instance: str = "",
 ) -> Placement:
-    """Where a policy's measurements lie among these bounds of its problem."""
-    near = [b for b in known if (b.of, b.plays, b.seeks) == (of, plays, seeks) and b.met]
-    lower = max((b for b in near if b.kind == "lower"), key=lambda b: b.value, default=None)
-    own = [b for b in near if b.kind == "upper" and b.about == policy]
-    upper = min(own, key=lambda b: b.value, default=None)
+    """Place the measurements of a policy among these bounds of its problem."""
+    related = [
+        b for b in known_bounds if (b.task, b.plays, b.seeks) == (task, plays, seeks) and b.stop is None and b.met
+    ]
+    lower = max((b for b in related if b.kind == "lower"), key=lambda b: b.value, default=None)
+    upper = min((b for b in related if b.kind == "upper" and b.policy == policy), key=lambda b: b.value, default=None)
     return Placement(
-        of=of,
+        task=task,
         plays=plays,
         seeks=seeks,
         policy=policy,
@@ -137,46 +146,43 @@ def place(
         upper=None if upper is None else upper.value,
         upper_source="" if upper is None else upper.source,
         explicit=upper is not None and upper.constants == "explicit",
+        vacuous=upper is not None and upper.vacuous,
         instance=instance,
     )
 
 
-def placement_of(result: Runs | Identification, known: Sequence[Bound]) -> Placement:
-    """Where results lie among these bounds of their problem; what was known before the start is not bound."""
-    known = [b for b in known if b.kind == "lower" or is_promised(result)]
-    of, (plays, seeks) = "regret", _task(result)
-    measured = result.final.tolist() if isinstance(result, Runs) else []
-    if isinstance(result, Identification):
-        of, measured = "rounds", result.rounds.astype(float).tolist() if result.identified.all() else []
-    placed = place(result.about["policy"], measured, known, of=of, plays=plays, seeks=seeks)
+def placement_of(result: Runs | Identification, known_bounds: Sequence[Bound]) -> Placement:
+    """Place results among these bounds of their problem; no lower bound binds a warm start."""
+    relevant = [b for b in known_bounds if b.kind == "lower" or has_covered_options(result)]
+    plays, seeks = _objective(result)
+    if isinstance(result, Runs):
+        measured = result.final.tolist()
+    else:
+        measured = result.rounds.astype(float).tolist() if result.identified.all() else []
+    placed = place(result.about["policy"], measured, relevant, task=_task(result), plays=plays, seeks=seeks)
     return placed._replace(binding=placed.binding and "warm_start" not in result.about)
 
 
-def is_proved(policy: str, goal: Goal) -> bool:
-    """Has this policy of the catalogue a proof for this goal? Lower bounds on rounds bind only those that have one."""
-    return policy in CATALOGUE and goal in CATALOGUE[policy].capabilities.proved
+def is_proved(policy: str, task: Task) -> bool:
+    """Whether this policy of the catalogue has a proof for the task; no lower bound on rounds binds others."""
+    return policy in CATALOGUE and task in CATALOGUE[policy].capabilities.proved
 
 
-def is_promised(result: Runs | Identification) -> bool:
-    """Has it a theorem, about these options? Growth 4 is the paper's; for regret a smaller one only helps.
-
-    The paper does not cap windows. Of rank1-certify it is the regret with its usual share and a known horizon.
-    """
-    name, options = result.about["policy"], result.about["options"]
-    if name not in CATALOGUE or options.get("cap_windows") or options.get("anytime"):
+def has_covered_options(result: Runs | Identification) -> bool:
+    """Whether a theorem on the policy, if there is one, is about the options of these results."""
+    name = result.about["policy"]
+    if name not in CATALOGUE:
         return False
-    if isinstance(result, Runs) and options.get("share") != CATALOGUE[name].option_defaults().get("share"):
-        return False
-    growth = options.get("growth", 4)
-    return bool(growth == 4 or (isinstance(result, Runs) and growth < 4))
+    options = {**CATALOGUE[name].option_defaults(), **result.about["options"]}
+    return CATALOGUE[name].capabilities.is_covered(_task(result), options)
 
 
-def delta_of(found: Identification, otherwise: float | None = None) -> float:
-    """The error probability δ that these answers were asked for; a policy of one's own may not say it."""
-    delta = found.about["options"].get("delta", otherwise)
+def delta_of(result: Identification, default: float | None = None) -> float:
+    """The error probability δ of these answers; the default is for policies without an option delta."""
+    delta = result.about["options"].get("delta", default)
     if delta is None:
         raise MatchbanditError(
-            f"the results of {found.about['policy']} do not say their error probability: it has no option delta. "
+            f"the results of {result.about['policy']} do not say their error probability: it has no option delta. "
             f"Give delta, so that they have a place among the bounds."
         )
     return float(delta)
@@ -185,9 +191,11 @@ def delta_of(found: Identification, otherwise: float | None = None) -> float:
 def refuse_other_problem(result: Runs | Identification, problem: Problem) -> None:
     """Refuse results that are not those of this problem."""
     if not isinstance(result, Runs | Identification):
-        raise MatchbanditError(f"results are what simulate or identify gave; got {result!r}.")
+        raise MatchbanditError(f"results are what simulate or identify returned; got {result!r}.")
     if result.about.get("problem") != problem.describe():
-        raise MatchbanditError(f"the results of {result.about['policy']} are those of another problem.")
+        raise MatchbanditError(
+            f"the results of {result.about['policy']} are those of another problem. Use results of this one."
+        )
 
 
 def overlay_of(
@@ -197,10 +205,11 @@ def overlay_of(
     horizon: int | None = None,
     delta: float | None = None,
 ) -> Overlay:
-    """The bounds of a problem along horizons, or along 1/δ, and the results of `simulate` or of `identify` over them.
+    """The bounds of a problem along horizons, or along 1/δ, and results of `simulate` or of `identify` over them.
 
-    Up to the largest horizon or the smallest δ of the results, or those given. Of the paper's lower bounds the highest
-    is kept, and that of the product model; of the upper ones the lowest for each policy laid over, or for all.
+    They extend to the largest horizon or the smallest δ of the results and of the arguments. Of lower bounds the
+    highest of the paper and that of the product model are drawn; of upper bounds the lowest of each policy in the
+    results, or of every policy if there are none.
     """
     horizon = None if horizon is None else check_horizon(horizon)
     delta = None if delta is None else check_delta(delta)
@@ -208,30 +217,32 @@ def overlay_of(
         refuse_other_problem(result, problem)
         if isinstance(result, Identification) and not result.identified.all():
             name = result.about["policy"]
-            raise MatchbanditError(f"some runs of {name} ended without an answer. Give identify more max_rounds.")
+            raise MatchbanditError(f"some runs of {name} ended without an answer. Increase max_rounds of identify.")
     regret = [result for result in results if isinstance(result, Runs)]
-    found = [result for result in results if isinstance(result, Identification)]
-    if (regret or horizon is not None) and (found or delta is not None):
+    answers = [result for result in results if isinstance(result, Identification)]
+    if (regret or horizon is not None) and (answers or delta is not None):
         raise MatchbanditError("regret and rounds until an answer do not share a picture. Draw two.")
-    policies = [result.about["policy"] for result in results if is_promised(result)] if results else None
-    tasks = {_task(result) for result in results} or {_usual(problem)}
-    if found or delta is not None:
-        asked = [delta_of(result, delta) for result in found]
-        places = np.geomspace(0.3, min([0.1, *asked, *([] if delta is None else [delta])]), POINTS)
-        made = Overlay("rounds", lines_of(problem, tasks, policies, deltas=places), _rounds(found, asked))
+    policies = [result.about["policy"] for result in results if has_covered_options(result)] if results else None
+    objectives = {_objective(result) for result in results} or {_default_objective(problem)}
+    if answers or delta is not None:
+        deltas = [delta_of(result, delta) for result in answers]
+        positions = np.geomspace(0.3, min([0.1, *deltas, *([] if delta is None else [delta])]), POINTS)
+        lines = lines_of(problem, objectives, policies, deltas=positions)
+        overlay = Overlay("identification", lines, _measured_rounds(answers, deltas))
     elif regret or horizon is not None:
         first = min([10, *(int(r.rounds[0]) for r in regret)])
         last = max([*(int(r.rounds[-1]) for r in regret), *([] if horizon is None else [horizon])])
-        places = np.unique(np.geomspace(max(first, 2), max(last, 20), POINTS).round())
-        made = Overlay("regret", lines_of(problem, tasks, policies, horizons=places), [_regret(r) for r in regret])
+        positions = np.unique(np.geomspace(max(first, 2), max(last, 20), POINTS).round())
+        lines = lines_of(problem, objectives, policies, horizons=positions)
+        overlay = Overlay("regret", lines, [_measured_regret(r) for r in regret])
     else:
-        raise MatchbanditError("give results to lay over, or a horizon or a delta to draw the bounds at.")
-    if not made.lines:
-        raise MatchbanditError("there is nothing to draw: no bound speaks of this instance.")
-    return made
+        raise MatchbanditError("give results to draw, or a horizon or a delta for the bounds.")
+    if not overlay.lines:
+        raise MatchbanditError("there is nothing to draw: no bound applies to this instance.")
+    return overlay
 
 
-def draw_bounds(
+def plot_bounds(
     problem: Problem,
     results: Sequence[Runs | Identification] = (),
     *,
@@ -239,10 +250,27 @@ def draw_bounds(
     horizon: int | None = None,
     delta: float | None = None,
 ) -> Path:
-    """Draw the bounds of a problem with results of `simulate` or of `identify` laid over: .png with .pdf, .pdf, .svg.
+    """Draw the bounds of a problem, with results of `simulate` or of `identify` over them.
 
-    Regret is drawn over horizons, rounds until an answer over 1/δ; not both in one picture. `overlay_of` says which
-    bounds are drawn.
+    Regret is drawn over horizons, rounds until an answer over 1/δ; not both in one picture. Of lower bounds the highest
+    of the paper and that of the product model are drawn; of upper bounds the lowest of each policy in the results, or
+    of every policy if there are none.
+
+    Parameters
+    ----------
+    problem : Bipartite or Monopartite
+        Means that are products of strengths.
+    results : sequence of Runs or Identification, optional
+        Results on this problem.
+    path : path-like, default "bounds.png"
+        The file to write: .png (with a .pdf beside it), .pdf or .svg.
+    horizon, delta : optional
+        Extend the bounds to this horizon or to this δ; one of them is needed if there are no results.
+
+    Returns
+    -------
+    Path
+        The file.
     """
     need("matplotlib", "drawing")  # before any work is done
     picture_file(path)
@@ -258,47 +286,48 @@ def bounds_chart(
     delta: float | None = None,
     name: str = "bounds",
 ) -> Chart:
-    """What `draw_bounds` draws, as numbers: results as lines with bands, bounds as thin lines."""
+    """What `plot_bounds` draws: results as lines with bands, bounds as thin lines."""
     results = list(results)
     overlay = overlay_of(problem, results, horizon=horizon, delta=delta)
     lines = [
-        Line(m.label, m.x, m.mean, m.p5, m.p95, key=m.policy, hollow=not _has_proof(m.policy, overlay.of))
+        Line(m.label, m.x, m.mean, m.p5, m.p95, key=m.policy, hollow=not _has_proof(m.policy, overlay.task))
         for m in overlay.measured
     ]
     for line in overlay.lines:
         x, y = np.array(line.x), np.array(line.y)
-        dash: Literal["dashed", "dotted"] = "dashed" if line.exact else "dotted"
-        lines.append(Line(f"{line.kind}: {line.label}", x, y, key=line.about, kind="reference", dash=dash))
-    told = (
+        dash: Literal["dashed", "dotted"] = "dashed" if line.explicit else "dotted"
+        lines.append(Line(f"{line.kind}: {line.label}", x, y, key=line.policy, kind="reference", dash=dash))
+    description = (
         f"{about_runs(results)}. Lines: mean of the runs; bands: 5–95 %."
         if results
         else f"{instance_of(problem.describe())}."
     )
-    words = {"regret": ("Regret, and what the theory says of it", "round, or horizon T"),
-             "rounds": ("Rounds until the answer, and what the theory says of them", "1/δ")}  # fmt: skip
-    title, x_label = words[overlay.of]
+    title, x_label, y_label = {
+        "regret": ("Regret and its bounds", "round, or horizon T", "regret"),
+        "identification": ("Rounds until the answer and their bounds", "1/δ", "rounds"),
+    }[overlay.task]
     unproved = " Empty markers: no proof." if any(line.hollow for line in lines) else ""
     return Chart(
         name=name,
         title=title,
         x_label=x_label,
-        y_label=overlay.of,
+        y_label=y_label,
         lines=tuple(lines),
-        caption=f"{told} Thin lines: bounds; dotted: asymptotic, or up to a constant.{unproved}",
+        caption=f"{description} Thin lines: bounds; dotted: asymptotic, or up to a constant.{unproved}",
         x_log=True,
         y_log=True,
-        y_range=_shown(overlay),
+        y_range=_y_range(overlay),
     )
 
 
-def _has_proof(policy: str, of: Literal["regret", "rounds"]) -> bool:
-    return policy not in CATALOGUE or is_proved(policy, "regret" if of == "regret" else "identification")
+def _has_proof(policy: str, task: Task) -> bool:
+    return policy not in CATALOGUE or is_proved(policy, task)
 
 
-def _shown(overlay: Overlay) -> tuple[float, float] | None:
-    """Of regret from half of the least mean on: it begins with little."""
+def _y_range(overlay: Overlay) -> tuple[float, float] | None:
+    """Of regret from half of the least mean on: bounds start far below."""
     least = [float(one.mean.min()) for one in overlay.measured if len(one.mean)]
-    if not least or overlay.of == "rounds":
+    if not least or overlay.task == "identification":
         return None
     highest = [max(line.y) for line in overlay.lines] + [float(one.p95.max()) for one in overlay.measured]
     return min(least) / 2, 1.3 * max(highest)
@@ -306,71 +335,67 @@ def _shown(overlay: Overlay) -> tuple[float, float] | None:
 
 def lines_of(
     problem: Problem,
-    tasks: set[Task],
+    objectives: set[Objective],
     policies: Sequence[str] | None = None,
     *,
     horizons: Floats | None = None,
     deltas: Floats | None = None,
 ) -> list[BoundLine]:
     """The bounds to draw, along horizons or along 1/δ: upper ones of these policies, or of all."""
-    along: dict[str, list[Bound]] = {}
+    series: dict[str, list[Bound]] = {}
     for at in horizons if horizons is not None else deltas if deltas is not None else ():
         for bound in bounds(problem, horizon=int(at)) if horizons is not None else bounds(problem, delta=float(at)):
-            along.setdefault(bound.name, []).append(bound)
+            series.setdefault(bound.name, []).append(bound)
     x = horizons if horizons is not None else 1 / np.asarray(deltas)
-    chosen = [found for found in along.values() if _speaks(found[-1], tasks, policies)]
+    relevant = [along for along in series.values() if _is_relevant(along[-1], objectives, policies)]
     lines = [
         BoundLine(
-            _label(found[-1], tasks),
-            found[-1].kind,
-            found[-1].constants == "explicit",
+            _label(along[-1], objectives),
+            along[-1].kind,
+            along[-1].constants == "explicit",
             x.tolist(),
-            [b.value for b in found],
-            found[-1].about if found[-1].about in CATALOGUE else "",
+            [b.value for b in along],
+            along[-1].policy or "",
         )
-        for found in _strongest(chosen)
+        for along in _strongest(relevant)
     ]
     return [line for line in lines if np.isfinite(line.y).all() and min(line.y) > 0]
 
 
-def _speaks(bound: Bound, tasks: set[Task], policies: Sequence[str] | None) -> bool:
-    """Is it met, does it speak of what was played and sought, and of a policy that is laid over?"""
-    if not bound.met or (bound.plays, bound.seeks) not in tasks or bound.of == "regret until the first split":
+def _is_relevant(bound: Bound, objectives: set[Objective], policies: Sequence[str] | None) -> bool:
+    """Whether it applies here, to what was played and sought, and to one of these policies."""
+    if not bound.met or (bound.plays, bound.seeks) not in objectives or bound.stop is not None:
         return False
-    return bound.kind == "lower" or policies is None or bound.about in (*policies, "every policy")
+    return bound.policy is None or policies is None or bound.policy in policies
 
 
-def _strongest(chosen: list[list[Bound]]) -> list[list[Bound]]:
-    """For each task the highest lower bound of the paper, that of the model, and each policy's lowest upper bound."""
+def _strongest(series: list[list[Bound]]) -> list[list[Bound]]:
+    """For each objective the highest lower bound of each origin, and the lowest upper bound of each policy."""
     best: dict[tuple[str, ...], list[Bound]] = {}
-    for found in chosen:
-        last = found[-1]
-        whose = last.about if last.kind == "upper" else "model" if last.name.startswith("model-") else "paper"
-        key = last.plays, last.seeks, last.kind, whose
-        held = best.setdefault(key, found)[-1]
-        if last.value < held.value if last.kind == "upper" else last.value > held.value:
-            best[key] = found
+    for along in series:
+        last = along[-1]
+        key = last.plays, last.seeks, last.kind, last.policy or last.origin
+        best_so_far = best.setdefault(key, along)[-1]
+        if last.value < best_so_far.value if last.kind == "upper" else last.value > best_so_far.value:
+            best[key] = along
     return list(best.values())
 
 
-def _label(bound: Bound, tasks: set[Task]) -> str:
-    who = "" if bound.kind == "lower" or bound.about == "every policy" else f"{bound.about}, "
-    where = (
-        bound.source.split(", proof")[0].split(", first")[0].split(", second")[0].split(" (")[0].split(", Appendix")[0]
-    )
-    playing = f", playing {bound.plays}s" if len(tasks) > 1 else ""
-    told = "" if bound.constants == "explicit" else f" ({bound.constants})"
-    return who + where + playing + told
+def _label(bound: Bound, objectives: set[Objective]) -> str:
+    policy = "" if bound.policy is None else f"{bound.policy}, "
+    playing = f", playing {bound.plays}s" if len(objectives) > 1 else ""
+    constants = "" if bound.constants == "explicit" else f" ({bound.constants})"
+    return policy + bound.short_source + playing + constants
 
 
-def _named(result: Runs | Identification) -> str:
-    """The policy with the options in which it differs from the usual; without a proof, that is said."""
+def _result_label(result: Runs | Identification) -> str:
+    """The policy, its options that differ from the defaults, and whether it has no proof."""
     name = str(result.about["policy"])
-    usual = CATALOGUE[name].option_defaults() if name in CATALOGUE else {}
+    defaults = CATALOGUE[name].option_defaults() if name in CATALOGUE else {}
     changed = {
         key: value
         for key, value in result.about["options"].items()
-        if key not in ("delta", "selection") and value != usual.get(key)
+        if key not in ("delta", "selection") and value != defaults.get(key)
     }
     options = ", ".join(f"{key}={value}" for key, value in changed.items())
     unproved = isinstance(result, Identification) and not is_proved(name, "identification")
@@ -378,32 +403,36 @@ def _named(result: Runs | Identification) -> str:
 
 
 def _task(result: Runs | Identification) -> Task:
+    return "regret" if isinstance(result, Runs) else "identification"
+
+
+def _objective(result: Runs | Identification) -> Objective:
     plays = result.about["selection"]
     return plays, result.about["answers"] if isinstance(result, Identification) else plays
 
 
-def _usual(problem: Problem) -> Task:
+def _default_objective(problem: Problem) -> Objective:
     selection: Selection = "pair" if problem.graph.is_bipartite or problem.graph.has_bye else "matching"
     return selection, selection
 
 
-def _regret(runs: Runs) -> Measured:
+def _measured_regret(runs: Runs) -> MeasuredLine:
     summary = runs.summary()
-    kept = np.array(summary["mean"]) > 0  # nothing lost yet has no place on a logarithmic axis
-    mean, p5, p95 = (np.array(summary[key])[kept] for key in ("mean", "p5", "p95"))
-    return Measured(_named(runs), runs.rounds[kept].astype(np.float64), mean, p5, p95, runs.about.policy)
+    positive = np.array(summary["mean"]) > 0  # a logarithmic axis has no 0
+    mean, p5, p95 = (np.array(summary[key])[positive] for key in ("mean", "p5", "p95"))
+    return MeasuredLine(_result_label(runs), runs.rounds[positive].astype(np.float64), mean, p5, p95, runs.about.policy)
 
 
-def _rounds(found: Sequence[Identification], deltas: Sequence[float]) -> list[Measured]:
+def _measured_rounds(results: Sequence[Identification], deltas: Sequence[float]) -> list[MeasuredLine]:
     """The rounds of each policy, at every δ that it was run at."""
     groups: dict[tuple[str, str, str], list[tuple[float, dict[str, float]]]] = {}
-    for delta, result in sorted(zip(deltas, found, strict=True), key=lambda pair: pair[0], reverse=True):
-        told = groups.setdefault((_named(result), result.about["selection"], result.about.policy), [])
-        told.append((1 / delta, result.summary()["rounds"]))
-    several = len({selection for _, selection, _ in groups}) > 1
-    measured = []
-    for (name, selection, policy), told in groups.items():
-        label = f"{name}, playing {selection}s" if several else name
-        mean, p5, p95 = (np.array([rounds[key] for _, rounds in told]) for key in ("mean", "p5", "p95"))
-        measured.append(Measured(label, np.array([x for x, _ in told]), mean, p5, p95, policy))
-    return measured
+    for delta, result in sorted(zip(deltas, results, strict=True), key=lambda pair: pair[0], reverse=True):
+        points = groups.setdefault((_result_label(result), result.about["selection"], result.about.policy), [])
+        points.append((1 / delta, result.summary()["rounds"]))
+    has_several_selections = len({selection for _, selection, _ in groups}) > 1
+    lines = []
+    for (name, selection, policy), points in groups.items():
+        label = f"{name}, playing {selection}s" if has_several_selections else name
+        mean, p5, p95 = (np.array([rounds[key] for _, rounds in points]) for key in ("mean", "p5", "p95"))
+        lines.append(MeasuredLine(label, np.array([x for x, _ in points]), mean, p5, p95, policy))
+    return lines

@@ -66,7 +66,7 @@ def test_a_name_that_is_no_pictures_is_refused_in_words(tmp_path, name, words):
 def test_numbers_need_no_matplotlib():
     code = "import sys, matchbandit.placement, matchbandit.figures, matchbandit.results.plotting, matchbandit as mb\n"
     code += "import matchbandit.theory as t; t.report(mb.Monopartite([0.9, 0.5, 0.2, 0.1]), delta=0.05)\n"
-    code += "mb.draw_bounds, mb.plot, matchbandit.figures.draw\n"
+    code += "mb.plot_bounds, mb.plot, matchbandit.figures.draw\n"
     code += "sys.exit(any(name.split('.')[0] == 'matplotlib' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -76,7 +76,7 @@ def test_drawing_without_matplotlib_says_how_to_install_it(tmp_path, monkeypatch
     slots = mb.Bipartite([0.9, 0.3, 0.2], [0.9, 0.5, 0.1])
     for call in (
         lambda: draw_to(CHART, tmp_path / "x.png"),
-        lambda: mb.draw_bounds(slots, path=tmp_path / "x.png", horizon=100),
+        lambda: mb.plot_bounds(slots, path=tmp_path / "x.png", horizon=100),
     ):
         with pytest.raises(mb.MatchbanditError, match=r"drawing needs matplotlib, which is not installed\. .*lab"):
             call()

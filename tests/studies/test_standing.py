@@ -96,7 +96,9 @@ def test_a_policy_that_finds_no_answer_has_no_place(tmp_path, monkeypatch):
 
 
 def made_row(**changes):
-    made = Placement("rounds", "pair", "pair", "p", [100.0, 102.0], 50.0, "", True, 500.0, "", True, "x")
+    made = Placement(
+        "identification", "pair", "pair", "p", [100.0, 102.0], 50.0, "", True, 500.0, "", True, instance="x"
+    )
     return made._replace(**changes)
 
 

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from matchbandit.errors import MatchbanditError
 from matchbandit.schedules import round_robin
 from matchbandit.schedules.chains import chain
-from matchbandit.theory.averages import chain_regret, round_robin_regret, trivial_chain_bound, trivial_chain_regret
-from matchbandit.theory.quantities import mixing_losses
+from matchbandit.theory.players import (
+    SortedPlayers,
+    chain_regret,
+    round_robin_regret,
+    trivial_chain_bound,
+    trivial_chain_regret,
+)
 
 CHAINS = [
     (2,), (6,), (1, 1), (3, 1), (1, 3), (3, 5), (1, 2, 1), (3, 2, 1), (1, 2, 3), (3, 4, 3), (5, 4, 3), (1, 6, 1),
@@ -63,7 +68,7 @@ def test_a_round_robin_loses_what_its_rounds_lose(n, seed):
 def test_the_printed_2k_plus_1_is_not_the_average_of_a_round_robin(n):
     u = strengths(n)
     played = lost_in_rounds(u, round_robin(n).tolist())
-    assert mixing_losses(u).sum() / (n + 1) < played - 1e-3
+    assert SortedPlayers(u).mixing_losses.sum() / (n + 1) < played - 1e-3
 
 
 def test_by_hand_two_of_three_rounds_lose_one():
@@ -142,8 +147,8 @@ def test_by_hand_chains_of_four():
 @pytest.mark.parametrize(
     "sizes", [(), (2, 2), (3,), (1, 2), (3, 2), (4, 4), (1, 0, 3), (5, -1), (2, 1, 1), (1, 2, 1, 2)]
 )
-def test_what_is_no_chain_of_these_players_is_refused(sizes):
-    with pytest.raises(MatchbanditError, match="4 players are no chain of clusters of the sizes"):
+def test_sizes_that_do_not_form_a_chain_are_refused(sizes):
+    with pytest.raises(MatchbanditError, match="4 players do not form a chain of clusters of the sizes"):
         chain_regret([0.9, 0.7, 0.4, 0.1], sizes)
 
 

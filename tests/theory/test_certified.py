@@ -9,12 +9,12 @@ import pytest
 import matchbandit as mb
 from matchbandit.certificates import Target, bottleneck_closure, linear_extension
 from matchbandit.evidence import log_mixture
-from matchbandit.placement import is_promised, placement_of
+from matchbandit.placement import has_covered_options, placement_of
 from matchbandit.schedules import all_meet, next_batch
 from matchbandit.theory import certified_upper as certified
 from matchbandit.theory import report
 from matchbandit.theory.certified_upper import certify_regret, certify_rounds
-from matchbandit.theory.matching_upper import trivial_regret
+from matchbandit.theory.table import trivial_regret
 
 WIDE = mb.Monopartite([0.3, 0.9, 0.4, 0.8])
 SLOTS = mb.Bipartite([0.9, 0.3, 0.2], [0.5, 0.9])
@@ -185,8 +185,8 @@ def test_the_theorem_speaks_of_the_usual_options(options):
     usual, other = (
         mb.simulate(WIDE, mb.policy("rank1-certify", **chosen), horizon=300, runs=2, seed=1) for chosen in ({}, options)
     )
-    assert is_promised(usual)
-    assert not is_promised(other)
+    assert has_covered_options(usual)
+    assert not has_covered_options(other)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)

@@ -9,10 +9,9 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.simulation.engines.jump import jump
 from matchbandit.simulation.score import Score
-from matchbandit.theory.averages import trivial_chain_bound
 from matchbandit.theory.matching_upper import matching_id_rounds
 from matchbandit.theory.pair_upper import pair_elim_rounds
-from matchbandit.theory.quantities import partner_gaps, smallest_loss
+from matchbandit.theory.players import SortedPlayers, trivial_chain_bound
 
 
 def test_two_players_have_bounds_on_the_rounds():
@@ -26,7 +25,7 @@ def test_players_who_pay_nothing_have_bounds_on_the_rounds():
 @pytest.mark.parametrize("u", [[0.9, 0.8, 0.5, 0.3], [0.5] * 4])
 def test_a_horizon_of_one_round_is_never_nan(u, monkeypatch):
     # log 1 · inf
-    monkeypatch.setattr("matchbandit.theory.table.computable", lambda *_: False)
+    monkeypatch.setattr("matchbandit.theory.table.is_computable", lambda *_: False)
     assert "NaN" not in json.dumps([bound.describe() for bound in mb.bounds(mb.Monopartite(u), horizon=1)])
 
 
@@ -136,6 +135,6 @@ def test_limits_that_make_no_sense_are_refused():
 
 
 def test_quantities_of_pairs_need_pairs():
-    for function, u in ((smallest_loss, [0.9, 0.5, 0.2]), (partner_gaps, [0.9, 0.5]), (partner_gaps, [0.9])):
+    for quantity, u in (("smallest_loss", [0.9, 0.5, 0.2]), ("partner_gaps", [0.9, 0.5]), ("partner_gaps", [0.9])):
         with pytest.raises(MatchbanditError, match=f"got {len(u)}"):
-            function(np.array(u))
+            getattr(SortedPlayers(u), quantity)

@@ -19,7 +19,7 @@ from matchbandit.theory.programs import (
     order_alternatives,
     pair_alternatives,
     player_alternatives,
-    solved,
+    solve_program,
     swap_alternative,
     switch_alternatives,
 )
@@ -79,7 +79,7 @@ def test_easy_alternatives_are_told_beside_hard_ones(hard):
     # Every row is met in its own measure, not in that of the hardest: else a pair that only the easy alternatives need
     # is left out of the plays, and the plays tell nothing of them.
     kl = np.array([[hard, 0.0, 0.0], [0.0, 1.0, 0.3], [0.0, 0.3, 1.0]])
-    plays = solved(np.ones(3), kl)
+    plays = solve_program(np.ones(3), kl)
     assert (kl @ plays >= 1 - 1e-6).all()
     assert plays.sum() == pytest.approx(1 / hard + 2 / 1.3, rel=1e-9)
 

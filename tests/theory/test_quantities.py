@@ -1,6 +1,7 @@
 """Every quantity by hand on small instances, and against what its words say on random ones."""
 
 import json
+from functools import cached_property
 from itertools import permutations
 from math import inf
 
@@ -12,27 +13,8 @@ from hypothesis import strategies as st
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.schedules import round_robin
-from matchbandit.theory.quantities import (
-    alpha,
-    border_gaps,
-    border_partner,
-    cluster_means,
-    comparison_bounds,
-    gaps_to_second,
-    hardest_borders,
-    least_comparison_bounds,
-    mixing_losses,
-    order_complexity,
-    others_means,
-    partner_gaps,
-    player_complexity,
-    slot_complexity,
-    smallest_loss,
-    smallest_loss_of_all,
-    smallest_weighted_gap,
-    top_mean,
-    weighted_gaps,
-)
+from matchbandit.theory.players import SortedPlayers, border_partner
+from matchbandit.theory.quantities import bipartite_complexity
 
 OF_PAIRS = {"neighbour_gaps", "gaps_to_first", "gaps_to_second", "complexity_regret", "complexity_identification"}
 # Twentieths: few values, so that ties are common, and no two sums differ by less than floats can tell.
@@ -108,10 +90,15 @@ def test_by_hand_two_players_have_nothing_to_tell_apart():
     assert found["neighbour_gaps"] == found["gaps_to_first"] == pytest.approx([0.6])
     assert found["gaps_to_second"] == []
     assert found["complexity_regret"] == found["complexity_identification"] == 0
-    assert smallest_loss([0.3, 0.9]) == smallest_loss_of_all([0.3, 0.9]) == smallest_weighted_gap([0.3, 0.9]) == inf
-    assert hardest_borders([0.3, 0.9]) == (None, None)
-    assert alpha([0.3, 0.9]) == 0
-    assert least_comparison_bounds([0.3, 0.9]) == (inf, inf)
+    assert (
+        SortedPlayers([0.3, 0.9]).smallest_loss
+        == SortedPlayers([0.3, 0.9]).smallest_loss_of_all
+        == SortedPlayers([0.3, 0.9]).smallest_weighted_gap
+        == inf
+    )
+    assert SortedPlayers([0.3, 0.9]).hardest_borders == (None, None)
+    assert SortedPlayers([0.3, 0.9]).alpha == 0
+    assert SortedPlayers([0.3, 0.9]).least_comparison_bounds == (inf, inf)
 
 
 def test_by_hand_four_players():
@@ -139,74 +126,82 @@ def test_by_hand_four_players():
 
 def test_by_hand_six_players_with_the_smallest_gap_at_the_first_border():
     u = [0.9, 0.8, 0.6, 0.5, 0.2, 0.1]
-    assert partner_gaps(u) == pytest.approx([0.3, 0.2, 0.2, 0.3, 0.3, 0.4])
-    assert border_gaps(u) == pytest.approx([0.2, 0.3])
+    assert SortedPlayers(u).partner_gaps == pytest.approx([0.3, 0.2, 0.2, 0.3, 0.3, 0.4])
+    assert SortedPlayers(u).border_gaps == pytest.approx([0.2, 0.3])
     # The sum is 3.1; without 0.8 and 0.6 it is 1.7, without 0.5 and 0.2 it is 2.4.
-    assert others_means(u) == pytest.approx([1.7 / 6, 0.4])
-    assert weighted_gaps(u) == pytest.approx([0.34 / 6, 0.12])
-    assert smallest_weighted_gap(u) == pytest.approx(0.34 / 6)
-    assert hardest_borders(u) == (1, 2)
-    assert top_mean(u) == pytest.approx(0.225)  # 0.9/4: the players at border 1 are not measured against themselves
-    assert alpha(u) == pytest.approx((0.225 * 0.2 / 0.12) ** 2)  # 0.140625
-    assert smallest_loss(u) == pytest.approx(0.08)  # 0.2 · (0.9 − 0.5); at the other border 0.3 · (0.6 − 0.1)
+    assert SortedPlayers(u).others_means == pytest.approx([1.7 / 6, 0.4])
+    assert SortedPlayers(u).weighted_gaps == pytest.approx([0.34 / 6, 0.12])
+    assert SortedPlayers(u).smallest_weighted_gap == pytest.approx(0.34 / 6)
+    assert SortedPlayers(u).hardest_borders == (1, 2)
+    assert SortedPlayers(u).top_mean == pytest.approx(
+        0.225
+    )  # 0.9/4: the players at border 1 are not measured against themselves
+    assert SortedPlayers(u).alpha == pytest.approx((0.225 * 0.2 / 0.12) ** 2)  # 0.140625
+    assert SortedPlayers(u).smallest_loss == pytest.approx(
+        0.08
+    )  # 0.2 · (0.9 − 0.5); at the other border 0.3 · (0.6 − 0.1)
 
 
 def test_by_hand_six_players_with_the_smallest_gap_at_the_second_border():
     u = [0.9, 0.8, 0.5, 0.4, 0.3, 0.1]
     # The sum is 3; weighted gaps (3 − 1.3)/6 · 0.3 = 0.085 and (3 − 0.7)/6 · 0.1 = 0.0383.
-    assert smallest_weighted_gap(u) == pytest.approx(0.23 / 6)
-    assert hardest_borders(u) == (2, 1)
-    assert top_mean(u) == pytest.approx(0.425)  # (0.9 + 0.8)/4
-    assert alpha(u) == pytest.approx(0.25)  # (0.425 · 0.1 / 0.085)²
-    assert smallest_loss(u) == pytest.approx(0.04)  # 0.1 · (0.5 − 0.1); at the other border 0.3 · (0.9 − 0.4)
+    assert SortedPlayers(u).smallest_weighted_gap == pytest.approx(0.23 / 6)
+    assert SortedPlayers(u).hardest_borders == (2, 1)
+    assert SortedPlayers(u).top_mean == pytest.approx(0.425)  # (0.9 + 0.8)/4
+    assert SortedPlayers(u).alpha == pytest.approx(0.25)  # (0.425 · 0.1 / 0.085)²
+    assert SortedPlayers(u).smallest_loss == pytest.approx(
+        0.04
+    )  # 0.1 · (0.5 − 0.1); at the other border 0.3 · (0.9 − 0.4)
 
 
 def test_by_hand_the_smallest_gap_and_the_smallest_weighted_gap_are_at_different_borders():
     # The sum is 2.9: 1.55/6 · 0.45 = 0.116 at the first border, 2.35/6 · 0.35 = 0.137 at the second.
     u = [0.9, 0.9, 0.45, 0.45, 0.1, 0.1]
-    assert hardest_borders(u) == (2, 1)
-    assert smallest_weighted_gap(u) == pytest.approx(1.55 / 6 * 0.45)
+    assert SortedPlayers(u).hardest_borders == (2, 1)
+    assert SortedPlayers(u).smallest_weighted_gap == pytest.approx(1.55 / 6 * 0.45)
     # 1.8/4 · 0.35 = 0.1575 is more than 0.116: all others are not ranked any sooner.
-    assert alpha(u) == 1
+    assert SortedPlayers(u).alpha == 1
 
 
 def test_by_hand_h_has_the_smallest_weighted_gap_of_the_others_not_the_smallest_gap():
     # Gaps 0.25, 0.05 and 0.2; the sum is 3.3, so that the first and the last weigh 1.75/8 · 0.25 and 3/8 · 0.2.
     u = [0.9, 0.9, 0.65, 0.3, 0.25, 0.25, 0.05, 0.0]
-    assert border_gaps(u) == pytest.approx([0.25, 0.05, 0.2])
-    assert hardest_borders(u) == (2, 1)
-    assert weighted_gaps(u) == pytest.approx([1.75 / 8 * 0.25, 2.75 / 8 * 0.05, 3 / 8 * 0.2])
+    assert SortedPlayers(u).border_gaps == pytest.approx([0.25, 0.05, 0.2])
+    assert SortedPlayers(u).hardest_borders == (2, 1)
+    assert SortedPlayers(u).weighted_gaps == pytest.approx([1.75 / 8 * 0.25, 2.75 / 8 * 0.05, 3 / 8 * 0.2])
 
 
 def test_of_equal_gaps_the_first_border_counts_though_floats_tell_them_apart():
     u = [0.9, 0.8, 0.6, 0.5, 0.3, 0.2]
     assert u[3] - u[4] < u[1] - u[2]
-    assert hardest_borders(u) == (1, 2)
+    assert SortedPlayers(u).hardest_borders == (1, 2)
     # In twentieths, of 75: (75 − 31) · 5 = (75 − 20) · 4 = 220, and (75 − 4) · 2, the smallest gap, which is s.
     u = [1.0, 0.9, 0.65, 0.6, 0.4, 0.15, 0.05, 0.0]
-    assert weighted_gaps(u)[1] < weighted_gaps(u)[0]
-    assert hardest_borders(u) == (3, 1)
+    assert SortedPlayers(u).weighted_gaps[1] < SortedPlayers(u).weighted_gaps[0]
+    assert SortedPlayers(u).hardest_borders == (3, 1)
 
 
 def test_alpha_has_the_square_and_the_quarter_of_the_appendix():
     # The main text has (1/2)(0.9 + 0.8) 0.1 / 0.085 = 1, which leaves nothing of the second bound.
     u = [0.9, 0.8, 0.5, 0.4, 0.3, 0.1]
     assert min(0.5 * 1.7 * 0.1 / 0.085, 1) == pytest.approx(1)
-    assert alpha(u) == pytest.approx(0.25)
+    assert SortedPlayers(u).alpha == pytest.approx(0.25)
 
 
 def test_alpha_is_one_where_the_second_border_is_a_tie():
-    assert alpha([0.9, 0.8, 0.8, 0.7, 0.7, 0.6]) == 1
-    assert alpha([0.9, 0.8, 0.8, 0.7, 0.5, 0.4]) == 0  # the tie is at border s, and the other is told at once
+    assert SortedPlayers([0.9, 0.8, 0.8, 0.7, 0.7, 0.6]).alpha == 1
+    assert (
+        SortedPlayers([0.9, 0.8, 0.8, 0.7, 0.5, 0.4]).alpha == 0
+    )  # the tie is at border s, and the other is told at once
 
 
 def test_the_mean_of_the_best_four_but_those_at_the_border_is_at_least_the_top_mean():
     rng = np.random.default_rng(0)
     for _ in range(200):
         u = -np.sort(-rng.random(2 * rng.integers(2, 6)))
-        s, _ = hardest_borders(u)
+        s, _ = SortedPlayers(u).hardest_borders
         others = [u[k] for k in range(4) if k not in (2 * s - 1, 2 * s)]
-        assert sum(others) / 4 >= top_mean(u) - 1e-12
+        assert sum(others) / 4 >= SortedPlayers(u).top_mean - 1e-12
 
 
 def test_who_is_measured_from_whom():
@@ -218,13 +213,13 @@ def test_who_is_measured_from_whom():
 @given(u=players(4, 12))
 def test_each_player_is_measured_from_another_pair_and_only_ties_have_no_gap(u):
     u = sorted(u, reverse=True)
-    for i, (to, gap) in enumerate(zip(border_partner(len(u)).tolist(), partner_gaps(u), strict=True)):
+    for i, (to, gap) in enumerate(zip(border_partner(len(u)).tolist(), SortedPlayers(u).partner_gaps, strict=True)):
         assert to // 2 != i // 2
         assert abs(to // 2 - i // 2) == 1  # a neighbouring pair
         assert gap == abs(u[i] - u[to])
         assert gap >= 0
     # At the ends nobody is nearer than the gap of the border that they share with their partner.
-    gaps = partner_gaps(u)
+    gaps = SortedPlayers(u).partner_gaps
     assert gaps[0] >= gaps[1]
     assert gaps[-1] >= gaps[-2]
     if len(set(u)) == len(u):
@@ -234,7 +229,7 @@ def test_each_player_is_measured_from_another_pair_and_only_ties_have_no_gap(u):
 def test_the_printed_convention_at_the_end_makes_the_last_gap_negative():
     # u_(2N+1) = u_(2N−2) in Δ_(2N) = u_(2N) − u_(2N+1).
     u = [0.9, 0.8, 0.5, 0.3]
-    assert u[-1] - u[-3] < 0 < partner_gaps(u)[-1] == pytest.approx(u[-3] - u[-1])
+    assert u[-1] - u[-3] < 0 < SortedPlayers(u).partner_gaps[-1] == pytest.approx(u[-3] - u[-1])
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -244,13 +239,13 @@ def test_the_smallest_loss_is_that_of_the_best_of_all_other_matchings(u):
     best = [(k, k + 1) for k in range(0, len(u), 2)]
     others = [worth(ranked, pairs) for pairs in matchings(list(range(len(u)))) if pairs != best]
     defined = worth(ranked, best) - max(others)
-    assert smallest_loss(u) == pytest.approx(defined, abs=1e-12)
-    assert smallest_loss_of_all(u) == pytest.approx(defined, abs=1e-12)
+    assert SortedPlayers(u).smallest_loss == pytest.approx(defined, abs=1e-12)
+    assert SortedPlayers(u).smallest_loss_of_all == pytest.approx(defined, abs=1e-12)
 
 
 def test_more_than_ten_players_are_not_enumerated():
     with pytest.raises(MatchbanditError, match="12 players have too many matchings"):
-        smallest_loss_of_all(np.linspace(0, 1, 12))
+        _ = SortedPlayers(np.linspace(0, 1, 12)).smallest_loss_of_all
     assert "smallest_loss_of_all" in named(mb.Monopartite(np.linspace(0, 1, 10)))
     assert "smallest_loss_of_all" not in named(mb.Monopartite(np.linspace(0, 1, 12)))
 
@@ -258,7 +253,7 @@ def test_more_than_ten_players_are_not_enumerated():
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(u=players(2, 12))
 def test_mixing_losses_are_what_the_two_mixed_matchings_lose(u):
-    ranked, r = sorted(u, reverse=True), mixing_losses(u)
+    ranked, r = sorted(u, reverse=True), SortedPlayers(u).mixing_losses
     n = len(u) // 2
     assert r.shape == (n, n)
     for i in range(n):
@@ -283,32 +278,16 @@ def test_the_order_of_the_items_does_not_matter(u, v, data):
     assert all(one == other for one, other in as_text)
 
 
-def test_every_function_takes_strengths_in_any_order():
+def test_strengths_may_come_in_any_order():
     u, v = [0.9, 0.75, 0.5, 0.45, 0.2, 0.15], [0.8, 0.3, 0.1]
-    for function in (
-        lambda u: slot_complexity(u, v, power=2),
-        lambda u: slot_complexity(v, u, power=1),
-        lambda u: player_complexity(u, power=1),
-        order_complexity,
-        gaps_to_second,
-        partner_gaps,
-        mixing_losses,
-        smallest_loss,
-        smallest_loss_of_all,
-        border_gaps,
-        others_means,
-        cluster_means,
-        weighted_gaps,
-        smallest_weighted_gap,
-        hardest_borders,
-        top_mean,
-        alpha,
-        lambda u: comparison_bounds(u, 4),
-        least_comparison_bounds,
-    ):
-        expected = function(u)
-        for mixed in list(permutations(u))[1::97]:
-            assert np.array_equal(function(list(mixed)), expected)
+    quantities = [name for name, value in vars(SortedPlayers).items() if isinstance(value, cached_property)]
+    assert len(quantities) > 15
+    players = SortedPlayers(u)
+    for mixed in list(permutations(u))[1::97]:
+        for name in quantities:
+            assert np.array_equal(getattr(SortedPlayers(mixed), name), getattr(players, name))
+        assert bipartite_complexity(mixed, v, power=2) == bipartite_complexity(u, v, power=2)
+        assert bipartite_complexity(v, mixed, power=1) == bipartite_complexity(v, u, power=1)
 
 
 def tournament(u):
@@ -329,7 +308,7 @@ def tournament(u):
 def test_comparison_bounds_are_the_loss_of_a_round_over_the_squared_distance_of_the_averages(u, data):
     u = sorted(u, reverse=True)
     m = data.draw(st.integers(3, len(u) - 1))
-    both = comparison_bounds(u, m)
+    both = SortedPlayers(u).comparison_bounds(m)
     for bound, (lost, paid), place in zip(both, (tournament(u[2:]), tournament(u)), (m - 3, m - 1), strict=True):
         apart = paid[place] - paid[place + 1]
         if apart > 1e-9:
@@ -343,23 +322,23 @@ def test_comparison_bounds_are_the_loss_of_a_round_over_the_squared_distance_of_
 def test_cluster_means_times_gaps_are_how_far_a_round_robin_puts_neighbours_apart(u):
     u = np.array(sorted(u, reverse=True))
     _, paid = tournament(u)
-    assert cluster_means(u) * (u[:-1] - u[1:]) == pytest.approx(paid[:-1] - paid[1:], abs=1e-12)
+    assert SortedPlayers(u).cluster_means * (u[:-1] - u[1:]) == pytest.approx(paid[:-1] - paid[1:], abs=1e-12)
 
 
 def test_the_least_bounds_take_an_m_each():
     u = [1.0, 1.0, 1.0, 0.1, 0.0, 0.0]
-    found = [comparison_bounds(u, m) for m in (3, 4, 5)]
+    found = [SortedPlayers(u).comparison_bounds(m) for m in (3, 4, 5)]
     assert np.argmin([d for d, _ in found]) == 1
     assert np.argmin([i for _, i in found]) == 0
-    assert least_comparison_bounds(u) == (found[1][0], found[0][1])
+    assert SortedPlayers(u).least_comparison_bounds == (found[1][0], found[0][1])
     u = [1.0, 0.9, 0.5, 0.4, 0.4, 0.05]  # here the border within the last pair is the best for both
-    assert least_comparison_bounds(u) == comparison_bounds(u, 5)
+    assert SortedPlayers(u).least_comparison_bounds == SortedPlayers(u).comparison_bounds(5)
 
 
 @pytest.mark.parametrize("m", [2, 0, 6, -1])
 def test_the_border_must_lie_among_the_others(m):
     with pytest.raises(MatchbanditError, match=rf"m must lie between 3 and 5, .*; got {m}\."):
-        comparison_bounds([0.9, 0.8, 0.7, 0.6, 0.5, 0.4], m)
+        SortedPlayers([0.9, 0.8, 0.7, 0.6, 0.5, 0.4]).comparison_bounds(m)
 
 
 def scaled(second, shape):
@@ -371,13 +350,13 @@ def scaled(second, shape):
 def test_as_the_second_falls_behind_the_first_the_ratio_grows_like_its_inverse(shape):
     ratios = []
     for second in (1e-3, 1e-4, 1e-5):
-        together, explored = least_comparison_bounds(scaled(second, shape))
+        together, explored = SortedPlayers(scaled(second, shape)).least_comparison_bounds
         ratios.append(together / explored)
     assert ratios[1] / ratios[0] == pytest.approx(10, rel=0.02)
     assert ratios[2] / ratios[1] == pytest.approx(10, rel=0.002)
     # U_D itself only knows the others, whose products fall with the square.
-    assert least_comparison_bounds(scaled(1e-3, shape))[0] == pytest.approx(
-        100 * least_comparison_bounds(scaled(1e-2, shape))[0]
+    assert SortedPlayers(scaled(1e-3, shape)).least_comparison_bounds[0] == pytest.approx(
+        100 * SortedPlayers(scaled(1e-2, shape)).least_comparison_bounds[0]
     )
 
 
@@ -395,7 +374,7 @@ def test_with_the_second_near_the_first_the_ratio_at_one_m_is_bounded(second, n,
     u = np.cumprod(rho)
     u = u[: len(u[u > 1e-60]) // 2 * 2]  # floats cannot hold the squares of what falls faster
     for m in range(4, len(u)):
-        together, explored = comparison_bounds(u, m)
+        together, explored = SortedPlayers(u).comparison_bounds(m)
         if explored < inf:
             assert together <= 36 * max(n, 4) * explored
             assert together <= 144 * explored or rho[2] <= 0.5
@@ -405,10 +384,10 @@ def test_the_ratio_can_be_arbitrarily_close_to_zero():
     # A border within the last pair costs those who play without the best two nothing: mixing 3, 4 with 5, 6 loses
     # r_23 = 2 · 0.3 ε, and u_5 − u_6 = 0.3 − ε. With the best two, all others lose more than they do anyway.
     for epsilon in (1e-2, 1e-4, 1e-6):
-        together, explored = least_comparison_bounds([1.0, 0.9, 0.5, 0.5, 0.5 - epsilon, 0.2])
+        together, explored = SortedPlayers([1.0, 0.9, 0.5, 0.5, 0.5 - epsilon, 0.2]).least_comparison_bounds
         assert together <= 25 * epsilon
         assert explored > 5
-    assert least_comparison_bounds([1.0, 0.9, 0.5, 0.5, 0.5, 0.2])[0] == 0
+    assert SortedPlayers([1.0, 0.9, 0.5, 0.5, 0.5, 0.2]).least_comparison_bounds[0] == 0
 
 
 @pytest.mark.parametrize("x", [0.3, 0.1, 0.01, 0.001])
@@ -416,10 +395,10 @@ def test_with_an_m_for_each_the_ratio_has_no_limit_even_where_the_best_three_are
     # Lemma 4.5 says that it has one if u_2/u_1 > 1/2 and u_3/u_2 > 1/2; its proof takes one m > 3 for both. Without the
     # best two, 3 and 4 meet only each other and nobodies: m = 4, r_23 = 2x, U_D = 3 · 2x / (x · 1)² = 6/x. With them, 3
     # and 4 are soon told apart: m = 3, r_12 + r_13 + r_23 = 0 + 2 + 2x, U_I = 5 (2 + 2x) / (2 (1 − x))².
-    together, explored = least_comparison_bounds([1.0, 1.0, 1.0, x, 0.0, 0.0])
+    together, explored = SortedPlayers([1.0, 1.0, 1.0, x, 0.0, 0.0]).least_comparison_bounds
     assert together == pytest.approx(6 / x)
     assert explored == pytest.approx(min(10 * (1 + x) / (2 * (1 - x)) ** 2, 10 * (1 + x) / (3 * x) ** 2))
-    at_three = comparison_bounds([1.0, 1.0, 1.0, x, 0.0, 0.0], 3)
+    at_three = SortedPlayers([1.0, 1.0, 1.0, x, 0.0, 0.0]).comparison_bounds(3)
     assert at_three[0] == inf > at_three[1]  # so that "at the same m" takes m ≥ 4
 
 

@@ -12,6 +12,81 @@ SLOTS = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
 GENERAL = mb.Means([[0.1, 0.2], [0.3, 0.4]])
 
 
+def bound_of(**fields):
+    defaults = {"name": "x", "value": 1.0, "kind": "lower", "task": "identification", "about": "all", "source": "here"}
+    return Bound(**{**defaults, "plays": "pair", "seeks": "pair", **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "vacuous"),
+    [
+        ({"kind": "upper", "value": np.inf}, True),
+        ({"kind": "upper", "value": 1e300}, False),
+        ({"kind": "lower", "value": 0.0}, True),
+        ({"kind": "lower", "value": 1e-9}, False),
+        ({"kind": "upper", "task": "regret", "value": 99.0, "trivial_value": 100.0}, False),
+        ({"kind": "upper", "task": "regret", "value": 100.0 - 1e-9, "trivial_value": 100.0}, True),
+        ({"kind": "upper", "task": "regret", "value": 101.0, "trivial_value": 100.0}, True),
+    ],
+)
+def test_a_bound_is_vacuous_if_it_is_no_better_than_what_holds_anyway(fields, vacuous):
+    bound = bound_of(**fields)
+    assert bound.vacuous is vacuous
+    assert bound.describe()["vacuous"] is vacuous
+    for text in (repr(bound), repr(Bounds([bound])), bound._repr_html_()):
+        assert ("(vacuous)" in text) is vacuous
+
+
+def test_bounds_on_regret_are_vacuous_from_t_times_the_worst_round_on():
+    # The worst pair loses 0.9·0.8 − 0.3·0.4 = 0.6, the worst matching 0.72 + 0.12 − 0.36 − 0.24.
+    worst = {"pair": 0.6, "matching": 0.24}
+    checked = 0
+    for horizon in (1000, 10**9):
+        for bound in mb.bounds(SLOTS, horizon=horizon):
+            if bound.kind == "upper":
+                assert bound.trivial_value == pytest.approx(horizon * worst[bound.plays])
+                assert bound.vacuous == (bound.value >= horizon * worst[bound.plays] * (1 - 1e-9))
+                checked += bound.vacuous
+    assert checked >= 5
+    long_run = {bound.name: bound.vacuous for bound in mb.bounds(SLOTS, horizon=10**9)}
+    assert not long_run["pair-elim-regret"]
+    assert long_run["worst-round-pair"]
+
+
+def test_bounds_on_rounds_are_vacuous_where_they_are_infinite():
+    tie = {bound.name: bound for bound in mb.bounds(mb.Monopartite([0.9, 0.6, 0.6, 0.3]), delta=0.05)}
+    assert tie["rank1-certify-rounds-matching"].vacuous
+    assert tie["matching-id-rounds"].vacuous
+    assert tie["matchings-one-gap"].vacuous  # 0: there is nothing to exchange
+    assert not tie["matchings"].vacuous
+
+
+def test_a_bound_says_its_task_its_policy_and_where_its_rounds_end():
+    known = {b.name: b for b in mb.bounds(mb.Monopartite([0.9, 0.8, 0.4, 0.3]), horizon=1000, delta=0.05)}
+    assert {b.task for b in known.values() if b.of == "rounds"} == {"identification"}
+    assert {b.task for b in known.values() if b.of != "rounds"} == {"regret"}
+    split = known["split-explored"]
+    assert (split.policy, split.stop, split.of) == ("exploration-first", "first-split", "regret until the first split")
+    assert {b.policy for b in known.values() if b.kind == "upper" and b.stop is None} == {
+        "pair-elim-mono", "pair-select", "simple-adaptive-matching", "adaptive-matching", "matching-id",
+        "rank1-certify", None,
+    }  # fmt: skip
+    assert {b.policy for b in known.values() if b.kind == "lower"} == {None}
+    assert {name for name, b in known.items() if b.origin == "model"} == {n for n in known if n.startswith("model-")}
+
+
+def test_short_sources_have_no_proofs_equations_or_appendices():
+    for problem in (
+        SLOTS,
+        mb.Monopartite([0.9, 0.8, 0.4, 0.3]),
+        mb.Monopartite([0.9, 0.8, 0.4], rewards=mb.Gaussian(1)),
+    ):
+        for bound in mb.bounds(problem, horizon=1000, delta=0.05):
+            assert not any(word in bound.short_source for word in ("proof", "Appendix", "eq", "bound", "("))
+            assert bound.source.startswith(bound.short_source)
+            assert bound.short_source in bound.cells
+
+
 def test_a_report_holds_what_quantities_and_bounds_give():
     told = report(SLOTS, horizon=1000, delta=0.05)
     assert told.bounds == mb.bounds(SLOTS, horizon=1000, delta=0.05)
@@ -81,7 +156,7 @@ def test_a_bound_prints_itself_in_one_line():
     (bound,) = [b for b in mb.bounds(SLOTS, horizon=10**6) if b.name == "pair-elim-regret"]
     assert repr(bound).startswith("<pair-elim-regret: regret ≤ ")
     assert "Theorem 3.1" in repr(bound)
-    unmet = Bound("x", 1.0, "lower", "rounds", "pair", "pair", "all", "here", "explicit", (Assumption("a < b", False),))
+    unmet = bound_of(name="x", source="here", assumptions=(Assumption("a < b", False),))
     assert repr(unmet) == "<x: rounds ≥ 1, explicit, here, does not apply here: it assumes that a < b>"
 
 
@@ -111,7 +186,7 @@ class Tags(HTMLParser):
 
 
 def test_html_is_escaped_and_closed():
-    odd = Bound("<b>", 1.0, "lower", "rounds", "pair", "pair", "all", "a & b", "explicit", (Assumption("a < b", True),))
+    odd = bound_of(name="<b>", source="a & b", assumptions=(Assumption("a < b", True),))
     for shown in (odd, Bounds([odd]), report(mb.Monopartite([0.9, 0.5, 0.5, 0.3]), delta=0.05)):
         page = Tags()
         page.feed(shown._repr_html_())

@@ -1,4 +1,4 @@
-"""`matchbandit bounds`: what anyone can hope for on a problem."""
+"""`matchbandit bounds`: the bounds that are known for a problem."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def bounds(
 
     Those of the paper, and asymptotic lower bounds: each with its source and its assumptions.
     """
-    from matchbandit.placement import draw_bounds, placement_of
+    from matchbandit.placement import placement_of, plot_bounds
     from matchbandit.results import load
     from matchbandit.theory import bounds as all_bounds
     from matchbandit.theory import report
@@ -77,7 +77,7 @@ def bounds(
         ]
         picture = None
         if figure is not None:
-            picture = draw_bounds(problem, list(results.values()), path=figure, horizon=rounds, delta=chance)
+            picture = plot_bounds(problem, list(results.values()), path=figure, horizon=rounds, delta=chance)
     except KeyboardInterrupt:
         typer.echo("stopped.", err=True)
         raise typer.Exit(130) from None
@@ -135,12 +135,15 @@ def _asked_of(
 
 
 def _print(found: "Report", *, notes: bool) -> None:
-    from matchbandit.theory.bound import HEADS, shown
+    from matchbandit.theory.bound import COLUMNS, format_value
 
-    table(("quantity", "", "value", "where"), [(q.name, q.symbol, shown(q.value), q.source) for q in found.quantities])
+    table(
+        ("quantity", "", "value", "where"),
+        [(q.name, q.symbol, format_value(q.value), q.source) for q in found.quantities],
+    )
     for heading, group in found.groups.items():
         typer.echo(f"\n{heading}")
-        table(HEADS, [bound.cells for bound in group])
+        table(COLUMNS, [bound.cells for bound in group])
     typer.echo()
     for bound in found.bounds:
         if not bound.met:
@@ -148,6 +151,8 @@ def _print(found: "Report", *, notes: bool) -> None:
     for bound in found.bounds:
         if notes and bound.note:
             typer.echo(f"{bound.name}: {bound.note}")
+    if any(bound.vacuous for bound in found.bounds):
+        typer.echo("(vacuous): no better than T times the worst round, infinity, or, from below, 0.")
     for about, meaning in found.binds.items():
         typer.echo(f"lower bounds bind {about}: {meaning}.")
     for line in found.not_given:
@@ -158,19 +163,24 @@ def _print(found: "Report", *, notes: bool) -> None:
 
 def _print_placed(placed: "list[Placement]") -> None:
     """What was measured, beside the bounds at the horizon or the δ of each result."""
-    from matchbandit.theory.bound import shown
+    from matchbandit.theory.bound import format_value
 
     lines = []
     for one in placed:
-        told = one.describe()
+        mean = f"{format_value(one.mean)} ± {format_value(one.error)}" if one.measured else "no answer"
+        times_lower = one.describe()["times_lower"]
+        upper = ""
+        if one.upper is not None:
+            constant, vacuous = "" if one.explicit else " (c = 1)", " (vacuous)" if one.vacuous else ""
+            upper = f"{format_value(one.upper)}{constant}{vacuous}"
         lines.append(
             (
                 one.policy,
                 one.of,
-                "no answer" if told["mean"] is None else f"{shown(told['mean'])} ± {shown(told['standard_error'])}",
-                shown(one.lower) + ("" if one.binding else " (does not bind)"),
-                "" if told["times_lower"] is None else shown(told["times_lower"]),
-                "" if one.upper is None else shown(one.upper) + ("" if one.explicit else " (c = 1)"),
+                mean,
+                format_value(one.lower) + ("" if one.binding else " (does not bind)"),
+                "" if times_lower is None else format_value(times_lower),
+                upper,
             )
         )
     typer.echo()

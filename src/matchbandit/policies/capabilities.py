@@ -1,5 +1,6 @@
 """What a policy needs: one record for each policy, and one question that it answers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,6 +9,25 @@ from matchbandit.graphs import Graph, Selection
 from matchbandit.rewards import RewardDistribution
 
 Goal = Literal["regret", "identification"]
+
+
+@dataclass(frozen=True)
+class TheoremOption:
+    """The values of one option for which a policy's upper bound is proved."""
+
+    option: str
+    values: tuple[object, ...] = ()
+    """These values, or,"""
+    maximum: float | None = None
+    """if this is given, every number up to it."""
+    goals: tuple[Goal, ...] = ("regret", "identification")
+    """The goals whose theorem says so."""
+
+    def covers(self, value: object) -> bool:
+        """Whether the theorem is about this value."""
+        if self.maximum is None:
+            return value in self.values
+        return isinstance(value, int | float) and value <= self.maximum
 
 
 @dataclass(frozen=True)
@@ -22,6 +42,8 @@ class Capabilities:
     goals: tuple[Goal, ...] = ("regret",)
     proved: tuple[Goal, ...] = ()
     """The goals for which it has a proof."""
+    theorem_options: tuple[TheoremOption, ...] = ()
+    """The options that its upper bounds are restricted to; other options do not matter to them."""
     unit_rewards: bool = False
     """It needs rewards in [0, 1]."""
     horizon: bool = False
@@ -51,6 +73,11 @@ class Capabilities:
         """Byes were true or false up to version 0.4."""
         if not isinstance(self.byes, tuple):
             raise MatchbanditError(f"byes names goals, such as ('regret',); got {self.byes!r}.")
+
+    def is_covered(self, goal: Goal, options: Mapping[str, object]) -> bool:
+        """Whether the upper bound for this goal, if there is one, is proved for these options."""
+        restrictions = [each for each in self.theorem_options if goal in each.goals and each.option in options]
+        return all(each.covers(options[each.option]) for each in restrictions)
 
     def incompatibility(
         self,

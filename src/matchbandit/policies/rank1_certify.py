@@ -14,7 +14,7 @@ from matchbandit.evidence import BETS, bet_on_batch, half_gaps, log_evidence
 from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.plans import Batch, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.capabilities import Capabilities
+from matchbandit.policies.capabilities import Capabilities, TheoremOption
 from matchbandit.policies.explanation import item_record
 from matchbandit.policies.information import choose_listed, choose_solved, expected_gains, losses, most_per_loss
 from matchbandit.policies.options import Delta, between
@@ -83,6 +83,7 @@ class Rank1Certify(PlannedPolicy):
         selections=("pair", "matching"),
         goals=("regret", "identification"),
         proved=("regret", "identification"),
+        theorem_options=(TheoremOption("share", (0.25,), goals=("regret",)), TheoremOption("anytime", (False,))),
         byes=("identification",),
         warm_start=True,
         max_items=MAX_ITEMS,

@@ -10,7 +10,7 @@ from matchbandit.studies.claims import FAILS, HOLDS, Claim, finals
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import caption, numbers
 from matchbandit.studies.study import Study
-from matchbandit.theory.quantities import least_comparison_bounds
+from matchbandit.theory.players import SortedPlayers
 
 RATIOS = [0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 1.0]
 THIRDS = [0.9, 0.3]
@@ -44,7 +44,7 @@ def studies(runs: int | None = None) -> tuple[Study, ...]:
 
 def bound_ratio(u: Floats) -> float:
     """U_D/U_I of the comparison lemma, each with the m that minimises it."""
-    together, explored = least_comparison_bounds(u)
+    together, explored = SortedPlayers(u).least_comparison_bounds
     return together / explored
 
 

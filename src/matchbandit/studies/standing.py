@@ -56,8 +56,8 @@ def standing(
             folder = run_study(study, Path(out) / study.name, workers=workers)
             of = "regret" if study.goal == "regret" else "rounds"
             for point, (spec, plays, seeks) in zip(study.points, fitting(problem, of), strict=True):
-                rows = folder.rows_of(point.key)
-                yield place(spec.name, _measured(rows, of), known, of=of, plays=plays, seeks=seeks, instance=name)
+                measured = _measured(folder.rows_of(point.key), of)
+                yield place(spec.name, measured, known, task=study.goal, plays=plays, seeks=seeks, instance=name)
 
 
 def studies(name: str, problem: Problem, *, runs: int = 20, seed: int = 1) -> tuple[Study, Study]:

@@ -1,15 +1,18 @@
-"""What anyone can hope for: every quantity and every bound of the paper as a number, and asymptotic lower bounds."""
+"""Every quantity and every bound of the paper as a number, and asymptotic lower bounds of the product model."""
 
 from matchbandit.theory.asymptotic import Solution, characteristic_time, graves_lai
-from matchbandit.theory.averages import chain_regret, round_robin_regret, trivial_chain_bound, trivial_chain_regret
 from matchbandit.theory.bound import Assumption, Bound, Bounds
+from matchbandit.theory.corrections import CORRECTIONS, Correction
+from matchbandit.theory.players import chain_regret, round_robin_regret, trivial_chain_bound, trivial_chain_regret
 from matchbandit.theory.quantities import Quantity, quantities
 from matchbandit.theory.table import LeftOut, Report, bounds, report
 
 __all__ = [
+    "CORRECTIONS",
     "Assumption",
     "Bound",
     "Bounds",
+    "Correction",
     "LeftOut",
     "Quantity",
     "Report",

@@ -28,14 +28,14 @@ from matchbandit.kl import bernoulli_kl_at_logs
 from matchbandit.problems import Bipartite, Problem
 from matchbandit.rewards import Floats
 from matchbandit.solvers import MAX_MATCHINGS, all_matchings, count_matchings
-from matchbandit.theory.programs import UNCOUNTABLE, solved
-from matchbandit.theory.quantities import checked_products, trials_of
+from matchbandit.theory.programs import MAX_DIVERGENCE, solve_program
+from matchbandit.theory.quantities import check_products, trials_of
 
-LEAST = 1e-9
+MIN_STRENGTH = 1e-9
 """Strengths below this are taken as this, and strengths above 1 − 10^−9 as that."""
 PRECISION = 1e-3
-"""The value found is at most this part below the true one, as far as descents find the worst λ."""
-MOST_ITEMS, MOST_STEPS = 16, 200
+"""The value lies at most this share below the true one, as far as descents reach the worst λ."""
+MAX_ITEMS, MAX_STEPS = 16, 200
 _LOWEST, _HIGHEST = -60.0, -1e-9
 
 
@@ -46,17 +46,31 @@ class Solution:
     value: float
     """A lower bound on the least cost, within `PRECISION`."""
     above: float
-    """An upper bound: the cost of `plays`, which tell every alternative."""
+    """An upper bound: the cost of `plays`, which distinguish every alternative."""
     plays: Floats
     """By edge."""
 
 
 @lru_cache(maxsize=256)
 def graves_lai(problem: Problem, selection: Selection) -> Solution:
-    """C with R(T) ≥ C log T: what must be lost to keep telling the best pair or matching from all others.
+    """The Graves–Lai constant C of the product model, R(T) ≥ C log T as T → ∞, for every consistent policy.
 
-    With a single row it is Lai and Robbins' Σ Δ_j / kl_j:
+    With a single row it is Lai and Robbins' Σ Δ_j / kl_j, as in the example.
 
+    Parameters
+    ----------
+    problem : Bipartite or Monopartite
+        With one best answer; up to 16 items playing pairs, or 1000 matchings.
+    selection : {"pair", "matching"}
+        What a round plays.
+
+    Returns
+    -------
+    Solution
+        `value`, to 0.1 %, and the `plays` of each pair per unit of log T.
+
+    Examples
+    --------
     >>> from matchbandit.problems import Bipartite
     >>> from matchbandit.rewards import Gaussian
     >>> slots = Bipartite([1.0], [0.5, 0.3], rewards=Gaussian(sd=1.0))
@@ -73,8 +87,22 @@ def graves_lai(problem: Problem, selection: Selection) -> Solution:
 
 @lru_cache(maxsize=256)
 def characteristic_time(problem: Problem, *, plays: Selection, seeks: Selection) -> Solution:
-    """T* with E[τ] ≥ T* d(δ, 1 − δ): the rounds, of single pairs or of matchings, that identification takes at least.
+    """The characteristic time T* of the product model: E[τ] ≥ T* d(δ, 1 − δ) for every δ-correct policy.
 
+    Parameters
+    ----------
+    problem : Bipartite or Monopartite
+        With one best answer; up to 16 items playing pairs, or 1000 matchings.
+    plays, seeks : {"pair", "matching"}
+        What a round plays, and what is sought.
+
+    Returns
+    -------
+    Solution
+        `value`, to 0.1 %, and the `plays` of each pair per unit of d(δ, 1 − δ).
+
+    Examples
+    --------
     >>> from matchbandit.problems import Bipartite
     >>> from matchbandit.rewards import Gaussian
     >>> slots = Bipartite([1.0], [0.5, 0.3], rewards=Gaussian(sd=1.0))
@@ -85,15 +113,15 @@ def characteristic_time(problem: Problem, *, plays: Selection, seeks: Selection)
     return _solution(problem, arms, np.ones(len(arms)), seeks, [])
 
 
-def computable(problem: Problem, plays: Selection) -> bool:
-    """Is the problem small enough: up to 16 items, or 1000 matchings?"""
+def is_computable(problem: Problem, plays: Selection) -> bool:
+    """Whether the problem is small enough: up to 16 items, or 1000 matchings."""
     if plays == "pair":
-        return problem.graph.n_items <= MOST_ITEMS
+        return problem.graph.n_items <= MAX_ITEMS
     return count_matchings(problem.graph) <= MAX_MATCHINGS
 
 
 def has_many_answers(problem: Problem, seeks: Selection) -> bool:
-    """Are several answers worth the optimum: by equal items, or as strength 0 pays nothing with whomever it meets?"""
+    """Whether several answers are worth the optimum: by equal items, or as strength 0 pays nothing with any partner."""
     if problem.tie(seeks) is not None:
         return True
     if not isinstance(problem, Bipartite):
@@ -106,12 +134,12 @@ def has_many_answers(problem: Problem, seeks: Selection) -> bool:
 
 def _arms(problem: Problem, plays: Selection) -> Floats:
     """The rounds that can be played, a row each, with 1 for the pairs of the round."""
-    checked_products("asymptotic lower bounds", problem)
+    check_products("asymptotic lower bounds", problem)
     if plays not in ("pair", "matching"):
         raise unknown("selection", plays, ["pair", "matching"])
-    if not computable(problem, plays):
+    if not is_computable(problem, plays):
         raise MatchbanditError(
-            f"this bound is computed for up to {MOST_ITEMS} items playing pairs, or {MAX_MATCHINGS} matchings; "
+            f"this bound is computed for up to {MAX_ITEMS} items playing pairs, or {MAX_MATCHINGS} matchings; "
             f"the problem has {problem.graph.n_items} items."
         )
     n_pairs = problem.graph.n_pairs
@@ -147,34 +175,34 @@ def _solution(
     problem: Problem, arms: Floats, costs: Floats, seeks: Selection, fixed: list[tuple[int, ...]]
 ) -> Solution:
     if has_many_answers(problem, seeks):
-        raise MatchbanditError(f"there is more than one best {seeks}, and no such bound. Tell equal items apart first.")
+        raise MatchbanditError(
+            f"there is more than one best {seeks}, and no such bound. Change the strength of one of the equal items."
+        )
     if seeks == "matching" and problem.graph.has_bye:
         raise MatchbanditError(f"a matching of all needs an even number of players; got {problem.graph.n_items}.")
     instance = _Instance(problem)
-    held = {
-        item for pair in fixed if instance.logs[list(pair)].min() >= _HIGHEST for item in pair
-    }  # at 1: none can pass
-    descents = [_Descent(instance, a, b, fixed) for a, b in level_items(problem, seeks) if a not in held]
+    at_one = {item for pair in fixed if instance.logs[list(pair)].min() >= _HIGHEST for item in pair}  # none can pass
+    descents = [_Descent(instance, a, b, fixed) for a, b in level_items(problem, seeks) if a not in at_one]
     n_pairs = problem.graph.n_pairs
     if not descents:
         return Solution(0.0, 0.0, np.zeros(n_pairs))
     cuts = [descent.worst(np.ones(n_pairs)) for descent in descents]
     value, above, best = 0.0, np.inf, np.ones(n_pairs)
-    for _ in range(MOST_STEPS):
-        eta = solved(costs, np.array(cuts) @ arms.T)
+    for _ in range(MAX_STEPS):
+        eta = solve_program(costs, np.array(cuts) @ arms.T)
         value, plays = float(costs @ eta), eta @ arms
         for tried, cost in ((plays, value), ((plays + best) / 2, (value + above) / 2)):
-            found = [descent.worst(tried) for descent in descents]
-            told = np.array([tried @ kl for kl in found])
-            least = float(told.min())
+            worst = [descent.worst(tried) for descent in descents]
+            information = np.array([tried @ kl for kl in worst])
+            least = float(information.min())
             if least > 0 and cost / least < above:
                 above, best = cost / least, tried / least
-            cuts += [kl for kl, information in zip(found, told, strict=True) if information < 1]
+            cuts += [kl for kl, amount in zip(worst, information, strict=True) if amount < 1]
         if value >= (1 - PRECISION) * above:
             best.setflags(write=False)
             return Solution(value, above, best)
     raise MatchbanditError(
-        f"the program was not solved in {MOST_STEPS} steps: its value lies between {value:g} and {above:g}."
+        f"the program was not solved in {MAX_STEPS} steps: its value lies between {value:g} and {above:g}."
     )
 
 
@@ -185,7 +213,7 @@ class _Instance:
         strengths = (
             np.concatenate([problem.u, problem.v]) if isinstance(problem, Bipartite) else problem.u  # type: ignore[attr-defined]
         )
-        self.logs = np.clip(np.log(np.maximum(strengths, LEAST)), _LOWEST, _HIGHEST)
+        self.logs = np.clip(np.log(np.maximum(strengths, MIN_STRENGTH)), _LOWEST, _HIGHEST)
         self.ends = problem.graph.items_of(problem.graph.pairs)
         self.means = problem.means
         self.trials = trials_of(problem.rewards)
@@ -223,8 +251,8 @@ class _Descent:
         place, sign, offset = np.arange(len(logs)), np.ones(len(logs)), np.zeros(len(logs))
         place[b] = a
         for i, j in fixed:
-            kept, other = (j, i) if j in (a, b) else (i, j)
-            place[other], sign[other], offset[other] = place[kept], -1.0, logs[i] + logs[j]
+            free_item, other = (j, i) if j in (a, b) else (i, j)
+            place[other], sign[other], offset[other] = place[free_item], -1.0, logs[i] + logs[j]
         free, place = np.unique(place, return_inverse=True)
         by_item = np.zeros((len(logs), len(free)))
         by_item[np.arange(len(logs)), place] = sign
@@ -238,16 +266,16 @@ class _Descent:
             start[place[a]] = share * logs[a] + (1 - share) * logs[b]
 
     def worst(self, plays: Floats) -> Floats:
-        """The divergences of the instance for which these plays say least."""
-        found = [self._divergence(self._descended(plays, np.clip(z, self.low, self.high))) for z in self.starts]
-        return np.minimum(min(found, key=lambda kl: float(plays @ kl)), UNCOUNTABLE)
+        """The divergences of the instance of which these plays have the least information."""
+        ends = [self._divergence(self._descend(plays, np.clip(z, self.low, self.high))) for z in self.starts]
+        return np.minimum(min(ends, key=lambda kl: float(plays @ kl)), MAX_DIVERGENCE)
 
     def _divergence(self, z: Floats) -> Floats:
         return self.instance.divergence(self.constant + self.by_pair @ z)
 
-    def _descended(self, plays: Floats, z: Floats) -> Floats:
-        told = plays @ self._divergence(z)
-        for _ in range(MOST_STEPS):
+    def _descend(self, plays: Floats, z: Floats) -> Floats:
+        information = plays @ self._divergence(z)
+        for _ in range(MAX_STEPS):
             first, second = self.instance.slopes(self.constant + self.by_pair @ z)
             slope = self.by_pair.T @ (plays * first)
             free = ~(((z >= self.high) & (slope < 0)) | ((z <= self.low) & (slope > 0)))
@@ -255,15 +283,15 @@ class _Descent:
             curve.flat[:: len(z) + 1] += 1e-12 * (1 + curve.diagonal().max())
             step = np.zeros(len(z))
             step[free] = -np.linalg.solve(curve if free.all() else curve[free][:, free], slope[free])
-            if -slope @ step <= 1e-10 * told + 1e-300:
+            if -slope @ step <= 1e-10 * information + 1e-300:
                 break
             for _ in range(60):
                 tried = np.minimum(np.maximum(z + step, self.low), self.high)  # as np.clip, in a fifth of its time
                 there = plays @ self._divergence(tried)
-                if there <= told + 1e-4 * slope @ (tried - z):
+                if there <= information + 1e-4 * slope @ (tried - z):
                     break
                 step /= 2
-            if there >= told:
+            if there >= information:
                 break
-            z, told = tried, there
+            z, information = tried, there
         return z

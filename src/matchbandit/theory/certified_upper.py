@@ -14,28 +14,28 @@ from matchbandit.problems import Bipartite, Monopartite
 from matchbandit.rewards import Floats
 from matchbandit.schedules import next_batch
 from matchbandit.theory.bound import Assumption, Bound, upper_bound
-from matchbandit.theory.matching_upper import trivial_regret
-from matchbandit.theory.quantities import sorted_descending
+from matchbandit.theory.players import sorted_descending, sorted_players
+from matchbandit.theory.quantities import worst_round_regret
 
-SHARE = 0.25
-"""The share of a batch that explores for regret: the policy's, unless it is told otherwise."""
-MAX_SDS = 1e300
-"""Beyond so many rounds floats end; a bound that is not reached by then is infinite."""
-AT_ONCE = 256
-"""Batches that are looked at together."""
+EXPLORATION_SHARE = 0.25
+"""The share of a batch that explores for regret: the policy's default."""
+MAX_ROUNDS = 1e300
+"""Where floats end; a bound that is not reached by then is infinite."""
+BATCHES_AT_ONCE = 256
+"""Batches whose terms are computed together."""
 
 
 class Batches(NamedTuple):
-    """Consecutive batches: what lies before each, and what it has itself."""
+    """Consecutive batches: the rounds and tours before each, and its own rounds."""
 
     rounds: Floats
     """t_k."""
     tours: Floats
     """M_k."""
     guesses: Floats
-    """Rounds that play the best guess,"""
+    """Rounds of each that play the best guess."""
     explored: Floats
-    """and those that explore."""
+    """Rounds of each that explore."""
 
 
 def certify_rounds(problem: Bipartite | Monopartite, delta: float, selection: Selection) -> Bound:
@@ -44,7 +44,7 @@ def certify_rounds(problem: Bipartite | Monopartite, delta: float, selection: Se
     q_k is the chance that, after the whole tours of k batches, they alone leave some border without a certificate.
     """
     target = Target.of(problem.graph, selection)
-    borders = border_gaps(problem, target)
+    borders = certificate_gaps(problem, target)
     apart = all(gap > 0 for _, gaps in borders for gap in gaps.tolist())
     value, needed = inf if not apart else 0.0, log(max(1, target.bad_links)) - log(delta)
     if apart and target.bad_links:
@@ -56,11 +56,12 @@ def certify_rounds(problem: Bipartite | Monopartite, delta: float, selection: Se
         else:
             value = inf
     return upper_bound(
-        f"rank1-certify-rounds-{selection}",
-        "rounds",
         {"Σ (t_(k+1) − t_k) min(1, q_k)": value},
-        about="rank1-certify",
+        name=f"rank1-certify-rounds-{selection}",
+        task="identification",
+        policy="rank1-certify",
         source="Theorem 3 of docs/certified.md",
+        origin="package",
         assumptions=(
             Assumption("across each border of the answer strengths differ, and not all common opponents are 0", apart),
         ),
@@ -78,12 +79,12 @@ def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Se
     do its best guesses, and no more than `misplaced` if whole tours tell apart what they should.
     """
     target, sigma = Target.of(problem.graph, selection), problem.rewards.sigma
-    worst = max(0.0, trivial_regret(problem, 1, selection).value)
+    worst = max(0.0, worst_round_regret(problem, selection))
     n, wrong = target.n_items, sum(comb(sum(sizes), 2) for sizes in target.blocks)
     parts = dict.fromkeys(("rounds that explore", "best guesses", "wrong certificates"), 0.0)
     if target.bad_links and worst > 0:
         parts["wrong certificates"] = worst * wrong / target.bad_links
-        needed, borders = log(target.bad_links) + log(horizon), border_gaps(problem, target)
+        needed, borders = log(target.bad_links) + log(horizon), certificate_gaps(problem, target)
         for batch in schedule(problem.graph, target, selection, horizon, needed):
             left = uncertain(batch.tours, borders, needed, sigma)
             t = np.maximum(batch.rounds, 1.0)
@@ -96,13 +97,15 @@ def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Se
             if left[-1] == 0:
                 break
     return upper_bound(
-        f"rank1-certify-regret-{selection}",
-        "regret",
         parts,
-        about="rank1-certify",
+        name=f"rank1-certify-regret-{selection}",
+        task="regret",
+        policy="rank1-certify",
         source="Theorem 5 of docs/certified.md",
+        origin="package",
         assumptions=(),
-        note="with its usual share and the horizon known; ties are allowed.",
+        note="with the default share and the horizon known; ties are allowed.",
+        trivial_value=horizon * worst,
         plays=selection,
         seeks=selection,
     )
@@ -111,17 +114,17 @@ def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Se
 def schedule(
     graph: Graph, target: Target, selection: Selection, horizon: int | None = None, needed: float | None = None
 ) -> Iterator[Batches]:
-    """The batches as long as nothing is certified, some at a time, up to the horizon if there is one.
+    """The batches while nothing is certified, some at a time, up to the horizon if there is one.
 
-    A batch that would end behind the horizon is not begun: the best guess is played on.
+    A batch that would end after the horizon does not start: the best guess is played instead.
     """
     pairs = selection == "pair"
     length = graph.n_pairs if pairs else tour_length(graph)
     sampled = explored = tours = 0
     going = True
-    while going and sampled < MAX_SDS:
-        found: list[tuple[float, ...]] = []
-        while going and len(found) < AT_ONCE and sampled < MAX_SDS:
+    while going and sampled < MAX_ROUNDS:
+        batches: list[tuple[float, ...]] = []
+        while going and len(batches) < BATCHES_AT_ONCE and sampled < MAX_ROUNDS:
             batch = next_batch(
                 sampled,
                 explored,
@@ -129,39 +132,39 @@ def schedule(
                 length=length,
                 first=1 if pairs else 2,
                 items=target.n_items,
-                share=1.0 if horizon is None else SHARE,
+                share=1.0 if horizon is None else EXPLORATION_SHARE,
                 needed=needed,
             )
             going = horizon is None or sampled + batch.rounds <= horizon
             now = (batch.rounds - batch.explored, batch.explored) if going else ((horizon or 0) - sampled, 0)
-            found.append((sampled, tours, *now))
+            batches.append((sampled, tours, *now))
             sampled, explored, tours = sampled + batch.rounds, explored + batch.explored, tours + batch.tours
-        yield Batches(*np.array(found, dtype=np.float64).T)
+        yield Batches(*np.array(batches, dtype=np.float64).T)
 
 
 def tour_length(graph: Graph) -> int:
-    """Rounds of matchings in which all meet all: of an odd number of players each sits out once."""
+    """Rounds of matchings in which every two meet: of an odd number of players each sits out once."""
     return max(graph.shape) if graph.is_bipartite else graph.n_items - 1 + graph.n_items % 2
 
 
-def border_gaps(problem: Bipartite | Monopartite, target: Target) -> list[tuple[int, Floats]]:
+def certificate_gaps(problem: Bipartite | Monopartite, target: Target) -> list[tuple[int, Floats]]:
     """g_ab of every border of the answer, for each side with the number of common opponents."""
     if isinstance(problem, Monopartite):
-        u, places = sorted_descending(problem.u), target.borders(np.arange(target.n_items))
+        u, places = sorted_players(problem).u, target.borders(np.arange(target.n_items))
         before, behind = np.append(0, np.cumsum(u)), np.append(np.cumsum(u[::-1])[::-1], 0)
         gaps = [(u[a] - u[b]) * (before[a] + u[a + 1 : b].sum() + behind[b + 1]) for a, b in places.tolist()]
         return [(len(u) - 2, np.array(gaps) / max(1, len(u) - 2))] if gaps else []
-    found = []
+    result = []
     for strengths, others, blocks in zip((problem.u, problem.v), (problem.v, problem.u), target.blocks, strict=True):
         places = Target((0, len(strengths)), (blocks,)).borders(np.arange(len(strengths)))
         if len(places):
             ordered = sorted_descending(strengths)
-            found.append((len(others), (ordered[places[:, 0]] - ordered[places[:, 1]]) * others.mean()))
-    return found
+            result.append((len(others), (ordered[places[:, 0]] - ordered[places[:, 1]]) * others.mean()))
+    return result
 
 
 def uncertain(tours: Floats, borders: list[tuple[int, Floats]], needed: float, sigma: float) -> Floats:
-    """min(1, q) after so many whole tours: Σ over the borders of exp(−(N g − d(N))²/(4σ²N)), 1 where N g < d(N)."""
+    """min(1, q) after these whole tours: Σ over the borders of exp(−(N g − d(N))²/(4σ²N)), 1 where N g < d(N)."""
     total = np.zeros(len(tours))
     for opponents, gaps in borders:
         N = tours * opponents

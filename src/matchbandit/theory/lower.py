@@ -8,6 +8,7 @@ somewhere else.
 from functools import partial
 from itertools import pairwise
 from math import log
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats, Gaussian, RewardDistribution
 from matchbandit.theory.asymptotic import characteristic_time, graves_lai, has_many_answers
 from matchbandit.theory.bound import Assumption, Bound
+from matchbandit.theory.corrections import note
+from matchbandit.theory.players import SortedPlayers, sorted_descending, sorted_players
 from matchbandit.theory.programs import (
     delta_divergence,
     divergences,
@@ -27,7 +30,7 @@ from matchbandit.theory.programs import (
     swap_alternative,
     switch_alternatives,
 )
-from matchbandit.theory.quantities import border_partner, hardest_borders, slot_complexity, sorted_descending, trials_of
+from matchbandit.theory.quantities import bipartite_complexity, trials_of
 
 DELTA_CORRECT, CONSISTENT = "every δ-correct policy", "every consistent policy"
 BINDS = {
@@ -37,7 +40,7 @@ BINDS = {
 """The classes of policies that lower bounds bind, and what they mean."""
 
 
-def slots_rounds(problem: Bipartite, delta: float) -> list[Bound]:
+def bipartite_pair_rounds(problem: Bipartite, delta: float) -> list[Bound]:
     """Theorem B.3: A_F(u, v) d(δ, 1 − δ), its forms B.5 and B.6, and LP_α, which lies between A_F d and twice that.
 
     A_F = ½ (Σ_i 1/kl(u_i v_1, u_1 v_1) + Σ_j 1/kl(u_1 v_j, u_1 v_1)) over the rows and columns below the best.
@@ -47,12 +50,12 @@ def slots_rounds(problem: Bipartite, delta: float) -> list[Bound]:
     u, v, rewards = sorted_descending(problem.u), sorted_descending(problem.v), problem.rewards
     best = float(u[0] * v[0])
     half = _half_sum([(x * v[0], best) for x in u[u < u[0]]] + [(x * u[0], best) for x in v[v < v[0]]], rewards)
-    complexity = slot_complexity(u, v, power=2)
+    complexity = bipartite_complexity(u, v, power=2)
     assumptions = (
         _grows(problem),
         Assumption("the best row and the best column can be passed: u_1 < 1 and v_1 < 1", bool(u[0] < 1 and v[0] < 1)),
     )
-    closed, theorem = _closed(complexity, best, rewards, delta)
+    closed, theorem = _closed_form(complexity, best, rewards, delta)
     program = least_plays(divergences(problem, pair_alternatives(problem)))
     return [
         _lower("pairs", half * delta_divergence(delta), "Theorem B.3", assumptions=assumptions),
@@ -61,26 +64,27 @@ def slots_rounds(problem: Bipartite, delta: float) -> list[Bound]:
             "pairs-program",
             program * delta_divergence(delta),
             "LP_α, Appendix B",
+            short_source="LP_α",
             assumptions=assumptions[1:],
-            note="the best row and column have no constraint.",
+            note=note("", "no-constraint"),
         ),
     ]
 
 
-def players_rounds(problem: Monopartite, delta: float) -> list[Bound]:
+def monopartite_pair_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     """Theorem C.1: the best two of the players, by three programs' values and closed forms.
 
     ½ (1/kl(u_1 u_2, u_1 u_3) + Σ_(i≥3) 1/kl(u_1 u_i, u_1 u_2)) d(δ, 1 − δ); LP_α between that and twice that; and
     LP_switch with its closed form max_(i≥3) 1/max(kl(u_1 u_2, u_i u_2), kl(u_i u_2, u_1 u_2)).
 
     Corrected: the alternatives, see `player_alternatives`. eq:2, ½ Σ_i 1/min(kl, kl'), does not follow from LP_switch:
-    in every one of its alternatives the best player changes, so that plays of (1, 2) alone tell them all. Gaussian
+    in every one of its alternatives the best player changes, so that plays of (1, 2) alone show them all. Gaussian
     rewards with sd 1, players (0.9, 0.8, 0.2, 0.2): ½ Σ 2/(0.8·0.7)² = 6.4, LP_switch = 2/(0.8·0.7)² = 6.4, that of its
     hardest alternative; with six at 0.2 the former is 19.1, the latter still 6.4. For Gaussian rewards eq:2 is true all
     the same: u_1 Δ_(2,i) ≤ u_2 Δ_(1,i), so that the first bound is above it. For Bernoulli ones it is false, but only
     near 1: with two players at 0.9999 and 300 at 0.5 it says 217 d(δ, 1 − δ), where T* is below 181.
     """
-    u, rewards = sorted_descending(problem.u), problem.rewards
+    u, rewards = sorted_players(problem).u, problem.rewards
     best = float(u[0] * u[1])
     below = u[2:][u[2:] < u[1]]
     moves = [(u[0] * x, best) for x in below] + ([(best, float(u[0] * u[2]))] if len(u) > 2 and u[2] < u[1] else [])
@@ -94,28 +98,31 @@ def players_rounds(problem: Monopartite, delta: float) -> list[Bound]:
             "players",
             half * d,
             "Theorem C.1, eq:LBRMono1",
+            short_source="Theorem C.1",
             assumptions=assumptions,
-            note="2 falls to u_3 and i ≥ 3 rise to u_2, where the paper as printed raises all from 2 on above u_1.",
+            note=note("", "players-alternatives"),
         ),
         _lower(
             "players-program",
             least_plays(divergences(problem, player_alternatives(problem))) * d,
             "LP_α, Appendix C",
+            short_source="LP_α",
             assumptions=(room,),
-            note="as above.",
+            note=note("", "players-alternatives"),
         ),
         _lower(
             "players-switch",
             switched * d,
             "Theorem C.1, eq:2",
+            short_source="Theorem C.1",
             assumptions=assumptions[:1],
-            note="the hardest alternative; the printed sum over all does not follow. It is true for Gaussian rewards, "
-            "where the bound `players` is above it, and may be false for Bernoulli ones with means near 1.",
+            note=note("", "exchanges"),
         ),
         _lower(
             "players-switch-program",
             least_plays(divergences(problem, switch_alternatives(problem))) * d,
             "LP_switch, Appendix C",
+            short_source="LP_switch",
         ),
     ]
 
@@ -123,17 +130,24 @@ def players_rounds(problem: Monopartite, delta: float) -> list[Bound]:
 def order_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     """Theorem D.1: the best matching from single pairs: ½ Σ_(i≥2) 1/kl(u_i u_1, (u_i ± Δ_i) u_1) d(δ, 1 − δ), and LP_α.
 
-    The gaps at the ends are those of `partner_gaps`. Player 1 has no constraint, for all are measured against it.
+    The gaps are those of `SortedPlayers.partner_gaps`. Player 1 has no constraint, for all are measured against it.
     """
-    u, rewards = sorted_descending(problem.u), problem.rewards
-    to = u[border_partner(len(u))]
+    players, rewards = sorted_players(problem), problem.rewards
+    u, to = players.u, players.border_targets
     half = _half_sum([(u[0] * u[i], u[0] * to[i]) for i in range(1, len(u)) if u[i] != to[i]], rewards)
     assumptions = (_grows(problem), _room(u))
     program = least_plays(divergences(problem, order_alternatives(problem, first=2)))
     d = delta_divergence(delta)
     return [
         _lower("order", half * d, "Theorem D.1", assumptions=assumptions, seeks="matching"),
-        _lower("order-program", program * d, "LP_α, Appendix D", assumptions=assumptions[1:], seeks="matching"),
+        _lower(
+            "order-program",
+            program * d,
+            "LP_α, Appendix D",
+            short_source="LP_α",
+            assumptions=assumptions[1:],
+            seeks="matching",
+        ),
     ]
 
 
@@ -149,15 +163,14 @@ def matchings_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     (see `least_matchings`); at s = 1 the two best others are 1 and 4, and 2/(u_1² + u_4²) is at least the 1/u_1² that
     the paper prints a quarter of. The exchange is as in `swap_alternative`.
     """
-    u, rewards = sorted_descending(problem.u), problem.rewards
-    to = u[border_partner(len(u))]
-    gaps = np.abs(to - u)
+    players, rewards = sorted_players(problem), problem.rewards
+    u, to, gaps = players.u, players.border_targets, players.partner_gaps
     apart = gaps > 0
     if isinstance(rewards, Gaussian):
-        told = 2 * rewards.sigma**2 / gaps[apart] ** 2, u**2
+        needed, per_matching = 2 * rewards.sigma**2 / gaps[apart] ** 2, u**2
     else:
-        told = to[apart] * (1 - to[apart] * u[0]) / gaps[apart] ** 2, trials_of(rewards) * u
-    moved = float(told[0].sum() / told[1].sum()) if apart.any() else 0.0
+        needed, per_matching = to[apart] * (1 - to[apart] * u[0]) / gaps[apart] ** 2, trials_of(rewards) * u
+    moved = float(needed.sum() / per_matching.sum()) if apart.any() else 0.0
     alternatives = order_alternatives(problem, first=1) + swap_alternative(problem)
     program = least_matchings(problem.graph, divergences(problem, alternatives))
     grows, room = _grows(problem), _room(u)
@@ -168,19 +181,19 @@ def matchings_rounds(problem: Monopartite, delta: float) -> list[Bound]:
             "matchings",
             moved * max(0.0, log(1 / delta) - 1),
             "Theorem 4.2, first bound" + ("" if isinstance(rewards, Gaussian) else ", for Bernoulli rewards"),
+            short_source="Theorem 4.2",
             assumptions=(room,),
-            note="twice the paper as printed: the Gaussian divergence has a 1/2."
-            if isinstance(rewards, Gaussian)
-            else "",
+            note=note("twice the paper as printed: the divergence has a 1/2") if isinstance(rewards, Gaussian) else "",
         ),
         lower(
             "matchings-one-gap",
-            _exchanged(u, rewards) * d,
+            _exchange_rounds(players, rewards) * d,
             "Theorem 4.2, second bound",
-            assumptions=(grows, _one(problem, "matching")),
-            note="four times the paper as printed: the divergence has a 1/2, and LP_m counts matchings twice.",
+            short_source="Theorem 4.2",
+            assumptions=(grows, _is_unique(problem, "matching")),
+            note=note("four times the paper as printed", "matching-program", "exchange"),
         ),
-        lower("matchings-program", program * d, "LP_m, Appendix H", assumptions=(room,)),
+        lower("matchings-program", program * d, "LP_m, Appendix H", short_source="LP_m", assumptions=(room,)),
     ]
 
 
@@ -195,7 +208,9 @@ def model_rounds(problem: Problem, delta: float, *, plays: Selection, seeks: Sel
         model_name(plays, seeks),
         characteristic_time(problem, plays=plays, seeks=seeks).value * delta_divergence(delta),
         "T* of the product model (Garivier & Kaufmann 2016, Theorem 1)",
-        assumptions=(_one(problem, seeks),),
+        short_source="T* of the product model",
+        origin="model",
+        assumptions=(_is_unique(problem, seeks),),
         plays=plays,
         seeks=seeks,
         note="computed to 0.1 %." + ("" if trials_of(problem.rewards) else " By descents from three starts."),
@@ -208,18 +223,20 @@ def model_regret(problem: Problem, horizon: int, selection: Selection) -> Bound:
         name=f"model-{selection}-regret",
         value=graves_lai(problem, selection).value * log(horizon),
         kind="lower",
-        of="regret",
+        task="regret",
         plays=selection,
         seeks=selection,
         about=CONSISTENT,
         source="C log T of the product model (Graves & Lai 1997)",
+        short_source="C log T of the product model",
+        origin="model",
         constants="asymptotic",
-        assumptions=(_one(problem, selection),),
+        assumptions=(_is_unique(problem, selection),),
         note="as T → ∞; at any one horizon a policy may lose less.",
     )
 
 
-def _one(problem: Problem, seeks: Selection) -> Assumption:
+def _is_unique(problem: Problem, seeks: Selection) -> Assumption:
     return Assumption(f"there is only one best {seeks}", not has_many_answers(problem, seeks))
 
 
@@ -228,23 +245,21 @@ def _lower(
     value: float,
     source: str,
     *,
-    assumptions: tuple[Assumption, ...] = (),
     plays: Selection = "pair",
     seeks: Selection = "pair",
-    note: str = "",
+    **fields: Any,
 ) -> Bound:
+    """A lower bound on the rounds of every δ-correct policy; other fields as in `Bound`."""
     return Bound(
         name=name,
         value=float(value),
         kind="lower",
-        of="rounds",
+        task="identification",
         plays=plays,
         seeks=seeks,
         about=DELTA_CORRECT,
         source=source,
-        constants="explicit",
-        assumptions=assumptions,
-        note=note,
+        **fields,
     )
 
 
@@ -254,20 +269,20 @@ def _half_sum(moves: list[tuple[float, float]], rewards: RewardDistribution) -> 
 
 
 def _inverse(kl: float) -> float:
-    """1/kl; what pays the same is no alternative, and takes no samples."""
+    """1/kl; an alternative with the same rewards is not one, and takes no samples."""
     return 1 / kl if kl > 0 else 0.0
 
 
-def _closed(complexity: float, best: float, rewards: RewardDistribution, delta: float) -> tuple[float, str]:
+def _closed_form(complexity: float, best: float, rewards: RewardDistribution, delta: float) -> tuple[float, str]:
     rest = max(0.0, log(1 / delta) - 1)
     if isinstance(rewards, Gaussian):
         return rewards.sigma**2 * complexity * rest, "B.5"
     return min(best, 1 - best) / (4 * trials_of(rewards)) * complexity * rest, "B.6"
 
 
-def _exchanged(u: Floats, rewards: RewardDistribution) -> float:
-    """1/the most that one matching tells of the exchange of the players at border s."""
-    s, _ = hardest_borders(u)
+def _exchange_rounds(players: SortedPlayers, rewards: RewardDistribution) -> float:
+    """1/the largest divergence of one matching from the exchange of the players at border s."""
+    u, (s, _) = players.u, players.hardest_borders
     if s is None:
         return 0.0
     high, low = float(u[2 * s - 1]), float(u[2 * s])
@@ -275,10 +290,10 @@ def _exchanged(u: Floats, rewards: RewardDistribution) -> float:
         return 0.0
     a, b = np.delete(u, [2 * s - 1, 2 * s])[:2]
 
-    def told(x: float, y: float) -> float:
+    def divergence(x: float, y: float) -> float:
         return rewards.kl(high * x, low * x) + rewards.kl(low * y, high * y)
 
-    return _inverse(max(told(float(a), float(b)), told(float(b), float(a))))
+    return _inverse(max(divergence(float(a), float(b)), divergence(float(b), float(a))))
 
 
 def _grows(problem: Bipartite | Monopartite) -> Assumption:
@@ -290,8 +305,8 @@ def _grows(problem: Bipartite | Monopartite) -> Assumption:
     for ends, scales in ((rows, columns), (columns, rows)):
         for p in ends:
             for q in ends:
-                told = [kl(float(p * x), float(q * x)) for x in scales]
-                met &= all(more >= less - 1e-9 for more, less in pairwise(told))
+                divergences_at = [kl(float(p * x), float(q * x)) for x in scales]
+                met &= all(more >= less - 1e-9 for more, less in pairwise(divergences_at))
     return Assumption(
         "kl(κp, κq) grows with κ on this instance's own products, up to a dozen items a side (Assumption 2)", met
     )

@@ -1,23 +1,14 @@
-"""Upper bounds for matchings of players: the Adaptive-Matching family and Matching-Id."""
+"""Upper bounds for matchings of players: the Adaptive-Matching policies and Matching-Id."""
 
 from functools import partial
 from math import inf, log, log2, pi
 
-from matchbandit.graphs import Selection
-from matchbandit.problems import Bipartite, Monopartite, Problem
-from matchbandit.rewards import Floats
+from matchbandit.problems import Monopartite, Problem
 from matchbandit.theory.bound import Assumption, Bound, upper_bound
-from matchbandit.theory.counting import seen_gap
-from matchbandit.theory.quantities import (
-    border_gaps,
-    hardest_borders,
-    least_comparison_bounds,
-    mixing_losses,
-    smallest_loss,
-    sorted_descending,
-    top_mean,
-    weighted_gaps,
-)
+from matchbandit.theory.corrections import FAILING_INTERVALS, FIRST_BORDER, OTHER_BORDERS, SINGLE_BORDER, note
+from matchbandit.theory.pair_upper import seen_gap
+from matchbandit.theory.players import sorted_players
+from matchbandit.theory.quantities import worst_round_regret
 
 _upper = partial(upper_bound, plays="matching", seeks="matching")
 
@@ -32,25 +23,29 @@ def simple_adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
     round that may lose up to N: 4N² as in Theorem 4.4. (The K = 2 case of Lemma E.3 prints (u_1 − u_2)² in a
     denominator for (u_2 − u_3)²: under Assumption 1 that is 0.)
     """
-    u = sorted_descending(problem.u)
-    n = len(u) // 2
+    players = sorted_players(problem)
+    u, n = players.u, len(players) // 2
     parts = {
-        "Lemma E.3, summed": _rate(640 * _spread(problem) * n * (log(n) + 2), smallest_loss(u), horizon),
+        "Lemma E.3, summed": _rate(640 * _spread(problem) * n * (log(n) + 2), players.smallest_loss, horizon),
         "roundings": float(n**2),
-        "failing intervals": 4.0 * n**2,
+        "failing intervals": FAILING_INTERVALS * n**2,
     }
     return _upper(
-        "simple-adaptive-matching-regret",
-        "regret",
         parts,
-        about="simple-adaptive-matching",
+        name="simple-adaptive-matching-regret",
+        task="regret",
+        policy="simple-adaptive-matching",
         source="Theorem 4.3, proof in Appendix E",
+        short_source="Theorem 4.3",
         assumptions=(
             Assumption("partners are equal: u_(2i−1) = u_(2i) (Assumption 1)", bool((u[::2] == u[1::2]).all())),
             _unique(problem),
         ),
-        note="plus 4N² for failing intervals, lost in the last line. The union bound passes over the fact that the "
-        "opponents pooled after a split were chosen by the same samples.",
+        note=note(
+            "the union bound ignores that the opponents pooled after a split were chosen by the same samples",
+            "failing-intervals",
+        ),
+        trivial_value=horizon * worst_round_regret(problem, "matching"),
     )
 
 
@@ -62,21 +57,23 @@ def adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
     − 1 of the second term. With u = (1, 0.3, 0.2, 0.2, 0.1, 0), i = 1 and j = 3 the left side is 0.2, the right 0.17.
     With the factor, the bound on a_2 no longer falls like 1/(j − i − 1).
     """
-    u = sorted_descending(problem.u)
-    n = len(u) // 2
+    players = sorted_players(problem)
+    n = len(players) // 2
     parts = {
-        "c N (log N + 2)/Δ_min log T": _rate(_spread(problem) * n * (log(n) + 2), smallest_loss(u), horizon),
+        "c N (log N + 2)/Δ_min log T": _rate(_spread(problem) * n * (log(n) + 2), players.smallest_loss, horizon),
         "dropped samples, whole periods, failing intervals": 34.0 * n**6,
     }
     return _upper(
-        "adaptive-matching-regret",
-        "regret",
         parts,
-        about="adaptive-matching",
+        name="adaptive-matching-regret",
+        task="regret",
+        policy="adaptive-matching",
         source="Theorem 4.4, proof in Appendix F",
+        short_source="Theorem 4.4",
         constants="universal constant set to 1",
         assumptions=(_unique(problem),),
-        note="the proof gives no number for c: its inequality gapupperbound drops a factor.",
+        note=note("", "no-constant"),
+        trivial_value=horizon * worst_round_regret(problem, "matching"),
     )
 
 
@@ -86,20 +83,21 @@ def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
     64 log T times U_D and U_I, each with the m that minimises it, and one more tournament (Lemma E.2), as the split is
     seen at the end of one; times max(1, 4σ²).
     """
-    u, r = sorted_descending(problem.u), mixing_losses(problem.u)
-    together, explored = least_comparison_bounds(u)
-    found = []
-    for name, about, bound, tournament, assumed in (
+    players = sorted_players(problem)
+    r = players.mixing_losses
+    together, explored = players.least_comparison_bounds
+    result = []
+    for name, policy, bound, tournament, assumption in (
         (
             "split-together",
-            "adaptive-matching, with the best two known",
+            "adaptive-matching",
             together,
             r[1:].sum(),
             "from the third player on two neighbours differ and a further player is above 0, which takes six players",
         ),
         (
             "split-explored",
-            "exploration-first, with the best two known",
+            "exploration-first",
             explored,
             r.sum(),
             "from the third player on two neighbours differ",
@@ -109,18 +107,22 @@ def first_split_regret(problem: Monopartite, horizon: int) -> list[Bound]:
             "64 log T U": _rate(64 * _spread(problem), 1 / bound if bound > 0 else inf, horizon),
             "a tournament": tournament,
         }
-        found.append(
+        result.append(
             _upper(
-                name,
-                "regret until the first split",
                 parts,
-                about=about,
+                name=name,
+                task="regret",
+                stop="first-split",
+                policy=policy,
+                about=f"{policy}, with the best two known",
                 source="Lemma 4.5, equ:RD and equ:RI in Appendix G",
-                assumptions=(Assumption(assumed, bound < inf),),
-                note="while no interval fails; U_I has 2N − 1 where its definition prints 2N − 2.",
+                short_source="Lemma 4.5",
+                assumptions=(Assumption(assumption, bound < inf),),
+                note=note("while no interval fails", "u-i"),
+                trivial_value=horizon * worst_round_regret(problem, "matching"),
             )
         )
-    return found
+    return result
 
 
 def matching_id_rounds(problem: Monopartite, delta: float) -> list[Bound]:
@@ -131,52 +133,56 @@ def matching_id_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     (72/x²) (log(1/δ) + f(x)), if α < 1 (Theorem H.1). Each plus what rounding up k_l costs, c/32 or 9/4, and one more
     tournament, 2N − 1 rounds, as checks are made at the end of one. Both hold with probability at least 1 − δ.
 
-    Corrected in the first: the paper as printed has 72/γ_min², see `border_constant`. In the second: α is as in
-    `settled_share`, s as in `hardest_borders`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
+    Corrected in the first: the paper as printed has 72/γ_min², see `border_constant`. In the second: α is
+    `SortedPlayers.settled_share`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
     """
-    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
-    gaps = weighted_gaps(u)
-    s, _ = hardest_borders(u)
-    share = settled_share(u)
+    players, sigma = sorted_players(problem), problem.rewards.sigma
+    gaps, share = players.weighted_gaps, players.settled_share
+    s, _ = players.hardest_borders
     constants = [border_constant(k, len(gaps)) for k in range(1, len(gaps) + 1)]
     largest = max(
-        (_matching_id(float(gap), len(u), delta, sigma, constant=c) for c, gap in zip(constants, gaps, strict=True)),
+        (
+            _matching_id(float(gap), len(players), delta, sigma, constant=c)
+            for c, gap in zip(constants, gaps, strict=True)
+        ),
         default=0.0,
     )
-    tournament = float(len(u) - 1)
-    last = (1 - share) * top_mean(u) * float(border_gaps(u)[s - 1]) if s is not None else inf
+    tournament = float(len(players) - 1)
+    last = (1 - share) * players.top_mean * float(players.border_gaps[s - 1]) if s is not None else inf
     unique = _unique(problem)
     return [
         _upper(
-            "matching-id-rounds",
-            "rounds",
             {
                 "the border that takes longest": largest,
                 "rounding up": max(constants, default=0.0) / 32,
                 "a tournament": tournament,
             },
-            about="matching-id",
+            name="matching-id-rounds",
+            task="identification",
+            policy="matching-id",
             source="Theorem 4.1, first bound; eqn:kl and eqn:util in Appendix H",
+            short_source="Theorem 4.1",
             assumptions=(unique,),
-            note="with probability ≥ 1 − δ; of three pairs or more 192 for 72 at border 1, 32 · 28/9 at the others.",
+            note=note("with probability ≥ 1 − δ", "border-constants"),
         ),
         _upper(
-            "matching-id-rounds-one-gap",
-            "rounds",
             {
-                "border s": _matching_id(last, len(u), delta, sigma, constant=72),
-                "rounding up": 9 / 4,
+                "border s": _matching_id(last, len(players), delta, sigma, constant=SINGLE_BORDER),
+                "rounding up": SINGLE_BORDER / 32,
                 "a tournament": tournament,
             },
-            about="matching-id",
+            name="matching-id-rounds-one-gap",
+            task="identification",
+            policy="matching-id",
             source="Theorem 4.1, second bound; Theorem H.1",
+            short_source="Theorem 4.1",
             assumptions=(
                 unique,
                 Assumption(
                     "gap s times the weight of the best is far enough below every other weighted gap: α < 1", share < 1
                 ),
             ),
-            note="with probability ≥ 1 − δ; the mean of the best as in the appendix, α with a factor for every border.",
+            note=note("with probability ≥ 1 − δ", "alpha", "settled-share"),
         ),
     ]
 
@@ -186,7 +192,7 @@ def border_constant(border: int, n_borders: int) -> float:
 
     eqn:kl and eqn:util make 32 · 9/4 = 72 for all: B lets at least 4/9 of the rounds count, and against the others the
     two at border k differ by μ Δ or more. The second is wrong while both are in B. That the mean of B grows
-    (Proposition H.2) does not say that it grows without the two: they are told by Δ times the other b − 2 of B, over
+    (Proposition H.2) does not say that it grows without the two: the two differ by Δ times the other b − 2 of B, over
     b − 1 opponents. A tournament of A = B ∪ S, which then has at most 2b − 2 players, counts b − 1 of its rounds. So
     rounds grow by up to (2b − 3)/(b − 1) · ((b − 1)/(b − 2))², which falls with b. B has player 1 besides the two at
     border 1, and the best three at the others: b = 3 makes 6, and b = 5 makes 28/9. (Outside B 2 is enough. Where
@@ -199,50 +205,8 @@ def border_constant(border: int, n_borders: int) -> float:
     none of which fails; rewards equal to their means take 0.31 of it on the first.
     """
     if n_borders == 1:
-        return 72.0
-    return 192.0 if border == 1 else 32 * 28 / 9
-
-
-def settled_share(u: Floats) -> float:
-    """α of Matching-Id's second bound: at most this share of the samples at border s precedes the order of all others.
-
-    max over the other borders k of F_k (top mean · Δ_s/(μ_k Δ_k))², at most 1, with F_1 = 6, and 20/9 at the others.
-    The paper, as `alpha`, has no F_k. It is ((b − 1)/(b − 2))², for the two at border k while they are in B (see
-    `border_constant`), times b/(b − 1), for players outside B count b samples where those in it count b − 1.
-    """
-    s, _ = hardest_borders(u)
-    if s is None:
-        return 0.0
-    last, found = top_mean(u) * float(border_gaps(u)[s - 1]), 0.0
-    for k, gap in enumerate(weighted_gaps(u).tolist(), start=1):
-        if k != s:
-            factor = 6 if k == 1 else 20 / 9
-            found = max(found, factor * (last / gap) ** 2 if gap > 0 else inf)
-    return min(found, 1.0)
-
-
-def trivial_regret(problem: Problem, horizon: int, selection: Selection) -> Bound:
-    """T times the loss of the worst round: what no policy can exceed. An upper bound above it says nothing yet."""
-    if selection == "pair":
-        worst = float(problem.means.min())
-    elif isinstance(problem, Bipartite):
-        n = problem.graph.matching_size
-        worst = float((sorted_descending(problem.u)[-n:] * sorted_descending(problem.v)[-n:][::-1]).sum())
-    else:
-        assert isinstance(problem, Monopartite)
-        u = sorted_descending(problem.u)
-        worst = float((u * u[::-1]).sum() / 2)
-    return Bound(
-        name=f"worst-round-{selection}",
-        value=horizon * (problem.optimum(selection) - worst),
-        kind="upper",
-        of="regret",
-        plays=selection,
-        seeks=selection,
-        about="every policy",
-        source="T times the worst round",
-        constants="explicit",
-    )
+        return SINGLE_BORDER
+    return FIRST_BORDER if border == 1 else OTHER_BORDERS
 
 
 def _matching_id(gap: float, n_players: int, delta: float, sigma: float, *, constant: float) -> float:

@@ -8,25 +8,59 @@ that no interval of β_l fails, which has probability at least 1 − δ, the pro
 so that their mean over the runs in A is at most value/(1 − δ). They do not give τ ≤ value with probability 1 − δ, as
 the theorems say; by Markov's inequality τ exceeds x times the value with probability at most δ + 1/x. Outside A nothing
 is said of τ.
+
+How many samples rank two averages, and how much windows add, is in the first functions: Lemmas B.1 and B.2 with their
+constants. Rewards are σ-sub-Gaussian. In [0, 1], σ = 1/2, a gap counts as it is; otherwise radii are 2σ times as wide
+and a gap counts as gap/2σ. Nothing is checked before 16 log β samples, so no gap counts as more than 2.
 """
 
-from math import inf, log, log2
+from math import inf, log, log2, pi
 
 import numpy as np
 
 from matchbandit.problems import Bipartite, Monopartite
 from matchbandit.rewards import Floats, RewardDistribution
 from matchbandit.theory.bound import Assumption, Bound, upper_bound
-from matchbandit.theory.counting import log_log2, ranked_after, ranked_with_delta, seen_gap
-from matchbandit.theory.quantities import sorted_descending, trials_of
+from matchbandit.theory.corrections import COLUMN_ROUNDING, FIRST_WINDOWS, SWEEP_PLAYS, note
+from matchbandit.theory.players import sorted_descending, sorted_players
+from matchbandit.theory.quantities import trials_of, worst_round_regret
 
-_ON_AVERAGE = "on average, a run in which an interval of β_l fails, at most δ of them, counted as 0"
+
+def seen_gap(gap: float, sigma: float) -> float:
+    """A gap between two averages, in units of the radii of rewards in [0, 1]."""
+    return min(gap / (2 * sigma), 2.0)
+
+
+def ranked_after(gap: float, log_beta: float) -> float:
+    """64 log β / gap², the samples after which two averages this far apart are ranked if no interval fails.
+
+    The first check l with 2^−l < gap/2 ranks them (Lemma B.2); then 4^l ≤ 16/gap², and k_l = ⌈4 · 4^l log β⌉. With a
+    growth g below 4 the same steps give 16 g log β / gap², so that bounds on regret hold for every growth to 4.
+    """
+    return 64 * log_beta / gap**2 if gap > 0 else inf
+
+
+def ranked_with_delta(gap: float, delta: float, n_averages: int) -> float:
+    """The same for β_l = π √(K/3δ) l: (32/gap²) (log(1/δ) + log(π² K/3)) + (64/gap²) log(log2(1/gap) + 2), and 1.
+
+    Theorem 3.2's proof as printed lacks the 1/gap² of the last term, which multiplies all of log β_l (as it does in
+    the proof for Matching-Id); 1 is for rounding up. At gap = 0.001, l = 11: k_l = ⌈4^12 (log c + log 11)⌉ has
+    4^12 log 11 = 4·10^7 of it, where the paper as printed has 64 log 12 = 159.
+    """
+    if gap <= 0:
+        return inf
+    return (32 * (log(1 / delta) + log(pi**2 * n_averages / 3)) + 64 * log(log2(1 / gap) + 2)) / gap**2 + 1
+
+
+def window_count(samples: float) -> float:
+    """The most windows that can have begun after x samples: max(0, log2 log2 x) + 2, see "windows" in `CORRECTIONS`."""
+    return (max(0.0, log2(log2(samples))) if samples > 2 else 0.0) + FIRST_WINDOWS
 
 
 def least_opponent(strengths: Floats, rewards: RewardDistribution) -> float:
     """ṽ_min = min(v_min, μ_V), v_min the least strength; of Bernoulli rewards the least above 0: zeros go first."""
-    kept = strengths[strengths > 0] if trials_of(rewards) else strengths
-    return float(min(kept.min(), strengths.mean())) if len(kept) else 0.0
+    opponents = strengths[strengths > 0] if trials_of(rewards) else strengths
+    return float(min(opponents.min(), strengths.mean())) if len(opponents) else 0.0
 
 
 def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
@@ -43,7 +77,7 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
     n, m, log_t = len(u), len(v), log(horizon)
     row_losses, column_losses = v[0] * (u[0] - u), u[0] * (v[0] - v)
     rows, columns = np.flatnonzero(row_losses > 0), np.flatnonzero(column_losses > 0)
-    steps = 2 * log_log2(horizon) + 4
+    steps = 2 * window_count(horizon)
     against_rows, against_columns = u.mean(), least_opponent(v, problem.rewards)
     doubly = 0.0
     for i in rows:
@@ -54,9 +88,9 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
             doubly += _while_both_last(1024 * loss / gap**2, n_i, n + m)
     parts = {
         "eqn:rowprobafail": 2.0 * n * (m + 1),
-        "eqn:columnprobafail": 2 * (n + 1) * m * (log_log2(horizon) + 2),
+        "eqn:columnprobafail": 2 * (n + 1) * m * window_count(horizon),
         "eqn:columnexplore": sum(
-            2 * row_losses[i] * ranked_after(seen_gap(row_losses[i], sigma), log_t) + 2 for i in rows
+            2 * row_losses[i] * ranked_after(seen_gap(row_losses[i], sigma), log_t) + COLUMN_ROUNDING for i in rows
         ),
         "eqn:rowexplore": sum(
             8 * column_losses[j] * ranked_after(seen_gap(column_losses[j], sigma), log_t) + steps for j in columns
@@ -64,13 +98,15 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
         "eqn:doublysuboptimal": doubly,
     }
     return upper_bound(
-        "pair-elim-regret",
-        "regret",
         parts,
-        about="pair-elim",
+        name="pair-elim-regret",
+        task="regret",
+        policy="pair-elim",
         source="Theorem 3.1, proof in Appendix B",
-        assumptions=_slots(problem),
-        note="eqn:columnexplore has + 2 where + 1 is printed.",
+        short_source="Theorem 3.1",
+        assumptions=_bipartite_assumptions(problem),
+        note=note("", "column-explore"),
+        trivial_value=horizon * worst_round_regret(problem, "pair"),
     )
 
 
@@ -102,20 +138,21 @@ def pair_elim_rounds(problem: Bipartite, delta: float) -> Bound:
     columns = [ranked(u[0] * gap) for gap in column_gaps]
     bad = sum(_in_windows(seen_gap(u.mean() * gap, sigma), samples) for gap in column_gaps)
     parts = {
-        "eqn:badsampleconffail": 2 * (n + 1) * m * (log_log2(samples) + 2),
-        "eqn:badsample": (n + 2) * bad,
+        "eqn:badsampleconffail": 2 * (n + 1) * m * window_count(samples),
+        "eqn:badsample": (n + SWEEP_PLAYS) * bad,
         "eqn:samplei1": 3 * max(rows, default=0.0) + sum(rows),
         "eqn:phase2": sum(columns),
         "eqn:phase21": max(columns, default=0.0),
     }
     return upper_bound(
-        "pair-elim-rounds",
-        "rounds",
         parts,
-        about="pair-elim",
+        name="pair-elim-rounds",
+        task="identification",
+        policy="pair-elim",
         source="Theorem 3.2, proof in Appendix B",
-        assumptions=_slots(problem),
-        note=f"{_ON_AVERAGE}; N + 2 for N + 1 plays; log log terms keep their 1/gap²; K = (N + 1)(M + 1).",
+        short_source="Theorem 3.2",
+        assumptions=_bipartite_assumptions(problem),
+        note=note("", "on-average", "extra-plays", "log-log-terms", "averages"),
     )
 
 
@@ -131,13 +168,13 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
     u = (1, 0.5, 0.49, 0.49) it is 0.26 against 0.02. Its third line prints u_1 Δ² for (u_1 Δ)², and its first log2
     lacks the 4 of the same term in Theorem 3.1.
     """
-    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
+    u, sigma = sorted_players(problem).u, problem.rewards.sigma
     n, log_t = len(u), log(horizon)
     averages = 2 * n * (n - 1)
     others = [i for i in range(2, n) if u[i] < u[1]]
     losses = {i: u[0] * (u[1] - u[i]) for i in others}
     weakest = least_opponent(u, problem.rewards)
-    steps = 2 * log_log2(horizon) + 4
+    steps = 2 * window_count(horizon)
     doubly = 0.0
     for i in others:
         for j in others:
@@ -148,23 +185,25 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
             doubly += _while_both_last(512 * loss / seen_gap(losses[j], sigma) ** 2, n_ij, averages)
     parts = {
         "eqn:rowprobafailMono": 2.0 * averages,
-        "eqn:columnprobafailMono": 2 * averages * (log_log2(horizon) + 2),
+        "eqn:columnprobafailMono": 2 * averages * window_count(horizon),
         "eqn:regret1j, eqn:regret2j": sum(
             2 * (8 * loss * ranked_after(seen_gap(loss, sigma), log_t) + steps) for loss in losses.values()
         ),
         "eqn:regreti1, eqn:regreti2": sum(
-            2 * (2 * loss * ranked_after(seen_gap(loss, sigma), log_t) + 2) for loss in losses.values()
+            2 * (2 * loss * ranked_after(seen_gap(loss, sigma), log_t) + COLUMN_ROUNDING) for loss in losses.values()
         ),
         "eqn:doublysuboptMono": doubly,
     }
     return upper_bound(
-        "pair-elim-mono-regret",
-        "regret",
         parts,
-        about="pair-elim-mono",
+        name="pair-elim-mono-regret",
+        task="regret",
+        policy="pair-elim-mono",
         source="Theorem 3.3, proof in Appendix C",
-        assumptions=_players(problem),
-        note="a pair below the second loses u_1 u_2 − u_i u_j, not Δ_(2,i) + Δ_(2,j); K = 2n(n − 1) averages.",
+        short_source="Theorem 3.3",
+        assumptions=_monopartite_assumptions(problem),
+        note=note("", "both-suboptimal", "averages"),
+        trivial_value=horizon * worst_round_regret(problem, "pair"),
     )
 
 
@@ -180,13 +219,14 @@ def pair_elim_mono_rounds(problem: Monopartite, delta: float) -> Bound:
     """
     parts = _mono_parts(problem, delta)
     return upper_bound(
-        "pair-elim-mono-rounds",
-        "rounds",
         parts,
-        about="pair-elim-mono",
+        name="pair-elim-mono-rounds",
+        task="identification",
+        policy="pair-elim-mono",
         source="Theorem 3.4, proof in Appendix C",
-        assumptions=_players(problem),
-        note=f"{_ON_AVERAGE}; sums end at 2N and run over every j; K = 2n(n − 1) throughout.",
+        short_source="Theorem 3.4",
+        assumptions=_monopartite_assumptions(problem),
+        note=note("", "on-average", "sums", "sum-over-columns", "averages"),
     )
 
 
@@ -204,7 +244,7 @@ def pair_select_rounds(problem: Monopartite, delta: float) -> Bound:
     across the border of `partner_gaps`: with u = (0.9, 0.8, 0.65, 0.62, 0.61, 0.6, 0.2, 0.1) player 6 is 0.4 above
     player 7, but only 0.02 below player 4.
     """
-    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
+    u, sigma = sorted_players(problem).u, problem.rewards.sigma
     pairs = np.arange(len(u)) // 2
     against = (u[0] + u[1]) / 2
     second = 0.0
@@ -216,19 +256,20 @@ def pair_select_rounds(problem: Monopartite, delta: float) -> Bound:
     parts = {**_mono_parts(problem, delta / 2), "τ_m": second}
     unique = Assumption("no two players of different pairs are equal", problem.tie("matching") is None)
     return upper_bound(
-        "pair-select-rounds",
-        "rounds",
         parts,
-        about="pair-select",
+        name="pair-select-rounds",
+        task="identification",
+        policy="pair-select",
         source="Theorem 3.5, proof in Appendix D",
-        assumptions=(*_players(problem), unique),
-        note=f"{_ON_AVERAGE}; opponents 1 and 2 are pooled, (u_1 + u_2)/2 for u_1; gaps to both sides.",
+        short_source="Theorem 3.5",
+        assumptions=(*_monopartite_assumptions(problem), unique),
+        note=note("", "on-average", "pooled-opponents", "nearest-pair"),
         seeks="matching",
     )
 
 
 def _mono_parts(problem: Monopartite, delta: float) -> dict[str, float]:
-    u, sigma = sorted_descending(problem.u), problem.rewards.sigma
+    u, sigma = sorted_players(problem).u, problem.rewards.sigma
     n = len(u)
     averages = 2 * n * (n - 1)
     gaps = (u[1] - u[2:])[u[2:] < u[1]]
@@ -243,12 +284,12 @@ def _mono_parts(problem: Monopartite, delta: float) -> dict[str, float]:
     return {
         "4 τ_1": 4 * sum(ranked(u[0] * gap) for gap in gaps),
         "2(n − 1) Σ τ_j": 2 * (n - 1) * bad,
-        "failing windows": 2 * averages * (log_log2(samples) + 2),
+        "failing windows": 2 * averages * window_count(samples),
     }
 
 
 def _while_both_last(weight: float, steps: float, sweep: int) -> float:
-    """What a pair loses of which both items are sub-optimal, in the windows of so many steps of up to `sweep` plays."""
+    """What a pair of sub-optimal items loses in the windows of `steps` steps of up to `sweep` plays."""
     if steps == inf:
         return inf
     windows = 4 * log2(4 * log(steps) + 1) + 4 * log2(4 * log2(sweep)) + 4
@@ -256,26 +297,26 @@ def _while_both_last(weight: float, steps: float, sweep: int) -> float:
 
 
 def _in_windows(gap: float, samples: float) -> float:
-    """Steps until a column this far below is eliminated, in all windows that so many samples fill."""
-    return 4 * ranked_after(gap, log(samples)) + log_log2(samples) + 2
+    """Steps until a column this far below is eliminated, in all windows that the samples fill."""
+    return 4 * ranked_after(gap, log(samples)) + window_count(samples)
 
 
-def _slots(problem: Bipartite) -> tuple[Assumption, ...]:
+def _bipartite_assumptions(problem: Bipartite) -> tuple[Assumption, ...]:
     return (
         Assumption("there is only one best row and one best column", problem.tie("pair") is None),
         Assumption("some row and some column are above 0", bool(problem.u.max() > 0 and problem.v.max() > 0)),
-        _drawn("column", problem.v, problem.rewards),
+        _opponents_tell("column", problem.v, problem.rewards),
     )
 
 
-def _players(problem: Monopartite) -> tuple[Assumption, ...]:
+def _monopartite_assumptions(problem: Monopartite) -> tuple[Assumption, ...]:
     return (
         Assumption("the third player is below the second", problem.tie("pair") is None),
-        _drawn("player", problem.u, problem.rewards),
+        _opponents_tell("player", problem.u, problem.rewards),
     )
 
 
-def _drawn(item: str, strengths: Floats, rewards: RewardDistribution) -> Assumption:
+def _opponents_tell(item: str, strengths: Floats, rewards: RewardDistribution) -> Assumption:
     """Opponents of strength 0 say nothing; with Bernoulli rewards they pay nothing and are the first to go."""
     met = bool(trials_of(rewards) or strengths.min() > 0)
     return Assumption(f"no {item} has strength 0, unless rewards are Bernoulli or binomial", met)

@@ -18,10 +18,10 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Graph
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
-from matchbandit.theory.quantities import border_partner, hardest_borders
+from matchbandit.theory.players import border_partner, sorted_players
 
-UNCOUNTABLE = 1e12
-"""A divergence beyond this is taken as this: one sample tells, and the program is indifferent."""
+MAX_DIVERGENCE = 1e12
+"""Larger divergences are taken as this: one sample is enough either way."""
 
 
 def delta_divergence(delta: float) -> float:
@@ -35,26 +35,26 @@ def delta_divergence(delta: float) -> float:
 
 def divergences(problem: Problem, alternatives: Sequence[Problem]) -> Floats:
     """kl of each pair's rewards from those in each alternative, shape (alternatives, pairs)."""
-    found = np.zeros((len(alternatives), problem.graph.n_pairs))
-    for row, other in zip(found, alternatives, strict=True):
+    kl = np.zeros((len(alternatives), problem.graph.n_pairs))
+    for row, other in zip(kl, alternatives, strict=True):
         for edge in np.flatnonzero(other.means != problem.means):
             row[edge] = problem.rewards.kl(float(problem.means[edge]), float(other.means[edge]))
-    found = found[found.max(axis=1, initial=0.0) > 0]  # the very same rewards are no alternative
-    return np.asarray(np.minimum(found, UNCOUNTABLE))
+    kl = kl[kl.max(axis=1, initial=0.0) > 0]  # an alternative has other rewards
+    return np.asarray(np.minimum(kl, MAX_DIVERGENCE))
 
 
 def least_plays(kl: Floats) -> float:
-    """min Σ x_e with kl x ≥ 1: the plays of single pairs that tell all alternatives."""
-    return _or_nothing(lambda: float(solved(np.ones(kl.shape[1]), kl).sum()))
+    """min Σ x_e with kl x ≥ 1: the plays of single pairs that distinguish all alternatives."""
+    return _or_zero(lambda: float(solve_program(np.ones(kl.shape[1]), kl).sum()))
 
 
 def least_matchings(graph: Graph, kl: Floats) -> float:
     """LP_m: min c with kl x ≥ 1, in which every player is in c of the pairs played.
 
-    Two corrections to the paper as printed. Its objective c/2 comes from 1/4N for the 1/2N of a sum that counts every
-    pair of a matching twice: c, the pairs of each player, is the number of matchings. And the Gaussian divergence lacks
-    its 1/2. Plays that meet the rows are not all mixtures of matchings (odd sets), so the value may lie below the least
-    number of matchings, never above.
+    Two corrections to the paper as printed ("matching-program" in `CORRECTIONS`). Its objective c/2 comes from 1/4N for
+    the 1/2N of a sum that counts every pair of a matching twice: c, the pairs of each player, is the number of
+    matchings. And the Gaussian divergence lacks its 1/2. Plays that meet the rows are not all mixtures of matchings
+    (odd sets), so the value may lie below the least number of matchings, never above.
     """
     n, pairs = graph.n_items, graph.pairs
     rows = np.zeros((n, graph.n_pairs + 1))
@@ -62,11 +62,11 @@ def least_matchings(graph: Graph, kl: Floats) -> float:
     for side in (0, 1):
         rows[pairs[:, side], np.arange(graph.n_pairs)] += 1
     cost = np.append(np.zeros(graph.n_pairs), 1.0)
-    return _or_nothing(lambda: float(solved(cost, np.pad(kl, ((0, 0), (0, 1))), equal=rows)[-1]))
+    return _or_zero(lambda: float(solve_program(cost, np.pad(kl, ((0, 0), (0, 1))), equal=rows)[-1]))
 
 
-def _or_nothing(program: Callable[[], float]) -> float:
-    """The value of a program; 0, which bounds everything from below, with a word, if it cannot be solved."""
+def _or_zero(program: Callable[[], float]) -> float:
+    """The value of a program; 0, which is a lower bound of everything, with a warning if it cannot be solved."""
     try:
         return program()
     except MatchbanditError as error:
@@ -74,15 +74,15 @@ def _or_nothing(program: Callable[[], float]) -> float:
         return 0.0
 
 
-def solved(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Floats:
-    """min cost·x, x ≥ 0, at_least x ≥ 1, equal x = 0; infinite if a row has nothing to go by."""
+def solve_program(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Floats:
+    """min cost·x, x ≥ 0, at_least x ≥ 1, equal x = 0; infinite if a row is all 0."""
     if not at_least.size:
         return np.zeros(len(cost))
     hardest = float(at_least.max(axis=1).min())
     if hardest == 0:  # an alternative with the very same rewards
         return np.full(len(cost), inf)
     for tolerance in (1e-10, 1e-7):  # HiGHS does not always reach the first
-        found = linprog(
+        solution = linprog(
             cost,
             A_ub=-np.minimum(at_least / hardest, 1e9),  # the unit of x is the hardest alternative's
             b_ub=-np.ones(len(at_least)),
@@ -91,9 +91,9 @@ def solved(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Float
             method="highs",
             options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
         )
-        if found.status == 0:
-            return np.asarray(found.x / hardest)
-    raise MatchbanditError(f"a linear program was not solved ({found.message}).")
+        if solution.status == 0:
+            return np.asarray(solution.x / hardest)
+    raise MatchbanditError(f"a linear program was not solved ({solution.message}).")
 
 
 def pair_alternatives(problem: Bipartite) -> list[Problem]:
@@ -102,8 +102,8 @@ def pair_alternatives(problem: Bipartite) -> list[Problem]:
     The paper as printed gives every i ∈ [N] a constraint; raising the best row changes nothing, so it has none.
     """
     u, v = problem.u, problem.v
-    rows = [_with(problem, u=_put(u, {i: u.max()})) for i in np.flatnonzero(u < u.max())]
-    columns = [_with(problem, v=_put(v, {j: v.max()})) for j in np.flatnonzero(v < v.max())]
+    rows = [_with_strengths(problem, u=_replace(u, {i: u.max()})) for i in np.flatnonzero(u < u.max())]
+    columns = [_with_strengths(problem, v=_replace(v, {j: v.max()})) for j in np.flatnonzero(v < v.max())]
     return [*rows, *columns]
 
 
@@ -111,14 +111,16 @@ def player_alternatives(problem: Monopartite) -> list[Problem]:
     """LP_α for the best two players: each below the second raised to the second, and the second lowered to the third.
 
     Theorem C.1 prints alternatives in which i ≥ 2 rises above the best by Δ_(1,i). For i = 2 that leaves the best pair
-    as it is, so that it is no alternative: with u_2 → u_1 its term alone would grow without limit, while the pair gets
-    no harder to find. And i ≥ 3 need only pass the second.
+    as it is, so that it is not an alternative: with u_2 → u_1 its term alone would grow without limit, while the pair
+    gets no harder to find. And i ≥ 3 need only pass the second.
     """
     u = problem.u
     order = np.argsort(-u, kind="stable")
     second = order[1]
-    raised = [_with(problem, u=_put(u, {i: u[second]})) for i in order[2:] if u[i] < u[second]]
-    lowered = [_with(problem, u=_put(u, {second: u[third]})) for third in order[2:3] if u[third] < u[second]]
+    raised = [_with_strengths(problem, u=_replace(u, {i: u[second]})) for i in order[2:] if u[i] < u[second]]
+    lowered = [
+        _with_strengths(problem, u=_replace(u, {second: u[third]})) for third in order[2:3] if u[third] < u[second]
+    ]
     return [*lowered, *raised]
 
 
@@ -127,7 +129,7 @@ def switch_alternatives(problem: Monopartite) -> list[Problem]:
     u = problem.u
     order = np.argsort(-u, kind="stable")
     best, second = order[0], order[1]
-    return [_with(problem, u=_put(u, {best: u[i], i: u[best]})) for i in order[2:] if u[i] < u[second]]
+    return [_with_strengths(problem, u=_replace(u, {best: u[i], i: u[best]})) for i in order[2:] if u[i] < u[second]]
 
 
 def order_alternatives(problem: Monopartite, *, first: int) -> list[Problem]:
@@ -136,7 +138,7 @@ def order_alternatives(problem: Monopartite, *, first: int) -> list[Problem]:
     order = np.argsort(-u, kind="stable")
     to = border_partner(len(u))
     return [
-        _with(problem, u=_put(u, {order[k]: u[order[to[k]]]}))
+        _with_strengths(problem, u=_replace(u, {order[k]: u[order[to[k]]]}))
         for k in range(first - 1, len(u))
         if u[order[k]] != u[order[to[k]]]
     ]
@@ -150,21 +152,21 @@ def swap_alternative(problem: Monopartite) -> list[Problem]:
     """
     u = problem.u
     order = np.argsort(-u, kind="stable")
-    s, _ = hardest_borders(u)
+    s, _ = sorted_players(problem).hardest_borders
     if s is None:
         return []
     a, b = order[2 * s - 1], order[2 * s]
-    return [_with(problem, u=_put(u, {a: u[b], b: u[a]}))] if u[a] > u[b] else []
+    return [_with_strengths(problem, u=_replace(u, {a: u[b], b: u[a]}))] if u[a] > u[b] else []
 
 
-def _put(strengths: Floats, changes: dict[Any, float]) -> Floats:
-    changed = strengths.copy()
+def _replace(strengths: Floats, changes: dict[Any, float]) -> Floats:
+    copy = strengths.copy()
     for item, strength in changes.items():
-        changed[item] = strength
-    return changed
+        copy[item] = strength
+    return copy
 
 
-def _with(problem: Problem, *, u: Floats | None = None, v: Floats | None = None) -> Problem:
+def _with_strengths(problem: Problem, *, u: Floats | None = None, v: Floats | None = None) -> Problem:
     if isinstance(problem, Bipartite):
         return Bipartite(problem.u if u is None else u, problem.v if v is None else v, rewards=problem.rewards)
     assert isinstance(problem, Monopartite)

@@ -1,4 +1,4 @@
-"""All bounds that speak of an instance, at a horizon or at an error probability δ, and what was left out."""
+"""All bounds on an instance, at a horizon or at an error probability δ, and the bounds that were left out."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -7,29 +7,27 @@ from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
-from matchbandit.confidence import check_delta
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
-from matchbandit.theory.asymptotic import computable, has_many_answers
+from matchbandit.theory.asymptotic import has_many_answers, is_computable
 from matchbandit.theory.bound import Bound, Bounds
 from matchbandit.theory.certified_upper import certify_regret, certify_rounds
 from matchbandit.theory.lower import (
     BINDS,
+    bipartite_pair_rounds,
     matchings_rounds,
     model_name,
     model_regret,
     model_rounds,
+    monopartite_pair_rounds,
     order_rounds,
-    players_rounds,
-    slots_rounds,
 )
 from matchbandit.theory.matching_upper import (
     adaptive_regret,
     first_split_regret,
     matching_id_rounds,
     simple_adaptive_regret,
-    trivial_regret,
 )
 from matchbandit.theory.pair_upper import (
     pair_elim_mono_regret,
@@ -38,14 +36,14 @@ from matchbandit.theory.pair_upper import (
     pair_elim_rounds,
     pair_select_rounds,
 )
-from matchbandit.theory.quantities import Quantity, checked_products, quantities
+from matchbandit.theory.quantities import Quantity, check_products, quantities, worst_round_regret
 
 _SELECTIONS: tuple[Selection, ...] = ("pair", "matching")
 _GOALS: tuple[tuple[Selection, Selection], ...] = (("pair", "pair"), ("pair", "matching"), ("matching", "matching"))
 
 
 class LeftOut(NamedTuple):
-    """A bound that does not speak of this instance, and why."""
+    """A bound that is not defined or not computed on this instance, and why."""
 
     name: str
     why: str
@@ -53,7 +51,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What the theory says of an instance: quantities, bounds, and the bounds that were left out."""
+    """The theory of an instance: quantities, bounds, and the bounds that were left out."""
 
     problem: Problem
     horizon: int | None
@@ -65,19 +63,21 @@ class Report:
     @property
     def groups(self) -> dict[str, Bounds]:
         """The bounds by what they are on, in words."""
-        found: dict[str, Bounds] = {}
+        groups: dict[str, Bounds] = {}
         for bound in self.bounds:
-            found.setdefault(bound.on, Bounds()).append(bound)
-        return found
+            groups.setdefault(bound.on, Bounds()).append(bound)
+        return groups
 
     @property
     def binds(self) -> dict[str, str]:
         """The classes of policies that lower bounds bind here, each with its meaning."""
-        return {about: words for about, words in BINDS.items() if any(bound.about == about for bound in self.bounds)}
+        return {
+            about: meaning for about, meaning in BINDS.items() if any(bound.about == about for bound in self.bounds)
+        }
 
     @property
     def not_given(self) -> list[str]:
-        """What was left out, a sentence for each reason."""
+        """The bounds that were left out, one sentence per reason."""
         reasons = dict.fromkeys(left.why for left in self.left_out)
         return [
             f"left out, as {why}: {', '.join(left.name for left in self.left_out if left.why == why)}."
@@ -85,7 +85,7 @@ class Report:
         ]
 
     def describe(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """The report as JSON data."""
         return {
             "problem": self.problem.describe(),
             "horizon": self.horizon,
@@ -108,50 +108,81 @@ class Report:
 def report(problem: Problem, *, horizon: int | None = None, delta: float | None = None) -> Report:
     """The paper's quantities and `bounds`, grouped by what they are on, and what was left out and why.
 
-    >>> found = report(Monopartite([0.9, 0.5, 0.5]), horizon=10**6)
-    >>> [bound.name for bound in found.bounds], found.left_out[0].why
+    Parameters
+    ----------
+    problem : Bipartite or Monopartite
+        Means that are products of strengths.
+    horizon : int, optional
+        For bounds on the regret.
+    delta : float, optional
+        For bounds on the rounds of identification. At least one of the two is needed.
+
+    Returns
+    -------
+    Report
+        Prints as tables; `describe()` gives it as JSON data.
+
+    Examples
+    --------
+    >>> summary = report(Monopartite([0.9, 0.5, 0.5]), horizon=10**6)
+    >>> [bound.name for bound in summary.bounds], summary.left_out[0].why
     (['pair-elim-mono-regret', 'rank1-certify-regret-pair', 'worst-round-pair'], 'there is more than one best pair')
     """
-    found, left_out = _gathered(problem, horizon, delta)
-    return Report(problem, horizon, delta, quantities(problem), found, left_out)
+    all_bounds, left_out = _collect(problem, horizon, delta)
+    return Report(problem, horizon, delta, quantities(problem), all_bounds, left_out)
 
 
 def bounds(problem: Problem, *, horizon: int | None = None, delta: float | None = None) -> Bounds:
     """Every bound of the paper, the asymptotic lower bounds of the product model, and those of rank1-certify.
 
-    With `horizon` bounds on the regret, with `delta` on the rounds that identification takes; with both, both. Lower
-    bounds come first. Those of the product model are left out where there is more than one best answer, or where the
-    problem is too large for them; `report` says which were left out.
+    Parameters
+    ----------
+    problem : Bipartite or Monopartite
+        Means that are products of strengths.
+    horizon : int, optional
+        For bounds on the regret.
+    delta : float, optional
+        For bounds on the rounds of identification. At least one of the two is needed.
 
+    Returns
+    -------
+    Bounds
+        A list of `Bound`, lower bounds first, which prints as a table. Bounds of the product model are left out where
+        there is more than one best answer, or where the problem is too large; `report` says which.
+
+    Examples
+    --------
     >>> for bound in bounds(Bipartite([0.9, 0.3], [0.9, 0.5]), horizon=10**6):
-    ...     print(bound.kind, f"{bound.value:.0f}", bound.source)
-    lower 26 C log T of the product model (Graves & Lai 1997)
-    lower 9 C log T of the product model (Graves & Lai 1997)
-    upper 211134 Theorem 3.1, proof in Appendix B
-    upper 611047 Theorem 5 of docs/certified.md
-    upper 660000 T times the worst round
-    upper 71644 Theorem 5 of docs/certified.md
-    upper 240000 T times the worst round
+    ...     print(bound.kind, f"{bound.value:.0f}", bound.short_source, bound.vacuous)
+    lower 26 C log T of the product model False
+    lower 9 C log T of the product model False
+    upper 211134 Theorem 3.1 False
+    upper 611047 Theorem 5 of docs/certified.md False
+    upper 660000 T times the worst round True
+    upper 71644 Theorem 5 of docs/certified.md False
+    upper 240000 T times the worst round True
     """
-    return _gathered(problem, horizon, delta)[0]
+    return _collect(problem, horizon, delta)[0]
 
 
-def _gathered(problem: Problem, horizon: int | None, delta: float | None) -> tuple[Bounds, list[LeftOut]]:
-    checked = checked_products("bounds", problem)
+def _collect(problem: Problem, horizon: int | None, delta: float | None) -> tuple[Bounds, list[LeftOut]]:
+    problem = check_products("bounds", problem)
     if horizon is None and delta is None:
         raise MatchbanditError("give a horizon, for bounds on the regret, or a delta, for bounds on the rounds.")
-    found: list[Bound | LeftOut] = []
+    entries: list[Bound | LeftOut] = []
     if horizon is not None:
-        found += _regret(checked, check_horizon(horizon))
+        entries += _regret(problem, check_horizon(horizon))
     if delta is not None:
-        found += _rounds(checked, check_delta(delta))
-    kept = [bound for bound in found if isinstance(bound, Bound)]
-    left_out = [bound for bound in found if isinstance(bound, LeftOut)]
-    return Bounds(sorted(kept, key=lambda bound: (bound.of == "rounds", bound.kind == "upper"))), left_out
+        entries += _rounds(problem, check_delta(delta))
+    all_bounds = [entry for entry in entries if isinstance(entry, Bound)]
+    left_out = [entry for entry in entries if isinstance(entry, LeftOut)]
+    return Bounds(
+        sorted(all_bounds, key=lambda bound: (bound.task == "identification", bound.kind == "upper"))
+    ), left_out
 
 
 def check_horizon(horizon: int) -> int:
-    """The horizon as an int whose logarithm floats can take."""
+    """Validate a horizon, whose logarithm must fit a float."""
     horizon = check_int("horizon", horizon, minimum=1)
     if horizon > 10**300:
         raise MatchbanditError(f"horizon must be at most 10^300; got a number of {len(str(horizon))} digits.")
@@ -182,9 +213,9 @@ def _regret(problem: Bipartite | Monopartite, horizon: int) -> Iterator[Bound | 
 
 def _rounds(problem: Bipartite | Monopartite, delta: float) -> Iterator[Bound | LeftOut]:
     if isinstance(problem, Bipartite):
-        yield from (*slots_rounds(problem, delta), pair_elim_rounds(problem, delta))
+        yield from (*bipartite_pair_rounds(problem, delta), pair_elim_rounds(problem, delta))
     else:
-        yield from (*players_rounds(problem, delta), pair_elim_mono_rounds(problem, delta))
+        yield from (*monopartite_pair_rounds(problem, delta), pair_elim_mono_rounds(problem, delta))
         why = _no_order(problem)
         if why is None:
             yield from (*order_rounds(problem, delta), pair_select_rounds(problem, delta))
@@ -202,18 +233,35 @@ def _rounds(problem: Bipartite | Monopartite, delta: float) -> Iterator[Bound | 
 def _model(
     name: str, problem: Problem, plays: Selection, seeks: Selection, bound: Callable[[], Bound]
 ) -> Bound | LeftOut:
-    """A bound of the product model; one that is not found is left out, with a warning."""
+    """A bound of the product model; where its program is not solved it is left out, with a warning."""
     if seeks == "matching" and _is_odd(problem):
         return LeftOut(name, _ODD)
     if has_many_answers(problem, seeks):
         return LeftOut(name, f"there is more than one best {seeks}")
-    if not computable(problem, plays):
+    if not is_computable(problem, plays):
         return LeftOut(name, f"the problem is too large for it when playing {plays}s")
     try:
         return bound()
     except MatchbanditError as error:
         warnings.warn(f"the bound {name} is left out: {error}", stacklevel=5)
         return LeftOut(name, str(error).rstrip("."))
+
+
+def trivial_regret(problem: Bipartite | Monopartite, horizon: int, selection: Selection) -> Bound:
+    """T times the loss of the worst round: no policy can exceed it. An upper bound above it is vacuous."""
+    value = horizon * worst_round_regret(problem, selection)
+    return Bound(
+        name=f"worst-round-{selection}",
+        value=value,
+        kind="upper",
+        task="regret",
+        plays=selection,
+        seeks=selection,
+        about="every policy",
+        source="T times the worst round",
+        origin="package",
+        trivial_value=value,
+    )
 
 
 _ODD = "an odd number of players has no matching of all"
@@ -224,5 +272,5 @@ def _is_odd(problem: Problem) -> bool:
 
 
 def _no_order(problem: Monopartite) -> str | None:
-    """Why there are no two pairs of players to tell apart, or None if there are."""
+    """Why there are no two pairs of players to order, or None if there are."""
     return _ODD if _is_odd(problem) else "two players have only one matching" if len(problem.u) < 4 else None

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from matchbandit.plans import ChainRounds, Tally
-from matchbandit.policies.capabilities import Capabilities
+from matchbandit.policies.capabilities import Capabilities, TheoremOption
 from matchbandit.policies.matching.clusters import CommittingPolicy, separated
 
 
@@ -43,7 +43,12 @@ class AdaptiveMatching(CommittingPolicy):
     summary: ClassVar[str] = "matchings within ordered clusters, which split when players can be told apart"
     reference: ClassVar[str] = "[Sentenac2021], Adaptive-Matching"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
+        selections=("matching",),
+        graphs=("monopartite",),
+        proved=("regret",),
+        theorem_options=(TheoremOption("growth", maximum=4), TheoremOption("clusters", (None,))),
+        horizon=True,
+        clusters=True,
     )
 
     def learn(self, tally: Tally) -> None:

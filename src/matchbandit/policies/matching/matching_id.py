@@ -9,7 +9,7 @@ from matchbandit.confidence import Checks
 from matchbandit.graphs import Pairs
 from matchbandit.plans import FixedSweeps, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.capabilities import Capabilities
+from matchbandit.policies.capabilities import Capabilities, TheoremOption
 from matchbandit.policies.options import Delta, Growth
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked, unranked
@@ -43,7 +43,11 @@ class MatchingId(PlannedPolicy):
     summary: ClassVar[str] = "the best matching from whole matchings: unranked players against the candidates for best"
     reference: ClassVar[str] = "[Sentenac2021], Matching-Id"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("matching",), graphs=("monopartite",), goals=("identification",), proved=("identification",)
+        selections=("matching",),
+        graphs=("monopartite",),
+        goals=("identification",),
+        proved=("identification",),
+        theorem_options=(TheoremOption("growth", (4,)),),
     )
     state_fields: ClassVar[tuple[str, ...]] = ("above", "unranked", "averages")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from matchbandit.plans import ChainRounds, Tally
 from matchbandit.policies.base import Setting
-from matchbandit.policies.capabilities import Capabilities
+from matchbandit.policies.capabilities import Capabilities, TheoremOption
 from matchbandit.policies.matching.clusters import Clusters, CommittingPolicy, checked_clusters, separated
 from matchbandit.policies.options import Growth
 
@@ -43,7 +43,12 @@ class SimpleAdaptiveMatching(CommittingPolicy):
     summary: ClassVar[str] = "Adaptive-Matching for players that come in equal pairs: clusters stay even"
     reference: ClassVar[str] = "[Sentenac2021], simple-Adaptive-Matching"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
+        selections=("matching",),
+        graphs=("monopartite",),
+        proved=("regret",),
+        theorem_options=(TheoremOption("growth", maximum=4), TheoremOption("clusters", (None,))),
+        horizon=True,
+        clusters=True,
     )
     state_fields: ClassVar[tuple[str, ...]] = (*CommittingPolicy.state_fields, "warned")
 

@@ -11,7 +11,7 @@ from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.options import Delta, Growth
 from matchbandit.policies.pair.ledger import POOLED, Ledger, within
 from matchbandit.policies.pair.two_sided import TwoSidedElimination
-from matchbandit.policies.pair.window import TimeScales, Window
+from matchbandit.policies.pair.window import WINDOW_THEOREMS, TimeScales, Window
 from matchbandit.rewards import Counts, Floats
 
 
@@ -54,7 +54,7 @@ class PairElim(TwoSidedElimination):
     reference: ClassVar[str] = "[Sentenac2021], Pair-Elim"
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("bipartite",), horizon=True, eliminates=True,
-        goals=("regret", "identification"), proved=("regret", "identification"),
+        goals=("regret", "identification"), proved=("regret", "identification"), theorem_options=WINDOW_THEOREMS,
     )  # fmt: skip
     state_fields: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.state_fields, "window", "certifying")
 

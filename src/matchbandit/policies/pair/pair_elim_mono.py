@@ -12,7 +12,7 @@ from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import Elimination, item_record
 from matchbandit.policies.options import Delta, Growth
-from matchbandit.policies.pair.window import TimeScales, Window
+from matchbandit.policies.pair.window import WINDOW_THEOREMS, TimeScales, Window
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked
 from matchbandit.rewards import Counts, Floats
@@ -57,7 +57,7 @@ class PairElimMono(PlannedPolicy):
     reference: ClassVar[str] = "[Sentenac2021], Pair-Elim-Mono"
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("monopartite",), horizon=True, eliminates=True,
-        goals=("regret", "identification"), proved=("regret", "identification"),
+        goals=("regret", "identification"), proved=("regret", "identification"), theorem_options=WINDOW_THEOREMS,
     )  # fmt: skip
     state_fields: ClassVar[tuple[str, ...]] = (
         "window", "above", "row_single", "row_pooled", "window_above", "column_single", "column_pooled", "left",

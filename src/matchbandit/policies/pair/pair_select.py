@@ -12,6 +12,7 @@ from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import Elimination
 from matchbandit.policies.options import Delta, Growth
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono, best_two
+from matchbandit.policies.pair.window import WINDOW_THEOREMS
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.ranking import Averages, Relation, closed, ranked, unranked
 
@@ -41,7 +42,7 @@ class PairSelect(PlannedPolicy):
     reference: ClassVar[str] = "[Sentenac2021], Pair-Select"
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("monopartite",), answers="matching", eliminates=True,
-        goals=("identification",), proved=("identification",),
+        goals=("identification",), proved=("identification",), theorem_options=WINDOW_THEOREMS,
     )  # fmt: skip
     state_fields: ClassVar[tuple[str, ...]] = ("first", "above", "unranked", "against_best")
 

@@ -6,9 +6,16 @@ from typing import Any
 
 from matchbandit.confidence import NEVER, Checks
 from matchbandit.policies.base import Setting
+from matchbandit.policies.capabilities import TheoremOption
 
 ENDLESS = 6
 """2^(2^6) does not fit 64 bits: from here on a window never ends."""
+WINDOW_THEOREMS = (
+    TheoremOption("growth", maximum=4, goals=("regret",)),
+    TheoremOption("growth", (4,), goals=("identification",)),
+    TheoremOption("cap_windows", (False,)),
+)
+"""The options that Theorems 3.1 to 3.5 are about: growth 4, for regret also less, and windows without a cap."""
 
 
 @dataclass
