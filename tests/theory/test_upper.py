@@ -1039,7 +1039,7 @@ def test_measured_regret_lies_below_the_bound(problem, name):
 @pytest.fixture
 def without_the_model(monkeypatch):
     """No bounds of the product model, which are tested elsewhere."""
-    monkeypatch.setattr("matchbandit.theory.table.computable", lambda *_: False)
+    monkeypatch.setattr("matchbandit.theory.table.is_computable", lambda *_: False)
 
 
 def names(problem, **of):

@@ -28,14 +28,14 @@ def bounds(
         str | None, typer.Option(help="bernoulli (default), gaussian:SD or binomial:TRIALS.", show_default=False)
     ] = None,
     seed: Annotated[str | None, typer.Option(help="Which instance of the family.", show_default=False)] = None,
-    horizon: Annotated[str | None, typer.Option(help="Bound the regret after so many rounds, for example 2e6.")] = None,
+    horizon: Annotated[str | None, typer.Option(help="Bound the regret up to this round, for example 2e6.")] = None,
     delta: Annotated[
         str | None, typer.Option(help="Bound the rounds until an answer with this error probability, for example 0.05.")
     ] = None,
     over: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Files that simulate or identify kept with --save, one or more; without --u they also say problem "
+            help="Files that simulate or identify saved with --save, one or more; without --u they also give problem "
             "and goal."
         ),
     ] = None,
@@ -58,8 +58,8 @@ def bounds(
     rounds = None if horizon is None else whole("--horizon", horizon)
     chance = None if delta is None else number("--delta", delta, example="0.05")
     if results and u is None and family is None:
-        given = {"--v": v, "--param": param, "--rewards": rewards, "--seed": seed}
-        for name, value in given.items():
+        options = {"--v": v, "--param": param, "--rewards": rewards, "--seed": seed}
+        for name, value in options.items():
             if value is not None:
                 raise MatchbanditError(f"{name} goes with --u or --family; --over says the problem by itself.")
         problem = _problem_in(results)
@@ -70,7 +70,7 @@ def bounds(
         rounds = max((at for at, _ in asked.values() if at is not None), default=None)
         chance = min((at for _, at in asked.values() if at is not None), default=None)
     try:
-        found = report(problem, horizon=rounds, delta=chance)
+        theory = report(problem, horizon=rounds, delta=chance)
         placed = [
             placement_of(result, all_bounds(problem, horizon=asked[path][0], delta=asked[path][1]))
             for path, result in results.items()
@@ -83,13 +83,13 @@ def bounds(
         raise typer.Exit(130) from None
     if as_json:
         data = {
-            **found.describe(),
+            **theory.describe(),
             "results": [one.describe() for one in placed],
             "figure": None if picture is None else str(picture),
         }
         typer.echo(json.dumps(data))
         return
-    _print(found, notes=notes)
+    _print(theory, notes=notes)
     if placed:
         _print_placed(placed)
     if picture is not None:
@@ -123,7 +123,7 @@ def _problem_in(results: "Results") -> "Problem":
 def _asked_of(
     path: Path, result: "Runs | Identification", problem: "Problem", delta: float | None
 ) -> tuple[int | None, float | None]:
-    """The horizon or the δ that results were made for; results of another problem are refused."""
+    """The horizon or the δ of results; those of another problem are refused."""
     from matchbandit.placement import delta_of, refuse_other_problem
     from matchbandit.results import Runs
 
@@ -134,30 +134,30 @@ def _asked_of(
         raise MatchbanditError(f"{path}: {error}") from None
 
 
-def _print(found: "Report", *, notes: bool) -> None:
+def _print(theory: "Report", *, notes: bool) -> None:
     from matchbandit.theory.bound import COLUMNS, format_value
 
     table(
         ("quantity", "", "value", "where"),
-        [(q.name, q.symbol, format_value(q.value), q.source) for q in found.quantities],
+        [(q.name, q.symbol, format_value(q.value), q.source) for q in theory.quantities],
     )
-    for heading, group in found.groups.items():
+    for heading, group in theory.groups.items():
         typer.echo(f"\n{heading}")
         table(COLUMNS, [bound.cells for bound in group])
     typer.echo()
-    for bound in found.bounds:
+    for bound in theory.bounds:
         if not bound.met:
             typer.echo(f"{bound.name} does not apply here, it assumes: {'; '.join(bound.unmet)}.")
-    for bound in found.bounds:
+    for bound in theory.bounds:
         if notes and bound.note:
             typer.echo(f"{bound.name}: {bound.note}")
-    if any(bound.vacuous for bound in found.bounds):
+    if any(bound.vacuous for bound in theory.bounds):
         typer.echo("(vacuous): no better than T times the worst round, infinity, or, from below, 0.")
-    for about, meaning in found.binds.items():
+    for about, meaning in theory.binds.items():
         typer.echo(f"lower bounds bind {about}: {meaning}.")
-    for line in found.not_given:
+    for line in theory.not_given:
         typer.echo(line)
-    if not notes and any(bound.note for bound in found.bounds):
+    if not notes and any(bound.note for bound in theory.bounds):
         typer.echo("--notes says what was corrected in the paper's bounds.")
 
 

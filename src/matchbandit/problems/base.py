@@ -74,22 +74,46 @@ class Problem(ABC):
         return self.graph.matrix(self.means)
 
     def best(self, selection: Selection) -> Pairs:
-        """The optimal pair or the optimal matching."""
+        """An optimal pair or matching, shape (pairs, 2).
+
+        Parameters
+        ----------
+        selection : {"pair", "matching"}
+        """
         if selection not in ("pair", "matching"):
             raise unknown("selection", selection, ["pair", "matching"])
         return self.best_pair if selection == "pair" else self.best_matching
 
     def value(self, pairs: ArrayLike) -> float:
-        """The expected reward of one round that plays these pairs."""
+        """The expected reward of one round.
+
+        Parameters
+        ----------
+        pairs : array_like of shape (k, 2)
+            The pairs that it plays.
+        """
         return float(self.means_of(self.graph.edges(pairs)).sum())
 
     def optimum(self, selection: Selection) -> float:
-        """The expected reward of the best round."""
+        """The expected reward of the best round.
+
+        Parameters
+        ----------
+        selection : {"pair", "matching"}
+        """
         return self.value(self.best(selection))
 
     def is_optimal(self, pairs: ArrayLike, selection: Selection) -> bool:
-        """Is this pair or this matching worth the optimum, but for rounding?
+        """Whether this pair or this matching is worth the optimum, up to rounding.
 
+        Parameters
+        ----------
+        pairs : array_like of shape (k, 2)
+            One pair, or one largest matching.
+        selection : {"pair", "matching"}
+
+        Examples
+        --------
         >>> from matchbandit.problems import Bipartite
         >>> faint = Bipartite([1e-6, 3e-7], [1e-7])
         >>> faint.is_optimal([(0, 0)], "pair"), faint.is_optimal([(1, 0)], "pair")
@@ -99,9 +123,18 @@ class Problem(ABC):
         return value >= self.optimum(selection) * (1 - ROUNDING)
 
     def regret(self, pairs: ArrayLike, *, selection: Selection) -> float:
-        """What one round that plays this pair or this matching loses against the best one.
+        """What one round loses against the best one.
 
-        Of an odd number of players one sits out, and the best matching is that of the others.
+        Parameters
+        ----------
+        pairs : array_like of shape (k, 2)
+            One pair, or one largest matching. Of an odd number of players one sits out; the matching is compared with
+            the best one of the others.
+        selection : {"pair", "matching"}
+
+        Returns
+        -------
+        float
         """
         edges = self._one_round(pairs, selection)
         return self.regret_of_played(edges, np.ones_like(edges), 1, selection=selection)

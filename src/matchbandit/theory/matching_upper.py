@@ -19,9 +19,7 @@ def simple_adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
     640 and N² are the last line of the proof in Appendix E; for σ-sub-Gaussian rewards 640 is multiplied by max(1,
     4σ²).
 
-    Corrected: the last line loses the term for failing intervals, and the first prints it as 4N, a regret of 1 for a
-    round that may lose up to N: 4N² as in Theorem 4.4. (The K = 2 case of Lemma E.3 prints (u_1 − u_2)² in a
-    denominator for (u_2 − u_3)²: under Assumption 1 that is 0.)
+    Corrected: "failing-intervals" and "equal-partners" in `CORRECTIONS`.
     """
     players = sorted_players(problem)
     u, n = players.u, len(players) // 2
@@ -52,10 +50,10 @@ def simple_adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
 def adaptive_regret(problem: Monopartite, horizon: int) -> Bound:
     """Theorem 4.4: E[R(T)] ≤ c N (log N + 2)/Δ_min log T + 34 N⁶ of Adaptive-Matching, here with c = 1.
 
-    The proof leaves c open, and its displays do not add up to one: the inequality gapupperbound bounds (u_(2i) −
-    u_(2j−1)) (u_(2i−1) − u_(2j)) by (2(j − i) − 1)² Δ_m² + Δ_m (Δ_(2i−1,2i) + Δ_(2j−1,2j)) and drops a factor 2(j − i)
-    − 1 of the second term. With u = (1, 0.3, 0.2, 0.2, 0.1, 0), i = 1 and j = 3 the left side is 0.2, the right 0.17.
-    With the factor, the bound on a_2 no longer falls like 1/(j − i − 1).
+    The proof leaves c open, and its displays do not add up to one ("no-constant" in `CORRECTIONS`): the inequality
+    gapupperbound bounds (u_(2i) − u_(2j−1)) (u_(2i−1) − u_(2j)) by (2(j − i) − 1)² Δ_m² + Δ_m (Δ_(2i−1,2i) +
+    Δ_(2j−1,2j)) and drops a factor 2(j − i) − 1 of the second term, with which the bound on a_2 no longer falls like
+    1/(j − i − 1).
     """
     players = sorted_players(problem)
     n = len(players) // 2
@@ -133,8 +131,7 @@ def matching_id_rounds(problem: Monopartite, delta: float) -> list[Bound]:
     (72/x²) (log(1/δ) + f(x)), if α < 1 (Theorem H.1). Each plus what rounding up k_l costs, c/32 or 9/4, and one more
     tournament, 2N − 1 rounds, as checks are made at the end of one. Both hold with probability at least 1 − δ.
 
-    Corrected in the first: the paper as printed has 72/γ_min², see `border_constant`. In the second: α is
-    `SortedPlayers.settled_share`; the bound on τ̃_2 prints (32/…)² for 32/(…)².
+    Corrected: "border-constants", "settled-share", "alpha", "second-phase" and "rounding-up" in `CORRECTIONS`.
     """
     players, sigma = sorted_players(problem), problem.rewards.sigma
     gaps, share = players.weighted_gaps, players.settled_share

@@ -43,9 +43,8 @@ def ranked_after(gap: float, log_beta: float) -> float:
 def ranked_with_delta(gap: float, delta: float, n_averages: int) -> float:
     """The same for β_l = π √(K/3δ) l: (32/gap²) (log(1/δ) + log(π² K/3)) + (64/gap²) log(log2(1/gap) + 2), and 1.
 
-    Theorem 3.2's proof as printed lacks the 1/gap² of the last term, which multiplies all of log β_l (as it does in
-    the proof for Matching-Id); 1 is for rounding up. At gap = 0.001, l = 11: k_l = ⌈4^12 (log c + log 11)⌉ has
-    4^12 log 11 = 4·10^7 of it, where the paper as printed has 64 log 12 = 159.
+    Corrected ("log-log-terms" in `CORRECTIONS`): 1/gap² multiplies all of log β_l, as in the proof for Matching-Id. At
+    gap = 0.001, l = 11 and k_l = ⌈4^12 (log c + log 11)⌉. 1 is for rounding up.
     """
     if gap <= 0:
         return inf
@@ -71,7 +70,7 @@ def pair_elim_regret(problem: Bipartite, horizon: int) -> Bound:
     eqn:doublysuboptimal Σ_ij 1024 (Δ_i + Δ_j)/(μ_U Δ_j)² log((N + M) n_i) + 4 log2(4 log n_i + 1) +
     4 log2(4 log2(N + M)) + 4 with n_i = 64 log T/(ṽ_min Δ_i)² + 1.
 
-    Corrected: eqn:columnexplore prints + 1 for rounding up, but 2 v_1 Δ_i (x + 1) is up to 2 above 2 v_1 Δ_i x.
+    Corrected: "column-explore" in `CORRECTIONS`.
     """
     u, v, sigma = sorted_descending(problem.u), sorted_descending(problem.v), problem.rewards.sigma
     n, m, log_t = len(u), len(v), log(horizon)
@@ -117,11 +116,9 @@ def pair_elim_rounds(problem: Bipartite, delta: float) -> Bound:
     Σ_j 256/(μ_U Δ_j)² log((N + M) τ^U) + log2 log2((N + M) τ^U) + 2; eqn:samplei1 3 τ_1 + Σ_i τ_i;
     eqn:phase2 Σ_j τ_j and eqn:phase21, each τ as in `ranked_with_delta`.
 
-    Corrected: the last term of every τ (see there). K = (N + 1)(M + 1) averages as in the algorithm's β_l; the paper as
-    printed has N(M + 1) and M in different lines. eqn:badsample prints log2(4 log x + 1), which for x > 2 is less than
-    the number of windows, log2 log2 x + 2. And it is taken N + 1 times, as often as a sweep may play a column j. But in
-    a sweep that draws j for the rows the best column is played, too, for its own ledger, and eqn:samplei1 counts its
-    plays in those sweeps only that draw it.
+    Corrected: "log-log-terms", "windows", "extra-plays" and "averages" in `CORRECTIONS`. K = (N + 1)(M + 1). A sweep
+    may play a column j N + 1 times; in one that draws j for the rows the best column is played, too, for its own
+    ledger, and eqn:samplei1 counts its plays in those sweeps only that draw it.
     """
     u, v, sigma = sorted_descending(problem.u), sorted_descending(problem.v), problem.rewards.sigma
     n, m = len(u), len(v)
@@ -163,10 +160,7 @@ def pair_elim_mono_regret(problem: Monopartite, horizon: int) -> Bound:
     eqn:regret1j and eqn:regret2j 2 Σ_j 512/(u_1 Δ_(2,j)) log T + 2 log2 log2 T + 4; eqn:regreti1 and eqn:regreti2
     2 Σ_i 128/(u_1 Δ_(2,i)) log T + 2; eqn:doublysuboptMono for every ordered (i, j), i ≠ j ≥ 3.
 
-    Corrected: K averages of either side as in the algorithm's β_l, where the paper prints 2N(N − 1). + 2 as in Theorem
-    3.1. In eqn:doublysuboptMono a play of (i, j) loses u_1 u_2 − u_i u_j, which Δ_(2,i) + Δ_(2,j) does not bound: with
-    u = (1, 0.5, 0.49, 0.49) it is 0.26 against 0.02. Its third line prints u_1 Δ² for (u_1 Δ)², and its first log2
-    lacks the 4 of the same term in Theorem 3.1.
+    Corrected: "averages", "column-explore", "both-suboptimal" and "both-suboptimal-terms" in `CORRECTIONS`.
     """
     u, sigma = sorted_players(problem).u, problem.rewards.sigma
     n, log_t = len(u), log(horizon)
@@ -214,8 +208,7 @@ def pair_elim_mono_rounds(problem: Monopartite, delta: float) -> Bound:
     = 2 Σ_(i≥3) of `ranked_with_delta` at u_1 Δ_(2,i), τ_j = 256/(u_1 Δ_(2,j))² log(K τ^U) + log2 log2(K τ^U) + 2, τ^U
     twice `ranked_with_delta` at ũ_min Δ_23.
 
-    Corrected: sums over items end at 2N, not N; τ_j is summed over j; K = 4N(2N − 1) for N(M + 1) and 2N(2N − 1); log
-    log terms as in Theorem 3.2.
+    Corrected: "sums", "sum-over-columns", "averages" and "log-log-terms" in `CORRECTIONS`.
     """
     parts = _mono_parts(problem, delta)
     return upper_bound(
@@ -238,11 +231,8 @@ def pair_select_rounds(problem: Monopartite, delta: float) -> Bound:
     τ_m = Σ_(i≥3) of `ranked_with_delta` at ((u_1 + u_2)/2) Δ_i with δ/2 and K = 2N averages, Δ_i the distance to the
     nearest player of another pair but the first, which is known by then.
 
-    Corrected: the paper as printed has 64/(u_1 Δ_i)² for 32/((u_1 + u_2) Δ_i/2)², as if averages against player 1 alone
-    were compared. They are pooled over 1 and 2, half each, so that the means differ by (u_1 + u_2) Δ_i/2: if u_2 is
-    small, by half of u_1 Δ_i, and it takes 128/(u_1 Δ_i)². And i has to be told from the pairs on both sides, not only
-    across the border of `partner_gaps`: with u = (0.9, 0.8, 0.65, 0.62, 0.61, 0.6, 0.2, 0.1) player 6 is 0.4 above
-    player 7, but only 0.02 below player 4.
+    Corrected: "pooled-opponents" and "nearest-pair" in `CORRECTIONS`. Averages are pooled over opponents 1 and 2, half
+    each, so that the means differ by (u_1 + u_2) Δ_i/2; and i has to be ranked against the pairs on both sides.
     """
     u, sigma = sorted_players(problem).u, problem.rewards.sigma
     pairs = np.arange(len(u)) // 2

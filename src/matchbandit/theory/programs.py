@@ -99,7 +99,7 @@ def solve_program(cost: Floats, at_least: Floats, equal: Floats | None = None) -
 def pair_alternatives(problem: Bipartite) -> list[Problem]:
     """LP_α: each row below the best raised to the best (α → 0), and each column.
 
-    The paper as printed gives every i ∈ [N] a constraint; raising the best row changes nothing, so it has none.
+    The best row and the best column have no constraint ("no-constraint" in `CORRECTIONS`).
     """
     u, v = problem.u, problem.v
     rows = [_with_strengths(problem, u=_replace(u, {i: u.max()})) for i in np.flatnonzero(u < u.max())]
@@ -110,9 +110,8 @@ def pair_alternatives(problem: Bipartite) -> list[Problem]:
 def player_alternatives(problem: Monopartite) -> list[Problem]:
     """LP_α for the best two players: each below the second raised to the second, and the second lowered to the third.
 
-    Theorem C.1 prints alternatives in which i ≥ 2 rises above the best by Δ_(1,i). For i = 2 that leaves the best pair
-    as it is, so that it is not an alternative: with u_2 → u_1 its term alone would grow without limit, while the pair
-    gets no harder to find. And i ≥ 3 need only pass the second.
+    Corrected: "players-alternatives" in `CORRECTIONS`. Theorem C.1 prints alternatives in which i ≥ 2 rises above the
+    best by Δ_(1,i), which for i = 2 leaves the best pair as it is; and i ≥ 3 need only pass the second.
     """
     u = problem.u
     order = np.argsort(-u, kind="stable")
@@ -147,8 +146,7 @@ def order_alternatives(problem: Monopartite, *, first: int) -> list[Problem]:
 def swap_alternative(problem: Monopartite) -> list[Problem]:
     """The two players at border s exchanged: λ_(2s) = u_(2s+1), λ_(2s+1) = u_(2s).
 
-    The paper as printed has λ_(2s) = u_(2s) + Δ and λ_(2s+1) = u_(2s+1) − Δ, which leaves the order, and the answer, as
-    they are.
+    Corrected: "exchange" in `CORRECTIONS`.
     """
     u = problem.u
     order = np.argsort(-u, kind="stable")
