@@ -228,6 +228,17 @@ def test_known_clusters_have_no_theorem():
     assert placement_of(clustered, known).upper is None
 
 
+def test_bounds_until_the_first_split_are_not_those_of_a_whole_run():
+    six = mb.Monopartite([0.9, 0.8, 0.6, 0.5, 0.3, 0.2])
+    known = {bound.name: bound for bound in mb.bounds(six, horizon=300)}
+    assert known["split-together"].met
+    assert known["split-together"].value < known["adaptive-matching-regret"].value
+    placed = placement_of(mb.simulate(six, "adaptive-matching", horizon=300), list(known.values()))
+    assert placed.upper == known["adaptive-matching-regret"].value
+    labels = [line.label for line in lines_of(six, {("matching", "matching")}, horizons=np.array([100.0, 300.0]))]
+    assert not any("Lemma 4.5" in label for label in labels)
+
+
 def test_a_placement_says_that_its_upper_bound_is_vacuous():
     placed = placement_of(mb.simulate(SLOTS, "pair-elim", horizon=500), mb.bounds(SLOTS, horizon=500))
     assert placed.vacuous
