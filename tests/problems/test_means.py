@@ -11,6 +11,7 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.problems import Bipartite, Means, Monopartite, problem_from
+from matchbandit.problems.means import is_product
 from matchbandit.rewards import Gaussian
 from matchbandit.solvers import MAX_MATCHINGS, count_matchings
 
@@ -219,3 +220,33 @@ def test_every_policy_plays_on_general_means(name):
 def build_on(name, problem):
     goal = {} if "regret" in CATALOGUE[name].capabilities.goals else {"delta": 0.1}
     return mb.policy(name, **goal).build(problem.graph, rewards=problem.rewards, horizon=200, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "players", "expected"),
+    [
+        (np.outer([0.9, 0.5, 0.1], [0.8, 0.4]), False, True),
+        (np.outer([0.9, 0.0, 0.1], [0.8, 0.0]), False, True),
+        ([[0.3, 0.7, 0.2]], False, True),
+        ([[0.0, 0.0], [0.0, 0.0]], False, True),
+        ([[0.8, 0.2], [0.1, 0.7]], False, False),
+        ([[0.8, 0.2], [0.1, 0.0]], False, False),
+        ([[0.72, 0.36], [0.18, 0.0901]], False, False),
+        (np.outer([0.9, 0.8, 0.4, 0.3, 0.0], [0.9, 0.8, 0.4, 0.3, 0.0]), True, True),
+        ([[0, 0.9, 0.9], [0.9, 0, 0.1], [0.9, 0.1, 0]], True, True),
+        ([[0, 0.9, 0.9], [0.9, 0, 0.0], [0.9, 0.0, 0]], True, False),
+        ([[0, 0.5, 0.8, 0.3], [0.5, 0, 0.3, 0.7], [0.8, 0.3, 0, 0.4], [0.3, 0.7, 0.4, 0]], True, False),
+        ([[0, 0], [0, 0]], True, True),
+    ],
+)
+def test_products_are_known_from_other_means(matrix, players, expected):
+    assert is_product(matrix, players=players) is expected
+
+
+def test_products_with_rounded_means_are_products():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        u, v = rng.uniform(0.01, 1, 6), rng.uniform(0.01, 1, 4)
+        assert is_product(np.outer(u, v), players=False)
+        assert is_product(np.outer(u, u), players=True)
+        assert not is_product(np.outer(u, v) * rng.uniform(0.9, 1, (6, 4)), players=False)

@@ -52,6 +52,8 @@ class Capabilities:
     """The goals for which it plays matchings of an odd number of players."""
     warm_start: bool = False
     """It can begin with results from before, however they were sampled."""
+    assumes_product: bool = False
+    """It relies on means that are products of strengths; on others it may settle on a wrong answer."""
     constrained: bool = False
     """Its decisions can be told which pairs are allowed."""
     clusters: bool = False

@@ -87,6 +87,7 @@ class Rank1Certify(PlannedPolicy):
         byes=("identification",),
         warm_start=True,
         max_items=MAX_ITEMS,
+        assumes_product=True,
     )
     state_fields: ClassVar[tuple[str, ...]] = (
         "plays", "sums", "strengths", "half_gaps", "log_bets", "evidence", "peaks", "tours", "tour_sums",

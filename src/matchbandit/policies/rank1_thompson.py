@@ -226,6 +226,7 @@ class Rank1Thompson(CountsPolicy):
         constrained=True,
         any_size=True,
         compiled_max_items=DENSE_BELOW - 1,
+        assumes_product=True,
     )
     transient_fields: ClassVar[tuple[str, ...]] = ("start", "partner", "weights")
     choose = staticmethod(choose)

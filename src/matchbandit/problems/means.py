@@ -13,6 +13,9 @@ from matchbandit.problems.base import Problem, as_numbers, read_only
 from matchbandit.rewards import Counts, Floats, RewardDistribution, check_rewards
 from matchbandit.solvers import best_matching
 
+ROUNDING = 1e-6
+"""Logarithms of means that differ by less are equal."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Means(Problem):
@@ -129,6 +132,44 @@ class Means(Problem):
         n, m = self.table.shape
         shape = f"{n} players" if self.players else f"{n}×{m}"
         return self._repr(shape, f"from {self.means.min():.3g} to {self.means.max():.3g}")
+
+
+def is_product(matrix: ArrayLike, *, players: bool) -> bool:
+    """Are the means products of strengths, up to rounding?
+
+    Items with zeros only have strength 0; the logarithms of the other entries are then sums, a_i + b_j.
+
+    Parameters
+    ----------
+    matrix: array-like
+        The means, of rows × columns or of players.
+    players: bool
+        With players the matrix is symmetric, and its diagonal is ignored.
+
+    Examples
+    --------
+    >>> is_product([[.72, .36], [.18, .09]], players=False), is_product([[.8, .2], [.1, .7]], players=False)
+    (True, False)
+    """
+    table = np.array(matrix, dtype=np.float64)
+    if players:
+        np.fill_diagonal(table, 0.0)
+    table = table[table.any(axis=1)][:, table.any(axis=0)]
+    if players:
+        np.fill_diagonal(table, 1.0)
+    if (table == 0).any():
+        return False
+    logs = np.log(table)
+    n = len(logs)
+    if not players:
+        sums = logs.mean(axis=1, keepdims=True) + logs.mean(axis=0) - logs.mean() if logs.size else logs
+    elif n <= 3:
+        return True  # as many strengths as pairs
+    else:
+        strengths = (logs.sum(axis=1) - logs.sum() / (2 * (n - 1))) / (n - 2)
+        sums = strengths[:, None] + strengths
+        np.fill_diagonal(sums, 0.0)
+    return bool(np.allclose(logs, sums, rtol=0.0, atol=ROUNDING))
 
 
 def _check_matrix(matrix: ArrayLike, players: bool) -> Floats:

@@ -7,6 +7,7 @@ from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
+from matchbandit.confidence import check_delta
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem

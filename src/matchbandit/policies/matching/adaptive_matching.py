@@ -49,6 +49,7 @@ class AdaptiveMatching(CommittingPolicy):
         theorem_options=(TheoremOption("growth", maximum=4), TheoremOption("clusters", (None,))),
         horizon=True,
         clusters=True,
+        assumes_product=True,
     )
 
     def learn(self, tally: Tally) -> None:

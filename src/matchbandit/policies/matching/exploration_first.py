@@ -38,7 +38,12 @@ class ExplorationFirst(PlannedPolicy):
     summary: ClassVar[str] = "all meet all until the others split, the two best being known; then Adaptive-Matching"
     reference: ClassVar[str] = "[Sentenac2021], Section 4.2.3"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("matching",), graphs=("monopartite",), proved=("regret",), horizon=True, clusters=True
+        selections=("matching",),
+        graphs=("monopartite",),
+        proved=("regret",),
+        horizon=True,
+        clusters=True,
+        assumes_product=True,
     )
     state_fields: ClassVar[tuple[str, ...]] = ("adaptive",)
 

@@ -48,6 +48,7 @@ class MatchingId(PlannedPolicy):
         goals=("identification",),
         proved=("identification",),
         theorem_options=(TheoremOption("growth", (4,)),),
+        assumes_product=True,
     )
     state_fields: ClassVar[tuple[str, ...]] = ("above", "unranked", "averages")
 

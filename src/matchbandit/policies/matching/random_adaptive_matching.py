@@ -49,7 +49,7 @@ class RandomAdaptiveMatching(ClusterPolicy):
     summary: ClassVar[str] = "Adaptive-Matching for many players: balanced in expectation, no period to wait for"
     reference: ClassVar[str] = "this library, after [Sentenac2021]"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("matching",), graphs=("monopartite",), horizon=True, clusters=True
+        selections=("matching",), graphs=("monopartite",), horizon=True, clusters=True, assumes_product=True
     )
     state_fields: ClassVar[tuple[str, ...]] = (*ClusterPolicy.state_fields, "count", "sums")
 

@@ -115,7 +115,11 @@ class Rank1Identify(PlannedPolicy):
     summary: ClassVar[str] = "the best matching from one fit of all strengths: the fewest rounds, no proof"
     reference: ClassVar[str] = "this library"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("matching",), graphs=("monopartite",), goals=("identification",), warm_start=True
+        selections=("matching",),
+        graphs=("monopartite",),
+        goals=("identification",),
+        warm_start=True,
+        assumes_product=True,
     )
     state_fields: ClassVar[tuple[str, ...]] = ("plays", "sums", "strengths", "evidence", "sampled")
 

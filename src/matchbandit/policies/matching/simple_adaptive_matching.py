@@ -49,6 +49,7 @@ class SimpleAdaptiveMatching(CommittingPolicy):
         theorem_options=(TheoremOption("growth", maximum=4), TheoremOption("clusters", (None,))),
         horizon=True,
         clusters=True,
+        assumes_product=True,
     )
     state_fields: ClassVar[tuple[str, ...]] = (*CommittingPolicy.state_fields, "warned")
 

@@ -180,7 +180,7 @@ class UnimodalMatching(CombinatorialPolicy):
     summary: ClassVar[str] = "Thompson sampling among the matchings one swap away from the leader"
     reference: ClassVar[str] = "after Rodet & Gaudel 2022"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("matching",), graphs=("monopartite",), unit_rewards=True, warm_start=True
+        selections=("matching",), graphs=("monopartite",), unit_rewards=True, warm_start=True, assumes_product=True
     )
     oracle = "own"
     decides_from_counts: ClassVar[bool] = False

@@ -55,6 +55,7 @@ class PairElim(TwoSidedElimination):
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("bipartite",), horizon=True, eliminates=True,
         goals=("regret", "identification"), proved=("regret", "identification"), theorem_options=WINDOW_THEOREMS,
+        assumes_product=True,
     )  # fmt: skip
     state_fields: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.state_fields, "window", "certifying")
 

@@ -58,6 +58,7 @@ class PairElimMono(PlannedPolicy):
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("monopartite",), horizon=True, eliminates=True,
         goals=("regret", "identification"), proved=("regret", "identification"), theorem_options=WINDOW_THEOREMS,
+        assumes_product=True,
     )  # fmt: skip
     state_fields: ClassVar[tuple[str, ...]] = (
         "window", "above", "row_single", "row_pooled", "window_above", "column_single", "column_pooled", "left",

@@ -43,6 +43,7 @@ class PairSelect(PlannedPolicy):
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("monopartite",), answers="matching", eliminates=True,
         goals=("identification",), proved=("identification",), theorem_options=WINDOW_THEOREMS,
+        assumes_product=True,
     )  # fmt: skip
     state_fields: ClassVar[tuple[str, ...]] = ("first", "above", "unranked", "against_best")
 

@@ -25,7 +25,12 @@ class Rank1Elim(TwoSidedElimination):
     summary: ClassVar[str] = "eliminate rows and columns for good, in stages, on pooled averages"
     reference: ClassVar[str] = "[Katariya2017], Rank1Elim"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("pair",), graphs=("bipartite",), proved=("regret",), horizon=True, eliminates=True
+        selections=("pair",),
+        graphs=("bipartite",),
+        proved=("regret",),
+        horizon=True,
+        eliminates=True,
+        assumes_product=True,
     )
     state_fields: ClassVar[tuple[str, ...]] = (*TwoSidedElimination.state_fields, "stage")
     first_stage: ClassVar[int] = 4

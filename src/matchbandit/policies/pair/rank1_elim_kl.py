@@ -26,6 +26,7 @@ class Rank1ElimKL(Rank1Elim):
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair",), graphs=("bipartite",), proved=("regret",), unit_rewards=True, horizon=True,
         eliminates=True,
+        assumes_product=True,
     )  # fmt: skip
     first_stage: ClassVar[int] = 16
 

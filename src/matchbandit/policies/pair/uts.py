@@ -92,7 +92,12 @@ class Uts(RoundPolicy):
     summary: ClassVar[str] = "Thompson sampling in the row and the column of the leader"
     reference: ClassVar[str] = "Trinh et al. 2020"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("pair",), graphs=("bipartite",), proved=("regret",), unit_rewards=True, warm_start=True
+        selections=("pair",),
+        graphs=("bipartite",),
+        proved=("regret",),
+        unit_rewards=True,
+        warm_start=True,
+        assumes_product=True,
     )
     choose = staticmethod(choose)
     update = staticmethod(update)
