@@ -707,7 +707,7 @@ def test_kept_runs_say_problem_and_horizon_and_are_drawn(run, tmp_path):
     assert code == 0
     details = str(tmp_path / "found.details.parquet")
     assert f"these runs are kept in {found}, and their details in {details}\n" in out
-    assert mb.load_identification(found).to_frame("arrow").to_pylist() == pq.read_table(found).to_pylist()
+    assert mb.load(found).to_frame("arrow").to_pylist() == pq.read_table(found).to_pylist()
     code, out, err = run("bounds", "--over", found, "--figure", str(tmp_path / "rounds.png"))
     assert (code, err) == (0, "")
     assert (tmp_path / "rounds.png").exists()
@@ -775,10 +775,22 @@ def test_kept_results_are_placed_among_the_bounds(run, tmp_path):
     assert first["times_lower"] == pytest.approx(kept.final.mean() / known["model-pair-regret"])
     assert first["upper"] == known["pair-elim-regret"]
     assert (second["policy"], second["of"], second["binds"]) == ("track-and-stop", "rounds", False)
-    assert second["times_lower"] == pytest.approx(mb.load_identification(found).rounds.mean() / known["model-pair"])
+    assert second["times_lower"] == pytest.approx(mb.load(found).rounds.mean() / known["model-pair"])
     _, out, _ = run("bounds", "--over", runs, "--over", found)
     assert "times that" in out
     assert "(does not bind)" in out
+
+
+def test_each_result_of_a_saved_comparison_is_placed_among_the_bounds(run, tmp_path):
+    path = str(tmp_path / "comparison.parquet")
+    slots = mb.Bipartite([0.9, 0.3, 0.2], [0.9, 0.5, 0.1])
+    compared = mb.compare(slots, ["pair-elim", "uts"], horizon=1000, runs=2)
+    compared.save(path)
+    _, out, _ = run("bounds", "--over", path, "--json")
+    placed = json.loads(out)["results"]
+    assert [(one["policy"], one["mean"]) for one in placed] == [
+        (result.about.policy, result.final.mean()) for result in compared
+    ]
 
 
 def test_bounds_says_what_is_left_out_and_why(run):

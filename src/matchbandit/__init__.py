@@ -34,12 +34,10 @@ if TYPE_CHECKING:
     from matchbandit.product_model import ProductFit as ProductFit
     from matchbandit.product_model import product_fit as product_fit
     from matchbandit.results import Comparison as Comparison
-    from matchbandit.results import Found as Found
     from matchbandit.results import Identification as Identification
     from matchbandit.results import Runs as Runs
     from matchbandit.results import concat as concat
-    from matchbandit.results import load_found as load_found
-    from matchbandit.results import load_identification as load_identification
+    from matchbandit.results import load as load
     from matchbandit.results import load_runs as load_runs
     from matchbandit.results import plot as plot
     from matchbandit.rewards import Bernoulli as Bernoulli
@@ -71,8 +69,7 @@ _HOME = {
     "problems": ("Bipartite", "Means", "Monopartite", "family"),
     "product_model": ("ProductFit", "product_fit"),
     "results": (
-        "Comparison", "Found", "Identification", "Runs", "concat", "load_found", "load_identification", "load_runs",
-        "plot",
+        "Comparison", "Identification", "Runs", "concat", "load", "load_runs", "plot",
     ),
     "rewards": ("Bernoulli", "Binomial", "Gaussian"),
     "simulation": ("compare", "identify", "simulate"),

@@ -13,4 +13,4 @@ def rows_by_hand(records):
         if "regret" in row:
             row = {"horizon": 100, "round": row.get("horizon", 100), **row}
         told.append(row)
-    return Rows.of(pa.Table.from_pylist(told))
+    return Rows.from_table(pa.Table.from_pylist(told))

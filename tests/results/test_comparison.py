@@ -97,7 +97,7 @@ def test_what_plays_pairs_is_not_ranked_with_what_plays_matchings():
     both = Comparison((final([1]), final([2], policy="cucb", selection="matching"), final([3], policy="kl-ucb")))
     assert [[one.label for one in ranking] for ranking in both.rankings] == [["uts", "kl-ucb"], ["cucb"]]
     titles = [line for line in repr(both).splitlines() if line.startswith("Regret")]
-    assert [title.rpartition("; ")[2] for title in titles] == ["a pair a round", "a matching a round"]
+    assert [title.rpartition("; ")[2] for title in titles] == ["one pair per round", "one matching per round"]
     assert both.labels == ("uts", "cucb", "kl-ucb")
 
 
@@ -116,9 +116,10 @@ def many():
     """Two policies at three gaps."""
     return Comparison(
         tuple(
-            final([1], policy=policy, problem=spiked(gap)) for gap in (0.5, 0.6, 0.7) for policy in ("uts", "kl-ucb")
-        ),
-        study="gaps",
+            final([1], policy=policy, problem=spiked(gap), study="gaps")
+            for gap in (0.5, 0.6, 0.7)
+            for policy in ("uts", "kl-ucb")
+        )
     )
 
 
@@ -144,7 +145,7 @@ def test_an_unknown_label_names_a_few_that_are_near():
 def test_results_are_chosen_by_what_they_are_of():
     chosen = many().select(gap=0.6)
     assert chosen.labels == ("uts", "kl-ucb")
-    assert chosen.study == "gaps"
+    assert chosen.rows().distinct("study") == ["gaps"]
     assert many().select(policy="uts", gap=0.7).results[0].about.problem == spiked(0.7)
     with pytest.raises(MatchbanditError, match=r"no result has gap = 0.8. Of these results, gap is 0.5, 0.6, 0.7\."):
         many().select(gap=0.8)
@@ -163,7 +164,7 @@ def test_a_ranking_is_printed():
     printed = repr(Comparison((slow, final([1, 2], problem=SLOTS.describe()))))
     assert printed == (
         "Regret after 10 rounds, 2 runs, seed 7: bipartite 1×1, bernoulli rewards, u = [0.9, 0.3], v = [0.8, 0.4]"
-        "; a pair a round\n"
+        "; one pair per round\n"
         "    policy  mean regret  5–95 %          more than the best, ± 2 s.e.\n"
         "1.  uts     1.5          1.05 to 1.95\n"
         "2.  cucb    2 000        1 100 to 2 900  1 998 ± 1 999"
@@ -294,6 +295,53 @@ def test_different_simulations_become_a_comparison():
         assert made["uts"].final.tolist() == [1, 2]
     elsewhere = replace(two, rounds=np.array([9]))
     assert concat([one, elsewhere]).labels == ("uts", "uts (2)")
+
+
+def test_what_is_put_together_keeps_its_study():
+    gaps, pieces = many(), [final([k], first_run=k or None, study="mine") for k in (0, 1)]
+    assert concat([gaps]).rows().distinct("study") == ["gaps"]
+    assert concat(pieces).rows().distinct("study") == ["mine"]
+    both = concat([gaps, *pieces])
+    assert both.rows().distinct("study") == ["gaps", "mine"]
+    assert both.select(study="mine").rows()["regret"].tolist() == [0, 1]
+    assert concat([gaps, final([1])]).rows().distinct("study") == ["gaps", "simulate"]
+
+
+def test_the_same_runs_of_two_studies_are_not_one():
+    both = concat([final([1], study="a"), final([2], study="b")])
+    assert both.labels == ("uts, study = a", "uts, study = b")
+    assert len(both.rankings) == 1
+
+
+TASTES = mb.Means([[0.8, 0.2], [0.1, 0.7]])
+
+
+def test_policies_that_assume_products_are_not_ranked_on_other_means_without_a_warning():
+    words = (
+        "the means of this problem are not products of strengths, as uts, rank1-thompson assume: "
+        "guarantees may not hold, and the choice may stay wrong."
+    )
+    with pytest.warns(UserWarning, match=f"^{words}$") as caught:
+        ranked = mb.compare(TASTES, ["uts", "kl-ucb", "rank1-thompson", "uniform"], horizon=50, runs=2)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert ranked.warnings == (words,)
+    assert repr(ranked).endswith(f"\n\nWarning: {words}")
+    assert f"<p>Warning: {words}</p>" in ranked._repr_html_()
+    assert ranked.select(policy="kl-ucb").warnings == ()
+    players = mb.Means([[0, 0.8, 0.5, 0.5], [0.8, 0, 0.5, 0.5], [0.5, 0.5, 0, 0.8], [0.5, 0.5, 0.8, 0]], players=True)
+    sought = [found([1], policy=policy, problem=players.describe()) for policy in ("matching-id", "clucb")]
+    assert "as matching-id assumes" in Comparison(tuple(sought)).warnings[0]
+
+
+def test_products_are_ranked_without_a_warning(recwarn):
+    product = mb.Means(np.outer([0.9, 0.5], [0.8, 0.4, 0.0]))
+    for problem in (SLOTS, product, mb.family("spiked", n=2, u1=0.9, gap=0.6)):
+        ranked = mb.compare(problem, ["uts", "kl-ucb"], horizon=50, runs=2)
+        assert ranked.warnings == ()
+        assert "Warning" not in repr(ranked)
+    assert mb.compare(TASTES, ["kl-ucb", "uniform"], horizon=50, runs=2).warnings == ()
+    assert len(recwarn) == 0
 
 
 def test_any_kind_of_result_is_drawn(monkeypatch):

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 from dataclasses import replace
@@ -13,10 +14,11 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
 from matchbandit.policies.explanation import Elimination
-from matchbandit.results import Runs, details_file, load, load_runs, results_file
-from matchbandit.results.tables import encoded, metadata_of, rows_table
+from matchbandit.results import Comparison, Identification, Runs, details_file, load, load_runs, results_file
+from matchbandit.results.files import decode_parquet, encode_parquet, write_atomically
+from matchbandit.results.tables import metadata_of, rows_table
 
-SAVED = "Give a file that Runs.save (--save) has written."
+SAVED = "Give a file that save() or --save has written."
 
 
 @pytest.fixture
@@ -142,10 +144,10 @@ def spoil_middle(path):
         (spoil_text, f"is not a Parquet file. {SAVED}"),
         (spoil_half, "is cut off: its end is missing. Make or copy it again."),
         (spoil_middle, "is damaged: it cannot be decoded. Make or copy it again."),
-        (spoil_foreign, f"was not written by Runs.save. {SAVED}"),
-        (spoil_foreign_with_metadata, f"was not written by Runs.save. {SAVED}"),
-        (spoil_key_without_columns, f"was not written by Runs.save. {SAVED}"),
-        (spoil_key_without_json, f"was not written by Runs.save. {SAVED}"),
+        (spoil_foreign, f"was not written by matchbandit. {SAVED}"),
+        (spoil_foreign_with_metadata, f"was not written by matchbandit. {SAVED}"),
+        (spoil_key_without_columns, f"was not written by matchbandit. {SAVED}"),
+        (spoil_key_without_json, f"was not written by matchbandit. {SAVED}"),
         (spoil_folder, f"is a folder. {SAVED}"),
     ],
 )
@@ -200,29 +202,77 @@ def test_eliminations_come_back(tmp_path):
 
 def test_an_identification_is_kept_and_read_back(tmp_path):
     found = mb.identify(mb.Monopartite([0.9, 0.8, 0.4, 0.3]), mb.policy("matching-id", delta=0.2), runs=3, seed=2)
-    found.save(tmp_path / "found.parquet")
-    again = mb.load_identification(tmp_path / "found.parquet")
+    found.save(tmp_path / "identification.parquet")
+    again = load(tmp_path / "identification.parquet")
     assert_same_found(again, found)
     assert again.about["answers"] == "matching"
     assert again.answers.shape == (3, 2, 2)
     assert again.summary() == found.summary()
 
 
-def test_runs_and_identifications_are_not_taken_for_each_other(tmp_path):
+def test_one_function_reads_every_kind_of_result(tmp_path):
     slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
     mb.simulate(slots, "uts", horizon=10).save(tmp_path / "runs.parquet")
-    mb.identify(slots, mb.policy("pair-elim", delta=0.2)).save(tmp_path / "found.parquet")
-    with pytest.raises(mb.MatchbanditError, match=r"holds simulated runs, not an identification\. Use load_runs"):
-        mb.load_identification(tmp_path / "runs.parquet")
-    with pytest.raises(
-        mb.MatchbanditError, match=r"holds an identification, not simulated runs\. Use load_identification"
-    ):
-        mb.load_runs(tmp_path / "found.parquet")
+    mb.identify(slots, mb.policy("pair-elim", delta=0.2)).save(tmp_path / "identification.parquet")
+    mb.compare(slots, ["uts", "kl-ucb"], horizon=10, runs=2).save(tmp_path / "comparison.parquet")
+    kinds = {"runs": Runs, "identification": Identification, "comparison": Comparison}
+    for name, kind in kinds.items():
+        assert type(load(tmp_path / f"{name}.parquet")) is kind
+    for name, words in (("identification", "an identification"), ("comparison", "a comparison")):
+        with pytest.raises(mb.MatchbanditError, match=rf"holds {words}, not simulated runs\. Use load\."):
+            load_runs(tmp_path / f"{name}.parquet")
     with pytest.raises(mb.MatchbanditError, match="there is no file"):
-        mb.load_identification(tmp_path / "none.parquet")
-    (tmp_path / "x.parquet").write_text("x")
-    with pytest.raises(mb.MatchbanditError, match=r"is not a Parquet file\. Give a file that Identification\.save"):
-        mb.load_identification(tmp_path / "x.parquet")
+        load(tmp_path / "none.parquet")
+
+
+def test_a_comparison_comes_back_to_the_bit(tmp_path):
+    """Results with other checkpoints, parameters, policies, graphs and studies; with and without sums of rewards."""
+    path = tmp_path / "comparison.parquet"
+    large = [(np.array([0, 4]), np.array([3, 1])), (np.array([7]), np.array([4]))]
+    runs = [
+        mb.simulate(mb.family("spiked", n=3, u1=0.9, gap=0.6), "pair-elim", horizon=10**4, runs=3, seed=3, first_run=2),
+        mb.simulate(mb.Monopartite([0.9, 0.8, 0.4, 0.3]), "simple-adaptive-matching", horizon=10**4, runs=2),
+        replace(made_runs(bipartite(2, 3), study="mine"), reward_sums=None),
+        Runs(made_about(monopartite(2000), runs=2), np.array([4]), np.array([[1.0], [2.0]]), large),
+    ]
+    Comparison(tuple(runs)).save(path)
+    again = load(path)
+    for one, other in zip(again, runs, strict=True):
+        assert one.about == other.about
+        assert (one.splits, one.eliminations) == (other.splits, other.eliminations)
+        for part in ("rounds", "regret", "ended"):
+            assert np.array_equal(getattr(one, part), getattr(other, part))
+        assert (one.reward_sums is None) == (other.reward_sums is None)
+        for mine, theirs in zip(one.played, other.played, strict=True):
+            assert mine.pairs.tolist() == theirs.pairs.tolist()
+            assert mine.counts.tolist() == theirs.counts.tolist()
+    assert again.rows().to_frame("arrow").equals(Comparison(tuple(runs)).rows().to_frame("arrow"))
+    found = [mb.identify(mb.Bipartite([0.9, 0.3], [0.8, 0.4]), "pair-elim", delta=d, runs=2) for d in (0.1, 0.2)]
+    Comparison(tuple(found)).save(path)
+    for one, other in zip(load(path), found, strict=True):
+        assert_same_found(one, other)
+
+
+def test_the_details_of_another_comparison_are_refused(tmp_path):
+    for name, seed in (("one", 1), ("two", 2)):
+        Comparison((made_runs(bipartite(2, 3), seed=seed), made_runs(bipartite(2, 3), policy="cucb"))).save(
+            tmp_path / f"{name}.parquet"
+        )
+    (tmp_path / "two.details.parquet").replace(tmp_path / "one.details.parquet")
+    with pytest.raises(MatchbanditError, match="are not of the same runs"):
+        load(tmp_path / "one.parquet")
+
+
+def test_files_of_versions_0_1_to_0_5_are_refused_with_the_version_that_reads_them(tmp_path, runs):
+    path = tmp_path / "runs.parquet"
+    metadata = {"about": runs.about.describe(), "rounds": runs.rounds.tolist()}
+    table = pa.table({"run": runs.run_numbers, "regret": list(runs.regret), "plays": list(runs.counted)})
+    pq.write_table(table.replace_schema_metadata({b"matchbandit": json.dumps(metadata).encode()}), path)
+    with pytest.raises(MatchbanditError) as refusal:
+        load(path)
+    assert str(refusal.value) == (
+        f"{str(path)!r} has the format of matchbandit 0.1 to 0.5. Load and save it again with matchbandit 0.8."
+    )
 
 
 def test_rows_and_details_are_two_files(tmp_path, runs):
@@ -305,7 +355,7 @@ def lack_a_row(rows, told):
     ("spoil", "words"),
     [
         (lack_a_problem, "the description of the runs lacks problem."),
-        (lack_checkpoints, "'rounds' is missing from what the file says of its table."),
+        (lack_checkpoints, "'rounds' is missing from the metadata."),
         (other_checkpoints, "the rows are not those of the checkpoints."),
         (lack_a_column, "the column round is missing."),
         (lack_a_row, "the rows and the details are not of the same runs."),
@@ -315,9 +365,9 @@ def test_a_file_that_lacks_something_is_not_complete(tmp_path, runs, spoil, word
     path = tmp_path / "runs.parquet"
     runs.save(path)
     rows, told = spoil(rows_table(runs), metadata_of(runs))
-    path.write_bytes(encoded(rows, told))
+    path.write_bytes(encode_parquet(rows, told))
     details = pq.read_table(details_file(path)).replace_schema_metadata(None)
-    details_file(path).write_bytes(encoded(details, told))
+    details_file(path).write_bytes(encode_parquet(details, told))
     with pytest.raises(MatchbanditError) as refusal:
         load_runs(path)
     assert str(refusal.value) == f"{str(path)!r} is not complete: {words} {SAVED}"
@@ -325,7 +375,7 @@ def test_a_file_that_lacks_something_is_not_complete(tmp_path, runs, spoil, word
 
 def test_a_file_of_a_later_format_is_refused(tmp_path, runs):
     path = tmp_path / "runs.parquet"
-    path.write_bytes(encoded(rows_table(runs), {**metadata_of(runs), "format": 3}))
+    path.write_bytes(encode_parquet(rows_table(runs), {**metadata_of(runs), "format": 3}))
     with pytest.raises(MatchbanditError, match="has the format 3 of a later version of matchbandit"):
         load_runs(path)
 
@@ -467,3 +517,54 @@ def test_the_folder_of_a_file_says_nothing_about_its_rows(tmp_path, runs):
     folder.mkdir()
     runs.save(folder / "runs.parquet")
     assert load_runs(folder / "runs.parquet").about.policy == "uts"
+
+
+def test_files_have_checksums_zstd_and_dictionaries(tmp_path):
+    path = tmp_path / "x.parquet"
+    runs = mb.simulate(mb.family("spiked", n=4, u1=0.9, gap=0.6), "uniform", horizon=100, runs=50)
+    path.write_bytes(encode_parquet(rows_table(runs), {}))
+    columns = {
+        column.path_in_schema: column for column in map(pq.ParquetFile(path).metadata.row_group(0).column, range(13))
+    }
+    assert {column.compression for column in columns.values()} == {"ZSTD"}
+    assert [name for name, column in columns.items() if not column.has_dictionary_page] == ["regret"]
+    whole = path.read_bytes()
+    place = columns["regret"].data_page_offset + columns["regret"].total_compressed_size - 3
+    path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    with pytest.raises(MatchbanditError, match=r"x\.parquet' is damaged: it cannot be decoded"):
+        decode_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "the file is empty. Give a file that save() or --save has written."),
+        (b"run,regret", "the file is not a Parquet file. Give a file that save() or --save has written."),
+        (b"PAR1 and then", "the file is cut off: its end is missing. Make or copy it again."),
+        (b"PAR1PAR1", "the file is damaged: it cannot be decoded. Make or copy it again."),
+    ],
+)
+def test_bytes_that_are_no_file_of_ours_are_refused(data, words):
+    with pytest.raises(MatchbanditError) as refusal:
+        decode_parquet(data)
+    assert str(refusal.value) == words
+
+
+def test_a_file_is_written_whole_and_lasts(tmp_path, monkeypatch):
+    synced, sync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda number: (synced.append(os.fstat(number).st_mode & 0o170000), sync(number)))
+    write_atomically(tmp_path / "x", b"1234")
+    assert (tmp_path / "x").read_bytes() == b"1234"
+    assert synced == [0o100000, 0o040000]  # the file, then the folder
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_full_disk_is_named(tmp_path, monkeypatch):
+    def full(number):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(MatchbanditError) as refusal:
+        write_atomically(tmp_path / "x", b"1234")
+    assert str(refusal.value) == f"cannot write {str(tmp_path / 'x')!r}: No space left on device."
+    assert list(tmp_path.iterdir()) == []

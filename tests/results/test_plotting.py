@@ -191,7 +191,7 @@ def test_more_lines_than_can_be_told_apart_are_refused_with_the_way_out():
 
 def test_the_caption_says_who_plays_or_seeks_what_if_that_differs():
     assert chart_of([runs(), runs("cucb", selection="matching"), runs("kl-ucb")]).caption.endswith(
-        " Not the same question: a pair a round for uts, kl-ucb; a matching a round for cucb."
+        " Not the same question: one pair per round for uts, kl-ucb; one matching per round for cucb."
     )
     both = [found(), replace(found("x"), about=replace(found("x").about, answers="matching"))]
     assert chart_of(both).caption.endswith(" the best pair for pair-elim; the best matching for x.")

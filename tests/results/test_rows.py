@@ -149,11 +149,11 @@ def test_what_does_not_go_together_is_refused(some):
         Rows.together([some, found([5]).rows()])
     columns = {"x": pa.array(["a"])}, {"x": pa.array([1.0])}
     with pytest.raises(MatchbanditError, match="the column x is of different types, string and double"):
-        Rows.together(Rows.of(pa.table({**column, "run": [0]})) for column in columns)
+        Rows.together(Rows.from_table(pa.table({**column, "run": [0]})) for column in columns)
 
 
 def test_whole_numbers_and_floats_of_one_column_go_together():
-    parts = [Rows.of(pa.table({"x": pa.array(values), "run": [0, 1]})) for values in ([1, 2], [2.0, 2.5])]
+    parts = [Rows.from_table(pa.table({"x": pa.array(values), "run": [0, 1]})) for values in ([1, 2], [2.0, 2.5])]
     both = Rows.together(parts)
     assert both["x"].tolist() == [1, 2, 2, 2.5]
     assert both["x"].dtype == np.float64
@@ -259,7 +259,7 @@ def test_lists_that_change_within_a_chunk_are_told_apart():
     kinds = [[0.5], [0.5, 0.25], [], None, [0.25, 0.5]]
     given = [kinds[k] for k in rng.integers(5, size=200)]
     table = pa.table({"u": pa.array(given, pa.list_(pa.float64())), "run": np.arange(200)})
-    told = Rows.of(table)
+    told = Rows.from_table(table)
     assert told["u"].tolist() == [None if one is None else tuple(one) for one in given]
     for kind in kinds:
         assert told.where(u=kind)["run"].tolist() == [k for k, one in enumerate(given) if one == kind]
@@ -268,7 +268,7 @@ def test_lists_that_change_within_a_chunk_are_told_apart():
 
 def test_chunks_with_dictionaries_of_their_own_are_one_column():
     chunks = [pa.array(texts).dictionary_encode() for texts in (["a", "b", None], ["b", "c"], ["c", "a"])]
-    told = Rows.of(pa.table({"policy": pa.chunked_array(chunks), "run": np.arange(7)}))
+    told = Rows.from_table(pa.table({"policy": pa.chunked_array(chunks), "run": np.arange(7)}))
     assert told["policy"].tolist() == ["a", "b", None, "b", "c", "c", "a"]
     assert told.where(policy="b")["run"].tolist() == [1, 3]
     assert told.where(policy=None)["run"].tolist() == [2]
@@ -276,7 +276,7 @@ def test_chunks_with_dictionaries_of_their_own_are_one_column():
 
 def test_an_empty_table_has_no_rows():
     table = rows_table(final([1.0], problem=mb.Monopartite([0.9, 0.1]).describe())).slice(0, 0)
-    told = Rows.of(table)
+    told = Rows.from_table(table)
     assert len(told) == 0
     assert told["u"].tolist() == told["policy"].tolist() == told["regret"].tolist() == []
     assert told.distinct("policy") == []

@@ -1,6 +1,4 @@
-import errno
 import json
-import os
 import sys
 from dataclasses import replace
 from types import ModuleType
@@ -10,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from reference.made import assert_same, assert_same_found, final, found, made_about, made_runs
 
@@ -18,17 +15,15 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import monopartite
 from matchbandit.results import Runs, tables
+from matchbandit.results.files import decode_parquet, encode_parquet
 from matchbandit.results.tables import (
-    decoded,
     details_table,
-    encoded,
     metadata_of,
     options_text,
     parameter_types,
     parameters_of,
     result_from,
     rows_table,
-    write_atomically,
 )
 
 TEXT, WHOLE, REAL = pa.dictionary(pa.int32(), pa.string()), pa.int64(), pa.float64()
@@ -206,7 +201,8 @@ def test_many_rows_take_no_memory_for_what_is_the_same_in_all():
 
 
 def both_tables(result):
-    return decoded(encoded(rows_table(result), metadata_of(result))), decoded(encoded(details_table(result), {}))
+    rows, details = encode_parquet(rows_table(result), metadata_of(result)), encode_parquet(details_table(result), {})
+    return decode_parquet(rows), decode_parquet(details)
 
 
 def test_what_is_encoded_comes_back_to_the_bit():
@@ -224,36 +220,6 @@ def test_what_is_read_back_may_be_written_to():
     runs = result_from(rows, details, told)
     for part in (runs.rounds, runs.regret, runs.counted, runs.ended):
         part[...] = 0
-
-
-def test_files_have_checksums_zstd_and_dictionaries(tmp_path):
-    path = tmp_path / "x.parquet"
-    path.write_bytes(encoded(rows_table(mb.simulate(SPIKED, "uniform", horizon=100, runs=50)), {}))
-    columns = {
-        column.path_in_schema: column for column in map(pq.ParquetFile(path).metadata.row_group(0).column, range(13))
-    }
-    assert {column.compression for column in columns.values()} == {"ZSTD"}
-    assert [name for name, column in columns.items() if not column.has_dictionary_page] == ["regret"]
-    whole = path.read_bytes()
-    place = columns["regret"].data_page_offset + columns["regret"].total_compressed_size - 3
-    path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-    with pytest.raises(MatchbanditError, match=r"x\.parquet' is damaged: it cannot be decoded"):
-        decoded(path)
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"", "the file is empty. Give a file that matchbandit (--save) has written."),
-        (b"run,regret", "the file is not a Parquet file. Give a file that matchbandit (--save) has written."),
-        (b"PAR1 and then", "the file is cut off: its end is missing. Make or copy it again."),
-        (b"PAR1PAR1", "the file is damaged: it cannot be decoded. Make or copy it again."),
-    ],
-)
-def test_bytes_that_are_no_file_of_ours_are_refused(data, words):
-    with pytest.raises(MatchbanditError) as refusal:
-        decoded(data)
-    assert str(refusal.value) == words
 
 
 @pytest.fixture
@@ -303,33 +269,13 @@ def test_lists_are_read_by_all_three(tmp_path):
     assert [list(row) for row in pd.read_parquet(path)["means"][0]] == [[0.9, 0.1]]
 
 
-def test_a_file_is_written_whole_and_lasts(tmp_path, monkeypatch):
-    synced, sync = [], os.fsync
-    monkeypatch.setattr(os, "fsync", lambda number: (synced.append(os.fstat(number).st_mode & 0o170000), sync(number)))
-    write_atomically(tmp_path / "x", b"1234")
-    assert (tmp_path / "x").read_bytes() == b"1234"
-    assert synced == [0o100000, 0o040000]  # the file, then the folder
-    assert [path.name for path in tmp_path.iterdir()] == ["x"]
-
-
-def test_a_full_disk_is_named(tmp_path, monkeypatch):
-    def full(number):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(MatchbanditError) as refusal:
-        write_atomically(tmp_path / "x", b"1234")
-    assert str(refusal.value) == f"cannot write {str(tmp_path / 'x')!r}: No space left on device."
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_plays_that_one_list_cannot_hold_are_in_several(monkeypatch):
     runs = made_runs(monopartite(4), n_runs=5)
-    monkeypatch.setattr(tables, "_MOST_NUMBERS", 13)  # two runs of six pairs
+    monkeypatch.setattr(tables, "_MAX_ARRAY_LENGTH", 13)  # two runs of six pairs
     details = details_table(runs)
     assert [len(chunk) for chunk in details["plays"].chunks] == [2, 2, 1]
     assert details["plays"].to_pylist() == runs.counted.tolist()
-    told = decoded(encoded(details, {}))[0]
+    told = decode_parquet(encode_parquet(details, {}))[0]
     assert_same(result_from(rows_table(runs), told, metadata_of(runs)), runs)
 
 

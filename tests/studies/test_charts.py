@@ -55,7 +55,7 @@ def identified(points, *, rounds, wrong=(), none=()):
 def table_of(told):
     kinds = {key: TYPES[key] for key in told[0] if key in TYPES}
     columns = {key: pa.array([row[key] for row in told], kinds.get(key)) for key in told[0]}
-    return Rows.of(pa.table(columns))
+    return Rows.from_table(pa.table(columns))
 
 
 def over_gap(policies=("uts", "pair-elim"), gaps=(0.7, 0.5, 0.6), **more):
@@ -82,7 +82,7 @@ def test_the_numeric_sweep_is_the_axis_and_every_policy_a_line_with_mean_and_ban
     assert (chart.x_label, chart.y_label, chart.x_ticks) == ("gap", "regret", (0.5, 0.6, 0.7))
     assert (chart.x_log, chart.y_log) == (False, False)
     assert chart.caption == (
-        "family spiked, n = 4, horizon = 100, bernoulli rewards; a pair a round; 4 runs, seed 7. "
+        "family spiked, n = 4, horizon = 100, bernoulli rewards; one pair per round; 4 runs, seed 7. "
         "Lines: mean; bands: 5–95 % of the runs."
     )
 
@@ -321,12 +321,12 @@ def test_what_plays_pairs_and_what_plays_matchings_have_charts_of_their_own():
     both = [("uniform", {"selection": each}, {"gap": gap}) for each in ("pair", "matching") for gap in (0.5, 0.6)]
     pairs, matchings = charts_of(rows_of(points + both), name="it")
     assert (labels(pairs), labels(matchings)) == (["uts", "kl-ucb", "uniform"], ["cucb", "uniform"])
-    assert pairs.title == "it: regret over gap, a pair a round"
-    assert matchings.title == "it: regret over gap, a matching a round"
-    assert "; a matching a round; 4 runs" in matchings.caption
+    assert pairs.title == "it: regret over gap, one pair per round"
+    assert matchings.title == "it: regret over gap, one matching per round"
+    assert "; one matching per round; 4 runs" in matchings.caption
     (alone,) = charts_of(rows_of(points[:2] + points[4:]), name="it")
     assert alone.title == "it: regret over gap"
-    assert "; a pair a round; 4 runs" in alone.caption
+    assert "; one pair per round; 4 runs" in alone.caption
     assert pairs.caption.endswith(" Policies that play something else have a chart of their own.")
     assert "something else" not in alone.caption
 

@@ -171,7 +171,7 @@ def test_policies_of_different_questions_are_told_apart(tmp_path):
     page = study_page(study.run(tmp_path / "both", workers=1))
     (table,) = section(page, "Results").tables
     assert [(row[0], row[table.heads.index("plays")]) for row in table.rows] == [
-        ("cucb", "a matching a round"), ("kl-ucb", "a pair a round"),
+        ("cucb", "one matching per round"), ("kl-ucb", "one pair per round"),
     ]  # fmt: skip
     assert "compare only those of the same" in section(page, "Results").text[-1]
     assert [[line.label for line in chart.lines] for chart in section(page, "Charts").charts] == [["cucb"], ["kl-ucb"]]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matchbandit.results import Identification, Runs
     from matchbandit.theory import Report
 
-    Results = dict[Path, Runs | Identification]
+    Results = list[tuple[Path, Runs | Identification]]
 
 
 def bounds(
@@ -50,11 +50,14 @@ def bounds(
     Those of the paper, and asymptotic lower bounds: each with its source and its assumptions.
     """
     from matchbandit.placement import placement_of, plot_bounds
-    from matchbandit.results import load
+    from matchbandit.results import Comparison, load
     from matchbandit.theory import bounds as all_bounds
     from matchbandit.theory import report
 
-    results = {path: load(path) for path in over or []}
+    loaded = [(path, load(path)) for path in dict.fromkeys(over or [])]
+    results: Results = [
+        (path, one) for path, result in loaded for one in (result if isinstance(result, Comparison) else [result])
+    ]
     rounds = None if horizon is None else whole("--horizon", horizon)
     chance = None if delta is None else number("--delta", delta, example="0.05")
     if results and u is None and family is None:
@@ -65,19 +68,19 @@ def bounds(
         problem = _problem_in(results)
     else:
         problem = _instance(u, v, family, param, rewards, seed)
-    asked = {path: _asked_of(path, result, problem, chance) for path, result in results.items()}
+    asked = [_asked_of(path, result, problem, chance) for path, result in results]
     if results and rounds is None and chance is None:
-        rounds = max((at for at, _ in asked.values() if at is not None), default=None)
-        chance = min((at for _, at in asked.values() if at is not None), default=None)
+        rounds = max((at for at, _ in asked if at is not None), default=None)
+        chance = min((at for _, at in asked if at is not None), default=None)
     try:
         theory = report(problem, horizon=rounds, delta=chance)
         placed = [
-            placement_of(result, all_bounds(problem, horizon=asked[path][0], delta=asked[path][1]))
-            for path, result in results.items()
+            placement_of(result, all_bounds(problem, horizon=last, delta=sought))
+            for (_, result), (last, sought) in zip(results, asked, strict=True)
         ]
         picture = None
         if figure is not None:
-            picture = plot_bounds(problem, list(results.values()), path=figure, horizon=rounds, delta=chance)
+            picture = plot_bounds(problem, [result for _, result in results], path=figure, horizon=rounds, delta=chance)
     except KeyboardInterrupt:
         typer.echo("stopped.", err=True)
         raise typer.Exit(130) from None
@@ -113,7 +116,7 @@ def _problem_in(results: "Results") -> "Problem":
     """The problem of the first file."""
     from matchbandit.problems import problem_from
 
-    path, first = next(iter(results.items()))
+    path, first = results[0]
     try:
         return problem_from(first.about["problem"])
     except MatchbanditError as error:

@@ -1,28 +1,15 @@
-"""Rows of numbers, in memory, on disk and back."""
+"""Results of simulations and identifications: in memory, as tables, on disk, as charts."""
 
-from matchbandit.results.about import RunInfo
 from matchbandit.results.comparison import Comparison, Standing, concat
-from matchbandit.results.files import (
-    details_file,
-    load,
-    load_identification,
-    load_runs,
-    results_file,
-    writable_file,
-)
-from matchbandit.results.identification import Identification
+from matchbandit.results.files import details_file, load, load_runs, results_file, writable_file
 from matchbandit.results.plotting import plot
+from matchbandit.results.result import Identification, Played, PlayedEdges, Runs, Split
 from matchbandit.results.rows import Curve, Rows
-from matchbandit.results.runs import Played, PlayedEdges, Runs, Split
-
-Found = Identification
-"""The name until version 0.3; it goes with the next one."""
-load_found = load_identification
+from matchbandit.results.run_info import RunInfo
 
 __all__ = [
     "Comparison",
     "Curve",
-    "Found",
     "Identification",
     "Played",
     "PlayedEdges",
@@ -34,8 +21,6 @@ __all__ = [
     "concat",
     "details_file",
     "load",
-    "load_found",
-    "load_identification",
     "load_runs",
     "plot",
     "results_file",

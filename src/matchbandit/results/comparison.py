@@ -1,37 +1,41 @@
-"""Results side by side: who is best, and by how much; and pieces of the same simulation put together."""
+"""Rank results of several policies, and concatenate pieces of the same simulation."""
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from html import escape
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import Frame
-from matchbandit.results.about import RunInfo
-from matchbandit.results.identification import Identification
+from matchbandit.policies import CATALOGUE
+from matchbandit.problems.means import is_product
+from matchbandit.results.result import Identification, Runs
 from matchbandit.results.rows import Rows
-from matchbandit.results.runs import Runs
+from matchbandit.results.run_info import RunInfo
 from matchbandit.results.tables import parameters_of, rewards_text
 
-MOST_PLACES = 12
+if TYPE_CHECKING:
+    from matchbandit.figures.painting import Picture
+
+MAX_RANKINGS = 12
 """Rankings that a comparison prints; a study may have hundreds."""
-MOST_NAMED = 4
+MAX_LABELS = 4
 """Labels that an error names."""
-MOST_CHOICES = 12
+MAX_CHOICES = 12
 """Values of a setting that an error names."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a policy stands: what it needed on average, and how much more than the best one."""
+    """A policy's place in a ranking: its average, and the difference to the best policy."""
 
     rank: int
     label: str
@@ -42,7 +46,7 @@ class Standing:
     shared: int | None = None
     """Runs that it and the best have in common: they are on the same instances."""
     difference: float | None = None
-    """Its mean minus the best one's, over the runs that they share; None for the best itself, or if they share none."""
+    """Its mean minus the best one's over the shared runs; None for the best itself, or without shared runs."""
     error: float | None = None
     """Two standard errors of that difference; None for fewer than two shared runs."""
     right: int | None = None
@@ -53,19 +57,16 @@ class Standing:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Results of several policies, problems or settings side by side; printed, a ranking.
+    """Results of several policies, problems or settings; printed, a ranking.
 
-    `comparison["uts"]` is one of them by its label: the policy's name, its options where results of that name differ in
-    them, and the parameters of the problem, the horizon and so on where the results differ in those.
-    `comparison.select(policy="uts", n=4)` are those that fit.
+    `comparison["uts"]` is one of them by its label: the policy's name, its options where results of that policy differ
+    in them, and the parameters of the problem, the horizon and so on where the results differ in those.
     """
 
     results: tuple[Runs | Identification, ...]
-    study: str | None = None
-    """The study that they are of, for its column in the rows."""
 
     def __post_init__(self) -> None:
-        """Any sequence of results of one kind will do."""
+        """Accept any sequence of results of one kind."""
         results = tuple(self.results)
         if not results:
             raise MatchbanditError("there is nothing to compare; give at least one result.")
@@ -78,71 +79,148 @@ class Comparison:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What each result is called."""
+        """The name of each result; no two are the same."""
         return _labels([result.about for result in self.results])
 
     def __len__(self) -> int:
-        """How many results there are."""
+        """Count the results."""
         return len(self.results)
 
     def __iter__(self) -> Iterator[Runs | Identification]:
-        """The results."""
+        """Iterate over the results."""
         return iter(self.results)
 
     def __getitem__(self, label: str) -> Runs | Identification:
-        """The result of this label."""
+        """Return the result with this label."""
         if label not in self.labels:
             raise self._no_label(str(label))
         return self.results[self.labels.index(label)]
 
     def _no_label(self, label: str) -> MatchbanditError:
-        """Names all labels if they are few, else some that are near."""
-        if len(self) <= MOST_NAMED:
+        """The error names all labels if they are few, else some similar ones."""
+        if len(self) <= MAX_LABELS:
             return unknown("result", label, self.labels)
-        near = [known for known in self.labels if known.startswith(f"{label}, ")]
-        ways = f"select(policy={label!r}) gives all of that policy." if near else "See labels, or select(policy=…)."
-        near = near or get_close_matches(label, self.labels, n=MOST_NAMED) or [*self.labels]
-        some = "; ".join(repr(known) for known in near[:MOST_NAMED])
-        return MatchbanditError(f"no result is called {label!r}; of {len(self)}, near are {some}. {ways}")
+        similar = [known for known in self.labels if known.startswith(f"{label}, ")]
+        hint = f"select(policy={label!r}) gives all of that policy." if similar else "See labels, or select(policy=…)."
+        similar = similar or get_close_matches(label, self.labels, n=MAX_LABELS) or [*self.labels]
+        names = "; ".join(repr(known) for known in similar[:MAX_LABELS])
+        return MatchbanditError(f"no result is called {label!r}; of {len(self)}, near are {names}. {hint}")
 
-    def select(self, **wanted: Any) -> "Comparison":
-        """The results of which all this holds: `policy`, its options, the problem's parameters, `horizon`, `delta`, ….
+    def select(self, **settings: Any) -> "Comparison":
+        """Select results by their settings.
 
+        Parameters
+        ----------
+        **settings
+            `policy`, `selection`, `study`, an option of the policy, a parameter of the problem, `horizon`, `delta`, ….
+
+        Returns
+        -------
+        Comparison
+            The results that have all these settings; at least one, else an error names the values that there are.
+
+        Examples
+        --------
         >>> import matchbandit as mb
         >>> slots = mb.Bipartite([.9, .3], [.8, .4])
         >>> ranked = mb.compare(slots, ["uts", "kl-ucb", "uniform"], horizon=100, runs=2)
         >>> ranked.select(policy="uts").labels
         ('uts',)
         """
-        told = [
-            {"policy": about.policy, "selection": about.selection, **_ways(about), **_setting(about)}
+        known = [
+            {"policy": about.policy, "selection": about.selection, **_variant(about), **_setting(about)}
             for about in (result.about for result in self.results)
         ]
-        names = dict.fromkeys(name for each in told for name in each)
-        for name in wanted:
+        names = dict.fromkeys(name for each in known for name in each)
+        for name in settings:
             if name not in names:
                 raise unknown("setting", name, names)
-        plain = {name: [*value] if isinstance(value, tuple) else value for name, value in wanted.items()}
-        fits = [all(name in each and each[name] == value for name, value in plain.items()) for each in told]
+        wanted = {name: [*value] if isinstance(value, tuple) else value for name, value in settings.items()}
+        fits = [all(name in each and each[name] == value for name, value in wanted.items()) for each in known]
         if not any(fits):
-            there = {name: dict.fromkeys(_value(each[name]) for each in told if name in each) for name in wanted}
-            known = "; ".join(f"{name} is {', '.join([*values][:MOST_CHOICES])}" for name, values in there.items())
-            raise MatchbanditError(f"no result has {_in_words(wanted)}. Of these results, {known}.")
-        return replace(self, results=tuple(one for one, chosen in zip(self.results, fits, strict=True) if chosen))
+            values = {name: dict.fromkeys(_value(each[name]) for each in known if name in each) for name in settings}
+            choices = "; ".join(f"{name} is {', '.join([*texts][:MAX_CHOICES])}" for name, texts in values.items())
+            text = ", ".join(f"{name} = {_value(value)}" for name, value in settings.items())
+            raise MatchbanditError(f"no result has {text}. Of these results, {choices}.")
+        return Comparison(tuple(one for one, chosen in zip(self.results, fits, strict=True) if chosen))
 
     def rows(self, study: str | None = None) -> Rows:
-        """The tidy rows of all results."""
-        return Rows.together(result.rows(study or self.study) for result in self.results)
+        """Return the tidy rows of all results.
+
+        Parameters
+        ----------
+        study: str, optional
+            The column `study`; by default the study that each result belongs to.
+
+        Returns
+        -------
+        Rows
+        """
+        return Rows.together(result.rows(study) for result in self.results)
 
     def to_frame(self, kind: Frame | None = None) -> Any:
-        """The rows as a data frame: of pandas or Polars, whichever is there, or of the kind that is named."""
+        """Return the rows as a data frame.
+
+        Parameters
+        ----------
+        kind: {"pandas", "polars", "arrow"}, optional
+            By default pandas or Polars, whichever is imported already, else whichever is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        """
         return self.rows().to_frame(kind)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **settings: Any) -> Any:
-        """Draw all results in one picture, and keep it if a path is given; see `matchbandit.plot`."""
-        from matchbandit.results.plotting import plot  # noqa: PLC0415  # it knows results
+    def plot(self, path: str | os.PathLike[str] | None = None, **settings: Any) -> "Picture":
+        """Draw all results in one picture.
+
+        Parameters
+        ----------
+        path: str or Path, optional
+            Where to save the picture.
+        **settings
+            `title`, `x_log` and `y_log`, as in `matchbandit.plot`.
+
+        Returns
+        -------
+        Picture
+            A matplotlib figure; its `chart` holds the numbers.
+        """
+        from matchbandit.results.plotting import plot  # noqa: PLC0415  # it imports this module
 
         return plot(self, path=path, **settings)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all results into two Parquet files, as `Runs.save` does; `matchbandit.load` reads them.
+
+        Parameters
+        ----------
+        path: str or Path
+            A file in a folder that exists.
+        """
+        from matchbandit.results.files import save  # noqa: PLC0415  # it imports this module
+
+        save(self, path)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before believing the rankings: policies that assume products on a problem that is not one."""
+        names = dict.fromkeys(
+            result.about.policy
+            for result in self.results
+            if "matrix" in result.about.problem
+            and result.about.policy in CATALOGUE
+            and CATALOGUE[result.about.policy].capabilities.assumes_product
+            and not is_product(result.about.problem["matrix"], players=result.about.problem["players"])
+        )
+        if not names:
+            return ()
+        assume = "assumes" if len(names) == 1 else "assume"
+        return (
+            f"the means of this problem are not products of strengths, as {', '.join(names)} {assume}: "
+            f"guarantees may not hold, and the choice may stay wrong.",
+        )
 
     @cached_property
     def rankings(self) -> tuple[tuple[Standing, ...], ...]:
@@ -150,15 +228,21 @@ class Comparison:
 
         Policies that play pairs and those that play matchings are ranked apart, and so are those that seek them.
         """
-        places: dict[str, list[int]] = {}
+        groups: dict[str, list[int]] = {}
         for number, result in enumerate(self.results):
-            places.setdefault(_place(result), []).append(number)
+            groups.setdefault(_ranking_key(result), []).append(number)
         return tuple(
-            _ranking([(self.labels[number], self.results[number]) for number in there]) for there in places.values()
+            _ranking([(self.labels[number], self.results[number]) for number in group]) for group in groups.values()
         )
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """What the rankings say, as plain data, by label."""
+        """Return the rankings as plain data.
+
+        Returns
+        -------
+        dict
+            By label: rank, runs, mean, p5, p95 and, where they are known, the other fields of `Standing`.
+        """
         standings = [standing for ranking in self.rankings for standing in ranking]
         return {
             one.label: {key: value for key, value in vars(one).items() if key != "label" and value is not None}
@@ -166,55 +250,65 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        """A ranking."""
+        """Show the rankings, and the warnings."""
         blocks = []
-        for title, heads, lines in self._printed():
+        for title, heads, lines in self._tables():
             widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
             rows = ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)) for line in (heads, *lines)]
             blocks.append("\n".join([title, *(row.rstrip() for row in rows)]))
-        return "\n\n".join([*blocks, *self._left_out()])
+        return "\n\n".join([*blocks, *self._remarks()])
 
     def _repr_html_(self) -> str:
         blocks = []
-        for title, heads, lines in self._printed():
+        for title, heads, lines in self._tables():
             head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
             body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
             blocks.append(f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>")
-        return "".join([*blocks, *(f"<p>{escape(words)}</p>" for words in self._left_out())])
+        return "".join([*blocks, *(f"<p>{escape(words)}</p>" for words in self._remarks())])
 
-    def _printed(self) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    def _tables(self) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
         """Title, heads and lines of each ranking that is printed."""
         simulated = isinstance(self.results[0], Runs)
         heads: tuple[str, ...] = ("", "policy", "mean regret" if simulated else "mean rounds", "5–95 %")
         heads += ("more than the best, ± 2 s.e.",) + (() if simulated else ("right", "wrong", "not identified"))
-        for ranking in self.rankings[:MOST_PLACES]:
+        for ranking in self.rankings[:MAX_RANKINGS]:
             numbers = sorted(self.labels.index(standing.label) for standing in ranking)
             short = _labels([self.results[number].about for number in numbers])  # the title says the rest
             names = {self.labels[number]: label for number, label in zip(numbers, short, strict=True)}
             lines = [_line(replace(standing, label=names[standing.label])) for standing in ranking]
             yield _title(self[ranking[0].label], ranking), heads, lines
 
-    def _left_out(self) -> list[str]:
-        left = len(self.rankings) - MOST_PLACES
-        return [f"… and {left} more such rankings; see summary()."] if left > 0 else []
+    def _remarks(self) -> list[str]:
+        left = len(self.rankings) - MAX_RANKINGS
+        more = [f"… and {left} more such rankings; see summary()."] if left > 0 else []
+        return [*more, *(f"Warning: {message}" for message in self.warnings)]
 
 
 def concat(results: Iterable[Runs | Identification | Comparison]) -> Runs | Identification | Comparison:
-    """Pieces of the same simulation or identification as one; results of different ones as a comparison.
+    """Put pieces of the same simulation or identification together.
 
-    Pieces are equal in all but the numbers of their runs, as two calls with different `first_run` give them.
+    Parameters
+    ----------
+    results: iterable of Runs, Identification or Comparison
+        Pieces are equal in all but the numbers of their runs, as two calls with different `first_run` give them.
 
+    Returns
+    -------
+    Runs, Identification or Comparison
+        One result if all are pieces of it, else a comparison of all that there are, each with its study.
+
+    Examples
+    --------
     >>> import matchbandit as mb
     >>> slots = mb.Bipartite([.9, .3], [.8, .4])
     >>> pieces = [mb.simulate(slots, "uts", horizon=100, runs=2, first_run=first) for first in (0, 2)]
     >>> mb.concat(pieces).run_numbers
     [0, 1, 2, 3]
     """
-    given = [results] if isinstance(results, Runs | Identification | Comparison) else list(results)
-    flat = [one for result in given for one in (result.results if isinstance(result, Comparison) else [result])]
-    whole = Comparison(tuple(flat))  # which checks what they are
+    pieces = [results] if isinstance(results, Runs | Identification | Comparison) else list(results)
+    flat = [one for piece in pieces for one in (piece.results if isinstance(piece, Comparison) else [piece])]
     groups: dict[str, list[Runs | Identification]] = {}
-    for result in whole:
+    for result in Comparison(tuple(flat)):  # which checks what they are
         groups.setdefault(_simulation(result), []).append(result)
     joined = [group[0] if len(group) == 1 else _joined(group) for group in groups.values()]
     return joined[0] if len(joined) == 1 else Comparison(tuple(joined))
@@ -240,7 +334,7 @@ def _joined(pieces: Sequence[Any]) -> Runs | Identification:
             f"run {twice[0]} of {pieces[0].about.policy} is in more than one of the results. "
             f"Give each run once; first_run makes others."
         )
-    about = _about_of_all([piece.about for piece in pieces], numbers.tolist())
+    about = _joined_about([piece.about for piece in pieces], numbers.tolist())
     if isinstance(pieces[0], Identification):
         parts = ("rounds", "pairs", "identified", "correct", "answers")
         return Identification(about, *(_in_order([getattr(piece, part) for piece in pieces], order) for part in parts))
@@ -266,27 +360,27 @@ def _in_order(pieces: Sequence[Any], order: NDArray[np.int64]) -> Any:
     return [every[number] for number in order]
 
 
-def _about_of_all(told: Sequence[RunInfo], numbers: list[int]) -> RunInfo:
-    """What all pieces are of; they may be of several days and versions."""
-    follow = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+def _joined_about(abouts: Sequence[RunInfo], numbers: list[int]) -> RunInfo:
+    """The description of all pieces; they may be of several days and versions."""
+    consecutive = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     return replace(
-        told[0],
+        abouts[0],
         runs=len(numbers),
-        first_run=(numbers[0] or None) if follow else None,
-        run_numbers=None if follow else numbers,
+        first_run=(numbers[0] or None) if consecutive else None,
+        run_numbers=None if consecutive else numbers,
         interrupted_of=None,
-        date=max((about.date for about in told if about.date is not None), default=None),
-        version=_all_of(about.version for about in told),
-        numpy=_all_of(about.numpy for about in told),
+        date=max((about.date for about in abouts if about.date is not None), default=None),
+        version=_joined_versions(about.version for about in abouts),
+        numpy=_joined_versions(about.numpy for about in abouts),
     )
 
 
-def _all_of(versions: Iterable[str | None]) -> str | None:
+def _joined_versions(versions: Iterable[str | None]) -> str | None:
     return ", ".join(dict.fromkeys(version for version in versions if version is not None)) or None
 
 
 def _setting(about: RunInfo) -> dict[str, Any]:
-    """What a policy is up against, by name: results that differ in it are not ranked against each other."""
+    """What is the same for all policies of a ranking: the problem, the horizon or δ, and the seed."""
     problem = about.problem
     return {
         "family": problem.get("family", ""),
@@ -299,44 +393,44 @@ def _setting(about: RunInfo) -> dict[str, Any]:
     }
 
 
-def _place(result: Runs | Identification) -> str:
-    """The setting as text, with what is played or sought there."""
-    return json.dumps([question_of(result), _setting(result.about)], sort_keys=True)
+def _ranking_key(result: Runs | Identification) -> str:
+    """Results with the same key are ranked against each other."""
+    return json.dumps([task_of(result), _setting(result.about)], sort_keys=True)
 
 
-def question_of(result: Runs | Identification) -> str:
-    """What a round plays, or an identification seeks, in words: only policies of the same are rivals."""
+def task_of(result: Runs | Identification) -> str:
+    """What a round plays, or an identification seeks; only policies with the same task are ranked together."""
     if isinstance(result, Runs):
-        return in_question(result.about.selection, regret=True)
-    return in_question(result.about.answers or result.about.selection, regret=False)
+        return task_text(result.about.selection, regret=True)
+    return task_text(result.about.answers or result.about.selection, regret=False)
 
 
-def in_question(selection: str, *, regret: bool) -> str:
-    """What is played in a round, or sought.
+def task_text(selection: str, *, regret: bool) -> str:
+    """Format what a round plays, or an identification seeks.
 
-    >>> in_question("pair", regret=True), in_question("matching", regret=False)
-    ('a pair a round', 'the best matching')
+    >>> task_text("pair", regret=True), task_text("matching", regret=False)
+    ('one pair per round', 'the best matching')
     """
-    return f"a {selection} a round" if regret else f"the best {selection}"
+    return f"one {selection} per round" if regret else f"the best {selection}"
 
 
-def _ways(about: RunInfo) -> dict[str, Any]:
+def _variant(about: RunInfo) -> dict[str, Any]:
     """In what results of the same policy may differ besides: its options, and how it was played."""
     options = {key: value for key, value in about.options.items() if key != "delta"}
     warm = {} if about.warm_start is None else {"warm start": f"{about.warm_start.get('plays')} plays"}
-    return options | {"max_rounds": about.max_rounds, "engine": about.engine} | warm
+    return options | {"max_rounds": about.max_rounds, "engine": about.engine, "study": about.study} | warm
 
 
-def _labels(told: Sequence[RunInfo]) -> tuple[str, ...]:
+def _labels(abouts: Sequence[RunInfo]) -> tuple[str, ...]:
     """A label for each: no two are the same."""
-    settings = [_setting(about) for about in told]
+    settings = [_setting(about) for about in abouts]
     differ = _differing(settings)
-    names = {about.policy for about in told}
-    by_name = {name: _differing([_ways(about) for about in told if about.policy == name]) for name in names}
+    names = {about.policy for about in abouts}
+    by_name = {name: _differing([_variant(about) for about in abouts if about.policy == name]) for name in names}
     labels: list[str] = []
-    for about, setting in zip(told, settings, strict=True):
-        ways = {key: value for key, value in _ways(about).items() if key in by_name[about.policy]}
-        shown = ways | {key: value for key, value in setting.items() if key in differ and value not in ("", None)}
+    for about, setting in zip(abouts, settings, strict=True):
+        variant = {key: value for key, value in _variant(about).items() if key in by_name[about.policy]}
+        shown = variant | {key: value for key, value in setting.items() if key in differ and value not in ("", None)}
         labels.append(", ".join([about.policy, *(f"{key} = {_value(value)}" for key, value in shown.items())]))
     seen: dict[str, int] = {}
     for number, label in enumerate(labels):
@@ -344,10 +438,6 @@ def _labels(told: Sequence[RunInfo]) -> tuple[str, ...]:
         if seen[label] > 1:
             labels[number] = f"{label} ({seen[label]})"
     return tuple(labels)
-
-
-def _in_words(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {_value(value)}" for name, value in settings.items())
 
 
 def _differing(settings: Sequence[dict[str, Any]]) -> set[str]:
@@ -364,26 +454,27 @@ def _value(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value).removesuffix(".0")
 
 
-def _ranking(there: "Sequence[tuple[str, Runs | Identification]]") -> tuple[Standing, ...]:
-    """From the lowest mean to the highest; equal ones as they were given."""
-    ranked = sorted(there, key=lambda pair: float(_scores(pair[1]).mean()))
+def _ranking(labelled: "Sequence[tuple[str, Runs | Identification]]") -> tuple[Standing, ...]:
+    """Rank from the lowest mean to the highest, ties in the order given."""
+    ranked = sorted(labelled, key=lambda pair: float(_scores(pair[1]).mean()))
     best = ranked[0][1]
     standings = []
     for rank, (label, result) in enumerate(ranked, start=1):
         scores = _scores(result)
         low, high = np.percentile(scores, [5, 95])
         more = _against(best, result) if rank > 1 else {}
-        told = result.summary() if isinstance(result, Identification) else None
-        counts = {} if told is None else {
-            "right": told["correct"], "wrong": told["wrong"], "not_identified": told["runs"] - told["identified"],
-        }  # fmt: skip
+        counts = {}
+        if isinstance(result, Identification):
+            summary = result.summary()
+            missing = summary["runs"] - summary["identified"]
+            counts = {"right": summary["correct"], "wrong": summary["wrong"], "not_identified": missing}
         mean, n = float(scores.mean()), len(scores)
         standings.append(Standing(rank, label, n, mean, float(low), float(high), **more, **counts))
     return tuple(standings)
 
 
 def _scores(result: Runs | Identification) -> NDArray[np.float64]:
-    """What each run is ranked by: the less the better."""
+    """The number of each run that ranks it, the lower the better."""
     return (result.final if isinstance(result, Runs) else result.rounds).astype(np.float64)
 
 
@@ -399,7 +490,7 @@ def _against(best: Runs | Identification, result: Runs | Identification) -> dict
 
 
 def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
-    """What the policies of a ranking are up against."""
+    """The heading of a ranking."""
     about = result.about
     parameters = [
         f"{name} = {_value(value)}" for name, value in parameters_of(about.problem).items() if name != "players"
@@ -412,12 +503,12 @@ def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
     else:
         kind = "Rounds until identification" + ("" if delta is None else f" at delta = {delta}")
     stop = [f"stopped at the {about.stop}"] if about.stop else []
-    where = ", ".join([about.where, *parameters, *stop])
-    return f"{kind}, {counts}, seed {about.seed}: {where}; {question_of(result)}"
+    problem = ", ".join([about.problem_summary, *parameters, *stop])
+    return f"{kind}, {counts}, seed {about.seed}: {problem}; {task_of(result)}"
 
 
 def _line(standing: Standing) -> tuple[str, ...]:
-    """A standing as it is printed."""
+    """The cells of a standing."""
     more = ""
     if standing.difference is not None:
         more = _number(standing.difference) + ("" if standing.error is None else f" ± {_number(standing.error)}")
@@ -425,8 +516,8 @@ def _line(standing: Standing) -> tuple[str, ...]:
         more = "no runs in common"
     counts = (standing.right, standing.wrong, standing.not_identified)
     spread = f"{_number(standing.p5)} to {_number(standing.p95)}"
-    told = tuple(str(count) for count in counts if count is not None)
-    return (f"{standing.rank}.", standing.label, _number(standing.mean), spread, more, *told)
+    cells = tuple(str(count) for count in counts if count is not None)
+    return (f"{standing.rank}.", standing.label, _number(standing.mean), spread, more, *cells)
 
 
 def _number(value: float) -> str:

@@ -1,33 +1,32 @@
-"""Results on disk and back: where they may be written, and what is read."""
+"""Read and write results: Parquet files with checksums, written atomically."""
 
+import io
+import json
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
-from matchbandit.results.identification import Identification
-from matchbandit.results.old_files import result_of_old
-from matchbandit.results.runs import Runs
-from matchbandit.results.tables import (
-    decoded,
-    details_table,
-    encoded,
-    metadata_of,
-    result_from,
-    rows_table,
-    write_together,
-)
+from matchbandit.results.comparison import Comparison
+from matchbandit.results.result import Identification, Runs
+from matchbandit.results.tables import details_table, metadata_of, result_from, rows_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FORMAT = 2
+"""The format of the files since version 0.6; those of versions 0.1 to 0.5 do not say theirs."""
+_TEXTS = ("study", "policy", "options", "family", "rewards")
+_KEY = b"matchbandit"
 _DETAILS = "details"
+_HINT = "Give a file that save() or --save has written."
 
 
 def results_file(path: str | os.PathLike[str]) -> Path:
-    """The Parquet file into which results are to be written; an error if they cannot be, before any work is done."""
+    """Return the Parquet file into which results can be written; raise an error if they cannot, before any work."""
     name = os.fspath(path)
     if Path(name).suffix.lower() not in ("", ".parquet"):
         raise MatchbanditError(f"results are kept as Parquet; got {name!r}. Call the file {Path(name).stem}.parquet.")
@@ -40,7 +39,7 @@ def results_file(path: str | os.PathLike[str]) -> Path:
 
 
 def details_file(path: str | os.PathLike[str]) -> Path:
-    """The file with the details of each run that belongs to a file of rows.
+    """Return the file with the details of each run that belongs to a file of rows.
 
     >>> details_file("runs.parquet").as_posix(), details_file("gaps/rows/uts.parquet").as_posix()
     ('runs.details.parquet', 'gaps/details/uts.parquet')
@@ -52,12 +51,12 @@ def details_file(path: str | os.PathLike[str]) -> Path:
 
 
 def writable_file(path: str | os.PathLike[str]) -> Path:
-    """The file that is to be written, links followed; an error if it cannot be, before any work is done."""
+    """Return the file to write, with links followed; raise an error if it cannot be written, before any work."""
     name, hint = os.fspath(path), "Choose another place."
     if not name:
         raise MatchbanditError("a file to write needs a name; got ''.")
     try:
-        name.encode()  # what writes Parquet takes names in UTF-8 only
+        name.encode()  # Arrow takes file names in UTF-8 only
         target = Path(path).resolve()
         with suppress(FileNotFoundError, NotADirectoryError):
             target.lstat()
@@ -72,40 +71,47 @@ def writable_file(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def save(result: Runs | Identification, path: str | os.PathLike[str]) -> None:
+def save(result: Runs | Identification | Comparison, path: str | os.PathLike[str]) -> None:
     """Write the details, then the rows: where there are rows, there are details."""
     target = results_file(path)
-    beside, metadata = details_file(target), metadata_of(result)
-    rows, details = encoded(rows_table(result), metadata), encoded(details_table(result), metadata)
-    with suppress(OSError):  # what cannot be made is named when it is written into
+    beside = details_file(target)
+    if isinstance(result, Comparison):
+        pa = need("pyarrow", "keeping results")
+        metadata: dict[str, Any] = {"results": [{**metadata_of(one), "runs": len(one)} for one in result]}
+        rows = result.rows().to_frame("arrow")
+        details = pa.concat_tables([details_table(one) for one in result], promote_options="default")
+    else:
+        metadata, rows, details = metadata_of(result), rows_table(result), details_table(result)
+    files = {beside: encode_parquet(details, metadata), target: encode_parquet(rows, metadata)}
+    with suppress(OSError):  # the error is raised when the file is written
         beside.parent.mkdir(exist_ok=True)
-    write_together({beside: details, target: rows})
+    write_together(files)
 
 
-def load_runs(path: str | os.PathLike[str]) -> Runs:
-    """Read what `Runs.save` has written."""
-    read = _read(path, "Runs.save")
-    if not isinstance(read, Runs):
-        raise MatchbanditError(
-            f"{os.fspath(path)!r} holds an identification, not simulated runs. Use load_identification."
-        )
-    return read
+def load(path: str | os.PathLike[str]) -> Runs | Identification | Comparison:
+    """Read results that `save` has written.
 
+    Parameters
+    ----------
+    path: str or Path
+        The file of rows; the file of details must be beside it.
 
-def load_identification(path: str | os.PathLike[str]) -> Identification:
-    """Read what `Identification.save` has written."""
-    read = _read(path, "Identification.save")
-    if not isinstance(read, Identification):
-        raise MatchbanditError(f"{os.fspath(path)!r} holds simulated runs, not an identification. Use load_runs.")
-    return read
+    Returns
+    -------
+    Runs, Identification or Comparison
+        As it was saved.
 
-
-def load(path: str | os.PathLike[str]) -> Runs | Identification:
-    """Read what `Runs.save` or `Identification.save` has written."""
-    return _read(path, "Runs.save or Identification.save")
-
-
-def _read(path: str | os.PathLike[str], writer: str) -> Runs | Identification:
+    Examples
+    --------
+    >>> import matchbandit as mb
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> runs = mb.simulate(mb.Bipartite([.9, .3], [.8, .4]), "uts", horizon=100, runs=2)
+    >>> with TemporaryDirectory() as folder:
+    ...     runs.save(Path(folder) / "runs.parquet")
+    ...     load(Path(folder) / "runs.parquet").about == runs.about
+    True
+    """
     name = repr(os.fspath(path))
     if not os.fspath(path):
         raise MatchbanditError(f"there is no file {name}.")
@@ -113,19 +119,39 @@ def _read(path: str | os.PathLike[str], writer: str) -> Runs | Identification:
         raise MatchbanditError(
             f"{name} is a study's folder: use matchbandit.studies.StudyFolder.open({name}).results()."
         )
-    hint = f"Give a file that {writer} (--save) has written."
-    table, metadata = decoded(Path(path), writer=writer)
-    is_old = "format" not in metadata
-    details = None if is_old else _details_of(Path(path), table, metadata, writer)
+    rows, metadata = decode_parquet(Path(path))
+    details = _read_details(Path(path), rows, metadata)
     try:
-        return result_of_old(table, metadata) if details is None else result_from(table, details, metadata)
-    except MatchbanditError as lacking:
-        raise MatchbanditError(f"{name} is not complete: {lacking} {hint}") from None
+        if "results" not in metadata:
+            return result_from(rows, details, metadata)
+        return Comparison(tuple(_split(rows, details, metadata["results"])))
+    except MatchbanditError as error:
+        raise MatchbanditError(f"{name} is not complete: {error} {_HINT}") from None
     except (KeyError, TypeError, ValueError):
-        raise MatchbanditError(f"{name} was not written by {writer}. {hint}") from None
+        raise MatchbanditError(f"{name} was not written by matchbandit. {_HINT}") from None
 
 
-def _details_of(path: Path, rows: "pa.Table", metadata: dict[str, Any], writer: str) -> "pa.Table":
+def load_runs(path: str | os.PathLike[str]) -> Runs:
+    """Read what `Runs.save` has written.
+
+    Parameters
+    ----------
+    path: str or Path
+        The file of rows; the file of details must be beside it.
+
+    Returns
+    -------
+    Runs
+        Other kinds of results are refused; `load` reads all of them.
+    """
+    result = load(path)
+    if not isinstance(result, Runs):
+        kind = "an identification" if isinstance(result, Identification) else "a comparison"
+        raise MatchbanditError(f"{os.fspath(path)!r} holds {kind}, not simulated runs. Use load.")
+    return result
+
+
+def _read_details(path: Path, rows: "pa.Table", metadata: Mapping[str, Any]) -> "pa.Table":
     """The details that belong to these rows."""
     name, beside = repr(os.fspath(path)), details_file(path.resolve())
     if {"splits", "answers"} & {*rows.column_names}:
@@ -134,9 +160,144 @@ def _details_of(path: Path, rows: "pa.Table", metadata: dict[str, Any], writer: 
         raise MatchbanditError(
             f"{name} has rows only: the details of its runs, {os.fspath(beside)!r}, are missing. Copy both files."
         )
-    details, theirs = decoded(beside, writer=writer)
-    if theirs.get("about") != metadata.get("about"):
+    details, details_metadata = decode_parquet(beside)
+    if any(details_metadata.get(key) != metadata.get(key) for key in ("about", "results")):
         raise MatchbanditError(
             f"{name} and {os.fspath(beside)!r} are not of the same runs. Make or copy both files again."
         )
     return details
+
+
+def _split(rows: "pa.Table", details: "pa.Table", metadata: Sequence[Mapping[str, Any]]) -> list[Runs | Identification]:
+    """The results of a comparison, whose tables follow each other; columns that only others have are null."""
+    results, first_row, first_run = [], 0, 0
+    for one in metadata:
+        n_runs, n_rows = one["runs"], one["runs"] * len(one.get("rounds", [0]))
+        own_details = details.slice(first_run, n_runs)
+        own_columns = [name for name in details.column_names if own_details[name].null_count < n_runs]
+        results.append(result_from(rows.slice(first_row, n_rows), own_details.select(own_columns), one))
+        first_row, first_run = first_row + n_rows, first_run + n_runs
+    return results
+
+
+def encode_parquet(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
+    """Encode a table and plain metadata as a Parquet file in memory, with zstd and a checksum for each page."""
+    pq = need("pyarrow.parquet", "keeping results")
+    buffer = io.BytesIO()
+    text = json.dumps({"format": FORMAT, **metadata})
+    # Text is read back by everyone as text, not as categories: the file does not keep Arrow's own schema.
+    settings: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
+    leaves = _leaves(table.schema)
+    repeated = [name for name in leaves if name.partition(".")[0] not in ("regret", "rounds", "plays", "sums")]
+    searchable = [name for name in leaves if name not in ("splits", "eliminations")]  # statistics repeat long texts
+    settings |= {"use_dictionary": repeated, "write_statistics": searchable}
+    with pq.ParquetWriter(buffer, table.schema, **settings) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({_KEY.decode(): text})
+    return buffer.getvalue()
+
+
+def _leaves(schema: "pa.Schema") -> list[str]:
+    """The columns as Parquet calls them: lists have their numbers below."""
+    pa = need("pyarrow", "keeping results")
+    names = []
+    for part in schema:
+        name, kind = part.name, part.type
+        while pa.types.is_list(kind):
+            name, kind = f"{name}.list.element", kind.value_type
+        names.append(name)
+    return names
+
+
+def decode_parquet(data: bytes | Path) -> "tuple[pa.Table, dict[str, Any]]":
+    """Return table and metadata of a Parquet file, checked page by page; refuse what is damaged or foreign by name."""
+    pa, pq = need("pyarrow", "reading results"), need("pyarrow.parquet", "reading results")
+    name = repr(os.fspath(data)) if isinstance(data, Path) else "the file"
+    _check_is_parquet(data, name)
+    source = os.fspath(data) if isinstance(data, Path) else pa.BufferReader(data)
+    try:
+        with pq.ParquetFile(source, page_checksum_verification=True) as opened:
+            footer, names = opened.metadata, opened.schema_arrow.names
+        texts = [text for text in _TEXTS if text in names]
+        source = os.fspath(data) if isinstance(data, Path) else pa.BufferReader(data)
+        with pq.ParquetFile(source, metadata=footer, read_dictionary=texts, page_checksum_verification=True) as opened:
+            table = opened.read()
+    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError):
+        raise MatchbanditError(f"{name} is damaged: it cannot be decoded. Make or copy it again.") from None
+    try:
+        metadata = json.loads((footer.metadata or {})[_KEY])
+        version = metadata.get("format", "0.5" if "about" in metadata else None)
+    except (KeyError, ValueError, AttributeError):
+        version = None
+    if version is None:
+        raise MatchbanditError(f"{name} was not written by matchbandit. {_HINT}")
+    if version == "0.5":
+        raise MatchbanditError(
+            f"{name} has the format of matchbandit 0.1 to 0.5. Load and save it again with matchbandit 0.8."
+        )
+    if version != FORMAT:
+        raise MatchbanditError(f"{name} has the format {version!r} of a later version of matchbandit. Use that one.")
+    return table, metadata
+
+
+def _check_is_parquet(data: bytes | Path, name: str) -> None:
+    """Refuse what is not a whole Parquet file: those begin and end with the same four bytes."""
+    head, tail = (data[:4], data[-4:]) if isinstance(data, bytes) else _first_and_last_bytes(data, name)
+    if not head:
+        raise MatchbanditError(f"{name} is empty. {_HINT}")
+    if head != b"PAR1":
+        raise MatchbanditError(f"{name} is not a Parquet file. {_HINT}")
+    if tail != b"PAR1":
+        raise MatchbanditError(f"{name} is cut off: its end is missing. Make or copy it again.")
+
+
+def _first_and_last_bytes(path: Path, name: str) -> tuple[bytes, bytes]:
+    try:
+        if not os.path.exists(path):
+            raise MatchbanditError(f"there is no file {name}.")
+        if not os.path.isfile(path):
+            raise MatchbanditError(f"{name} is {'a folder' if os.path.isdir(path) else 'not a file'}. {_HINT}")
+        with open(path, "rb") as file:
+            head = file.read(4)
+            file.seek(-min(4, os.path.getsize(path)), os.SEEK_END)
+            return head, file.read(4)
+    except OSError as error:
+        raise MatchbanditError(f"{name} cannot be read: {error.strerror or error}.") from None
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all, so that it survives a crash of the machine."""
+    write_together({path: data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files as `write_atomically` does; none is replaced before all are on the disk, then each in turn."""
+    unfinished = {path: path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in files}
+    at_work = next(iter(files))
+    try:
+        for path, data in files.items():
+            at_work = path
+            with open(unfinished[path], "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        for path in files:
+            at_work = path
+            unfinished[path].replace(path)
+            _sync_folder(path.parent)
+    except OSError as error:
+        raise MatchbanditError(f"cannot write {os.fspath(at_work)!r}: {error.strerror or error}.") from None
+    finally:
+        for left in unfinished.values():
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new file name durable; not all systems can open a folder."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

@@ -12,10 +12,8 @@ from matchbandit.figures import Chart, Line, draw, draw_to
 from matchbandit.figures.ticks import short
 from matchbandit.policies import CATALOGUE
 from matchbandit.policies.capabilities import Goal
-from matchbandit.results.comparison import Comparison, question_of
-from matchbandit.results.identification import Identification
-from matchbandit.results.result import Result
-from matchbandit.results.runs import Runs
+from matchbandit.results.comparison import Comparison, task_of
+from matchbandit.results.result import Identification, Result, Runs
 from matchbandit.rewards import rewards_from
 
 if TYPE_CHECKING:
@@ -157,7 +155,7 @@ def _apart(results: Sequence[Result]) -> str:
     """Who plays, or seeks, what, if that is not the same for all: their numbers do not compare."""
     who: dict[str, list[str]] = {}
     for result, label in zip(results, labels_of(results), strict=True):
-        who.setdefault(question_of(result), []).append(label)  # type: ignore[arg-type]  # as above
+        who.setdefault(task_of(result), []).append(label)  # type: ignore[arg-type]  # as above
     told = "; ".join(f"{question} for {', '.join(labels)}" for question, labels in who.items())
     return f" Not the same question: {told}." if len(who) > 1 else ""
 

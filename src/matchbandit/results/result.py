@@ -1,13 +1,37 @@
-"""What runs of either kind can do: become rows, a frame, a picture, a file."""
+"""Results of `simulate` and `identify`."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from matchbandit.results.about import RunInfo
+import numpy as np
+from numpy.typing import NDArray
+
+from matchbandit.errors import MatchbanditError
+from matchbandit.graphs import MAX_COUNTED_PAIRS, Edges, Pairs, graph_from
+from matchbandit.policies.explanation import Elimination
+from matchbandit.results.run_info import RunInfo
+from matchbandit.rewards import Counts, Floats
 
 if TYPE_CHECKING:
     from matchbandit.extras import Frame
+    from matchbandit.figures.painting import Picture
     from matchbandit.results.rows import Rows
+
+Split = tuple[int, list[list[int]]]
+"""A round, and the clusters from then on."""
+PlayedEdges = list[tuple[Edges, Counts]]
+"""For each run the edges that it played, sorted, and how often."""
+
+
+class Played(NamedTuple):
+    """The pairs that a run played, each once, how often, and the sums of their rewards."""
+
+    pairs: Pairs
+    counts: Counts
+    sums: Floats | None = None
+    """None if the runs were saved by a version before 0.8."""
 
 
 class Result:
@@ -16,28 +40,76 @@ class Result:
     about: RunInfo
 
     def __len__(self) -> int:
-        """How many runs there are."""
+        """Count the runs."""
         raise NotImplementedError
+
+    def _facts(self) -> dict[str, str]:
+        """What the repr shows, by heading."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Show policy, problem and outcome in one line."""
+        facts = ", ".join(f"{heading} {text}" for heading, text in self._facts().items())
+        return f"<{type(self).__name__}: {self.about.title}; {facts}>"
+
+    def _repr_html_(self) -> str:
+        facts = self._facts().items()
+        rows = "".join(f"<tr><th>{escape(heading)}</th><td>{escape(text)}</td></tr>" for heading, text in facts)
+        return f"<table><caption>{escape(self.about.title)}</caption>{rows}</table>"
 
     @property
     def run_numbers(self) -> list[int]:
-        """The number of each run: from 0 on, or from `first_run` on, unless Ctrl-C left some out."""
+        """The number of each run: consecutive from `first_run` on, unless Ctrl-C left some out."""
         return self.about.numbers(len(self))
 
     def rows(self, study: str | None = None) -> "Rows":
-        """Tidy rows: each says study, policy, options, the problem's parameters, run, seed, and one result."""
-        from matchbandit.results.rows import Rows  # noqa: PLC0415  # it needs pyarrow, and tables know results
+        """Return tidy rows: one for each run and checkpoint, or for each run of an identification.
+
+        Parameters
+        ----------
+        study: str, optional
+            The column `study`; by default the study that the runs belong to, else "simulate" or "identify".
+
+        Returns
+        -------
+        Rows
+            Each row has study, policy, options, the problem's parameters, run, seed and one result. Needs pyarrow.
+        """
+        from matchbandit.results.rows import Rows  # noqa: PLC0415  # tables import this module
         from matchbandit.results.tables import rows_table  # noqa: PLC0415
 
-        return Rows.of(rows_table(self, study=study))  # type: ignore[arg-type]  # there is no third kind of result
+        return Rows.from_table(rows_table(self, study=study))  # type: ignore[arg-type]  # there is no third kind
 
     def to_frame(self, kind: "Frame | None" = None) -> Any:
-        """The rows as a data frame: of pandas or Polars, whichever is there, or of the kind that is named."""
+        """Return the rows as a data frame.
+
+        Parameters
+        ----------
+        kind: {"pandas", "polars", "arrow"}, optional
+            By default pandas or Polars, whichever is imported already, else whichever is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        """
         return self.rows().to_frame(kind)
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **settings: Any) -> Any:
-        """Draw these results, and keep the picture if a path is given; see `matchbandit.plot`."""
-        from matchbandit.results.plotting import plot  # noqa: PLC0415  # it knows results
+    def plot(self, path: str | os.PathLike[str] | None = None, **settings: Any) -> "Picture":
+        """Draw these results.
+
+        Parameters
+        ----------
+        path: str or Path, optional
+            Where to save the picture.
+        **settings
+            `title`, `x_log` and `y_log`, as in `matchbandit.plot`.
+
+        Returns
+        -------
+        Picture
+            A matplotlib figure; its `chart` holds the numbers.
+        """
+        from matchbandit.results.plotting import plot  # noqa: PLC0415  # it imports this module
 
         return plot(self, path=path, **settings)
 
@@ -45,8 +117,190 @@ class Result:
         """Write two Parquet files: tidy rows, as `rows` gives them, and beside them the details of each run.
 
         `NAME.parquet` gets `NAME.details.parquet`, `X/rows/NAME.parquet` gets `X/details/NAME.parquet`. Each appears
-        whole or not at all, the rows last, in a folder that exists. `load_runs` or `load_identification` reads them.
+        whole or not at all, the rows last. `matchbandit.load` reads them.
+
+        Parameters
+        ----------
+        path: str or Path
+            A file in a folder that exists.
         """
-        from matchbandit.results.files import save  # noqa: PLC0415  # it knows results
+        from matchbandit.results.files import save  # noqa: PLC0415  # it imports this module
 
         save(self, path)  # type: ignore[arg-type]  # as above
+
+
+def _no_counts() -> Counts:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Runs(Result):
+    """The results of `simulate`: the regret of every run at every checkpoint, and plays and rewards of each pair."""
+
+    about: RunInfo
+    """What was simulated: problem, policy, options, horizon, seed, engine, …; a dict is converted."""
+    rounds: Counts
+    """The checkpoints, shape (C,)."""
+    regret: Floats
+    """The regret of each run at each checkpoint, shape (runs, C)."""
+    counted: NDArray[np.int64] | PlayedEdges
+    """Plays of each pair at the end, shape (runs, pairs); on large graphs, for each run those of the pairs played."""
+    ended: Counts = field(default_factory=_no_counts)
+    """The round at which each run ended, shape (runs,): the horizon, unless something stopped it."""
+    splits: list[list[Split]] = field(default_factory=list)
+    """For each run of a policy that keeps clusters: after which rounds some split, and the clusters from then on."""
+    eliminations: list[list[Elimination]] = field(default_factory=list)
+    """For each run of a policy that eliminates: who left when, on which average, by whom."""
+    reward_sums: Floats | list[Floats] | None = None
+    """Sums of the rewards at the end, in the places of `counted`; None if saved by a version before 0.8."""
+
+    def __post_init__(self) -> None:
+        """By default all runs reached the horizon, had no clusters and eliminated nobody."""
+        if not isinstance(self.about, RunInfo):
+            object.__setattr__(self, "about", RunInfo.from_dict(self.about))
+        if not len(self.ended):
+            object.__setattr__(self, "ended", np.full(len(self.regret), self.rounds[-1]))
+        for events in ("splits", "eliminations"):
+            if not getattr(self, events):
+                object.__setattr__(self, events, [[] for _ in self.regret])
+
+    def __len__(self) -> int:
+        """Count the runs."""
+        return len(self.regret)
+
+    def _facts(self) -> dict[str, str]:
+        facts = {"runs": str(len(self)), "rounds": str(self.rounds[-1]), "final regret": _mean_and_range(self.final)}
+        return facts | ({"of runs": str(self.about.interrupted_of)} if self.about.interrupted_of else {})
+
+    @property
+    def played(self) -> list[Played]:
+        """For each run the pairs that it played, in the order of their edges, how often, and the sums of rewards."""
+        graph = graph_from(self.about["graph"])
+        sums_of = [None] * len(self) if self.reward_sums is None else self.reward_sums
+        if isinstance(self.counted, list):
+            runs = zip(self.counted, sums_of, strict=True)
+            return [Played(graph.pairs_of(edges), counts, sums) for (edges, counts), sums in runs]
+        played = []
+        for plays, sums in zip(self.counted, sums_of, strict=True):
+            edges = np.flatnonzero(plays)
+            played.append(Played(graph.pairs_of(edges), plays[edges], None if sums is None else sums[edges]))
+        return played
+
+    @property
+    def plays_by_edge(self) -> NDArray[np.int64]:
+        """Plays of each pair at the end, shape (runs, pairs); refused for graphs with more than 10^6 pairs."""
+        if isinstance(self.counted, list):
+            raise self._too_many_pairs()
+        return self.counted
+
+    @property
+    def sums_by_edge(self) -> Floats:
+        """Sums of the rewards of each pair at the end, shape (runs, pairs).
+
+        Refused for graphs with more than 10^6 pairs, and for runs that a version before 0.8 saved, without them.
+        """
+        if isinstance(self.counted, list):
+            raise self._too_many_pairs()
+        if self.reward_sums is None or isinstance(self.reward_sums, list):
+            raise MatchbanditError(
+                "these runs have no sums of rewards: some were saved by a version before 0.8. Simulate them again."
+            )
+        return self.reward_sums
+
+    def _too_many_pairs(self) -> MatchbanditError:
+        graph = graph_from(self.about["graph"])
+        return MatchbanditError(
+            f"{graph} has {graph.n_pairs} pairs, and above {MAX_COUNTED_PAIRS} there is no count for each. "
+            f"Use runs.played: the pairs that each run played, and how often."
+        )
+
+    @property
+    def plays(self) -> NDArray[np.int64]:
+        """Plays of each pair at the end, shape (runs, N, M); of players the entries i < j of (runs, n, n).
+
+        Refused for graphs with more than 10^6 pairs, as is `plays_by_edge`: see `played`.
+        """
+        return graph_from(self.about["graph"]).matrix(self.plays_by_edge)
+
+    @property
+    def sums(self) -> Floats:
+        """Sums of the rewards of each pair at the end, in the shape of `plays`.
+
+        Refused for graphs with more than 10^6 pairs, and for runs that a version before 0.8 saved, without them.
+        """
+        return graph_from(self.about["graph"]).matrix(self.sums_by_edge)
+
+    @property
+    def final(self) -> Floats:
+        """The regret of each run at the end."""
+        return self.regret[:, -1]
+
+    def summary(self) -> dict[str, list[float]]:
+        """Summarize the regret over the runs.
+
+        Returns
+        -------
+        dict
+            "mean", "p5" and "p95", each with one number for each checkpoint.
+        """
+        low, high = np.percentile(self.regret, [5, 95], axis=0)
+        return {"mean": self.regret.mean(axis=0).tolist(), "p5": low.tolist(), "p95": high.tolist()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Identification(Result):
+    """The results of `identify`: how long each run took, what it answered, and whether that was right."""
+
+    about: RunInfo
+    """What was identified with what; a dict is converted."""
+    rounds: Counts
+    """Rounds used, shape (runs,)."""
+    pairs: Counts
+    """Pair evaluations: the rounds times the pairs of a round."""
+    identified: NDArray[np.bool_]
+    """Did the policy come to an answer before `max_rounds` ended it?"""
+    correct: NDArray[np.bool_]
+    """Is the answer worth the optimum? False where nothing was identified."""
+    answers: NDArray[np.int64]
+    """The answer of each run, shape (runs, pairs, 2); where nothing was identified, the best guess."""
+
+    def __post_init__(self) -> None:
+        """Convert a description given as a dict."""
+        if not isinstance(self.about, RunInfo):
+            object.__setattr__(self, "about", RunInfo.from_dict(self.about))
+
+    def __len__(self) -> int:
+        """Count the runs."""
+        return len(self.rounds)
+
+    def _facts(self) -> dict[str, str]:
+        summary = self.summary()
+        counts = {
+            "runs": summary["runs"],
+            "right": summary["correct"],
+            "wrong": summary["wrong"],
+            "not identified": summary["runs"] - summary["identified"],
+        }
+        return {**{heading: str(n) for heading, n in counts.items()}, "rounds": _mean_and_range(self.rounds)}
+
+    def summary(self) -> dict[str, Any]:
+        """Summarize the rounds, and count the answers.
+
+        Returns
+        -------
+        dict
+            "rounds" with "mean", "p5" and "p95"; the numbers of "runs", "identified", "correct" and "wrong".
+        """
+        low, high = np.percentile(self.rounds, [5, 95])
+        return {
+            "rounds": {"mean": float(self.rounds.mean()), "p5": float(low), "p95": float(high)},
+            "runs": len(self.rounds),
+            "identified": int(self.identified.sum()),
+            "correct": int(self.correct.sum()),
+            "wrong": int((self.identified & ~self.correct).sum()),
+        }
+
+
+def _mean_and_range(values: NDArray[Any]) -> str:
+    low, high = np.percentile(values, [5, 95])
+    return f"{values.mean():.4g} (5–95 %: {low:.4g} to {high:.4g})"

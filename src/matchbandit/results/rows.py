@@ -1,8 +1,7 @@
-"""Tidy rows in memory, column by column: what curves, claims and charts are made of."""
+"""Tidy rows of results as an Arrow table: what curves, claims and charts are computed from."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,12 +15,12 @@ from matchbandit.rewards import Floats
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_PLAIN = ("run", "regret", "rounds", "pairs", "identified", "correct")
-"""Columns that differ from row to row; of all others the few values are kept once, and for each row which it is."""
+_MEASURED = ("run", "regret", "rounds", "pairs", "identified", "correct")
+"""Columns that differ from row to row; all others have few values and are dictionary-encoded."""
 
 
 class Curve(NamedTuple):
-    """What came of the runs at each place: their mean, and the 5 % and 95 % percentiles."""
+    """Mean, 5 % and 95 % percentile of the runs at each value of x."""
 
     x: NDArray[Any]
     mean: Floats
@@ -29,59 +28,8 @@ class Curve(NamedTuple):
     p95: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    """A column of few values."""
-
-    codes: NDArray[Any]
-    """For each row the place of its value."""
-    values: list[Any]
-    """Each once; lists as tuples, None where there is none."""
-    kind: "pa.DataType"
-
-    def __getitem__(self, at: Any) -> "_Coded":
-        return _Coded(self.codes[at], self.values, self.kind)
-
-    def array(self) -> NDArray[Any]:
-        """The value of each row; numbers that are missing are NaN."""
-        values: NDArray[Any] = self._table()[self.codes]
-        return values
-
-    def where(self, value: Any) -> NDArray[np.bool_]:
-        """In which rows it stands."""
-        wanted = [place for place, known in enumerate(self.values) if known == value]
-        return np.isin(self.codes, wanted)
-
-    def used(self) -> list[Any]:
-        """The values that stand in some row, in the order of their first."""
-        first = np.full(len(self.values), len(self.codes))
-        first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]  # of equal places the last one stays
-        return [self.values[place] for place in np.argsort(first, kind="stable") if first[place] < len(self.codes)]
-
-    def arrow(self) -> "pa.Array":
-        """As an array of Arrow; text as a dictionary."""
-        pa = need("pyarrow", "rows of results")
-        values = pa.array(self.values, self.kind)
-        if pa.types.is_string(self.kind):
-            return pa.DictionaryArray.from_arrays(self.codes.astype(np.int32), values)
-        return values.take(pa.array(self.codes.astype(np.int64)))
-
-    def _table(self) -> NDArray[Any]:
-        pa = need("pyarrow", "rows of results")
-        whole = None not in self.values
-        if pa.types.is_floating(self.kind) or (pa.types.is_integer(self.kind) and not whole):
-            return np.array([np.nan if value is None else value for value in self.values], dtype=np.float64)
-        if whole and pa.types.is_integer(self.kind):
-            return np.array(self.values, dtype=np.int64)
-        if whole and pa.types.is_boolean(self.kind):
-            return np.array(self.values, dtype=np.bool_)
-        return np.fromiter(self.values, dtype=object, count=len(self.values))
-
-
 class Rows:
-    """Rows of results, each of which says where it comes from; `rows["regret"]` is a column.
-
-    A selection of rows shares the columns of the whole, so that it is quick and small.
+    """A view on an Arrow table of results; `rows["regret"]` is a column as an array.
 
     >>> import matchbandit as mb
     >>> rows = mb.simulate(mb.Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=100, checkpoints=[10], runs=2).rows()
@@ -89,191 +37,237 @@ class Rows:
     (4, [10, 100], [100])
     """
 
-    def __init__(
-        self, columns: Mapping[str, NDArray[Any] | _Coded], n: int, at: NDArray[np.int64] | None = None
-    ) -> None:
-        """Columns of n rows, and which of them are meant; use `Rows.of`."""
-        self._columns = dict(columns)
-        self._n = n
-        self._at = at
+    def __init__(self, table: "pa.Table") -> None:
+        """Wrap a table whose columns are encoded already; use `from_table` for others."""
+        self._table = table
 
     @classmethod
-    def of(cls, table: "pa.Table") -> "Rows":
-        """The rows of a table such as `rows_table` makes, or a file of rows holds."""
-        columns = {
-            name: table[name].to_numpy() if name in _PLAIN else _coded(table[name]) for name in table.column_names
-        }
-        return cls(columns, len(table))
+    def from_table(cls, table: "pa.Table") -> "Rows":
+        """Return the rows of a table.
+
+        Parameters
+        ----------
+        table: pyarrow.Table
+            As `rows_table` builds it, or as a file of rows holds it.
+        """
+        pa = need("pyarrow", "rows of results")
+        return cls(pa.table({name: _encode(name, table[name]) for name in table.column_names}))
 
     @classmethod
     def together(cls, parts: "Iterable[Rows]") -> "Rows":
-        """The rows of all, one after the other; a column that some lack is empty there."""
-        listed = list(parts)
-        if not listed:
+        """Concatenate rows; a column that some parts lack is null there.
+
+        Parameters
+        ----------
+        parts: iterable of Rows
+            At least one; not of simulations and identifications both.
+        """
+        pa = need("pyarrow", "rows of results")
+        parts = list(parts)
+        if not parts:
             raise MatchbanditError("there are no rows to put together; give at least one part.")
-        names = _in_order(dict.fromkeys(name for part in listed for name in part.names))
-        columns = {name: _joined(name, listed) for name in names}
-        return cls(columns, sum(map(len, listed)))
+        names = dict.fromkeys(name for part in parts for name in part.names)
+        parameters = [name for name in names if name not in (*HEAD, *TAIL)]
+        ordered = [name for name in (*HEAD, *parameters, *TAIL) if name in names]
+        return cls(pa.table({name: _concatenate(name, parts) for name in ordered}))
 
     def __len__(self) -> int:
-        """How many rows there are."""
-        return self._n if self._at is None else len(self._at)
+        """Count the rows."""
+        return int(self._table.num_rows)
 
     def __repr__(self) -> str:
-        """How many rows, and their columns."""
+        """Show the number of rows, and the columns."""
         return f"<Rows: {len(self)} rows of {', '.join(self.names)}>"
 
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
-        return [*self._columns]
+        return list(self._table.column_names)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """A column as an array: text and lists as objects, numbers that are missing as NaN."""
-        column = self._column(name)
-        return column.array() if isinstance(column, _Coded) else column
+        """Return a column as an array: text and lists (as tuples) as objects, missing numbers as NaN."""
+        if not self._is_encoded(name):
+            measured: NDArray[Any] = self._table[name].to_numpy()
+            return measured
+        values = self._encoded(name).dictionary.to_numpy(zero_copy_only=False)
+        if values.dtype == object:
+            distinct = self._values(name)
+            values = np.fromiter(distinct, dtype=object, count=len(distinct))
+        decoded: NDArray[Any] = values[self._codes(name)]
+        return decoded
 
     def where(self, **values: Any) -> "Rows":
-        """The rows in which these columns have these values exactly: `rows.where(policy="uts", gap=0.5)`."""
-        chosen = self
+        """Select the rows in which columns have these values exactly.
+
+        Parameters
+        ----------
+        **values
+            A value for each column: `rows.where(policy="uts", gap=0.5)`; None selects nulls.
+        """
+        selection = np.ones(len(self), dtype=np.bool_)
         for name, value in values.items():
-            column = chosen._column(name)
-            plain = _plain(value)
-            fits = column.where(plain) if isinstance(column, _Coded) else column == plain
-            chosen = chosen._only(fits)
-        return chosen
+            wanted = _hashable(value)
+            if not self._is_encoded(name):
+                selection &= self[name] == wanted
+            elif wanted in (known := self._values(name)):
+                selection &= self._codes(name) == known.index(wanted)
+            else:
+                selection[:] = False
+        return self._select(selection)
 
     def at_end(self) -> "Rows":
-        """Of a simulation the rows of each run's last round, which is the horizon; of an identification all."""
-        if "regret" not in self._columns:
+        """Select the last row of each run of a simulation, at the horizon; of an identification all rows."""
+        if "regret" not in self.names:
             return self
-        return self._only(self["round"] == self["horizon"])
+        return self._select(self["round"] == self["horizon"])
 
     def distinct(self, name: str) -> list[Any]:
-        """The values of a column, each once, in the order of their first appearance; lists as tuples."""
-        column = self._column(name)
-        if isinstance(column, _Coded):
-            return column.used()
-        values, first = np.unique(column, return_index=True)
-        return list(values[np.argsort(first, kind="stable")].tolist())
+        """Return the values of a column, each once, in the order of their first appearance.
+
+        Parameters
+        ----------
+        name: str
+            The column; of lists the values are tuples, of nulls None.
+        """
+        if not self._is_encoded(name):
+            return list(self._table[name].unique().to_pylist())
+        values = self._values(name)
+        return [values[code] for code in self._encoded(name).indices.unique().to_pylist()]
 
     def with_option(self, option: str) -> "Rows":
-        """The rows with a column more: what this option of the policy is, None where it has no such option."""
-        if option in self._columns:
+        """Return the rows with an option of the policy as a further column, null for policies without it.
+
+        Parameters
+        ----------
+        option: str
+            The name of the option, and of the new column.
+        """
+        if option in self.names:
             raise MatchbanditError(f"rows have a column {option!r} already, so that the option cannot be one.")
-        told = self._columns["options"]
-        if not isinstance(told, _Coded):
-            raise unknown("column", "options", self.names)
-        found = [json.loads(text).get(option) for text in told.values]
-        if all(value is None for value in found):
-            raise unknown("option", option, sorted({key for text in told.values for key in json.loads(text)}))
-        numbers = all(isinstance(value, int | float | None) and not isinstance(value, bool) for value in found)
         pa = need("pyarrow", "rows of results")
-        kind = pa.float64() if numbers else pa.array(found).type
-        values = list(dict.fromkeys(map(_plain, found)))
-        codes = np.array([values.index(_plain(value)) for value in found])
-        added = _Coded(codes[told.codes], values, kind)
-        return Rows({**self._columns, option: added}, self._n, self._at)
+        tables = [json.loads(text) for text in self._values("options")]
+        values = [options.get(option) for options in tables]
+        if all(value is None for value in values):
+            raise unknown("option", option, sorted({key for options in tables for key in options}))
+        is_number = all(isinstance(value, int | float | None) and not isinstance(value, bool) for value in values)
+        kind = pa.float64() if is_number else pa.array(values).type
+        column = _dictionary([(self._codes("options"), [_hashable(value) for value in values])], kind)
+        return Rows(self._table.append_column(option, column))
 
     def curve(self, x: str, *, y: str | None = None) -> Curve:
-        """Mean and percentiles of a column at each value of another, in ascending order.
+        """Compute mean and percentiles of a column at each value of another.
 
-        `y` is the regret, or the rounds of an identification. Unless x is the round, the end of each run counts.
+        Parameters
+        ----------
+        x: str
+            The column to group by. Unless it is "round", only the last row of each run counts.
+        y: str, optional
+            The column to average; by default the regret, or the rounds of an identification.
+
+        Returns
+        -------
+        Curve
+            In ascending order of x, without rows in which x is null.
         """
         rows = self if x == "round" else self.at_end()
-        heights = rows[y or ("regret" if "regret" in rows._columns else "rounds")].astype(np.float64)
-        column = rows._column(x)
-        if isinstance(column, _Coded):
-            codes, values = column.codes, column.values
+        heights = rows[y or ("regret" if "regret" in rows.names else "rounds")].astype(np.float64)
+        if rows._is_encoded(x):
+            values, codes = rows._values(x), rows._codes(x)
         else:
-            known, codes = np.unique(column, return_inverse=True)
-            values = known.tolist()
+            distinct, codes = np.unique(rows[x], return_inverse=True)
+            values = distinct.tolist()
         sizes = np.bincount(codes, minlength=len(values))
-        begin = np.concatenate([[0], np.cumsum(sizes)])
-        heights = heights[np.argsort(codes, kind="stable")]
-        places = [place for place in range(len(values)) if sizes[place] and values[place] is not None]
-        places.sort(key=lambda place: values[place])
-        groups = [heights[begin[place] : begin[place + 1]] for place in places]
-        ends = np.array([np.percentile(group, [5, 95]) for group in groups]).reshape(-1, 2)
-        at = [values[place] for place in places]
+        groups = np.split(heights[np.argsort(codes, kind="stable")], np.cumsum(sizes)[:-1])
+        used = [at for at, value in enumerate(values) if sizes[at] and value is not None]
+        used.sort(key=lambda at: values[at])
+        places = [values[at] for at in used]
+        is_object = any(isinstance(place, str | tuple) for place in places)
+        percentiles = np.array([np.percentile(groups[at], [5, 95]) for at in used]).reshape(-1, 2)
         return Curve(
-            np.fromiter(at, dtype=object, count=len(at))
-            if any(isinstance(v, str | tuple) for v in at)
-            else np.array(at),
-            np.array([group.mean() for group in groups]),
-            ends[:, 0],
-            ends[:, 1],
+            np.fromiter(places, dtype=object, count=len(places)) if is_object else np.array(places),
+            np.array([groups[at].mean() for at in used]),
+            percentiles[:, 0],
+            percentiles[:, 1],
         )
 
     def to_frame(self, kind: Frame | None = None) -> Any:
-        """A data frame of pandas or Polars, or a table of Arrow.
+        """Return a data frame of pandas or Polars, or a table of Arrow.
 
-        Unless one is named it is the one of pandas and Polars that is imported already, else the one that is there.
+        Parameters
+        ----------
+        kind: {"pandas", "polars", "arrow"}, optional
+            By default pandas or Polars, whichever is imported already, else whichever is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
         """
         kind = choose_frame(kind)
         if kind == "pandas":
             return make_frame({name: self[name] for name in self.names}, kind)
-        table = self._arrow()
+        pa = need("pyarrow", "rows of results")
+        columns = {name: self._table[name] for name in self.names}
+        for name in filter(self._is_encoded, self.names):
+            encoded = self._encoded(name)
+            is_text = pa.types.is_string(encoded.type.value_type)
+            if not is_text or encoded.dictionary.null_count:
+                decoded = encoded.dictionary_decode()
+                columns[name] = decoded.dictionary_encode() if is_text else decoded
+        table = pa.table(columns)
         if kind == "arrow":
             return table
         pl = frame_library("polars")
         texts = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
         return pl.from_arrow(table).with_columns(texts.cast(pl.String))
 
-    def _arrow(self) -> "pa.Table":
-        pa = need("pyarrow", "rows of results")
-        columns = {name: self._column(name) for name in self.names}
-        return pa.table({name: c.arrow() if isinstance(c, _Coded) else c for name, c in columns.items()})
-
-    def _column(self, name: str) -> NDArray[Any] | _Coded:
-        if name not in self._columns:
+    def _is_encoded(self, name: str) -> bool:
+        if name not in self.names:
             raise unknown("column", name, self.names)
-        column = self._columns[name]
-        return column if self._at is None else column[self._at]
+        return bool(need("pyarrow", "rows of results").types.is_dictionary(self._table.schema.field(name).type))
 
-    def _only(self, fits: NDArray[np.bool_]) -> "Rows":
-        places = np.flatnonzero(fits)
-        return Rows(self._columns, self._n, places if self._at is None else self._at[places])
+    def _encoded(self, name: str) -> "pa.DictionaryArray":
+        column = self._table[name]
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+    def _codes(self, name: str) -> NDArray[Any]:
+        """For each row the position of its value in `_values`."""
+        codes: NDArray[Any] = self._encoded(name).indices.to_numpy()
+        return codes
+
+    def _values(self, name: str) -> list[Any]:
+        """The distinct values of an encoded column, None for null; a selection of rows may not use all of them."""
+        return [_hashable(value) for value in self._encoded(name).dictionary.to_pylist()]
+
+    def _select(self, selection: NDArray[np.bool_]) -> "Rows":
+        return Rows(self._table.filter(need("pyarrow", "rows of results").array(selection)))
 
 
-def _plain(value: Any) -> Any:
-    """A value as it is kept: plain numbers, lists as tuples."""
+def _hashable(value: Any) -> Any:
+    """Plain numbers, and lists as tuples."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
-    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
+    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
 
 
-def _coded(column: "pa.ChunkedArray") -> _Coded:
-    """A column of Arrow by the values that it has."""
+def _encode(name: str, column: "pa.ChunkedArray") -> "pa.ChunkedArray | pa.DictionaryArray":
+    """A column of few values as one dictionary array; Arrow does not encode lists, nor merges dictionaries of them."""
     pa = need("pyarrow", "rows of results")
+    if name in _MEASURED:
+        return column
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     parts: list[tuple[NDArray[Any], list[Any]]] = []
     for chunk in column.chunks:
         if pa.types.is_list(kind):
-            lengths, lists = zip(*_stretches(chunk), strict=True) if len(chunk) else ((), ())
-            parts.append((np.repeat(np.arange(len(lists)), lengths), [_plain(values) for values in lists]))
+            parts += [(np.zeros(n, np.uint8), [_hashable(values)]) for n, values in _stretches(chunk)]
             continue
-        part = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
-        known = part.dictionary.to_pylist() + [None] * (part.null_count > 0)
-        codes = part.indices.fill_null(len(known) - 1) if part.null_count else part.indices
-        parts.append((codes.to_numpy(), known))
-    return _merged(parts, kind)
-
-
-def _merged(parts: Sequence[tuple[NDArray[Any], list[Any]]], kind: "pa.DataType") -> _Coded:
-    """Columns one after the other, each given by codes and values, as one in which each value is once."""
-    places: dict[Any, int] = {}
-    lookups = [[places.setdefault(value, len(places)) for value in values] for _, values in parts]
-    merged = np.empty(sum(len(codes) for codes, _ in parts), dtype=np.min_scalar_type(len(places)))
-    begin = 0
-    for (codes, _), lookup in zip(parts, lookups, strict=True):
-        merged[begin : begin + len(codes)] = lookup[0] if len(lookup) == 1 else np.array(lookup, merged.dtype)[codes]
-        begin += len(codes)
-    return _Coded(merged, [*places], kind)
+        encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        values = encoded.dictionary.to_pylist() + [None] * (encoded.null_count > 0)
+        parts.append((encoded.indices.fill_null(len(values) - 1).to_numpy(), values))
+    return _dictionary(parts, kind)
 
 
 def _stretches(chunk: "pa.Array") -> Iterator[tuple[int, Any]]:
-    """How many rows follow each other with the same list, and the list; in files all have the same."""
+    """The lengths of stretches of rows with the same list, and the list; in files it is the same throughout."""
     if len(chunk) < 2 or chunk.slice(1).equals(chunk.slice(0, len(chunk) - 1)):
         if len(chunk):
             yield len(chunk), chunk[0].as_py()
@@ -283,41 +277,37 @@ def _stretches(chunk: "pa.Array") -> Iterator[tuple[int, Any]]:
     yield from _stretches(chunk.slice(half))
 
 
-def _in_order(names: Iterable[str]) -> list[str]:
-    """The columns as they follow each other: parameters of the problem stand in the middle."""
-    given = [*names]
-    parameters = [name for name in given if name not in (*HEAD, *TAIL)]
-    return [name for name in (*HEAD, *parameters, *TAIL) if name in given]
+def _dictionary(parts: Sequence[tuple[NDArray[Any], list[Any]]], kind: "pa.DataType") -> "pa.DictionaryArray":
+    """Concatenate columns given by codes and values; each value is once in the dictionary, null among them."""
+    pa = need("pyarrow", "rows of results")
+    places: dict[Any, int] = {}
+    lookups = [[places.setdefault(value, len(places)) for value in values] for _, values in parts]
+    merged = np.empty(sum(len(codes) for codes, _ in parts), dtype=np.min_scalar_type(len(places)))
+    begin = 0
+    for (codes, _), lookup in zip(parts, lookups, strict=True):
+        merged[begin : begin + len(codes)] = lookup[0] if len(lookup) == 1 else np.array(lookup, merged.dtype)[codes]
+        begin += len(codes)
+    return pa.DictionaryArray.from_arrays(merged, pa.array([*places], kind))
 
 
-def _joined(name: str, parts: Sequence[Rows]) -> NDArray[Any] | _Coded:
+def _concatenate(name: str, parts: Sequence[Rows]) -> "pa.ChunkedArray | pa.DictionaryArray":
     """A column of all parts."""
-    if name in _PLAIN:
-        if any(name not in part._columns for part in parts):
+    pa = need("pyarrow", "rows of results")
+    if name in _MEASURED:
+        if any(name not in part.names for part in parts):
             raise MatchbanditError(
                 f"some rows have no {name}: those of simulations and of identifications do not go together."
             )
-        return np.concatenate([part[name] for part in parts])
-    columns = [part._column(name) if name in part._columns else None for part in parts]
-    there = [column for column in columns if isinstance(column, _Coded)]
-    kind = _common(name, [column.kind for column in there])
-    nowhere: list[Any] = [None]
-    return _merged(
+        return pa.chunked_array([chunk for part in parts for chunk in part._table[name].chunks]).combine_chunks()
+    kinds = {part._encoded(name).type.value_type: None for part in parts if name in part.names}
+    if len(kinds) > 1 and not all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+        raise MatchbanditError(
+            f"the column {name} is of different types, {' and '.join(map(str, kinds))}; these rows do not go together."
+        )
+    return _dictionary(
         [
-            (column.codes, column.values) if isinstance(column, _Coded) else (np.zeros(len(part), np.uint8), nowhere)
-            for part, column in zip(parts, columns, strict=True)
+            (part._codes(name), part._values(name)) if name in part.names else (np.zeros(len(part), np.uint8), [None])
+            for part in parts
         ],
-        kind,
+        next(iter(kinds)) if len(kinds) == 1 else pa.float64(),
     )
-
-
-def _common(name: str, kinds: "Sequence[pa.DataType]") -> "pa.DataType":
-    """The type of a column of all parts; whole numbers become floats where others are."""
-    pa = need("pyarrow", "rows of results")
-    distinct = list(dict.fromkeys(kinds))
-    if len(distinct) > 1 and all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in distinct):
-        return pa.float64()
-    if len(distinct) > 1:
-        told = " and ".join(map(str, distinct))
-        raise MatchbanditError(f"the column {name} is of different types, {told}; these rows do not go together.")
-    return distinct[0]

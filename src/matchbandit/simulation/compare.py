@@ -1,5 +1,6 @@
 """Several policies on the same problem."""
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -69,8 +70,12 @@ def compare(
 
     if progress is True:
         with bar("comparing") as advance:
-            return _play_each(specs, play, runs, lambda done, total: advance("runs", done, total))
-    return _play_each(specs, play, runs, progress or None)
+            comparison = _play_each(specs, play, runs, lambda done, total: advance("runs", done, total))
+    else:
+        comparison = _play_each(specs, play, runs, progress or None)
+    for message in comparison.warnings:
+        warnings.warn(message, stacklevel=2)
+    return comparison
 
 
 def _specs(policies: Iterable[str | PolicySpec | type[Policy]]) -> list[PolicySpec]:

@@ -12,7 +12,7 @@ from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, Line
 from matchbandit.policies import CATALOGUE, Policy
 from matchbandit.results import Rows
-from matchbandit.results.comparison import in_question
+from matchbandit.results.comparison import task_text
 from matchbandit.studies.point import in_words
 
 MOST_CHARTS = 12
@@ -125,14 +125,14 @@ def question_in(policy: str, options: str, *, regret: bool) -> str | None:
     """What a policy with these options, as they stand in rows, plays in a round, or seeks; None if nobody knows.
 
     >>> question_in("uts", "{}", regret=True), question_in("pair-select", "{}", regret=False)
-    ('a pair a round', 'the best matching')
+    ('one pair per round', 'the best matching')
     """
     kind = CATALOGUE.get(policy) or _own_kinds().get(policy)
     chosen = json.loads(options).get("selection")
     if kind is not None:
         chosen = chosen or kind.capabilities.selections[0]
         chosen = chosen if regret else kind.capabilities.answers or chosen
-    return None if chosen is None else in_question(chosen, regret=regret)
+    return None if chosen is None else task_text(chosen, regret=regret)
 
 
 def _own_kinds() -> dict[str, type[Policy]]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 from matchbandit.results import Comparison, Rows, concat
-from matchbandit.results.tables import HEAD, TAIL, decoded, result_from, write_atomically
+from matchbandit.results.files import decode_parquet, write_atomically
+from matchbandit.results.tables import HEAD, TAIL, result_from
 from matchbandit.studies.parts import Finished, Interval, digest_of, is_whole, sealed
 from matchbandit.studies.study import Study
 
@@ -82,7 +83,7 @@ class PartFile:
 
     def rows(self) -> "pa.Table":
         """Its rows."""
-        return decoded(self.path)[0]
+        return decode_parquet(self.path)[0]
 
     def damage(self) -> str | None:
         """What is wrong with it: all of it is read; None if it is whole."""
@@ -151,31 +152,31 @@ class StudyFolder:
 
     def rows(self) -> Rows:
         """All rows, tidy."""
-        return self._together(Rows.of(part.rows()) for part in self.parts)
+        return self._together(Rows.from_table(part.rows()) for part in self.parts)
 
     def rows_of(self, key: str) -> Rows:
         """The rows of one point."""
-        return self._together(Rows.of(part.rows()) for part in self.parts if part.key == key)
+        return self._together(Rows.from_table(part.rows()) for part in self.parts if part.key == key)
 
     def last_rows_of(self, key: str) -> Rows:
         """Of one point the row of each run at its last round, with little memory however many runs there are."""
-        return self._together(Rows.of(part.rows()).at_end() for part in self.parts if part.key == key)
+        return self._together(Rows.from_table(part.rows()).at_end() for part in self.parts if part.key == key)
 
     def results(self) -> Comparison:
         """What came of each point, with plays, splits, eliminations or answers."""
         by_point: dict[str, list[Any]] = {}
         for part in self.parts:
-            rows, metadata = decoded(part.path)
-            details, _ = decoded(part.details)
+            rows, metadata = decode_parquet(part.path)
+            details, _ = decode_parquet(part.details)
             by_point.setdefault(part.key, []).append(result_from(rows, details, metadata))
         results: list[Any] = []
         for pieces in by_point.values():
             whole = concat(pieces)
             results += whole if isinstance(whole, Comparison) else [whole]  # made by several versions
-        return Comparison(tuple(results), study=self.manifest["study"]["name"])
+        return Comparison(tuple(results))
 
     def _together(self, pieces: Iterable[Rows]) -> Rows:
-        """Rows of parts as they are read: one at a time, for in memory they are smaller than in a table."""
+        """Concatenate rows of parts, each encoded as soon as it is read: that takes less memory than their tables."""
         read = [*pieces]
         if not read:
             raise MatchbanditError(f"{str(self.path)!r} holds no finished part yet. Run the study first.")
@@ -294,7 +295,7 @@ def widen(part: PartFile, columns: "Mapping[str, pa.DataType]") -> None:
     there = parquet.read_schema(part.path)
     if [(name, there.field(name).type) for name in there.names if name not in (*HEAD, *TAIL)] == [*columns.items()]:
         return
-    table, metadata = decoded(part.path)
+    table, metadata = decode_parquet(part.path)
     made = {name: table[name] for name in HEAD}
     for name, kind in columns.items():
         made[name] = table[name].cast(kind) if name in table.column_names else pa.nulls(len(table), kind)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.results.tables import details_table, encoded, metadata_of, rows_table
+from matchbandit.results.files import encode_parquet
+from matchbandit.results.tables import details_table, metadata_of, rows_table
 from matchbandit.simulation.parallel import with_warnings
 from matchbandit.simulation.play import Job, build_first, compile_first, engine_for
 from matchbandit.studies.point import Point
@@ -126,7 +127,7 @@ def play_part(
         told = summarize_error(error, *part.point.own_modules)
         raise UserCodeError(f"{part.point.title}, runs {part.first} to {part.last}: {told}.") from error
     seconds = thread_time() - began
-    details = encoded(details_table(result), metadata_of(result))
+    details = encode_parquet(details_table(result), metadata_of(result))
     made_with = {**versions(), **now}
     kept = {
         **metadata_of(result),
@@ -177,7 +178,7 @@ def digest_of(data: bytes) -> str:
 
 def sealed(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
     """The table as a Parquet file that says a hash of itself: pages have check sums of their own, the rest has none."""
-    data = encoded(table, {**metadata, "seal": _UNSEALED})
+    data = encode_parquet(table, {**metadata, "seal": _UNSEALED})
     return data.replace(_UNSEALED.encode(), _hash(data).encode())
 
 

@@ -16,7 +16,7 @@ from matchbandit.policies.catalogue import name_to_find
 from matchbandit.problems import Family, Problem
 from matchbandit.problems.families import function_of
 from matchbandit.results import Identification, Runs
-from matchbandit.results.tables import MOST_LISTED, parameters_of
+from matchbandit.results.tables import MAX_LISTED, parameters_of
 from matchbandit.simulation import identify, simulate
 from matchbandit.simulation.play import Engine, Job, build_first, engine_for
 from matchbandit.simulation.stops import Stop, stopping
@@ -97,7 +97,7 @@ class Point:
     def row_identity(self) -> str:
         """What its rows say of where they come from; no two points of a study may have the same."""
         problem = self.problem.describe()
-        parameters = {name: value for name, value in parameters_of(problem).items() if np.size(value) <= MOST_LISTED}
+        parameters = {name: value for name, value in parameters_of(problem).items() if np.size(value) <= MAX_LISTED}
         told = [self.spec.name, self._options_built, problem.get("family"), parameters, problem["rewards"]]
         return json.dumps([*told, self.horizon, self.delta], sort_keys=True)
 

@@ -11,7 +11,7 @@ from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
 from matchbandit.problems import family as family_named
 from matchbandit.problems.families import function_of, parameters_taken
-from matchbandit.results.tables import MOST_LISTED
+from matchbandit.results.tables import MAX_LISTED
 from matchbandit.rewards import rewards_named
 from matchbandit.studies.given import GIVEN_PROBLEM, WAYS, short, unknown_key
 from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
@@ -270,7 +270,7 @@ def _alike_in_rows(point: Point, twin: Point, policy_path: Path, problem_path: P
     if point.problem is twin.problem:
         hint = "Hand its options on to super().__init__(setting, rng, …), so that they are known."
         return MisplacedError(f"{told} {point.spec.name} does not say its options. {hint}", *policy_path)
-    why = f"strengths and means of more than {MOST_LISTED} numbers stand in none"
+    why = f"strengths and means of more than {MAX_LISTED} numbers stand in none"
     return MisplacedError(f"{told} {why}. Make a study for each.", *problem_path)
 
 

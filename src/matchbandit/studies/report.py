@@ -15,7 +15,7 @@ from matchbandit.figures import Chart
 from matchbandit.figures.page import Badge, Cell, Page, Section, Table, Tone, write_page
 from matchbandit.figures.ticks import short
 from matchbandit.results import Rows
-from matchbandit.results.comparison import in_question
+from matchbandit.results.comparison import task_text
 from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim
 from matchbandit.studies.folder import StudyFolder, listed, part_files, today
 from matchbandit.studies.point import LONGEST_WORDS, in_words
@@ -137,7 +137,7 @@ def _points(folder: StudyFolder) -> list[_Point]:
         about = next(part.metadata["about"] for part in folder.parts if part.key == key)
         is_regret = "regret" in rows.names
         selection = about["selection"] if is_regret else about.get("answers", about["selection"])
-        question = in_question(selection, regret=is_regret)
+        question = task_text(selection, regret=is_regret)
         made.append(_Point(key, label, ", ".join(words), rows, seconds, question))
     return made
 

@@ -18,7 +18,7 @@ from matchbandit.extras import need
 from matchbandit.figures import Chart, draw_to
 from matchbandit.figures.page import write_page
 from matchbandit.results import Rows
-from matchbandit.results.tables import write_atomically
+from matchbandit.results.files import write_atomically
 from matchbandit.simulation.parallel import core_count
 from matchbandit.studies.claims import ENOUGH_RUNS, Claim, not_judged
 from matchbandit.studies.entry import Entry
@@ -215,7 +215,7 @@ def _first_runs(rows: Rows, runs: int) -> Rows:
     if (rows["run"] < runs).all():
         return rows
     table = rows.to_frame("arrow")
-    return Rows.of(table.filter(need("pyarrow.compute", "rows of results").less(table["run"], runs)))
+    return Rows.from_table(table.filter(need("pyarrow.compute", "rows of results").less(table["run"], runs)))
 
 
 def _pictures(charts: Sequence[Chart], folder: Path) -> list[Path]:

@@ -40,7 +40,7 @@ def rows_in(folder: StudyFolder) -> Rows:
     """For each run how often it played pairs of which both items are sub-optimal, and of which one is."""
     parts = [_counted(result) for result in folder.results() if isinstance(result, Runs)]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return Rows.of(need("pyarrow", "rows of results").table(columns))
+    return Rows.from_table(need("pyarrow", "rows of results").table(columns))
 
 
 def _counted(runs: Runs) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 import pickle
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.made import assert_same, made_about, made_runs
+from reference.made import assert_same, found, made_about, made_runs
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
@@ -101,13 +101,21 @@ def test_final_and_summary_by_hand():
     assert runs.summary() == {"mean": [0.0, 10.0], "p5": [0.0, 1.0], "p95": [0.0, 19.0]}
 
 
-def test_pickles_of_now_and_of_version_0_4_are_read(runs):
+def test_runs_can_be_pickled(runs):
     assert_same(pickle.loads(pickle.dumps(runs)), runs)
-    old = object.__new__(Runs)
-    kept = {part.name: getattr(runs, part.name) for part in fields(Runs)}
-    kept["plays_by_edge"] = kept.pop("counted")
-    del kept["reward_sums"]
-    old.__dict__.update(kept)
-    again = pickle.loads(pickle.dumps(old))
-    assert again.reward_sums is None
-    assert_same(replace(again, reward_sums=runs.reward_sums), runs)
+
+
+def test_an_identification_says_what_it_is():
+    result = found([10, 20], policy="matching-id", options={"growth": 4.0, "delta": 0.05}, graph=monopartite(4))
+    assert "<Identification: matching-id(growth=4.0, delta=0.05) on monopartite with 4 players" in repr(result)
+    assert "runs 2, right 2, wrong 0, not identified 0, rounds 15 (5–95 %: 10.5 to 19.5)" in repr(result)
+    assert "<th>wrong</th><td>0</td>" in result._repr_html_()
+
+
+def test_what_is_right_wrong_and_not_identified_by_hand():
+    result = found([10, 20, 30, 40], identified=[1, 1, 1, 0], correct=[1, 1, 0, 0], first_run=5)
+    summary = result.summary()
+    assert (summary["runs"], summary["identified"], summary["correct"], summary["wrong"]) == (4, 3, 2, 1)
+    assert summary["rounds"]["mean"] == 25
+    assert result.run_numbers == [5, 6, 7, 8]
+    assert len(result) == 4
