@@ -6,7 +6,7 @@ import pytest
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures import styles_of
-from matchbandit.results.plotting import MOST_SINGLE_RUNS, about_runs, chart_of, instance_of, labels_of
+from matchbandit.results.plotting import MAX_SINGLE_RUNS, about_runs, chart_of, instance_of, labels_of
 
 SLOTS = {"kind": "bipartite", "u": [0.9, 0.3], "v": [0.8, 0.2], "rewards": {"name": "bernoulli"}}
 
@@ -42,7 +42,7 @@ def test_runs_are_drawn_as_mean_and_band_over_the_rounds():
     assert np.allclose(line.high, np.percentile([1, 2, 3], 95) * np.sqrt([1, 10, 100]))
     assert (chart.x_label, chart.y_label, chart.title) == ("round", "regret", "Regret of uts")
     assert chart.caption == (
-        "u = (0.9, 0.3), v = (0.8, 0.2), bernoulli rewards; 3 runs; seed 7. Lines: mean of the runs; bands: 5–95 %."
+        "u = (0.9, 0.3), v = (0.8, 0.2), bernoulli rewards; 3 runs; seed 7. Lines: mean; bands: 5–95 % of the runs."
     )
 
 
@@ -107,15 +107,15 @@ def test_an_identification_is_a_row_of_runs_with_their_mean_and_range():
     words = chart.caption
     assert "δ = 0.05" in words
     assert "Wrong answers: clucb 1 of 4." in words
-    assert "Stopped without an answer: clucb 1 of 4." in words
+    assert "Without an answer in time: clucb 1 of 4." in words
     assert chart.numbers()[1][0] == ("pair-elim", "20 (11 to 29)")
 
 
 def test_many_runs_are_not_all_drawn_one_by_one():
     chart = chart_of(found(rounds=np.arange(1, 1001)))
-    assert [len(line.x) for line in chart.lines] == [MOST_SINGLE_RUNS, 1]
+    assert [len(line.x) for line in chart.lines] == [MAX_SINGLE_RUNS, 1]
     assert chart.lines[1].y.tolist() == [500.5]
-    assert "pale: the first 200 runs" in chart.caption
+    assert "Pale: the first 200 runs" in chart.caption
 
 
 def test_a_policy_asked_at_several_delta_is_drawn_over_them():

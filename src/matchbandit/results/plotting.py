@@ -1,4 +1,4 @@
-"""Results as charts: regret over the rounds, or rounds until the answer."""
+"""Charts of results, and the builder that charts of bounds and of studies share."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +9,7 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart, Line, draw, draw_to
+from matchbandit.figures.chart import Kind, Numbers
 from matchbandit.figures.ticks import short
 from matchbandit.policies import CATALOGUE
 from matchbandit.policies.capabilities import Goal
@@ -19,12 +20,12 @@ from matchbandit.rewards import rewards_from
 if TYPE_CHECKING:
     from matchbandit.figures.painting import Picture
 
-APART = 30
-"""Means that differ by more than so many times are drawn on a logarithmic axis."""
-MOST_LINES = 12
-"""Of a picture over the rounds or over 1/δ: the names of more would lie over each other."""
-MOST_SINGLE_RUNS = 200
-"""Of a policy that are drawn one by one."""
+WIDE_RATIO = 30
+"""Positive numbers that differ by more than this factor are drawn on a logarithmic axis."""
+MAX_LINES = 12
+"""Lines of a picture over the rounds or over 1/δ: the names of more would overlap."""
+MAX_SINGLE_RUNS = 200
+"""Runs of a policy that are drawn one by one."""
 
 
 def plot(
@@ -35,7 +36,7 @@ def plot(
     x_log: bool | None = None,
     y_log: bool | None = None,
 ) -> "Picture":
-    """Draw results of `simulate`, `identify` or `compare`, one or a list of them: means with their 5–95 % range.
+    """Draw results of `simulate`, `identify` or `compare`: means with their 5–95 % range.
 
     Parameters
     ----------
@@ -43,11 +44,11 @@ def plot(
         Runs are drawn as regret over the rounds. Identifications as rounds until the answer: a row for each policy, or,
         if a policy was asked at several δ, over 1/δ.
     path: str or Path, optional
-        Where to keep the picture: .png (with a .pdf beside it), .pdf or .svg.
+        Where to save the picture: .png (with a .pdf beside it), .pdf or .svg.
     title: str, optional
-        Instead of what is measured.
+        By default what is measured.
     x_log, y_log: bool, optional
-        Logarithmic axes. Left alone, they are chosen by the numbers.
+        Logarithmic axes; by default where the numbers call for them.
 
     Returns
     -------
@@ -68,32 +69,142 @@ def chart_of(
     x_log: bool | None = None,
     y_log: bool | None = None,
 ) -> Chart:
-    """What `plot` draws, as numbers."""
-    given = _listed(results)
-    if all(isinstance(result, Runs) for result in given):
-        made = _regret([result for result in given if isinstance(result, Runs)])
-    elif all(isinstance(result, Identification) for result in given):
-        made = _rounds([result for result in given if isinstance(result, Identification)])
+    """Return what `plot` draws, as data."""
+    single = _single_results(results)
+    if all(isinstance(result, Runs) for result in single):
+        chart = _regret_chart([result for result in single if isinstance(result, Runs)])
+    elif all(isinstance(result, Identification) for result in single):
+        chart = _rounds_chart([result for result in single if isinstance(result, Identification)])
     else:
         raise MatchbanditError("regret and rounds until an answer do not share a picture. Draw two.")
-    chosen: dict[str, Any] = {"title": title, "x_log": x_log, "y_log": y_log}
-    return replace(made, name=name, **{key: value for key, value in chosen.items() if value is not None})
+    settings: dict[str, Any] = {"title": title, "x_log": x_log, "y_log": y_log}
+    return replace(chart, name=name, **{key: value for key, value in settings.items() if value is not None})
 
 
-def _listed(results: Any) -> list[Result]:
+def has_proof(policy: str, goal: Goal) -> bool:
+    """Has this policy a proof for this goal? A user-defined one is not said to have none."""
+    return policy not in CATALOGUE or goal in CATALOGUE[policy].capabilities.proved
+
+
+def policy_line(
+    label: str,
+    policy: str,
+    x: Numbers,
+    mean: Numbers,
+    low: Numbers | None = None,
+    high: Numbers | None = None,
+    *,
+    goal: Goal,
+    key: str | None = None,
+    kind: Kind = "line",
+) -> Line:
+    """Return the line of a policy with its band, in the policy's colour; empty markers if it has no proof."""
+    return Line(label, x, mean, low, high, key=key or policy, kind=kind, hollow=not has_proof(policy, goal))
+
+
+def bound_line(label: str, x: Numbers, y: Numbers, *, explicit: bool, policy: str = "") -> Line:
+    """Return the thin line of a bound: dashed if its constants are explicit, else dotted."""
+    return Line(label, x, y, key=policy, kind="reference", dash="dashed" if explicit else "dotted")
+
+
+def build_chart(
+    lines: Sequence[Line],
+    *,
+    name: str,
+    title: str,
+    x_label: str,
+    goal: Goal,
+    description: str,
+    remarks: Iterable[str] = (),
+    y_log: bool | None = None,
+    **settings: Any,
+) -> Chart:
+    """Build a chart of regret, or of rounds until the answer.
+
+    Parameters
+    ----------
+    lines: sequence of Line
+        As `policy_line` and `bound_line` give them.
+    name, title, x_label: str
+        Of the chart. Over x_label "round" curves begin near 0: only their ends decide on a logarithmic y axis.
+    goal: {"regret", "identification"}
+        What is measured.
+    description: str
+        The instance, the runs and the seed: the first sentence of the caption, without its full stop.
+    remarks: iterable of str
+        The last sentences of the caption, after those on bands and on empty markers.
+    y_log: bool, optional
+        By default rounds are drawn on a logarithmic axis, and regret if it is wide.
+    **settings
+        Further fields of `Chart`.
+
+    Returns
+    -------
+    Chart
+    """
+    over_rounds = x_label == "round"
+    if y_log is None:
+        heights = np.concatenate([line.y[-1:] if over_rounds else line.y for line in lines])
+        y_log = goal == "identification" or is_wide(heights)
+        if y_log and over_rounds:
+            lines = [_from_first_loss(line) for line in lines]
+    sentences = [f"{description}."]
+    if any(line.low is not None for line in lines):
+        is_points = any(line.kind == "points" for line in lines)
+        sentences.append(f"{'Points: mean; bars' if is_points else 'Lines: mean; bands'}: 5–95 % of the runs.")
+    if any(line.hollow and line.label for line in lines):
+        sentences.append(f"Empty markers: no proof of its {'regret' if goal == 'regret' else 'answers'}.")
+    return Chart(
+        name=name,
+        title=title,
+        x_label=x_label,
+        y_label="regret" if goal == "regret" else "rounds until the answer",
+        lines=tuple(lines),
+        caption=" ".join([*sentences, *filter(None, remarks)]),
+        y_log=y_log,
+        **settings,
+    )
+
+
+def is_wide(values: Any) -> bool:
+    """Are the values positive, and so far apart that a linear axis would hide the small ones?"""
+    return bool(len(values) and values.min() > 0 and values.max() > WIDE_RATIO * values.min())
+
+
+def answers_remark(counts: Mapping[str, tuple[int, int, int]]) -> str:
+    """Say how many answers were wrong or missing, given wrong answers, missing answers and runs by label.
+
+    >>> answers_remark({"clucb": (1, 0, 4), "pair-elim": (0, 2, 4)})
+    'Wrong answers: clucb 1 of 4. Without an answer in time: pair-elim 2 of 4.'
+    """
+    wrong = [f"{label} {n} of {runs}" for label, (n, _, runs) in counts.items() if n]
+    missing = [f"{label} {n} of {runs}" for label, (_, n, runs) in counts.items() if n]
+    remark = f"Wrong answers: {'; '.join(wrong)}." if wrong else "No answer was wrong."
+    return f"{remark} Without an answer in time: {'; '.join(missing)}." if missing else remark
+
+
+def _from_first_loss(line: Line) -> Line:
+    """The line without its beginning, as long as nothing is lost on average: a logarithmic axis has no 0."""
+    begin = int(np.argmax(line.y > 0))
+    low, high = (None if edge is None else edge[begin:] for edge in (line.low, line.high))
+    return replace(line, x=line.x[begin:], y=line.y[begin:], low=low, high=high)
+
+
+def _single_results(results: Any) -> list[Result]:
     """The single results, in their order."""
-    given = [results] if isinstance(results, Result) else results
-    given = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
-    if not given:
+    if isinstance(results, Result) or not isinstance(results, Iterable) or isinstance(results, str | Mapping):
+        results = [results]
+    single = list(results)
+    if not single:
         raise MatchbanditError("there is nothing to draw: the list of results is empty.")
-    for one in given:
+    for one in single:
         if not isinstance(one, Result):
             raise MatchbanditError(f"what is drawn are results of simulate, identify or compare; got {one!r}.")
-    return given
+    return single
 
 
 def labels_of(results: Sequence[Result]) -> list[str]:
-    """A name for each of these results, as `Comparison` has it: the policy, and in what it differs from others."""
+    """Return the label of each of these results, as `Comparison` has it."""
     return list(Comparison(tuple(results)).labels)  # type: ignore[arg-type]  # there is no third kind of result
 
 
@@ -113,12 +224,12 @@ def _numbers(values: Sequence[Any]) -> str:
     """
     if any(isinstance(one, list | tuple) for one in values):
         return f"{len(values)}×{len(values[0])} numbers"
-    told = [_value(one) for one in values]
-    return f"({', '.join(told if len(told) <= 8 else [*told[:4], '…', told[-1]])})"
+    texts = [_value(one) for one in values]
+    return f"({', '.join(texts if len(texts) <= 8 else [*texts[:4], '…', texts[-1]])})"
 
 
 def instance_of(problem: Mapping[str, Any]) -> str:
-    """A problem or a family in words, given what its `describe()` gave.
+    """Format a described problem or family for a caption.
 
     >>> from matchbandit.problems import Monopartite, family
     >>> instance_of(Monopartite([0.9, 0.4]).describe())
@@ -139,7 +250,7 @@ def instance_of(problem: Mapping[str, Any]) -> str:
 
 
 def about_runs(results: Sequence[Result]) -> str:
-    """The instance, the number of runs and the seed, as a caption says them."""
+    """Format the instance, the number of runs and the seed for a caption."""
     instances = list(dict.fromkeys(instance_of(result.about.problem) for result in results))
     runs, seeds = sorted({len(result) for result in results}), sorted({result.about.seed for result in results})
     many = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
@@ -151,140 +262,125 @@ def about_runs(results: Sequence[Result]) -> str:
     return "; ".join(parts)
 
 
-def _apart(results: Sequence[Result]) -> str:
-    """Who plays, or seeks, what, if that is not the same for all: their numbers do not compare."""
-    who: dict[str, list[str]] = {}
+def _tasks_remark(results: Sequence[Result]) -> str:
+    """Which policies play, or seek, what, if that is not the same for all: their numbers do not compare."""
+    labels: dict[str, list[str]] = {}
     for result, label in zip(results, labels_of(results), strict=True):
-        who.setdefault(task_of(result), []).append(label)  # type: ignore[arg-type]  # as above
-    told = "; ".join(f"{question} for {', '.join(labels)}" for question, labels in who.items())
-    return f" Not the same question: {told}." if len(who) > 1 else ""
+        labels.setdefault(task_of(result), []).append(label)  # type: ignore[arg-type]  # as above
+    tasks = "; ".join(f"{task} for {', '.join(names)}" for task, names in labels.items())
+    return f"Not the same question: {tasks}." if len(labels) > 1 else ""
 
 
-def _few(lines: Sequence[Line]) -> tuple[Line, ...]:
-    """The lines, refused if there are too many to read."""
-    if len(lines) > MOST_LINES:
-        raise MatchbanditError(
-            f"a picture holds {MOST_LINES} lines that can be told apart; these results make {len(lines)}. "
-            f"Draw some of them, as results.select(policy=…) gives them; a study's by study.plot(folder, x=…)."
-        )
-    return tuple(lines)
-
-
-def _proved(result: Result, goal: Goal) -> bool:
-    """Has its policy a proof for this goal? Of a policy of one's own nothing is known."""
-    return result.about.policy not in CATALOGUE or goal in CATALOGUE[result.about.policy].capabilities.proved
-
-
-def _regret(results: list[Runs]) -> Chart:
+def _regret_chart(results: list[Runs]) -> Chart:
     lines = []
     for result, label in zip(results, labels_of(results), strict=True):
-        told = result.summary()
-        mean, low, high = (np.array(told[key]) for key in ("mean", "p5", "p95"))
-        band: dict[str, Any] = {"low": low, "high": high} if len(result) > 1 else {}
+        summary = result.summary()
+        mean, low, high = (np.array(summary[key]) for key in ("mean", "p5", "p95"))
+        band = (low, high) if len(result) > 1 else ()
         x = result.rounds.astype(np.float64)
-        lines.append(Line(label, x, mean, **band, key=result.about.policy, hollow=not _proved(result, "regret")))
-    last = np.array([line.y[-1] for line in lines])
-    words = [f"{about_runs(results)}."]
-    if max(len(result) for result in results) > 1:
-        words.append("Lines: mean of the runs; bands: 5–95 %.")
-    words += ["Empty markers: no proof of its regret."] * any(line.hollow for line in lines)
-    return Chart(
+        lines.append(policy_line(label, result.about.policy, x, mean, *band, goal="regret"))
+    return build_chart(
+        _few(lines),
         name="results",
         title=f"Regret of {lines[0].label}" if len(lines) == 1 else "Regret over the rounds",
         x_label="round",
-        y_label="regret",
-        lines=_few(lines),
-        caption=" ".join(words) + _apart(results),
-        x_log=all(_geometric(line.x) for line in lines),
-        y_log=bool(last.min() > 0 and last.max() > APART * last.min()),
+        goal="regret",
+        description=about_runs(results),
+        remarks=[_tasks_remark(results)],
+        x_log=all(_is_geometric(line.x) for line in lines),
     )
 
 
-def _geometric(x: Any) -> bool:
-    """Do the checkpoints lie closer together at first, so that a linear axis would crowd them?"""
+def _rounds_of(results: Sequence[Identification]) -> list[Numbers]:
+    """Mean, 5 % and 95 % percentile of the rounds of each result."""
+    summaries = [result.summary()["rounds"] for result in results]
+    return [np.array([summary[key] for summary in summaries]) for key in ("mean", "p5", "p95")]
+
+
+def _few(lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines, refused if there are too many to read."""
+    if len(lines) > MAX_LINES:
+        raise MatchbanditError(
+            f"a picture holds {MAX_LINES} lines that can be told apart; these results make {len(lines)}. "
+            f"Draw some of them, as results.select(policy=…) gives them; a study's by study.plot(folder, x=…)."
+        )
+    return lines
+
+
+def _is_geometric(x: Any) -> bool:
+    """Are the checkpoints closer together at first, so that a linear axis would crowd them?"""
     return len(x) > 2 and bool(x[0] > 0 and x[len(x) // 2] < 0.25 * x[-1])
 
 
-def _rounds(results: list[Identification]) -> Chart:
-    """Rounds over 1/δ if some policy was asked at several; else a row for each policy."""
-    asked = [result.about.options.get("delta") for result in results]
-    alike: dict[str, list[tuple[float, Identification]]] = {}
-    for result, label, delta in zip(results, _without_delta(results), asked, strict=True):
-        alike.setdefault(label, []).append((1 / delta if delta else np.nan, result))
-    if None not in asked and any(len({x for x, _ in group}) > 1 for group in alike.values()):
-        return _over_delta(results, alike)
-    return _in_rows(results)
+def _rounds_chart(results: list[Identification]) -> Chart:
+    """Rounds over 1/δ if some policy has several; else a row for each policy."""
+    deltas = [result.about.options.get("delta") for result in results]
+    groups: dict[str, list[tuple[float, Identification]]] = {}
+    for result, label, delta in zip(results, _labels_without_delta(results), deltas, strict=True):
+        groups.setdefault(label, []).append((1 / delta if delta else np.nan, result))
+    if None not in deltas and any(len({x for x, _ in group}) > 1 for group in groups.values()):
+        return _delta_chart(results, groups)
+    return _row_chart(results)
 
 
-def _without_delta(results: list[Identification]) -> list[str]:
+def _labels_without_delta(results: list[Identification]) -> list[str]:
     labels = labels_of(results)
     return [", ".join(part for part in label.split(", ") if not part.startswith("delta = ")) for label in labels]
 
 
-def _over_delta(results: list[Identification], alike: dict[str, list[tuple[float, Identification]]]) -> Chart:
+def _delta_chart(results: list[Identification], groups: dict[str, list[tuple[float, Identification]]]) -> Chart:
     lines = []
-    for label, group in alike.items():
-        told = [(x, result.summary()["rounds"]) for x, result in sorted(group, key=lambda pair: pair[0])]
-        x = np.array([x for x, _ in told])
-        mean, low, high = (np.array([rounds[key] for _, rounds in told]) for key in ("mean", "p5", "p95"))
-        first = group[0][1]
-        hollow = not _proved(first, "identification")
-        lines.append(Line(label, x, mean, low, high, key=first.about.policy, hollow=hollow))
-    unproved = " Empty markers: no proof of its answers." if any(line.hollow for line in lines) else ""
-    remarks = f"{unproved}{_not_well(results)}{_apart(results)}"
-    return Chart(
+    for label, group in groups.items():
+        by_delta = sorted(group, key=lambda pair: pair[0])
+        bands = _rounds_of([result for _, result in by_delta])
+        x = np.array([x for x, _ in by_delta])
+        lines.append(policy_line(label, group[0][1].about.policy, x, *bands, goal="identification"))
+    return build_chart(
+        _few(lines),
         name="results",
         title=f"Rounds until the answer of {lines[0].label}" if len(lines) == 1 else "Rounds until the answer",
         x_label="1/δ",
-        y_label="rounds",
-        lines=_few(lines),
-        caption=f"{about_runs(results)}. Lines: mean of the runs; bands: 5–95 %.{remarks}",
+        goal="identification",
+        description=about_runs(results),
+        remarks=[_answers_of(results), _tasks_remark(results)],
         x_log=True,
-        y_log=True,
     )
 
 
-def _in_rows(results: list[Identification]) -> Chart:
+def _row_chart(results: list[Identification]) -> Chart:
     """Every run a pale point, the mean and the 5–95 % range over them."""
     lines, labels = [], labels_of(results)
     for at, (result, label) in enumerate(zip(results, labels, strict=True)):
-        shown = np.arange(min(len(result), MOST_SINGLE_RUNS))
-        beside = at + 0.5 * (shown * 0.6180339887 % 1.0 - 0.5)  # spread evenly, and the same each time
-        for done in (True, False):
-            of_these = result.identified[shown] == done
-            if of_these.any():
-                y = result.rounds[shown][of_these].astype(np.float64)
-                cloud = Line("", beside[of_these], y, key=result.about.policy, kind="cloud", hollow=not done)
-                lines.append(cloud)
-        told = result.summary()["rounds"]
-        mean, low, high = (np.array([told[key]]) for key in ("mean", "p5", "p95"))
-        hollow = not _proved(result, "identification")
+        shown = np.arange(min(len(result), MAX_SINGLE_RUNS))
+        beside = at + 0.5 * (shown * 0.6180339887 % 1.0 - 0.5)  # evenly spread, and the same each time
+        for identified in (True, False):
+            chosen = result.identified[shown] == identified
+            if chosen.any():
+                y = result.rounds[shown][chosen].astype(np.float64)
+                key = result.about.policy
+                lines.append(Line("", beside[chosen], y, key=key, kind="cloud", hollow=not identified))
+        bands = _rounds_of([result])
         place = np.array([float(at)])
-        lines.append(Line(label, place, mean, low, high, key=result.about.policy, kind="points", hollow=hollow))
-    spread = [result.rounds for result in results]
-    single = f"the first {MOST_SINGLE_RUNS} runs" if max(map(len, results)) > MOST_SINGLE_RUNS else "single runs"
+        lines.append(policy_line(label, result.about.policy, place, *bands, goal="identification", kind="points"))
     deltas = {result.about.options.get("delta") for result in results}
-    asked = f"; δ = {deltas.copy().pop():g}" if len(deltas) == 1 and None not in deltas else ""
-    unproved = " Empty: no proof of its answers." if any(line.hollow and line.label for line in lines) else ""
-    remarks = f"{unproved}{_not_well(results)}{_apart(results)}"
-    return Chart(
+    same_delta = f"; δ = {deltas.copy().pop():g}" if len(deltas) == 1 and None not in deltas else ""
+    single = f"the first {MAX_SINGLE_RUNS} runs" if max(map(len, results)) > MAX_SINGLE_RUNS else "single runs"
+    return build_chart(
+        lines,
         name="results",
         title="Rounds until the answer",
         x_label="",
-        y_label="rounds",
-        lines=tuple(lines),
+        goal="identification",
+        description=f"{about_runs(results)}{same_delta}",
+        remarks=[f"Pale: {single}.", _answers_of(results), _tasks_remark(results)],
+        y_log=is_wide(np.concatenate([result.rounds for result in results])),
         rows=tuple(labels),
-        caption=f"{about_runs(results)}{asked}. Mean and 5–95 %; pale: {single}.{remarks}",
-        y_log=bool(min(map(np.min, spread)) > 0 and max(map(np.max, spread)) > APART * min(map(np.min, spread))),
     )
 
 
-def _not_well(results: list[Identification]) -> str:
-    """Wrong answers, and runs that have none: their rounds are where they were stopped."""
-    wrong, none = [], []
+def _answers_of(results: list[Identification]) -> str:
+    counts = {}
     for result, label in zip(results, labels_of(results), strict=True):
-        told = result.summary()
-        wrong += [f"{label} {told['wrong']} of {told['runs']}"] * (told["wrong"] > 0)
-        none += [f"{label} {told['runs'] - told['identified']} of {told['runs']}"] * (told["identified"] < told["runs"])
-    words = f" Wrong answers: {'; '.join(wrong)}." if wrong else ""
-    return words + (f" Stopped without an answer: {'; '.join(none)}." if none else "")
+        summary = result.summary()
+        counts[label] = (summary["wrong"], summary["runs"] - summary["identified"], summary["runs"])
+    return answers_remark(counts)

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,13 @@ import numpy as np
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, Line
 from matchbandit.policies import CATALOGUE, Policy
+from matchbandit.policies.capabilities import Goal
 from matchbandit.results import Rows
 from matchbandit.results.comparison import task_text
+from matchbandit.results.plotting import answers_remark, build_chart, is_wide, policy_line
 from matchbandit.studies.point import in_words
 
 MOST_CHARTS = 12
-WIDE = 30
-"""Positive numbers that differ by more than this factor are drawn on a log axis."""
 OVER_TIME = 5
 """So many checkpoints make a curve over the rounds."""
 OPTION_VALUES = 3
@@ -31,7 +32,6 @@ _NO_PLACE = (
 )  # fmt: skip
 _AXES = {"horizon": "horizon T", "delta": "1/δ"}
 _OVER = {"round": "over the rounds", "horizon": "over the horizon", "delta": "over 1/δ", "policy": "by policy"}
-_BANDS = "Lines: mean; bands: 5–95 % of the runs."
 
 
 @dataclass(frozen=True)
@@ -203,49 +203,33 @@ def _at_one_place(place: _Place) -> Iterator[_Place]:
 def _chart(place: _Place, name: str) -> Chart:
     """One chart: a line for each policy with its options."""
     rows, along = place.rows, place.along
-    regret = "regret" in rows.names
+    goal: Goal = "regret" if "regret" in rows.names else "identification"
     variants = _variants(place)
     labels = _labels(variants)
-    lines = [_line(place, variant, label) for variant, label in zip(variants, labels, strict=True)]
     lines = [
-        replace(line, key=key, hollow=not _is_proved(variant.policy, regret))
-        for line, variant, key in zip(lines, variants, _keys(variants, labels), strict=True)
+        _line(place, variant, label, key, goal)
+        for variant, label, key in zip(variants, labels, _keys(variants, labels), strict=True)
     ]
     if along == "policy":
         lines = [replace(line, x=np.array([float(at)]), kind="points") for at, line in enumerate(lines)]
     x_values = np.concatenate([line.x for line in lines])
-    # Over the rounds every curve begins near 0: what matters is how far apart they end.
-    y_log = not regret or _is_wide(np.concatenate([line.y[-1:] if along == "round" else line.y for line in lines]))
-    if y_log and along == "round":
-        lines = [_from_first_loss(line) for line in lines]
-    x_log = along in ("round", "delta") or (along != "policy" and _is_wide(x_values))
+    x_log = along in ("round", "delta") or (along != "policy" and is_wide(x_values))
     places = sorted(set(x_values.tolist()))
-    measured = "regret" if regret else "rounds until the answer"
+    measured = "regret" if goal == "regret" else "rounds until the answer"
     fixed = "".join(f", {_setting(key, value)}" for key, value in place.fixed.items() if value is not None)
     whose = f" of {labels[0]}" if len(labels) == 1 and along != "policy" else ""  # one line has no name beside it
-    return Chart(
+    return build_chart(
+        lines,
         name=re.sub(r"[^\w.-]+", "-", f"{name}-over-{along}"),
         title=f"{name}: {measured}{whose} {_OVER.get(along, f'over {along}')}{fixed}",
         x_label=_AXES.get(along, along),
-        y_label=measured,
-        lines=tuple(lines),
-        caption=_caption(place, variants, labels),
+        goal=goal,
+        description=_description(place, variants),
+        remarks=_remarks(place, variants, labels, goal),
         x_log=x_log,
-        y_log=y_log,
         x_ticks=tuple(places) if along != "policy" and not x_log and len(places) <= MOST_TICKS else None,
         rows=tuple(labels) if along == "policy" else (),
     )
-
-
-def _from_first_loss(line: Line) -> Line:
-    """The line without its beginning, as long as nothing is lost on average: a log axis has no place for it."""
-    begin = int(np.argmax(line.y > 0))
-    low, high = (None if edge is None else edge[begin:] for edge in (line.low, line.high))
-    return replace(line, x=line.x[begin:], y=line.y[begin:], low=low, high=high)
-
-
-def _is_wide(values: Any) -> bool:
-    return bool(len(values) and values.min() > 0 and values.max() > WIDE * values.min())
 
 
 def _variants(place: _Place) -> list[_Variant]:
@@ -283,32 +267,25 @@ def _keys(variants: Sequence[_Variant], labels: Sequence[str]) -> list[str]:
     return [policy if policies.count(policy) <= ONE_COLOUR else label for policy, label in pairs]
 
 
-def _line(place: _Place, variant: _Variant, label: str) -> Line:
+def _line(place: _Place, variant: _Variant, label: str, key: str, goal: Goal) -> Line:
     """Mean and 5–95 % of the runs of a policy."""
-    rows = variant.rows
+    rows, line = variant.rows, partial(policy_line, label, variant.policy, goal=goal, key=key)
     curve = rows.curve(place.along)
     if place.is_option and not len(curve.x):  # it has no such option: a level to compare with
         values = place.rows.curve(place.along).x.astype(np.float64)
         mean = float(rows.at_end()["regret" if "regret" in rows.names else "rounds"].mean())
-        return Line(label, values[[0, -1]], np.full(2, mean), kind="reference")
+        return line(values[[0, -1]], np.full(2, mean), kind="reference")
+    x, y, low, high = curve.x, curve.mean, curve.p5, curve.p95
     if place.along == "policy":
-        return Line(label, np.zeros(1), curve.mean, curve.p5, curve.p95)
-    x, y, low, high = curve.x.astype(np.float64), curve.mean, curve.p5, curve.p95
+        return line(np.zeros(1), y, low, high)
+    x = x.astype(np.float64)
     if place.along == "delta":  # the smaller δ, the harder: that is to the right
         x, y, low, high = 1 / x[::-1], y[::-1], low[::-1], high[::-1]
-    one_run = len(place.rows.distinct("run")) == 1
-    return Line(label, x, y) if one_run else Line(label, x, y, low, high)
+    return line(x, y) if len(place.rows.distinct("run")) == 1 else line(x, y, low, high)
 
 
-def _is_proved(policy: str, regret: bool) -> bool:
-    """Has the policy a proof of its regret, or of its answers? Of one's own nothing is known."""
-    return (
-        policy not in CATALOGUE or ("regret" if regret else "identification") in CATALOGUE[policy].capabilities.proved
-    )
-
-
-def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str]) -> str:
-    """The instance, the runs, the seed, and what the band is."""
+def _description(place: _Place, variants: Sequence[_Variant]) -> str:
+    """The instance, what is played, the runs and the seed."""
     rows, regret = place.rows, "regret" in place.rows.names
     known = [column for column in rows.names if column not in (*_NO_PLACE, place.along) and column != "rewards"]
     settings = [
@@ -326,15 +303,19 @@ def _caption(place: _Place, variants: Sequence[_Variant], labels: Sequence[str])
         for text in variant.rows.distinct("options")
     }
     played = [question for question in questions if question is not None and len(questions) == 1]
-    told = [f"{'; '.join([', '.join(settings), *played])}; {counted}, seed {rows.distinct('seed')[0]}."]
-    if runs > 1:
-        told += ["Points: mean; bars: 5–95 % of the runs." if place.along == "policy" else _BANDS]
-    if not all(_is_proved(variant.policy, regret) for variant in variants):
-        told += [f"Empty markers: no proof of its {'regret' if regret else 'answers'}."]
-    told += [] if regret else [_answers(variants, labels)]
+    return f"{'; '.join([', '.join(settings), *played])}; {counted}, seed {rows.distinct('seed')[0]}"
+
+
+def _remarks(place: _Place, variants: Sequence[_Variant], labels: Sequence[str], goal: Goal) -> Iterator[str]:
+    """How many answers were wrong or missing, and where other policies are."""
+    if goal == "identification":
+        counts = {}
+        for variant, label in zip(variants, labels, strict=True):
+            identified, correct = variant.rows["identified"], variant.rows["correct"]
+            counts[label] = (int((identified & ~correct).sum()), int((~identified).sum()), len(correct))
+        yield answers_remark(counts)
     if "question" in place.fixed:
-        told += [f"Policies that {'play' if regret else 'seek'} something else have a chart of their own."]
-    return " ".join(told)
+        yield f"Policies that {'play' if goal == 'regret' else 'seek'} something else have a chart of their own."
 
 
 def _runs_a_place(place: _Place, variants: Sequence[_Variant]) -> tuple[int, int]:
@@ -347,17 +328,6 @@ def _runs_a_place(place: _Place, variants: Sequence[_Variant]) -> tuple[int, int
             apart = [ends.where(**{place.along: value}) for value in ends.distinct(place.along)]
         counts += [len(each) for each in apart]
     return min(counts), max(counts)
-
-
-def _answers(variants: Sequence[_Variant], labels: Sequence[str]) -> str:
-    """How often answers were wrong, and how often there was none."""
-    wrong, none = [], []
-    for variant, label in zip(variants, labels, strict=True):
-        identified, correct = variant.rows["identified"], variant.rows["correct"]
-        wrong += [f"{label} {n} of {len(correct)}" for n in [int((identified & ~correct).sum())] if n]
-        none += [f"{label} {n} of {len(correct)}" for n in [int((~identified).sum())] if n]
-    told = f"Wrong answers: {'; '.join(wrong)}." if wrong else "No answer was wrong."
-    return f"{told} Without an answer in time: {'; '.join(none)}." if none else told
 
 
 def _setting(key: str, value: Any) -> str:

@@ -289,8 +289,8 @@ def remove_damaged(folder: Path, damage: Mapping[PartFile, str | None]) -> list[
     return [*filter(None, damage.values()), *(f"rows/{file.name} is missing" for file in half)]
 
 
-def widen(part: PartFile, columns: "Mapping[str, pa.DataType]") -> None:
-    """Write the rows of a part anew if these are not its parameters, nulls where it has none: one glob, one schema."""
+def add_columns(part: PartFile, columns: "Mapping[str, pa.DataType]") -> None:
+    """Rewrite the rows of a part if these are not its columns of parameters, so that all parts have one schema."""
     pa, parquet = need("pyarrow", "keeping results"), need("pyarrow.parquet", "keeping results")
     there = parquet.read_schema(part.path)
     if [(name, there.field(name).type) for name in there.names if name not in (*HEAD, *TAIL)] == [*columns.items()]:

@@ -18,6 +18,7 @@ from matchbandit.studies.changes import changes
 from matchbandit.studies.folder import (
     PartFile,
     StudyFolder,
+    add_columns,
     claimed,
     keep,
     listed,
@@ -27,7 +28,6 @@ from matchbandit.studies.folder import (
     remove_empty,
     this_process,
     today,
-    widen,
     write_manifest,
 )
 from matchbandit.studies.on_dask import connected, refuse_no_address
@@ -97,7 +97,7 @@ def run_study(
         _refuse_twice(there)
         kept = _whole_parts(folder, there, {**now, **own}, allow_other_versions)
         for part in kept:
-            widen(part, columns)
+            add_columns(part, columns)
         described = {
             "study": study.describe(),
             "points": [point.key for point in points],
