@@ -350,7 +350,7 @@ def test_the_table_of_policies_says_what_they_fit():
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if re.match(r"\| `[\w-]+` \|", line)]
     assert [row[0] for row in rows] == [f"`{name}`" for name in mb.CATALOGUE]
     for kind, (_, plays, graph, goals, rewards, horizon, engine) in zip(mb.CATALOGUE.values(), rows, strict=True):
-        fits, loops = kind.fits, issubclass(kind, mb.RoundPolicy)
+        fits, loops = kind.capabilities, issubclass(kind, mb.RoundPolicy)
         assert plays.split("; ")[0] == " or ".join(f"a {selection}" for selection in fits.selections), kind.name
         assert ("answers with a matching" in plays) == (fits.answers == "matching"), kind.name
         assert (graph.startswith("bipartite"), "players" in graph and "any" not in graph) == (

@@ -301,7 +301,7 @@ def _few(lines: Sequence[Line]) -> Sequence[Line]:
     """The lines, refused if there are too many to read."""
     if len(lines) > MAX_LINES:
         raise MatchbanditError(
-            f"a picture holds {MAX_LINES} lines that can be told apart; these results make {len(lines)}. "
+            f"a picture holds {MAX_LINES} distinguishable lines; these results make {len(lines)}. "
             f"Draw some of them, as results.select(policy=…) gives them; a study's by study.plot(folder, x=…)."
         )
     return lines
