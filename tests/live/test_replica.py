@@ -436,7 +436,7 @@ def test_a_snapshot_that_has_to_wait_spoils_no_answer(sqlite_url, monkeypatch):
 
         def release() -> None:  # somebody takes the guard as soon as the commit is done
             taken()
-            if not replica._guard._numba_state:
+            if not replica._guard._is_locked:
                 replica._guard.acquire()
 
         monkeypatch.setattr(replica._turn, "release", release)

@@ -25,13 +25,13 @@ LONGEST = 60
 
 PARENT = """
 import os, sys, time
-from matchbandit.simulation.parallel import each_run, signals_held, with_warnings, worker_count, worker_processes
+from matchbandit.simulation.parallel import run_parallel
 
 def play(run):  # says who it is, and plays for ever
     os.write(1, f"{os.getpid()}\\n".encode())
     time.sleep(1e6)
 
-list(each_run(play, 2, 2))
+list(run_parallel(play, 2, 2))
 """
 
 

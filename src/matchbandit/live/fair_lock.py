@@ -14,14 +14,14 @@ class FairLock:
     def __init__(self) -> None:
         """Nobody has it."""
         self._mutex = Lock()
-        self._numba_state = False
+        self._is_locked = False
         self._waiting: deque[Lock] = deque()
 
     def acquire(self, timeout: float = -1) -> bool:
         """Wait for it, at most so many seconds (−1: for ever); False if it did not come."""
         with self._mutex:
-            if not self._numba_state:
-                self._numba_state = True
+            if not self._is_locked:
+                self._is_locked = True
                 return True
             turn = Lock()
             turn.acquire()  # opened by whoever hands over
@@ -49,7 +49,7 @@ class FairLock:
             if self._waiting:
                 self._waiting.popleft().release()
             else:
-                self._numba_state = False
+                self._is_locked = False
 
     def __enter__(self) -> None:
         """Wait for it."""

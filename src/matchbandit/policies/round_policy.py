@@ -55,7 +55,7 @@ class RoundPolicy(Policy):
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what compiled code holds, which is made anew: for copies and pickles."""
-        return {**self.__dict__, "_held": None}
+        return {**self.__dict__, "_numba_state": None}
 
     @property
     def arrays(self) -> Any:
