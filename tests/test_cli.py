@@ -423,7 +423,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--horizon": "²"}, "--horizon takes numbers such as 20 or 2e6; got '²'"),
         ({"--horizon": ""}, "--horizon takes numbers such as 20 or 2e6; got ''"),
         ({"--option": "growth=" + "[" * 100_000}, "a list is written like"),
-        ({"--runs": "1e12"}, "Take fewer runs, fewer checkpoints, or a smaller problem."),
+        ({"--runs": "1e12"}, "Use fewer runs, fewer checkpoints, or a smaller problem."),
         (
             {"--u": None, "--v": None, "--family": "spiked --param n=20000 --param u1=0.9 --param gap=0.5"},
             "bipartite 20000×20000 has 400000000 pairs, and at most 20000000 can be kept in memory.",

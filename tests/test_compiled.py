@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import matchbandit as mb
-from matchbandit import compiled as cache
+from matchbandit import cache_folder, numba_cache
 from matchbandit.compiled import compiled
-from matchbandit.fingerprint import fingerprint, typed
+from matchbandit.fingerprint import describe_type, fingerprint
 
 SRC = str(Path(mb.__file__).parents[1])
 
@@ -41,7 +41,7 @@ POLICY = """
     class Own(mb.RoundPolicy):
         '''Whatever the helper says.'''
         name, summary, reference = "own", "own", "own"
-        fits = mb.Fits(selections=("pair",))
+        capabilities = mb.Capabilities(selections=("pair",))
         choose, update = staticmethod(choose), staticmethod(update)
 
         def start(self):
@@ -51,7 +51,7 @@ POLICY = """
         def recommend(self):
             return self.graph.pairs[[0]]
 
-        def reasons(self):
+        def explain_extra(self):
             return {}
 """
 HELPERS = """
@@ -108,7 +108,7 @@ def test_a_policy_of_ones_own_breaks_no_built_in(own, tmp_path):
 
 @pytest.mark.parametrize("damage", [lambda _: b"", lambda _: b"nonsense", lambda content: content[: len(content) // 2]])
 def test_a_damaged_entry_is_compiled_again(tmp_path, monkeypatch, damage):
-    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(numba_cache, "folder", lambda: tmp_path)
 
     @compiled
     def inner(x):
@@ -128,7 +128,7 @@ def test_a_damaged_entry_is_compiled_again(tmp_path, monkeypatch, damage):
 
 
 def test_an_entry_that_cannot_be_read_back_is_compiled_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(numba_cache, "folder", lambda: tmp_path)
 
     @compiled
     def plus(x):
@@ -137,7 +137,7 @@ def test_an_entry_that_cannot_be_read_back_is_compiled_again(tmp_path, monkeypat
     assert plus(1) == 2
     (place,) = [place for place in tmp_path.rglob("plus*") if place.is_file()]
     body = pickle.dumps(("not", "what", "was", "kept"))
-    place.write_bytes(cache.blake2b(body, digest_size=cache._DIGEST).digest() + body)
+    place.write_bytes(numba_cache.blake2b(body, digest_size=numba_cache._DIGEST_BYTES).digest() + body)
 
     again = compiled(plus.py_func)
     assert again(1) == 2
@@ -148,7 +148,7 @@ def test_without_a_folder_it_works_all_the_same(tmp_path):
         import tempfile
         tempfile.tempdir = "/dev/null/none"
         import matchbandit as mb
-        from matchbandit.compiled import folder
+        from matchbandit.cache_folder import folder
         print(folder(), mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50).final.shape)
     """
     done = run(code, "", HOME="/dev/null/no/home", XDG_CACHE_HOME="/dev/null/none", NUMBA_CACHE_DIR="")
@@ -162,17 +162,17 @@ def test_a_folder_that_others_may_write_into_is_not_used(tmp_path, monkeypatch):
     for name in ("MATCHBANDIT_CACHE", "NUMBA_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    chosen = cache.folder.__wrapped__()
+    chosen = cache_folder.folder.__wrapped__()
     assert chosen is not None
     assert chosen != shared
     shared.chmod(0o700)
-    assert cache.folder.__wrapped__() == shared
+    assert cache_folder.folder.__wrapped__() == shared
     assert stat.S_IMODE(shared.stat().st_mode) == 0o700
 
 
 def test_a_full_disk_is_named_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
-    monkeypatch.setattr(cache, "_warned", set())
+    monkeypatch.setattr(numba_cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(cache_folder, "_warned", set())
 
     def full(self, data):
         raise OSError(28, "No space left on device")
@@ -201,7 +201,7 @@ def test_two_named_tuples_that_are_called_alike_are_told_apart():
 
     one, other = typeof(make("plays sums")(1.0, 2.0)), typeof(make("sums plays")(1.0, 2.0))
     assert str(one) == str(other)
-    assert typed(one) != typed(other)
+    assert describe_type(one) != describe_type(other)
 
 
 def change_nothing(scope):
@@ -251,7 +251,7 @@ def test_the_fingerprint_sees_all_that_a_function_uses(change):
 
 def test_a_function_whose_constant_has_changed_is_not_kept(tmp_path, monkeypatch):
     """What calls it is compiled with the old one inside, and must not be kept under the name of the new one."""
-    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(numba_cache, "folder", lambda: tmp_path)
     scope = {"compiled": compiled, "K": 1.0}
     exec("@compiled\ndef inner(x):\n    return x * K\n@compiled\ndef outer(x):\n    return inner(x)", scope)
     assert scope["inner"](1.0) == 1.0
@@ -267,14 +267,14 @@ def test_tuples_of_named_tuples_are_told_apart():
     from numba import typeof
 
     one, other = namedtuple("A", "x y"), namedtuple("A", "y x")
-    assert typed(typeof((one(1, 2), one(1, 2)))) != typed(typeof((other(1, 2), other(1, 2))))
+    assert describe_type(typeof((one(1, 2), one(1, 2)))) != describe_type(typeof((other(1, 2), other(1, 2))))
 
 
 def test_ones_own_compiled_code_is_not_announced(tmp_path):
     code = """
-        import matchbandit.compiled as cache
+        import matchbandit.numba_cache as cache
         from numba import njit
-        cache.PATIENCE = 0.0
+        cache.NOTICE_AFTER_S = 0.0
         njit(lambda x: x + 1)(1)
     """
     assert run(code, tmp_path).stderr == ""
@@ -283,8 +283,8 @@ def test_ones_own_compiled_code_is_not_announced(tmp_path):
 def test_workers_find_it_compiled_and_it_is_said_once(tmp_path):
     code = """
         import matchbandit as mb
-        import matchbandit.compiled as cache
-        cache.PATIENCE = 0.0
+        import matchbandit.numba_cache as cache
+        cache.NOTICE_AFTER_S = 0.0
         mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "kl-ucb", horizon=50, runs=4, workers=2)
     """
     assert run(code, tmp_path).stderr.count("compiling") == 1
@@ -293,9 +293,9 @@ def test_workers_find_it_compiled_and_it_is_said_once(tmp_path):
 def test_waiting_is_said_once_on_stderr_and_the_second_process_compiles_nothing(tmp_path):
     code = """
         import matchbandit as mb
-        import matchbandit.compiled as cache
+        import matchbandit.numba_cache as cache
         from numba.core import event
-        cache.PATIENCE = 0.0
+        cache.NOTICE_AFTER_S = 0.0
         with event.install_recorder("numba:compile") as recorder:
             mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=50)
             mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "kl-ucb", horizon=50)

@@ -19,8 +19,7 @@ from matchbandit.policies.base import Policy
 from matchbandit.policies.rank1_certify import log_g
 from matchbandit.policies.serialization import checksum
 from matchbandit.schedules import Schedule
-from matchbandit.simulation.engines.jump import jump
-from matchbandit.simulation.engines.step import step
+from matchbandit.simulation.engines import jump, step
 from matchbandit.simulation.play import Job
 from matchbandit.simulation.score import Score
 

@@ -12,8 +12,7 @@ from reference.tape import Tape
 from scipy.stats import ks_2samp
 
 import matchbandit as mb
-from matchbandit.simulation.engines.jump import jump
-from matchbandit.simulation.engines.step import step
+from matchbandit.simulation.engines import jump, step
 from matchbandit.simulation.play import Job
 from matchbandit.simulation.score import Score
 

@@ -14,8 +14,7 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.policies.pair.pair_elim_mono import PairElimMono
 from matchbandit.results import Identification
-from matchbandit.simulation.engines.jump import jump
-from matchbandit.simulation.engines.step import step
+from matchbandit.simulation.engines import jump, step
 from matchbandit.simulation.score import Score
 
 SLOTS = mb.Bipartite([0.9, 0.2, 0.1], [0.1, 0.8])

@@ -28,10 +28,10 @@ def test_after_the_loop_the_policy_is_where_ask_and_tell_would_have_left_it():
 
 
 def test_long_stretches_are_cut_so_that_they_can_be_interrupted(monkeypatch):
-    from matchbandit.simulation.engines import loop
+    from matchbandit.simulation import engines
 
     whole = mb.simulate(mb.Bipartite([0.9, 0.4], [0.2, 0.8]), "uts", horizon=5000, seed=1, checkpoints=[5000])
-    monkeypatch.setattr(loop, "_LONGEST_CALL", 7)
+    monkeypatch.setattr(engines, "MAX_ROUNDS_PER_CALL", 7)
     cut = mb.simulate(mb.Bipartite([0.9, 0.4], [0.2, 0.8]), "uts", horizon=5000, seed=1, checkpoints=[5000])
     assert cut.regret.tolist() == whole.regret.tolist()
 

@@ -13,9 +13,9 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.simulation import parallel
 from matchbandit.simulation.parallel import (
     core_count,
+    recorded_warnings,
     run_parallel,
     signals_held,
-    with_warnings,
     worker_count,
     worker_processes,
 )
@@ -27,23 +27,23 @@ PARENT = """
 import os, sys, time
 from matchbandit.simulation.parallel import run_parallel
 
-def play(run):  # says who it is, and plays for ever
+def play(run, start=None):  # says who it is, and plays for ever
     os.write(1, f"{os.getpid()}\\n".encode())
     time.sleep(1e6)
 
-list(run_parallel(play, 2, 2))
+list(run_parallel(play, range(2), 2))
 """
 
 
-def square(run):
+def square(run, start=None):
     return run * run
 
 
-def in_this_process(run):
+def in_this_process(run, start=None):
     return os.getpid()
 
 
-def kill_itself(run):
+def kill_itself(run, start=None):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -57,15 +57,15 @@ def _quiet():
 @pytest.mark.parametrize("workers", [1, 2, 3, None])
 @pytest.mark.parametrize("runs", [1, 2, 7, 300])
 def test_every_run_is_played_once(runs, workers):
-    played = list(run_parallel(square, runs, workers))
+    played = list(run_parallel(square, range(runs), workers))
     assert sorted(played) == [(run, run * run) for run in range(runs)]
 
 
 def test_no_workers_named_is_one_for_each_core(monkeypatch):
     monkeypatch.setattr(parallel, "core_count", lambda: 1)
-    assert [pid for _, pid in run_parallel(in_this_process, 3, None)] == [os.getpid()] * 3
+    assert [pid for _, pid in run_parallel(in_this_process, range(3), None)] == [os.getpid()] * 3
     monkeypatch.setattr(parallel, "core_count", lambda: 2)
-    assert os.getpid() not in [pid for _, pid in run_parallel(in_this_process, 3, None)]
+    assert os.getpid() not in [pid for _, pid in run_parallel(in_this_process, range(3), None)]
 
 
 def test_only_cores_that_this_process_may_use_count(monkeypatch):
@@ -78,10 +78,10 @@ def test_only_cores_that_this_process_may_use_count(monkeypatch):
 
 def test_a_huge_number_of_runs_is_not_listed_and_of_workers_not_started(monkeypatch):
     monkeypatch.setattr(parallel, "core_count", lambda: 1)
-    one = run_parallel(square, 10**12, 1)
+    one = run_parallel(square, range(10**12), 1)
     assert next(one) == (0, 0)
     one.close()
-    pids = {pid for _, pid in run_parallel(in_this_process, 1000, 10**9)}
+    pids = {pid for _, pid in run_parallel(in_this_process, range(1000), 10**9)}
     assert 1 <= len(pids) <= 4
 
 
@@ -93,7 +93,7 @@ def test_a_worker_of_a_pool_plays_by_itself():
 
 
 def play_in_pool():
-    return os.getpid(), list(run_parallel(in_this_process, 3, 2))
+    return os.getpid(), list(run_parallel(in_this_process, range(3), 2))
 
 
 def test_simulate_works_within_a_pool():
@@ -109,7 +109,7 @@ def simulate_in_pool():
 
 def test_a_worker_that_is_killed_is_named():
     with pytest.raises(MatchbanditError, match="a worker process was killed"):
-        list(run_parallel(kill_itself, 4, 2))
+        list(run_parallel(kill_itself, range(4), 2))
     assert multiprocessing.active_children() == []
 
 
@@ -185,12 +185,8 @@ def test_workers_are_no_more_than_there_is_to_do(monkeypatch):
     assert worker_count(100, 1000) == 8
 
 
-def test_warnings_of_runs_are_passed_on_but_not_what_others_left_open():
-    def work():
+def test_warnings_of_runs_are_recorded_but_not_files_that_others_left_open():
+    with recorded_warnings() as messages:
         warnings.warn("mind this", UserWarning, stacklevel=1)
         warnings.warn("a file", ResourceWarning, stacklevel=1)
-        return 7
-
-    outcome, messages = with_warnings(work)
-    assert outcome == 7
     assert [str(message) for message in messages] == ["mind this"]

@@ -8,10 +8,8 @@ from reference.tape import Tape
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.simulation.engines.jump import jump
-from matchbandit.simulation.engines.step import step
+from matchbandit.simulation.engines import has_split, is_done, jump, step, stop_condition
 from matchbandit.simulation.score import Score
-from matchbandit.simulation.stops import done, first_split, stopping
 
 SIX = mb.Monopartite([1.0, 1.0, 0.5, 0.5, 0.0, 0.0])
 FOUR = mb.Monopartite([0.9, 0.9, 0.1, 0.1])
@@ -69,7 +67,7 @@ def test_step_and_jump_stop_at_the_same_round_on_the_same_tape(name):
     for engine in (step, jump):
         policy = mb.policy(name).build(SIX.graph, horizon=2000, seed=1)
         score = Score(SIX, "matching", np.array([100, 1500, 2000]))
-        engine(policy, Tape.bernoulli(SIX.means, 2000, 3), score, first_split)
+        engine(policy, Tape.bernoulli(SIX.means, 2000, 3), score, has_split)
         scores.append(score)
         assert len(policy.splits) == 1
         assert policy.splits[0][0] == policy.rounds == score.round
@@ -144,8 +142,8 @@ def test_a_misspelt_stop_is_guessed():
 
 def test_conditions_by_hand():
     clusters = mb.policy("adaptive-matching").build(SIX.graph, horizon=100)
-    assert stopping(None, clusters) is done
-    until = stopping("first-split", clusters)
+    assert stop_condition(None, clusters) is is_done
+    until = stop_condition("first-split", clusters)
     assert not until(clusters)
     assert clusters.splits == []
     clusters.history.append([7, [[0, 1], [2, 3, 4, 5]]])

@@ -7,7 +7,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines import jump
 from matchbandit.simulation.score import Score
 from matchbandit.theory.matching_upper import matching_id_rounds
 from matchbandit.theory.pair_upper import pair_elim_rounds

@@ -14,9 +14,8 @@ from matchbandit.confidence import Checks
 from matchbandit.errors import MatchbanditError
 from matchbandit.plans import Tally
 from matchbandit.policies.ranking import Averages, closed, unranked
-from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines import has_split, jump
 from matchbandit.simulation.score import Score
-from matchbandit.simulation.stops import first_split
 from matchbandit.solvers import all_matchings
 from matchbandit.theory.matching_upper import (
     adaptive_regret,
@@ -590,7 +589,7 @@ class Delayed:
 def lost_until_the_split(problem, spec, changes, horizon):
     policy = spec.build(problem.graph, rewards=problem.rewards, horizon=horizon, seed=0)
     score = Score(problem, "matching", np.array([horizon]))
-    jump(policy, Delayed(problem, changes), score, first_split)
+    jump(policy, Delayed(problem, changes), score, has_split)
     assert policy.splits
     return float(score.regret[-1])
 

@@ -13,7 +13,7 @@ def warm_up(as_json: Json = False) -> None:
 
     For images and deployments; the code is that of this processor.
     """
-    from matchbandit.compiled import folder, named_folder
+    from matchbandit.cache_folder import folder, named_folder
     from matchbandit.simulation.warm_up import warm_up as compile_all
 
     seconds: dict[str, float] = {}

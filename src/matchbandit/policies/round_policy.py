@@ -11,7 +11,7 @@ from numba.core import types
 from numba.experimental import structref
 from numpy.typing import NDArray
 
-from matchbandit.compiled import compiled, with_functions
+from matchbandit.compiled import compiled, inlined
 from matchbandit.errors import MatchbanditError
 from matchbandit.fingerprint import is_compiled
 from matchbandit.graphs import Edges
@@ -88,13 +88,13 @@ class RoundPolicy(Policy):
 
     def _next(self) -> Edges:
         edges = np.zeros(self.round_size, dtype=np.int64)
-        wrong = _live(type(self))[0](self.numba_state, edges, self.graph.n_pairs)
+        wrong = _ask_and_tell(type(self))[0](self.numba_state, edges, self.graph.n_pairs)
         if wrong >= 0:
             raise no_such_edge(self, edges[wrong])
         return edges
 
     def _receive(self, edges: Edges, rewards: Floats) -> bool:
-        return bool(_live(type(self))[1](self.numba_state, edges, rewards, self.counts_empty_rounds))
+        return bool(_ask_and_tell(type(self))[1](self.numba_state, edges, rewards, self.counts_empty_rounds))
 
     def _is_finished(self) -> bool:
         return bool(type(self).finished(self.arrays))
@@ -200,41 +200,50 @@ def to_numba(arrays: Any, rng: np.random.Generator) -> NumbaState:
     return NumbaState(arrays, rng)  # type: ignore[no-untyped-call]
 
 
-def _ask(numba_state: Any, edges: Edges, n_pairs: int) -> int:
-    """Choose; gives the place of a chosen edge that does not exist, or was not written, or −1."""
-    for k in range(len(edges)):
-        edges[k] = -1
-    choose(numba_state.arrays, numba_state.rng, edges)  # type: ignore[name-defined]  # noqa: F821
-    for k in range(len(edges)):
-        if edges[k] < 0 or edges[k] >= n_pairs:
-            return k
-    return -1
+def _make_ask(choose: Callable[..., None]) -> Callable[..., int]:
+    """A function that chooses, and returns the position of a chosen edge that does not exist, or −1."""
+
+    def ask(numba_state: Any, edges: Edges, n_pairs: int) -> int:
+        for k in range(len(edges)):
+            edges[k] = -1
+        choose(numba_state.arrays, numba_state.rng, edges)
+        for k in range(len(edges)):
+            if edges[k] < 0 or edges[k] >= n_pairs:
+                return k
+        return -1
+
+    return ask
 
 
-def _tell(numba_state: Any, edges: Edges, rewards: Floats, empty_too: bool) -> bool:
-    """Update with the pairs that took place; is identification finished?"""
-    n = 0
-    for k in range(len(rewards)):
-        if not np.isnan(rewards[k]):
-            n += 1
-    played, paid = edges, rewards
-    if n < len(edges):
-        played, paid = np.empty(n, dtype=np.int64), np.empty(n)
+def _make_tell(update: Callable[..., None], finished: Callable[..., bool]) -> Callable[..., bool]:
+    """A function that updates with the pairs that took place, and returns whether identification is finished."""
+
+    def tell(numba_state: Any, edges: Edges, rewards: Floats, counts_empty_rounds: bool) -> bool:
         n = 0
         for k in range(len(rewards)):
             if not np.isnan(rewards[k]):
-                played[n], paid[n] = edges[k], rewards[k]
                 n += 1
-    if n > 0 or empty_too:
-        update(numba_state.arrays, numba_state.rng, played, paid)  # type: ignore[name-defined]  # noqa: F821
-    return finished(numba_state.arrays)  # type: ignore[name-defined,no-any-return]  # noqa: F821
+        played, paid = edges, rewards
+        if n < len(edges):
+            played, paid = np.empty(n, dtype=np.int64), np.empty(n)
+            n = 0
+            for k in range(len(rewards)):
+                if not np.isnan(rewards[k]):
+                    played[n], paid[n] = edges[k], rewards[k]
+                    n += 1
+        if n > 0 or counts_empty_rounds:
+            update(numba_state.arrays, numba_state.rng, played, paid)
+        return finished(numba_state.arrays)
+
+    return tell
 
 
 @cache
-def _live(kind: type[RoundPolicy]) -> tuple[Callable[..., int], Callable[..., bool]]:
-    """`_ask` and `_tell` with this policy's functions."""
-    plain = is_plain(kind)
+def _ask_and_tell(kind: type[RoundPolicy]) -> tuple[Callable[..., int], Callable[..., bool]]:
+    """Both with this policy's functions, compiled if those are."""
+    if is_plain(kind):
+        return _make_ask(kind.choose), _make_tell(kind.update, kind.finished)
     return (
-        with_functions(_ask, plain=plain, choose=kind.choose),
-        with_functions(_tell, plain=plain, update=kind.update, finished=kind.finished),
+        compiled(_make_ask(inlined(kind.choose))),
+        compiled(_make_tell(inlined(kind.update), inlined(kind.finished))),
     )

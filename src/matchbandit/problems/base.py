@@ -140,18 +140,26 @@ class Problem(ABC):
         return self.regret_of_played(edges, np.ones_like(edges), 1, selection=selection)
 
     def regret_of_plays(self, plays: NDArray[np.int64], rounds: int, *, selection: Selection) -> float:
-        """The regret of `rounds` rounds with these plays of each pair.
+        """The regret of `rounds` rounds with these plays of each pair."""
+        return float(self.regrets_of_plays(plays[None], np.array([rounds]), selection=selection)[0])
+
+    def regrets_of_plays(self, plays: Counts, rounds: Counts, *, selection: Selection) -> Floats:
+        """The regret of `rounds[k]` rounds with the plays `plays[k]` of each pair, for every k.
 
         Pairs: the sum of plays × gaps, none of which is negative. Matchings: whole numbers are subtracted before
         anything is multiplied, so that of 10^12 rounds only those that differ from the best can be rounded. Of an odd
         number of players one sits out each round, and each round is compared with the best matching of the others.
         """
-        if selection == "matching":
-            missed = -plays
-            edges, times = self._best_plays(np.arange(len(plays)), plays, rounds)
-            np.add.at(missed, edges, times)
-            return float((missed * self.means).sum())
-        return float((plays * (self.optimum(selection) - self.means)).sum())
+        if selection == "pair":
+            return np.asarray((plays * (self.optimum(selection) - self.means)).sum(axis=1))
+        missed = -plays
+        if self.graph.has_bye:
+            for row in range(len(plays)):
+                edges, times = self._best_plays(np.arange(plays.shape[1]), plays[row], int(rounds[row]))
+                np.add.at(missed[row], edges, times)
+        else:
+            missed[:, self.graph.edges(self.best_matching)] += rounds[:, None]
+        return np.asarray((missed * self.means).sum(axis=1))
 
     def regret_of_played(self, edges: Edges, counts: Counts, rounds: int, *, selection: Selection) -> float:
         """`regret_of_plays` from distinct edges and their counts; its cost does not depend on the other pairs."""
@@ -165,10 +173,9 @@ class Problem(ABC):
 
     def _best_plays(self, edges: Edges, counts: Counts, rounds: int) -> tuple[Edges, Counts]:
         """Edges and counts of the best matchings of the players present in these plays; edges may repeat."""
-        graph = self.graph
-        if graph.has_bye:
+        if self.graph.has_bye:
             return self._best_with_byes(self._sat_out(edges, counts, rounds))
-        best = graph.edges(self.best_matching)
+        best = self.graph.edges(self.best_matching)
         return best, np.full(len(best), rounds, dtype=np.int64)
 
     def _best_with_byes(self, sat_out: Counts) -> tuple[Edges, Counts]:

@@ -1,4 +1,4 @@
-"""How time passes: one round at a time, or jumping from decision to decision."""
+"""Play policies on problems: regret, identification and comparisons."""
 
 from matchbandit.simulation.compare import compare
 from matchbandit.simulation.identify import identify

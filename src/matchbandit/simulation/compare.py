@@ -1,27 +1,38 @@
-"""Several policies on the same problem."""
+"""Compare several policies on the same problem."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.policies import Policy, PolicySpec
+from matchbandit.policies import PolicySpec
 from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import check_horizon
 from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Family, Problem
 from matchbandit.progress import bar
 from matchbandit.results import Comparison, Identification, Runs
+from matchbandit.simulation.engines import choose_engine
 from matchbandit.simulation.identify import identify, with_delta
-from matchbandit.simulation.play import Interrupted, Job, Progress, build_first, checked_call
+from matchbandit.simulation.parallel import recorded_warnings
+from matchbandit.simulation.play import (
+    AnyPolicy,
+    Interrupted,
+    Job,
+    Progress,
+    build_first,
+    check_call,
+    compile_first,
+)
 from matchbandit.simulation.simulate import simulate
 
 
 def compare(
     problem: Problem | Family,
-    policies: Iterable[str | PolicySpec | type[Policy]],
+    policies: Iterable[AnyPolicy],
     *,
     horizon: int | None = None,
     delta: float | None = None,
@@ -34,10 +45,45 @@ def compare(
 ) -> Comparison:
     """Play several policies on the same problem, all on the same instances, and rank them.
 
-    With a `horizon` they are compared by regret, as `simulate` plays them; with `delta`, or policies that have theirs,
-    by the rounds until they have identified the best answer, as `identify` does. Run k of one policy and run k of
-    another see the same instance of a family, so that their difference is known better than either.
+    Run k of one policy and run k of another see the same instance of a family, so that their difference is known better
+    than either.
 
+    Parameters
+    ----------
+    problem : Problem or Family
+        What they all play.
+    policies : iterable of PolicySpec, str or type[Policy]
+        At least one; none twice.
+    horizon : int, optional
+        Compare the regret after this many rounds, as `simulate` plays them.
+    delta : float, optional
+        Compare the rounds until they have identified the best answer with this error probability, as `identify` does.
+        It may be left out if every policy has its own.
+    runs : int, default 20
+        Of each policy.
+    seed : int, default 0
+        The root of all randomness.
+    max_rounds : int, optional
+        For identification: a run without an answer ends here.
+    checkpoints : iterable of int, optional
+        For regret: the rounds after which it is measured.
+    workers : int or None, default 1
+        Processes; None for one on each core.
+    progress : bool or callable, optional
+        True shows a bar; a function is called with the number of runs done and their total.
+
+    Returns
+    -------
+    Comparison
+        The results of each policy, and their ranking.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C; its `finished` holds what was finished.
+
+    Examples
+    --------
     >>> import matchbandit as mb
     >>> slots = mb.Bipartite([.9, .3], [.8, .4])
     >>> ranked = compare(slots, ["uniform", mb.policy("pair-elim", growth=1.05)], horizon=10_000, runs=5, seed=1)
@@ -58,14 +104,14 @@ def compare(
     if horizon is None and checkpoints is not None:
         raise MatchbanditError("checkpoints are for regret; give a horizon, or leave them out.")
     specs = specs if delta is None else [with_delta(spec, delta) for spec in specs]
-    runs = _checked_runs(problem, specs, horizon, runs, seed)
-    listed = list(checkpoints) if isinstance(checkpoints, Iterable) else checkpoints
+    runs = _check_policies(problem, specs, horizon, runs, seed)
+    rounds = list(checkpoints) if isinstance(checkpoints, Iterable) else checkpoints
 
     def play(spec: PolicySpec, tell: Progress) -> Runs | Identification:
         if horizon is None:
             return identify(problem, spec, runs=runs, seed=seed, max_rounds=max_rounds, workers=workers, progress=tell)
         return simulate(
-            problem, spec, horizon=horizon, runs=runs, seed=seed, checkpoints=listed, workers=workers, progress=tell
+            problem, spec, horizon=horizon, runs=runs, seed=seed, checkpoints=rounds, workers=workers, progress=tell
         )
 
     if progress is True:
@@ -78,7 +124,7 @@ def compare(
     return comparison
 
 
-def _specs(policies: Iterable[str | PolicySpec | type[Policy]]) -> list[PolicySpec]:
+def _specs(policies: Iterable[AnyPolicy]) -> list[PolicySpec]:
     """The policies to compare."""
     if isinstance(policies, str | PolicySpec | type) or not isinstance(policies, Iterable):
         raise MatchbanditError(
@@ -90,21 +136,27 @@ def _specs(policies: Iterable[str | PolicySpec | type[Policy]]) -> list[PolicySp
     return specs
 
 
-def _checked_runs(
+def _check_policies(
     problem: Problem | Family, specs: Sequence[PolicySpec], horizon: int | None, runs: int, seed: int
 ) -> int:
-    """The number of runs; a policy that does not fit, or is there twice, is refused before any is played."""
+    """Refuse a policy that cannot be played, or is there twice, and compile the others; return the number of runs."""
     verb: str = "simulate" if horizon is not None else "identify"
     goal: Goal = "regret" if horizon is not None else "identification"
+    jobs: list[Job] = []
     seen: list[tuple[Any, ...]] = []
     for spec in specs:
-        _, runs, _, seed = checked_call(verb, problem, spec, runs, 1, seed, goal)
-        told = None if horizon is None else check_horizon(horizon)
-        built = build_first(Job(problem, spec, np.array([told or 1]), seed, "auto", told))
-        known = (spec.name, dict(built.options))
-        if known in seen and not spec.logged:  # what it begins with may be different
+        _, runs, _, seed = check_call(verb, problem, spec, runs, 1, seed, goal)
+        known_horizon = None if horizon is None else check_horizon(horizon)
+        job = Job(problem, spec, np.array([known_horizon or 1]), seed, "auto", known_horizon)
+        first = build_first(job).policy
+        key = (spec.name, dict(first.options))
+        if key in seen and not spec.logged:  # the results that it begins with may be different
             raise MatchbanditError(f"{spec!r} is there twice. Give each policy once, or with different options.")
-        seen.append(known)
+        seen.append(key)
+        jobs.append(replace(job, engine=choose_engine("auto", first)))
+    for job in jobs:  # before any is played, so that the time left does not include it
+        with recorded_warnings():
+            compile_first(job)
     return runs
 
 

@@ -1,4 +1,4 @@
-"""Runs side by side in as many processes as wanted."""
+"""Play runs in worker processes or in this one, each with a single BLAS thread."""
 
 import ctypes
 import multiprocessing
@@ -7,49 +7,74 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import cache
+from itertools import product
 from multiprocessing.connection import wait as wait_for_any
 from multiprocessing.context import BaseContext
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 from matchbandit.errors import MatchbanditError
 
 Outcome = TypeVar("Outcome")
-PARTS_A_WORKER, WORKERS_A_CORE = 64, 4
+Outcome_co = TypeVar("Outcome_co", covariant=True)
+CHUNKS_PER_WORKER, MAX_WORKERS_PER_CORE = 64, 4
 _PR_SET_PDEATHSIG = 1
-_STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+class PlayRun(Protocol[Outcome_co]):
+    """Plays the run of this number; `start` is what it begins with, if that was made already."""
+
+    def __call__(self, run: int, start: Any = None) -> Outcome_co:
+        """Play it."""
 
 
 def run_parallel(
-    play: Callable[[int], Outcome], runs: int, workers: int | None
+    play: PlayRun[Outcome], numbers: range, workers: int | None, start: Any = None
 ) -> Generator[tuple[int, Outcome], None, None]:
-    """Number and outcome of every run, in the order in which they finish.
+    """Number and outcome of every run, in the order in which they finish; their warnings are shown once.
 
     `workers` are processes, None for one on each core; more than four on a core are not started. A process that may not
-    have children of its own, such as a worker of a `multiprocessing.Pool`, plays all runs itself.
+    have children of its own, such as a worker of a `multiprocessing.Pool`, plays all runs itself. There the first run
+    begins with `start`.
     """
     shown: set[str] = set()
-    workers = worker_count(workers, runs)
+    workers = worker_count(workers, len(numbers))
     if workers == 1:
-        for run in range(runs):
-            outcomes, messages = _play_some(play, [run])
-            pass_on(messages, shown)
-            yield from outcomes
+        with one_blas_thread():
+            for run in numbers:
+                with recorded_warnings() as messages:
+                    outcome = play(run, start) if run == numbers.start else play(run)
+                pass_on(messages, shown)
+                yield run, outcome
         return
-    parts = min(runs, PARTS_A_WORKER * workers)
-    chunks = [range(runs * part // parts, runs * (part + 1) // parts) for part in range(parts)]
+    n_chunks = min(len(numbers), CHUNKS_PER_WORKER * workers)
+    bounds = [len(numbers) * chunk // n_chunks for chunk in range(n_chunks + 1)]
     with worker_processes(workers) as pool:
         with signals_held():
-            open_parts = {pool.submit(_play_some, play, chunk) for chunk in chunks}
-        while open_parts:
-            finished, open_parts = wait(open_parts, return_when=FIRST_COMPLETED)
-            for part in finished:
-                outcomes, messages = part.result()
+            open_chunks = {pool.submit(_play_chunk, play, numbers[bounds[k] : bounds[k + 1]]) for k in range(n_chunks)}
+        while open_chunks:
+            finished, open_chunks = wait(open_chunks, return_when=FIRST_COMPLETED)
+            for chunk in finished:
+                outcomes, messages = chunk.result()
                 pass_on(messages, shown)
                 yield from outcomes
+
+
+def _play_chunk(play: PlayRun[Outcome], runs: Sequence[int]) -> tuple[list[tuple[int, Outcome]], list[Warning]]:
+    """The outcomes of these runs, and their warnings."""
+    with recorded_warnings() as messages:
+        outcomes = [(run, play(run)) for run in runs]
+    return outcomes, messages
+
+
+# --- worker processes ---
 
 
 def core_count() -> int:
@@ -65,7 +90,7 @@ def worker_count(workers: int | None, tasks: int) -> int:
     cores = core_count()
     if multiprocessing.current_process().daemon:
         return 1
-    return min(cores if workers is None else workers, tasks, WORKERS_A_CORE * cores)
+    return min(cores if workers is None else workers, tasks, MAX_WORKERS_PER_CORE * cores)
 
 
 @contextmanager
@@ -74,17 +99,18 @@ def worker_processes(
 ) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with this one, however it ends, and at once when the block does; `begin(*args)` starts each.
 
-    Submit within `signals_held()`. One that is killed from outside is an error in words.
+    Submit within `signals_held()`. One that is killed from outside is reported as a `MatchbanditError`.
     """
-    pool = ProcessPoolExecutor(workers, fork_context(), initializer=_follow, initargs=(os.getpid(), begin, args))
+    pool = ProcessPoolExecutor(workers, fork_context(), initializer=_begin_worker, initargs=(os.getpid(), begin, args))
     try:
-        yield pool
+        with one_blas_thread():  # workers inherit it, forked or spawned
+            yield pool
     except BaseException as error:
         for worker in list((pool._processes or {}).values()):
             worker.kill()
         if isinstance(error, BrokenProcessPool):
             raise MatchbanditError(
-                "a worker process was killed, perhaps for want of memory. Take fewer workers, or fewer runs."
+                "a worker process was killed, perhaps because memory ran out. Use fewer workers, or fewer runs."
             ) from None
         raise
     finally:
@@ -99,13 +125,13 @@ def fork_context() -> BaseContext:
     return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
 
 
-def _follow(parent: int, begin: Callable[..., None] | None, args: tuple[object, ...]) -> None:
-    """Begin a worker: signals are its parent's to answer, and it ends when the parent does, however that ends.
+def _begin_worker(parent: int, begin: Callable[..., None] | None, args: tuple[object, ...]) -> None:
+    """Ignore signals, which the parent answers, and end when the parent does, however that ends.
 
     A terminal or a batch system may send them to all processes at once: a worker that ended first would look killed.
     """
-    for stopping in _STOPPING:
-        signal.signal(stopping, signal.SIG_IGN)
+    for number in _STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it has ended before that call
@@ -132,11 +158,81 @@ def signals_held() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# --- BLAS threads ---
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit linear algebra to one thread within the block: threads of matrices this small wait for each other.
+
+    OpenBLAS, which NumPy and SciPy bring along, is told so where it is loaded (Linux only). A library that is loaded
+    within the block, or by a worker that is started there, reads the environment.
+    """
+    before = {path: get() for path, (get, _) in _loaded_openblas().items()}
+    unset = [name for name in _BLAS_VARIABLES if name not in os.environ]
+    os.environ.update(dict.fromkeys(unset, "1"))
+    _set_blas_threads(dict.fromkeys(before, 1))
+    try:
+        yield
+    finally:
+        for name in unset:
+            os.environ.pop(name, None)
+        loaded_since = _loaded_openblas().keys() - before.keys()
+        _set_blas_threads(before | dict.fromkeys(loaded_since, max(before.values(), default=1)))
+
+
+def _set_blas_threads(numbers: Mapping[str, int]) -> None:
+    """Set the number of threads of each library."""
+    libraries = _loaded_openblas()
+    for path, number in numbers.items():
+        _, set_threads = libraries[path]
+        set_threads(number)
+
+
+def _loaded_openblas() -> dict[str, tuple[Callable[[], int], Callable[[int], None]]]:
+    """For each OpenBLAS that is loaded, how to get and to set its number of threads; none if the system lists none."""
+    try:
+        mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    paths = {line[line.index("/") :] for line in mapped.splitlines() if "openblas" in line and "/" in line}
+    libraries = ((path, _thread_functions(path)) for path in sorted(paths))
+    return {path: functions for path, functions in libraries if functions is not None}
+
+
+@cache
+def _thread_functions(path: str) -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """The functions of an OpenBLAS that get and set its number of threads; None if it has none."""
+    try:
+        library = ctypes.CDLL(path)
+    except OSError:
+        return None
+    for prefix, suffix in product(("", "scipy_"), ("", "64_")):
+        names = [f"{prefix}openblas_{verb}_num_threads{suffix}" for verb in ("get", "set")]
+        if all(hasattr(library, name) for name in names):
+            return library[names[0]], library[names[1]]
+    return None
+
+
+# --- warnings ---
+
+
+@contextmanager
+def recorded_warnings() -> Iterator[list[Warning]]:
+    """The warnings of the block, for the calling process to show; the list is complete when it has ended."""
+    messages: list[Warning] = []
+    with warnings.catch_warnings(record=True) as records:
+        warnings.simplefilter("default")
+        warnings.simplefilter("ignore", ResourceWarning)  # files that the parent left open
+        yield messages
+    messages += [record.message for record in records if isinstance(record.message, Warning)]
 
 
 def pass_on(messages: list[Warning], shown: set[str]) -> None:
@@ -145,17 +241,3 @@ def pass_on(messages: list[Warning], shown: set[str]) -> None:
         if str(message) not in shown:
             shown.add(str(message))
             warnings.warn(message, stacklevel=3)
-
-
-def _play_some(play: Callable[[int], Outcome], runs: Sequence[int]) -> tuple[list[tuple[int, Outcome]], list[Warning]]:
-    """The outcomes of these runs, and what they warned of."""
-    return with_warnings(lambda: [(run, play(run)) for run in runs])
-
-
-def with_warnings(work: Callable[[], Outcome]) -> tuple[Outcome, list[Warning]]:
-    """What came of the work, and what it warned of: it is the calling process that shows it."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        warnings.simplefilter("ignore", ResourceWarning)  # what the parent left open is none of the runs' business
-        outcome = work()
-    return outcome, [warning.message for warning in caught if isinstance(warning.message, Warning)]

@@ -1,16 +1,15 @@
-"""What one run needs, which engine plays it, and all runs of a call."""
+"""What `simulate`, `identify` and `compare` share: check a call, play its runs, and describe them."""
 
 import os
 import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, check_int, unknown
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.policies import PlannedPolicy, Policy, PolicySpec, RoundPolicy
 from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import policy as policy_named
@@ -20,32 +19,53 @@ from matchbandit.results import RunInfo
 from matchbandit.results.tables import parameters_of
 from matchbandit.rewards import Counts
 from matchbandit.seeding import stream
-from matchbandit.simulation.engines.jump import jump
-from matchbandit.simulation.engines.loop import loop
-from matchbandit.simulation.engines.step import step
-from matchbandit.simulation.observing import Observer, nobody
-from matchbandit.simulation.parallel import run_parallel
+from matchbandit.simulation.engines import (
+    DrawnRewards,
+    Engine,
+    Observer,
+    Stop,
+    jump,
+    loop,
+    no_observer,
+    step,
+    stop_condition,
+)
+from matchbandit.simulation.parallel import PlayRun, recorded_warnings, run_parallel
 from matchbandit.simulation.score import Score
-from matchbandit.simulation.sources import DrawnRewards
-from matchbandit.simulation.stops import Stop, stopping
 
-Engine = Literal["auto", "step", "jump", "loop"]
 Progress = Callable[[int, int], None] | bool | None
+AnyPolicy = PolicySpec | str | type[Policy]
+"""A policy with its options, the name of one, or a class."""
 Outcome = TypeVar("Outcome")
 Result = TypeVar("Result")
 
-MOST_MEMORY = 2**33
+DEFAULT_MEMORY = 2**33
 """Bytes that the results of a call may take, where the machine does not say what it has."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in a simulation; `finished` holds what came of the runs that were finished, or None."""
+    """Ctrl-C in a simulation: raised by `simulate`, `identify` and `compare`.
+
+    Attributes
+    ----------
+    finished : Runs, Identification, Comparison or None
+        The results of the runs that were finished, if there is one.
+    """
 
     def __init__(self, finished: Any, done: int, total: int) -> None:
-        """Keep what was finished."""
+        """Take the results of the finished runs, their number and that of all."""
         kept = "`finished` holds them" if done else "nothing is kept"
         super().__init__(f"interrupted after {done} of {total} runs; {kept}.")
         self.finished = finished
+
+
+class Start(NamedTuple):
+    """A run before its first round, built to check a call and then played."""
+
+    problem: Problem
+    policy: Policy
+    messages: list[Warning]
+    """What building it has warned of."""
 
 
 @dataclass(frozen=True)
@@ -58,32 +78,40 @@ class Job:
     seed: int
     engine: Engine
     horizon: int | None
-    """What the policy is told of the horizon."""
+    """The horizon that the policy knows."""
     stop: Stop | None = None
     """What ends a run before its last checkpoint, besides an answer."""
 
     def start(self, run: int) -> tuple[Problem, Policy]:
         """The instance and the policy of this run, before its first round."""
         problem = self.problem.draw(self.seed, run) if isinstance(self.problem, Family) else self.problem
-        built = self.spec.build(problem.graph, rewards=problem.rewards, horizon=self.horizon, seed=self.seed, run=run)
-        return problem, built
+        policy = self.spec.build(problem.graph, rewards=problem.rewards, horizon=self.horizon, seed=self.seed, run=run)
+        return problem, policy
 
-    def play(self, run: int, observe: Observer = nobody) -> tuple[Policy, Score]:
-        """Play one run until the last checkpoint, or until the policy is done; the first look is before round 1."""
-        problem, policy = self.start(run)
+    def play(self, run: int, observe: Observer = no_observer, start: Start | None = None) -> tuple[Policy, Score]:
+        """Play one run until the last checkpoint, or until the policy is done; the first look is before round 1.
+
+        `start` is that of this run, if it was built before.
+        """
+        if start is None:
+            problem, policy = self.start(run)
+        else:
+            problem, policy, messages = start
+            for message in messages:
+                warnings.warn(message, stacklevel=2)
         source = DrawnRewards(problem, stream(self.seed, "rewards", run))
         score = Score(problem, policy.selection, self.checkpoints)
         observe(policy, score)
         if self.engine == "step":
-            step(policy, source, score, stopping(self.stop, policy), observe)
+            step(policy, source, score, stop_condition(self.stop, policy), observe)
         elif isinstance(policy, PlannedPolicy):
-            jump(policy, source, score, stopping(self.stop, policy), observe)
+            jump(policy, source, score, stop_condition(self.stop, policy), observe)
         elif isinstance(policy, RoundPolicy):
             loop(policy, source, score, observe)
         return policy, score
 
     def describe(self, policy: Policy, numbers: range, **more: Any) -> RunInfo:
-        """What is played, for the results; `policy` is that of any run."""
+        """The description of these runs for the results; `policy` is that of any run."""
         plays = sum(int(np.sum(counts)) for _, counts, _ in self.spec.logged)
         return RunInfo.now(
             problem=self.problem.describe(),
@@ -100,16 +128,16 @@ class Job:
         )
 
 
-def checked_call(
+def check_call(
     verb: str,
     problem: Problem | Family,
-    policy: PolicySpec | str,
+    policy: AnyPolicy,
     runs: int,
     workers: int | None,
     seed: int,
     goal: Goal,
 ) -> tuple[PolicySpec, int, int | None, int]:
-    """The policy, runs, workers and seed of a call, checked; a policy that is for something else is refused."""
+    """Validate the policy, runs, workers and seed of a call; a policy with another goal is refused."""
     if not isinstance(problem, Problem | Family):
         raise MatchbanditError(f"{verb} needs a problem or a family of them; got {problem!r}.")
     parameters_of(problem.describe())  # whose names must not be those of other columns of the results
@@ -131,40 +159,27 @@ def checked_call(
     )
 
 
-def build_first(job: Job) -> Policy:
-    """The policy of the first run: a misfit is reported before any work is done, and only that."""
+def build_first(job: Job, first_run: int = 0) -> Start:
+    """Build the first run: what cannot be played is refused before any work is done."""
+    refuse_too_many_rounds(job)
+    with recorded_warnings() as messages:
+        problem, policy = job.start(first_run)
+    return Start(problem, policy, messages)
+
+
+def refuse_too_many_rounds(job: Job) -> None:
+    """Refuse rounds whose rewards could not be added up in 64 bits."""
     if job.checkpoints[-1] > job.problem.rewards.most_plays:
         raise MatchbanditError(
             f"{job.checkpoints[-1]} rounds of {job.problem.rewards} do not fit 64 bits: at most "
-            f"{job.problem.rewards.most_plays}. Take fewer trials or fewer rounds."
+            f"{job.problem.rewards.most_plays}. Use fewer trials or fewer rounds."
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return job.start(0)[1]
 
 
-def compile_first(job: Job, workers: int | None) -> None:
-    """Play one round here before workers start: they then find it compiled, and nobody says so twice."""
-    if job.engine == "loop" and workers != 1:
+def compile_first(job: Job) -> None:
+    """Play one round of the compiled loop: later runs, here or in workers, find it compiled."""
+    if job.engine == "loop":
         replace(job, checkpoints=np.array([1])).play(0)
-
-
-def engine_for(wanted: Engine, policy: Policy) -> Engine:
-    """The engine that plays this policy, or why it cannot."""
-    if wanted not in get_args(Engine):
-        raise unknown("engine", wanted, get_args(Engine))
-    fast: Engine = "step"
-    if isinstance(policy, PlannedPolicy):
-        fast = "jump"
-    elif isinstance(policy, RoundPolicy) and policy.compiled:
-        fast = "loop"
-    if wanted in ("auto", fast, "step"):
-        return fast if wanted == "auto" else wanted
-    why = "decides every round and has nothing to leap over" if wanted == "jump" else "plans, and is leapt over instead"
-    if wanted == "loop" and not isinstance(policy, PlannedPolicy):
-        why = f"has no compiled loop on {policy.graph}"
-    others = "'auto' or 'step'" if fast == "step" else f"'auto', '{fast}' or 'step'"
-    raise MatchbanditError(f"{policy.name} cannot {wanted}: it {why}. Use the engine {others}.")
 
 
 def run_range(first_run: int, runs: int) -> range:
@@ -174,30 +189,30 @@ def run_range(first_run: int, runs: int) -> range:
 
 
 def play_all(
-    play: Callable[[int], Outcome],
+    play: PlayRun[Outcome],
     numbers: range,
     workers: int | None,
     progress: Progress,
-    collect: Callable[[dict[int, Outcome]], Result],
+    assemble: Callable[[dict[int, Outcome]], Result],
+    start: Start | None = None,
 ) -> Result:
-    """Play all runs and collect their outcomes by number; Ctrl-C raises `Interrupted` with those that were finished."""
+    """Play all runs and assemble their outcomes by number; Ctrl-C raises `Interrupted` with those that were finished.
+
+    `start` is what the first of them begins with, if it was made to check the call.
+    """
     if progress is True:
         with bar("playing") as advance:
-            return play_all(play, numbers, workers, lambda done, total: advance("runs", done, total), collect)
+            return play_all(play, numbers, workers, lambda done, total: advance("runs", done, total), assemble, start)
     finished: dict[int, Outcome] = {}
     try:
-        with closing(run_parallel(partial(_play_nth, play, numbers), len(numbers), workers)) as played:
-            for nth, outcome in played:
-                finished[numbers[nth]] = outcome
+        with closing(run_parallel(play, numbers, workers, start)) as outcomes:
+            for run, outcome in outcomes:
+                finished[run] = outcome
                 if callable(progress):
                     progress(len(finished), len(numbers))
     except KeyboardInterrupt:
-        raise Interrupted(collect(finished) if finished else None, len(finished), len(numbers)) from None
-    return collect(finished)
-
-
-def _play_nth(play: Callable[[int], Outcome], numbers: range, nth: int) -> Outcome:
-    return play(numbers[nth])
+        raise Interrupted(assemble(finished) if finished else None, len(finished), len(numbers)) from None
+    return assemble(finished)
 
 
 def describe_part(about: RunInfo, numbers: list[int]) -> RunInfo:
@@ -213,7 +228,7 @@ def refuse_too_large(runs: int, numbers_each: int) -> None:
     if needed > there:
         raise MatchbanditError(
             f"{runs:.3g} runs with {numbers_each} numbers each take {needed / 2**30:,.0f} GiB, and this machine has "
-            f"{there / 2**30:,.0f}. Take fewer runs, fewer checkpoints, or a smaller problem."
+            f"{there / 2**30:,.0f}. Use fewer runs, fewer checkpoints, or a smaller problem."
         )
 
 
@@ -221,4 +236,4 @@ def _memory() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        return MOST_MEMORY
+        return DEFAULT_MEMORY

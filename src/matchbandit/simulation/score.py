@@ -9,13 +9,16 @@ from matchbandit.rewards import Counts, Floats
 
 LATEST = 100_000
 """Plays that are kept unsorted, at least."""
+MAX_SNAPSHOT_NUMBERS = 100_000
+"""Plays at checkpoints that are kept until their regret is computed, all at once."""
 
 
 class Score:
-    """Counts plays, adds up rewards and reads the regret whenever a checkpoint is reached. The last one is the horizon.
+    """Counts plays, adds up rewards and computes the regret at checkpoints, the last of which is the horizon.
 
-    Of graphs with more than `MAX_COUNTED_PAIRS` pairs only those that were played are kept, sorted, and apart what
-    came since they were last sorted.
+    The plays at checkpoints are kept as rows of `_snapshots`, and their regret is computed when these are full. Of
+    graphs with more than `MAX_COUNTED_PAIRS` pairs only those that were played are kept, sorted, and apart what
+    came since they were last sorted; their regret is computed at once.
     """
 
     def __init__(self, problem: Problem, selection: Selection, checkpoints: Counts) -> None:
@@ -31,17 +34,35 @@ class Score:
         self._edges: Edges = np.zeros(0, dtype=np.int64)
         self._new: list[tuple[Edges, Counts, Floats]] = []
         self._n_new = 0
-        self._regret: list[float] = []
+        rows = min(len(checkpoints), max(1, MAX_SNAPSHOT_NUMBERS // max(1, len(self._plays))))
+        self._snapshots = np.empty((rows if self.lists_all else 0, len(self._plays)), dtype=np.int64)
+        self._regret = np.zeros(len(checkpoints))
+        self._n_computed = 0
+        """Checkpoints whose regret is known; the snapshots are of those that follow."""
+        self._n_reached = 0
 
     @property
     def finished(self) -> bool:
         """Has the horizon been reached?"""
-        return len(self._regret) == len(self.checkpoints)
+        return self._n_reached == len(self.checkpoints)
 
     @property
     def to_checkpoint(self) -> int:
         """Rounds until the next checkpoint."""
-        return int(self.checkpoints[len(self._regret)]) - self.round
+        return int(self.checkpoints[self._n_reached]) - self.round
+
+    def next_snapshots(self, max_rounds: int, *, one_only: bool = False) -> tuple[Counts, Counts]:
+        """The rounds until each of the next checkpoints, and a row for each in which to write its plays.
+
+        With fewer rounds than to the next checkpoint, or if not all pairs are counted, there is no row to write.
+        """
+        if not self.lists_all or self.to_checkpoint > max_rounds:
+            return np.array([min(self.to_checkpoint, max_rounds)]), self._snapshots[:0]
+        first = self._n_reached - self._n_computed
+        n = 1 if one_only or self._n_reached == 0 else len(self._snapshots) - first  # faults show at the first
+        rounds = np.array(self.checkpoints[self._n_reached : self._n_reached + n]) - self.round
+        rounds = rounds[rounds <= max_rounds]
+        return rounds, self._snapshots[first : first + len(rounds)]
 
     @property
     def plays(self) -> Counts:
@@ -76,9 +97,18 @@ class Score:
 
     @property
     def regret(self) -> Floats:
-        """The regret at the checkpoints; at those that a run did not live to see, its regret at the end."""
-        last = self.regret_so_far()
-        return np.array(self._regret + [last] * (len(self.checkpoints) - len(self._regret)))
+        """The regret at the checkpoints; at those that a run did not reach, its regret at the end."""
+        self._compute_regret()
+        regret = self._regret.copy()
+        if not self.finished:
+            regret[self._n_reached :] = self.regret_so_far()
+        return regret
+
+    def regret_so_far(self) -> float:
+        """The regret of the rounds played so far."""
+        if self.lists_all:
+            return self.problem.regret_of_plays(self._plays, self.round, selection=self.selection)
+        return self.problem.regret_of_played(*self.played, self.round, selection=self.selection)
 
     def count(self, rounds: int, edges: Edges, counts: Counts | int, sums: Floats | float = 0.0) -> None:
         """Add rounds that do not go past the next checkpoint, with their plays and the sums of their rewards.
@@ -88,36 +118,54 @@ class Score:
         if self.lists_all:
             np.add.at(self._plays, edges, counts)
             np.add.at(self._sums, edges, sums)
+            if rounds and not self.finished and rounds == self.to_checkpoint:
+                self._snapshots[self._n_reached - self._n_computed] = self._plays
         elif len(edges):
             times = np.broadcast_to(np.asarray(counts, dtype=np.int64), edges.shape)
             self._new.append((edges, times, np.broadcast_to(np.asarray(sums, dtype=np.float64), edges.shape)))
             self._n_new += len(edges)
             if self._n_new > max(len(self._edges), LATEST):
                 _ = self.played  # sorted whenever it has doubled: no more than log m times
-        self.passed(rounds)
+        self.advance(rounds)
 
-    def regret_so_far(self) -> float:
-        """The regret of the rounds played so far."""
+    def advance(self, rounds: int) -> None:
+        """Add rounds whose plays are counted already, also in the snapshots at the checkpoints among them."""
+        self.round += rounds
+        is_first = self._n_reached == 0
+        while not self.finished and self.to_checkpoint <= 0:
+            self._n_reached += 1
+        n_waiting = self._n_reached - self._n_computed
+        if n_waiting and (is_first or n_waiting >= len(self._snapshots)):
+            self._compute_regret()
+
+    def _compute_regret(self) -> None:
+        """Compute the regret at the checkpoints that have been reached since the last time."""
+        reached = slice(self._n_computed, self._n_reached)
+        rounds = np.array(self.checkpoints[reached])
+        if not len(rounds):
+            return
         if self.lists_all:
-            return self.problem.regret_of_plays(self._plays, self.round, selection=self.selection)
-        return self.problem.regret_of_played(*self.played, self.round, selection=self.selection)
+            plays = self._snapshots[: len(rounds)]
+            if self.selection == "matching":
+                self._refuse_overlaps(np.arange(plays.shape[1]), plays, rounds)
+            self._regret[reached] = self.problem.regrets_of_plays(plays, rounds, selection=self.selection)
+        else:
+            edges, counts = self.played
+            if self.selection == "matching":
+                self._refuse_overlaps(edges, counts[None], rounds)
+            self._regret[reached] = self.regret_so_far()
+        self._n_computed = self._n_reached
 
-    def _refuse_overlaps(self) -> None:
+    def _refuse_overlaps(self, edges: Edges, plays: Counts, rounds: Counts) -> None:
         """Refuse rounds that were no matchings: an item would be in more pairs than there were rounds."""
         graph = self.problem.graph
-        edges, plays = self.played
-        met = np.bincount(graph.ends(edges).ravel(), np.repeat(plays, 2), minlength=graph.n_items)
-        if met.max() > self.round * (1 + 1e-9):
-            item = int(met.argmax())
+        ends, n = graph.ends(edges), len(rounds)
+        cells = np.arange(n)[:, None, None] * graph.n_items + ends
+        meetings = np.bincount(cells.ravel(), np.repeat(plays, 2), minlength=n * graph.n_items).reshape(n, -1)
+        wrong = np.flatnonzero(meetings.max(axis=1) > rounds * (1 + 1e-9))
+        if len(wrong):
+            item, most = int(meetings[wrong[0]].argmax()), meetings[wrong[0]].max()
             raise MatchbanditError(
-                f"{graph.side_of(item)} {graph.index_of(item)} was in {met.max():.0f} pairs in {self.round} rounds: "
+                f"{graph.side_of(item)} {graph.index_of(item)} was in {most:.0f} pairs in {rounds[wrong[0]]} rounds: "
                 f"these are not matchings. Fix the policy's choose() or plan(); check_policy shows where."
             )
-
-    def passed(self, rounds: int) -> None:
-        """Add rounds whose plays are counted already."""
-        self.round += rounds
-        if self.selection == "matching" and (not self.finished and self.to_checkpoint == 0):
-            self._refuse_overlaps()
-        if not self.finished and self.to_checkpoint == 0:
-            self._regret.append(self.regret_so_far())

@@ -1,4 +1,4 @@
-"""Runs of a policy on a problem, and their regret."""
+"""Simulate a policy on a problem and measure its regret."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,33 +9,33 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Edges
-from matchbandit.policies import Policy, PolicySpec
+from matchbandit.policies import Policy
 from matchbandit.policies.catalogue import check_horizon
 from matchbandit.policies.explanation import Elimination
 from matchbandit.problems import Family, Problem
 from matchbandit.results import RunInfo, Runs, Split
 from matchbandit.rewards import Counts, Floats
+from matchbandit.simulation.engines import Engine, Stop, choose_engine, stop_condition
 from matchbandit.simulation.play import (
-    Engine,
+    AnyPolicy,
     Job,
     Progress,
+    Start,
     build_first,
-    checked_call,
+    check_call,
     compile_first,
     describe_part,
-    engine_for,
     play_all,
     refuse_too_large,
     run_range,
 )
-from matchbandit.simulation.stops import Stop, stopping
 
 DEFAULT_CHECKPOINTS = 50
 
 
 def simulate(
     problem: Problem | Family,
-    policy: PolicySpec | str,
+    policy: AnyPolicy,
     *,
     horizon: int,
     runs: int = 1,
@@ -47,32 +47,65 @@ def simulate(
     workers: int | None = 1,
     progress: Progress = None,
 ) -> Runs:
-    """Play a policy on a problem, `runs` times, each with random streams of its own.
+    """Play a policy on a problem, `runs` times, each with random streams of its own, and measure the regret.
 
-    A `Family` in place of a problem gives every run an instance of its own. The regret is read at the checkpoints:
-    by default 50, log-spaced; or a list of rounds of yours; the horizon is always the last. Engines: "step" plays
-    round by round; "jump" leaps from decision to decision (planned policies); "loop" is compiled (round policies);
-    "auto" picks the faster one. `stop="first-split"` ends a run as soon as a cluster of the policy splits: `ended` says
-    when, and later checkpoints repeat the regret of that moment. `workers` are processes, None one for each core; the
-    numbers do not depend on them. `first_run` is the number of the first run: the streams of a run hang on its number
-    only, so that ten runs from 10 on are the second half of twenty; `concat` puts such pieces together.
-    `progress=True` shows a bar; a function is called with the number of runs done and their total.
+    Parameters
+    ----------
+    problem : Problem or Family
+        A family gives every run an instance of its own.
+    policy : PolicySpec, str or type[Policy]
+        `policy(name, option=…)`, the name alone, or a class.
+    horizon : int
+        Rounds in each run.
+    runs : int, default 1
+        How many.
+    first_run : int, default 0
+        The number of the first run. The streams of a run depend on its number only: ten runs from 10 on are the second
+        half of twenty, and `concat` joins them.
+    seed : int, default 0
+        The root of all randomness.
+    engine : {"auto", "step", "jump", "loop"}
+        "step" plays round by round; "jump" leaps from decision to decision (planned policies); "loop" is compiled
+        (round policies); "auto" picks the fastest.
+    checkpoints : iterable of int, optional
+        The rounds after which the regret is measured; by default 50, log-spaced. The horizon is always the last.
+    stop : "first-split", optional
+        End a run as soon as a cluster of the policy splits: `ended` says when, and later checkpoints repeat the regret
+        of that moment.
+    workers : int or None, default 1
+        Processes; None for one on each core. The numbers do not depend on them.
+    progress : bool or callable, optional
+        True shows a bar; a function is called with the number of runs done and their total.
 
+    Returns
+    -------
+    Runs
+        Regret at the checkpoints, plays of each pair, and what was played.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C; its `finished` holds the runs that were finished.
+
+    Examples
+    --------
     >>> from matchbandit.problems import Bipartite
     >>> done = simulate(Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=10**12, runs=3, seed=7)
     >>> done.regret.shape[0], bool((done.plays.sum(axis=(1, 2)) == 10**12).all())
     (3, True)
     """
-    spec, runs, workers, seed = checked_call("simulate", problem, policy, runs, workers, seed, "regret")
+    spec, runs, workers, seed = check_call("simulate", problem, policy, runs, workers, seed, "regret")
     horizon, numbers = check_horizon(horizon), run_range(first_run, runs)
     job = Job(problem, spec, _checkpoints(checkpoints, horizon), seed, engine, horizon, stop)
-    first = build_first(job)
-    stopping(stop, first)
-    job = replace(job, engine=engine_for(engine, first))
-    refuse_too_large(runs, len(job.checkpoints) + _numbers_of_plays(first, horizon))
-    about = job.describe(first, numbers, horizon=horizon, stop=stop)
-    compile_first(job, min(runs, workers or runs))
-    return play_all(partial(_simulate_run, job), numbers, workers, progress, partial(_assemble, about, job.checkpoints))
+    start = build_first(job, numbers.start)
+    stop_condition(stop, start.policy)
+    job = replace(job, engine=choose_engine(engine, start.policy))
+    refuse_too_large(runs, len(job.checkpoints) + _numbers_of_plays(start.policy, horizon))
+    about = job.describe(start.policy, numbers, horizon=horizon, stop=stop)
+    if min(runs, workers or runs) > 1:
+        compile_first(job)
+    assemble = partial(_assemble, about, job.checkpoints)
+    return play_all(partial(_simulate_run, job), numbers, workers, progress, assemble, start)
 
 
 def _numbers_of_plays(policy: Policy, horizon: int) -> int:
@@ -90,9 +123,8 @@ class _Outcome(NamedTuple):
     eliminations: list[Elimination]
 
 
-def _simulate_run(job: Job, run: int) -> _Outcome:
-    """Play a run; what came of it."""
-    policy, score = job.play(run)
+def _simulate_run(job: Job, run: int, start: Start | None = None) -> _Outcome:
+    policy, score = job.play(run, start=start)
     plays = score.plays if score.lists_all else score.played
     return _Outcome(score.regret, plays, score.sums, score.round, policy.splits, policy.eliminations)
 
@@ -125,11 +157,11 @@ def log_spaced(horizon: int, n: int = DEFAULT_CHECKPOINTS) -> Counts:
     return rounds
 
 
-def _checkpoints(given: Iterable[int] | None, horizon: int) -> Counts:
-    if given is None:
+def _checkpoints(rounds: Iterable[int] | None, horizon: int) -> Counts:
+    if rounds is None:
         return log_spaced(horizon)
-    given = given.tolist() if isinstance(given, np.ndarray) else given
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise MatchbanditError(f"checkpoints must be a list of rounds; got {given!r}.")
-    listed = [check_int("a checkpoint", at, minimum=1, maximum=horizon) for at in given]
-    return np.unique(np.array([*listed, horizon], dtype=np.int64))
+    rounds = rounds.tolist() if isinstance(rounds, np.ndarray) else rounds
+    if isinstance(rounds, str) or not isinstance(rounds, Iterable):
+        raise MatchbanditError(f"checkpoints must be a list of rounds; got {rounds!r}.")
+    checked = [check_int("a checkpoint", at, minimum=1, maximum=horizon) for at in rounds]
+    return np.unique(np.array([*checked, horizon], dtype=np.int64))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from matchbandit.allowed import Allowed
-from matchbandit.compiled import quietly
+from matchbandit.compiled import without_compile_notice
 from matchbandit.graphs import monopartite
 from matchbandit.policies import CATALOGUE, CountsPolicy, Policy, RoundPolicy, counts_policy, policy
 from matchbandit.problems import Bipartite, Monopartite
@@ -23,8 +23,14 @@ _PROBLEMS: dict[str, Bipartite | Monopartite] = {
 
 
 def warm_up(report: Callable[[str, float], None] | None = None) -> None:
-    """Call all that is compiled once, so that nobody waits for it later; `report` gets each policy and its seconds."""
-    with quietly():
+    """Compile everything by using it once, so that nobody waits for it later.
+
+    Parameters
+    ----------
+    report : callable, optional
+        Called with the name of each policy and the seconds that it took.
+    """
+    with without_compile_notice():
         enlarge(np.array([0, 1, 2]), np.array([1, 0]), np.array([-1, -1]))  # among hundreds of items only
         many = policy("rank1-thompson").build(monopartite(DENSE_BELOW))
         many.tell(many.ask(), np.ones(many.round_size))

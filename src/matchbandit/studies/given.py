@@ -12,8 +12,7 @@ from matchbandit.policies.catalogue import MAX_HORIZON, name_to_find
 from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Family, Problem
 from matchbandit.rewards import Bernoulli, RewardDistribution
-from matchbandit.simulation.play import Engine
-from matchbandit.simulation.stops import Stop
+from matchbandit.simulation.engines import Engine, Stop
 from matchbandit.studies.sweeps import MisplacedError, Path, values_of
 from matchbandit.user_code import import_name
 

@@ -62,7 +62,7 @@ def compile_here(points: Iterable[Point], tick: Callable[[int, str], None]) -> N
         job = loop_of(point)
         if job is not None:
             tick(0, f"compiling {point.spec.name}")
-            compile_first(job, workers=None)
+            compile_first(job)
             tick(0, f"compiled {point.spec.name}")  # the rate counts from here
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from matchbandit.errors import MatchbanditError
 from matchbandit.results.files import encode_parquet
 from matchbandit.results.tables import details_table, metadata_of, rows_table
-from matchbandit.simulation.parallel import with_warnings
-from matchbandit.simulation.play import Job, build_first, compile_first, engine_for
+from matchbandit.simulation.engines import choose_engine
+from matchbandit.simulation.parallel import recorded_warnings
+from matchbandit.simulation.play import Job, build_first, compile_first
 from matchbandit.studies.point import Point
 from matchbandit.studies.versions import fingerprints, versions
 from matchbandit.user_code import UserCodeError, summarize_error
@@ -118,7 +119,8 @@ def play_part(
     try:
         _compile_once(part.point)
         began = thread_time()
-        result, messages = with_warnings(lambda: part.point.play(part.first, part.runs, tell=tell))
+        with recorded_warnings() as messages:
+            result = part.point.play(part.first, part.runs, tell=tell)
     except MatchbanditError:
         raise
     except Exception as error:
@@ -154,7 +156,7 @@ def compiles_as(point: Point) -> tuple[object, ...]:
 def loop_of(point: Point) -> Job | None:
     """The first round of its compiled loop; None if it has none."""
     job = Job(point.problem, point.spec, np.array([1]), point.seed, point.engine, point.horizon, point.stop)
-    job = replace(job, engine=engine_for(point.engine, build_first(job)))
+    job = replace(job, engine=choose_engine(point.engine, build_first(job).policy))
     return job if job.engine == "loop" else None
 
 
@@ -167,7 +169,8 @@ def _compile_once(point: Point) -> None:
     if compiles_as(point) not in _compiled_here:
         job = loop_of(point)
         if job is not None:
-            with_warnings(lambda: compile_first(job, workers=None))
+            with recorded_warnings():
+                compile_first(job)
         _compiled_here.add(compiles_as(point))
 
 

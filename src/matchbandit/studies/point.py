@@ -18,8 +18,8 @@ from matchbandit.problems.families import function_of
 from matchbandit.results import Identification, Runs
 from matchbandit.results.tables import MAX_LISTED, parameters_of
 from matchbandit.simulation import identify, simulate
-from matchbandit.simulation.play import Engine, Job, build_first, engine_for
-from matchbandit.simulation.stops import Stop, stopping
+from matchbandit.simulation.engines import Engine, Stop, choose_engine, stop_condition
+from matchbandit.simulation.play import Job, build_first
 from matchbandit.studies.sweeps import plain_lists
 from matchbandit.user_code import is_user_defined, module_of
 
@@ -117,8 +117,8 @@ class Point:
     def check(self) -> None:
         """Build the policy on the first instance: what cannot be played is refused before anything runs."""
         first = self._built()
-        stopping(self.stop, first)
-        engine_for(self.engine, first)
+        stop_condition(self.stop, first)
+        choose_engine(self.engine, first)
         if self.delta is not None and self.max_rounds is None:
             problem = self.problem.draw(self.seed) if isinstance(self.problem, Family) else self.problem
             tie = problem.tie(first.answer_selection)
@@ -157,9 +157,8 @@ class Point:
     def _built(self) -> Policy:
         """The policy of the first run, before its first round."""
         last = self.horizon or self.max_rounds or 1
-        return build_first(
-            Job(self.problem, self.spec, np.array([last]), self.seed, self.engine, self.horizon, self.stop)
-        )
+        job = Job(self.problem, self.spec, np.array([last]), self.seed, self.engine, self.horizon, self.stop)
+        return build_first(job).policy
 
     @cached_property
     def _options_built(self) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, draw, draw_to
 from matchbandit.policies.capabilities import Goal
 from matchbandit.results import Rows
-from matchbandit.simulation.play import Engine, Progress
-from matchbandit.simulation.stops import Stop
+from matchbandit.simulation.engines import Engine, Stop
+from matchbandit.simulation.play import Progress
 from matchbandit.studies.charts import charts_of
 from matchbandit.studies.given import STUDY_KEYS, plain_study, unknown_key
 from matchbandit.studies.point import LONGEST_WORDS, Point, in_words

@@ -19,8 +19,9 @@ from matchbandit.policies import PlannedPolicy, Policy, PolicySpec
 from matchbandit.policies import policy as named
 from matchbandit.policies.catalogue import check_horizon
 from matchbandit.problems import Family, Problem
-from matchbandit.simulation.identify import LONGEST, refuse_tie
-from matchbandit.simulation.play import Job, build_first, checked_call, engine_for
+from matchbandit.simulation.engines import choose_engine
+from matchbandit.simulation.identify import DEFAULT_MAX_ROUNDS, refuse_tie, with_delta
+from matchbandit.simulation.play import Job, build_first, check_call
 from matchbandit.simulation.simulate import log_spaced
 from matchbandit.watching.filming import film_of
 from matchbandit.watching.recording import Recorder
@@ -97,17 +98,17 @@ def watch(
     """
     spec = policy if isinstance(policy, PolicySpec) else named(policy)
     if delta is not None:
-        spec = replace(named(spec.kind, **{**spec.options, "delta": delta}), logged=spec.logged)
+        spec = with_delta(spec, delta)
     goal = spec.kind.goal_with(spec.options)
-    spec, _, _, seed = checked_call("watch", problem, spec, 1, 1, seed, goal)
+    spec, _, _, seed = check_call("watch", problem, spec, 1, 1, seed, goal)
     frames = check_int("frames", frames, minimum=2, maximum=MOST_FRAMES, hint="So many moments are shown.")
     _refuse_too_many(problem.graph)
     if goal == "regret":
         job, limit = _to_minimise_regret(problem, spec, seed, horizon, max_rounds)
     else:
         job, limit = _to_identify(problem, spec, seed, horizon, max_rounds)
-    first = build_first(job)
-    job = replace(job, engine=engine_for("auto", first))
+    first = build_first(job).policy
+    job = replace(job, engine=choose_engine("auto", first))
     moments = log_spaced(limit, (2 if goal == "regret" else 6) * frames)
     if job.engine != "jump":  # whose numbers do not depend on where one looks
         job = replace(job, checkpoints=np.union1d(job.checkpoints, moments))
@@ -152,8 +153,8 @@ def _to_identify(
             f"max_rounds (--max-rounds) as a limit."
         )
     job = Job(problem, spec, np.array([1]), seed, "auto", None)
-    first = build_first(job)
-    limit = LONGEST["planned" if isinstance(first, PlannedPolicy) else "round"]
+    first = build_first(job).policy
+    limit = DEFAULT_MAX_ROUNDS["planned" if isinstance(first, PlannedPolicy) else "round"]
     if max_rounds is not None:
         limit = check_horizon(max_rounds, name="max_rounds")
     else:

@@ -15,7 +15,7 @@ from matchbandit.confidence import NEVER
 from matchbandit.errors import MatchbanditError
 from matchbandit.plans import Tally
 from matchbandit.policies.matching.clusters import separated
-from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines import jump
 from matchbandit.simulation.play import Job
 from matchbandit.simulation.score import Score
 

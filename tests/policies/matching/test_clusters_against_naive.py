@@ -9,7 +9,7 @@ from reference import clusters as reference
 from reference.tape import Roll
 
 import matchbandit as mb
-from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines import jump
 from matchbandit.simulation.score import Score
 
 SHORT = 3

@@ -14,9 +14,8 @@ from matchbandit.plans import Tally
 from matchbandit.policies import check_policy
 from matchbandit.policies.matching.rank1_identify import Rank1Identify
 from matchbandit.schedules import round_robin
-from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines import DrawnRewards, jump
 from matchbandit.simulation.score import Score
-from matchbandit.simulation.sources import DrawnRewards
 
 EIGHT = [0.95, 0.9, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35]
 LAWS = [mb.Bernoulli(), mb.Gaussian(0.4), mb.Binomial(3)]

@@ -9,8 +9,7 @@ from reference.tape import Roll, Tape
 
 import matchbandit as mb
 from matchbandit.policies.explanation import Elimination
-from matchbandit.simulation.engines.jump import jump
-from matchbandit.simulation.engines.step import step
+from matchbandit.simulation.engines import jump, step
 from matchbandit.simulation.score import Score
 
 SLOTS = mb.Bipartite([1.0, 0.5, 0.1], [0.1, 1.0, 0.4, 0.8])

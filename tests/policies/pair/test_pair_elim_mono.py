@@ -6,7 +6,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines import jump
 from matchbandit.simulation.score import Score
 
 FIRST_TWO = {(0, 1): 1.0}

@@ -7,7 +7,7 @@ import pytest
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.policies.ranking import closed, unranked
-from matchbandit.simulation.engines.jump import jump
+from matchbandit.simulation.engines import jump
 from matchbandit.simulation.score import Score
 
 THREE_PAIRS = [1.0, 1.0, 0.5, 0.5, 0.0, 0.0]

@@ -1,1 +1,0 @@
-"""How time passes: round by round, from decision to decision, or in one compiled loop."""
