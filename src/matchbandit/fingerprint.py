@@ -49,7 +49,7 @@ def _collect(name: str, value: Any, names: set[str], parts: list[Any], cache: di
     """Append a value that a function uses: functions and modules with all that matters, others as they print."""
     if is_compiled(value) or isinstance(value, types.FunctionType):
         parts.append((name, fingerprint(value, cache)))
-    elif is_compiled(getattr(value, "_dispatcher", None)):  # made by numba.vectorize
+    elif hasattr(getattr(value, "_dispatcher", None), "py_func"):  # made by numba.vectorize
         parts.append((name, fingerprint(value._dispatcher, cache)))
     elif isinstance(value, types.ModuleType):
         parts.append((name, value.__name__))

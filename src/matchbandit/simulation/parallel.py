@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from multiprocessing.connection import wait as wait_for_any
 from multiprocessing.context import BaseContext
@@ -198,6 +198,12 @@ def _set_blas_threads(numbers: Mapping[str, int]) -> None:
 
 def _loaded_openblas() -> dict[str, tuple[Callable[[], int], Callable[[int], None]]]:
     """For each OpenBLAS that is loaded, how to get and to set its number of threads; none if the system lists none."""
+    return _openblas_among(len(sys.modules))  # libraries come with modules
+
+
+@lru_cache(maxsize=1)
+def _openblas_among(n_modules: int) -> dict[str, tuple[Callable[[], int], Callable[[int], None]]]:
+    """`_loaded_openblas`, read again when other modules were imported: that takes a millisecond."""
     try:
         mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
     except OSError:
