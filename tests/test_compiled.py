@@ -322,3 +322,58 @@ def test_everything_works_without_compiling():
     plain = run(code, cache_of_tests, NUMBA_DISABLE_JIT="1")
     assert "plain Python" in plain.stderr
     assert plain.stdout == run(code, cache_of_tests).stdout
+
+
+def test_a_numba_without_the_private_names_is_slower_and_breaks_nobody(own):
+    """numba's own cache is used, and an edit of a user's helper is seen all the same."""
+    code = """
+        import numba.core.caching
+        del numba.core.caching._Cache
+        import matchbandit as mb
+        from own import Own
+        p = mb.policy(Own).build(mb.bipartite(2, 2), seed=1)
+        p.tell(p.ask(), [1])
+        print(p.ask().tolist())
+    """
+    in_the_loop = """
+        print(mb.simulate(mb.Bipartite([.9, .8], [.3, .2]), "uts", horizon=200, seed=3).plays.tolist())
+    """
+    cache_of_numba = {"NUMBA_CACHE_DIR": os.environ["MATCHBANDIT_CACHE"]}
+    first = run(code + in_the_loop, own, cwd=own, **cache_of_numba)
+    assert first.stderr.count("is newer than the versions that matchbandit was tested with") == 1
+    usual = mb.simulate(mb.Bipartite([0.9, 0.8], [0.3, 0.2]), "uts", horizon=200, seed=3)
+    assert first.stdout.splitlines() == ["[[0, 0]]", str(usual.plays.tolist())]
+    (own / "helpers.py").write_text(textwrap.dedent(HELPERS.format("2")))
+    assert run(code, own, cwd=own, **cache_of_numba).stdout.strip() == "[[1, 0]]"
+
+
+def test_a_numba_that_stores_code_in_another_way_is_not_relied_on(tmp_path):
+    code = """
+        import numba
+        del numba.core.compiler.CompileResult._rebuild
+        from matchbandit.compiled import HAS_PRIVATE_NAMES, compiled
+        print(HAS_PRIVATE_NAMES, compiled(lambda x: 2 * x)(21))
+    """
+    assert run(code, tmp_path).stdout.strip() == "False 42"
+
+
+def test_two_closures_of_the_same_code_are_cached_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba_cache, "folder", lambda: tmp_path)
+
+    def make(inner):
+        def outer(x):
+            return inner(x) + 1
+
+        return compiled(outer)
+
+    def double(x):
+        return 2 * x
+
+    def triple(x):
+        return 3 * x
+
+    assert [make(compiled(inner))(5) for inner in (double, triple)] == [11, 16]
+    assert len([path for path in tmp_path.rglob("outer*") if path.is_file()]) == 2
+    again = [make(compiled(inner)) for inner in (triple, double)]
+    assert [function(5) for function in again] == [16, 11]
+    assert [sum(function.stats.cache_hits.values()) for function in again] == [1, 1]

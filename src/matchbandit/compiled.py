@@ -18,7 +18,7 @@ from matchbandit.fingerprint import is_compiled
 
 try:
     from matchbandit.numba_cache import FunctionCache, compile_notice
-except ImportError:
+except (ImportError, AttributeError):
     HAS_PRIVATE_NAMES = False
 else:
     HAS_PRIVATE_NAMES = True

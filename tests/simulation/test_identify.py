@@ -323,3 +323,14 @@ def test_ties_are_looked_for_in_the_runs_that_are_played(monkeypatch):
     mb.identify(family, "pair-elim", delta=0.1, runs=2, first_run=5)
     assert {5, 6} <= set(drawn)
     assert not {1, 2, 3, 4} & set(drawn)
+
+
+@pytest.mark.parametrize("play", [mb.identify, lambda *settings, **more: mb.compare(settings[0], settings[1:], **more)])
+def test_a_policy_with_another_delta_is_refused(play):
+    """The policy's own was silently replaced."""
+    slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
+    with pytest.raises(
+        mb.MatchbanditError, match=r"^pair-elim has delta=0.1 already; got delta=0.05, too. Give it once.$"
+    ):
+        play(slots, mb.policy("pair-elim", delta=0.1), delta=0.05, runs=2)
+    assert play(slots, mb.policy("pair-elim", delta=0.05), delta=0.05, runs=2)

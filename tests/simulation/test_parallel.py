@@ -190,3 +190,40 @@ def test_warnings_of_runs_are_recorded_but_not_files_that_others_left_open():
         warnings.warn("mind this", UserWarning, stacklevel=1)
         warnings.warn("a file", ResourceWarning, stacklevel=1)
     assert [str(message) for message in messages] == ["mind this"]
+
+
+def blas_threads(run, start=None):
+    import scipy.linalg  # loads a library of its own  # noqa: F401
+
+    loaded = parallel._loaded_openblas()
+    assert loaded
+    return [get() for get, _ in loaded.values()]
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    """Two threads for each BLAS library, and no environment that says otherwise."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    before = {path: get() for path, (get, _) in parallel._loaded_openblas().items()}
+    if not before:
+        pytest.skip("this system does not list the libraries that a process has loaded")
+    parallel._set_blas_threads(dict.fromkeys(before, 2))
+    yield
+    parallel._set_blas_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_runs_have_one_blas_thread_and_the_caller_has_as_many_as_before(workers):
+    """Two workers with two threads each took three times the CPU time of one thread each."""
+    outcomes = [threads for _, threads in run_parallel(blas_threads, range(3), workers)]
+    assert all(set(threads) == {1} for threads in outcomes)
+    assert {get() for get, _ in parallel._loaded_openblas().values()} == {2}
+    assert "OPENBLAS_NUM_THREADS" not in os.environ
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_an_error_leaves_the_threads_of_the_caller():
+    with pytest.raises(KeyError), one_blas_thread():
+        raise KeyError
+    assert {get() for get, _ in parallel._loaded_openblas().values()} == {2}
