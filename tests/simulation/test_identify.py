@@ -329,8 +329,6 @@ def test_ties_are_looked_for_in_the_runs_that_are_played(monkeypatch):
 def test_a_policy_with_another_delta_is_refused(play):
     """The policy's own was silently replaced."""
     slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
-    with pytest.raises(
-        mb.MatchbanditError, match=r"^pair-elim has delta=0.1 already; got delta=0.05, too. Give it once.$"
-    ):
+    with pytest.raises(mb.MatchbanditError, match=r"pair-elim has delta=0.1 already; got delta=0.05, too"):
         play(slots, mb.policy("pair-elim", delta=0.1), delta=0.05, runs=2)
     assert play(slots, mb.policy("pair-elim", delta=0.05), delta=0.05, runs=2)

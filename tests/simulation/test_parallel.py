@@ -224,6 +224,6 @@ def test_runs_have_one_blas_thread_and_the_caller_has_as_many_as_before(workers)
 
 @pytest.mark.usefixtures("two_threads")
 def test_an_error_leaves_the_threads_of_the_caller():
-    with pytest.raises(KeyError), one_blas_thread():
+    with pytest.raises(KeyError), parallel.one_blas_thread():
         raise KeyError
     assert {get() for get, _ in parallel._loaded_openblas().values()} == {2}

@@ -5,7 +5,6 @@ from math import ceil, exp, inf, log
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from scipy.special import rel_entr
 
 from matchbandit.certificates import Links, Relation, Target, bottleneck_closure, linear_extension
 from matchbandit.confidence import NEVER
@@ -291,6 +290,8 @@ class Rank1Certify(PlannedPolicy):
         By Chernoff's bound a right mean is contradicted with probability at most 2 e^-8 over all pairs, at any one
         time and for any number of plays.
         """
+        from scipy.special import rel_entr  # noqa: PLC0415  # it takes longer to import than all policies
+
         noise, played = self.counting.noise, self.plays > 0
         averages = np.divide(self.sums, self.plays, out=fitted.copy(), where=played)
         if noise.trials == 0:

@@ -5,7 +5,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError
@@ -187,6 +186,8 @@ class Rank1Identify(PlannedPolicy):
 
     def _threshold(self) -> float:
         """z²/2 for the z beyond which a Gaussian lies with probability δ / (4N (1 + log t))."""
+        from scipy.special import ndtri  # noqa: PLC0415  # it takes longer to import than all policies
+
         share = self.options["delta"] / (2 * self.n * (1 + log(max(1, self.sampled))))
         return float(ndtri(share) ** 2 / 2)
 
