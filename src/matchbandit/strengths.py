@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.compiled import compiled
+from matchbandit.compiled import compiled, compiled_inline
 from matchbandit.graphs import Edges, Graph
 from matchbandit.rewards import Counts, Floats, Noise, RewardDistribution
 from matchbandit.seeding import stream
@@ -233,7 +233,7 @@ def factorise(H: Floats) -> None:
                 H[i, j] -= scale * column[j]
 
 
-@compiled
+@compiled_inline
 def solve_transposed(L: Floats, x: Floats) -> None:
     """Replace x by L⁻ᵀ x; along the rows of L, as they are stored."""
     for i in range(len(x) - 1, -1, -1):
@@ -242,7 +242,7 @@ def solve_transposed(L: Floats, x: Floats) -> None:
             x[j] -= L[i, j] * x[i]
 
 
-@compiled
+@compiled_inline
 def solve_dense(L: Floats, x: Floats) -> None:
     """Replace x by H⁻¹ x, H = L Lᵀ."""
     for i in range(len(x)):
@@ -404,7 +404,7 @@ def perturb(model: Model, rng: np.random.Generator) -> Floats:
 # Fits and draws -----------------------------------------------------------------------------------------------------
 
 
-@compiled
+@compiled_inline
 def longest_step(logs: Floats, step: Floats) -> float:
     """The share of the step that moves no log strength too far, nor too close to 0; at most 1."""
     share = 1.0
@@ -416,7 +416,7 @@ def longest_step(logs: Floats, step: Floats) -> float:
     return share
 
 
-@compiled
+@compiled_inline
 def shortened(share: float, before: float, behind: float) -> float:
     """The share of a step that the secant of its slopes says; the old share if the step does not overshoot.
 
@@ -492,7 +492,7 @@ def improve_sparse(model: Model, system: System, accuracy: float, mode: int) -> 
     return slope
 
 
-@compiled
+@compiled_inline
 def raise_and_lower(logs: Floats, draw: Floats, diagonal: Floats, n_rows: int) -> None:
     """Turn a Gaussian draw z into log strengths: s + z where it falls, s + z (10 + z)/(10 + 4 z) where it rises.
 
@@ -515,12 +515,18 @@ def raise_and_lower(logs: Floats, draw: Floats, diagonal: Floats, n_rows: int) -
 
 
 @compiled
-def draw_dense(logs: Floats, L: Floats, diagonal: Floats, n_rows: int, rng: np.random.Generator, draw: Floats) -> None:
-    """Draw log strengths: L⁻ᵀ times standard normal numbers is N(0, H⁻¹), as H = L Lᵀ."""
-    for i in range(len(draw)):
-        draw[i] = rng.standard_normal()
+def transform_draw(logs: Floats, L: Floats, diagonal: Floats, n_rows: int, draw: Floats) -> None:
+    """Turn standard normal numbers into log strengths: L⁻ᵀ times them is N(0, H⁻¹), as H = L Lᵀ."""
     solve_transposed(L, draw)
     raise_and_lower(logs, draw, diagonal, n_rows)
+
+
+@compiled
+def draw_dense(logs: Floats, L: Floats, diagonal: Floats, n_rows: int, rng: np.random.Generator, draw: Floats) -> None:
+    """Draw log strengths."""
+    for i in range(len(draw)):
+        draw[i] = rng.standard_normal()
+    transform_draw(logs, L, diagonal, n_rows, draw)
 
 
 @compiled
@@ -721,8 +727,8 @@ class Posterior:
         model, system, L = self._for_draws
         if L is None:
             return draw_sparse(model, system, rng)
-        draw = np.empty(len(self.logs))
-        draw_dense(model.logs, L, system.diagonal, model.n_rows, rng, draw)
+        draw = rng.standard_normal(len(self.logs))
+        transform_draw(model.logs, L, system.diagonal, model.n_rows, draw)
         return draw
 
     @cached_property
