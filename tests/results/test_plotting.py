@@ -181,7 +181,8 @@ def test_a_picture_of_one_policy_names_it():
 def test_more_lines_than_can_be_told_apart_are_refused_with_the_way_out():
     many = [runs(options={"gamma": gamma}) for gamma in range(13)]
     assert len(chart_of(many[:12]).lines) == 12
-    with pytest.raises(
+    message = r"holds 12 distinguishable lines; .* make 13\. .*select\(policy=…\).*study\.plot\("
+    with pytest.raises(MatchbanditError, match=message):
         MatchbanditError, match=r"holds 12 distinguishable lines; .* make 13\. .*select\(policy=…\).*study\.plot\("
     ):
         mb.Comparison(tuple(many)).plot()
