@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 import time
@@ -509,6 +510,22 @@ def test_a_full_disk_below_stdout_is_named():
     with open("/dev/full", "w") as full:
         made = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (made.returncode, made.stderr) == (1, "error: standard output: No space left on device.\n")
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly():
+    read, write = os.pipe()
+    os.close(read)  # as `head -0` does, whoever of the two is first
+    command = [sys.executable, "-m", "matchbandit", "policies"]
+    ended = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_without_a_stdout_nothing_is_printed_and_nothing_fails(closed):
+    command = f"exec {sys.executable} -m matchbandit policies {closed}"
+    ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_the_date_is_kept_in_files_and_not_printed(run, tmp_path):

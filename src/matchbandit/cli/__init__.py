@@ -99,6 +99,7 @@ def matchbandit(
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line on stderr and exit code 2."""
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without Δ shows ? instead
             stream.reconfigure(errors="replace")
@@ -127,6 +128,16 @@ def main() -> None:
             raise
         told = words()
         _end(f"{told}{'' if told.endswith(('.', '?')) else '.'} --help says what can be typed.", 2)
+
+
+def _open_missing_streams() -> None:
+    """Open the null device in place of a stream that the shell has closed (`>&-`), which is None in Python.
+
+    Its number is then taken, too: a database would be opened under it otherwise, and stray output end up in there.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
 
 
 def _silence_stdout() -> None:
