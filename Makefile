@@ -1,7 +1,12 @@
-# Two commands for a newcomer: `make reproduce` and `make test`. Both set up everything in .venv first.
+# Two commands for a newcomer: `make reproduce` and `make test`. Each installs what it needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+LAB := .venv/.lab-installed
+DEV := .venv/.dev-installed
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --editable
+
+# The suite starts many processes, which share what the first one has compiled to bytecode.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help test test-slow reproduce docs bench format clean
 help:
@@ -13,34 +18,43 @@ help:
 	@echo "make format      let ruff lay out the source"
 	@echo "make clean       remove .venv, caches and reproduction/"
 
-$(READY): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("matchbandit needs Python 3.11 or newer; say make PYTHON=/path/to/it")'
-	@echo "setting up .venv ..."
+	@echo "creating .venv ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+
+$(LAB): pyproject.toml | $(BIN)/python
+	@echo "installing matchbandit[lab] into .venv: numpy, numba, scipy, matplotlib, pyarrow and what they need ..."
+	@$(PIP_INSTALL) ".[lab]"
 	@touch $@
 
-reproduce: $(READY)
+$(DEV): pyproject.toml | $(BIN)/python
+	@echo "installing matchbandit[dev] into .venv ..."
+	@$(PIP_INSTALL) ".[dev]" --quiet
+	@touch $(LAB) $@
+
+reproduce: $(LAB)
+	@echo "drawing the paper's figures into reproduction/ ..."
 	@$(BIN)/matchbandit reproduce
 
-test: $(READY)
+test: $(DEV)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check src tests benchmarks docs/make
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist loadscope
 
-test-slow: $(READY)
+test-slow: $(DEV)
 	$(BIN)/pytest -n 2 -m slow
 
-docs: $(READY)
+docs: $(DEV)
 	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/pytest benchmarks --benchmark-only -q -s
 
-format: $(READY)
+format: $(DEV)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format src tests benchmarks docs/make
 
