@@ -183,8 +183,6 @@ def test_more_lines_than_can_be_told_apart_are_refused_with_the_way_out():
     assert len(chart_of(many[:12]).lines) == 12
     message = r"holds 12 distinguishable lines; .* make 13\. .*select\(policy=…\).*study\.plot\("
     with pytest.raises(MatchbanditError, match=message):
-        MatchbanditError, match=r"holds 12 distinguishable lines; .* make 13\. .*select\(policy=…\).*study\.plot\("
-    ):
         mb.Comparison(tuple(many)).plot()
     over_delta = [found(f"mine-{k}", delta=d) for k in range(13) for d in (0.1, 0.01)]
     with pytest.raises(MatchbanditError, match=r"make 13\."):
