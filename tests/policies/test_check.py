@@ -112,6 +112,70 @@ def test_defects_that_show_only_at_odd_moments_are_caught(broken):
         check_policy(broken)
 
 
+class Leaking(PairElim):
+    """What `learn` changed in place stays when it is interrupted."""
+
+    def _learned_fields(self):
+        return {}
+
+
+class LeakingUpdate(Uts):
+    def _mutable_arrays(self, arrays):
+        return iter(())
+
+
+class Redefining(Uniform):
+    """It forgets the option that it was built with."""
+
+    def __init__(self, setting, rng, *, selection=None, depth: int = 3):
+        super().__init__(setting, rng)
+        del self.options["depth"]
+
+
+class Replacing(Uniform):
+    """It takes only the default, and says so to nobody."""
+
+    def __init__(self, setting, rng, *, selection=None, depth: int = 3):
+        super().__init__(setting, rng)
+        self.options["depth"] = 3
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        (Leaking, r"a tell\(\) (that was interrupted|after an interrupted one)"),
+        (LeakingUpdate, "an update that failed|interrupted"),
+        (Redefining, r"the options \['depth'\] are not among"),
+        (Replacing, "the option depth=2 became 3"),
+    ],
+)
+def test_half_changes_and_lost_options_are_caught(broken, words):
+    with pytest.raises(ContractError, match=words):
+        check_policy(broken)
+
+
+class Kept(Uniform):
+    """An option that its constructor does not hand on is in its state all the same."""
+
+    def __init__(self, setting, rng, *, selection=None, depth: int = 3):
+        super().__init__(setting, rng)
+        self.depth = depth
+
+
+def test_an_option_need_not_be_handed_on():
+    built = policy(Kept, depth=5).build(bipartite(2, 2))
+    assert built.options == {"selection": "pair", "depth": 5}
+    fresh = policy(Kept, depth=5).build(bipartite(2, 2))
+    fresh.load(built.state())
+    with pytest.raises(MatchbanditError, match="the state has options"):
+        policy(Kept).build(bipartite(2, 2)).load(built.state())
+
+
+def test_a_breach_is_an_error_of_ours():
+    assert issubclass(ContractError, MatchbanditError)
+    assert issubclass(ContractError, AssertionError)
+
+
 @pytest.mark.parametrize(
     "spec", [policy("pair-elim", delta=0.1), policy("pair-elim-mono", delta=0.3), policy("pair-select", delta=0.3)]
 )

@@ -172,7 +172,7 @@ def test_it_comes_before_the_first_round():
 @pytest.mark.parametrize("name", COLD)
 def test_a_policy_with_a_schedule_of_its_own_refuses(name):
     graph = mb.bipartite(2, 2) if "bipartite" in mb.CATALOGUE[name].capabilities.graphs else mb.monopartite(4)
-    with pytest.raises(mb.MatchbanditError, match=f"{name} plays by a schedule of its own and cannot use results"):
+    with pytest.raises(mb.MatchbanditError, match=f"{name} samples by a schedule of its own and cannot use"):
         mb.policy(name).warm_start([(0, 1)], [1], [1]).build(graph, horizon=10)
 
 

@@ -31,6 +31,8 @@ _ROUNDS, _FEWER_ROUNDS, _FEW_ROUNDS = 500, 200, 60
 _HORIZON = 50
 _INTERRUPTIONS = 6
 """At how many places a tell() is interrupted, each time that this is checked."""
+_INTERRUPTED_DECISIONS = 4
+"""How many decisions of a planned policy are interrupted."""
 
 Build = Callable[[], Policy]
 
@@ -162,6 +164,7 @@ def _check(build: Build, rounds: int) -> None:
     """The whole life of one policy, beside a twin that is treated differently."""
     noise = np.random.default_rng(11)
     one, twin = build(), build()
+    decisions = 0
     global_random = _global_random()
     for number in range(rounds):
         pairs = one.ask()
@@ -177,11 +180,13 @@ def _check(build: Build, rounds: int) -> None:
         order = noise.permutation(len(pairs))
         if number % 100 == 31:
             twin = _restored(one)  # with the question open
-        if number in (0, 1, 5, 13) or number % 100 == 57:
+        twin.tell(pairs, rewards)
+        has_learned = isinstance(twin, PlannedPolicy) and twin.plan_is_over
+        if number in (0, 1, 5) or (has_learned and decisions < _INTERRUPTED_DECISIONS):
+            decisions += has_learned
             _check_interruptions(one, pairs[order], rewards[order])
         open_round, was_done = one.round, one.done
         one.tell(pairs[order], rewards[order], round=open_round)
-        twin.tell(pairs, rewards)
         _require(one.round == open_round + 1, f"round {one.round} follows round {open_round}")
         if number % 25 == 3:
             _check_repeats(one, pairs, rewards, open_round)

@@ -66,6 +66,11 @@ class PlannedPolicy(Policy):
         return self._plan
 
     @property
+    def plan_is_over(self) -> bool:
+        """Has the policy just learnt from its last plan, or not started one?"""
+        return self._plan is None
+
+    @property
     def pending(self) -> Tally:
         """What the plan in force has brought so far, in whole sweeps."""
         return self._pending if self._plan is not None else Tally.empty(len(self.current.edges))
