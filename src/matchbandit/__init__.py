@@ -1,6 +1,6 @@
-"""Learn whom to pair with whom: the algorithms of matching bandits, right and fast.
+"""Learn whom to pair with whom: the algorithms of matching bandits, correct and fast.
 
-The public API is listed in `_HOME`; each name is imported when it is first used, so that `import matchbandit` is quick.
+`__all__` is the public API. Each name is imported when it is first used, so that `import matchbandit` is quick.
 """
 
 from importlib import import_module
@@ -8,33 +8,45 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matchbandit import theory as theory
     from matchbandit.allowed import Allowed as Allowed
     from matchbandit.errors import MatchbanditError as MatchbanditError
     from matchbandit.estimation import estimates as estimates
+    from matchbandit.graphs import Graph as Graph
     from matchbandit.graphs import bipartite as bipartite
     from matchbandit.graphs import monopartite as monopartite
     from matchbandit.past_results import PastResults as PastResults
     from matchbandit.past_results import read_results as read_results
     from matchbandit.placement import plot_bounds as plot_bounds
+    from matchbandit.plans import Plan as Plan
+    from matchbandit.plans import Tally as Tally
     from matchbandit.policies import CATALOGUE as CATALOGUE
     from matchbandit.policies import Capabilities as Capabilities
+    from matchbandit.policies import ContractError as ContractError
     from matchbandit.policies import CountsPolicy as CountsPolicy
     from matchbandit.policies import Decision as Decision
+    from matchbandit.policies import Explanation as Explanation
     from matchbandit.policies import PlannedPolicy as PlannedPolicy
     from matchbandit.policies import Policy as Policy
+    from matchbandit.policies import PolicySpec as PolicySpec
     from matchbandit.policies import RoundPolicy as RoundPolicy
+    from matchbandit.policies import Setting as Setting
     from matchbandit.policies import check_policy as check_policy
     from matchbandit.policies import counts_policy as counts_policy
     from matchbandit.policies import policy as policy
     from matchbandit.policies import restore as restore
     from matchbandit.problems import Bipartite as Bipartite
+    from matchbandit.problems import Family as Family
     from matchbandit.problems import Means as Means
     from matchbandit.problems import Monopartite as Monopartite
+    from matchbandit.problems import Problem as Problem
     from matchbandit.problems import family as family
     from matchbandit.product_model import ProductFit as ProductFit
     from matchbandit.product_model import product_fit as product_fit
     from matchbandit.results import Comparison as Comparison
     from matchbandit.results import Identification as Identification
+    from matchbandit.results import Rows as Rows
+    from matchbandit.results import RunInfo as RunInfo
     from matchbandit.results import Runs as Runs
     from matchbandit.results import concat as concat
     from matchbandit.results import load as load
@@ -43,53 +55,139 @@ if TYPE_CHECKING:
     from matchbandit.rewards import Bernoulli as Bernoulli
     from matchbandit.rewards import Binomial as Binomial
     from matchbandit.rewards import Gaussian as Gaussian
+    from matchbandit.rewards import RewardDistribution as RewardDistribution
+    from matchbandit.simulation import Interrupted as Interrupted
     from matchbandit.simulation import compare as compare
     from matchbandit.simulation import identify as identify
     from matchbandit.simulation import simulate as simulate
     from matchbandit.studies import Study as Study
-    from matchbandit.studies import propose as propose
     from matchbandit.studies import replay as replay
     from matchbandit.studies import report as report
     from matchbandit.studies import reproduce as reproduce
+    from matchbandit.theory import Bound as Bound
+    from matchbandit.theory import Bounds as Bounds
     from matchbandit.theory import bounds as bounds
     from matchbandit.theory import quantities as quantities
     from matchbandit.watching import watch as watch
 
-_HOME = {
+    __version__: str
+
+_EXPORTS = {
     "allowed": ("Allowed",),
     "errors": ("MatchbanditError",),
     "estimation": ("estimates",),
-    "graphs": ("bipartite", "monopartite"),
+    "graphs": ("Graph", "bipartite", "monopartite"),
     "past_results": ("PastResults", "read_results"),
     "placement": ("plot_bounds",),
+    "plans": ("Plan", "Tally"),
     "policies": (
-        "CATALOGUE", "Capabilities", "Decision", "PlannedPolicy", "Policy", "RoundPolicy", "check_policy",
-        "CountsPolicy", "counts_policy", "policy", "restore",
+        "CATALOGUE", "Capabilities", "ContractError", "CountsPolicy", "Decision", "Explanation", "PlannedPolicy",
+        "Policy", "PolicySpec", "RoundPolicy", "Setting", "check_policy", "counts_policy", "policy", "restore",
     ),
-    "problems": ("Bipartite", "Means", "Monopartite", "family"),
+    "problems": ("Bipartite", "Family", "Means", "Monopartite", "Problem", "family"),
     "product_model": ("ProductFit", "product_fit"),
-    "results": (
-        "Comparison", "Identification", "Runs", "concat", "load", "load_runs", "plot",
-    ),
-    "rewards": ("Bernoulli", "Binomial", "Gaussian"),
-    "simulation": ("compare", "identify", "simulate"),
-    "studies": ("Study", "propose", "replay", "report", "reproduce"),
-    "theory": ("bounds", "quantities"),
+    "results": ("Comparison", "Identification", "Rows", "RunInfo", "Runs", "concat", "load", "load_runs", "plot"),
+    "rewards": ("Bernoulli", "Binomial", "Gaussian", "RewardDistribution"),
+    "simulation": ("Interrupted", "compare", "identify", "simulate"),
+    "studies": ("Study", "replay", "report", "reproduce"),
+    "theory": ("Bound", "Bounds", "bounds", "quantities"),
     "watching": ("watch",),
 }  # fmt: skip
-_ROOM_OF = {name: room for room, names in _HOME.items() for name in names}
+"""The names that each module exports."""
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
+_RENAMED = {
+    "Fits": "Capabilities",
+    "Found": "Identification",
+    "draw_bounds": "plot_bounds",
+    "for_decisions": "counts_policy",
+    "load_found": "load",
+    "load_identification": "load",
+}
+"""Names of version 0.8; they keep working through 1.x, with a warning."""
 
-__all__ = sorted(_ROOM_OF)  # noqa: PLE0605
+__all__ = [
+    "CATALOGUE",
+    "Allowed",
+    "Bernoulli",
+    "Binomial",
+    "Bipartite",
+    "Bound",
+    "Bounds",
+    "Capabilities",
+    "Comparison",
+    "ContractError",
+    "CountsPolicy",
+    "Decision",
+    "Explanation",
+    "Family",
+    "Gaussian",
+    "Graph",
+    "Identification",
+    "Interrupted",
+    "MatchbanditError",
+    "Means",
+    "Monopartite",
+    "PastResults",
+    "Plan",
+    "PlannedPolicy",
+    "Policy",
+    "PolicySpec",
+    "Problem",
+    "ProductFit",
+    "RewardDistribution",
+    "RoundPolicy",
+    "Rows",
+    "RunInfo",
+    "Runs",
+    "Setting",
+    "Study",
+    "Tally",
+    "bipartite",
+    "bounds",
+    "check_policy",
+    "compare",
+    "concat",
+    "counts_policy",
+    "estimates",
+    "family",
+    "identify",
+    "load",
+    "load_runs",
+    "monopartite",
+    "plot",
+    "plot_bounds",
+    "policy",
+    "product_fit",
+    "quantities",
+    "read_results",
+    "replay",
+    "report",
+    "reproduce",
+    "restore",
+    "simulate",
+    "watch",
+]
 
+if not TYPE_CHECKING:  # so that type checkers refuse a misspelt name
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return version("matchbandit")
-    if name == "theory":
-        return import_module("matchbandit.theory")
-    if name in _ROOM_OF:
-        return getattr(import_module(f"matchbandit.{_ROOM_OF[name]}"), name)
-    raise AttributeError(f"module 'matchbandit' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return version("matchbandit")
+        if name == "theory":
+            return import_module("matchbandit.theory")
+        if name in _MODULE_OF:
+            return getattr(import_module(f"matchbandit.{_MODULE_OF[name]}"), name)
+        if name in _RENAMED:
+            from matchbandit.deprecation import warn_renamed
+
+            warn_renamed(f"matchbandit.{name}", f"matchbandit.{_RENAMED[name]}")
+            return __getattr__(_RENAMED[name])
+        if name == "propose":
+            from matchbandit.deprecation import warn_removed
+
+            warn_removed("matchbandit.propose", "counts_policy(...).decide(...)")
+            return import_module("matchbandit.studies").propose
+        raise AttributeError(f"module 'matchbandit' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,15 @@ def warn_renamed(old: str, new: str, *, stacklevel: int = 2) -> None:
     )
 
 
+def warn_removed(name: str, replacement: str, *, stacklevel: int = 2) -> None:
+    """Warn the caller's caller that a name will go."""
+    warnings.warn(
+        f"{name} will be removed in matchbandit 2.0; use {replacement} instead.",
+        DeprecationWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
 class RenamedAttribute:
     """An attribute or method of a class under its old name; of the class itself, too."""
 

@@ -3,7 +3,7 @@
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, counts_policy, policy, restore
-from matchbandit.policies.check import check_policy
+from matchbandit.policies.check import ContractError, check_policy
 from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import Decision
 from matchbandit.policies.explanation import Explanation
@@ -13,6 +13,7 @@ from matchbandit.policies.round_policy import RoundPolicy
 __all__ = [
     "CATALOGUE",
     "Capabilities",
+    "ContractError",
     "CountsPolicy",
     "Decision",
     "Explanation",

@@ -134,8 +134,22 @@ class PolicySpec:
 
 
 def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:
-    """The policy of this name with these options; your own is given as a class, or by its name as `module:Class`.
+    """A policy with options, to be simulated or built.
 
+    Parameters
+    ----------
+    name : str or type
+        The name in the catalogue, or a user-defined class, or its name as `module:Class`.
+    **options
+        Options of the policy; see `matchbandit policies NAME`.
+
+    Returns
+    -------
+    PolicySpec
+        What `simulate`, `identify` and `compare` take; `build` makes a live policy of it.
+
+    Examples
+    --------
     >>> policy("pair-elim", growth=1.05).options
     {'growth': 1.05}
     """
@@ -217,8 +231,20 @@ def name_to_find(kind: type[Policy]) -> str:
 
 
 def restore(state: dict[str, Any]) -> Policy:
-    """The policy that gave this state, at the point where it gave it.
+    """Continue a policy of the catalogue from a stored state.
 
+    Parameters
+    ----------
+    state : dict
+        What `Policy.state()` returned.
+
+    Returns
+    -------
+    Policy
+        The policy at the point where it returned the state.
+
+    Examples
+    --------
     >>> from matchbandit.graphs import bipartite
     >>> p = policy("uts").build(bipartite(2, 3), seed=1)
     >>> p.tell(p.ask(), [1])

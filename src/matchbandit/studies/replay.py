@@ -283,6 +283,8 @@ def replay(
         Rounds from tomorrow on; by default as many as the log's results would fill.
     runs: int, default 200
         Of each policy: two in each of half as many truths.
+    seed: int, default 0
+        The root of all randomness.
     rewards: distribution, optional
         Of the rewards; by default Bernoulli, which needs rewards of 0 and 1.
     selection: {"pair", "matching"}, optional

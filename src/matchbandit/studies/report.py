@@ -43,7 +43,9 @@ class FigureReport:
 
 
 def report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Path:
-    """Write a study's settings, charts, numbers, times and versions on one HTML page, and give its path.
+    """Write a study's settings, charts, numbers, times and versions to one HTML page.
+
+    The page needs no network: it can be sent and opened anywhere, on a phone too.
 
     Parameters
     ----------
@@ -54,7 +56,10 @@ def report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = 
         The page, or a folder for it; by default `report.html` in that folder, or `index.html`, where `reproduce` has
         put it.
 
-    The page needs no network: it can be sent and opened anywhere, on a phone too.
+    Returns
+    -------
+    Path
+        The page.
     """
     path = Path(folder)
     reproduced = _reproduced(path)

@@ -66,6 +66,10 @@ def reproduce(
 ) -> Reproduction:
     """Draw the paper's figures and ours beyond it into the folder `out`, and judge the claims.
 
+    Every run of a random family plays an instance of its own, drawn from the seed; policies share their instances.
+    Each finished part is kept in `out`, so that an interrupted call is continued by the next. More runs are added to
+    those that are there; of fewer, the first of those that are there are shown.
+
     Parameters
     ----------
     figures : names, optional
@@ -83,9 +87,10 @@ def reproduce(
     allow_other_versions : bool, default False
         Go on with parts that other versions of matchbandit, NumPy or numba have made.
 
-    Every run of a random family plays an instance of its own, drawn from the seed; policies share their instances.
-    Each finished part is kept in `out`, so that an interrupted call is continued by the next. More runs are added to
-    those that are there; of fewer, the first of those that are there are shown.
+    Returns
+    -------
+    Reproduction
+        Figures, claims with their verdicts, and the page.
     """
     chosen = _chosen([figures] if isinstance(figures, str) else figures)
     runs = None if runs is None else check_int("runs", runs, minimum=1)

@@ -86,11 +86,37 @@ def watch(
     """Play one run and look on: what the policy knows at each moment, and a sentence on what has just happened.
 
     The run is the first that `simulate` plays with this seed, or `identify` for a policy that seeks an answer (with
-    `delta`, or made for it), to the last number. About `frames` moments are kept, evenly spread in log time; whatever
-    happens (someone leaves, a cluster splits, a window ends, a link is certified) is always among them. `out` names
-    files to write, without their ending: a picture (.svg and .png) and a page that moves (.html). `progress` is
-    called with the rounds played and the horizon.
+    `delta`, or made for it), to the last number.
 
+    Parameters
+    ----------
+    problem : Problem or Family
+        The problem to play on.
+    policy : PolicySpec or str
+        The policy to watch.
+    horizon : int, optional
+        The number of rounds, for regret.
+    delta : float, optional
+        The error probability, for identification.
+    seed : int, default 0
+        The root of all randomness.
+    max_rounds : int, optional
+        When to give up, for identification.
+    frames : int
+        How many moments to keep, evenly spread in log time; whatever happens (someone leaves, a cluster splits, a
+        window ends, a link is certified) is always among them.
+    out : str or path, optional
+        Files to write, without their ending: a picture (.svg and .png) and a page that moves (.html).
+    progress : callable, optional
+        It is called with the rounds played and the horizon.
+
+    Returns
+    -------
+    Watched
+        The frames, each with a sentence.
+
+    Examples
+    --------
     >>> from matchbandit.problems import Bipartite
     >>> seen = watch(Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=10**6, seed=1)
     >>> seen.frames[-1].round, seen.frames[0].sentence

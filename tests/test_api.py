@@ -1,0 +1,67 @@
+"""The public API: complete, documented, and with the names of version 0.8."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import matchbandit as mb
+
+DOCS = Path(__file__).parents[1] / "docs"
+FUNCTIONS = [name for name in mb.__all__ if inspect.isfunction(getattr(mb, name))]
+RENAMED = {
+    "Fits": "Capabilities",
+    "Found": "Identification",
+    "draw_bounds": "plot_bounds",
+    "for_decisions": "counts_policy",
+    "load_found": "load",
+    "load_identification": "load",
+}
+
+
+def test_all_is_complete():
+    assert sorted(mb.__all__) == sorted(mb._MODULE_OF)
+    assert dir(mb) == sorted([*mb.__all__, "__version__", "theory"])
+
+
+def test_type_checkers_see_the_same_names():
+    source = Path(mb.__file__).read_text()
+    imports = re.findall(r"^    from matchbandit\.(\w+) import (\w+) as \2$", source, flags=re.MULTILINE)
+    assert {name: module for module, name in imports} == mb._MODULE_OF
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_documents_its_parameters_and_what_it_returns(name):
+    function = getattr(mb, name)
+    text = inspect.getdoc(function)
+    sections = dict(re.findall(r"^(\w+)\n-{3,}\n(.*?)(?=^\w+\n-{3,}\n|\Z)", text, flags=re.MULTILINE | re.DOTALL))
+    for parameter in inspect.signature(function).parameters:
+        entry = rf"^\**{parameter}\b|, \**{parameter}\b"
+        assert re.search(entry, sections["Parameters"], flags=re.MULTILINE), parameter
+    if inspect.signature(function).return_annotation not in (None, "None"):
+        assert "Returns" in sections
+
+
+def test_every_public_name_is_in_the_reference():
+    pages = "".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
+    listed = re.findall(r"^\.\. (?:auto\w+|py:data):: (?:matchbandit\.)?(\w+)$", pages, flags=re.MULTILINE)
+    assert not set(mb.__all__) - set(listed)
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_old_names_work_with_a_warning(old, new):
+    words = rf"matchbandit\.{old} is now called matchbandit\.{new}; .* 2\.0"
+    with pytest.warns(DeprecationWarning, match=words) as warned:
+        assert getattr(mb, old) is getattr(mb, new)
+    assert warned[0].filename == __file__
+
+
+def test_a_function_that_will_go_warns():
+    with pytest.warns(DeprecationWarning, match=r"matchbandit\.propose will be removed in matchbandit 2\.0"):
+        assert callable(mb.propose)
+
+
+def test_a_misspelt_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'matchbandit' has no attribute 'simualte'"):
+        mb.simualte  # noqa: B018
