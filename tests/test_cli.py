@@ -427,7 +427,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--runs": "1e12"}, "Use fewer runs, fewer checkpoints, or a smaller problem."),
         (
             {"--u": None, "--v": None, "--family": "spiked --param n=20000 --param u1=0.9 --param gap=0.5"},
-            "bipartite 20000×20000 has 400000000 pairs, and at most 20000000 can be kept in memory.",
+            "bipartite 20000×20000 has 400000000 pairs, and at most 20000000 fit into memory.",
         ),
         ({"--save": "x.csv"}, "results are kept as Parquet; got 'x.csv'. Call the file x.parquet."),
         ({"--horizon": "soon"}, "--horizon takes numbers such as 20 or 2e6; got 'soon'"),

@@ -129,7 +129,7 @@ HEAD = "first,second,reward\n"
         ("a,reward\nx,1\n", "which columns are the two items"),
         ("a,b,reward,mean\nx,y,1,1\n", "a log has one column of rewards"),
         ("a,a,reward\nx,y,1\n", "more than one column called 'a'"),
-        ("a,b,reward,count\nx,y,1,3\n", "the reward in column 'reward' of so many meetings is a sum or a mean"),
+        ("a,b,reward,count\nx,y,1,3\n", "the reward in column 'reward' of several meetings is a sum or a mean"),
         ("a,b,sum\nx,y,1\n", "the sum in column 'sum' needs a count"),
         ("a,b,sum,count\nx,y,1,2.5\n", "line 2, column count: must be a whole number, at least 0; got '2.5'"),
         ("a,b,sum,count\nx,y,1,0\n", "line 2, column sum: must be 0 where the count is; got '1'"),

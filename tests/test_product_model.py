@@ -370,7 +370,7 @@ def ads(successes, sd):
 @pytest.fixture
 def fewer_simulations(monkeypatch):
     monkeypatch.setattr(product_model, "SIMULATIONS", 99)
-    monkeypatch.setattr(product_model, "FEWEST_SIMULATIONS", 39)
+    monkeypatch.setattr(product_model, "MIN_SIMULATIONS", 39)
 
 
 @pytest.mark.usefixtures("fewer_simulations")

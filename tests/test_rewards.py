@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.rewards import Bernoulli, Binomial, Gaussian, rewards_from, rewards_named
+from matchbandit.rewards import Bernoulli, Binomial, Gaussian, parse_rewards, rewards_from
 
 LAWS = [Bernoulli(), Binomial(1), Binomial(4), Binomial(1000), Gaussian(0.5), Gaussian(3)]
 every_law = pytest.mark.parametrize("law", LAWS, ids=str)
@@ -135,8 +135,8 @@ def test_the_largest_sum_that_fits_is_known():
     rng = np.random.default_rng(11)
     total = Binomial(10**6).sums(np.array([0.5]), np.array([most]), rng)[0]
     assert abs(total - most / 2) <= 4 * sqrt(most / 4e6)
-    assert Binomial(10**6).most_plays == most
-    assert Bernoulli().most_plays == Gaussian(1.0).most_plays == 2**62
+    assert Binomial(10**6).max_plays == most
+    assert Bernoulli().max_plays == Gaussian(1.0).max_plays == 2**62
 
 
 @every_law
@@ -280,18 +280,18 @@ def test_what_is_drawn_is_possible(law, count):
     sums = law.sums(np.full(500, 0.3), np.full(500, count), np.random.default_rng(1))
     assert not law.impossible(sums, count).any()
     if count == 1:
-        assert all(map(law.can_be, sums.tolist()))
+        assert all(map(law.is_possible, sums.tolist()))
 
 
 @given(st.integers(1, 10**6), st.data())
 def test_shares_are_possible_also_when_they_are_added_up_or_written_with_six_decimals(trials, data):
     law, successes = Binomial(trials), data.draw(st.lists(st.integers(0, trials), min_size=1, max_size=50))
     rewards = [k / trials for k in successes]
-    assert all(map(law.can_be, rewards))
+    assert all(map(law.is_possible, rewards))
     assert not law.impossible(np.array([sum(rewards), sum(reversed(rewards))]), len(rewards)).any()
     if trials <= 10**5:
         rounded = [float(f"{reward:.6f}") for reward in rewards]
-        assert all(map(law.can_be, rounded))
+        assert all(map(law.is_possible, rounded))
         assert not law.impossible(np.array(rounded)).any()
         if trials <= 1000:
             assert not law.impossible(np.array([sum(rounded)]), len(rounded)).any()
@@ -302,23 +302,23 @@ def test_what_lies_between_the_shares_is_not(trials, reward):
     off = abs(reward * trials - round(reward * trials))
     law = Binomial(trials)
     if abs(off - 1e-6 * trials) > 1e-9:
-        assert law.can_be(reward) == (off < 1e-6 * trials)
-        assert law.impossible(np.array([reward])).tolist() == [not law.can_be(reward)]
+        assert law.is_possible(reward) == (off < 1e-6 * trials)
+        assert law.impossible(np.array([reward])).tolist() == [not law.is_possible(reward)]
 
 
 @pytest.mark.parametrize(("trials", "reward"), [(5, 0.05), (5, 0.95), (3, 0.33), (1, 0.5), (2, 0.25), (100, 0.125)])
 def test_examples_of_what_lies_between(trials, reward):
-    assert not Binomial(trials).can_be(reward)
-    assert Bernoulli().can_be(reward)
+    assert not Binomial(trials).is_possible(reward)
+    assert Bernoulli().is_possible(reward)
 
 
 @every_law
 def test_none_is_no_impossible_reward_and_what_lies_outside_is_one(law):
-    assert law.can_be(nan)
+    assert law.is_possible(nan)
     assert law.impossible(np.array([nan, inf, -inf, 1.01 * law.high, 1.01 * law.low - 0.01])).tolist() == [
         False, True, True, True, True,
     ]  # fmt: skip
-    assert not any(map(law.can_be, (inf, -inf, 1.01 * law.high)))
+    assert not any(map(law.is_possible, (inf, -inf, 1.01 * law.high)))
 
 
 def test_sums_of_many_rewards_are_checked_as_far_as_floats_can_tell():
@@ -351,7 +351,7 @@ def test_a_refusal_says_what_is_possible_what_came_and_what_to_do(law, told, wor
 
 @pytest.mark.parametrize("law", [Bernoulli(), Gaussian(0.5), Gaussian(1e-7), Gaussian(1 / 3), Binomial(4)])
 def test_a_distribution_comes_back_from_what_one_types(law):
-    assert rewards_named(law.typed) == law
+    assert parse_rewards(law.notation) == law
 
 
 @pytest.mark.parametrize(
@@ -368,11 +368,11 @@ def test_a_distribution_comes_back_from_what_one_types(law):
 )
 def test_what_names_no_distribution_is_refused(text, told):
     with pytest.raises(MatchbanditError, match=told):
-        rewards_named(text)
+        parse_rewards(text)
 
 
 def test_the_typed_forms_are_short():
-    assert [law.typed for law in (Bernoulli(), Gaussian(0.5), Binomial(4))] == [
+    assert [law.notation for law in (Bernoulli(), Gaussian(0.5), Binomial(4))] == [
         "bernoulli",
         "gaussian:0.5",
         "binomial:4",

@@ -1,4 +1,4 @@
-"""Which pairs may be formed today: who is there, and who must not meet, without a list of all pairs."""
+"""Which pairs may be formed: who is present, and who must not meet, without a list of all pairs."""
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -14,11 +14,22 @@ Items = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Allowed:
-    """The pairs of a graph of which both items are present, that are not forbidden, and if `only` is given are there.
+    """The pairs of a graph that may be formed: both items are present, and no rule forbids the pair.
 
-    Items are numbered through, rows before columns. Neither thousands of players nor a few exclusions need a list of
-    all pairs.
+    Neither thousands of players nor a few exclusions need a list of all pairs.
 
+    Parameters
+    ----------
+    graph : Graph
+    present : array_like of bool, shape (n_items,), optional
+        True for each item that is present, rows first; by default all are.
+    forbidden : array_like of int, optional
+        Edges that must not be played; `graph.edges(pairs)` gives them.
+    only : array_like of int, optional
+        Edges of which the played ones must be; by default any.
+
+    Examples
+    --------
     >>> from matchbandit.graphs import monopartite
     >>> today = Allowed(monopartite(4), present=[True, True, True, False], forbidden=[0])
     >>> today.graph.pairs_of(today.edges).tolist()
@@ -28,14 +39,11 @@ class Allowed:
     graph: Graph
     _: KW_ONLY
     present: ArrayLike | None = None
-    """True for each item that is there, rows before columns; None: all are."""
     forbidden: ArrayLike | None = None
-    """Edges that must not be played."""
     only: ArrayLike | None = None
-    """Edges of which the played ones must be; None: any."""
 
     def __post_init__(self) -> None:
-        """Check them once; edges are kept sorted."""
+        """Validate the rules, and sort the edges."""
         if self.present is not None:
             present = np.asarray(self.present)
             items = self.graph.n_items
@@ -46,14 +54,14 @@ class Allowed:
                 )
             object.__setattr__(self, "present", None if present.all() else present.copy())
         for name in ("forbidden", "only"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, None if given is None else _sorted_edges(self.graph, name, given))
+            edges = getattr(self, name)
+            object.__setattr__(self, name, None if edges is None else _sorted_edges(self.graph, name, edges))
         if self.forbidden is not None and not np.size(self.forbidden):
             object.__setattr__(self, "forbidden", None)
 
     @classmethod
     def read(cls, graph: Graph, allowed: "Allowed | ArrayLike | None") -> "Allowed":
-        """What a caller gives: nothing, pairs of shape (k, 2), or an `Allowed` of the same graph."""
+        """Make one from nothing (all pairs), from pairs of shape (k, 2), or from an `Allowed` of this graph."""
         if allowed is None:
             return cls(graph)
         if isinstance(allowed, Allowed):
@@ -79,13 +87,13 @@ class Allowed:
 
     @cached_property
     def is_present(self) -> NDArray[np.bool_]:
-        """True for each item that is there."""
+        """True for each item that is present."""
         present = self.present
         return np.ones(self.graph.n_items, dtype=np.bool_) if present is None else np.asarray(present)
 
     @cached_property
     def items(self) -> Items:
-        """The items that are there, in rising order, rows before columns."""
+        """The item numbers of those present, in rising order."""
         return np.flatnonzero(self.is_present)
 
     def allows(self, edges: Edges) -> NDArray[np.bool_]:
@@ -102,23 +110,23 @@ class Allowed:
     @cached_property
     def edges(self) -> Edges:
         """All that may be played, in rising order; a graph with too many pairs to list is refused."""
-        listed = self.only
-        if listed is None:
-            graph, there = self.graph, self.items
-            if len(there) > 1:
+        edges = self.only
+        if edges is None:
+            graph, items = self.graph, self.items
+            if len(items) > 1:
                 refuse_if_too_large(graph, "Use fewer items, or name the pairs that are allowed.")
             if graph.is_bipartite:
-                rows, columns = np.split(there, [np.searchsorted(there, graph.n_rows)])
+                rows, columns = np.split(items, [np.searchsorted(items, graph.n_rows)])
                 ends = np.stack([np.repeat(rows, len(columns)), np.tile(columns, len(rows))], axis=1)
             else:
-                ends = there[np.stack(np.triu_indices(len(there), k=1), axis=1)]
-            listed = graph.edges_between(ends)
-        listed = np.asarray(listed)
-        return np.asarray(listed[self.allows(listed)])
+                ends = items[np.stack(np.triu_indices(len(items), k=1), axis=1)]
+            edges = graph.edges_between(ends)
+        edges = np.asarray(edges)
+        return np.asarray(edges[self.allows(edges)])
 
 
-def _sorted_edges(graph: Graph, name: str, given: ArrayLike) -> Edges:
-    edges = np.asarray(given)
+def _sorted_edges(graph: Graph, name: str, values: ArrayLike) -> Edges:
+    edges = np.asarray(values)
     if edges.ndim != 1 or (edges.size and edges.dtype.kind not in "iu"):
         raise MatchbanditError(
             f"{name} takes edges, a flat array of whole numbers; got shape {edges.shape} of {edges.dtype}. "
@@ -131,9 +139,9 @@ def _sorted_edges(graph: Graph, name: str, given: ArrayLike) -> Edges:
     return edges
 
 
-def _among(edges: Edges, known: Edges) -> NDArray[np.bool_]:
-    """Which of these edges are among the known ones, which are sorted."""
-    if not len(known):
+def _among(edges: Edges, others: Edges) -> NDArray[np.bool_]:
+    """Which of these edges are among others, which are sorted."""
+    if not len(others):
         return np.zeros(len(edges), dtype=np.bool_)
-    places = np.minimum(np.searchsorted(known, edges), len(known) - 1)
-    return np.asarray(known[places] == edges)
+    places = np.minimum(np.searchsorted(others, edges), len(others) - 1)
+    return np.asarray(others[places] == edges)

@@ -26,7 +26,7 @@ Relation = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Target:
-    """The answer that is sought, as blocks of each side; items are numbered through, rows before columns."""
+    """The answer that is sought, as blocks of each side; items are numbered consecutively, rows first."""
 
     sides: tuple[int, ...]
     """Where each side begins, and where the last one ends."""
@@ -136,8 +136,8 @@ def linear_extension(strengths: Floats, sides: Counts, certified: Relation, sepa
     certified one holds. Items that are certified above each other count as not certified: what stands above or below
     both is not touched by that, if `certified` has every chain of its links.
 
-    >>> known, nothing = np.array([[False, False], [True, False]]), np.zeros((2, 2), dtype=bool)
-    >>> linear_extension(np.array([0.9, 0.8]), np.array([0, 2]), known, nothing).tolist()
+    >>> certified, nothing = np.array([[False, False], [True, False]]), np.zeros((2, 2), dtype=bool)
+    >>> linear_extension(np.array([0.9, 0.8]), np.array([0, 2]), certified, nothing).tolist()
     [1, 0]
     >>> both = np.array([[False, True, True], [True, False, True], [False, False, False]])
     >>> linear_extension(np.array([0.2, 0.3, 0.9]), np.array([0, 3]), both, np.zeros((3, 3), dtype=bool)).tolist()

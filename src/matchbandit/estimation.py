@@ -22,12 +22,12 @@ def estimates(results: Any, *, rewards: RewardDistribution | None = None, level:
 
     Parameters
     ----------
-    results: PastResults, path or data frame
+    results : PastResults, path or data frame
         The log, or anything that `read_results` takes.
-    rewards: distribution, optional
+    rewards : distribution, optional
         Of the rewards; by default Bernoulli. Fractions in [0, 1] then count as shares of a success, and their intervals
         are rather too wide than too narrow.
-    level: float, default 0.9
+    level : float, default 0.9
         The probability with which each interval holds the truth.
 
     Returns

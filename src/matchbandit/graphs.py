@@ -76,7 +76,15 @@ class Graph(ABC):
 
     @abstractmethod
     def pairs_of(self, edges: Edges) -> Pairs:
-        """The pairs of these edges, without a list of all pairs.
+        """Return the pair of each edge, without a list of all pairs: the inverse of `edges`.
+
+        Parameters
+        ----------
+        edges : array of int, shape (k,)
+
+        Returns
+        -------
+        array of int, shape (k, 2)
 
         >>> monopartite(4).pairs_of(np.array([0, 5])).tolist()
         [[0, 1], [2, 3]]
@@ -93,28 +101,37 @@ class Graph(ABC):
         return self.n_pairs <= MAX_COUNTED_PAIRS
 
     def edges(self, pairs: ArrayLike) -> Edges:
-        """The edge of each pair; players may come in either order.
+        """Return the edge of each pair.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (k, 2)
+            Players may come in either order.
+
+        Returns
+        -------
+        array of int, shape (k,)
 
         >>> monopartite(4).edges([(0, 1), (3, 2)]).tolist()
         [0, 5]
         """
         try:
-            given = np.asarray(pairs)
+            array = np.asarray(pairs)
         except ValueError:  # rows of uneven length
-            given = np.asarray(None)
-        if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+            array = np.asarray(None)
+        if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
             raise MatchbanditError(
                 f"pairs must be whole numbers of shape (k, 2), as ask() gives them; "
-                f"got shape {given.shape} of {given.dtype}."
+                f"got shape {array.shape} of {array.dtype}."
             )
-        no_pair = (given < 0) | (given >= self.shape)
+        invalid = (array < 0) | (array >= self.shape)
         if not self.is_bipartite:
-            given = np.stack([given.min(axis=1), given.max(axis=1)], axis=1)
-            no_pair |= given[:, :1] == given[:, 1:]
-        if no_pair.any():
-            first = tuple(np.asarray(pairs)[no_pair.any(axis=1)][0].tolist())
+            array = np.stack([array.min(axis=1), array.max(axis=1)], axis=1)
+            invalid |= array[:, :1] == array[:, 1:]
+        if invalid.any():
+            first = tuple(np.asarray(pairs)[invalid.any(axis=1)][0].tolist())
             raise MatchbanditError(f"{first} is not a pair of {self}. Items are numbered from 0.")
-        return self._edges(given.astype(np.int64, copy=False))
+        return self._edges(array.astype(np.int64, copy=False))
 
     def items_of(self, pairs: Pairs) -> Pairs:
         """The item numbers of pairs.
@@ -154,7 +171,16 @@ class Graph(ABC):
         return index + self.n_rows if side == "column" else index
 
     def matrix(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values given per edge (last axis) as a matrix over the pairs; entries that are no pair are 0."""
+        """Arrange values by edge, the last axis, in a matrix of `shape`; entries that are not pairs are 0.
+
+        Parameters
+        ----------
+        values : array, shape (..., n_pairs)
+
+        Returns
+        -------
+        array, shape (..., *shape)
+        """
         out = np.zeros((*values.shape[:-1], *self.shape), dtype=values.dtype)
         out[..., self.pairs[:, 0], self.pairs[:, 1]] = values
         return out
@@ -327,11 +353,9 @@ def _read_only(pairs: Pairs) -> Pairs:
 
 
 def refuse_if_too_large(graph: Graph, hint: str = "Use fewer items.") -> None:
-    """Refuse to keep a number for each pair of a graph that has too many, rather than run out of memory."""
+    """Refuse to store a number for each pair of a graph that has too many, rather than run out of memory."""
     if graph.n_pairs > MAX_PAIRS:
-        raise MatchbanditError(
-            f"{graph} has {graph.n_pairs} pairs, and at most {MAX_PAIRS} can be kept in memory. {hint}"
-        )
+        raise MatchbanditError(f"{graph} has {graph.n_pairs} pairs, and at most {MAX_PAIRS} fit into memory. {hint}")
 
 
 def graph_from(description: dict[str, Any]) -> Graph:

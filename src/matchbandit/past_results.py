@@ -44,7 +44,7 @@ LARGEST_DECIMAL_NAME = 10**76
 """What decimals of Arrow can hold."""
 MAX_LINE_CHARACTERS = 1_000_000
 CHUNK_ROWS = 10_000
-"""Rows that are converted together; when one is wrong, so many are searched for it."""
+"""Rows that are converted together, and searched together when one of them is wrong."""
 _PLAIN_NUMBERS = {float, int, bool, type(None)}
 _TRUTHS = {"true": 1.0, "false": 0.0}
 _DELIMITERS = ",;\t|"
@@ -111,10 +111,25 @@ class PastResults:
         source: str = "the log",
         on_missing: OnMissing = "error",
     ) -> "PastResults":
-        """Results from rows (a, b, reward), None for a pair that never met; or (a, b, count, sum).
+        """Make results from rows.
 
-        `kind` and `on_missing` are those of `read_results`.
+        Parameters
+        ----------
+        rows : iterable of sequences
+            (a, b, reward), with None as the reward of a pair that never met; or (a, b, count, sum).
+        kind, on_missing : optional
+            Those of `read_results`.
+        sides : pair of str, optional
+            What the two sides are called.
+        source : str
+            Where the rows are from, for messages.
 
+        Returns
+        -------
+        PastResults
+
+        Examples
+        --------
         >>> PastResults.from_rows([("ad 1", "top", 20, 3), ("ad 2", "top", 10, 2)], kind="sides").rewards.tolist()
         [3.0, 2.0]
         """
@@ -147,27 +162,33 @@ class PastResults:
         names = (tuple(left),) if one_side else (tuple(left), tuple(right))
         graph: Graph = monopartite(len(left)) if one_side else bipartite(len(left), len(right))
         edges = graph.edges(np.stack([i, j], axis=1))
-        known, begins, places = np.unique(edges, return_index=True, return_inverse=True)
+        distinct, begins, places = np.unique(edges, return_index=True, return_inverse=True)
         order = np.argsort(begins)
-        counts = np.bincount(places, self.counts, minlength=len(known)).astype(np.int64)
-        sums = np.bincount(places, self.rewards, minlength=len(known))
-        return PairTotals(graph, names, graph.pairs_of(known[order]), counts[order], sums[order].astype(np.float64))
+        counts = np.bincount(places, self.counts, minlength=len(distinct)).astype(np.int64)
+        sums = np.bincount(places, self.rewards, minlength=len(distinct))
+        return PairTotals(graph, names, graph.pairs_of(distinct[order]), counts[order], sums[order].astype(np.float64))
 
     def rows(self) -> list[tuple[str, str, int, float]]:
-        """Each pair once, with the number of its meetings and the sum of their rewards: `from_rows` reads them."""
+        """Return the totals of each pair, which `from_rows` reads.
+
+        Returns
+        -------
+        list of (first, second, count, sum)
+            Each pair once, with the number of its meetings and the sum of their rewards.
+        """
         tally = self.tally
         counted = zip(tally.named(tally.pairs), tally.counts.tolist(), tally.sums.tolist(), strict=True)
         return [(a, b, count, total) for (a, b), count, total in counted]
 
     def to_frame(self, kind: Frame | None = None) -> Any:
-        """A data frame with a row for each row of the log; pairs that never met and skipped rows are not in it.
+        """Return a data frame with a row for each row of the log, without pairs that never met and skipped rows.
 
         The columns are `first` and `second`, or the names of the two sides; `reward`, or `count` and `sum` if a row
         stands for several meetings; and `time`, if the log has it. `read_results(frame, kind=log.kind)` reads it back.
 
         Parameters
         ----------
-        kind: {"pandas", "polars", "arrow"}, optional
+        kind : {"pandas", "polars", "arrow"}, optional
             By default the one of pandas and Polars that is imported already, else the one that is installed.
 
         Returns
@@ -189,7 +210,17 @@ class PastResults:
         )
 
     def refuse_outside(self, rewards: RewardDistribution) -> None:
-        """Refuse rewards that this distribution cannot give, naming the first and its place."""
+        """Refuse rewards that a distribution cannot give, naming the first and its place.
+
+        Parameters
+        ----------
+        rewards : RewardDistribution
+
+        Raises
+        ------
+        MatchbanditError
+            If a row has an impossible reward.
+        """
         bad = rewards.impossible(self.rewards, self.counts)
         if bad.any():
             k = int(np.argmax(bad))
@@ -198,7 +229,17 @@ class PastResults:
             raise MatchbanditError(f"{self.where(k)}: {refusal}")
 
     def where(self, row: int) -> str:
-        """The place that this row is from, in words."""
+        """Say from where a row is, such as "games.csv, line 3".
+
+        Parameters
+        ----------
+        row : int
+            Its index, from 0.
+
+        Returns
+        -------
+        str
+        """
         return f"{self.source}, {self.place_word} {row + 1 if self.places is None else self.places[row]}"
 
     def __repr__(self) -> str:
@@ -241,23 +282,23 @@ def read_results(
     kind: ResultsKind | None = None,
     on_missing: OnMissing = "error",
 ) -> PastResults:
-    """The results in a file or a data frame: two columns of items and what each pair achieved together.
+    """Read the results in a file or a data frame: two columns of items and what each pair achieved together.
 
     Parameters
     ----------
-    source: path, data frame or mapping
+    source : path, data frame or mapping
         A CSV or Parquet file; a data frame of pandas or Polars; a table of Arrow, or what else offers its columns as an
         Arrow stream, such as a relation of DuckDB; or a mapping of names of columns to lists. A CSV file names its
         columns in the first line; commas, semicolons, tabs or bars divide them.
-    columns: mapping or sequence, optional
+    columns : mapping or sequence, optional
         Which column is what: `{"first": "ad", "second": "slot", "reward": "clicked"}`, or the names of these three.
         With `count`, the number of meetings that a row stands for, say `sum` or `mean` in the place of `reward`;
         `time` is kept as it is. Left alone, columns of these names are that, and the two others are the items.
-    kind: {"players", "sides"}, optional
+    kind : {"players", "sides"}, optional
         Are all items on one side, or on two? By default the names tell: two sides if no name is in both columns, else
         players. An error asks for the kind if names are in both columns and one column has at least twice as many
         names as the other, such as 34 numbered ads and 3 numbered positions.
-    on_missing: {"error", "skip"}
+    on_missing : {"error", "skip"}
         What to do with a row that lacks the name of an item (empty, None, NaN): refuse the log, or leave the row out
         and count it in `skipped`.
 
@@ -395,7 +436,7 @@ def _from_columns(
 
 
 def _table_columns(source: Any) -> tuple[list[str], Callable[[int], Any]] | None:
-    """The names of the columns of a frame, and what gives the one at a place; None if it is no frame."""
+    """The names of the columns of a frame, and what gives the one at a place; None if it is not a frame."""
     if isinstance(source, Mapping):
         keys = list(source)
     elif hasattr(source, "column_names") and hasattr(source, "column"):  # Arrow
@@ -444,41 +485,41 @@ def _roles(
         ways = "Call it sum or mean, or say columns={'sum': …} or columns={'mean': …}."
         if "count" not in named:
             ways = "Name the column of the count, or call it reward if each row is one meeting."
-        what = "of so many meetings is a sum or a mean" if "count" in named else "needs a count of meetings"
+        what = "of several meetings is a sum or a mean" if "count" in named else "needs a count of meetings"
         paid = next(role for role in PAID if role in named)
         raise MatchbanditError(f"{source}: the {paid} in column {named[paid]!r} {what}. {ways}")
     return {role: heads.index(head) for role, head in named.items()}
 
 
 def _named(source: str, heads: Sequence[str], columns: Columns | None, where: str) -> dict[str, str]:
-    """The head of each role's column: those that are told, and else those that are called so."""
+    """The head of each role's column: as `columns` says, else the column of that name."""
     if columns is not None and not isinstance(columns, Mapping):
         if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) != 3:
             raise MatchbanditError(f"columns are a mapping, or the names of first, second and reward; got {columns!r}.")
         columns = dict(zip(("first", "second", "reward"), columns, strict=True))
-    told = {role: str(head) for role, head in (columns or {}).items()}
-    for role in told:
+    heads_by_role = {role: str(head) for role, head in (columns or {}).items()}
+    for role in heads_by_role:
         if role not in ROLES:
             raise unknown("role of a column", role, ROLES)
-    known = {head.strip().lower(): head for head in heads if head not in told.values()}
-    paid = [role for role in PAID if role in told]
+    heads_by_name = {head.strip().lower(): head for head in heads if head not in heads_by_role.values()}
+    paid = [role for role in PAID if role in heads_by_role]
     for role in ROLES:
-        if role in known and role not in told and not (role in PAID and paid):
-            told[role] = known[role]
-    if len([role for role in PAID if role in told]) != 1:
+        if role in heads_by_name and role not in heads_by_role and not (role in PAID and paid):
+            heads_by_role[role] = heads_by_name[role]
+    if len([role for role in PAID if role in heads_by_role]) != 1:
         raise MatchbanditError(
             f"{source}: a log has one column of rewards, called reward, or sum or mean beside a count. {where} "
             f"{', '.join(heads)}. Say which it is: columns={{'reward': …}}, or --column reward=…."
         )
-    left = [head for head in heads if head not in told.values()]
-    missing = [role for role in ("first", "second") if role not in told]
+    left = [head for head in heads if head not in heads_by_role.values()]
+    missing = [role for role in ("first", "second") if role not in heads_by_role]
     if len(left) < len(missing) or (missing and len(left) > len(missing)):
-        more = f" besides {', '.join(told.values())}" if told else ""
+        more = f" besides {', '.join(heads_by_role.values())}" if heads_by_role else ""
         raise MatchbanditError(
             f"{source}: which columns are the two items? There are {', '.join(left) or 'none'}{more}. "
             f"Say columns={{'first': …, 'second': …}}, or --column first=…,second=…."
         )
-    return {**told, **dict(zip(missing, left, strict=False))}
+    return {**heads_by_role, **dict(zip(missing, left, strict=False))}
 
 
 def _width(source: str, number: int, row: Any) -> int:
@@ -579,17 +620,17 @@ class _Log:
     def _names(self, role: str, cells: Sequence[Any]) -> list[str]:
         """The names in these cells; empty where one is missing, and such rows are skipped."""
         names: list[str] = []
-        known = self._names_of
+        cache = self._names_of
         for cell in cells:
             key = (cell.__class__, cell)  # with its class: True equals 1, but names no item
             try:
-                name = known.get(key, "")
+                name = cache.get(key, "")
             except TypeError:  # not hashable, hence no name
                 name = ""
             if not name:
                 name = _name(role, cell)
                 if name:
-                    name = known[key] = self._equal.setdefault(name, name)
+                    name = cache[key] = self._equal.setdefault(name, name)
                 elif self.on_missing == "error":
                     skip = "on_missing='skip', or --on-missing skip, leaves such rows out"
                     raise _BadCell(role, f"the name of the item is missing; {skip}")
@@ -608,7 +649,7 @@ class _Log:
             )
         self_paired = [k for k, (a, b) in enumerate(zip(self.first, self.second, strict=True)) if a == b]
         chosen = kind or ("players" if self_paired else self._kind())
-        made = PastResults(
+        results = PastResults(
             self.first,
             self.second,
             np.concatenate(self.rewards),
@@ -624,10 +665,10 @@ class _Log:
         )
         if chosen == "players" and self_paired:
             raise MatchbanditError(
-                f"{made.where(self_paired[0])}: {self.first[self_paired[0]]} is paired with itself. If the two columns "
-                f"are two sides that share a name, say kind='sides', or --kind sides."
+                f"{results.where(self_paired[0])}: {self.first[self_paired[0]]} is paired with itself. If the two "
+                f"columns are two sides that share a name, say kind='sides', or --kind sides."
             )
-        return made
+        return results
 
     def _kind(self) -> ResultsKind:
         """Players or two sides, by the names alone; refused where that would be a guess."""
@@ -691,8 +732,8 @@ def _numbers(role: str, cells: Sequence[Any]) -> Floats:
         if not (np.abs(numbers) > LARGEST_REWARD).any():
             return numbers
     if types == {str}:
-        known = {text: _number(role, text) for text in set(cells)}
-        return np.array([known[text] for text in cells], dtype=np.float64)
+        numbers_by_text = {text: _number(role, text) for text in set(cells)}
+        return np.array([numbers_by_text[text] for text in cells], dtype=np.float64)
     return np.array([_number(role, cell) for cell in cells], dtype=np.float64)
 
 
@@ -766,6 +807,6 @@ def aggregate_by_edge(
         check_float(f"the sum of the pair {pair}", total)
         raise MatchbanditError(rewards.refusal(total, n, pair=f"the pair {pair}"))
     played = plays > 0
-    known, places = np.unique(edges[played], return_inverse=True)
-    total_counts = np.bincount(places, plays[played], minlength=len(known)).astype(np.int64)
-    return known, total_counts, np.bincount(places, paid[played], minlength=len(known)).astype(np.float64)
+    distinct, places = np.unique(edges[played], return_inverse=True)
+    total_counts = np.bincount(places, plays[played], minlength=len(distinct)).astype(np.int64)
+    return distinct, total_counts, np.bincount(places, paid[played], minlength=len(distinct)).astype(np.float64)

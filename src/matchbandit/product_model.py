@@ -45,16 +45,16 @@ Groups = Mapping[Any, Hashable] | Sequence[Mapping[Any, Hashable]]
 
 LEVEL = 0.05
 """Results with a p-value of at most this do not fit."""
-ENOUGH_POWER = 0.5
+MIN_POWER = 0.5
 """Results with a larger p-value fit if the stated departure would have been noticed with this probability."""
-DEPARTURE = 0.5
+DEPARTURE_SD = 0.5
 """The standard deviation, in log odds, of the departure that `power` is about."""
 SIMULATIONS = 999
 """Data sets drawn from the product, if there are few pairs."""
-FEWEST_SIMULATIONS = 99
-QUICK_SIMULATIONS, FEWEST_QUICK_SIMULATIONS = 99, 19
+MIN_SIMULATIONS = 99
+QUICK_SIMULATIONS, MIN_QUICK_SIMULATIONS = 99, 19
 """The same where only the moments of the statistics are taken from them (`simulate_null=False`)."""
-PAIR_FITS, QUICK_PAIR_FITS = 2_500_000, 250_000
+MAX_PAIR_FITS, MAX_QUICK_PAIR_FITS = 2_500_000, 250_000
 """Pairs in all data sets together, if that leaves the fewest data sets; about 1 µs each."""
 MAX_PAIRS, MAX_QUICK_PAIRS = 100_000, 25_000
 """With more played pairs nothing is simulated."""
@@ -66,25 +66,25 @@ CONVERGED, CG_ACCURACY = 1e-11, 1e-2
 """Of the fit of a simulated data set: the gain at which it ends, and the relative error of a Newton step."""
 LANCZOS_STEPS = 24
 MAX_SPREAD_STEPS, SPREAD_SIMULATIONS, SPREAD_CONVERGED = 12, 19, 0.05
-MAX_SPREAD, LEAST_ROOM, LEVEL_STEPS = 4.0, 0.1, 3
+MAX_SPREAD, MIN_LOG_SHARE, LEVEL_STEPS = 4.0, 0.1, 3
 """Of the search for strengths that, simulated and fitted, have the variance of the fitted ones: its steps, data sets in
 each, and the change of the ratio of variances at which it ends; the largest ratio, the share of a fitted log strength
 below which none falls, and the steps that restore the average reward."""
-CLOSE = 1e-6
+TIE_TOLERANCE = 1e-6
 """Statistics that differ by less, relatively or absolutely, are equal: fits are no more accurate."""
-OFTEN = 30
-"""Coins that fall at least so often on either side have the deviance of normal noise."""
+MIN_NORMAL_COUNT = 30
+"""Coins that fall at least this often on either side have the deviance of normal noise."""
 MAX_EXACT_LEVERAGES = 1000
 """With more items leverages are approximated from below, by those of two items when all others are known."""
 MAX_LEVERAGE = 1 - 1e-6
 """A pair with more determines its own mean: its residual is 0."""
 MAX_GROUPS = 50
-SUSPICIOUS = 0.001
+WARNING_LEVEL = 0.001
 """`explain()` warns of p-values below this."""
 MAX_WARNING_PAIRS = 2000
 """With more played pairs `explain()` does not simulate: it should answer at once."""
 MAX_TESTED_PAIRS = 10_000
-"""Where nothing is simulated, so many pairs are tested: those that were played most."""
+"""Where nothing is simulated, at most this many pairs are tested: those that were played most."""
 
 
 class GroupResult(NamedTuple):
@@ -134,7 +134,18 @@ class ProductFit:
     """Of the players, or of rows and columns, if the results came with names."""
 
     def worst(self, k: int = 5) -> list[tuple[Any, Any, float]]:
-        """The k pairs that stick out most, by name (str) or by number (int), with their residuals."""
+        """Return the pairs that stick out most.
+
+        Parameters
+        ----------
+        k : int
+            How many.
+
+        Returns
+        -------
+        list of (first, second, residual)
+            The items by name (str), or by number (int) if the results have no names.
+        """
         order = np.argsort(-np.abs(self.residuals), kind="stable")[:k]
         return [
             (self._name(0, i), self._name(-1, j), residual)
@@ -142,7 +153,13 @@ class ProductFit:
         ]
 
     def strengths_by_name(self) -> tuple[dict[Name, float], ...]:
-        """The strength of each item, a mapping for each side, strongest first."""
+        """Return the strength of each item.
+
+        Returns
+        -------
+        tuple of dict
+            One for each side, from names (or numbers) to strengths, the strongest first.
+        """
         return tuple(
             {self._name(side, int(i)): float(part[i]) for i in np.argsort(-part, kind="stable")}
             for side, part in enumerate(self.strengths)
@@ -156,7 +173,7 @@ class ProductFit:
         text = f"ProductFit p = {self.p_value:.3g}: {self.verdict} (statistic {self.statistic:.1f} on "
         text += f"{self.degrees_of_freedom} degrees of freedom, {len(self.pairs)} pairs"
         if self.power is not None:
-            text += f"; power {self.power:.2f} against odds off by a factor of {exp(DEPARTURE):.2f}"
+            text += f"; power {self.power:.2f} against odds off by a factor of {exp(DEPARTURE_SD):.2f}"
         text += ")"
         for i, j, residual in self.worst(1):
             text += f", worst: ({i}, {j}) at {residual:+.1f} sd"
@@ -186,17 +203,17 @@ def product_fit(
 
     Parameters
     ----------
-    graph: Graph, PastResults, path or data frame
+    graph : Graph, PastResults, path or data frame
         `bipartite(N, M)` or `monopartite(n)`, with `pairs`, `counts` and `sums`; or a log, alone: a `PastResults`, or
         what `read_results` reads. The answer then has names.
-    pairs, counts, sums: array-like
+    pairs, counts, sums : array-like
         counts[k] plays of pairs[k] paid sums[k] in total; a pair that comes twice is added up.
-    rewards: RewardDistribution, optional
-        Bernoulli unless given; rewards in [0, 1] count as coins.
-    groups: mapping or pair of mappings, optional
+    rewards : RewardDistribution, optional
+        By default Bernoulli; rewards in [0, 1] count as coins.
+    groups : mapping or pair of mappings, optional
         The group of each item, by name, or by number if there are no names: one mapping, or one for rows and one for
         columns. Residuals are then also pooled by pair of groups.
-    simulate_null: bool
+    simulate_null : bool
         True: p-values are ranks among 999 data sets drawn from the fitted product and fitted again, with a fixed seed;
         with more than 2500 pairs among fewer, at least 99. They are at least 1/(data sets + 1). False: tails of
         distributions whose moments are those of at most 99 data sets: quicker, less exact, without that floor. With
@@ -259,7 +276,7 @@ def product_warning(posterior: Posterior, rewards: RewardDistribution) -> list[s
     """What `explain` warns of: results that do not fit products of the strengths that were fitted to them.
 
     Plays that have faded to a fraction are rounded, with the same average. That is cautious: averages of fading
-    rewards are less noisy than those of so many plays.
+    rewards are less noisy than those of that many plays.
     """
     whole = _rounded(posterior.model)
     if not len(whole.partner):
@@ -271,7 +288,9 @@ def product_warning(posterior: Posterior, rewards: RewardDistribution) -> list[s
         system = new_system(len(whole.logs))
         evaluate(whole, system.gradient, system.diagonal, system.common, EXPECTED)
         p = _most_played(_Data(Posterior(whole, system, None), rewards))
-    return [f"the results do not fit a product of strengths (p = {p:.2g}); see product_fit."] if p < SUSPICIOUS else []
+    return (
+        [f"the results do not fit a product of strengths (p = {p:.2g}); see product_fit."] if p < WARNING_LEVEL else []
+    )
 
 
 def _rounded(model: Model) -> Model:
@@ -428,7 +447,7 @@ def tridiagonal(start: Counts, partner: NDArray[np.int32], residuals: Floats, be
                 squares += product[i] * product[i]
             T[b, step, step] = alpha
             beta = sqrt(squares)
-            if step + 1 == steps or beta <= CLOSE * CLOSE:
+            if step + 1 == steps or beta <= TIE_TOLERANCE * TIE_TOLERANCE:
                 break
             T[b, step, step + 1] = beta
             T[b, step + 1, step] = beta
@@ -452,18 +471,18 @@ class _Test(NamedTuple):
 def _verdict(test: _Test, freedom: int) -> Verdict:
     if freedom > 0 and test.p_value <= LEVEL:
         return "does not fit"
-    return "fits" if freedom > 0 and test.power is not None and test.power >= ENOUGH_POWER else "cannot tell"
+    return "fits" if freedom > 0 and test.power is not None and test.power >= MIN_POWER else "cannot tell"
 
 
 def _test(data: _Data, pools: "_Pools | None", *, exact: bool, with_power: bool) -> _Test:
     """Compare each statistic with those of simulated data sets."""
     size = len(data.ends)
-    most, fewest = (SIMULATIONS, FEWEST_SIMULATIONS) if exact else (QUICK_SIMULATIONS, FEWEST_QUICK_SIMULATIONS)
+    most, fewest = (SIMULATIONS, MIN_SIMULATIONS) if exact else (QUICK_SIMULATIONS, MIN_QUICK_SIMULATIONS)
     if size > (MAX_PAIRS if exact else MAX_QUICK_PAIRS):
         by_groups = None if pools is None or not pools.freedom else pools.approximate_p_value(data)
-        found = [p for p in (_most_played(data), by_groups) if p is not None]
-        return _Test(min(1.0, len(found) * min(found)), None, (found[0], None, by_groups))
-    n = max(fewest, min(most, (PAIR_FITS if exact else QUICK_PAIR_FITS) // size))
+        p_values = [p for p in (_most_played(data), by_groups) if p is not None]
+        return _Test(min(1.0, len(p_values) * min(p_values)), None, (p_values[0], None, by_groups))
+    n = max(fewest, min(most, (MAX_PAIR_FITS if exact else MAX_QUICK_PAIR_FITS) // size))
     compare = _ranks if exact else _tails
     rng = stream(0, "product-fit")
     s = _null_products(data, rng)
@@ -524,7 +543,7 @@ def _null_products(data: _Data, rng: np.random.Generator) -> Floats:
             centre = fitted[side].mean()
             logs[side] = centre + np.sqrt(shares[k]) * (fitted[side] - centre)
         for _ in range(LEVEL_STEPS):  # no strength reaches 1, and all pairs together are paid what they were
-            logs = np.minimum(logs, LEAST_ROOM * fitted)
+            logs = np.minimum(logs, MIN_LOG_SHARE * fitted)
             s = data.log_products(logs)
             ratio = (max(data.sums.sum(), 0.0) + 0.5) / (data.plays @ np.exp(s) + 0.5)
             logs = logs + 0.5 * np.log(np.clip(ratio, 0.1, 10.0))
@@ -534,10 +553,10 @@ def _null_products(data: _Data, rng: np.random.Generator) -> Floats:
 
 
 def _departing(data: _Data, s: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Means whose odds are off those of the products exp(s) by a factor exp(DEPARTURE z), a row for each data set."""
+    """Means whose odds are off those of exp(s) by a factor exp(DEPARTURE_SD z), a row for each data set."""
     signs = rng.choice([-1.0, 1.0], size=(n, len(data.posterior.logs)))
     z = signs[:, data.ends[:, 0]] * signs[:, data.ends[:, 1]] + rng.standard_normal((n, len(s)))
-    odds = np.exp(s) / -np.expm1(s) * np.exp(DEPARTURE * sqrt(0.5) * z)
+    odds = np.exp(s) / -np.expm1(s) * np.exp(DEPARTURE_SD * sqrt(0.5) * z)
     return np.asarray(odds / (1 + odds))
 
 
@@ -547,9 +566,9 @@ def _ranks(null: Floats, here: Floats) -> tuple[Floats, Floats]:
     Together: the share whose smallest p-value is as small, each ranked among the simulated ones and the column's.
     """
     n = null.shape[1] + 1
-    floors = null - CLOSE * (1 + np.abs(null))
+    floors = null - TIE_TOLERANCE * (1 + np.abs(null))
     within = (null[:, None, :] >= floors[:, :, None]).sum(axis=2)
-    as_large = 1 + (null[:, None, :] >= (here - CLOSE * (1 + np.abs(here)))[:, :, None]).sum(axis=2)
+    as_large = 1 + (null[:, None, :] >= (here - TIE_TOLERANCE * (1 + np.abs(here)))[:, :, None]).sum(axis=2)
     smallest = as_large.min(axis=0)
     together = np.empty(here.shape[1])
     for k in range(here.shape[1]):
@@ -561,7 +580,7 @@ def _ranks(null: Floats, here: Floats) -> tuple[Floats, Floats]:
 def _tails(null: Floats, here: Floats) -> tuple[Floats, Floats]:
     """The same from tails of Student's t for cube roots, which are almost normal for sums of squares; Bonferroni's."""
     roots, n = np.cbrt(null), null.shape[1]
-    deviations = np.maximum(roots.std(axis=1, ddof=1, keepdims=True), CLOSE) * sqrt(1 + 1 / n)
+    deviations = np.maximum(roots.std(axis=1, ddof=1, keepdims=True), TIE_TOLERANCE) * sqrt(1 + 1 / n)
     parts = stdtr(n - 1, (roots.mean(axis=1, keepdims=True) - np.cbrt(here)) / deviations)
     return parts, np.minimum(1.0, len(parts) * parts.min(axis=0))
 
@@ -586,9 +605,9 @@ def misfit_of_means(
     statistic = _deviances(rewards, plays, means, p, 1 - p).sum()
     mean, variance = np.ones(len(p)), np.full(len(p), 2.0)
     C, q = plays * max(1.0, trials), np.minimum(p, 1 - p)
-    few = (C * q < OFTEN) & (trials > 0)
+    few = (C * q < MIN_NORMAL_COUNT) & (trials > 0)
     C, q = C[few, None], q[few, None]
-    x = np.minimum(np.arange(4 * OFTEN), C)
+    x = np.minimum(np.arange(4 * MIN_NORMAL_COUNT), C)
     most = np.minimum(C, 10**6)  # of more trials, rarer ends are as good as Poisson
     weights, share = np.diff(bdtr(x, most.astype(np.int64), q * C / most), axis=1, prepend=0), x / C
     deviance = 2 * C * (rel_entr(share, q) + rel_entr(1 - share, 1 - q))
@@ -646,7 +665,7 @@ class _Pools(NamedTuple):
         plays, paid = data.plays @ self.pooling, data.sums @ self.pooling
         off = self.deviations(data.raw_residuals(data.sums, data.posterior.logs))
         left = self.projection.diagonal()
-        z = np.divide(off, np.sqrt(left), out=np.zeros_like(off), where=left > CLOSE)
+        z = np.divide(off, np.sqrt(left), out=np.zeros_like(off), where=left > TIE_TOLERANCE)
         expected = (paid - off * self.deviation) / plays
         numbers = zip(self.labels, plays.tolist(), (paid / plays).tolist(), expected.tolist(), z.tolist(), strict=True)
         return tuple(GroupResult(*label, round(n), mean, by_product, at) for label, n, mean, by_product, at in numbers)
@@ -678,16 +697,16 @@ def _labels(groups: Groups, graph: Graph, names: tuple[tuple[str, ...], ...] | N
 def _pools(data: _Data, labels: list[Hashable]) -> _Pools:
     """How residuals are pooled; rows and columns have groups of their own, though they may have the same name."""
     n_rows, logs = data.posterior.model.n_rows, data.posterior.logs
-    known: dict[tuple[bool, Hashable], int] = {}
-    group = np.array([known.setdefault((i < n_rows, label), len(known)) for i, label in enumerate(labels)])
-    if len(known) > 2 * MAX_GROUPS:
-        raise MatchbanditError(f"groups names {len(known)} groups; at most {2 * MAX_GROUPS} can be compared.")
+    numbers: dict[tuple[bool, Hashable], int] = {}
+    group = np.array([numbers.setdefault((i < n_rows, label), len(numbers)) for i, label in enumerate(labels)])
+    if len(numbers) > 2 * MAX_GROUPS:
+        raise MatchbanditError(f"groups names {len(numbers)} groups; at most {2 * MAX_GROUPS} can be compared.")
     cells, cell = np.unique(np.sort(group[data.ends], axis=1), axis=0, return_inverse=True)
     pooling = csr_array((np.ones(len(cell)), (np.arange(len(cell)), cell.ravel())), shape=(len(cell), len(cells)))
     deviation = np.sqrt(data.variances(logs) @ pooling)
     slopes = (data.plays * np.exp(data.log_products(logs))) @ pooling / deviation
-    design = np.zeros((len(cells), len(known)))
+    design = np.zeros((len(cells), len(numbers)))
     np.add.at(design, (np.arange(len(cells))[:, None], cells), slopes[:, None])
-    projection = np.eye(len(cells)) - design @ np.linalg.pinv(design, rcond=CLOSE)
-    in_order = [label for _, label in known]
+    projection = np.eye(len(cells)) - design @ np.linalg.pinv(design, rcond=TIE_TOLERANCE)
+    in_order = [label for _, label in numbers]
     return _Pools([(in_order[a], in_order[b]) for a, b in cells.tolist()], pooling, deviation, projection)

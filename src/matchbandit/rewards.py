@@ -31,7 +31,7 @@ class Noise(NamedTuple):
     """How a reward varies around its mean, for compiled code."""
 
     trials: int
-    """The reward is the share of successes in so many trials; 0: it is Gaussian."""
+    """The reward is the share of successes in this number of trials; 0: it is Gaussian."""
     sd: float
     """Its standard deviation if it is Gaussian, else 0."""
 
@@ -61,7 +61,7 @@ def flip_coin(noise: Noise, mean: float, rng: np.random.Generator) -> float:
 
 @dataclass(frozen=True)
 class RewardDistribution(ABC):
-    """Rewards around a mean W.
+    """The distribution of a pair's rewards around its mean W.
 
     A policy may know `low`, `high` (the range of a reward), `sigma` (sub-Gaussian) and `kl`.
     """
@@ -85,33 +85,64 @@ class RewardDistribution(ABC):
         """What compiled code needs to draw a reward."""
 
     @property
-    def most_plays(self) -> int:
+    def max_plays(self) -> int:
         """How many plays of a pair can be summed in one draw."""
         return LARGEST_COUNT // max(1, self.noise.trials)
 
     @abstractmethod
     def kl(self, p: float, q: float) -> float:
-        """The Kullback–Leibler divergence of this distribution with mean p from that with mean q."""
+        """Return the Kullback–Leibler divergence of this distribution with mean p from that with mean q.
+
+        Parameters
+        ----------
+        p, q : float
+
+        Returns
+        -------
+        float
+        """
 
     @abstractmethod
     def sums(self, means: Floats, counts: Counts, rng: np.random.Generator) -> Floats:
-        """The sum of counts[k] independent rewards of mean means[k], for every k, drawn at once."""
+        """Draw sums of independent rewards at once.
+
+        Parameters
+        ----------
+        means : array of float, shape (k,)
+        counts : array of int, shape (k,)
+            How many rewards each sum has.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        array of float, shape (k,)
+        """
 
     def draw(self, means: Floats, rng: np.random.Generator) -> Floats:
-        """One reward for each mean."""
+        """Draw one reward for each mean.
+
+        Parameters
+        ----------
+        means : array of float, shape (k,)
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        array of float, shape (k,)
+        """
         return self.sums(means, np.ones(len(means), dtype=np.int64), rng)
 
-    def can_be(self, reward: float) -> bool:
-        """Is this a possible reward? NaN is: it stands for none."""
+    def is_possible(self, reward: float) -> bool:
+        """Can a pair get this reward? NaN is possible: it stands for none."""
         return not (reward < self.low or reward > self.high)
 
     def impossible(self, sums: Floats, counts: ArrayLike = 1) -> NDArray[np.bool_]:
-        """Which of these sums of so many rewards are impossible; NaN is not, as it stands for none."""
+        """Which of these sums of `counts` rewards are impossible; NaN is possible, as it stands for none."""
         n = np.asarray(counts)
         return np.asarray((sums < self.low * n) | (sums > self.high * n))
 
     def refusal(self, total: float, count: int = 1, *, pair: str = "") -> str:
-        """Why `total` cannot be the sum of `count` rewards (of this pair), and what to do: one text for all errors.
+        """The message that `total` cannot be the sum of `count` rewards (of this pair), and what to do.
 
         >>> Binomial(5).refusal(0.37, pair="ann and bob").partition(". ")[0]
         'binomial rewards with 5 trials are 0, 0.2, …, 1; got 0.37 for ann and bob'
@@ -129,14 +160,20 @@ class RewardDistribution(ABC):
         return {"name": self.name, **asdict(self)}
 
     @property
-    def typed(self) -> str:
-        """As one types it: `bernoulli`, `gaussian:0.5`, `binomial:4`; `rewards_named` reads it back."""
+    def notation(self) -> str:
+        """As on the command line: `bernoulli`, `gaussian:0.5`, `binomial:4`; `parse_rewards` reads it back."""
         return ":".join([self.name, *(repr(value) for value in asdict(self).values())])
 
 
 @dataclass(frozen=True)
 class Binomial(RewardDistribution):
-    """The share of successes in a fixed number of trials: Binomial(trials, W) / trials."""
+    """Rewards are shares of successes in a fixed number of trials: Binomial(trials, W) / trials.
+
+    Parameters
+    ----------
+    trials : int
+        Between 1 and 10^6.
+    """
 
     trials: int
     name: ClassVar[str] = "binomial"
@@ -164,7 +201,7 @@ class Binomial(RewardDistribution):
         """A single binomial draw for each mean."""
         return rng.binomial(self.trials * counts, means) / self.trials
 
-    def can_be(self, reward: float) -> bool:
+    def is_possible(self, reward: float) -> bool:
         """Is this a share k/trials, up to `ROUNDING`? NaN is: it stands for none."""
         if reward < 0.0 or reward > 1.0:
             return False
@@ -172,7 +209,7 @@ class Binomial(RewardDistribution):
         return not (off > ROUNDING * self.trials or off > LARGEST_ROUNDING)
 
     def impossible(self, sums: Floats, counts: ArrayLike = 1) -> NDArray[np.bool_]:
-        """Which of these sums of so many rewards are outside their range, or no multiples of 1/trials; NaN is not."""
+        """Which of these sums are outside their range, or not multiples of 1/trials; NaN is possible."""
         outside = super().impossible(sums, counts)
         with np.errstate(invalid="ignore"):  # ∞ is outside
             successes = sums * self.trials
@@ -182,7 +219,7 @@ class Binomial(RewardDistribution):
         return np.asarray(outside | between)
 
     def refusal(self, total: float, count: int = 1, *, pair: str = "") -> str:
-        """Why `total` cannot be the sum of `count` rewards (of this pair), and what to do."""
+        """The message that `total` cannot be the sum of `count` rewards (of this pair), and what to do."""
         if super().impossible(np.asarray(total), count):
             return super().refusal(total, count, pair=pair)
         m, of = self.trials, f"{self.trials} trial{'s' * (self.trials > 1)}"
@@ -197,7 +234,7 @@ class Binomial(RewardDistribution):
 
 @dataclass(frozen=True)
 class Bernoulli(RewardDistribution):
-    """One with probability W, else zero."""
+    """Rewards are 1 with probability W, else 0; other rewards in [0, 1] are accepted as shares of a success."""
 
     name: ClassVar[str] = "bernoulli"
     draw_one: ClassVar[Callable[..., float]] = staticmethod(flip_coin)
@@ -223,7 +260,13 @@ class Bernoulli(RewardDistribution):
 
 @dataclass(frozen=True)
 class Gaussian(RewardDistribution):
-    """Normal around W with standard deviation sd."""
+    """Rewards are normal around W.
+
+    Parameters
+    ----------
+    sd : float
+        The standard deviation, between 1e-100 and 1e100.
+    """
 
     sd: float
     name: ClassVar[str] = "gaussian"
@@ -264,7 +307,7 @@ def succeeds(reward: float, rng: np.random.Generator) -> bool:
 
 
 def check_rewards(rewards: RewardDistribution | None) -> RewardDistribution:
-    """The reward distribution, Bernoulli unless told otherwise."""
+    """Check a reward distribution; None is Bernoulli."""
     if rewards is not None and not isinstance(rewards, RewardDistribution):
         raise MatchbanditError(
             f"rewards must be a distribution such as Bernoulli() or Gaussian(sd=0.5); got {rewards!r}."
@@ -293,28 +336,28 @@ def rewards_from(description: dict[str, Any]) -> RewardDistribution:
 _PARAMETERS = {"gaussian": ("sd", "0.5"), "binomial": ("trials", "4")}
 
 
-def rewards_named(text: str) -> RewardDistribution:
-    """The reward distribution that `bernoulli`, `gaussian:SD` or `binomial:TRIALS` names.
+def parse_rewards(text: str) -> RewardDistribution:
+    """Parse `bernoulli`, `gaussian:SD` or `binomial:TRIALS`.
 
-    >>> rewards_named("gaussian:0.5"), rewards_named("gaussian:0.5").typed
+    >>> parse_rewards("gaussian:0.5"), parse_rewards("gaussian:0.5").notation
     (Gaussian(sd=0.5), 'gaussian:0.5')
     """
     if not isinstance(text, str):
         raise MatchbanditError(f"rewards are named by a text such as 'bernoulli' or 'gaussian:0.5'; got {text!r}.")
-    name, _, given = text.partition(":")
+    name, _, value = text.partition(":")
     parameter, example = _PARAMETERS.get(name, (None, None))
     if parameter is None:
-        plain = rewards_from({"name": name})
-        if given:
+        rewards = rewards_from({"name": name})
+        if value:
             raise MatchbanditError(f"{name} rewards take no parameter; got {text!r}.")
-        return plain
-    if not given:
+        return rewards
+    if not value:
         raise MatchbanditError(f"{name} rewards need their {parameter}, for example {name}:{example}.")
-    return rewards_from({"name": name, parameter: _number_in(given)})
+    return rewards_from({"name": name, parameter: _parse_number(value)})
 
 
-def _number_in(text: str) -> int | float | str:
-    """The number that is typed, or else the text itself."""
+def _parse_number(text: str) -> int | float | str:
+    """The number in a text, or else the text itself."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -17,6 +17,6 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     True
     """
     root = check_int("seed", seed, minimum=0)
-    plain = [name if isinstance(name, str) else int(name) for name in names]
-    digest = blake2b(repr((root, *plain)).encode(), digest_size=16).digest()
+    words = [name if isinstance(name, str) else int(name) for name in names]
+    digest = blake2b(repr((root, *words)).encode(), digest_size=16).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))

@@ -229,7 +229,7 @@ def test_a_problem_with_many_items_is_cheap_and_what_cannot_be_kept_is_refused(p
     for ask in (lambda: many.means, lambda: many.graph.pairs):
         with pytest.raises(MatchbanditError) as refusal:
             ask()
-        assert str(refusal.value) == f"{size}, and at most 20000000 can be kept in memory. Use fewer items."
+        assert str(refusal.value) == f"{size}, and at most 20000000 fit into memory. Use fewer items."
 
 
 @pytest.mark.parametrize(

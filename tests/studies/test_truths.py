@@ -23,7 +23,7 @@ def played(problem, counts, seed=0):
     return Evidence(problem.graph, problem.graph.pairs_of(met), n[met], sums[met], problem.rewards)
 
 
-@pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.typed)
+@pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.notation)
 @pytest.mark.parametrize("concentration", [inf, 20.0])
 def test_slopes_and_information_are_derivatives_of_the_likelihood(rewards, concentration):
     log = played(mb.Monopartite([0.9, 0.6, 0.3, 0.2], rewards=rewards), 7)
@@ -36,7 +36,7 @@ def test_slopes_and_information_are_derivatives_of_the_likelihood(rewards, conce
     assert np.allclose(log.information(mu, concentration), np.maximum(curvature, 0), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.typed)
+@pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.notation)
 @pytest.mark.parametrize("concentration", [60.0, 2.0])
 def test_a_product_with_effective_results_is_less_likely_except_where_they_touch(rewards, concentration):
     log = played(mb.Monopartite([0.9, 0.6, 0.3, 0.2], rewards=rewards), 7)
@@ -235,7 +235,7 @@ def test_few_results_leave_much_open_and_the_same_seed_the_same():
 
 @pytest.mark.parametrize("count", [1, 10**9])
 @pytest.mark.parametrize("paid", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.typed)
+@pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.notation)
 def test_extreme_logs_leave_finite_means(rewards, paid, count):
     graph = mb.bipartite(1, 3)
     log = Evidence(graph, graph.pairs, np.full(3, count), np.full(3, np.ceil(count * paid)), rewards)

@@ -61,9 +61,9 @@ def problem_of(
 
 def rewards_of(text: str) -> "RewardDistribution":
     """The reward distribution that `bernoulli`, `gaussian:SD` or `binomial:TRIALS` names, imported when it is typed."""
-    from matchbandit.rewards import rewards_named
+    from matchbandit.rewards import parse_rewards
 
-    return rewards_named(text)
+    return parse_rewards(text)
 
 
 def listed(text: str) -> list[str]:

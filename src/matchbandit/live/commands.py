@@ -24,7 +24,7 @@ from matchbandit.live.state import SETTINGS, Sheet, State
 from matchbandit.live.tally import key_of, pair_of
 from matchbandit.past_results import MAX_PLAYS
 from matchbandit.policies.catalogue import CATALOGUE
-from matchbandit.rewards import RewardDistribution, rewards_named
+from matchbandit.rewards import RewardDistribution, parse_rewards
 
 Name = str | int
 """An item: by its name, or by its id."""
@@ -106,7 +106,7 @@ def create(
         "kind": kind,
         "sides": side_names,
         **settings,
-        "rewards": distribution.typed,
+        "rewards": distribution.notation,
         "seed": _checked("seed", 0 if seed is None else seed, minimum=0),
         "matchbandit": this_version(),
     }
@@ -549,7 +549,7 @@ def checked_reward(rewards: RewardDistribution, reward: object, words: str) -> f
             f"Leave the pair out if it is not known yet.",
         )
     value = float(reward)  # type: ignore[arg-type]
-    if not rewards.can_be(value):
+    if not rewards.is_possible(value):
         raise LeagueError("reward-outside", rewards.refusal(value, pair=words))
     return value + 0.0  # −0 is 0
 
@@ -557,7 +557,7 @@ def checked_reward(rewards: RewardDistribution, reward: object, words: str) -> f
 def distribution_of(rewards: str | RewardDistribution) -> RewardDistribution:
     """The reward distribution, also by name."""
     try:
-        return rewards if isinstance(rewards, RewardDistribution) else rewards_named(rewards)
+        return rewards if isinstance(rewards, RewardDistribution) else parse_rewards(rewards)
     except MatchbanditError as error:
         raise LeagueError("bad-value", str(error)) from None
 

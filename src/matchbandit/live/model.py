@@ -14,7 +14,7 @@ import numpy as np
 from matchbandit.graphs import Edges, Graph, bipartite, monopartite
 from matchbandit.live.state import State
 from matchbandit.live.tally import Results
-from matchbandit.product_model import SUSPICIOUS, product_fit
+from matchbandit.product_model import WARNING_LEVEL, product_fit
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 from matchbandit.strengths import Posterior, clip_outliers
 
@@ -239,7 +239,7 @@ def _tested(model: LeagueModel) -> Fit:
         return Fit(None, None, total, (), "Too few pairs have met to tell whether the model fits.")
     if test.verdict == "fits":
         return Fit(True, p, total, (), f"The model fits the {total} results (p = {p:.2g}).")
-    if p >= SUSPICIOUS:
+    if p >= WARNING_LEVEL:
         return Fit(
             None,
             p,

@@ -16,7 +16,7 @@ from matchbandit.live.events import NAMING, Event
 from matchbandit.live.tally import Tally, key_of, pair_of
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.policies.serialization import pack, unpack
-from matchbandit.rewards import Bernoulli, RewardDistribution, rewards_named
+from matchbandit.rewards import Bernoulli, RewardDistribution, parse_rewards
 
 SNAPSHOT_VERSION = 2
 """Of what `State.snapshot` gives; another is not read, and the log is folded again. Version 0.7 gave 1."""
@@ -314,7 +314,7 @@ class State:
             if reward is not None:
                 encode_rewards = reward if booking.is_plain else booking.one(reward, number, a, b)
                 self.tally.add(key, number, self.seq, reward, encode_rewards)
-                if has_grid and not rewards.can_be(reward):
+                if has_grid and not rewards.is_possible(reward):
                     self.off_grid += 1
                 self.meetings[a - 1] += 1
                 self.meetings[b - 1] += 1
@@ -330,7 +330,7 @@ class State:
         for a, b, was, now in data["outcomes"]:
             key = key_of(a, b)
             if self.rewards.has_grid:
-                is_off = [reward is not None and not self.rewards.can_be(reward) for reward in (was, now)]
+                is_off = [reward is not None and not self.rewards.is_possible(reward) for reward in (was, now)]
                 self.off_grid += is_off[1] - is_off[0]
             if was is not None:
                 self.tally.take_off(key, number, self.seq, was, booking.one(was, number, a, b))
@@ -347,7 +347,7 @@ class State:
     # -----------------------------------------------------------------------------------------------------------------
 
     def _set_rewards(self) -> None:
-        self.rewards = rewards_named(self.config["rewards"])
+        self.rewards = parse_rewards(self.config["rewards"])
         self.tally.low, self.tally.high = self.rewards.low, self.rewards.high
 
     def _book_by_policy(self) -> None:

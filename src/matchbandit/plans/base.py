@@ -1,7 +1,7 @@
 """The contract of a plan, and the tally of what came of it.
 
 A plan is a sequence of *sweeps*, each of the same number of rounds. Only between two sweeps may the policy decide.
-Each play is booked in a *cell*: a policy with several ledgers has several cells for the same pair.
+Each play is counted in a *cell*: a policy with several ledgers has several cells for the same pair.
 """
 
 from abc import ABC, abstractmethod
@@ -31,7 +31,7 @@ class Tally:
         return cls(0, np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells))
 
     def add(self, more: "Tally") -> None:
-        """Book what further sweeps brought."""
+        """Add the results of further sweeps."""
         self.sweeps += more.sweeps
         self.counts += more.counts
         self.sums += more.sums
@@ -44,7 +44,7 @@ class Plan(ABC):
     edges: Edges
     """The pair that each cell plays."""
     limit: int = field(default=NEVER, kw_only=True)
-    """After so many sweeps the policy decides at the latest."""
+    """The policy decides after this number of sweeps at the latest."""
 
     @property
     def length(self) -> int:
@@ -56,9 +56,22 @@ class Plan(ABC):
         return pending.sweeps >= self.limit
 
     def leap(self, pending: Tally, most: int, rng: np.random.Generator) -> tuple[int, Counts]:
-        """How many sweeps follow until the policy decides, at most `most`, and how often they play each cell.
+        """Draw sweeps at once, with exactly the distribution of playing sweep by sweep after the `pending` ones.
 
-        Drawn at once, with exactly the distribution of playing sweep by sweep after the `pending` ones.
+        Parameters
+        ----------
+        pending : Tally
+            What was played since the policy last decided.
+        most : int
+            Draw at most this number of sweeps.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        sweeps : int
+            How many sweeps follow until the policy decides, or `most`.
+        counts : array of int, shape (len(edges),)
+            How often they play each cell.
         """
         return self.draw(pending, min(most, self.limit - pending.sweeps), rng)
 

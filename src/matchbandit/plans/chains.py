@@ -58,7 +58,7 @@ class ChainRounds(Plan):
     """The rounds of several groups of clusters, played together; every round is a sweep of its own.
 
     A cluster commits its samples in whole periods only, and clusters end theirs at different rounds. When the plan is
-    made it is known when it ends, so every play is booked in one of two cells of its pair: the *closing* one if the
+    made it is known when it ends, so every play is counted in one of two cells of its pair: the *closing* one if the
     period of the cluster that uses it ends within the plan, else the *open* one, whose samples wait for the next plan.
     """
 
@@ -153,7 +153,7 @@ class ShuffledRounds(Plan):
 
 
 def _meetings(chain: Chain, rounds: int, rng: np.random.Generator) -> Counts:
-    """How often each cell of a chain comes up in so many rounds drawn at random."""
+    """How often each cell of a chain comes up in rounds drawn at random."""
     counts = []
     lent = np.zeros(0, dtype=np.int64)
     for part in chain.parts:

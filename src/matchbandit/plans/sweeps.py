@@ -118,7 +118,7 @@ def draw_race(chances: Floats, needs: Counts | None, most: int, rng: np.random.G
 
 
 def draw_unfinished_race(chances: Floats, needs: Counts | None, draws: int, rng: np.random.Generator) -> Counts:
-    """How often each opponent comes up in so many draws, given that none has met its need by then."""
+    """How often each opponent comes up in `draws` draws, given that none has met its need by then."""
     while True:
         counts = rng.multinomial(draws, chances)
         if needs is None or (counts < needs).all():

@@ -424,7 +424,7 @@ class Policy(ABC):
         if len(received) > LONG_ROUND:
             received = received[rewards.impossible(received)][:1]
         for reward in received.tolist():  # quicker than whole arrays for the few pairs of most rounds
-            if reward < low or reward > high or (has_grid and not rewards.can_be(reward)):
+            if reward < low or reward > high or (has_grid and not rewards.is_possible(reward)):
                 raise MatchbanditError(rewards.refusal(reward))
 
     def _selection(self, given: Selection | None) -> Selection:

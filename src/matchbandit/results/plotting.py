@@ -245,7 +245,7 @@ def instance_of(problem: Mapping[str, Any]) -> str:
     else:
         parts = [f"{key} = {_numbers(problem[key])}" for key in ("u", "v") if key in problem]
     if "rewards" in problem:
-        parts.append(f"{rewards_from(problem['rewards']).typed} rewards")
+        parts.append(f"{rewards_from(problem['rewards']).notation} rewards")
     return ", ".join(parts)
 
 

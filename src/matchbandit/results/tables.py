@@ -186,7 +186,7 @@ def _type_of(hint: Any, value: Any) -> "pa.DataType":
 
 def rewards_text(description: Mapping[str, Any]) -> str:
     """Format a described reward distribution as it is typed on the command line."""
-    return rewards_from(dict(description)).typed if description else ""
+    return rewards_from(dict(description)).notation if description else ""
 
 
 def _listable(value: Any) -> Any:

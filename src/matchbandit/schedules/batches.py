@@ -6,7 +6,7 @@ from typing import NamedTuple
 GROWTH, GROWTH_FOR_REGRET = 1 / 20, 1 / 40
 """A batch explores for this share of the rounds explored before it,"""
 MIN_ROUNDS_PER_ITEM = 1
-"""but for so many rounds for each item at least."""
+"""but for at least this many rounds for each item."""
 TOUR_SHARE = 1 / 32
 """φ: this share of the rounds explored are whole tours, in which all meet all."""
 MAX_EXPLORED_FACTOR = 8.0
@@ -26,7 +26,7 @@ class Schedule(NamedTuple):
 def next_batch(
     sampled: int, explored: int, tours: int, *, length: int, first: int, items: int, share: float, needed: float | None
 ) -> Schedule:
-    """The batch after so many rounds, of which so many explored, and so many whole tours of this length.
+    """The batch after `sampled` rounds, of which `explored` explored, and `tours` whole tours of `length` rounds.
 
     It begins with `first` tours. A batch explores for max(items, 1/20 of the rounds explored) rounds, for regret 1/40,
     as what is explored beyond need is lost there. Whole tours are added as soon as they fit into 1/32 of all rounds

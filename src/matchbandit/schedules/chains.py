@@ -121,13 +121,13 @@ class Chain:
     @property
     def pairs(self) -> Pairs:
         """The pair of each cell, the item of the better cluster first."""
-        found = []
+        pairs = []
         for k, size in enumerate(self.sizes):
-            found.append(self.firsts[k] + np.stack(np.triu_indices(size, k=1), axis=1))
+            pairs.append(self.firsts[k] + np.stack(np.triu_indices(size, k=1), axis=1))
             if k > 0:
                 both = np.divmod(np.arange(self.sizes[k - 1] * size), size)
-                found.append(np.stack(both, axis=1) + np.array([self.firsts[k - 1], self.firsts[k]]))
-        return np.concatenate(found).astype(np.int64)
+                pairs.append(np.stack(both, axis=1) + np.array([self.firsts[k - 1], self.firsts[k]]))
+        return np.concatenate(pairs).astype(np.int64)
 
     def round(self, t: int) -> Numbers:
         """The cells of round t, counted from 0."""

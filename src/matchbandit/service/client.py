@@ -104,7 +104,7 @@ class Client:
             rows = body["past"]
             body["past"] = [{"pair": [one, two], "count": count, "total": total} for one, two, count, total in rows]
         if "rewards" in body:
-            body["rewards"] = getattr(body["rewards"], "typed", body["rewards"])
+            body["rewards"] = getattr(body["rewards"], "notation", body["rewards"])
         self.send("POST", "/leagues", json={"slug": slug, **body}, key=key or new_key())
         return RemoteLeague(self, slug)
 

@@ -169,10 +169,10 @@ def build_first(job: Job, first_run: int = 0) -> Start:
 
 def refuse_too_many_rounds(job: Job) -> None:
     """Refuse rounds whose rewards could not be added up in 64 bits."""
-    if job.checkpoints[-1] > job.problem.rewards.most_plays:
+    if job.checkpoints[-1] > job.problem.rewards.max_plays:
         raise MatchbanditError(
             f"{job.checkpoints[-1]} rounds of {job.problem.rewards} do not fit 64 bits: at most "
-            f"{job.problem.rewards.most_plays}. Use fewer trials or fewer rounds."
+            f"{job.problem.rewards.max_plays}. Use fewer trials or fewer rounds."
         )
 
 

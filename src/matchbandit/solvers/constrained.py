@@ -14,19 +14,19 @@ from matchbandit.solvers.best import whole_weights
 from matchbandit.solvers.neighbours import Near, far_pairs, match_near
 
 MAX_EXACT_PLAYERS = 300
-"""Players who are connected: up to so many, the heaviest matching is found for certain; beyond, among near neighbours,
-which for products is often certain, too."""
+"""In a connected component of up to this many players the heaviest matching is found for certain; in larger ones among
+near neighbours, which for products is often certain, too."""
 EXACT_WIDTHS, BEYOND_WIDTH = (6, 8), 8
 """How far apart neighbours are in the order of strengths: tried in turn up to that size, and beyond it."""
 BLOCK_SIZE, N_SETTLED = 60, 40
-"""Neighbours for any weights: so many are matched at once, of whom so many keep their partners; the others are matched
-again with the next ones."""
+"""Players that are matched at once, and how many of them keep their partners; the others are matched again with the
+next ones."""
 MAX_SWAPS = 20
-"""Whoever finds nobody among near neighbours comes in by a swap, if they are no more than so many."""
+"""Players without a partner among near neighbours are swapped in, if there are no more than this."""
 MAX_TABLE_CELLS = 20_000_000
 """Of a table of rows and columns that is solved at once."""
 MAX_PADDED_RATIO = 4
-"""Times as many columns as rows, or the other way round: up to so many, a table of products is made square."""
+"""A table of products is padded to a square if one side has at most this many times the items of the other."""
 
 Places = NDArray[np.int64]
 
@@ -342,10 +342,11 @@ def _match_blocks(ends: Pairs, weights: Floats, order: NDArray[np.int64]) -> Pla
         upper = inside.row < inside.col
         pairs, at = np.stack([inside.row, inside.col], axis=1)[upper].astype(np.int64), inside.data[upper] - 1
         if len(pairs):
-            found = pairs[_blossom(pairs, weights[at])]
+            matched = pairs[_blossom(pairs, weights[at])]
             if following < n:
-                found = found[found.max(axis=1) < N_SETTLED]
-            mate[block[found[:, 0]]], mate[block[found[:, 1]]] = block[found[:, 1]], block[found[:, 0]]
+                matched = matched[matched.max(axis=1) < N_SETTLED]
+            first, second = block[matched].T
+            mate[first], mate[second] = second, first
         waiting = block[mate[block] < 0]
     _enlarge(ends, mate)
     return np.flatnonzero(mate[ends[:, 0]] == ends[:, 1])
@@ -377,12 +378,12 @@ def heaviest_pair_of_products(allowed: Allowed, strengths: Floats) -> Edges:
 def _strongest_pair(allowed: Allowed, strengths: Floats) -> Edges:
     """Of players, without a list of all pairs: the first partner of each, as long as a better pair can come."""
     order = allowed.items[np.argsort(-strengths[allowed.items], kind="stable")]
-    x, best, found = strengths[order], -1.0, np.zeros(0, dtype=np.int64)
+    x, best, edge = strengths[order], -1.0, np.zeros(0, dtype=np.int64)
     for i in range(len(order) - 1):
         if x[i] * x[i + 1] <= best:
             break
         later = _partners(allowed, order, i)[i + 1 :]
         j = i + 1 + int(np.argmax(later))
         if later.any() and x[i] * x[j] > best:
-            best, found = float(x[i] * x[j]), allowed.graph.edges(np.array([[order[i], order[j]]]))
-    return found
+            best, edge = float(x[i] * x[j]), allowed.graph.edges(np.array([[order[i], order[j]]]))
+    return edge

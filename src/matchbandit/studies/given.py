@@ -68,7 +68,7 @@ def plain_problem(given: Any, *path: str | int) -> dict[str, Any]:
         raise MisplacedError(f"problem must be a table such as {{u = [0.9, 0.3]}}; got {short(given)}. {WAYS}", *path)
     parts = dict(given)
     if isinstance(parts.get("rewards"), RewardDistribution):
-        parts["rewards"] = parts["rewards"].typed
+        parts["rewards"] = parts["rewards"].notation
     if callable(parts.get("family")):
         parts["family"] = import_name(parts["family"], "the family")
     return _plain_table(parts, path)
@@ -108,7 +108,7 @@ def _plain_table(given: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 def _plain_rewards(rewards: RewardDistribution) -> dict[str, str]:
     """Nothing for Bernoulli rewards, which are usual."""
-    return {} if rewards == Bernoulli() else {"rewards": rewards.typed}
+    return {} if rewards == Bernoulli() else {"rewards": rewards.notation}
 
 
 def short(value: Any) -> str:

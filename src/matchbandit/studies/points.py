@@ -12,7 +12,7 @@ from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
 from matchbandit.problems import family as family_named
 from matchbandit.problems.families import function_of, parameters_taken
 from matchbandit.results.tables import MAX_LISTED
-from matchbandit.rewards import rewards_named
+from matchbandit.rewards import parse_rewards
 from matchbandit.studies.given import GIVEN_PROBLEM, WAYS, short, unknown_key
 from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
 from matchbandit.studies.sweeps import (
@@ -202,7 +202,7 @@ def _of_strengths(given: dict[str, Any], path: Path) -> dict[str, list[Any]]:
 def problem_of(data: dict[str, Any], *path: str | int) -> Problem | Family:
     """The problem or family that plain data without sweeps describes."""
     parts = dict(data)
-    rewards = _named_at(rewards_named, parts.pop("rewards", "bernoulli"), *path, "rewards")
+    rewards = _named_at(parse_rewards, parts.pop("rewards", "bernoulli"), *path, "rewards")
     if "family" in parts:
         name = parts.pop("family")
         hints = annotations_of(function_of(name))

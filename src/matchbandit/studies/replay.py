@@ -553,7 +553,7 @@ def _notes(
     else:
         why = "" if truth == "product" else f"; among more than {MOST_GENERAL} items nothing else is considered"
         notes = [f"All means are taken to be products of strengths{why} ({p_value})."]
-    notes.append(f"Rewards are taken to be {distribution.typed}, with means that do not change over the rounds.")
+    notes.append(f"Rewards are taken to be {distribution.notation}, with means that do not change over the rounds.")
     cold = [spec.name for spec, begins in begun if begins == "cold" and not spec.kind.capabilities.warm_start]
     if cold and start != "cold":
         notes.append(

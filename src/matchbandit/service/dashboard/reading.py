@@ -8,7 +8,7 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import proposal_of
 from matchbandit.live.records import VOID, Ids, Item, Names, Outcome, Proposal
 from matchbandit.policies.catalogue import CATALOGUE
-from matchbandit.rewards import Bernoulli, Binomial, Gaussian, rewards_named
+from matchbandit.rewards import Bernoulli, Binomial, Gaussian, parse_rewards
 from matchbandit.service import tokens
 from matchbandit.service.dashboard.html import digits, fixed
 from matchbandit.service.dashboard.meetings import Map, Met, Place, drawn
@@ -162,7 +162,7 @@ def heading(league: "League") -> Heading:
 
 def rules(league: "League") -> Rules:
     """What an outcome may be, by the reward distribution."""
-    kind = rewards_named(league.about()["rewards"])
+    kind = parse_rewards(league.about()["rewards"])
     if isinstance(kind, Gaussian):
         return Rules(False, None, None, "0.5")
     whole = isinstance(kind, Bernoulli)
@@ -447,7 +447,7 @@ def _lasting(seconds: float) -> str:
 
 
 def _rewards_words(typed: str) -> str:
-    kind = rewards_named(typed)
+    kind = parse_rewards(typed)
     if isinstance(kind, Bernoulli):
         return "success or failure"
     return f"shares of {kind.trials}" if isinstance(kind, Binomial) else "numbers"
