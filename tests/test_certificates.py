@@ -187,12 +187,12 @@ LEVELS = [(0.9, 0.6, 0.6, 0.3), (0.5, 0.5, 0.5, 0.5), (0.3, 0.6, 0.6, 0.9), (0.9
 
 
 def value(graph, strengths, pairs):
-    rows = graph.shape[0] if graph.kind == "bipartite" else 0
+    rows = graph.n_rows
     return sum(strengths[i] * strengths[j + rows] for i, j in pairs)
 
 
 def best_value(graph, goal, strengths):
-    rows = graph.shape[0] if graph.kind == "bipartite" else 0
+    rows = graph.n_rows
     problem = mb.Bipartite(strengths[:rows], strengths[rows:]) if rows else mb.Monopartite(strengths)
     return problem.optimum(goal)
 

@@ -22,7 +22,7 @@ def log_of(graph, counts, sums):
 
 
 def true_means(graph, u):
-    return u[graph.pairs[:, 0]] * u[graph.pairs[:, 1] + (graph.shape[0] if graph.kind == "bipartite" else 0)]
+    return u[graph.pairs[:, 0]] * u[graph.pairs[:, 1] + graph.n_rows]
 
 
 def pair_rows(frame, graph):

@@ -19,7 +19,7 @@ from matchbandit.strengths import PRIOR, Posterior
 
 def draw(graph, rng, *, counts, density=1.0, low=0.1, rewards=None, bump=None):
     """Results on some pairs of a product; a bump changes the mean of the first pair."""
-    sides = [rng.uniform(low, 1, size) for size in (graph.shape if graph.kind == "bipartite" else graph.shape[:1])]
+    sides = [rng.uniform(low, 1, size) for size in graph.side_sizes]
     pairs = graph.pairs[rng.random(graph.n_pairs) < density]
     pairs = pairs if len(pairs) else graph.pairs[:1]
     means = sides[0][pairs[:, 0]] * sides[-1][pairs[:, 1]]
@@ -127,7 +127,7 @@ def test_the_degrees_of_freedom_are_those_of_the_design(graph, pairs, freedom):
     pairs = np.array(pairs)
     fit = product_fit(graph, pairs, counts=[10] * len(pairs), sums=[4] * len(pairs))
     distinct = np.unique(pairs, axis=0)
-    offset = graph.shape[0] if graph.kind == "bipartite" else 0
+    offset = graph.n_rows
     design = np.zeros((len(distinct), offset + graph.shape[1]))
     for row, (i, j) in zip(design, distinct.tolist(), strict=True):
         row[[i, j + offset]] = 1
@@ -332,7 +332,7 @@ def test_groups_that_say_too_little_are_refused(groups, words):
 def p_values(graph, strengths, plays, runs, *, seed=11, simulate_null=True, density=1.0, rewards=None):
     """P-values of data sets of products; `strengths` draws those of all items."""
     rng, found, rewards = np.random.default_rng(seed), [], rewards or Bernoulli()
-    offset = graph.shape[0] if graph.kind == "bipartite" else 0
+    offset = graph.n_rows
     while len(found) < runs:
         u = strengths(rng, offset + graph.shape[1])
         pairs = graph.pairs[rng.random(graph.n_pairs) < density]

@@ -11,7 +11,7 @@ from matchbandit.strengths import Posterior
 def simulated(graph, pairs, seed=0):
     """A posterior from results of so many pairs with mean about 0.15, the pairs by item, and their means."""
     rng = np.random.default_rng(seed)
-    n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
+    n_rows = graph.n_rows
     edges = np.sort(rng.choice(graph.n_pairs, pairs, replace=False))
     ends = graph.pairs_of(edges) + np.array([0, n_rows])
     u = np.minimum(np.exp(rng.normal(-1, 0.6, n_rows + graph.shape[1])), 0.99)
@@ -69,7 +69,7 @@ def test_intervals_are_symmetric_in_the_logarithm_and_end_at_1():
 def test_extreme_results_have_finite_intervals(graph, paid):
     plays = np.full(graph.n_pairs, 1e6)
     posterior = Posterior.fit(graph, mb.Bernoulli(), np.arange(graph.n_pairs), plays, paid * plays)
-    n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
+    n_rows = graph.n_rows
     for low, high in (
         posterior.item_intervals(0.9),
         posterior.pair_intervals(graph.pairs + np.array([0, n_rows]), 0.9),

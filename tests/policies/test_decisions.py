@@ -40,7 +40,7 @@ def some_rules(graph, seed):
     noise = np.random.default_rng(seed + 1000)
     return Allowed(
         graph,
-        present=noise.random(sum(graph.shape) if graph.kind == "bipartite" else graph.shape[0]) < 0.85,
+        present=noise.random(graph.n_items) < 0.85,
         forbidden=np.flatnonzero(noise.random(graph.n_pairs) < 0.3),
     )
 

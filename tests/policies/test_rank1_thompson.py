@@ -115,7 +115,7 @@ def test_a_round_is_the_best_of_a_draw_from_the_posterior(graph):
 @pytest.mark.parametrize("graph", [mb.bipartite(3, 4), mb.bipartite(1, 3), mb.monopartite(2), mb.monopartite(5)])
 def test_the_two_strongest_are_played(graph):
     policy, edges = build(graph, selection="pair"), np.zeros(1, dtype=np.int64)
-    n_rows = graph.shape[0] if graph.kind == "bipartite" else 0
+    n_rows = graph.n_rows
     for edge, (i, j) in enumerate(graph.pairs.tolist()):
         logs = policy.arrays.model.logs
         logs[:] = np.log(0.1)

@@ -283,7 +283,7 @@ def test_rare_rewards_leave_rare_means(clicks):
 def test_ranks_of_true_means_among_draws_are_uniform(graph, plays):
     """Simulation-based calibration: truths from the prior, one log of each; every true rank is as probable."""
     logs, draws, ranks = 120, 39, []
-    sizes = graph.shape if graph.kind == "bipartite" else graph.shape[:1]
+    sizes = graph.side_sizes
     ends = graph.pairs + np.array([0, sizes[0] if len(sizes) > 1 else 0])
     for number in range(logs):
         rng = np.random.default_rng([number, plays])
