@@ -72,7 +72,7 @@ def test_means_of_edges_are_those_of_the_list(problem, selection, monkeypatch):
 def test_rounds_that_are_no_matchings_are_refused_among_played_pairs_too(monkeypatch):
     count_only_played(monkeypatch)
     score = Score(mb.Monopartite([0.9, 0.2, 0.5, 0.7]), "matching", np.array([1]))
-    with pytest.raises(mb.MatchbanditError, match="item 0 was in 2 pairs in 1 rounds"):
+    with pytest.raises(mb.MatchbanditError, match="player 0 was in 2 pairs in 1 rounds"):
         score.count(1, np.array([0, 1]), 1)
 
 
