@@ -20,7 +20,7 @@ SIMULATE = ["simulate", "--policy", "pair-elim", "--u", "0.9,0.3,0.2", "--v", "0
 def run(monkeypatch, capsys):
     """Type a command; gives exit code, stdout and stderr."""
 
-    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress,
+    monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)  # however slow the machine, no line of progress,
     monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
 
     def typed(*words):

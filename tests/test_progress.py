@@ -46,6 +46,17 @@ def test_long_work_says_a_line_after_two_seconds_and_then_at_growing_intervals(c
     assert told == [2, 6, 14, 30, 62, 126, 254, 510, 810]
 
 
+def test_the_time_left_does_not_include_compiling(clock, capsys):
+    """The first run compiles for a minute, the others take a second each."""
+    with progress.bar("simulating uts", clock=clock) as advance:
+        clock.now += 60
+        advance("runs", 1, 100)
+        clock.now += 5
+        advance("runs", 6, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["simulating uts: 1 of 100 runs", "simulating uts: 6 of 100 runs, 1 a second, 2 min left"]
+
+
 def test_the_end_is_not_told_for_the_result_speaks(clock, capsys):
     with progress.bar("identifying", clock=clock) as advance:
         clock.now += 50
@@ -81,7 +92,7 @@ def test_a_stage_says_a_line_when_two_seconds_have_passed_and_none_once_it_is_ov
     monkeypatch.setattr(progress.threading, "Timer", lambda *settings: timers.append(Timer(*settings)) or timers[-1])
     with progress.stage("watching uts: drawing"):
         (timer,) = timers
-        assert (timer.seconds, timer.state) == (progress.FIRST_LINE, "started")
+        assert (timer.seconds, timer.state) == (progress.FIRST_LINE_S, "started")
         assert capsys.readouterr() == ("", "")
         timer.ring()
         assert capsys.readouterr() == ("", "watching uts: drawing\n")

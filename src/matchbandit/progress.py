@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 Advance = Callable[[str, int, int], None]
 """Called with what is at work, how much of it is done, and the total."""
-FIRST_LINE, LONGEST_WAIT = 2.0, 300.0
+FIRST_LINE_S, MAX_WAIT_S = 2.0, 300.0
 """Seconds until the first plain line, and at most between two."""
-ENOUGH_RUNS = 3
-"""So many runs of a call say how long the others take; fewer do not."""
+MIN_RUNS_FOR_ESTIMATE = 3
+"""With fewer runs done, the time left is not estimated."""
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def bar(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[
 def stage(words: str) -> Iterator[None]:
     """Say what is done while a block runs that cannot count: a spinner on a terminal, else a line after two seconds."""
     if not sys.stderr.isatty():
-        timer = threading.Timer(FIRST_LINE, lambda: print(words, file=sys.stderr, flush=True))  # noqa: T201
+        timer = threading.Timer(FIRST_LINE_S, lambda: print(words, file=sys.stderr, flush=True))  # noqa: T201
         timer.daemon = True
         timer.start()
         try:
@@ -52,7 +52,7 @@ def stage(words: str) -> Iterator[None]:
 
 
 class StudyProgress(NamedTuple):
-    """How far a study has come."""
+    """Runs and parts of a study that are done."""
 
     runs: int
     total_runs: int
@@ -107,7 +107,7 @@ def describe_progress(now: StudyProgress, seconds: float) -> str:
     elif new > 0 and seconds > 0:
         rate = new / seconds
         words.append(f"{rate:.3g} runs a second" if rate < 1000 else f"{rate:.0f} runs a second")
-        if new >= ENOUGH_RUNS:
+        if new >= MIN_RUNS_FOR_ESTIMATE:
             words.append(f"{_duration((now.total_runs - now.runs) / rate)} left")
     return ", ".join(words)
 
@@ -127,29 +127,38 @@ def _study_lines(
 
 
 def _lines(title: str, clock: Callable[[], float]) -> Advance:
-    """A line now and then; none when all is done, for then the result speaks."""
-    begun, is_due = clock(), _now_and_then(clock)
+    """A line now and then; none when all is done, for then the result speaks.
+
+    The rate counts from the first call: the time before it was spent on compiling, or on what was done before.
+    """
+    first: tuple[float, int] | None = None
+    is_due = _now_and_then(clock)
 
     def advance(what: str, done: int, total: int) -> None:
+        nonlocal first
+        first = first or (clock(), done)
         if not (0 < done < total and is_due()):
             return
-        rate = done / (clock() - begun)
-        left = _duration((total - done) / rate)
-        print(f"{title}: {done} of {total} {what}, {rate:.3g} a second, {left} left", file=sys.stderr, flush=True)  # noqa: T201
+        seconds, new = clock() - first[0], done - first[1]
+        words = f"{title}: {done} of {total} {what}"
+        if new > 0 and seconds > 0:
+            rate = new / seconds
+            words += f", {rate:.3g} a second, {_duration((total - done) / rate)} left"
+        print(words, file=sys.stderr, flush=True)  # noqa: T201
 
     return advance
 
 
 def _now_and_then(clock: Callable[[], float]) -> Callable[[], bool]:
     """True after two seconds, then after four more, eight, …"""
-    wait = FIRST_LINE
+    wait = FIRST_LINE_S
     due = clock() + wait
 
     def is_due() -> bool:
         nonlocal wait, due
         if clock() < due:
             return False
-        wait = min(2 * wait, LONGEST_WAIT)
+        wait = min(2 * wait, MAX_WAIT_S)
         due = clock() + wait
         return True
 

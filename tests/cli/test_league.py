@@ -26,7 +26,7 @@ def run(monkeypatch, capsys, tmp_path):
     """Type a command in an empty folder; gives exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MATCHBANDIT_STORE", raising=False)
-    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress,
+    monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)  # however slow the machine, no line of progress,
     monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
 
     def typed(*words):

@@ -53,7 +53,7 @@ gap = 0.5
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
     """Type `matchbandit run …` in an empty folder; gives exit code, stdout and stderr."""
-    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)  # however slow the machine, no line of progress,
+    monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)  # however slow the machine, no line of progress,
     monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
     monkeypatch.chdir(tmp_path)
     Path("gaps.toml").write_text(GAPS)

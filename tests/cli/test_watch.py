@@ -15,7 +15,7 @@ SLOTS = ["--u", "0.9", "0.3", "--v", "0.8", "0.4"]
 def run(monkeypatch, capsys, tmp_path):
     """Type a command in an empty folder; gives exit code, stdout and stderr. Pictures are drawn coarsely."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "FIRST_LINE", 1e9)
+    monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)
     monkeypatch.setattr(compiled, "PATIENCE", 1e6)
     monkeypatch.setattr("matchbandit.figures.painting.DPI", 30)
 

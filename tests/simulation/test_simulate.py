@@ -217,3 +217,36 @@ def test_the_number_of_the_first_run_is_checked(first):
         mb.simulate(SLOTS, "uts", horizon=10, first_run=first)
     with pytest.raises(MatchbanditError, match="first_run must be a whole number, at least 0; got "):
         mb.identify(SLOTS, "pair-elim", delta=0.1, first_run=first)
+
+
+def test_a_policy_is_built_once_for_each_run(monkeypatch):
+    """It was built once more to check the call; what building it warns of is still shown."""
+    built = []
+
+    class Counted(mb.CATALOGUE["uts"]):
+        def __init__(self, setting, rng, **options):
+            super().__init__(setting, rng, **options)
+            built.append(self)
+            warnings.warn("mind this", UserWarning, stacklevel=1)
+
+    slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
+    with pytest.warns(UserWarning, match="mind this") as shown:
+        ours = mb.simulate(slots, Counted, horizon=50, runs=3, first_run=2, seed=1)
+    assert len(built) == 3
+    assert len(shown) == 1
+    assert ours.plays.tolist() == mb.simulate(slots, "uts", horizon=50, runs=3, first_run=2, seed=1).plays.tolist()
+
+
+@pytest.mark.parametrize("selection", ["pair", "matching"])
+@pytest.mark.parametrize("policy", ["uniform", "rank1-thompson"])
+def test_the_regret_at_checkpoints_is_that_of_the_plays_until_then(policy, selection, monkeypatch):
+    """Plays at checkpoints are kept, and their regret is computed for many at once."""
+    from matchbandit.simulation import score
+
+    players, rounds = mb.Monopartite([0.9, 0.8, 0.4, 0.3]), [1, 2, 3, 10, 11, 40, 100]
+    spec = mb.policy(policy, selection=selection)
+    each = [mb.simulate(players, spec, horizon=at, seed=3, checkpoints=[at]).final[0] for at in rounds]
+    for numbers in (1, 15, 10**6):
+        monkeypatch.setattr(score, "MAX_SNAPSHOT_NUMBERS", numbers)
+        many = mb.simulate(players, spec, horizon=100, seed=3, checkpoints=rounds)
+        assert many.regret[0].tolist() == each

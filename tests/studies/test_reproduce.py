@@ -104,6 +104,17 @@ def test_all_figures_are_drawn_with_their_claims_and_a_page(small, tmp_path):
     assert made.seconds == pytest.approx(sum(folder.seconds for folder in folders))
 
 
+def test_all_is_compiled_before_the_first_run_counts_and_nothing_if_all_is_there(small, tmp_path, monkeypatch):
+    """The time left included compiling."""
+    seen = []
+    monkeypatch.setattr(MODULE, "compile_here", lambda points, tick: seen.append(f"compile {len(points)}"))
+    for _ in range(2):
+        mb.reproduce("one", runs=2, out=tmp_path, workers=1, progress=lambda *_: seen.append("progress"))
+    calls = [call for call in seen if call != "progress"]
+    assert seen[0] == calls[0] != "compile 0"
+    assert calls[1:] == ["compile 0"]
+
+
 def test_only_the_wanted_figures_are_drawn_with_the_claims_that_they_show(small, tmp_path):
     made = mb.reproduce(["two"], runs=2, out=tmp_path, workers=1)
     assert [p.name for p in made.pictures] == ["two.png"]

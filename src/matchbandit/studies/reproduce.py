@@ -23,6 +23,7 @@ from matchbandit.simulation.parallel import core_count
 from matchbandit.studies.claims import ENOUGH_RUNS, Claim, not_judged
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
+from matchbandit.studies.on_processes import compile_here
 from matchbandit.studies.parts import MOST_RUNS
 from matchbandit.studies.published import authors_seconds, published
 from matchbandit.studies.registry import entries
@@ -103,6 +104,8 @@ def reproduce(
     needed = {study.name: study for studies in plan.values() for study in studies}
     total, done = sum(study.runs * len(study.points) for study in needed.values()), 0
     kept: dict[str, StudyFolder] = {}
+    incomplete = [study for name, study in needed.items() if not _is_complete(study, folder / name)]
+    compile_here([point for study in incomplete for point in study.points], lambda *_: None)  # before time is estimated
     for name, study in needed.items():
         mine = study.runs * len(study.points)
         kept[name] = _played(
@@ -167,13 +170,18 @@ def _told(
 
 def _played(study: Study, path: Path, **how: Any) -> StudyFolder:
     """The folder of a study, played; one that has more runs of all its points already is taken as it is."""
+    part_runs = min(MOST_RUNS, ceil(study.runs / ceil(LEAST_PARTS / len(study.points))))
+    in_force = StudyFolder.open(path).study if _is_complete(study, path) else study
+    return run_study(in_force, path, part_runs=part_runs, **how)
+
+
+def _is_complete(study: Study, path: Path) -> bool:
+    """Are all runs of all points of this study there, or more?"""
     try:
         there = StudyFolder.open(path)
-        more = there.study.runs > study.runs and there.study.with_(runs=study.runs) == study and there.is_complete
+        return there.study.runs >= study.runs and there.study.with_(runs=study.runs) == study and there.is_complete
     except MatchbanditError:  # nothing there, or nothing that can be read: the runner says so
-        more = False
-    part_runs = min(MOST_RUNS, ceil(study.runs / ceil(LEAST_PARTS / len(study.points))))
-    return run_study(there.study if more else study, path, part_runs=part_runs, **how)
+        return False
 
 
 def reports_of(
