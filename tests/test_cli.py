@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import matchbandit as mb
-from matchbandit import compiled, progress
+from matchbandit import numba_cache, progress
 from matchbandit.cli import main
 from matchbandit.cli.options import table
 
@@ -21,7 +21,7 @@ def run(monkeypatch, capsys):
     """Type a command; gives exit code, stdout and stderr."""
 
     monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)  # however slow the machine, no line of progress,
-    monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
+    monkeypatch.setattr(numba_cache, "NOTICE_AFTER_S", 1e6)  # nor one that code is being compiled
 
     def typed(*words):
         monkeypatch.setattr(sys, "argv", ["matchbandit", *words])

@@ -19,7 +19,7 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
-QUIET = "from matchbandit import compiled; compiled.PATIENCE = 1e6"
+QUIET = "from matchbandit import numba_cache; numba_cache.NOTICE_AFTER_S = 1e6"
 SLOTS = ["--u", "0.9,0.3", "--v", "0.8,0.2"]
 RUNS = ["--runs", "2", "--workers", "1"]
 

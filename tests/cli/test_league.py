@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 from small_league import altered_export
 
-from matchbandit import compiled, progress
+from matchbandit import numba_cache, progress
 from matchbandit.cli import main
 from matchbandit.cli.league import VERBS
 from matchbandit.live import Store
@@ -27,7 +27,7 @@ def run(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MATCHBANDIT_STORE", raising=False)
     monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)  # however slow the machine, no line of progress,
-    monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
+    monkeypatch.setattr(numba_cache, "NOTICE_AFTER_S", 1e6)  # nor one that code is being compiled
 
     def typed(*words):
         monkeypatch.setattr(sys, "argv", ["matchbandit", "league", *words])

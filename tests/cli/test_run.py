@@ -12,7 +12,7 @@ import pytest
 from reference.folders import held_policy, leftovers, tables_of, waiting_process
 
 import matchbandit as mb
-from matchbandit import compiled, progress
+from matchbandit import numba_cache, progress
 from matchbandit.cli import main
 
 GAPS = """
@@ -54,7 +54,7 @@ gap = 0.5
 def run(monkeypatch, capsys, tmp_path):
     """Type `matchbandit run …` in an empty folder; gives exit code, stdout and stderr."""
     monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)  # however slow the machine, no line of progress,
-    monkeypatch.setattr(compiled, "PATIENCE", 1e6)  # nor one that code is being compiled
+    monkeypatch.setattr(numba_cache, "NOTICE_AFTER_S", 1e6)  # nor one that code is being compiled
     monkeypatch.chdir(tmp_path)
     Path("gaps.toml").write_text(GAPS)
     Path("seek.toml").write_text(SEEK)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 import matchbandit as mb
-from matchbandit import compiled, progress
+from matchbandit import numba_cache, progress
 from matchbandit.cli import main
 
 SLOTS = ["--u", "0.9", "0.3", "--v", "0.8", "0.4"]
@@ -16,7 +16,7 @@ def run(monkeypatch, capsys, tmp_path):
     """Type a command in an empty folder; gives exit code, stdout and stderr. Pictures are drawn coarsely."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)
-    monkeypatch.setattr(compiled, "PATIENCE", 1e6)
+    monkeypatch.setattr(numba_cache, "NOTICE_AFTER_S", 1e6)
     monkeypatch.setattr("matchbandit.figures.painting.DPI", 30)
 
     def typed(*words):
