@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs
 from matchbandit.rewards import Floats
+from matchbandit.solvers.assignment import solve_assignment
 
 MAX_MATCHINGS = 1000
 """Graphs with more matchings are not enumerated: 10 players have 945, 6 × 6 rows and columns 720."""
@@ -78,10 +79,9 @@ def best_matching(graph: Graph, weights: Floats) -> Edges:
         matchings = all_matchings(graph)
         return np.asarray(matchings[int(np.argmax(weights[matchings].sum(axis=1)))])
     if graph.is_bipartite:
-        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  # only large graphs need it
-
-        rows, columns = linear_sum_assignment(weights.reshape(graph.shape), maximize=True)
-        return np.sort(rows * graph.shape[1] + columns)
+        edges = np.empty(graph.matching_size, dtype=np.int64)
+        solve_assignment(np.ascontiguousarray(weights, dtype=np.float64), *graph.shape, edges)
+        return edges
     return _blossom(graph, weights)
 
 
