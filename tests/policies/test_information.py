@@ -15,6 +15,7 @@ from matchbandit.policies.information import (
     losses,
     most_per_loss,
     part,
+    update_gains,
     worth_of_pairs,
 )
 from matchbandit.rewards import Noise
@@ -58,9 +59,19 @@ class Case:
         return np.outer(self.strengths, self.strengths)
 
     def gains(self, noise, plays, floor):
-        found, slopes = np.empty(len(self.links)), np.empty((len(self.links), 2, len(self.strengths)))
-        gains(noise, self.table, self.links, plays, floor, found, slopes)
-        return found, slopes
+        n = len(self.strengths)
+        cells, slopes = np.empty((len(self.links), n)), np.empty((len(self.links), 2, n))
+        gains(noise, self.table, self.links, plays, floor, cells, slopes)
+        return cells.sum(axis=1), slopes
+
+    def worth(self, noise, floor):
+        """What one more play of each pair is worth, items × items."""
+        n = len(self.strengths)
+        cells, slopes = np.empty((len(self.links), n)), np.empty((len(self.links), 2, n))
+        gains(noise, self.table, self.links, self.plays, floor, cells, slopes)
+        worth = np.full((n, n), np.nan)
+        worth_of_pairs(self.links, self.missing, cells, slopes, worth)
+        return worth
 
 
 @laws
@@ -139,8 +150,7 @@ def test_a_pair_is_worth_its_slopes_weighted_by_how_late_links_would_be_certifie
         for item, of_item in zip((a, b), slope, strict=True):
             expected[item] += weight * of_item
             expected[:, item] += weight * of_item
-    worth = np.empty(case.plays.shape)
-    worth_of_pairs(noise, case.table, case.links, case.missing, case.plays, 0.3, worth)
+    worth = case.worth(noise, 0.3)
     assert worth == pytest.approx(expected)
     assert (worth == worth.T).all()
 
@@ -148,9 +158,23 @@ def test_a_pair_is_worth_its_slopes_weighted_by_how_late_links_would_be_certifie
 def test_links_of_equal_items_gain_nothing_and_every_link_then_counts_by_what_it_misses():
     case = Case(mb.monopartite(4), "matching", 2)
     case.strengths[:] = 0.5
-    worth = np.full((4, 4), np.nan)
-    worth_of_pairs(LAWS["coins"], case.table, case.links, case.missing, case.plays, 0.3, worth)
-    assert (worth == 0).all()
+    assert (case.worth(LAWS["coins"], 0.3) == 0).all()
+
+
+@laws
+@graphs
+def test_cells_that_are_updated_are_those_of_gains_computed_anew_to_the_bit(graph, goal, law):
+    case, noise, rng = Case(graph, goal, 6), LAWS[law], np.random.default_rng(1)
+    n = len(case.strengths)
+    cells, slopes = np.empty((len(case.links), n)), np.empty((len(case.links), 2, n))
+    gains(noise, case.table, case.links, case.plays, 0.3, cells, slopes)
+    for i, j in case.ends[rng.integers(len(case.ends), size=20)].tolist():
+        case.plays[i, j] = case.plays[j, i] = case.plays[i, j] + 7
+        update_gains(noise, case.table, case.links, case.plays, 0.3, i, j, cells, slopes)
+        anew, slopes_anew = np.empty_like(cells), np.empty_like(slopes)
+        gains(noise, case.table, case.links, case.plays, 0.3, anew, slopes_anew)
+        assert cells.tolist() == anew.tolist()
+        assert slopes.tolist() == slopes_anew.tolist()
 
 
 @pytest.mark.parametrize("rounds", [1, 7, 30, 31, 1000, 10**15])
