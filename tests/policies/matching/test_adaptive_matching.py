@@ -14,7 +14,7 @@ import matchbandit as mb
 from matchbandit.confidence import NEVER
 from matchbandit.errors import MatchbanditError
 from matchbandit.plans import Tally
-from matchbandit.policies.matching.clusters import separated
+from matchbandit.policies.matching.clusters import find_separations
 from matchbandit.simulation.engines import jump
 from matchbandit.simulation.play import Job
 from matchbandit.simulation.score import Score
@@ -183,7 +183,7 @@ def test_a_pair_across_two_clusters_is_booked_for_the_player_of_the_lower_one_al
 
 def test_the_rule_to_split_is_that_intervals_do_not_touch():
     def cut(players, means, radius):
-        ranked, places = separated(np.array(players), np.array(means), radius)
+        ranked, places = find_separations(np.array(players), np.array(means), radius)
         return [part.tolist() for part in np.split(ranked, places)]
 
     assert cut(range(4), [0.75, 0.75, 0.25, 0.25], 0.25) == [[0, 1, 2, 3]]
@@ -355,12 +355,12 @@ def test_sam_never_splits_the_staircase_of_gap_one_tenth_within_the_published_ho
         ([[0, 1], [1, 2, 3]], r"twice: \[1\]"),
         ([[0, 1, 2, 3, 0]], r"twice: \[0\]"),
         ([[0, 1], [], [2, 3]], "one of them is empty"),
-        ([[0, 1], [2, 3, 4]], "something in it is no player"),
-        ([[0, 1], [2, 3, -1]], "something in it is no player"),
-        ([[0, 1], [2, 2.5]], "something in it is no player"),
+        ([[0, 1], [2, 3, 4]], "something in it is not a player"),
+        ([[0, 1], [2, 3, -1]], "something in it is not a player"),
+        ([[0, 1], [2, 2.5]], "something in it is not a player"),
         ([0, 1, 2, 3], "clusters must list"),
         (7, "clusters must list"),
-        ("0123", "something in it is no player"),
+        ("0123", "something in it is not a player"),
         ([None], "clusters must list"),
     ],
 )

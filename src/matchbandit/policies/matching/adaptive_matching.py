@@ -6,7 +6,7 @@ import numpy as np
 
 from matchbandit.plans import ChainRounds, Tally
 from matchbandit.policies.capabilities import Capabilities, TheoremOption
-from matchbandit.policies.matching.clusters import CommittingPolicy, separated
+from matchbandit.policies.matching.clusters import CommittingPolicy, find_separations
 
 
 class AdaptiveMatching(CommittingPolicy):
@@ -63,7 +63,7 @@ class AdaptiveMatching(CommittingPolicy):
             self.ledger.keep_open(group, k, still_open)
             count = self.samples(group, k)
             if group.splittable(k) and count >= self.checks.following(before):
-                ranked, places = separated(group.clusters[k], self.means(group, k), self.checks.radius(count))
+                ranked, places = find_separations(group.clusters[k], self.means(group, k), self.checks.radius(count))
                 parts[group.first_cluster + k] = np.split(ranked, places)
         self.ages = [age + tally.sweeps for age in self.ages]
         self.split(parts)

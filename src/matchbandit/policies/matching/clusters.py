@@ -38,11 +38,11 @@ class ClusterPolicy(PlannedPolicy):
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """All players in one cluster, or in those to start from."""
-        given = checked_clusters(clusters, setting.graph)
-        super().__init__(setting, rng, clusters=given)
+        first_clusters = check_clusters(clusters, setting.graph)
+        super().__init__(setting, rng, clusters=first_clusters)
         self.n = self.graph.n_items
         self.checks = Checks(self.options["growth"], log(setting.horizon or 1), setting.rewards.sigma)
-        self.clusters: Clusters = given or [list(range(self.n))]
+        self.clusters: Clusters = first_clusters or [list(range(self.n))]
         """The players of each cluster, the best cluster first; replaced as a whole, never changed."""
         self.history: list[Any] = []
         self._layout: tuple[Clusters, tuple[Group, ...], Players] = ([], (), np.zeros(0, dtype=np.int64))
@@ -50,13 +50,13 @@ class ClusterPolicy(PlannedPolicy):
     @property
     def groups(self) -> tuple[Group, ...]:
         """The clusters in their chains."""
-        return self._laid_out()[1]
+        return self._current_layout()[1]
 
     def better(self, group: Group, k: int) -> Players:
         """The players of a group's k-th cluster and of all better ones."""
-        return self._laid_out()[2][: group.ends[k]]
+        return self._current_layout()[2][: group.ends[k]]
 
-    def _laid_out(self) -> tuple[Clusters, tuple[Group, ...], Players]:
+    def _current_layout(self) -> tuple[Clusters, tuple[Group, ...], Players]:
         """The clusters with their groups and all players in order, worked out anew when the clusters are others."""
         if self._layout[0] is not self.clusters:
             groups = group_clusters(self.clusters, self.graph)
@@ -94,9 +94,9 @@ class ClusterPolicy(PlannedPolicy):
 
     def explain_extra(self) -> dict[str, Any]:
         """The clusters, and when they are checked."""
-        return {**self.described(), "next_check": self.next_check()}
+        return {**self.describe_clusters(), "next_check": self.next_check()}
 
-    def described(self) -> dict[str, Any]:
+    def describe_clusters(self) -> dict[str, Any]:
         """The clusters as plain data, for `explain`."""
         averages, clusters = self.averages(), []
         for group in self.groups:
@@ -131,23 +131,23 @@ class ClusterLedger:
         shape, n = graph.shape, graph.n_pairs
         return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(n, dtype=np.int64), np.zeros(n))
 
-    def commit(self, group: Group, k: int, closing: Tally) -> None:
+    def commit(self, group: Group, k: int, tally: Tally) -> None:
         """A period of a group's k-th cluster is complete: commit what was open of the pairs that it uses, and this."""
         edges = group.edges[group.cells(k)]
         better, own = group.pairs[group.cells(k)].T
         within = group.chain.sizes[k] * (group.chain.sizes[k] - 1) // 2  # both players of these are of the cluster
-        parts = ((self.counts, self.open_counts, closing.counts), (self.sums, self.open_sums, closing.sums))
-        for committed, waiting, brought in parts:
-            complete = waiting[edges] + brought
-            committed[own, better] += complete
-            committed[better[:within], own[:within]] += complete[:within]
-            waiting[edges] = 0
+        parts = ((self.counts, self.open_counts, tally.counts), (self.sums, self.open_sums, tally.sums))
+        for totals, open_totals, last in parts:
+            complete = open_totals[edges] + last
+            totals[own, better] += complete
+            totals[better[:within], own[:within]] += complete[:within]
+            open_totals[edges] = 0
 
-    def keep_open(self, group: Group, k: int, brought: Tally) -> None:
+    def keep_open(self, group: Group, k: int, tally: Tally) -> None:
         """Keep these until the period is complete."""
         edges = group.edges[group.cells(k)]
-        self.open_counts[edges] += brought.counts
-        self.open_sums[edges] += brought.sums
+        self.open_counts[edges] += tally.counts
+        self.open_sums[edges] += tally.sums
 
     def drop(self, group: Group) -> None:
         """Forget what is open of a group."""
@@ -201,11 +201,11 @@ class CommittingPolicy(ClusterPolicy):
                 means[members] = self.means(group, k)
         return means
 
-    def described(self) -> dict[str, Any]:
+    def describe_clusters(self) -> dict[str, Any]:
         """The clusters as plain data, for `explain`, with the rounds of a period of each."""
-        said = super().described()
-        said["details"]["periods"] = [period for group in self.groups for period in group.chain.periods]
-        return said
+        description = super().describe_clusters()
+        description["details"]["periods"] = [period for group in self.groups for period in group.chain.periods]
+        return description
 
     def split(self, parts_of: dict[int, list[Players]]) -> None:
         """Replace clusters by their parts; a chain of which one splits begins anew, without its open samples."""
@@ -225,14 +225,14 @@ class CommittingPolicy(ClusterPolicy):
             self.arrange(clusters)
 
 
-def separated(members: Players, means: Floats, radius: float) -> tuple[Players, list[int]]:
+def find_separations(members: Players, means: Floats, radius: float) -> tuple[Players, list[int]]:
     """The players in the order of their averages, and after how many of them two neighbours are separated."""
     order = np.lexsort((members, -means))
     low, high = means[order][1:] + radius, means[order][:-1] - radius
     return members[order], (np.flatnonzero(low < high) + 1).tolist()
 
 
-def checked_clusters(clusters: Any, graph: Graph) -> Clusters | None:
+def check_clusters(clusters: Any, graph: Graph) -> Clusters | None:
     """Clusters that name each player once, best cluster first; None: all together.
 
     On a graph that has no players the policy is refused for that, and nothing is looked at here.
@@ -241,18 +241,18 @@ def checked_clusters(clusters: Any, graph: Graph) -> Clusters | None:
         return None
     n_items = graph.n_items
     try:
-        listed = [[check_int("clusters", item, minimum=0, maximum=n_items - 1) for item in part] for part in clusters]
+        parts = [[check_int("clusters", item, minimum=0, maximum=n_items - 1) for item in part] for part in clusters]
     except (TypeError, MatchbanditError):
-        listed, why = [], "something in it is no player"
+        parts, why = [], "something in it is not a player"
     else:
-        named = [item for part in listed for item in part]
-        missing = sorted(set(range(n_items)) - set(named))
-        twice = sorted({item for item in named if named.count(item) > 1})
-        empty = "" if all(listed) else "one of them is empty"
+        players = [item for part in parts for item in part]
+        missing = sorted(set(range(n_items)) - set(players))
+        twice = sorted({item for item in players if players.count(item) > 1})
+        empty = "" if all(parts) else "one of them is empty"
         why = f"missing: {missing}" if missing else f"twice: {twice}" if twice else empty
     if why:
         raise MatchbanditError(
             f"clusters must list each of the players 0 … {n_items - 1} once, best cluster first, "
             f"such as [[0, 1], [2, 3]]; got {clusters!r} ({why})."
         )
-    return [sorted(part) for part in listed]
+    return [sorted(part) for part in parts]

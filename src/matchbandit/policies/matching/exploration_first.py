@@ -11,7 +11,7 @@ from matchbandit.plans import FixedSweeps, Plan, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.matching.adaptive_matching import AdaptiveMatching
-from matchbandit.policies.matching.clusters import Clusters, separated
+from matchbandit.policies.matching.clusters import Clusters, find_separations
 from matchbandit.policies.options import Growth
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.schedules import all_meet
@@ -97,7 +97,7 @@ class ExplorationFirst(PlannedPolicy):
         count = adaptive.samples(group, 0)
         if count >= adaptive.checks.following(before):
             adaptive.rounds = self.rounds
-            ranked, places = separated(others, adaptive.means(group, 0), adaptive.checks.radius(count))
+            ranked, places = find_separations(others, adaptive.means(group, 0), adaptive.checks.radius(count))
             adaptive.split({1: np.split(ranked, places)})
 
     def recommend(self) -> Pairs:
@@ -106,9 +106,9 @@ class ExplorationFirst(PlannedPolicy):
 
     def explain_extra(self) -> dict[str, Any]:
         """The phase, the clusters, and when they are checked."""
-        said = self.adaptive.described()
-        details = {"phase": "all meet all"} if self.exploring else {"phase": "clusters", **said["details"]}
-        return {**said, "details": details, "next_check": self.next_check()}
+        description = self.adaptive.describe_clusters()
+        details = {"phase": "all meet all"} if self.exploring else {"phase": "clusters", **description["details"]}
+        return {**description, "details": details, "next_check": self.next_check()}
 
 
 def _checked_best(best: Any, graph: Graph) -> list[int]:

@@ -12,7 +12,7 @@ from matchbandit.plans import ShuffledRounds, Tally
 from matchbandit.plans.chains import Group
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.matching.clusters import ClusterPolicy, Players, separated
+from matchbandit.policies.matching.clusters import ClusterPolicy, Players, find_separations
 from matchbandit.policies.options import Growth
 from matchbandit.rewards import Floats
 
@@ -86,7 +86,7 @@ class RandomAdaptiveMatching(ClusterPolicy):
         clusters: list[Players] = []
         for group in self.groups:
             for k, members in enumerate(group.clusters):
-                ranked, places = separated(members, means[members], radius)
+                ranked, places = find_separations(members, means[members], radius)
                 clusters += np.split(ranked, places if group.splittable(k) else [])
         if len(clusters) > len(self.clusters):
             self.arrange(clusters)

@@ -9,7 +9,7 @@ import numpy as np
 from matchbandit.plans import ChainRounds, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities, TheoremOption
-from matchbandit.policies.matching.clusters import Clusters, CommittingPolicy, checked_clusters, separated
+from matchbandit.policies.matching.clusters import Clusters, CommittingPolicy, check_clusters, find_separations
 from matchbandit.policies.options import Growth
 
 
@@ -62,11 +62,11 @@ class SimpleAdaptiveMatching(CommittingPolicy):
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """All players in one cluster, or in those to start from."""
-        given = checked_clusters(clusters, setting.graph)
-        even = None if given is None else _joined(given)
+        first_clusters = check_clusters(clusters, setting.graph)
+        even = None if first_clusters is None else _joined(first_clusters)
         super().__init__(setting, rng, clusters=even)
         self.warned = False
-        if even != given:
+        if even != first_clusters:
             self._warn("clusters of odd size are given; they are joined with the next ones")
 
     def learn(self, tally: Tally) -> None:
@@ -80,7 +80,7 @@ class SimpleAdaptiveMatching(CommittingPolicy):
             self.ledger.keep_open(S, 0, still_open)
             count = self.samples(S, 0)
             if S.splittable(0) and count >= self.checks.following(before):
-                ranked, places = separated(S.clusters[0], self.means(S, 0), self.checks.radius(count))
+                ranked, places = find_separations(S.clusters[0], self.means(S, 0), self.checks.radius(count))
                 even = [place for place in places if place % 2 == 0]
                 if even != places:
                     self._warn("two players are told apart who would have to be partners of equal strength")
