@@ -38,6 +38,10 @@ def pytest_terminal_summary(terminalreporter, config):
         fast = 500_000 / times["test_uts_in_the_compiled_loop"]
         line("ask/tell, uts 8×8, rounds a second", f"{slow:,.0f}")
         line("compiled loop, uts 8×8, rounds a second", f"{fast:,.0f}", f"{fast / slow:.0f} times as fast, at least 20")
+    for name, least in (("cucb", "at least 300,000"), ("cts-beta", "at least 100,000"), ("cts-gaussian", "")):
+        solved = f"test_eight_by_eight_by_a_compiled_solver[{name}]"
+        if have(solved):
+            line(f"compiled loop, {name} 8×8 matchings, rounds a second", f"{200_000 / times[solved]:,.0f}", least)
     if have("test_all_pair_selection_figures"):
         seconds = times["test_all_pair_selection_figures"]
         line("all pair-selection studies, T = 2·10^6, 20 runs, 2 processes", f"{seconds:.1f} s", "at most 30 s")

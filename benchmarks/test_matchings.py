@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import matchbandit as mb
+from matchbandit.certificates import Target
+from matchbandit.policies.information import choose_listed
+from matchbandit.rewards import Noise
 
 CENTRED = mb.family("centred", n=4, mean=0.5, gap=0.1)
 TWENTY = mb.Monopartite(np.sort(np.random.default_rng(0).random(20))[::-1])
@@ -43,9 +46,29 @@ def test_escb_1(benchmark):
     simulated(benchmark, CENTRED, mb.policy("escb", version=1), 20_000)
 
 
+@pytest.mark.parametrize("name", ["cucb", "cts-beta", "cts-gaussian"])
+def test_eight_by_eight_by_a_compiled_solver(benchmark, name):
+    simulated(benchmark, mb.Bipartite(np.linspace(0.9, 0.2, 8), np.linspace(0.95, 0.1, 8)), name, 200_000)
+
+
 @pytest.mark.parametrize("name", ["cucb", "cts-beta"])
 def test_forty_players_by_a_solver(benchmark, name):
     simulated(benchmark, mb.Monopartite(np.linspace(0.95, 0.05, 40)), name, 2000, rounds=2)
+
+
+def test_a_batch_of_rank1_certify_fifty_by_fifty(benchmark):
+    graph, strengths = mb.bipartite(50, 50), np.tile(np.linspace(0.95, 0.1, 50), 2)
+    ends, pairs = graph.pairs + np.array([0, 50]), np.arange(graph.n_pairs)[:, None]
+    links = Target.of(graph, "pair").borders(np.arange(100))
+    evidence = Noise(1, 0.0), np.outer(strengths, strengths), links, np.full(len(links), 10.0)
+
+    def choose():
+        plays = np.full((100, 100), -1.0)
+        plays[:50, 50:] = plays[50:, :50] = 1.0
+        times = np.zeros(len(pairs), dtype=np.int64)
+        choose_listed(*evidence, plays, 4000, ends, pairs, np.ones(len(pairs)), times)
+
+    benchmark.pedantic(choose, rounds=5, warmup_rounds=1)
 
 
 def test_rank1_thompson_with_two_hundred_players(benchmark):

@@ -25,7 +25,7 @@ POLICY = """
     from typing import NamedTuple
     import numpy as np
     import matchbandit as mb
-    from matchbandit.policies.matching.combinatorial import update  # a built-in's function, with types of our own
+    from matchbandit.policies.combinatorial import update  # a built-in's function, with types of our own
     from matchbandit.compiled import compiled
     from helpers import best
 

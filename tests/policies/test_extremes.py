@@ -41,7 +41,7 @@ def test_clucb_with_the_smallest_error_probability_does_not_answer_at_once():
 
 @pytest.mark.parametrize("lam", [0, -1, 1e-320, 1e308, np.nan, "1", [1]])
 def test_ols_ucb_refuses_a_lam_that_hides_the_means(lam):
-    with pytest.raises(mb.MatchbanditError, match="lam must be"):
+    with pytest.raises(mb.MatchbanditError, match="lam must"):
         mb.policy("ols-ucb", lam=lam).build(mb.monopartite(4))
 
 

@@ -60,8 +60,8 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
         "rewards": "in [0, 1]" if capabilities.unit_rewards else "any",
         "needs_horizon": capabilities.horizon,
         "engine": "loop" if issubclass(kind, RoundPolicy) else "jump",
-        "fits_up_to": _limit(capabilities.max_items, capabilities.max_matchings),
-        "loops_up_to": _limit(capabilities.compiled_max_items, capabilities.compiled_max_matchings),
+        "fits_up_to": _limit(items=capabilities.max_items, matchings=capabilities.max_matchings),
+        "loops_up_to": _limit(items=capabilities.compiled_max_items, players=capabilities.compiled_max_players),
         "warm_start": capabilities.warm_start,
         "counts_alone": kind.decides_from_counts,
         "byes": list(capabilities.byes),
@@ -72,10 +72,12 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
     }
 
 
-def _limit(items: int | None, matchings: int | None) -> str | None:
+def _limit(items: int | None, matchings: int | None = None, players: int | None = None) -> str | None:
     """A limit on the size of a graph, in words."""
     if matchings is not None:
         return f"{matchings} matchings (10 players)"
+    if players is not None:
+        return f"{players} players"
     return None if items is None else f"{items} items"
 
 

@@ -68,8 +68,8 @@ class Capabilities:
     """The most matchings that the graph may have; None: no limit."""
     compiled_max_items: int | None = None
     """The most items for which rounds run in the compiled loop; None: no limit."""
-    compiled_max_matchings: int | None = None
-    """The most matchings for which rounds run in the compiled loop; None: no limit."""
+    compiled_max_players: int | None = None
+    """The most players, of a monopartite graph, for which rounds run in the compiled loop; None: no limit."""
 
     def __post_init__(self) -> None:
         """Byes were true or false up to version 0.4."""

@@ -73,7 +73,7 @@ def _check(name: str, value: Any, hint: Any) -> Any:
         if (value is None and len(choices) < len(arguments)) or len(choices) > 1:
             return value
         return _check(name, value, choices[0])
-    if origin is Literal and value not in arguments:
+    if origin is Literal and value not in [argument for argument in arguments if isinstance(value, type(argument))]:
         raise unknown(name, value, [str(argument) for argument in arguments])
     if hint is bool and not isinstance(value, bool):
         raise MatchbanditError(f"{name} must be true or false; got {value!r}.")

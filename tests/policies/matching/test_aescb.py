@@ -5,7 +5,8 @@ import pytest
 from reference import joint
 
 import matchbandit as mb
-from matchbandit.policies.matching.aescb import solve, subsets
+from matchbandit.policies.matching.aescb import solve_budgets, subsets
+from matchbandit.solvers import all_matchings
 
 ESCB_TIE = 1e-9
 
@@ -14,12 +15,12 @@ def rounded_up(means, xi):
     return [ceil(mean / xi - 1e-9) for mean in means]
 
 
-def solutions(graph, plays, means, xi):
+def solutions(graph, plays, means, xi, matchings=None):
     """For every budget, all matchings that solve it: widest first, then the largest sum of rounded means."""
     rounded = rounded_up(means, xi)
     listed = [
         (sum(1 / plays[edge] for edge in m), sum(rounded[edge] for edge in m), sorted(m))
-        for m in joint.matchings(graph)
+        for m in (joint.matchings(graph) if matchings is None else matchings.tolist())
     ]
     found = []
     for budget in range(max(total for _, total, _ in listed) + 1):
@@ -53,7 +54,7 @@ def test_every_budget_is_solved_as_by_looking_at_all_matchings(n, xi):
         arrays = filled(graph, plays, rng.integers(0, plays + 1), xi=xi).arrays
         rounded = np.array(rounded_up((arrays.sums / plays).tolist(), xi))
         own, width = arrays.params, int(rounded.max()) * (n // 2) + 1
-        solve(own, plays, rounded, width)
+        solve_budgets(own, 1 / plays, rounded, width)
         spreads = own.spreads[-1, :width]
         totals = [int(rounded[m].sum()) for m in listed]
         widths = [float((1 / plays[m]).sum()) for m in listed]
@@ -122,6 +123,26 @@ def test_a_multiple_of_xi_is_not_rounded_up_further():
     assert policy.ask().tolist() in ([[0, 2], [1, 3]], [[1, 3], [0, 2]])
 
 
+@pytest.mark.parametrize("n", [3, 5, 7])
+def test_of_an_odd_number_of_players_one_sits_out_of_a_decision(n):
+    rng, graph, sat_out = np.random.default_rng(n), mb.monopartite(n), set()
+    policy = mb.counts_policy("aescb", graph)
+    assert policy.decision(rng).opening
+    listed = all_matchings(graph)
+    for _ in range(40):
+        plays = rng.choice(np.arange(3, 400), graph.n_pairs, replace=False)
+        sums = (plays * rng.random(graph.n_pairs)).round()
+        policy.set_counts(np.arange(graph.n_pairs), plays, sums)
+        means, f = (sums / plays).tolist(), joint.f_of(plays.sum() // (n // 2) + 1, n // 2)
+        candidates = [tied[0] for tied in solutions(graph, plays, means, 0.1, listed)]
+        values = [value_of(m, plays, means, f, 0.5) for m in candidates]
+        decision = policy.decision(rng)
+        assert sorted(graph.edges(decision.pairs).tolist()) == candidates[int(np.argmax(values))]
+        assert decision.value == pytest.approx(max(values))
+        sat_out |= set(range(n)) - set(decision.pairs.ravel().tolist())
+    assert len(sat_out) > 1
+
+
 def test_sets_of_players_are_those_that_remain():
     edges, rests = subsets(mb.monopartite(4))
     # The empty set; what can remain after a pair with player 0: {1, 2}, {1, 3}, {2, 3}; all four.
@@ -133,9 +154,7 @@ def test_twelve_players_are_played_and_fourteen_refused():
     problem = mb.Monopartite(np.linspace(0.95, 0.05, 12))
     runs = mb.simulate(problem, "aescb", horizon=300, checkpoints=[300], engine="loop")
     assert runs.plays.sum() == 1800
-    with pytest.raises(
-        mb.MatchbanditError, match=r"aescb .* 14 players has too many \(at most 12 players\).*Take cucb"
-    ):
+    with pytest.raises(mb.MatchbanditError, match=r"aescb supports at most 12 items; got 14\. Use rank1-thompson"):
         mb.policy("aescb").build(mb.monopartite(14))
 
 

@@ -6,7 +6,8 @@ from reference.combinatorial import NaiveClucb, total
 from reference.states import learnt
 
 import matchbandit as mb
-from matchbandit.policies.matching import clucb, combinatorial
+from matchbandit.policies import combinatorial
+from matchbandit.policies.matching import clucb
 from matchbandit.simulation.play import Job
 from matchbandit.solvers import best as best_solver
 
@@ -90,7 +91,7 @@ def test_by_hand_the_pair_with_the_largest_radius_where_the_two_differ():
 
 def test_a_rival_that_is_better_by_rounding_only_is_no_rival():
     def left(lead):
-        own = clucb.Params(
+        own = clucb.ClucbParams(
             sigma=0.5,
             cover=160.0,
             rounds=np.array([2]),
@@ -161,7 +162,7 @@ def test_a_solver_decides_as_enumeration_does(problem, selection, monkeypatch):
         monkeypatch.setattr(combinatorial, "MAX_MATCHINGS", 0)
         monkeypatch.setattr(best_solver, "MAX_MATCHINGS", 0)
         many = mb.restore(state)
-        assert not many.compiled
+        assert many.compiled == (problem.graph.kind == "bipartite")
         assert (many.done, many.recommend().tolist()) == (done, few.recommend().tolist())
         if selection == "pair" or done or not few.arrays.plays.all():
             assert many.ask().tolist() == pairs.tolist()

@@ -3,7 +3,7 @@ import pytest
 from reference.combinatorial import Naive, total
 
 import matchbandit as mb
-from matchbandit.policies.matching.cts_beta import choose
+from matchbandit.policies.matching.cts_beta import CtsBeta
 from matchbandit.seeding import stream
 
 
@@ -49,7 +49,7 @@ def test_draws_follow_the_beta_posterior():
     policy = mb.policy("cts-beta").warm_start([(0, 0), (0, 1)], [2, 2], [2, 0]).build(mb.bipartite(1, 2), seed=1)
     edges, n, wins = np.zeros(1, dtype=np.int64), 20_000, 0
     for _ in range(n):
-        choose(policy.arrays, policy.rng, edges)
+        CtsBeta.choose(policy.arrays, policy.rng, edges)
         wins += edges[0] == 0
     p = 1 - 3 / 60
     assert abs(wins / n - p) < 4 * np.sqrt(p * (1 - p) / n)
@@ -60,7 +60,7 @@ def test_each_matching_is_chosen_as_often_as_it_is_the_best_of_the_posterior():
     policy = mb.policy("cts-beta").warm_start(graph.pairs, plays, wins).build(graph, seed=2)
     n, edges, counts = 20_000, np.zeros(2, dtype=np.int64), np.zeros(3)
     for _ in range(n):
-        choose(policy.arrays, policy.rng, edges)
+        CtsBeta.choose(policy.arrays, policy.rng, edges)
         counts[edges[0]] += 1  # the matchings are [0, 5], [1, 4] and [2, 3]
     draws = np.random.default_rng(7).beta(1 + wins, 1 + plays - wins, size=(n, 6))
     expected = np.bincount((draws[:, :3] + draws[:, [5, 4, 3]]).argmax(axis=1), minlength=3) / n

@@ -5,7 +5,7 @@ import pytest
 from reference.combinatorial import Naive, total
 
 import matchbandit as mb
-from matchbandit.policies.matching.cts_gaussian import choose
+from matchbandit.policies.matching.cts_gaussian import CtsGaussian
 from matchbandit.seeding import stream
 
 PROBLEMS = [
@@ -48,7 +48,7 @@ def test_a_matching_is_chosen_as_often_as_its_sum_of_draws_is_the_larger(law, si
     policy = mb.policy("cts-gaussian").warm_start(graph.pairs, plays, sums).build(graph, rewards=law, seed=1)
     n, edges, wins = 20_000, np.zeros(2, dtype=np.int64), 0
     for _ in range(n):
-        choose(policy.arrays, policy.rng, edges)
+        CtsGaussian.choose(policy.arrays, policy.rng, edges)
         wins += edges[0] == 0
     p = (1 + erf(0.1 / (sigma * sqrt(sum(1 / k for k in plays))) / sqrt(2))) / 2
     assert abs(wins / n - p) < 4 * sqrt(p * (1 - p) / n)

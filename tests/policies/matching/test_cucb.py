@@ -3,9 +3,10 @@ from math import log, sqrt
 import numpy as np
 import pytest
 from reference.combinatorial import NaiveCucb, total
+from scipy.optimize import linear_sum_assignment
 
 import matchbandit as mb
-from matchbandit.policies.matching import combinatorial
+from matchbandit.policies import combinatorial
 from matchbandit.solvers import best as best_solver
 
 PROBLEMS = [
@@ -81,7 +82,8 @@ def test_a_solver_plays_what_enumeration_plays(name, graph, monkeypatch):
         monkeypatch.setattr(combinatorial, "MAX_MATCHINGS", most)
         monkeypatch.setattr(best_solver, "MAX_MATCHINGS", most)
         policy, rng = mb.policy(name).build(graph, rewards=law, seed=5), np.random.default_rng(2)
-        assert policy.enumerates == policy.compiled == (most == 1000)
+        assert policy.lists_candidates == (most == 1000)
+        assert policy.compiled == (most == 1000 or graph.kind == "bipartite")
         rounds = []
         for _ in range(200):
             pairs = policy.ask()
@@ -92,14 +94,37 @@ def test_a_solver_plays_what_enumeration_plays(name, graph, monkeypatch):
     assert played[0] == played[1]
 
 
-@pytest.mark.parametrize("problem", [mb.Monopartite(np.linspace(0.9, 0.2, 12)), mb.Bipartite([0.5] * 8, [0.3] * 9)])
-def test_large_graphs_are_played_through_ask_and_tell(problem):
+def test_many_players_are_played_through_ask_and_tell():
+    problem = mb.Monopartite(np.linspace(0.9, 0.2, 12))
     runs = mb.simulate(problem, "cucb", horizon=20, seed=1)
     assert runs.about["engine"] == "step"
     assert runs.plays.sum() == 20 * problem.graph.matching_size
-    assert np.count_nonzero(runs.plays[0]) == problem.graph.n_pairs  # the opening is over
+    assert np.count_nonzero(runs.plays[0]) == problem.graph.n_pairs  # the initial rounds are over
     with pytest.raises(mb.MatchbanditError, match="has no compiled loop on"):
         mb.simulate(problem, "cucb", horizon=20, engine="loop")
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (5, 9), (9, 5)], ids=str)
+@pytest.mark.parametrize("name", ["cucb", "cts-beta", "cts-gaussian"])
+def test_large_tables_are_played_in_the_compiled_loop_as_with_scipy(name, shape):
+    # The policy's own weights, solved by scipy: Bernoulli rewards, so that bounds are tied often.
+    problem = mb.Bipartite(np.linspace(0.9, 0.2, shape[0]), np.linspace(0.8, 0.3, shape[1]))
+    runs = mb.simulate(problem, name, horizon=120, seed=3, checkpoints=[120])
+    assert runs.about["engine"] == "loop"
+    policy = mb.policy(name).build(problem.graph, seed=0)
+    solved = 0
+    for _ in range(120):
+        scipys = None
+        if name == "cts-beta" or policy.arrays.plays.all():
+            state = policy.rng.bit_generator.state
+            weights = policy.weights()
+            policy.rng.bit_generator.state = state
+            rows, columns = linear_sum_assignment(weights.reshape(shape), maximize=True)
+            scipys, solved = np.stack([rows, columns], axis=1).tolist(), solved + 1
+        pairs = policy.ask()
+        assert scipys in (None, pairs.tolist())
+        policy.tell(pairs, (pairs.sum(axis=1) % 3 == 0).astype(float))
+    assert solved > 100
 
 
 @pytest.mark.parametrize("name", ["cucb", "cts-beta", "cts-gaussian"])

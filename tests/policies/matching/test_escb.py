@@ -9,8 +9,9 @@ from scipy.optimize import minimize_scalar
 
 import matchbandit as mb
 from matchbandit.kl import kl_upper
-from matchbandit.policies.matching.combinatorial import TIE, exploration, joint_bounds
-from matchbandit.policies.matching.escb import kl_index, kl_values
+from matchbandit.policies.combinatorial import TIE, round_number
+from matchbandit.policies.index_policy import exploration, joint_bounds
+from matchbandit.policies.matching.escb import Escb, kl_index, kl_values
 from matchbandit.solvers import all_matchings
 
 GRAPHS = [mb.bipartite(1, 1), mb.bipartite(3, 3), mb.bipartite(2, 4), mb.bipartite(4, 2), mb.monopartite(2)]
@@ -99,7 +100,7 @@ def test_the_first_of_the_greatest():
 def test_log_log_is_at_least_0(t, weight, f):
     arrays = arrays_of(mb.monopartite(4), np.zeros(6), np.zeros(6))
     arrays.total[0] = 2 * (t - 1)
-    assert exploration(arrays, weight) == pytest.approx(f)
+    assert exploration(round_number(arrays), weight) == pytest.approx(f)
 
 
 def test_the_index_of_version_1_is_the_best_split_of_the_budget():
@@ -135,7 +136,7 @@ def test_what_is_pruned_changes_nothing(seed, most, f):
     graph = mb.monopartite(8)
     arrays = random_arrays(graph, np.random.default_rng(seed), most)
     values = np.empty(105)
-    greatest = kl_values(arrays, f, values)
+    greatest = kl_values(arrays.plays, arrays.sums, arrays.candidates, f, values)
     exact = np.array([kl_index(arrays.plays, arrays.sums, matching, f, -np.inf) for matching in all_matchings(graph)])
     assert greatest == first_greatest(exact)
     assert (values >= exact - 1e-9).all()
@@ -147,8 +148,8 @@ def test_most_matchings_need_no_search():
     products = u[graph.pairs].prod(axis=1)
     arrays = arrays_of(graph, np.full(28, 2000), 2000 * products)
     values, bounds = np.empty(105), np.empty(105)
-    kl_values(arrays, 9.0, values)
-    joint_bounds(arrays, 4.5, bounds)
+    kl_values(arrays.plays, arrays.sums, arrays.candidates, 9.0, values)
+    joint_bounds(arrays.plays, arrays.sums, arrays.candidates, 4.5, bounds)
     assert 1 <= (values != bounds).sum() < 50
 
 
@@ -189,7 +190,7 @@ def test_version_1_continues_from_its_state():
 @pytest.mark.parametrize("name", ["escb", "ols-ucb"])
 @pytest.mark.parametrize(("graph", "count"), [(mb.monopartite(12), 10395), (mb.bipartite(7, 7), 5040)], ids=str)
 def test_large_graphs_are_refused(name, graph, count):
-    with pytest.raises(mb.MatchbanditError, match=rf"{name} looks at every matching, .* has {count} .*Take cucb"):
+    with pytest.raises(mb.MatchbanditError, match=rf"{name} looks at every matching, .* has {count} .*Use cucb"):
         mb.policy(name).build(graph)
 
 
@@ -221,3 +222,22 @@ def test_the_published_regret(mean, published):
     family = mb.family("centred", n=4, mean=mean, gap=0.1)
     runs = mb.simulate(family, "escb", horizon=200_000, runs=100, seed=1, checkpoints=[200_000])
     assert runs.final.mean() == pytest.approx(published, rel=0.08)
+
+
+def test_a_decision_after_less_than_a_round_of_results_is_that_of_the_means():
+    # f = log 1 = 0: no confidence region, so that the index is the sum of the means in both versions.
+    for version in (1, 2):
+        policy, rng = mb.counts_policy(mb.policy("escb", version=version), mb.monopartite(6)), np.random.default_rng(1)
+        policy.add_results([(0, 1), (2, 3)], [1.0, 0.0], rng)
+        decision = policy.decision(rng, allowed=[(0, 1), (2, 3)])
+        assert sorted(decision.pairs.tolist()) == [[0, 1], [2, 3]]
+        assert decision.value == 1.0
+
+
+def test_version_1_is_for_rewards_in_0_and_1_and_says_so():
+    assert not Escb.capabilities_with({}).unit_rewards
+    assert not Escb.capabilities_with({"version": 2}).unit_rewards
+    assert Escb.capabilities_with({"version": 1}).unit_rewards
+    with pytest.raises(mb.MatchbanditError, match=r"needs rewards in \[0, 1\]"):
+        mb.counts_policy(mb.policy("escb", version=1), mb.monopartite(4), mb.Gaussian(0.5))
+    assert mb.counts_policy("escb", mb.monopartite(4), mb.Gaussian(0.5)).name == "escb"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference import kl
 
 import matchbandit as mb
-from matchbandit.policies.pair.kl_ucb import Arrays, choose, exploration
+from matchbandit.policies.index_policy import exploration
 
 strengths = st.lists(st.sampled_from([0.0, 0.05, 0.3, 0.5, 0.8, 1.0]), min_size=1, max_size=3)
 
@@ -61,8 +61,8 @@ def test_by_hand_each_pair_once_then_the_rounds_of_the_formula():
     # 1 − exp(−3.54) = 0.971; after another failure, 3 of 5, kl(3/5, q) ≤ 3.94/5 gives 0.966, below 1 − exp(−3.94) =
     # 0.981, and the other has its turn.
     assert play(policy, [0, 0, 0]) == [(0, 1), (0, 1), (0, 0)]
-    assert exploration(6) == pytest.approx(3.5413, abs=1e-3)
-    assert exploration(7) == pytest.approx(3.9429, abs=1e-3)
+    assert exploration(6, 3.0) == pytest.approx(3.5413, abs=1e-3)
+    assert exploration(7, 3.0) == pytest.approx(3.9429, abs=1e-3)
 
 
 def test_by_hand_ties_go_to_the_lowest_index():
@@ -79,17 +79,17 @@ def test_by_hand_ties_go_to_the_lowest_index():
 
 @pytest.mark.parametrize(("t", "level"), [(1, 0.0), (2, log(2)), (1000, log(1000) + 3 * log(log(1000)))])
 def test_log_log_is_at_least_0(t, level):
-    assert exploration(t) == pytest.approx(level)
+    assert exploration(t, 3.0) == pytest.approx(level)
 
 
 def test_the_round_is_counted_with_the_one_to_come():
     # Plays 1 and 1, means 1/2 and 0: at t = 3 the level is log 3 + 3 log log 3 = 1.381. The bounds are
     # 1/2 + sqrt(1 − exp(−2 · 1.381))/2 = 0.984 against 1 − exp(−1.381) = 0.749, and with n plays of the second at the
     # same level the bound would be smaller still. A third pair with n = 3 and mean 0.9 has a bound of 0.9997.
-    arrays, edges = Arrays(np.array([1, 1, 3]), np.array([0.5, 0.0, 2.7])), np.zeros(1, dtype=np.int64)
-    choose(arrays, np.random.default_rng(1), edges)
+    spec = mb.policy("kl-ucb").warm_start([(0, 0), (0, 1), (0, 2)], counts=[1, 1, 3], sums=[0.5, 0.0, 2.7])
+    asked = spec.build(mb.bipartite(1, 3), rewards=mb.Binomial(10)).ask()
     bounds = [kl.upper_bound(p, n, log(6) + 3 * log(log(6))) for p, n in ((0.5, 1), (0.0, 1), (0.9, 3))]
-    assert edges[0] == int(np.argmax(bounds))
+    assert asked.tolist() == [[0, int(np.argmax(bounds))]]
 
 
 def test_the_recommendation_is_the_best_mean():
@@ -102,7 +102,11 @@ def test_the_explanation_shows_the_bounds():
     policy = mb.policy("kl-ucb").build(mb.bipartite(1, 3))
     play(policy, [0, 1])
     shown = policy.explain()["pairs"]
-    assert [pair["upper_bound"] for pair in shown] == [pytest.approx(kl.upper_bound(0, 1, exploration(3))), 1.0, 1.0]
+    assert [pair["upper_bound"] for pair in shown] == [
+        pytest.approx(kl.upper_bound(0, 1, exploration(3, 3.0))),
+        1.0,
+        1.0,
+    ]
     assert [pair["estimate"] for pair in shown] == [0.0, 1.0, None]
 
 

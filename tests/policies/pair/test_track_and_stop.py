@@ -8,7 +8,7 @@ from reference import kl
 from reference.states import learnt
 
 import matchbandit as mb
-from matchbandit.policies.pair.track_and_stop import Arrays, choose, evidence, finished
+from matchbandit.policies.pair.track_and_stop import TrackAndStopArrays, choose, evidence, finished
 from matchbandit.policies.pair.track_and_stop import optimal_proportions as write_proportions
 from matchbandit.rewards import Noise
 from matchbandit.simulation.play import Job
@@ -36,7 +36,7 @@ def arrays_of(plays, sums, law=COIN, proportions=None, clock=(0, 0)):
     d = len(plays)
     wanted = np.full(d, 1 / d) if proportions is None else np.array(proportions)
     at, hardest = (np.array([number]) for number in clock)
-    return Arrays(np.array(plays), np.array(sums, dtype=float), wanted, at, hardest, law, 0.1)
+    return TrackAndStopArrays(np.array(plays), np.array(sums, dtype=float), wanted, at, hardest, law, 0.1)
 
 
 def optimal_proportions(noise, means):

@@ -45,13 +45,13 @@ def test_by_hand_every_second_lead_is_played_and_the_others_stay_in_row_and_colu
 def test_draws_follow_the_beta_posterior():
     # One row, two columns, (1 + S, 1 + F) = (3, 1) and (1, 3): the leader wins with P(Beta(3,1) > Beta(1,3)).
     # That probability is 1 − ∫ 3x² (1−x)³ dx = 1 − 3 B(3, 4) = 1 − 3/60.
-    from matchbandit.policies.pair.uts import Arrays, choose
+    from matchbandit.policies.pair.uts import UtsArrays, choose
 
     rng, edges = np.random.default_rng(2), np.zeros(1, dtype=np.int64)
     n, wins = 20_000, 0
     for _ in range(n):
         counts = np.array([2, 2])
-        arrays = Arrays(counts, np.array([2.0, 0.0]), np.array([2, 0]), np.zeros(2, dtype=np.int64), 2, 2)
+        arrays = UtsArrays(counts, np.array([2.0, 0.0]), np.array([2, 0]), np.zeros(2, dtype=np.int64), 2, 2)
         choose(arrays, rng, edges)
         wins += edges[0] == 0
     p = 1 - 3 / 60

@@ -6,21 +6,26 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.confidence import check_delta
 from matchbandit.graphs import Edges, Selection
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, heaviest, open_round
-from matchbandit.policies.matching.combinatorial import update as count
-from matchbandit.policies.round_policy import RoundPolicy
+from matchbandit.policies.combinatorial import (
+    MAX_COMPILED_PLAYERS,
+    CombinatorialArrays,
+    CombinatorialPolicy,
+    choose_initial_round,
+    heaviest,
+)
+from matchbandit.policies.combinatorial import update as count
+from matchbandit.policies.options import Delta
 from matchbandit.rewards import Counts, Floats
-from matchbandit.solvers import MAX_MATCHINGS, best_matching
+from matchbandit.solvers import best_matching
 
 TIE = 1e-12
 """A rival must be better by more than this: sums of floats are not exact."""
 
 
-class Params(NamedTuple):
+class ClucbParams(NamedTuple):
     """What only CLUCB needs."""
 
     sigma: float
@@ -37,7 +42,7 @@ class Params(NamedTuple):
 
 
 @compiled
-def radii(arrays: Arrays, radius: Floats) -> None:
+def radii(arrays: CombinatorialArrays, radius: Floats) -> None:
     """Write down rad_e = σ sqrt(2 log(4 d t³/δ) / n_e)."""
     level = 2 * (arrays.params.cover + 3 * log(arrays.params.rounds[0]))
     for edge in range(len(radius)):
@@ -45,7 +50,7 @@ def radii(arrays: Arrays, radius: Floats) -> None:
 
 
 @compiled
-def against(arrays: Arrays, radius: Floats, weights: Floats) -> None:
+def against(arrays: CombinatorialArrays, radius: Floats, weights: Floats) -> None:
     """Write down the weights that favour the rivals of M the most: μ − rad on M, μ + rad off M."""
     best = arrays.params.best
     for edge in range(len(weights)):
@@ -55,7 +60,7 @@ def against(arrays: Arrays, radius: Floats, weights: Floats) -> None:
 
 
 @compiled
-def judge(params: Params, radius: Floats, weights: Floats, rival: Edges) -> None:
+def judge(params: ClucbParams, radius: Floats, weights: Floats, rival: Edges) -> None:
     """Is the rival M̃ better? The pair to play is that of M △ M̃ with the largest rad (ties: the first)."""
     changes = np.empty(len(weights))  # 1: only in M̃, −1: only in M
     for edge in range(len(weights)):
@@ -72,23 +77,23 @@ def judge(params: Params, radius: Floats, weights: Floats, rival: Edges) -> None
 
 
 @compiled
-def decide(arrays: Arrays) -> None:
-    """Find M, its strongest rival and the pair to play, by looking at every matching, once every pair was played."""
+def find_rival(arrays: CombinatorialArrays) -> None:
+    """Find M, its strongest rival and the pair to play, once every pair was played."""
     radius, weights = np.empty(len(arrays.plays)), np.empty(len(arrays.plays))
     for edge in range(len(weights)):
         if arrays.plays[edge] == 0:
             return
         weights[edge] = arrays.sums[edge] / arrays.plays[edge]
-    heaviest(arrays.matchings, weights, arrays.params.best)
+    heaviest(arrays.candidates, arrays.n_columns, weights, arrays.params.best)
     radii(arrays, radius)
     against(arrays, radius, weights)
     rival = np.empty(len(arrays.params.best), dtype=np.int64)
-    heaviest(arrays.matchings, weights, rival)
+    heaviest(arrays.candidates, arrays.n_columns, weights, rival)
     judge(arrays.params, radius, weights, rival)
 
 
 @compiled
-def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
+def weigh(arrays: CombinatorialArrays, weights: Floats) -> None:
     """Weights for which the best matching contains the pair to play, and of those has the greatest sum of rad."""
     radii(arrays, weights)
     largest = 0.0
@@ -98,29 +103,35 @@ def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
 
 
 @compiled
-def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
+def choose(arrays: CombinatorialArrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once; then the pair that was decided on, or a matching around it."""
-    if open_round(arrays, edges):
+    if choose_initial_round(arrays, edges):
         return
     if len(edges) == 1:
         edges[0] = arrays.params.pair[0]
     else:
         weights = np.empty(len(arrays.plays))
-        weigh(arrays, rng, weights)
-        heaviest(arrays.matchings, weights, edges)
+        weigh(arrays, weights)
+        heaviest(arrays.candidates, arrays.n_columns, weights, edges)
 
 
 @compiled
-def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
+def is_solvable(candidates: Edges, n_columns: int) -> bool:
+    """Can compiled code find the best matching?"""
+    return candidates.ndim == 2 or n_columns > 0
+
+
+@compiled
+def update(arrays: CombinatorialArrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays, rewards and the round; decide what to play next, unless that takes a solver."""
     count(arrays, rng, edges, rewards)
     arrays.params.rounds[0] += 1
-    if len(arrays.matchings) > 0:
-        decide(arrays)
+    if is_solvable(arrays.candidates, arrays.n_columns):
+        find_rival(arrays)
 
 
 @compiled
-def finished(arrays: Arrays) -> bool:
+def finished(arrays: CombinatorialArrays) -> bool:
     """Is no matching better than M, however much the intervals favour it?"""
     return bool(arrays.params.rival_left[0] == 0)
 
@@ -137,9 +148,6 @@ class Clucb(CombinatorialPolicy):
     A pair is played at most once a round, so that n_e ≤ t under both samplings and all intervals together fail with
     probability at most δ Σ 1/(2t²) < δ. To keep that, results logged before count as as many rounds as the most played
     pair has plays, and as all plays together fill.
-
-    Up to 10 players (or 1000 matchings of rows and columns) every matching is looked at, in compiled code; beyond,
-    a blossom or an assignment solver finds the best, round by round through ask and tell.
 
     Parameters
     ----------
@@ -158,29 +166,26 @@ class Clucb(CombinatorialPolicy):
         goals=("identification",),
         proved=("identification",),
         warm_start=True,
-        compiled_max_matchings=MAX_MATCHINGS,
+        compiled_max_players=MAX_COMPILED_PLAYERS,
     )
-    oracle = "solver"
-    decides_from_counts: ClassVar[bool] = False
     choose = staticmethod(choose)
     update = staticmethod(update)
     finished = staticmethod(finished)
-    weigh = staticmethod(weigh)
 
     def __init__(
         self,
         setting: Setting,
         rng: np.random.Generator,
         *,
-        delta: float = 0.05,
+        delta: Delta = 0.05,
         selection: Selection | None = None,
     ) -> None:
         """Nothing played yet."""
-        super().__init__(setting, rng, delta=check_delta(delta), selection=selection)
+        super().__init__(setting, rng)
 
-    def params(self) -> Params:
+    def params(self) -> ClucbParams:
         """Nothing decided yet."""
-        return Params(
+        return ClucbParams(
             self.setting.rewards.sigma,
             cover=log(4 * self.graph.n_pairs) - log(self.options["delta"]),
             rounds=np.zeros(1, dtype=np.int64),
@@ -189,20 +194,11 @@ class Clucb(CombinatorialPolicy):
             pair=np.zeros(1, dtype=np.int64),
         )
 
-    def start(self) -> Arrays:
-        """No plays."""
-        arrays = super().start()
-        return (
-            arrays._replace(initial_rounds=np.arange(self.graph.n_pairs)[:, None])
-            if self.selection == "pair"
-            else arrays
-        )
-
-    def _decide(self) -> None:
-        """Do by a solver what `decide` does by looking at every matching."""
+    def _find_rival(self) -> None:
+        """Do by a solver what `find_rival` does in compiled code."""
         arrays = self.arrays
-        if self.enumerates:
-            decide(arrays)
+        if self.compiled:
+            find_rival(arrays)
         elif arrays.plays.all():
             arrays.params.best[:] = best_matching(self.graph, self.means())
             radius, weights = self._radii(), np.empty(self.graph.n_pairs)
@@ -215,23 +211,29 @@ class Clucb(CombinatorialPolicy):
         return radius
 
     def _next(self) -> Edges:
-        return RoundPolicy._next(self) if self.round_size == 1 else super()._next()
+        if self.compiled or self.round_size == 1:
+            return super()._next()
+        edges, weights = np.zeros(self.round_size, dtype=np.int64), np.empty(self.graph.n_pairs)
+        if choose_initial_round(self.arrays, edges):
+            return edges
+        weigh(self.arrays, weights)
+        return best_matching(self.graph, weights)
 
     def _receive(self, edges: Edges, rewards: Floats) -> bool:
         done = super()._receive(edges, rewards)
-        if self.enumerates or np.isnan(rewards).all():
+        if self.compiled or np.isnan(rewards).all():
             return done
-        self._decide()
+        self._find_rival()
         return self._is_finished()
 
     def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Book logged results; they count as as many rounds as they fill."""
+        """Count logged results, as the rounds that they fill."""
         super().add_logged(edges, counts, sums)
         plays = self.arrays.plays
         self.arrays.params.rounds[0] = max(plays.max(), -(-plays.sum() // self.round_size))
-        self._decide()
+        self._find_rival()
 
-    def of_pairs(self) -> dict[str, list[Any]]:
+    def pair_details(self) -> dict[str, list[Any]]:
         """The interval of each pair."""
         if not self.arrays.plays.all():
             return {}

@@ -1,5 +1,6 @@
 """CTS-Beta: a draw from every pair's Beta posterior, and the best matching for these draws."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,29 +9,22 @@ from numpy.typing import ArrayLike
 from matchbandit.compiled import compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, heaviest
+from matchbandit.policies.combinatorial import CombinatorialArrays
+from matchbandit.policies.index_policy import IndexPolicy
 from matchbandit.rewards import Counts, Floats, succeeds
-from matchbandit.solvers import MAX_MATCHINGS
 
 
 @compiled
-def weigh(arrays: Arrays, rng: np.random.Generator, weights: Floats) -> None:
+def beta_draws(
+    plays: Counts, wins: Floats, t: int, params: tuple[()], rng: np.random.Generator, weights: Floats
+) -> None:
     """Draws from Beta(1 + S_e, 1 + F_e), edge by edge."""
     for edge in range(len(weights)):
-        wins = arrays.sums[edge]
-        weights[edge] = rng.beta(1.0 + wins, 1.0 + arrays.plays[edge] - wins)
+        weights[edge] = rng.beta(1.0 + wins[edge], 1.0 + plays[edge] - wins[edge])
 
 
 @compiled
-def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
-    """The matching with the greatest sum of draws (ties: the first)."""
-    weights = np.empty(len(arrays.plays))
-    weigh(arrays, rng, weights)
-    heaviest(arrays.matchings, weights, edges)
-
-
-@compiled
-def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
+def update(arrays: CombinatorialArrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays and, by a coin flip unless the reward is 0 or 1, successes."""
     for k in range(len(edges)):
         arrays.plays[edges[k]] += 1
@@ -39,7 +33,7 @@ def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floa
     arrays.total[0] += len(edges)
 
 
-class CtsBeta(CombinatorialPolicy):
+class CtsBeta(IndexPolicy):
     """CTS [WangChen2018], CTS-Beta [Perrault2020].
 
     Every round, θ_e ~ Beta(1 + S_e, 1 + F_e) for each pair, S_e successes and F_e failures so far; the matching with
@@ -48,31 +42,19 @@ class CtsBeta(CombinatorialPolicy):
     A reward strictly between 0 and 1 is a success with that probability, and only successes are kept: `sums` holds
     S_e, and estimates and the recommendation are those of S_e / n_e. A warm start rounds what a pair paid to the
     nearest number of successes.
-
-    Up to 10 players (or 1000 matchings of rows and columns) every matching is looked at, in compiled code; beyond,
-    a blossom or an assignment solver finds the best, round by round through ask and tell.
     """
 
     name: ClassVar[str] = "cts-beta"
     summary: ClassVar[str] = "the best matching for draws from every pair's Beta posterior"
     reference: ClassVar[str] = "Wang & Chen 2018; Perrault et al. 2020"
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("matching",),
-        proved=("regret",),
-        unit_rewards=True,
-        warm_start=True,
-        constrained=True,
-        compiled_max_matchings=MAX_MATCHINGS,
-    )
-    oracle = "solver"
+    capabilities: ClassVar[Capabilities] = replace(IndexPolicy.capabilities, proved=("regret",), unit_rewards=True)
     plays_all_first: ClassVar[bool] = False
     draws: ClassVar[bool] = True
-    choose = staticmethod(choose)
+    index = staticmethod(beta_draws)
     update = staticmethod(update)
-    weigh = staticmethod(weigh)
 
     def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Book logged results, as the nearest numbers of successes."""
+        """Count logged results, as the nearest numbers of successes."""
         super().add_logged(edges, counts, np.rint(sums))
 
     def encode_rewards(self, rewards: ArrayLike, rng: np.random.Generator) -> Floats:
@@ -83,7 +65,7 @@ class CtsBeta(CombinatorialPolicy):
                 received[k] = float(succeeds(reward, rng))
         return received
 
-    def of_pairs(self) -> dict[str, list[Any]]:
+    def pair_details(self) -> dict[str, list[Any]]:
         """The posterior."""
         wins, plays = self.arrays.sums.astype(int).tolist(), self.arrays.plays.tolist()
         return {"posterior": [{"beta": [1 + s, 1 + n - s]} for s, n in zip(wins, plays, strict=True)]}

@@ -1,70 +1,56 @@
 """ESCB: one confidence region for all pairs together, and the matching that is best somewhere in it."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from math import exp, log, sqrt
-from typing import ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, check_int
+from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges
 from matchbandit.kl import bernoulli_kl_split
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.matching.combinatorial import (
-    TIE,
-    Arrays,
-    CombinatorialPolicy,
-    exploration,
-    joint_bounds,
-    log_log_weight,
-    open_round,
-)
+from matchbandit.policies.combinatorial import TIE
+from matchbandit.policies.index_policy import Exploration, JointIndexPolicy, exploration, joint_bounds, log_log_weight
+from matchbandit.policies.options import whole_between
 from matchbandit.rewards import Counts, Floats
-from matchbandit.solvers import MAX_MATCHINGS
 
 
-class Params(NamedTuple):
+class EscbParams(NamedTuple):
     """What only ESCB needs."""
 
     version: int
     weight: float
-    """That of log log t."""
+    """The factor of log log t."""
     scale: float
     """2σ²."""
 
 
 @compiled
-def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
-    """Each pair once, then the matching with the greatest index (ties: the first)."""
-    if open_round(arrays, edges):
-        return
-    best = indices(arrays, np.empty(len(arrays.matchings)))
-    for i in range(len(edges)):
-        edges[i] = arrays.matchings[best, i]
+def joint_index(plays: Counts, sums: Floats, t: int, params: EscbParams, matchings: Edges, values: Floats) -> int:
+    """The index of the version."""
+    f = exploration(t, params.weight)
+    if params.version == 1:
+        return kl_values(plays, sums, matchings, f, values)
+    return joint_bounds(plays, sums, matchings, params.scale * f, values)
 
 
 @compiled
-def indices(arrays: Arrays, values: Floats) -> int:
-    """Write down the index of every matching that may be the best, and say where it is greatest (ties: the first)."""
-    params = arrays.params
-    f = exploration(arrays, params.weight)
-    return kl_values(arrays, f, values) if params.version == 1 else joint_bounds(arrays, params.scale * f, values)
-
-
-@compiled
-def kl_values(arrays: Arrays, f: float, values: Floats) -> int:
+def kl_values(plays: Counts, sums: Floats, matchings: Edges, f: float, values: Floats) -> int:
     """The ESCB-1 index of every matching that may be the best, of the others an upper bound; where it is greatest.
 
     By Pinsker's inequality the index is at most Σ μ_e + sqrt(f/2 · Σ 1/n_e). The matching for which that is greatest
     goes first; one whose bound does not reach the best index found so far needs no search.
     """
-    first = joint_bounds(arrays, f / 2.0, values)
+    first = joint_bounds(plays, sums, matchings, f / 2.0, values)
     best, greatest = -np.inf, 0
     for turn in range(len(values) + 1):
         k = turn - 1 if turn > 0 else first
         if turn == 0 or (k != first and values[k] >= best - 2 * TIE):
-            values[k] = kl_index(arrays.plays, arrays.sums, arrays.matchings[k], f, best - 2 * TIE)
+            values[k] = kl_index(plays, sums, matchings[k], f, best - 2 * TIE)
             best = max(best, values[k])
     for k in range(len(values)):
         if values[k] > values[greatest] + TIE:
@@ -81,12 +67,15 @@ def kl_index(plays: Counts, sums: Floats, matching: Edges, f: float, floor: floa
     to the square of the error of λ, and every D(λ) is an upper bound. Newton's method for log F = log f in log λ, with
     bisection where it would leave what is known of λ.
     """
-    spread, inverses = 0.0, 0.0
+    spread, inverses, means = 0.0, 0.0, 0.0
     for i in range(len(matching)):
         edge = matching[i]
         mean = sums[edge] / plays[edge]
+        means += mean
         spread += max(mean * (1.0 - mean), 0.01) / plays[edge]
         inverses += 1.0 / plays[edge]
+    if f <= 0.0:  # in round 1, which a decision can be asked for after a few results
+        return means
     # Of log λ: as kl(μ, q) ≤ (q − μ)²/q(1 − q), F is at most Σ 1/(4 λ² n_e); at e^−700 every q that can grow is 1.
     lowest, highest = -700.0, 0.5 * log(inverses / (4.0 * f)) + 1e-9
     x = min(0.5 * log(spread / (2.0 * f)), highest)  # where it is if the rewards were Gaussian
@@ -121,7 +110,7 @@ def kl_index(plays: Counts, sums: Floats, matching: Edges, f: float, floor: floa
     return least
 
 
-class Escb(CombinatorialPolicy):
+class Escb(JointIndexPolicy):
     """ESCB [Combes2015].
 
     Every pair once, in the rounds of a tour; then, in round t, the matching with the greatest index.
@@ -145,33 +134,31 @@ class Escb(CombinatorialPolicy):
     name: ClassVar[str] = "escb"
     summary: ClassVar[str] = "the matching with the greatest upper bound of its own"
     reference: ClassVar[str] = "Combes et al. 2015"
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        selections=("matching",),
-        warm_start=True,
-        constrained=True,
-        max_matchings=MAX_MATCHINGS,
-    )
-    oracle = "enumerate"
-    choose = staticmethod(choose)
+    index = staticmethod(joint_index)
+
+    @classmethod
+    def capabilities_with(cls, options: Mapping[str, Any]) -> Capabilities:
+        """Version 1 needs rewards in [0, 1]."""
+        return replace(cls.capabilities, unit_rewards=options.get("version") == 1)
 
     def __init__(
-        self, setting: Setting, rng: np.random.Generator, *, version: int = 2, exploration: str = "log"
+        self,
+        setting: Setting,
+        rng: np.random.Generator,
+        *,
+        version: Annotated[int, whole_between("version", 1, 2)] = 2,
+        exploration: Exploration = "log",
     ) -> None:
         """Nothing played yet."""
-        version = check_int("version", version, minimum=1, maximum=2)
         rewards = setting.rewards
         if version == 1 and (rewards.low < 0 or rewards.high > 1):
             raise MatchbanditError(
                 f"escb with version 1 needs rewards in [0, 1]; {rewards.name} rewards leave it. "
-                f"Take version 2, or rewards that are bernoulli or binomial."
+                f"Use version 2, or rewards that are bernoulli or binomial."
             )
-        super().__init__(setting, rng, version=version, exploration=exploration)
+        super().__init__(setting, rng)
 
-    def params(self) -> Params:
+    def params(self) -> EscbParams:
         """The version, the weight of log log t, 2σ²."""
         weight = log_log_weight(self.options["exploration"], self.graph.matching_size)
-        return Params(self.options["version"], weight, 2.0 * self.setting.rewards.sigma**2)
-
-    def index(self, arrays: Arrays, values: Floats) -> int:
-        """The index of the version."""
-        return int(indices(arrays, values))
+        return EscbParams(self.options["version"], weight, 2.0 * self.setting.rewards.sigma**2)

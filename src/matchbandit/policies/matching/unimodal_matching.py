@@ -5,16 +5,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import check_int
 from matchbandit.graphs import Edges, Pairs, player_edge
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.matching.combinatorial import Arrays, CombinatorialPolicy, open_round
+from matchbandit.policies.combinatorial import CombinatorialArrays, CombinatorialPolicy, choose_initial_round
+from matchbandit.policies.pair.uts import Gamma
 from matchbandit.rewards import Counts, Floats, succeeds
 from matchbandit.solvers import sorted_pairing
 
 
-class Params(NamedTuple):
+class UnimodalParams(NamedTuple):
     """What only it needs; wins and leads by edge."""
 
     gamma: int
@@ -28,9 +28,9 @@ class Params(NamedTuple):
 
 
 @compiled
-def choose(arrays: Arrays, rng: np.random.Generator, edges: Edges) -> None:
+def choose(arrays: CombinatorialArrays, rng: np.random.Generator, edges: Edges) -> None:
     """Each pair once; then the leader at every γ-th time that it leads, else the best draw among its neighbours."""
-    if open_round(arrays, edges):
+    if choose_initial_round(arrays, edges):
         return
     leader, leads = arrays.params.leader, arrays.params.leads
     elect(arrays.plays, arrays.sums, leader, rng)
@@ -135,7 +135,7 @@ def best_draw(plays: Counts, wins: Counts, leader: Pairs, rng: np.random.Generat
 
 
 @compiled
-def update(arrays: Arrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
+def update(arrays: CombinatorialArrays, rng: np.random.Generator, edges: Edges, rewards: Floats) -> None:
     """Count plays, rewards and, by a coin flip unless they are 0 or 1, successes."""
     for k in range(len(edges)):
         arrays.plays[edges[k]] += 1
@@ -182,20 +182,19 @@ class UnimodalMatching(CombinatorialPolicy):
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",), graphs=("monopartite",), unit_rewards=True, warm_start=True, assumes_product=True
     )
-    oracle = "own"
-    decides_from_counts: ClassVar[bool] = False
+    needs_best_matching: ClassVar[bool] = False
     choose = staticmethod(choose)
     update = staticmethod(update)
 
-    def __init__(self, setting: Setting, rng: np.random.Generator, *, gamma: int = 2) -> None:
+    def __init__(self, setting: Setting, rng: np.random.Generator, *, gamma: Gamma = 2) -> None:
         """Nothing played yet."""
-        super().__init__(setting, rng, gamma=check_int("gamma", gamma, minimum=1, maximum=10**9))
+        super().__init__(setting, rng)
 
-    def params(self) -> Params:
+    def params(self) -> UnimodalParams:
         """No wins, no leader."""
         counts = np.zeros((2, self.graph.n_pairs), dtype=np.int64)
         leader = np.full((self.graph.matching_size, 2), -1, dtype=np.int64)
-        return Params(self.options["gamma"], wins=counts[0].copy(), leads=counts[1].copy(), leader=leader)
+        return UnimodalParams(self.options["gamma"], wins=counts[0].copy(), leads=counts[1].copy(), leader=leader)
 
     def recommend(self) -> Pairs:
         """The leader; before the first one, players paired by their averages."""
@@ -205,11 +204,11 @@ class UnimodalMatching(CombinatorialPolicy):
         return sorted_pairing((table + table.T).sum(axis=1))
 
     def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Book logged results, with the nearest numbers of successes."""
+        """Count logged results, with the nearest numbers of successes."""
         super().add_logged(edges, counts, sums)
         self.arrays.params.wins[edges] += np.rint(sums).astype(np.int64)
 
-    def of_pairs(self) -> dict[str, list[Any]]:
+    def pair_details(self) -> dict[str, list[Any]]:
         """The posterior, and how often the pair led."""
         params, plays = self.arrays.params, self.arrays.plays
         beta = [{"beta": [1 + int(won), 1 + int(n - won)]} for n, won in zip(plays, params.wins, strict=True)]

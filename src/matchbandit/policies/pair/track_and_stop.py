@@ -7,7 +7,6 @@ import numpy as np
 
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
-from matchbandit.confidence import check_delta
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.kl import bernoulli_kl_split
 from matchbandit.policies.base import Setting
@@ -15,13 +14,14 @@ from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import Decision, best_pair, ordered_decision
 from matchbandit.policies.explanation import pair_record
+from matchbandit.policies.options import Delta
 from matchbandit.rewards import Counts, Floats, Noise
 
 TIE = 1e-9
 """Leads that are closer than this are equal: proportions come out of a root search."""
 
 
-class Arrays(NamedTuple):
+class TrackAndStopArrays(NamedTuple):
     """What Track-and-Stop remembers of each pair, by edge."""
 
     plays: Counts
@@ -116,7 +116,7 @@ def optimal_proportions(noise: Noise, means: Floats, w: Floats) -> None:
 
 
 @compiled
-def evidence(arrays: Arrays, best: int, rival: int) -> float:
+def evidence(arrays: TrackAndStopArrays, best: int, rival: int) -> float:
     """Z: how much better two means explain the rewards of the two pairs than one common mean does."""
     n, m = arrays.plays[best], arrays.plays[rival]
     common = (arrays.sums[best] + arrays.sums[rival]) / (n + m)
@@ -125,7 +125,7 @@ def evidence(arrays: Arrays, best: int, rival: int) -> float:
 
 
 @compiled
-def finished(arrays: Arrays) -> bool:
+def finished(arrays: TrackAndStopArrays) -> bool:
     """Does the evidence against every rival of the best pair exceed log((1 + log t) / δ)?
 
     The rival that was hardest to tell from the best is looked at first: while it stands out, the others need not be.
@@ -148,7 +148,7 @@ def finished(arrays: Arrays) -> bool:
 
 
 @compiled
-def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
+def choose(arrays: TrackAndStopArrays, rng: np.random.Generator, edges: Counts) -> None:
     """Each pair once; then whoever lags behind √t − d/2, else behind its proportion the most."""
     plays, w = arrays.plays, arrays.proportions
     fewest, t = 0, 0
@@ -175,7 +175,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
 
 
 @compiled
-def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Floats) -> None:
+def update(arrays: TrackAndStopArrays, rng: np.random.Generator, edges: Counts, rewards: Floats) -> None:
     """Count the play and its reward."""
     arrays.plays[edges[0]] += 1
     arrays.sums[edges[0]] += rewards[0]
@@ -206,14 +206,14 @@ class TrackAndStop(CountsPolicy):
     update = staticmethod(update)
     finished = staticmethod(finished)
 
-    def __init__(self, setting: Setting, rng: np.random.Generator, *, delta: float = 0.05) -> None:
+    def __init__(self, setting: Setting, rng: np.random.Generator, *, delta: Delta = 0.05) -> None:
         """Nothing played yet."""
-        super().__init__(setting, rng, delta=check_delta(delta))
+        super().__init__(setting, rng)
 
-    def start(self) -> Arrays:
+    def start(self) -> TrackAndStopArrays:
         """No plays."""
         d = self.graph.n_pairs
-        return Arrays(
+        return TrackAndStopArrays(
             np.zeros(d, dtype=np.int64),
             sums=np.zeros(d),
             proportions=np.full(d, 1 / d),
@@ -229,7 +229,7 @@ class TrackAndStop(CountsPolicy):
         An answer comes from results alone: pairs that wait are none.
         """
         if finished(self._count_waiting(waiting[:0])):
-            answer = self.graph.edges(self.recommend())
+            answer = np.array([self._best()])
             if allowed.allows(answer).all():
                 return ordered_decision(self.graph, answer, self._means()[answer])
         arrays = self._count_waiting(waiting)
@@ -244,7 +244,10 @@ class TrackAndStop(CountsPolicy):
 
     def recommend(self) -> Pairs:
         """The pair with the best empirical mean (ties: the lowest index)."""
-        return self.graph.pairs[[int(np.argmax(self._means()))]]
+        return self.graph.pairs[[self._best()]]
+
+    def _best(self) -> int:
+        return int(np.argmax(self._means()))
 
     def _means(self) -> Floats:
         plays = self.arrays.plays
@@ -253,7 +256,7 @@ class TrackAndStop(CountsPolicy):
     def explain_extra(self) -> dict[str, Any]:
         """The proportion that each pair should have, and the evidence against it."""
         plays, sums, proportions = self.arrays[:3]
-        best, t = int(np.argmax(self._means())), int(plays.sum())
+        best, t = self._best(), int(plays.sum())
         return {
             "pairs": [
                 pair_record(

@@ -1,20 +1,23 @@
 """UTS: Thompson sampling among the pairs that share a row or a column with the leader."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import check_int
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.explanation import pair_record
+from matchbandit.policies.options import whole_between
 from matchbandit.policies.round_policy import RoundPolicy
 from matchbandit.rewards import Counts, Floats, succeeds
 
+Gamma = Annotated[int, whole_between("gamma", 1, 10**9)]
+"""γ: the leader is played at every γ-th time that it leads."""
 
-class Arrays(NamedTuple):
+
+class UtsArrays(NamedTuple):
     """What UTS remembers of each pair, by edge."""
 
     plays: Counts
@@ -29,7 +32,7 @@ class Arrays(NamedTuple):
 
 
 @compiled
-def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
+def choose(arrays: UtsArrays, rng: np.random.Generator, edges: Counts) -> None:
     """Each pair once; then the leader at every γ-th time that it leads, else the best Beta draw around it.
 
     The leader is the pair with the best mean, ties at random.
@@ -62,7 +65,7 @@ def choose(arrays: Arrays, rng: np.random.Generator, edges: Counts) -> None:
 
 
 @compiled
-def update(arrays: Arrays, rng: np.random.Generator, edges: Counts, rewards: Floats) -> None:
+def update(arrays: UtsArrays, rng: np.random.Generator, edges: Counts, rewards: Floats) -> None:
     """Count the play, its reward and, by a coin flip unless it is 0 or 1, its success."""
     edge, reward = edges[0], rewards[0]
     arrays.plays[edge] += 1
@@ -102,14 +105,14 @@ class Uts(RoundPolicy):
     choose = staticmethod(choose)
     update = staticmethod(update)
 
-    def __init__(self, setting: Setting, rng: np.random.Generator, *, gamma: int = 2) -> None:
+    def __init__(self, setting: Setting, rng: np.random.Generator, *, gamma: Gamma = 2) -> None:
         """Nothing played yet."""
-        super().__init__(setting, rng, gamma=check_int("gamma", gamma, minimum=1, maximum=10**9))
+        super().__init__(setting, rng)
 
-    def start(self) -> Arrays:
+    def start(self) -> UtsArrays:
         """No plays, no wins, no leaders."""
         counts = np.zeros((3, self.graph.n_pairs), dtype=np.int64)
-        return Arrays(
+        return UtsArrays(
             counts[0].copy(),
             sums=np.zeros(self.graph.n_pairs),
             wins=counts[1].copy(),
@@ -119,7 +122,7 @@ class Uts(RoundPolicy):
         )
 
     def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
-        """Book logged results, with the nearest numbers of successes."""
+        """Count logged results, with the nearest numbers of successes."""
         super().add_logged(edges, counts, sums)
         self.arrays.wins[edges] += np.rint(sums).astype(np.int64)
 
@@ -130,7 +133,7 @@ class Uts(RoundPolicy):
 
     def explain_extra(self) -> dict[str, Any]:
         """The posterior of each pair, and how often it led."""
-        told = zip(self.graph.pairs.tolist(), *self.arrays[:4], strict=True)
+        columns = zip(self.graph.pairs.tolist(), *self.arrays[:4], strict=True)
         return {
             "pairs": [
                 pair_record(
@@ -140,6 +143,6 @@ class Uts(RoundPolicy):
                     posterior={"beta": [1 + int(won), 1 + int(n - won)]},
                     leads=int(led),
                 )
-                for pair, n, total, won, led in told
+                for pair, n, total, won, led in columns
             ]
         }
