@@ -61,29 +61,29 @@ def test_results_are_laid_over():
 
 
 def test_answers_of_a_policy_at_several_deltas_make_one_curve():
-    found = [
+    answers = [
         mb.identify(PLAYERS, mb.policy(name, delta=delta), runs=3, seed=1)
         for name, delta in (("matching-id", 0.001), ("matching-id", 0.1), ("rank1-identify", 0.1))
     ]
-    task, lines, (first, second) = overlay_of(PLAYERS, found)
+    task, lines, (first, second) = overlay_of(PLAYERS, answers)
     assert task == "identification"
     assert (first.label, second.label) == ("matching-id", "rank1-identify (no proof)")
     assert np.allclose(first.x, [10, 1000])
-    assert first.mean.tolist() == [found[1].rounds.mean(), found[0].rounds.mean()]
+    assert first.mean.tolist() == [answers[1].rounds.mean(), answers[0].rounds.mean()]
     assert np.isclose(max(lines[0].x), 1000)
 
 
 def test_what_cannot_be_laid_over_is_refused():
     runs = mb.simulate(SLOTS, "uts", horizon=100)
-    found = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.2), seed=1)
+    answers = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.2), seed=1)
     unfinished = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.2), max_rounds=10)
     fresh = mb.simulate(mb.family("spiked", n=2, u1=0.9, gap=0.75), "uts", horizon=100)
     for problem, results, given, words in (
         (PLAYERS, [runs], {}, "the results of uts are those of another problem"),
         (SLOTS, [fresh], {}, "another problem"),
-        (SLOTS, [runs, found], {}, "do not share a picture"),
+        (SLOTS, [runs, answers], {}, "do not share a picture"),
         (SLOTS, [runs], {"delta": 0.05}, "do not share a picture"),
-        (SLOTS, [found], {"horizon": 100}, "do not share a picture"),
+        (SLOTS, [answers], {"horizon": 100}, "do not share a picture"),
         (SLOTS, [], {}, "give results to draw, or a horizon or a delta"),
         (SLOTS, [], {"horizon": 100, "delta": 0.1}, "do not share a picture"),
         (SLOTS, [], {"horizon": 1.5}, "horizon must be a whole number"),
@@ -106,16 +106,16 @@ def test_the_same_policy_with_other_options_is_another_curve():
 def test_a_theorem_is_not_drawn_for_options_that_it_does_not_speak_of():
     runs = mb.simulate(SLOTS, mb.policy("pair-elim", growth=16), horizon=500)
     assert not any("Theorem 3.1" in line.label for line in overlay_of(SLOTS, [runs]).lines)
-    found = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
-    assert not any("Theorem 3.2" in line.label for line in overlay_of(SLOTS, [found]).lines)
+    answers = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
+    assert not any("Theorem 3.2" in line.label for line in overlay_of(SLOTS, [answers]).lines)
 
 
 def test_rounds_of_pairs_and_of_matchings_are_told_apart():
-    found = [
+    answers = [
         mb.identify(PLAYERS, mb.policy("clucb", delta=0.1, selection=selection), seed=1)
         for selection in ("pair", "matching")
     ]
-    _, lines, measured = overlay_of(PLAYERS, found)
+    _, lines, measured = overlay_of(PLAYERS, answers)
     assert [one.label for one in measured] == ["clucb, playing pairs", "clucb, playing matchings"]
     labels = [line.label for line in lines]
     assert len(set(labels)) == len(labels)
@@ -152,13 +152,13 @@ def test_a_policy_of_ones_own_has_no_theorem_and_no_proof():
 
 
 def test_answers_of_a_policy_without_delta_are_placed_where_one_says(tmp_path):
-    found = mb.identify(SLOTS, Coin, max_rounds=100)
+    answers = mb.identify(SLOTS, Coin, max_rounds=100)
     with pytest.raises(mb.MatchbanditError, match="the results of coin do not say their error probability"):
-        mb.plot_bounds(SLOTS, [found], path=tmp_path / "x.png")
-    (measured,) = overlay_of(SLOTS, [found], delta=0.01).measured
+        mb.plot_bounds(SLOTS, [answers], path=tmp_path / "x.png")
+    (measured,) = overlay_of(SLOTS, [answers], delta=0.01).measured
     assert measured.label == "coin (growth=fast) (no proof)"
     assert measured.x.tolist() == [100]
-    assert mb.plot_bounds(SLOTS, [found], path=tmp_path / "x.png", delta=0.01).exists()
+    assert mb.plot_bounds(SLOTS, [answers], path=tmp_path / "x.png", delta=0.01).exists()
 
 
 def test_what_has_a_proof_is_what_the_policies_say():
@@ -176,9 +176,9 @@ def test_a_theorem_is_not_held_against_options_that_it_does_not_speak_of():
     capped = mb.simulate(slots, mb.policy("pair-elim", cap_windows=True), horizon=500)
     assert placement_of(capped, known).upper is None
     known = mb.bounds(slots, delta=0.1)
-    found = mb.identify(slots, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
-    assert placement_of(found, known).upper is None
-    assert placement_of(found, known).binding
+    answers = mb.identify(slots, mb.policy("pair-elim", delta=0.1, growth=2), seed=1)
+    assert placement_of(answers, known).upper is None
+    assert placement_of(answers, known).binding
 
 
 THEOREMS = {
@@ -244,8 +244,8 @@ def test_a_placement_says_that_its_upper_bound_is_vacuous():
     assert placed.vacuous
     assert placed.describe()["upper_vacuous"]
     assert (placed.task, placed.of) == ("regret", "regret")
-    found = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.1), seed=1)
-    placed = placement_of(found, mb.bounds(SLOTS, delta=0.1))
+    answers = mb.identify(SLOTS, mb.policy("pair-elim", delta=0.1), seed=1)
+    placed = placement_of(answers, mb.bounds(SLOTS, delta=0.1))
     assert not placed.vacuous
     assert (placed.task, placed.of) == ("identification", "rounds")
 
@@ -285,8 +285,8 @@ def test_results_are_drawn_over_bounds_in_the_colours_of_their_policies(tmp_path
 
 
 def test_rounds_are_drawn_over_one_by_delta_with_all_of_their_bounds():
-    found = [mb.identify(PLAYERS, mb.policy("matching-id", delta=delta), runs=3, seed=1) for delta in (0.1, 0.01)]
-    chart = bounds_chart(PLAYERS, found)
+    answers = [mb.identify(PLAYERS, mb.policy("matching-id", delta=delta), runs=3, seed=1) for delta in (0.1, 0.01)]
+    chart = bounds_chart(PLAYERS, answers)
     assert np.allclose(chart.lines[0].x, [10, 100])
     assert (chart.x_label, chart.y_label, chart.x_log, chart.y_log) == ("1/δ", "rounds", True, True)
     assert chart.y_range is None

@@ -129,9 +129,9 @@ def test_a_symmetric_matrix_does_not_make_players_of_rows_and_columns():
 
 
 def test_the_diagonal_of_players_is_ignored():
-    told = Means([[nan, 0.5, 0.1], [0.5, 7, 0.2], [0.1, 0.2, -inf]], players=True)
-    assert told.means.tolist() == [0.5, 0.1, 0.2]
-    assert told.table.diagonal().tolist() == [0, 0, 0]
+    players = Means([[nan, 0.5, 0.1], [0.5, 7, 0.2], [0.1, 0.2, -inf]], players=True)
+    assert players.means.tolist() == [0.5, 0.1, 0.2]
+    assert players.table.diagonal().tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

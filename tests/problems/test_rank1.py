@@ -292,11 +292,11 @@ def test_the_graph_has_the_shape_of_the_strengths():
 @given(problems, st.sampled_from([Bernoulli(), Gaussian(0.3), Binomial(7)]))
 def test_a_problem_survives_a_trip_through_json(problem, law):
     strengths = [problem.u, problem.v] if isinstance(problem, Bipartite) else [problem.u]
-    told = type(problem)(*strengths, rewards=law)
-    said = json.loads(json.dumps(told.describe()))
-    assert rewards_from(said.pop("rewards")) == law
-    assert said.pop("kind") == told.graph.kind
-    assert type(problem)(**said).means.tolist() == problem.means.tolist()
+    with_rewards = type(problem)(*strengths, rewards=law)
+    from_json = json.loads(json.dumps(with_rewards.describe()))
+    assert rewards_from(from_json.pop("rewards")) == law
+    assert from_json.pop("kind") == with_rewards.graph.kind
+    assert type(problem)(**from_json).means.tolist() == problem.means.tolist()
 
 
 def test_rewards_are_bernoulli_unless_told_otherwise():

@@ -287,7 +287,7 @@ def least_told(problem, seeks, plays, rng):
     truth = brute.strengths_of(problem)
     least = np.inf
 
-    def told(strengths, x, y):
+    def information(strengths, x, y):
         strengths[:, y] = strengths[:, x]
         table = brute.divergence(problem.rewards, problem.means, brute.means_of(problem, strengths))
         return np.where(plays > 0, plays * np.where(plays > 0, table, 0.0), 0.0).sum(axis=1)
@@ -297,12 +297,12 @@ def least_told(problem, seeks, plays, rng):
         near[:, x] = rng.uniform(min(truth[x], truth[y]), max(truth[x], truth[y]), 300)
         anywhere = rng.uniform(0.001, 1, (300, len(truth)))
         points = np.clip(np.vstack([near, anywhere]), 1e-6, 1 - 1e-9)
-        at = points[np.argmin(told(points, x, y))]
+        at = points[np.argmin(information(points, x, y))]
         for scale in np.geomspace(0.3, 1e-4, 40):
             points = np.clip(at * np.exp(rng.normal(0, scale, (60, len(truth)))), 1e-6, 1 - 1e-9)
             points[0] = at
-            at = points[np.argmin(told(points, x, y))]
-        least = min(least, float(told(at[None].copy(), x, y)[0]))
+            at = points[np.argmin(information(points, x, y))]
+        least = min(least, float(information(at[None].copy(), x, y)[0]))
     return least
 
 

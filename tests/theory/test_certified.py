@@ -243,10 +243,10 @@ def test_nothing_to_certify_costs_nothing():
 
 
 def test_the_report_names_each_selection_and_leaves_out_matchings_of_odd_players():
-    told = report(ODD, horizon=1000, delta=0.1)
-    names = {bound.name for bound in told.bounds}
+    summary = report(ODD, horizon=1000, delta=0.1)
+    names = {bound.name for bound in summary.bounds}
     assert names >= {"rank1-certify-rounds-pair", "rank1-certify-rounds-matching", "rank1-certify-regret-pair"}
-    assert ("rank1-certify-regret-matching", "an odd number of players has no matching of all") in told.left_out
+    assert ("rank1-certify-regret-matching", "an odd number of players has no matching of all") in summary.left_out
     assert {bound.name for bound in mb.bounds(SLOTS, horizon=9)} >= {
         "rank1-certify-regret-pair",
         "rank1-certify-regret-matching",

@@ -101,12 +101,12 @@ def test_a_program_that_is_not_solved_bounds_by_nothing_and_says_so(monkeypatch)
 
     monkeypatch.setattr("matchbandit.theory.programs.linprog", lambda *_, **__: Unsolved)
     slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
-    with pytest.warns(UserWarning, match="no luck") as told:
+    with pytest.warns(UserWarning, match="no luck") as warnings:
         known = {bound.name: bound.value for bound in mb.bounds(slots, delta=0.05)}
     assert known["pairs-program"] == 0
     assert known["pairs"] > 0
     assert not any(name.startswith("model") for name in known)
-    assert any("the bound model-pair is left out" in str(warning.message) for warning in told)
+    assert any("the bound model-pair is left out" in str(warning.message) for warning in warnings)
 
 
 def test_divergences_that_differ_by_twenty_powers_of_ten_are_solved():

@@ -184,8 +184,8 @@ def test_the_exchange_is_told_best_beside_the_two_best_others(law):
         swapped = u.copy()
         swapped[[2 * s + 1, 2 * s + 2]] = swapped[[2 * s + 2, 2 * s + 1]]
         problem, other = mb.Monopartite(u, rewards=law), mb.Monopartite(swapped, rewards=law)
-        told = incidence(problem, "matching") @ divergence(law, problem.means, other.means)
-        assert value(problem, "matchings-one-gap") == pytest.approx(delta_divergence(0.05) / told.max())
+        information = incidence(problem, "matching") @ divergence(law, problem.means, other.means)
+        assert value(problem, "matchings-one-gap") == pytest.approx(delta_divergence(0.05) / information.max())
 
 
 # What the corrections mend
@@ -248,8 +248,10 @@ def test_the_printed_sum_over_switches_is_false_at_three_hundred_players():
     weaker = np.minimum(first, second)
     others = np.linspace(0.45, 0.75, 301)
     least = np.min([kl(low, first * x) + kl(low, second * x) for x in others], axis=0)
-    told = A * kl(high, first * second) + B * (kl(low, first * weaker) + kl(low, second * weaker) + (n - 1) * least)
-    assert told.min() > 1
+    information = A * kl(high, first * second) + B * (
+        kl(low, first * weaker) + kl(low, second * weaker) + (n - 1) * least
+    )
+    assert information.min() > 1
     assert A + 2 * n * B < 181
     assert n / 2 / min(kl(low, high), kl(high, low)) == pytest.approx(217, abs=0.5)
     assert least[0, 0] < 1e-6
@@ -263,8 +265,8 @@ def test_the_printed_sum_over_switches_is_false():
     n, A, B = 20_000, 1000.0, 0.24
     high, kl = (1 - 1e-9) ** 2, mb.Bernoulli().kl
     low = high / 2
-    told = [A * kl(high, x) + B * kl(low, x) for x in 1 - np.geomspace(1 - low, 1 - high, 20_001)]
-    assert min(told) > 1
+    information = [A * kl(high, x) + B * kl(low, x) for x in 1 - np.geomspace(1 - low, 1 - high, 20_001)]
+    assert min(information) > 1
     printed = n / 2 / min(kl(low, high), kl(high, low))
     assert printed > 1.3 * (A + 2 * n * B)
 
@@ -499,7 +501,7 @@ def test_no_policy_with_a_proof_is_faster_than_the_bounds(policy, problem):
     runs = 20
     found = mb.identify(problem, mb.policy(policy, delta=0.1), runs=runs, seed=7)
     mean, error = found.rounds.mean(), found.rounds.std() / sqrt(runs)
-    held = [b for b in mb.bounds(problem, delta=0.1) if b.kind == "lower" and is_binding(b)]
-    held = [b for b in held if (b.plays, b.seeks) == (plays, seeks)]
-    assert held
-    assert all(b.value <= mean + 4 * error for b in held), [(b.name, b.value, mean) for b in held]
+    binding = [b for b in mb.bounds(problem, delta=0.1) if b.kind == "lower" and is_binding(b)]
+    binding = [b for b in binding if (b.plays, b.seeks) == (plays, seeks)]
+    assert binding
+    assert all(b.value <= mean + 4 * error for b in binding), [(b.name, b.value, mean) for b in binding]

@@ -118,14 +118,14 @@ def test_every_alternative_has_another_answer(seed):
     # Level is enough: an alternative a little further has another answer, and divergences are continuous.
     rng = np.random.default_rng(seed)
     slots, many = rows_and_columns(rng), players(rng, int(rng.choice([4, 6, 8])))
-    listed = [
+    enumerated = [
         (slots, pair_alternatives(slots), "pair"),
         (many, player_alternatives(many), "pair"),
         (many, switch_alternatives(many), "pair"),
         (many, order_alternatives(many, first=1), "matching"),
         (many, swap_alternative(many), "matching"),
     ]
-    for problem, alternatives, selection in listed:
+    for problem, alternatives, selection in enumerated:
         assert alternatives
         for other in alternatives:
             assert still_best(problem, problem, selection) > 1e-9
@@ -234,8 +234,8 @@ def test_six_players_in_order_all_against_the_best():
     # Strengths 1, .2, .15, .1, .05, .01. 2 falls by .05, 3 rises by .05, 4 falls by .05, 5 rises by .05, and 6 rises to
     # player 4, by .09. Between the others a play tells at most (.04 + .0225) of what one with the best does.
     problem = mb.Monopartite([1.0, 0.2, 0.15, 0.1, 0.05, 0.01], rewards=NOISE)
-    found = least_plays(divergences(problem, order_alternatives(problem, first=2)))
-    assert found == pytest.approx(4 * 2 / 0.05**2 + 2 / 0.09**2)
+    solution = least_plays(divergences(problem, order_alternatives(problem, first=2)))
+    assert solution == pytest.approx(4 * 2 / 0.05**2 + 2 / 0.09**2)
 
 
 def test_switching_the_best_is_told_by_the_best_pair_alone():
@@ -244,8 +244,8 @@ def test_switching_the_best_is_told_by_the_best_pair_alone():
     for u in ([0.9, 0.8, 0.2, 0.2], [0.9, 0.8] + [0.2] * 6, [0.7, 0.3, 0.6, 0.1]):
         problem = mb.Monopartite(u, rewards=mb.Gaussian(sd=0.5))
         best, second, third = sorted(u, reverse=True)[:3]
-        found = least_plays(divergences(problem, switch_alternatives(problem)))
-        assert found == pytest.approx(2 * 0.5**2 / (second * (best - third)) ** 2)
+        solution = least_plays(divergences(problem, switch_alternatives(problem)))
+        assert solution == pytest.approx(2 * 0.5**2 / (second * (best - third)) ** 2)
 
 
 def test_bernoulli_rewards_tell_the_switch_by_the_better_of_two_pairs():
@@ -272,11 +272,13 @@ def test_an_exchange_keeps_the_strengths():
 def least_rounds(problem, alternatives):
     """The least number of rounds that tells all of them, with a variable for each matching."""
     kl = divergences(problem, alternatives)
-    told = kl @ incidence(problem, "matching").T
-    unit = told.max(axis=1).min()
-    found = linprog(np.ones(told.shape[1]), A_ub=-told / unit, b_ub=-np.ones(len(told)), method="highs")
-    assert found.status == 0
-    return found.fun / unit
+    information = kl @ incidence(problem, "matching").T
+    unit = information.max(axis=1).min()
+    solution = linprog(
+        np.ones(information.shape[1]), A_ub=-information / unit, b_ub=-np.ones(len(information)), method="highs"
+    )
+    assert solution.status == 0
+    return solution.fun / unit
 
 
 @laws
@@ -286,8 +288,8 @@ def test_of_four_players_matchings_and_their_pairs_are_the_same_program(law, see
     # of matchings, where the print has c/2.
     problem = players(np.random.default_rng(seed), 4, law=law)
     alternatives = order_alternatives(problem, first=1) + swap_alternative(problem)
-    found = least_matchings(problem.graph, divergences(problem, alternatives))
-    assert found == pytest.approx(least_rounds(problem, alternatives), rel=1e-6)
+    solution = least_matchings(problem.graph, divergences(problem, alternatives))
+    assert solution == pytest.approx(least_rounds(problem, alternatives), rel=1e-6)
 
 
 @laws
@@ -296,10 +298,10 @@ def test_of_more_players_the_program_asks_for_no_more_than_matchings_do(law, n):
     for seed in range(3):
         problem = players(np.random.default_rng(seed), n, law=law)
         alternatives = order_alternatives(problem, first=1) + swap_alternative(problem)
-        found = least_matchings(problem.graph, divergences(problem, alternatives))
+        solution = least_matchings(problem.graph, divergences(problem, alternatives))
         brute = least_rounds(problem, alternatives)
-        assert found <= brute * (1 + 1e-6)
-        assert found > brute / 2  # so that the print's c/2 would be seen
+        assert solution <= brute * (1 + 1e-6)
+        assert solution > brute / 2  # so that the print's c/2 would be seen
 
 
 def test_odd_sets_are_what_the_program_passes_over():
@@ -316,8 +318,8 @@ def test_matchings_that_tell_one_exchange_by_hand():
     # 0.9, 0.8, 0.5, 0.2, sd 1: 2 and 3 change places. {(1, 2), (3, 4)} tells ((0.9 · 0.3)² + (0.2 · 0.3)²)/2, so does
     # {(1, 3), (2, 4)}, and {(1, 4), (2, 3)} nothing: 1/((0.81 + 0.04) 0.09/2) matchings.
     problem = mb.Monopartite([0.5, 0.9, 0.2, 0.8], rewards=NOISE)
-    found = least_matchings(problem.graph, divergences(problem, swap_alternative(problem)))
-    assert found == pytest.approx(2 / (0.85 * 0.09))
+    solution = least_matchings(problem.graph, divergences(problem, swap_alternative(problem)))
+    assert solution == pytest.approx(2 / (0.85 * 0.09))
 
 
 def test_every_player_plays_in_every_matching():

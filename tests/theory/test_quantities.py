@@ -60,36 +60,36 @@ def named(problem):
     ],
 )
 def test_by_hand_the_complexity_of_rows_and_columns(u, v, regret, certainty):
-    found = named(mb.Bipartite(u, v))
-    assert found["complexity_regret"] == pytest.approx(regret)
-    assert found["complexity_identification"] == pytest.approx(certainty)
+    by_name = named(mb.Bipartite(u, v))
+    assert by_name["complexity_regret"] == pytest.approx(regret)
+    assert by_name["complexity_identification"] == pytest.approx(certainty)
 
 
 def test_by_hand_the_quantities_of_rows_and_columns():
-    found = named(mb.Bipartite([0.4, 0.9], [0.3, 0.8, 0.7]))
-    assert found["row_gaps"] == pytest.approx([0, 0.5])
-    assert found["column_gaps"] == pytest.approx([0, 0.1, 0.5])
-    assert found["mean_row"] == pytest.approx(0.65)
-    assert found["mean_column"] == pytest.approx(0.6)
+    by_name = named(mb.Bipartite([0.4, 0.9], [0.3, 0.8, 0.7]))
+    assert by_name["row_gaps"] == pytest.approx([0, 0.5])
+    assert by_name["column_gaps"] == pytest.approx([0, 0.1, 0.5])
+    assert by_name["mean_row"] == pytest.approx(0.65)
+    assert by_name["mean_column"] == pytest.approx(0.6)
 
 
 def test_by_hand_three_players():
     # 0.9 · (0.5 − 0.3) = 0.18. No matching of all three: nothing else is defined.
-    found = named(mb.Monopartite([0.5, 0.9, 0.3]))
-    assert set(found) == OF_PAIRS
-    assert found["neighbour_gaps"] == pytest.approx([0.4, 0.2])
-    assert found["gaps_to_first"] == pytest.approx([0.4, 0.6])
-    assert found["gaps_to_second"] == pytest.approx([0.2])
-    assert found["complexity_regret"] == pytest.approx(1 / 0.18)
-    assert found["complexity_identification"] == pytest.approx(1 / 0.0324)
+    by_name = named(mb.Monopartite([0.5, 0.9, 0.3]))
+    assert set(by_name) == OF_PAIRS
+    assert by_name["neighbour_gaps"] == pytest.approx([0.4, 0.2])
+    assert by_name["gaps_to_first"] == pytest.approx([0.4, 0.6])
+    assert by_name["gaps_to_second"] == pytest.approx([0.2])
+    assert by_name["complexity_regret"] == pytest.approx(1 / 0.18)
+    assert by_name["complexity_identification"] == pytest.approx(1 / 0.0324)
 
 
 def test_by_hand_two_players_have_nothing_to_tell_apart():
-    found = named(mb.Monopartite([0.3, 0.9]))
-    assert set(found) == OF_PAIRS
-    assert found["neighbour_gaps"] == found["gaps_to_first"] == pytest.approx([0.6])
-    assert found["gaps_to_second"] == []
-    assert found["complexity_regret"] == found["complexity_identification"] == 0
+    by_name = named(mb.Monopartite([0.3, 0.9]))
+    assert set(by_name) == OF_PAIRS
+    assert by_name["neighbour_gaps"] == by_name["gaps_to_first"] == pytest.approx([0.6])
+    assert by_name["gaps_to_second"] == []
+    assert by_name["complexity_regret"] == by_name["complexity_identification"] == 0
     assert (
         SortedPlayers([0.3, 0.9]).smallest_loss
         == SortedPlayers([0.3, 0.9]).smallest_loss_of_all
@@ -102,26 +102,26 @@ def test_by_hand_two_players_have_nothing_to_tell_apart():
 
 
 def test_by_hand_four_players():
-    found = named(mb.Monopartite([0.5, 0.9, 0.3, 0.8]))  # 0.9 0.8 | 0.5 0.3
-    assert found["gaps_to_second"] == pytest.approx([0.3, 0.5])
-    assert found["complexity_regret"] == pytest.approx(1 / 0.27 + 1 / 0.45)
-    assert found["complexity_identification"] == pytest.approx(1 / 0.0729 + 1 / 0.2025)
+    by_name = named(mb.Monopartite([0.5, 0.9, 0.3, 0.8]))  # 0.9 0.8 | 0.5 0.3
+    assert by_name["gaps_to_second"] == pytest.approx([0.3, 0.5])
+    assert by_name["complexity_regret"] == pytest.approx(1 / 0.27 + 1 / 0.45)
+    assert by_name["complexity_identification"] == pytest.approx(1 / 0.0729 + 1 / 0.2025)
     # 1 from 3, 2 from 3, 3 from 2, 4 from 2; times 0.9: 0.36, 0.27, 0.27, 0.45.
-    assert found["partner_gaps"] == pytest.approx([0.4, 0.3, 0.3, 0.5])
-    assert found["complexity_order"] == pytest.approx(1 / 0.1296 + 2 / 0.0729 + 1 / 0.2025)
-    assert found["border_gaps"] == pytest.approx([0.3])
-    assert found["others_means"] == pytest.approx([(0.9 + 0.3) / 4])
-    assert found["smallest_weighted_gap"] == pytest.approx(0.09)
+    assert by_name["partner_gaps"] == pytest.approx([0.4, 0.3, 0.3, 0.5])
+    assert by_name["complexity_order"] == pytest.approx(1 / 0.1296 + 2 / 0.0729 + 1 / 0.2025)
+    assert by_name["border_gaps"] == pytest.approx([0.3])
+    assert by_name["others_means"] == pytest.approx([(0.9 + 0.3) / 4])
+    assert by_name["smallest_weighted_gap"] == pytest.approx(0.09)
     # Without two neighbours the sum of 2.5 is 0.8, 1.2 and 1.7, over three opponents.
-    assert found["cluster_means"] == pytest.approx([0.8 / 3, 0.4, 1.7 / 3])
-    assert (found["border_s"], found["border_h"], found["alpha"]) == (1, None, 0)  # no second border
+    assert by_name["cluster_means"] == pytest.approx([0.8 / 3, 0.4, 1.7 / 3])
+    assert (by_name["border_s"], by_name["border_h"], by_name["alpha"]) == (1, None, 0)  # no second border
     # The optimum pays 0.72 + 0.15; (1, 3), (2, 4) pays 0.45 + 0.24, (1, 4), (2, 3) pays 0.27 + 0.4.
-    assert found["smallest_loss"] == pytest.approx(0.18)
-    assert found["smallest_loss_of_all"] == pytest.approx(0.18)
-    assert np.allclose(found["mixing_losses"], [[0, 0.18 + 0.2], [0, 0]])
+    assert by_name["smallest_loss"] == pytest.approx(0.18)
+    assert by_name["smallest_loss_of_all"] == pytest.approx(0.18)
+    assert np.allclose(by_name["mixing_losses"], [[0, 0.18 + 0.2], [0, 0]])
     # m = 3 only. Alone, 3 and 4 meet nobody else; with 1 and 2: 3 · 0.38 / (0.2 · 1.7)².
-    assert found["bound_together"] == inf
-    assert found["bound_explored"] == pytest.approx(1.14 / 0.1156)
+    assert by_name["bound_together"] == inf
+    assert by_name["bound_explored"] == pytest.approx(1.14 / 0.1156)
 
 
 def test_by_hand_six_players_with_the_smallest_gap_at_the_first_border():
@@ -327,10 +327,10 @@ def test_cluster_means_times_gaps_are_how_far_a_round_robin_puts_neighbours_apar
 
 def test_the_least_bounds_take_an_m_each():
     u = [1.0, 1.0, 1.0, 0.1, 0.0, 0.0]
-    found = [SortedPlayers(u).comparison_bounds(m) for m in (3, 4, 5)]
-    assert np.argmin([d for d, _ in found]) == 1
-    assert np.argmin([i for _, i in found]) == 0
-    assert SortedPlayers(u).least_comparison_bounds == (found[1][0], found[0][1])
+    by_name = [SortedPlayers(u).comparison_bounds(m) for m in (3, 4, 5)]
+    assert np.argmin([d for d, _ in by_name]) == 1
+    assert np.argmin([i for _, i in by_name]) == 0
+    assert SortedPlayers(u).least_comparison_bounds == (by_name[1][0], by_name[0][1])
     u = [1.0, 0.9, 0.5, 0.4, 0.4, 0.05]  # here the border within the last pair is the best for both
     assert SortedPlayers(u).least_comparison_bounds == SortedPlayers(u).comparison_bounds(5)
 
@@ -404,9 +404,9 @@ def test_with_an_m_for_each_the_ratio_has_no_limit_even_where_the_best_three_are
 
 def test_every_quantity_says_where_it_comes_from():
     for problem in (mb.Monopartite([0.9, 0.8, 0.5, 0.3]), mb.Bipartite([0.9, 0.8], [0.5, 0.3])):
-        found = mb.quantities(problem)
-        assert len({q.name for q in found}) == len(found)
-        for q in found:
+        by_name = mb.quantities(problem)
+        assert len({q.name for q in by_name}) == len(by_name)
+        for q in by_name:
             assert set(q.describe()) == {"name", "symbol", "value", "source"}
             assert q.source.startswith(("Theorem", "Lemma", "Section"))
 

@@ -88,13 +88,13 @@ def test_short_sources_have_no_proofs_equations_or_appendices():
 
 
 def test_a_report_holds_what_quantities_and_bounds_give():
-    told = report(SLOTS, horizon=1000, delta=0.05)
-    assert told.bounds == mb.bounds(SLOTS, horizon=1000, delta=0.05)
-    assert told.quantities == mb.quantities(SLOTS)
-    assert [bound for group in told.groups.values() for bound in group if bound.name == "pair-elim-regret"]
-    assert sum(map(len, told.groups.values())) == len(told.bounds)
-    assert set(told.binds) == {"every δ-correct policy", "every consistent policy"}
-    assert told.left_out == []
+    summary = report(SLOTS, horizon=1000, delta=0.05)
+    assert summary.bounds == mb.bounds(SLOTS, horizon=1000, delta=0.05)
+    assert summary.quantities == mb.quantities(SLOTS)
+    assert [bound for group in summary.groups.values() for bound in group if bound.name == "pair-elim-regret"]
+    assert sum(map(len, summary.groups.values())) == len(summary.bounds)
+    assert set(summary.binds) == {"every δ-correct policy", "every consistent policy"}
+    assert summary.left_out == []
 
 
 def test_groups_are_named_by_what_they_are_on():
@@ -116,11 +116,11 @@ def test_groups_are_named_by_what_they_are_on():
     ],
 )
 def test_what_is_left_out_is_named_with_the_reason(u, of, names, why):
-    told = report(mb.Monopartite(u), **of)
-    given = {bound.name for bound in told.bounds}
+    summary = report(mb.Monopartite(u), **of)
+    names_of_bounds = {bound.name for bound in summary.bounds}
     for name in names:
-        assert name not in given
-        (line,) = [line for line in told.not_given if name in line.replace(",", " ").replace(".", " ").split()]
+        assert name not in names_of_bounds
+        (line,) = [line for line in summary.not_given if name in line.replace(",", " ").replace(".", " ").split()]
         assert why in line
 
 
@@ -161,12 +161,12 @@ def test_a_bound_prints_itself_in_one_line():
 
 
 def test_bounds_and_reports_print_tables():
-    told = report(mb.Monopartite([0.9, 0.5, 0.5, 0.3]), delta=0.05)
-    lines = repr(told.bounds).splitlines()
-    assert len(lines) == 1 + len(told.bounds)
+    summary = report(mb.Monopartite([0.9, 0.5, 0.5, 0.3]), delta=0.05)
+    lines = repr(summary.bounds).splitlines()
+    assert len(lines) == 1 + len(summary.bounds)
     assert lines[0].split()[:3] == ["bound", "kind", "value"]
-    assert "rounds until the best pair is known, playing pairs" in repr(told)
-    assert "left out, as there is more than one best pair: model-pair." in repr(told)
+    assert "rounds until the best pair is known, playing pairs" in repr(summary)
+    assert "left out, as there is more than one best pair: model-pair." in repr(summary)
     assert repr(Bounds())
 
 

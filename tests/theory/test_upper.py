@@ -707,12 +707,12 @@ def test_matching_ids_constants_are_above_what_its_sets_can_cost(n_pairs):
         u = -np.sort(-(rng.random(2 * n_pairs) if seed % 2 else 1 - 1e-3 * rng.random(2 * n_pairs)))
         for k, size, inside, counted, shown in told_at_borders(u, rng):
             assert size >= (3 if k == 1 else 5) or not inside
-            told = counted * shown**2
-            assert told >= 32 / border_constant(k, n_pairs - 1) * (1 - 1e-12)
+            information = counted * shown**2
+            assert information >= 32 / border_constant(k, n_pairs - 1) * (1 - 1e-12)
             if n_pairs > 2:
                 x, y = corners[min(k, 2)]
                 assert 2 * (counted * shown - y) >= y / x * (counted - x) - 1e-12
-            seen[k] = min(seen.get(k, inf), told * ((n_pairs - 1) / n_pairs) ** 2)
+            seen[k] = min(seen.get(k, inf), information * ((n_pairs - 1) / n_pairs) ** 2)
     if n_pairs == 8:  # and they are reached
         assert seen[1] == pytest.approx(1 / 6, rel=0.01)
         assert 9 / 28 <= seen[2] < 0.36 < 4 / 9
@@ -1119,11 +1119,11 @@ def test_every_law_has_every_bound_and_all_are_plain_data(law, of):
         mb.Monopartite([0.9, 0.8, 0.5], rewards=law),
     ):
         for bound in mb.bounds(problem, **of):
-            told = bound.describe()
-            assert json.loads(json.dumps(told, allow_nan=False)) == told
+            description = bound.describe()
+            assert json.loads(json.dumps(description, allow_nan=False)) == description
             assert bound.value == pytest.approx(sum(bound.parts.values())) or not bound.parts
             assert bound.value >= 0
-            assert told["met"] == all(a["met"] for a in told["assumptions"])
+            assert description["met"] == all(a["met"] for a in description["assumptions"])
         for quantity in mb.quantities(problem):
             assert json.loads(json.dumps(quantity.describe(), allow_nan=False)) == quantity.describe()
 
@@ -1200,9 +1200,9 @@ PLAYERS = mb.Monopartite([0.9, 0.8, 0.5, 0.3])
     ],
 )
 def test_wrong_arguments_are_named_in_one_line(problem, of, message):
-    with pytest.raises(MatchbanditError, match=f"^{message}$") as told:
+    with pytest.raises(MatchbanditError, match=f"^{message}$") as error:
         mb.bounds(problem, **of)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_horizon_of_any_size_and_a_whole_float_are_taken(without_the_model):
