@@ -288,7 +288,7 @@ def test_rounds_are_drawn_over_one_by_delta_with_all_of_their_bounds():
     answers = [mb.identify(PLAYERS, mb.policy("matching-id", delta=delta), runs=3, seed=1) for delta in (0.1, 0.01)]
     chart = bounds_chart(PLAYERS, answers)
     assert np.allclose(chart.lines[0].x, [10, 100])
-    assert (chart.x_label, chart.y_label, chart.x_log, chart.y_log) == ("1/δ", "rounds", True, True)
+    assert (chart.x_label, chart.y_label, chart.x_log, chart.y_log) == ("1/δ", "rounds until the answer", True, True)
     assert chart.y_range is None
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from matchbandit.confidence import check_delta
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
-from matchbandit.figures import Chart, Line, draw_to
+from matchbandit.figures import Chart, draw_to
 from matchbandit.figures.picture import picture_file
 from matchbandit.graphs import Selection
 from matchbandit.policies import CATALOGUE
 from matchbandit.problems import Problem
 from matchbandit.results import Identification, Runs, writable_file
-from matchbandit.results.plotting import about_runs, instance_of
+from matchbandit.results.plotting import about_runs, bound_line, build_chart, instance_of, policy_line
 from matchbandit.rewards import Floats
 from matchbandit.theory import Bound, bounds
 from matchbandit.theory.bound import Task
@@ -290,38 +290,28 @@ def bounds_chart(
     results = list(results)
     overlay = overlay_of(problem, results, horizon=horizon, delta=delta)
     lines = [
-        Line(m.label, m.x, m.mean, m.p5, m.p95, key=m.policy, hollow=not _has_proof(m.policy, overlay.task))
-        for m in overlay.measured
+        policy_line(one.label, one.policy, one.x, one.mean, one.p5, one.p95, goal=overlay.task)
+        for one in overlay.measured
     ]
     for line in overlay.lines:
-        x, y = np.array(line.x), np.array(line.y)
-        dash: Literal["dashed", "dotted"] = "dashed" if line.explicit else "dotted"
-        lines.append(Line(f"{line.kind}: {line.label}", x, y, key=line.policy, kind="reference", dash=dash))
-    description = (
-        f"{about_runs(results)}. Lines: mean of the runs; bands: 5–95 %."
-        if results
-        else f"{instance_of(problem.describe())}."
-    )
-    title, x_label, y_label = {
-        "regret": ("Regret and its bounds", "round, or horizon T", "regret"),
-        "identification": ("Rounds until the answer and their bounds", "1/δ", "rounds"),
+        label, x, y = f"{line.kind}: {line.label}", np.array(line.x), np.array(line.y)
+        lines.append(bound_line(label, x, y, explicit=line.explicit, policy=line.policy))
+    title, x_label = {
+        "regret": ("Regret and its bounds", "round, or horizon T"),
+        "identification": ("Rounds until the answer and their bounds", "1/δ"),
     }[overlay.task]
-    unproved = " Empty markers: no proof." if any(line.hollow for line in lines) else ""
-    return Chart(
+    return build_chart(
+        lines,
         name=name,
         title=title,
         x_label=x_label,
-        y_label=y_label,
-        lines=tuple(lines),
-        caption=f"{description} Thin lines: bounds; dotted: asymptotic, or up to a constant.{unproved}",
+        goal=overlay.task,
+        description=about_runs(results) if results else instance_of(problem.describe()),
+        remarks=["Thin lines: bounds; dotted: asymptotic, or up to a constant."],
         x_log=True,
         y_log=True,
         y_range=_y_range(overlay),
     )
-
-
-def _has_proof(policy: str, task: Task) -> bool:
-    return policy not in CATALOGUE or is_proved(policy, task)
 
 
 def _y_range(overlay: Overlay) -> tuple[float, float] | None:

@@ -287,3 +287,11 @@ def test_options_are_in_the_rows_as_json(some):
     (text,) = runs.rows().distinct("options")
     assert json.loads(text) == runs.about.options
     assert list(json.loads(text)) == sorted(runs.about.options)
+
+
+def test_text_that_is_missing_is_missing_in_frames():
+    rows = Rows.from_table(pa.table({"x": pa.array(["a", None, "b"]), "run": [0, 1, 2]}))
+    table = rows.to_frame("arrow")
+    assert table["x"].null_count == 1
+    assert table["x"].to_pylist() == rows.to_frame("polars")["x"].to_list() == ["a", None, "b"]
+    assert rows["x"].tolist() == rows.distinct("x") == ["a", None, "b"]
