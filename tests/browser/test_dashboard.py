@@ -209,7 +209,7 @@ def test_whatever_has_focus_is_seen_to_have_it(small: Any, visit: Callable[..., 
     assert len(seen) > 25
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_on_a_phone_every_page_fits_and_buttons_can_be_hit(
     small: Any, large: Any, visit: Callable[..., Visit], dark: bool
 ) -> None:

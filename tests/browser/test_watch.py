@@ -41,7 +41,10 @@ def words(visited):
     return plain(visited.page.locator("#sentence").inner_text())
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ("pair-elim", "rank1-certify") else pytest.param(name, marks=pytest.mark.slow) for name in RUNS],
+)
 def test_it_fits_a_phone_and_shows_something_in_every_frame(name, watched, visit):
     seen, file = watched(name)
     visited = visit(file, phone=True, color_scheme="dark")

@@ -51,7 +51,7 @@ def law_of_leap(of, most):
         plan([0, 1], [0, 1], [1, 1], [3, 3], 4),
     ],
 )
-@pytest.mark.parametrize("most", [2, 10])
+@pytest.mark.parametrize("most", [pytest.param(2, marks=pytest.mark.slow), 10])
 def test_a_leap_has_exactly_the_law_of_playing_sweep_by_sweep(of, most):
     law = law_of_leap(of, most)
     rng = np.random.default_rng(7)

@@ -39,7 +39,6 @@ def rows(tmp_path_factory):
     chosen = {
         "slots": mb.Bipartite([0.9, 0.3], [0.9, 0.5]),
         "players": mb.Monopartite([0.9, 0.9, 0.5, 0.5]),
-        "gaussian": mb.Monopartite([0.9, 0.8, 0.3, 0.2], rewards=mb.Gaussian(sd=0.5)),
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(standing, "HORIZON", 5000)

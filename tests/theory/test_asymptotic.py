@@ -198,7 +198,7 @@ def test_brute_force_with_a_column_to_spare(problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40, quick=16))
 def test_brute_force_from_both_sides_on_many(seed):
     rng = np.random.default_rng(seed)
     law = LAWS[seed % 4]
@@ -504,7 +504,7 @@ def test_lonely_gaps_are_solved(problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60, quick=20))
 def test_extreme_instances_are_solved(seed):
     rng = np.random.default_rng(1000 + seed)
 

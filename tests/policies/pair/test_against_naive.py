@@ -80,7 +80,8 @@ def test_uts_plays_what_the_definition_plays(u, v, horizon, gamma, law, seed):
     agree(mb.policy("uts", gamma=gamma), naive.uts, u, v, horizon, seed, law, gamma=gamma)
 
 
-@pytest.mark.parametrize("growth", [1.05, pytest.param(4.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("growth", [1.05, 4.0])
 def test_pair_elim_agrees_on_a_long_run_through_four_windows(growth):
     u, v = [0.9, 0.3, 0.25, 0.1], [0.9, 0.5, 0.2]
     spec = mb.policy("pair-elim", growth=growth)

@@ -120,6 +120,7 @@ def test_a_bad_pair_is_played_as_often_as_the_lower_bound_says():
         assert 0.7 * least < runs.plays[:, 0, column].mean() < 2.5 * least
 
 
+@pytest.mark.slow
 def test_regret_grows_like_the_logarithm():
     slots = mb.Bipartite([0.9, 0.4, 0.3], [0.9, 0.5, 0.2], rewards=mb.Binomial(2))
     runs = mb.simulate(slots, "kl-ucb", horizon=50_000, runs=10, seed=1, checkpoints=[25_000, 50_000])

@@ -67,7 +67,7 @@ def test_a_reward_between_0_and_1_is_a_success_with_that_probability():
     assert policy.arrays.sums[0] == 1010.0
 
 
-@pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Binomial(5)])
+@pytest.mark.parametrize("law", [pytest.param(mb.Bernoulli(), marks=pytest.mark.slow), mb.Binomial(5)])
 def test_regret_grows_like_the_logarithm(law):
     slots = mb.Bipartite([0.9, 0.4, 0.3], [0.9, 0.5, 0.2, 0.1], rewards=law)
     runs = mb.simulate(slots, "uts", horizon=100_000, runs=20, seed=1, checkpoints=[50_000, 100_000])
