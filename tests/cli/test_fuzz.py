@@ -124,9 +124,9 @@ def small(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("verbs", "lines", "share"),
     [
-        pytest.param(VERBS, 150, 1 / 5, id="in-the-lab"),
+        pytest.param(VERBS, 250, 1 / 5, id="in-the-lab"),
         pytest.param(VERBS, 1000, 1 / 5, id="long-in-the-lab", marks=pytest.mark.slow),
-        pytest.param(["league"], 60, 1 / 8, id="of-leagues"),
+        pytest.param(["league"], 100, 1 / 8, id="of-leagues"),
         pytest.param(["league"], 400, 1 / 8, id="long-of-leagues", marks=pytest.mark.slow),
     ],
 )
