@@ -2,6 +2,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No property fails because the machine is busy.
+settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("without a clock")
 
 # Tests run side by side: a matrix product that takes all cores for itself makes the others wait, and gains nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -205,7 +205,7 @@ def test_notebooks_run_and_are_kept_without_what_they_print(notebook, tmp_path):
     book = nbformat.read(notebook, as_version=4)
     nbformat.validate(book)
     assert [cell.source for cell in book.cells if cell.get("outputs") or cell.get("execution_count")] == []
-    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(book, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert any("image/png" in output.get("data", {}) for cell in book.cells for output in cell.get("outputs", []))
 
 

@@ -81,11 +81,11 @@ class Visit:
 
     def until(self, is_so: Callable[[], bool]) -> None:
         """Wait for what the browser does in its own time; the page's policy forbids Playwright's own way."""
-        for _ in range(250):
+        for _ in range(3000):
             if is_so():
                 return
             self.page.wait_for_timeout(20)
-        raise AssertionError("it did not happen within five seconds")
+        raise AssertionError("it did not happen within a minute")
 
     def fits(self) -> bool:
         """Is there nothing to scroll sideways?"""

@@ -468,13 +468,13 @@ def test_what_is_forgotten_while_somebody_reads_is_wiped_afterwards(sqlite_url, 
     def lingers() -> bool:
         return any(b"Annabella" in file.read_bytes() for file in tmp_path.glob("store.db*"))
 
-    with Store(sqlite_url) as store:
+    with Store(sqlite_url, patience=120.0) as store:
         club = store.create("club", players=["Annabella", "bob"])
         with store.reading() as connection:
             connection.execute(text("SELECT count(*) FROM mb_names")).scalar_one()
             began = monotonic()
             club.forget("Annabella")
-            assert monotonic() - began < 5  # not the patience of the store
+            assert monotonic() - began < 60  # not the patience of the store
             assert lingers()
         store.tick()
         assert not lingers()
