@@ -24,20 +24,18 @@ SLOTS = ["--u", "0.9,0.3", "--v", "0.8,0.2"]
 RUNS = ["--runs", "2", "--workers", "1"]
 
 
-@pytest.fixture
-def blocked(tmp_path):
-    """Run Python without the extras, in an empty folder; gives exit code, stdout and stderr."""
-    site = tmp_path / "site"
-    site.mkdir()
+@pytest.fixture(scope="module")
+def blocked(tmp_path_factory):
+    """Run Python without the extras, in a folder that stays empty; gives exit code, stdout and stderr."""
+    site, work = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("work")
     (site / "blocker.py").write_text(BLOCKER)
-    work = tmp_path / "work"
-    work.mkdir()
 
     def run(text):
         begin = f"import sys; sys.path.insert(0, {str(site)!r}); import blocker\n{QUIET}\n"
         made = subprocess.run(
             [sys.executable, "-c", begin + text], cwd=work, capture_output=True, text=True, check=False
         )
+        assert list(work.iterdir()) == []
         return made.returncode, made.stdout, made.stderr
 
     return run
@@ -87,50 +85,43 @@ for work in (lambda: runs.save("runs.parquet"), lambda: mb.plot_bounds(slots, [r
     ]
 
 
-def test_the_command_line_works_without_the_extras(blocked):
-    code, out, err = blocked(
-        typed(
-            ["--help"],
-            ["policies"],
-            ["simulate", "--policy", "pair-elim", *SLOTS, "--horizon", "1000", *RUNS],
-            ["identify", "--policy", "pair-elim", "--delta", "0.1", *SLOTS, *RUNS],
-            ["bounds", *SLOTS, "--horizon", "1000"],
-        )
-    )
-    assert (code, err) == (0, "")
-    assert [(code, err) for code, _, err in json.loads(out)] == [(0, "")] * 5
+SIMULATE = ["simulate", "--policy", "pair-elim", *SLOTS, "--horizon", "1000", *RUNS]
+IDENTIFY = ["identify", "--policy", "pair-elim", "--delta", "0.1", *SLOTS, *RUNS]
+BOUNDS = ["bounds", *SLOTS, "--horizon", "1000"]
+WORK = [["--help"], ["policies"], SIMULATE, IDENTIFY, BOUNDS, ["league", "--help"]]
+NEED_PYARROW = [[*SIMULATE, "--save", "x.parquet"], [*IDENTIFY, "--save", "x.parquet"]]
+NEED_MATPLOTLIB = [[*BOUNDS, "--figure", "x.png"], ["reproduce", "u1-ratio"]]
+NEED_LIVE = [["league", "new", "club", "ann", "bob"], ["serve"], ["token", "list"]]
 
 
-def test_what_needs_an_extra_says_which_and_how_before_any_work(blocked, tmp_path):
-    simulate = ["simulate", "--policy", "pair-elim", *SLOTS, "--horizon", "1000", *RUNS]
-    code, out, err = blocked(
-        typed(
-            [*simulate, "--save", "x.parquet"],
-            ["identify", "--policy", "pair-elim", "--delta", "0.1", *SLOTS, *RUNS, "--save", "x.parquet"],
-            ["bounds", *SLOTS, "--horizon", "1000", "--figure", "x.png"],
-            ["reproduce", "u1-ratio"],
-        )
-    )
+@pytest.fixture(scope="module")
+def ends(blocked):
+    """Exit code, stdout and stderr of every command line above, typed one after the other without the extras."""
+    lines = [*WORK, *NEED_PYARROW, *NEED_MATPLOTLIB, *NEED_LIVE]
+    code, out, err = blocked(typed(*lines))
     assert (code, err) == (0, "")
+    return {" ".join(line): end for line, end in zip(lines, json.loads(out), strict=True)}
+
+
+@pytest.mark.parametrize("line", WORK, ids=" ".join)
+def test_the_command_line_works_without_the_extras(ends, line):
+    code, out, err = ends[" ".join(line)]
+    assert (code, err) == (0, "")
+    assert out
+
+
+@pytest.mark.parametrize("line", [*NEED_PYARROW, *NEED_MATPLOTLIB], ids=" ".join)
+def test_what_needs_an_extra_says_which_and_how_before_any_work(ends, line):
+    purpose = "keeping results needs pyarrow" if line in NEED_PYARROW else "drawing needs matplotlib"
     hint = "which is not installed. Install it with: pip install 'matchbandit[lab]'\n"
-    keeping, drawing = (
-        f"error: {words}, {hint}" for words in ("keeping results needs pyarrow", "drawing needs matplotlib")
-    )
-    assert json.loads(out) == [[2, "", keeping], [2, "", keeping], [2, "", drawing], [2, "", drawing]]
-    assert list((tmp_path / "work").iterdir()) == []
+    assert ends[" ".join(line)] == [2, "", f"error: {purpose}, {hint}"]
 
 
-def test_leagues_need_their_extra_and_say_so(blocked, tmp_path):
-    code, out, err = blocked(
-        typed(["league", "--help"], ["league", "new", "club", "ann", "bob"], ["serve"], ["token", "list"])
-    )
-    assert (code, err) == (0, "")
-    helped, *refused = json.loads(out)
-    assert helped[0] == 0
-    for code, printed, words in refused:
-        assert (code, printed) == (2, "")
-        assert words.endswith(", which is not installed. Install it with: pip install 'matchbandit[live]'\n")
-    assert list((tmp_path / "work").iterdir()) == []
+@pytest.mark.parametrize("line", NEED_LIVE, ids=" ".join)
+def test_leagues_need_their_extra_and_say_so(ends, line):
+    code, out, err = ends[" ".join(line)]
+    assert (code, out) == (2, "")
+    assert err.endswith(", which is not installed. Install it with: pip install 'matchbandit[live]'\n")
 
 
 def test_a_module_that_is_there_is_given():

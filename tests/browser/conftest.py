@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
+from waiting import until
 
 INSTALL = [sys.executable, "-m", "playwright", "install", "chromium"]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -80,12 +81,7 @@ class Visit:
         return box["x"], box["y"], box["width"], box["height"]
 
     def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait for what the browser does in its own time; the page's policy forbids Playwright's own way."""
-        for _ in range(3000):
-            if is_so():
-                return
-            self.page.wait_for_timeout(20)
-        raise AssertionError("it did not happen within a minute")
+        until(self.page, is_so)
 
     def fits(self) -> bool:
         """Is there nothing to scroll sideways?"""

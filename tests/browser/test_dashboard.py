@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page
+from waiting import until
 
 from matchbandit.live.store import Store
 from matchbandit.service import sessions, tokens
@@ -240,7 +241,7 @@ def test_no_script_but_our_own_runs(small: Any, visit: Callable[..., Visit]) -> 
     visited.page.evaluate(
         "const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)"
     )
-    visited.page.wait_for_timeout(1)
+    until(visited.page, lambda: visited.complaints != [])
     assert visited.page.evaluate("window.ran") is None
     assert len(visited.complaints) == 1
     assert "Content Security Policy" in visited.complaints.pop()
@@ -305,8 +306,7 @@ def test_the_map_of_two_hundred_is_drawn_shaded_highlighted_and_listed(large: An
     assert picture(visited) != drawn
     page.get_by_label("Highlight").select_option("person 7")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(50)
-    assert not shades(visited) & meetings
+    until(page, lambda: not shades(visited) & meetings)
     page.get_by_text("The numbers as a table").click()
     assert page.locator("details.numbers tbody tr:visible").count() == 200
 

@@ -274,7 +274,7 @@ def test_no_other_script_runs(report: Path, visit: Callable[..., Any]) -> None:
         "const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)"
     )
     assert visited.page.evaluate("window.ran") is None
-    visited.page.wait_for_timeout(1)
+    visited.until(lambda: visited.complaints != [])
     assert len(visited.complaints) == 1
     assert "Content Security Policy" in visited.complaints.pop()
 

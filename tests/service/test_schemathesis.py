@@ -12,9 +12,7 @@ import sys
 
 import httpx
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis import GenerationMode
 from serving import PATIENCE, Serving
 
 from matchbandit.live.store import Store
@@ -79,6 +77,8 @@ def test_it_finds_nothing_in_a_league_in_a_few_seconds(mode, tmp_path, store, se
         club.ask()
     client, headers = served(wrong_tokens=10**6), bearer("admin", "club")
     (tmp_path / "st.toml").write_text(CONFIG)
+    import schemathesis  # it takes seconds, and every worker imports every file
+
     config = schemathesis.Config.from_path(tmp_path / "st.toml")
     schema = schemathesis.openapi.from_dict(narrowed(client.app.openapi()), config=config)
     schema.app = client.app
@@ -94,7 +94,7 @@ def test_it_finds_nothing_in_a_league_in_a_few_seconds(mode, tmp_path, store, se
     for operation in schema.get_all_operations():
         asked = operation.ok()
         if mode == "positive" or asked.path_parameters or asked.body or asked.query:
-            quick(given(asked.as_strategy(GenerationMode(mode)))(probe))()
+            quick(given(asked.as_strategy(schemathesis.GenerationMode(mode)))(probe))()
     assert len(tried) > 60
 
 
