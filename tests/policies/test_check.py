@@ -16,6 +16,7 @@ def test_every_policy_of_the_catalogue_keeps_the_contract(name):
     check_policy(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [

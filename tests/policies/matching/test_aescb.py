@@ -186,5 +186,6 @@ def test_the_state_holds_no_tables_of_the_graph():
     assert set(memory) == {"plays", "sums", "total"}
 
 
+@pytest.mark.slow
 def test_the_contract_holds_with_options():
     mb.check_policy(mb.policy("aescb", xi=0.3, exploration="full"))

@@ -212,6 +212,7 @@ def test_options_are_checked():
         mb.policy("escb", exploration="ful").build(mb.monopartite(4))
 
 
+@pytest.mark.slow
 def test_the_contract_holds_with_options():
     mb.check_policy(mb.policy("escb", exploration="full"))
 

@@ -45,5 +45,6 @@ def test_lam_must_be_positive(lam):
         mb.policy("ols-ucb", lam=lam).build(mb.monopartite(4))
 
 
+@pytest.mark.slow
 def test_the_contract_holds_with_options():
     mb.check_policy(mb.policy("ols-ucb", lam=0.1))

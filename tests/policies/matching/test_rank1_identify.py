@@ -76,6 +76,7 @@ def evidence(plays, u, law):
     ]
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract_with_options():
     check_policy(mb.policy("rank1-identify", growth=2.0, delta=0.4))
 

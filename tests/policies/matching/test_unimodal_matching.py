@@ -263,5 +263,6 @@ def test_rows_and_columns_and_rewards_outside_0_and_1_are_refused():
         mb.policy("unimodal-matching", gamma=0).build(mb.monopartite(4))
 
 
+@pytest.mark.slow
 def test_the_contract_holds_with_options():
     mb.check_policy(mb.policy("unimodal-matching", gamma=3))
