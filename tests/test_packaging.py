@@ -1,8 +1,12 @@
 """What a package index shows, and what is installed with what."""
 
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -27,3 +31,11 @@ def test_extras_are_not_installed_with_the_core_and_all_is_all_of_them():
     assert set(extras) - {"all", "dev", "docs"} == {"lab", "dask", "live"}  # what users run; the others build and test
     assert extras["all"] == ["matchbandit[lab,dask,live]"]
     assert "matchbandit[all]" in extras["dev"]
+
+
+@pytest.mark.parametrize(("target", "extra"), [("reproduce", "lab"), ("test", "dev"), ("docs", "dev")])
+def test_make_installs_the_extra_that_its_target_needs(tmp_path, target, extra):
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    planned = subprocess.run(["make", "-n", target], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert re.findall(r'pip install .*"\.\[(\w+)\]"', planned) == [extra]
