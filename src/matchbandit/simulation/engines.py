@@ -168,7 +168,8 @@ def _play_cut_sweep(policy: PlannedPolicy, source: RewardSource, score: Score) -
 
 def loop(policy: RoundPolicy, source: DrawnRewards, score: Score, observe: Observer = no_observer) -> None:
     """Play in one compiled loop over the same functions that ask and tell call."""
-    rewards, means = source.problem.rewards, source.problem.means
+    rewards = source.problem.rewards
+    means = source.problem.means.copy()  # a read-only array, which pickling makes writable, is another type to numba
     play = _compiled_loop(type(policy), type(rewards).draw_one)
     if is_plain(type(policy)):
         warnings.warn(
