@@ -149,7 +149,7 @@ class CombinatorialPolicy(RoundPolicy):
 
     def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
         super()._remember(memory, arrays)
-        self.arrays.total[0] = self.arrays.plays.sum()  # no part of the state of kl-ucb
+        self.arrays.total[0] = self.arrays.plays.sum()  # which the state of kl-ucb leaves out
 
     def explain_extra(self) -> dict[str, Any]:
         """The plays and the average of each pair, and what `pair_details` adds."""

@@ -8,7 +8,6 @@ import numpy as np
 from matchbandit.compiled import compiled
 from matchbandit.kl import kl_upper
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.combinatorial import CombinatorialPolicy
 from matchbandit.policies.index_policy import IndexPolicy, exploration
 from matchbandit.rewards import Counts, Floats
 
@@ -36,9 +35,12 @@ class KlUcb(IndexPolicy):
     capabilities: ClassVar[Capabilities] = replace(
         IndexPolicy.capabilities, selections=("pair",), proved=("regret",), unit_rewards=True, compiled_max_players=None
     )
-    transient_fields: ClassVar[tuple[str, ...]] = (*CombinatorialPolicy.transient_fields, "total")
     index = staticmethod(upper_bounds)
 
     def pair_details(self) -> dict[str, list[Any]]:
         """The upper bound of each pair."""
         return {"upper_bound": self.weights().tolist()}
+
+    def _memory(self) -> dict[str, Any]:
+        """The total follows from the plays; states of this policy have never had it."""
+        return {name: part for name, part in super()._memory().items() if name != "total"}
