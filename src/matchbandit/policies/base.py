@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,7 +80,7 @@ class Policy(ABC):
         super().__init_subclass__(**keywords)
         adopt_renamed_attributes(cls, _RENAMED)
 
-    def __new__(cls, *_: Any, **options: Any) -> "Policy":
+    def __new__(cls, *_: Any, **options: Any) -> Self:
         """Keep the options, so that constructors need not hand them on to their base class."""
         policy = super().__new__(cls)
         policy._options = options
@@ -254,10 +254,10 @@ class Policy(ABC):
             raise MatchbanditError(f"round {number} was not asked; call ask() first. The next round is {self.round}.")
         if number < self.rounds or self._told is None:
             raise MatchbanditError(f"round {number} was told already; {self._open_round()}.")
-        asked, known = self._told
-        if not np.array_equal(self._in_order(asked, pairs, rewards), known, equal_nan=True):
+        asked, recorded = self._told
+        if not np.array_equal(self._in_order(asked, pairs, rewards), recorded, equal_nan=True):
             raise MatchbanditError(
-                f"round {number} was told already, with other rewards: {shorten(known)}. What is told stays told."
+                f"round {number} was told already, with other rewards: {shorten(recorded)}. It cannot be changed."
             )
         return True
 
@@ -324,8 +324,8 @@ class Policy(ABC):
         self.rounds = state["rounds"]
         self.rng.bit_generator.state = unpack(state["random"])
         self._asked, self._shown = unpack(state["asked"]), None
-        told = unpack(state["told"])
-        self._told = None if told is None else (told[0], told[1])
+        last_round = unpack(state["told"])
+        self._told = None if last_round is None else (last_round[0], last_round[1])
         self._answer, self._answered_at = unpack(state["answer"]), state["answered_at"]
         self._remember(unpack(state["memory"]))
 
@@ -395,20 +395,20 @@ class Policy(ABC):
 
     def _in_order(self, asked: Edges, pairs: ArrayLike, rewards: ArrayLike) -> Floats:
         """The rewards in the order asked, checked."""
-        told = asked if pairs is self._shown and asked is self._asked else self.graph.edges(pairs)
+        edges = asked if pairs is self._shown and asked is self._asked else self.graph.edges(pairs)
         received = to_rewards(rewards)
-        if received.shape != asked.shape or told.shape != asked.shape:
+        if received.shape != asked.shape or edges.shape != asked.shape:
             rewards_given = f"{received.size} rewards" if received.ndim == 1 else f"rewards of shape {received.shape}"
             raise MatchbanditError(
-                f"{len(asked)} {'pair was' if len(asked) == 1 else 'pairs were'} asked; got {len(told)} pairs with "
+                f"{len(asked)} {'pair was' if len(asked) == 1 else 'pairs were'} asked; got {len(edges)} pairs with "
                 f"{rewards_given}. Give a flat list with one reward for each pair, NaN where it did not take place."
             )
         self._refuse_outside(received)
-        if told is asked or np.array_equal(told, asked):
+        if edges is asked or np.array_equal(edges, asked):
             return received
-        order = np.argsort(told, kind="stable")
+        order = np.argsort(edges, kind="stable")
         place = np.argsort(asked, kind="stable")
-        if not np.array_equal(told[order], asked[place]):
+        if not np.array_equal(edges[order], asked[place]):
             raise MatchbanditError(
                 f"told pairs {shorten(pairs)} are not the pairs asked, {shorten(self._pairs_of(asked))}. "
                 f"Tell exactly those, in any order."
@@ -427,13 +427,13 @@ class Policy(ABC):
             if reward < low or reward > high or (has_grid and not rewards.is_possible(reward)):
                 raise MatchbanditError(rewards.refusal(reward))
 
-    def _selection(self, given: Selection | None) -> Selection:
-        if given is None:
+    def _selection(self, selection: Selection | None) -> Selection:
+        if selection is None:
             usual: Selection = "pair" if self.graph.is_bipartite else "matching"
             return usual if usual in self.capabilities.selections else self.capabilities.selections[0]
-        if not isinstance(given, str) or given not in self.capabilities.selections:
-            raise unknown(f"selection of {self.name}", given, self.capabilities.selections)
-        return given
+        if not isinstance(selection, str) or selection not in self.capabilities.selections:
+            raise unknown(f"selection of {self.name}", selection, self.capabilities.selections)
+        return selection
 
     def _refuse_incompatibility(self) -> None:
         setting = self.setting
@@ -478,8 +478,8 @@ def to_rewards(rewards: ArrayLike) -> Floats:
 
 def shorten(values: ArrayLike) -> str:
     """Pairs or rewards for an error message: no more than a few."""
-    listed = np.asarray(values).tolist()
-    return str(listed) if len(listed) <= LONG_ROUND else f"{str(listed[:4])[:-1]}, … {len(listed)} in all]"
+    items = np.asarray(values).tolist()
+    return str(items) if len(items) <= LONG_ROUND else f"{str(items[:4])[:-1]}, … {len(items)} in all]"
 
 
 def refuse_damage(state: Any) -> None:

@@ -160,8 +160,8 @@ def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:
     for option in options:
         if option not in takes:
             raise unknown(f"option of {kind.name}", option, takes)
-    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
-    return PolicySpec(kind, check_options(kind, plain))
+    values = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
+    return PolicySpec(kind, check_options(kind, values))
 
 
 def _class_of(name: str | type[Policy]) -> type[Policy]:

@@ -237,9 +237,9 @@ def _check_refusals(asked: Policy, pairs: Pairs) -> None:
 def _check_interruptions(one: Policy, pairs: Pairs, rewards: Floats) -> None:
     """A tell() that is interrupted anywhere leaves the policy as it was before, or as it is after the round."""
     before = json.dumps(one.state())
-    told = _copy(one)
-    told.tell(pairs, rewards)  # compiles, too, so that only the policy's own lines are counted below
-    after = json.dumps(told.state())
+    copy = _copy(one)
+    copy.tell(pairs, rewards)  # compiles, too, so that only the policy's own lines are counted below
+    after = json.dumps(copy.state())
     lines = _count_lines(one, partial(_copy(one).tell, pairs, rewards))
     for line in np.unique(np.linspace(1, lines, _INTERRUPTIONS).astype(int)):
         interrupted = _copy(one)

@@ -133,12 +133,12 @@ class RoundPolicy(Policy):
         return values | {STATE_KEYS.get(name, name): inner for name, inner in nested.items() if inner}
 
     def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
-        for name, kept in memory.items():
+        for name, value in memory.items():
             part = getattr(self.arrays if arrays is None else arrays, _FIELDS.get(name, name))
             if isinstance(part, np.ndarray):
-                part[...] = kept
+                part[...] = value
             else:
-                self._remember(kept, part)
+                self._remember(value, part)
 
 
 def copy_arrays(part: Any) -> Any:

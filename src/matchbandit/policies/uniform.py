@@ -66,5 +66,5 @@ class Uniform(PlannedPolicy):
 
     def explain_extra(self) -> dict[str, Any]:
         """How often each pair was played, and its average."""
-        told = zip(self.graph.pairs.tolist(), self.pending.counts.tolist(), self._means().tolist(), strict=True)
-        return {"pairs": [pair_record(pair, plays=n, estimate=mean if n else None) for pair, n, mean in told]}
+        records = zip(self.graph.pairs.tolist(), self.pending.counts.tolist(), self._means().tolist(), strict=True)
+        return {"pairs": [pair_record(pair, plays=n, estimate=mean if n else None) for pair, n, mean in records]}
