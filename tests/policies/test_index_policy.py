@@ -56,6 +56,17 @@ def test_a_formula_is_a_whole_policy(selection, shape):
     assert policy.decide(np.random.default_rng(1), allowed=[last]).tolist() == [last]
 
 
+def test_a_formula_in_plain_python_plays_the_same_with_a_warning():
+    class Plain(Restless):
+        index = staticmethod(bonus.py_func)
+
+    problem = mb.Bipartite([0.9, 0.4], [0.8, 0.5, 0.3])
+    fast = mb.simulate(problem, mb.policy(Restless, selection="matching"), horizon=50, seed=1)
+    with pytest.warns(UserWarning, match="plain Python"):
+        slow = mb.simulate(problem, mb.policy(Plain, selection="matching"), horizon=50, seed=1)
+    assert slow.plays.tolist() == fast.plays.tolist()
+
+
 def test_policies_with_other_formulas_have_other_compiled_code():
     prints = [fingerprint(kind.choose) for kind in (Cucb, CtsBeta, KlUcb, Restless)]
     assert len(set(prints)) == 4

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from matchbandit.allowed import Allowed
 from matchbandit.compiled import compiled
 from matchbandit.errors import MatchbanditError
+from matchbandit.fingerprint import is_compiled
 from matchbandit.graphs import Edges
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.combinatorial import (
@@ -70,22 +71,20 @@ def log_log_weight(exploration: Exploration, size: int) -> float:
 
 
 def make_choose(index: Index) -> Callable[..., None]:
-    """The `choose` of a policy with this index of each pair."""
+    """The `choose` of a policy with this index of each pair; compiled if that is."""
 
-    @compiled
     def choose(arrays: CombinatorialArrays, rng: np.random.Generator, edges: Edges) -> None:
         if not choose_initial_round(arrays, edges):
             weights = np.empty(len(arrays.plays))
             index(arrays.plays, arrays.sums, round_number(arrays), arrays.params, rng, weights)
             heaviest(arrays.candidates, arrays.n_columns, weights, edges)
 
-    return choose
+    return compiled(choose) if is_compiled(index) else choose
 
 
 def make_joint_choose(index: JointIndex) -> Callable[..., None]:
-    """The `choose` of a policy with this index of whole matchings."""
+    """The `choose` of a policy with this index of whole matchings; compiled if that is."""
 
-    @compiled
     def choose(arrays: CombinatorialArrays, rng: np.random.Generator, edges: Edges) -> None:
         if not choose_initial_round(arrays, edges):
             matchings = arrays.candidates
@@ -94,7 +93,7 @@ def make_joint_choose(index: JointIndex) -> Callable[..., None]:
             for k in range(len(edges)):
                 edges[k] = matchings[best, k]
 
-    return choose
+    return compiled(choose) if is_compiled(index) else choose
 
 
 class IndexPolicy(CombinatorialPolicy, CountsPolicy):
