@@ -116,8 +116,10 @@ def test_defects_that_show_only_at_odd_moments_are_caught(broken):
 class Leaking(PairElim):
     """What `learn` changed in place stays when it is interrupted."""
 
-    def _learned_fields(self):
-        return {}
+    def _snapshot(self):
+        fields = {name: getattr(self, name) for name in self.state_fields}
+        rollback = super()._snapshot()
+        return lambda: (rollback(), self.__dict__.update(fields))
 
 
 class LeakingUpdate(Uts):

@@ -30,6 +30,10 @@ class Tally:
         """Nothing played yet."""
         return cls(0, np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells))
 
+    def copy(self) -> "Tally":
+        """A tally with arrays of its own."""
+        return Tally(self.sweeps, self.counts.copy(), self.sums.copy())
+
     def add(self, more: "Tally") -> None:
         """Add the results of further sweeps."""
         self.sweeps += more.sweeps

@@ -89,30 +89,24 @@ class PlannedPolicy(Policy):
         self.settle()
 
     def _snapshot(self) -> Callable[[], None]:
-        """Restore the results of the open plan, too, and, where a sweep ends, what `learn` may change in place."""
+        """Restore the results of the open sweep, too, and, where it ends, all that `learn` may change in place."""
         restore_attributes = super()._snapshot()
-        pending, received = deepcopy(self._pending), list(self._received)
-        nested = [part._snapshot() for part in self._nested_policies()]
-        ends_sweep = self._sweep is not None and len(self._received) + 1 >= len(self._sweep)
-        learned = self._learned_fields() if ends_sweep or self._sweep is None else {}
+        received, n_received = self._received, len(self._received)
+        ends_sweep = self._sweep is None or n_received + 1 >= len(self._sweep)
+        fields = {name: getattr(self, name) for name in self.state_fields} if ends_sweep else {}
+        nested = [field._snapshot() for field in fields.values() if isinstance(field, PlannedPolicy)]
+        changing = {name: deepcopy(field) for name, field in fields.items() if not isinstance(field, PlannedPolicy)}
+        pending = self._pending.copy() if ends_sweep else self._pending
 
         def rollback() -> None:
             restore_attributes()
             for restore in nested:
                 restore()
-            self._pending, self._received = pending, received
-            self.__dict__.update(learned)
+            del received[n_received:]
+            self._pending = pending
+            self.__dict__.update(changing)
 
         return rollback
-
-    def _nested_policies(self) -> list["PlannedPolicy"]:
-        fields = [getattr(self, name) for name in self.state_fields]
-        return [field for field in fields if isinstance(field, PlannedPolicy)]
-
-    def _learned_fields(self) -> dict[str, Any]:
-        """Copies of the state fields; nested policies take snapshots of their own."""
-        fields = {name: getattr(self, name) for name in self.state_fields}
-        return {name: deepcopy(field) for name, field in fields.items() if not isinstance(field, PlannedPolicy)}
 
     def _next(self) -> Edges:
         plan = self.current
