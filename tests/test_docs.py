@@ -29,7 +29,7 @@ from matchbandit.live.model import Fit, Standing
 from matchbandit.live.shadow import ShadowReport
 from matchbandit.live.verify import Verified
 from matchbandit.live.views import Line
-from matchbandit.policies.explanation import Explanation, PARTS, Elimination
+from matchbandit.policies.explanation import PARTS, Elimination, Explanation
 from matchbandit.problems.families import FAMILIES, parameters_taken
 from matchbandit.results import RunInfo
 from matchbandit.results.tables import HEAD, TAIL
