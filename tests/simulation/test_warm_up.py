@@ -4,15 +4,15 @@ import sys
 SCRIPT = """
 import numpy as np
 import matchbandit as mb
-from matchbandit import compiled
+from matchbandit import numba_cache
 from matchbandit.simulation import warm_up as module
 
 def record(cache, *args):
     unprepared.append(cache._function.__name__)
     return load(cache, *args)
 
-unprepared, load = [], compiled._FunctionCache.load_overload
-compiled._FunctionCache.load_overload = record
+unprepared, load = [], numba_cache.FunctionCache.load_overload
+numba_cache.FunctionCache.load_overload = record
 names = ["cucb", "track-and-stop", "matching-id"]
 module.CATALOGUE = {name: mb.CATALOGUE[name] for name in names}
 reported = []
