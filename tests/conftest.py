@@ -30,3 +30,6 @@ def storage(request):
     if request.param == "sparse":
         request.getfixturevalue("sparse")
     return request.param
+
+
+collect_ignore = ["typing"]  # for the type checker only

@@ -131,7 +131,7 @@ class Redefining(Uniform):
     """It forgets the option that it was built with."""
 
     def __init__(self, setting, rng, *, selection=None, depth: int = 3):
-        super().__init__(setting, rng)
+        super().__init__(setting, rng, selection=selection)
         del self.options["depth"]
 
 
@@ -139,7 +139,7 @@ class Replacing(Uniform):
     """It takes only the default, and says so to nobody."""
 
     def __init__(self, setting, rng, *, selection=None, depth: int = 3):
-        super().__init__(setting, rng)
+        super().__init__(setting, rng, selection=selection)
         self.options["depth"] = 3
 
 
@@ -161,8 +161,34 @@ class Kept(Uniform):
     """An option that its constructor does not hand on is in its state all the same."""
 
     def __init__(self, setting, rng, *, selection=None, depth: int = 3):
-        super().__init__(setting, rng)
+        super().__init__(setting, rng, selection=selection)
         self.depth = depth
+
+
+class Narrow(PairElim):
+    """It decides on options of its base class, and has one of its own."""
+
+    def __init__(self, setting, rng, *, speed: float = 2.0):
+        super().__init__(setting, rng, growth=speed, cap_windows=True)
+
+
+def test_a_subclass_decides_on_options_of_its_base_class():
+    built = policy(Narrow, speed=3.0).build(bipartite(2, 2), horizon=100)
+    assert built.options == {"speed": 3.0, "growth": 3.0, "cap_windows": True, "delta": None}
+    assert built.scales.permanent.growth == 3.0
+    check_policy(Narrow)
+
+
+class Forgets(PairElim):
+    """It takes an option of its base class, and does not pass it on."""
+
+    def __init__(self, setting, rng, *, growth: float = 2.0):
+        super().__init__(setting, rng)
+
+
+def test_an_option_that_a_constructor_does_not_pass_on_is_caught():
+    with pytest.raises(ContractError, match=r"the option growth=1\.0 became 4\.0"):
+        check_policy(Forgets)
 
 
 def test_an_option_need_not_be_handed_on():

@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any, ClassVar, Self
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,7 @@ from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_lar
 from matchbandit.past_results import aggregate_by_edge
 from matchbandit.policies.capabilities import Capabilities, Goal
 from matchbandit.policies.explanation import Elimination, Explanation
-from matchbandit.policies.options import check_options, option_defaults
+from matchbandit.policies.options import check_options, option_defaults, record_options
 from matchbandit.policies.serialization import checksum, pack, unpack
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
@@ -72,26 +73,21 @@ class Policy(ABC):
     decides_from_counts: ClassVar[bool] = False
     """Is it a `CountsPolicy`, which decides from counts and sums alone?"""
     fits = RenamedAttribute("capabilities")
-    _options: Mapping[str, Any]
-    """The options that the constructor was called with."""
+    _options: Mapping[str, Any] = MappingProxyType({})
+    """The options that the constructors were called with, see `record_options`."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Accept attributes under the names that they had up to version 0.8."""
+        """Record the options of constructors, and accept attributes under the names that they had up to version 0.8."""
         super().__init_subclass__(**keywords)
         adopt_renamed_attributes(cls, _RENAMED)
-
-    def __new__(cls, *_: Any, **options: Any) -> Self:
-        """Keep the options, so that constructors need not hand them on to their base class."""
-        policy = super().__new__(cls)
-        policy._options = options
-        return policy
+        if "__init__" in vars(cls):
+            cls.__init__ = record_options(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, setting: Setting, rng: np.random.Generator, **options: Any) -> None:
-        """Refuse an incompatible setting. Options that a subclass hands on replace those it was called with."""
+        """Refuse an incompatible setting. Options that a subclass hands on replace those that it was called with."""
         self.setting = setting
         self.rng = rng
-        kind = type(self)
-        self.options = check_options(kind, {**kind.option_defaults(), **self._options, **options})
+        self.options = check_options(type(self), {**self._options, **options})
         self.selection: Selection = self._selection(self.options.get("selection"))
         if len(self.capabilities.selections) > 1:
             self.options["selection"] = self.selection

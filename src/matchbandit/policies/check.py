@@ -322,9 +322,8 @@ def _copy(one: Policy) -> Policy:
     """A second policy that continues from the first one's state, after a trip through JSON."""
     state = json.loads(json.dumps(one.state(), allow_nan=False))
     setting = one.setting
-    fresh = PolicySpec(type(one), unpack(state["options"])).build(
-        setting.graph, rewards=setting.rewards, horizon=setting.horizon
-    )
+    options = {name: value for name, value in unpack(state["options"]).items() if name in one.option_defaults()}
+    fresh = PolicySpec(type(one), options).build(setting.graph, rewards=setting.rewards, horizon=setting.horizon)
     fresh.load(state)
     return fresh
 

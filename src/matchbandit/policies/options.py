@@ -6,7 +6,7 @@ one of these or None, or `Annotated` with functions that check a value and retur
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, wraps
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -40,25 +40,51 @@ Growth = Annotated[float, check_growth]
 
 def option_defaults(kind: type) -> dict[str, Any]:
     """The options that the constructor of a class takes, with their defaults."""
-    return dict(_signature(kind)[0])
+    return dict(_defaults(kind.__init__))  # type: ignore[misc]
+
+
+def record_options(constructor: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that stores the values of its options in `self._options` before it runs.
+
+    Constructors thus need not hand their options on to their base class. Those that a constructor passes to that of its
+    base class, which declares them too, are stored as they are passed.
+    """
+    defaults = _defaults(constructor)
+    if not defaults:
+        return constructor
+
+    @wraps(constructor)
+    def recording(self: Any, *arguments: Any, **options: Any) -> None:
+        values = {name: options.get(name, default) for name, default in defaults.items()}
+        self._options = {**self._options, **values}
+        constructor(self, *arguments, **options)
+
+    return recording
 
 
 def check_options(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options, checked against their annotations; an option without one is returned as it is."""
-    hints = _signature(kind)[1]
+    hints = _hints(kind)
     return {name: _check(name, value, hints.get(name)) for name, value in options.items()}
 
 
 @cache
-def _signature(kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
-    constructor: Any = kind.__init__  # type: ignore[misc]
+def _defaults(constructor: Callable[..., None]) -> dict[str, Any]:
     parameters = inspect.signature(constructor).parameters.values()
-    defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-    try:
-        hints = get_type_hints(constructor, include_extras=True)
-    except NameError:  # annotations that are imported for type checkers only
-        hints = {}
-    return defaults, {name: hint for name, hint in hints.items() if name != "selection"}  # depends on capabilities
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The annotations of the options of a class and of its base classes."""
+    hints: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if "__init__" in vars(base):
+            try:
+                hints.update(get_type_hints(base.__init__, include_extras=True))  # type: ignore[misc]
+            except NameError:  # annotations that are imported for type checkers only
+                continue
+    return {name: hint for name, hint in hints.items() if name != "selection"}  # which depends on the capabilities
 
 
 def _check(name: str, value: Any, hint: Any) -> Any:
@@ -91,8 +117,8 @@ def other_values(kind: type) -> Iterator[tuple[str, Any]]:
 
     Values that a check refuses are left out.
     """
-    defaults, hints = _signature(kind)
-    for name, default in defaults.items():
+    hints = _hints(kind)
+    for name, default in option_defaults(kind).items():
         for value in _other_values(default, hints.get(name)):
             try:
                 yield name, _check(name, value, hints[name])

@@ -168,7 +168,7 @@ class CommittingPolicy(ClusterPolicy):
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """Nothing sampled, every chain at its beginning."""
-        super().__init__(setting, rng, clusters=clusters)
+        super().__init__(setting, rng, growth=growth, clusters=clusters)
         self.ledger = ClusterLedger.empty(self.graph)
         self.ages = [0] * len(self.groups)
         """Rounds since each chain began."""

@@ -62,7 +62,7 @@ class RandomAdaptiveMatching(ClusterPolicy):
         clusters: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """Nothing sampled; all players in one cluster, or in those to start from."""
-        super().__init__(setting, rng, clusters=clusters)
+        super().__init__(setting, rng, growth=growth, clusters=clusters)
         paid = setting.rewards
         sigma = 0.5 if paid.low >= 0 and paid.high <= 1 else sqrt(1 / 4 + paid.sigma**2 / 2)
         self.checks = replace(self.checks, sigma=sigma)

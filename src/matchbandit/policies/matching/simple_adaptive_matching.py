@@ -64,7 +64,7 @@ class SimpleAdaptiveMatching(CommittingPolicy):
         """All players in one cluster, or in those to start from."""
         first_clusters = check_clusters(clusters, setting.graph)
         even = None if first_clusters is None else _joined(first_clusters)
-        super().__init__(setting, rng, clusters=even)
+        super().__init__(setting, rng, growth=growth, clusters=even)
         self.warned = False
         if even != first_clusters:
             self._warn("clusters of odd size are given; they are joined with the next ones")

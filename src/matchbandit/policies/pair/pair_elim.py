@@ -72,7 +72,7 @@ class PairElim(TwoSidedElimination):
         super().__init__(setting, rng)
         n_rows, n_columns = self.graph.shape
         n_averages = (n_rows + 1) * (n_columns + 1)
-        self.scales = TimeScales.of(setting, **self.options, n_averages=n_averages)
+        self.scales = TimeScales.of(setting, growth=growth, cap_windows=cap_windows, delta=delta, n_averages=n_averages)
         self.row_checks = self.scales.permanent
         self.window = Window()
         self.certifying = False

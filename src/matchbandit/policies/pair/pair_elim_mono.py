@@ -76,7 +76,9 @@ class PairElimMono(PlannedPolicy):
         """Everyone active, window 0."""
         super().__init__(setting, rng)
         self.n = n = self.graph.n_items
-        self.scales = TimeScales.of(setting, **self.options, n_averages=2 * n * (n - 1))
+        self.scales = TimeScales.of(
+            setting, growth=growth, cap_windows=cap_windows, delta=delta, n_averages=2 * n * (n - 1)
+        )
         self.row_checks = self.scales.permanent
         ordered = np.argwhere(~np.eye(n, dtype=bool))
         edges = np.zeros((n, n), dtype=np.int64)

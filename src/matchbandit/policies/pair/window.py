@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import inf, log
 from typing import Any
 
-from matchbandit.confidence import NEVER, Checks
+from matchbandit.confidence import NEVER, Checks, check_delta
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import TheoremOption
 
@@ -73,7 +73,7 @@ class TimeScales:
             log_horizon = log(setting.horizon or 1)
             permanent = Checks(growth, log_horizon, sigma)
         else:
-            log_horizon = -log(delta)
+            log_horizon = -log(check_delta(delta))
             permanent = Checks.fixed_confidence(growth, n_averages, delta, sigma)
         return cls(permanent, log_horizon if cap_windows else inf)
 
