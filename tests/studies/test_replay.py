@@ -8,6 +8,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.past_results import PastResults
+from matchbandit.studies import propose
 from matchbandit.studies.replay import AS_BEFORE, Difference, band, largest_part, simultaneous, without_luck
 
 STRONG = mb.Monopartite([0.95, 0.9, 0.5, 0.45, 0.2, 0.15])
@@ -203,7 +204,7 @@ def test_a_file_will_do_and_pairs_that_never_met_are_said(tmp_path):
     (tmp_path / "log.csv").write_text(f"first,second,count,sum\n{text}")
     done = mb.replay(tmp_path / "log.csv", ["rank1-thompson"], horizon=20, runs=40)
     assert "1 of 15 pairs never met: what they would earn comes from the other results of their items." in done.notes
-    assert mb.propose(tmp_path / "log.csv", "rank1-thompson", draws=5).draws == 5
+    assert propose(tmp_path / "log.csv", "rank1-thompson", draws=5).draws == 5
 
 
 LOG = [("ann", "bob", 9, 5), ("bob", "cem", 9, 3), ("ann", "cem", 9, 4), ("cem", "dan", 9, 1)]
@@ -395,7 +396,7 @@ def test_what_a_policy_would_propose_next():
             ("ann", "dan", 9, 1),
         ]
     )
-    next_ = mb.propose(log, "rank1-thompson", draws=50, seed=1)
+    next_ = propose(log, "rank1-thompson", draws=50, seed=1)
     assert next_.best == [("ann", "bob"), ("cem", "dan")]
     assert sorted(pair for pair in next_.pairs) == sorted(next_.best)
     assert next_.shares[("ann", "bob")] > 0.8
@@ -403,12 +404,12 @@ def test_what_a_policy_would_propose_next():
     assert next_.seen[("ann", "bob")] == (90, 80 / 90)
     assert "ann + bob  " in repr(next_)
     assert "now, best guess" in repr(next_)
-    fixed = mb.propose(log, mb.policy("cucb"), draws=3)
+    fixed = propose(log, mb.policy("cucb"), draws=3)
     assert set(fixed.shares.values()) == {1.0}  # nothing is drawn
-    with pytest.raises(mb.MatchbanditError, match="adaptive-matching plays by a schedule of its own"):
-        mb.propose(log, "adaptive-matching")
+    with pytest.raises(mb.MatchbanditError, match="adaptive-matching samples by a schedule of its own"):
+        propose(log, "adaptive-matching")
     with pytest.raises(mb.MatchbanditError, match="draws must be a whole number, at least 1"):
-        mb.propose(log, "cucb", draws=0)
+        propose(log, "cucb", draws=0)
 
 
 @pytest.mark.slow

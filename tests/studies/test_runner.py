@@ -513,7 +513,7 @@ def test_runs_under_way_are_told_before_their_part_is_finished(tmp_path):
 
 def test_compiling_is_said_and_done_once_for_each_policy(monkeypatch):
     compiled = []
-    monkeypatch.setattr(on_processes, "compile_first", lambda job, workers: compiled.append(job.spec.name))
+    monkeypatch.setattr(on_processes, "compile_first", lambda job: compiled.append(job.spec.name))
     said = []
     on_processes.compile_here([*SMALL.points, *SMALL.points], lambda done, doing: said.append(doing))
     assert compiled == ["uts"]
@@ -527,7 +527,7 @@ def test_seconds_of_a_part_do_not_hold_its_compiling(monkeypatch):
     monkeypatch.setattr(parts, "thread_time", lambda: clock[0])
     point = next(point for point in SMALL.points if point.spec.name == "uts")
 
-    def compile_first(job, workers):
+    def compile_first(job):
         played.append(job.spec.name)
         clock[0] += 30
 

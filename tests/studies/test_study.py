@@ -434,24 +434,11 @@ def test_an_option_that_is_chosen_for_the_graph_is_the_same_as_the_one_that_is_g
         study(policies=["uniform", {"name": "uniform", "selection": "pair"}])
 
 
-class Silent(Uniform):
-    name = "silent"
-
-    def __init__(self, setting, rng, *, power: int = 2):
-        super().__init__(setting, rng)
-
-
 class Calling(Uniform):
     name = "calling"
 
     def __init__(self, setting, rng, *, function=max):
         super().__init__(setting, rng)
-
-
-def test_a_policy_that_does_not_say_its_options_cannot_be_swept():
-    assert len(study(policies=[Silent]).points) == 1
-    with pytest.raises(mb.MatchbanditError, match=r"silent does not say its options\. Hand its options on"):
-        study(policies=[{"name": f"{__name__}:Silent", "power": [2, 3]}])
 
 
 def test_an_option_that_no_file_can_keep_is_refused():

@@ -116,7 +116,7 @@ MISTAKES = [
     ('"uts"', '"utz"', 5, "did you mean 'uts'"),
     ("growth = [1.05, 4]", "grwth = [1.05, 4]", 5, "did you mean 'growth'"),
     ("growth = [1.05, 4]", "growth = []", 5, "empty list"),
-    ('["uts",', '[\n  "uts",\n ', 7, "growth = 0.5 at gap = 0.5: growth must lie"),
+    ('["uts",', '[\n  "uts",\n ', 7, "growth = 0.5: growth must lie"),
     ('["uts",', '[ # first\n  "uts", # [\n\n "uts", ', 8, "uts at gap = 0.5 is there twice"),
     ('"spiked"', '"spikd"', 8, "did you mean 'spiked'"),
     ("n = 8", "n = 8.5", 9, "n must be a whole number"),

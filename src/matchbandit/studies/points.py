@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.policies import PolicySpec
+from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import name_to_find
 from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
@@ -55,7 +55,7 @@ def points_of(study: "Study") -> tuple[Point, ...]:
                 made[point.key], spec_of[point.key] = point, spec
                 twin = in_rows.setdefault(row_identity, point)
                 if twin is not point:
-                    raise _alike_in_rows(point, twin, policy_path, problem_path)
+                    raise _alike_in_rows(point, twin, problem_path)
     return tuple(made.values())
 
 
@@ -235,7 +235,19 @@ def policies_in(given: str | dict[str, Any], *path: str | int) -> list[PolicySpe
             raise unknown_key(f"option of {name}", key, known, path)
         values = values_of(f"{name}'s {key}", value, depth_of(hints.get(key), takes[key]), (*path, key))
         swept[key] = [as_annotated(each, hints.get(key)) for each in values]
-    return [named(kind, **options) for options in combinations(swept, path)]
+    return [_spec(kind, options, swept, *path) for options in combinations(swept, path)]
+
+
+def _spec(kind: type[Policy], options: dict[str, Any], swept: Mapping[str, list[Any]], *path: str | int) -> PolicySpec:
+    """The policy with these options; an error says which of them is wrong, with its value if it is one of several."""
+    try:
+        return named(kind, **options)
+    except MatchbanditError as error:
+        option = str(error).split(" ", 1)[0]
+        if option not in options:
+            raise
+        value = f"{option} = {short(options[option])}: " if len(swept[option]) > 1 else ""
+        raise MisplacedError(f"{value}{error}", *path, option) from None
 
 
 def placed(error: MatchbanditError, table: Mapping[str, Any], *path: str | int) -> MisplacedError:
@@ -264,14 +276,12 @@ def _where_doubled(study: "Study", twin: Point, point: Point, problem_path: Path
     return (*problem_path, *doubled[:1])
 
 
-def _alike_in_rows(point: Point, twin: Point, policy_path: Path, problem_path: Path) -> MisplacedError:
+def _alike_in_rows(point: Point, twin: Point, problem_path: Path) -> MisplacedError:
     """The error for two points whose rows would say the same."""
-    told = f"rows could not tell {point.title} from {twin.title}:"
-    if point.problem is twin.problem:
-        hint = "Hand its options on to super().__init__(setting, rng, …), so that they are known."
-        return MisplacedError(f"{told} {point.spec.name} does not say its options. {hint}", *policy_path)
     why = f"strengths and means of more than {MAX_LISTED} numbers stand in none"
-    return MisplacedError(f"{told} {why}. Make a study for each.", *problem_path)
+    return MisplacedError(
+        f"rows could not tell {point.title} from {twin.title}: {why}. Make a study for each.", *problem_path
+    )
 
 
 def _own_settings(spec: PolicySpec, varying: dict[str, set[str]]) -> dict[str, Any]:
