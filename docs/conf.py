@@ -70,6 +70,14 @@ def contents(index):
     return "".join(trees)
 
 
+def catalogue():
+    """A section with the docstring of each policy of the catalogue."""
+    return "".join(
+        f"\n## `{name}`\n\n```{{eval-rst}}\n.. autoclass:: {kind.__module__}.{kind.__qualname__}\n   :no-members:\n```\n"
+        for name, kind in mb.CATALOGUE.items()
+    )
+
+
 def read(app, docname, source):
     """Bring in the pages of the project's root, and let links to them and to the source lead to where they are here."""
     text = source[0]
@@ -79,7 +87,8 @@ def read(app, docname, source):
             text = re.sub(r"\]\((?!https?:|#)(?:docs/)?", "](/", (ROOT / name).read_text(encoding="utf-8"))
     for name, page in AT_THE_ROOT.items():
         text = re.sub(rf"\]\((?:\.\./|/)*{re.escape(name)}", f"](/{page}.md", text)
-    source[0] = text + contents(text) if docname == "index" else text
+    more = {"index": lambda: contents(text), "api/catalogue": catalogue}.get(docname, str)
+    source[0] = text + more()
 
 
 def as_rest(app, what, name, obj, options, lines):

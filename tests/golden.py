@@ -1,4 +1,4 @@
-"""Golden numbers: what every policy plays on every engine, recorded once, so that a rebuilt house plays the same.
+"""Golden numbers: what every policy plays on every engine, recorded once, so that rebuilt code plays the same.
 
 `python tests/golden.py POLICY …` writes the numbers of these policies anew, and leaves the others as they are; without
 a name, all of them. Do that only when numbers change on purpose, and say so in the changelog. They were recorded with

@@ -29,7 +29,7 @@ from matchbandit.live.model import Fit, Standing
 from matchbandit.live.shadow import ShadowReport
 from matchbandit.live.verify import Verified
 from matchbandit.live.views import Line
-from matchbandit.policies.explanation import PARTS, Elimination, Explanation
+from matchbandit.policies.explanation import PARTS, Elimination
 from matchbandit.problems.families import FAMILIES, parameters_taken
 from matchbandit.results import RunInfo
 from matchbandit.results.tables import HEAD, TAIL
@@ -422,7 +422,7 @@ def test_every_request_over_http_is_in_the_reference(tmp_path):
 
 def test_explain_is_written_down():
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    keys = {*Explanation.__annotations__, *Elimination._fields, *(key for part in PARTS.values() for key in part)}
+    keys = {*mb.Explanation.__annotations__, *Elimination._fields, *(key for part in PARTS.values() for key in part)}
     assert [key for key in sorted(keys) if f"`{key}`" not in reference] == []
     fits = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert [field.name for field in fields(mb.Capabilities) if f"| `{field.name}` |" not in fits] == []

@@ -250,9 +250,9 @@ def test_two_parts_with_the_same_runs_are_refused(tmp_path):
 
 def test_an_edit_of_our_source_is_another_version_where_it_may_change_numbers(tmp_path, monkeypatch):
     package = tmp_path / "matchbandit"
-    for room in ("policies", "cli"):
-        (package / room).mkdir(parents=True)
-        (package / room / "one.py").write_text("x = 1")
+    for name in ("policies", "cli"):
+        (package / name).mkdir(parents=True)
+        (package / name / "one.py").write_text("x = 1")
     monkeypatch.setattr(versions, "files", lambda _: package)
     fingerprint = versions._source_fingerprint.__wrapped__
     first = fingerprint()

@@ -27,7 +27,7 @@ SOURCE = "matchbandit source"
 _SHORT = 8
 """Digits of a fingerprint that are told."""
 NO_NUMBERS = ("cli", "figures", "studies", "watching")
-"""Rooms that change no number of a run: their source may change while a study rests."""
+"""Packages that change no number of a run: their source may change while a study rests."""
 
 _imported_as: "WeakKeyDictionary[ModuleType, tuple[Any, str]]" = WeakKeyDictionary()
 """The import of each own module that was looked at, and its fingerprint then."""
