@@ -12,6 +12,8 @@ import textwrap
 import tomllib
 from pathlib import Path
 
+import matchbandit as mb
+
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 
@@ -72,10 +74,8 @@ def contents(index):
 
 def catalogue():
     """A section with the docstring of each policy of the catalogue."""
-    return "".join(
-        f"\n## `{name}`\n\n```{{eval-rst}}\n.. autoclass:: {kind.__module__}.{kind.__qualname__}\n   :no-members:\n```\n"
-        for name, kind in mb.CATALOGUE.items()
-    )
+    section = "\n## `{}`\n\n```{{eval-rst}}\n.. autoclass:: {}.{}\n   :no-members:\n```\n"
+    return "".join(section.format(name, kind.__module__, kind.__qualname__) for name, kind in mb.CATALOGUE.items())
 
 
 def read(app, docname, source):
@@ -96,16 +96,24 @@ def as_rest(app, what, name, obj, options, lines):
 
     Sections such as `Parameters` are lists of definitions already, below a heading; citations become links.
     """
-    example = False
-    for at, line in enumerate(lines):
+    example = section = False
+    plain, lines[:] = list(lines), []
+    for at, line in enumerate(plain):
         example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
-        below = lines[at + 1].strip() if at + 1 < len(lines) else ""
+        below = plain[at + 1].strip() if at + 1 < len(plain) else ""
         if line.strip() and set(below) == {"-"}:
-            lines[at : at + 2] = [f".. rubric:: {line.strip()}", ""]
-        elif not example:
+            lines += ["", f".. rubric:: {line.strip()}", ""]
+            section = True
+        elif section and line.strip() and set(line.strip()) == {"-"}:
+            continue  # the rule below a heading
+        elif example:
+            lines.append(line)
+        else:
+            if section and line and not line.startswith(" "):
+                lines.append("")  # an entry without a description does not run into the next one
             parts = MARKED.split(line)  # every second one is `code` or *emphasis*, and stays
             parts[::2] = (CITATION.sub(_cited, _escaped(part)) for part in parts[::2])
-            lines[at] = "".join(parts)
+            lines.append("".join(parts))
 
 
 def _escaped(text):

@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -317,6 +318,17 @@ def test_the_words_are_those_of_the_field(page):
     ]
     said += [line for line in text.splitlines() for name in ALIASES if f"`{name}" in line and "alias" not in line]
     assert said == []
+
+
+def test_the_table_of_packages_is_in_the_order_of_the_layers():
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    contract = tool["importlinter"]["contracts"][0]
+    layers = [re.findall(r"\w+", layer) for layer in contract["layers"] if layer != "__main__"]
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## The policy contract")[0]
+    rows = [re.findall(r"`(\w+)(?:/|\.py)`", row.split("|")[1]) for row in table.splitlines() if row.startswith("| `")]
+    place = {name: at for at, row in enumerate(rows) for name in row}
+    assert sorted(place) == sorted(name for layer in layers for name in layer)
+    assert all(place[a] < place[b] for upper, lower in pairwise(layers) for a in upper for b in lower)
 
 
 def test_the_reference_names_the_whole_public_api_and_every_policy_has_an_entry():
