@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -90,7 +93,13 @@ def test_every_colour_is_seen_on_its_ground():
 
 def test_a_name_of_ones_own_has_the_same_look_in_every_process_and_no_policys():
     looks = {name: style_of(name) for name in ("mine", "yours", "my_policies:Ucb1", "")}
-    assert (looks["mine"].colour, looks["mine"].marker) == ("#51005e", "cross")
+    script = f"from matchbandit.figures.style import style_of; print([style_of(name) for name in {list(looks)}])"
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        printed = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
+        assert printed.stdout.strip() == str(list(looks.values()))
     assert not set(looks.values()) & set(POLICIES.values())
 
 
