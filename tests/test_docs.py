@@ -60,7 +60,7 @@ WORDS = {  # what was said once, and what is said now
     r"is after": "is for",
     r"(be|for|with|seek) certain(ty)?": "identification, fixed confidence δ",
 }
-ALIASES = ("Found", "load_found")
+OLD_NAMES = "|".join([*mb._RENAMED, "propose"])
 
 
 def name_of(page):
@@ -316,7 +316,8 @@ def test_the_words_are_those_of_the_field(page):
         for word, better in WORDS.items()
         for match in re.finditer(rf"\b({word})\b", " ".join(text.split()), re.I)
     ]
-    said += [line for line in text.splitlines() for name in ALIASES if f"`{name}" in line and "alias" not in line]
+    said += [line for line in text.splitlines() if re.search(rf"`(mb\.)?({OLD_NAMES})\b", line) and "alias" not in line]
+    said += re.findall(rf"\bmb\.(?:{OLD_NAMES})\b", page.read_text(encoding="utf-8"))
     assert said == []
 
 
