@@ -133,7 +133,7 @@ def test_the_search_finds_without_a_network(site, visited):
 
 
 @pytest.mark.parametrize(
-    "name", ["index", "tutorial", "gallery", "studies", "reference", "api/policies", "api/catalogue"]
+    "name", ["index", "tutorial", "gallery", "architecture", "studies", "reference", "api/policies", "api/catalogue"]
 )
 def test_a_phone_shows_a_page_without_sideways_scrolling(name, site, visited):
     page = visited(site / f"{name}.html", viewport={"width": 360, "height": 740})
