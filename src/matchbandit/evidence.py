@@ -29,7 +29,7 @@ def log_factor(
     """log F of a batch: n_a plays of (a, c) paid sum_a, n_b of (b, c) paid sum_b; bet on the means θ_a > θ_b.
 
     Its mean is at most 1 if the mean of (a, c) is at most that of (b, c), for any rewards in [0, 1] (a share of
-    `trials` successes counts as so many coins), and for Gaussian ones. 0 where there is nothing to compare, and where
+    `trials` successes counts as `trials` coins), and for Gaussian ones. 0 where there is nothing to compare, and where
     θ_a is not above θ_b inside (0, 1).
     """
     if n_a <= 0.0 or n_b <= 0.0:

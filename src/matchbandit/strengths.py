@@ -130,7 +130,7 @@ def new_system(n: int) -> System:
 
 @compiled
 def pooling(prior: Prior, size: int) -> float:
-    """c of the prior precision (I − c 1 1ᵀ)/τ² of a side with so many items."""
+    """c of the prior precision (I − c 1 1ᵀ)/τ² of a side with this number of items."""
     variance = prior.level_sd * prior.level_sd
     return variance / (prior.spread * prior.spread + size * variance)
 

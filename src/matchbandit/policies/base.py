@@ -459,7 +459,7 @@ def refuse_if_too_large_for(kind: type[Policy], graph: Graph) -> None:
 
 
 def to_rewards(rewards: ArrayLike) -> Floats:
-    """The rewards as an array of their own; None is NaN, and text is no number, even if it reads like one."""
+    """The rewards as an array of their own; None is NaN, and text is refused, even if it reads like a number."""
     try:
         received = np.array(rewards)
         if received.dtype.kind not in "biuf":

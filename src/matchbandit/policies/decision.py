@@ -19,7 +19,7 @@ from matchbandit.solvers import (
 UNPLAYED = 1.0
 """The value of a pair that has not been played, where each must be played once: the greatest mean there is."""
 MAX_ITEMS_BOUNDED = 100
-"""Players with a weight for each pair: up to so many, the bound is the optimum without rules; beyond, a sum that is
+"""Players with a weight for each pair: up to this number, the bound is the optimum without rules; beyond, a sum that is
 found at once and is no less."""
 
 

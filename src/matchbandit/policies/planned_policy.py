@@ -52,7 +52,7 @@ class PlannedPolicy(Policy):
         self._plan = None
 
     def follow(self, tally: Tally, rounds: int) -> None:
-        """Learn from the plan in force, which a policy that holds this one has played; so many rounds are told."""
+        """Learn from the plan in force, which a policy that holds this one has played; `rounds` were told."""
         self.rounds = rounds
         self.learn(tally)
         self._plan = None

@@ -145,7 +145,7 @@ class Rank1Certify(PlannedPolicy):
 
     @cached_property
     def _edges(self) -> Edges:
-        """The edge of every two items, numbered through."""
+        """The edge of every two items, numbered consecutively."""
         return self._table(np.arange(self.graph.n_pairs)).astype(np.int64)
 
     @cached_property

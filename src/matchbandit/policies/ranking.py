@@ -89,7 +89,7 @@ class Averages:
         return (low + high) / 2, (low, high)
 
     def sweeps_to_check(self, gains: Counts, checks: Checks) -> int:
-        """After how many sweeps some average reaches its next check, if each sweep adds so many samples."""
+        """After how many sweeps some average reaches its next check, if each sweep adds `gains` samples."""
         grows = np.flatnonzero(gains)
         if not len(grows):
             return NEVER

@@ -168,10 +168,10 @@ def is_plain(kind: type[RoundPolicy]) -> bool:
 
 
 def no_such_edge(policy: Policy, edge: int) -> MatchbanditError:
-    """The error for a `choose` that names what is no pair."""
+    """The error for a `choose` that names an edge that does not exist."""
     return MatchbanditError(
         f"{policy.name} chose the edge {edge} in round {policy.round}; {policy.graph} has {policy.graph.n_pairs} "
-        f"pairs, numbered from 0. Mend its choose()."
+        f"pairs, numbered from 0. Fix its choose()."
     )
 
 

@@ -114,7 +114,7 @@ def match(  # noqa: PLR0912  # one function compiles quicker than three
     n, width = may_meet.shape
     half = 1 << width
     states = 2 * half
-    waits, alone, distant = width, width + 1, width + 2  # what an item does; below: it meets the one so many before
+    waits, alone, distant = width, width + 1, width + 2  # below `width`: it meets the one that many before
     unmatched = float(n) + 1.0  # more than all else can lose
     did = np.empty((n, states), dtype=np.uint8)
     loss, following = np.empty(states), np.empty(states)

@@ -1,4 +1,4 @@
-"""Adaptive-Matching: matchings within ordered clusters, which split as soon as their players can be told apart."""
+"""Adaptive-Matching: matchings within ordered clusters, which split as soon as their players are distinguishable."""
 
 from typing import ClassVar
 
@@ -40,7 +40,7 @@ class AdaptiveMatching(CommittingPolicy):
     """
 
     name: ClassVar[str] = "adaptive-matching"
-    summary: ClassVar[str] = "matchings within ordered clusters, which split when players can be told apart"
+    summary: ClassVar[str] = "matchings within ordered clusters, which split when players are distinguishable"
     reference: ClassVar[str] = "[Sentenac2021], Adaptive-Matching"
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("matching",),

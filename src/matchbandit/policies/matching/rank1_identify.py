@@ -215,7 +215,7 @@ class Rank1Identify(PlannedPolicy):
         return tours[int(np.argmax(promised))]
 
     def _promised(self, tour: Tour, times: float) -> float:
-        """How certain the least certain border would be after so many repetitions of a tour."""
+        """How certain the least certain border would be after a number of repetitions of a tour."""
         i, j = self.graph.pairs.T
         played = np.bincount(self.graph.edges(tour.reshape(-1, 2)), minlength=self.graph.n_pairs)
         plays, logs = self.plays[i, j] + times * played, np.log(self.strengths)

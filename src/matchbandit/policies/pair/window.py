@@ -41,7 +41,7 @@ class Window:
         return self.samples > self.length
 
     def sweeps_left(self, sweep: int) -> int:
-        """How many sweeps of so many samples end it."""
+        """How many sweeps of this number of samples end it."""
         return (self.length - self.samples) // sweep + 1
 
     def following(self) -> "Window":
