@@ -27,7 +27,7 @@ def compare(name, recorded, found):
             assert len(found[key]) == len(numbers), f"{name}: {key}"
 
 
-LONG = ("identify clucb() many gaussian",)
+LONG = ("identify clucb() many gaussian", "identify clucb() many bernoulli", "simulate cucb() many gaussian")
 """Some seconds, for what another case shows nearly as well."""
 
 

@@ -380,6 +380,7 @@ def test_rare_rewards_keep_the_level(successes, sd):
     assert_level(p_values(ADS, ads(successes, sd), 98, 60))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fewer_simulations")
 @pytest.mark.parametrize(
     ("graph", "strengths", "plays", "density"),

@@ -206,7 +206,12 @@ def test_a_breach_is_an_error_of_ours():
 
 
 @pytest.mark.parametrize(
-    "spec", [policy("pair-elim", delta=0.1), policy("pair-elim-mono", delta=0.3), policy("pair-select", delta=0.3)]
+    "spec",
+    [
+        policy("pair-elim", delta=0.1),
+        pytest.param(policy("pair-elim-mono", delta=0.3), marks=pytest.mark.slow),
+        pytest.param(policy("pair-select", delta=0.3), marks=pytest.mark.slow),
+    ],
 )
 def test_the_contract_holds_for_policies_that_identify(spec):
     check_policy(spec)

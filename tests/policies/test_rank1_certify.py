@@ -331,6 +331,7 @@ def crossings(problem, options, rounds, runs, links, horizon=None, seed=1):
     return {link: sum(bool(p[link] >= log(20)) for p in peaks) / runs for link in links}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "options", "horizon", "links"),
     [
@@ -750,6 +751,7 @@ def test_no_run_is_trapped_by_a_bad_start():
 # Ties
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anytime", [False, True])
 def test_ties_cost_less_and_less_of_every_round(anytime):
     spec = certify(anytime=anytime)

@@ -212,6 +212,7 @@ def test_odd_problems_are_learnt_without_a_hitch(problem):
     assert all_finite(policy.arrays)
 
 
+@pytest.mark.slow
 def test_an_item_that_failed_at_first_is_taken_up_again():
     # The best pair fails in its first three plays; a bad one succeeds now and then.
     for seed in range(10):
@@ -229,6 +230,7 @@ def test_an_item_that_failed_at_first_is_taken_up_again():
 # Regret
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Gaussian(0.5), mb.Gaussian(0.1), mb.Binomial(5)], ids=str)
 def test_the_last_half_of_the_rounds_adds_little_regret(law):
     problems = [
@@ -256,6 +258,7 @@ def test_two_players_among_players_worth_nothing_are_settled_on(u, law):
     assert (runs.regret[:, 1] - runs.regret[:, 0]).mean() < 0.3 * runs.final.mean()
 
 
+@pytest.mark.slow
 def test_on_the_papers_figure_it_is_as_good_as_uts_and_far_better_than_pair_elim():
     slots = mb.family("spiked", n=8, u1=0.9, gap=0.75)
     ours, unimodal, elimination = (
@@ -744,6 +747,7 @@ def regret_of_drift(half_life, seed, rounds=4000):
     return lost
 
 
+@pytest.mark.slow
 def test_who_forgets_loses_less_on_players_who_change():
     # Once round in 4000 rounds, a new order every 700. What was known of two who no longer meet must fade before they
     # are tried again, which takes some half-lives: 300 rounds would be too slow.

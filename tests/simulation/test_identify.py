@@ -97,6 +97,7 @@ def test_both_engines_come_to_the_same_answer_after_the_same_rounds(name, growth
     assert getattr(policy, "first", policy).window.number >= 3
 
 
+@pytest.mark.slow
 def test_both_engines_agree_on_a_long_run_for_regret():
     policy = agree(PLAYERS, mb.policy("pair-elim-mono", growth=1.1), [5000, 30_000], 4, horizon=30_000)
     assert (policy.above.sum(axis=0) >= 2).sum() == 2
@@ -267,6 +268,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options", "problem"), SMALL)
 def test_answers_are_wrong_at_most_as_often_as_delta_allows(name, options, problem):
     found = mb.identify(problem, mb.policy(name, delta=0.2, **options), runs=80, seed=9)

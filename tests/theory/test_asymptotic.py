@@ -186,6 +186,7 @@ def test_brute_force_from_both_sides(problem):
         constant_between(problem, selection)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "problem",
     [mb.Bipartite([0.8, 0.5], [0.3, 0.7, 0.4]), mb.Bipartite([0.9, 0.3], [0.2, 0.7, 0.5], rewards=mb.Gaussian(sd=0.5))],

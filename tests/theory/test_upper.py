@@ -1152,6 +1152,7 @@ def test_zeros_and_ties_are_numbers_or_infinite_never_nan(problem):
     assert "NaN" not in json.dumps([quantity.describe() for quantity in mb.quantities(problem)])
 
 
+@pytest.mark.slow
 def test_large_problems_are_quick_and_have_no_limits_of_the_model():
     start = process_time()
     for found in (

@@ -26,7 +26,7 @@ from matchbandit.seeding import stream
 
 _GRAPHS = (bipartite(1, 1), bipartite(1, 4), bipartite(3, 2), bipartite(2, 5), *map(monopartite, (2, 4, 5, 6)))
 _REWARDS = (Bernoulli(), Binomial(3), Gaussian(0.5))
-_ROUNDS, _FEWER_ROUNDS, _FEW_ROUNDS = 500, 200, 60
+_ROUNDS, _FEWER_ROUNDS, _FEW_ROUNDS = 300, 100, 60
 """With Bernoulli rewards, with each other distribution, and with each other value of an option."""
 _HORIZON = 50
 _INTERRUPTIONS = 6

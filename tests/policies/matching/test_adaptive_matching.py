@@ -140,6 +140,7 @@ def wrong_orders(name, horizon, runs):
     return wrong, clusters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "horizon"), [("adaptive-matching", 10**5), ("random-adaptive-matching", 10**9)])
 def test_no_player_is_put_above_a_better_one(name, horizon):
     # The theory allows this in 4N/T, or 2N²/T, of the runs.

@@ -358,7 +358,13 @@ def test_other_laws_are_identified_with_both_engines(law):
 
 
 @pytest.mark.parametrize(
-    "u", [[0.8, 0.7, 0.5, 0.4], [0.5, 0.9, 0.1, 0.6, 0.2, 0.95], [0.9, 0.6, 0.55, 0.3, 0.2, 0.1]], ids=str
+    "u",
+    [
+        [0.8, 0.7, 0.5, 0.4],
+        pytest.param([0.5, 0.9, 0.1, 0.6, 0.2, 0.95], marks=pytest.mark.slow),
+        pytest.param([0.9, 0.6, 0.55, 0.3, 0.2, 0.1], marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_it_errs_at_most_as_often_as_delta_allows_in_a_quarter_of_the_rounds_of_matching_id(u):
     problem = mb.Monopartite(u)

@@ -122,6 +122,7 @@ def test_pair_elim_with_delta_agrees_through_both_phases_to_the_answer(growth):
     assert policy.recommend().tolist() == [[1, 2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("growth", "cap"), [(1.0, False), (1.05, True), (4.0, False)])
 def test_pair_elim_mono_agrees_on_a_long_run_of_several_windows(growth, cap):
     horizon = 15_000 if growth < 4 else 40_000
