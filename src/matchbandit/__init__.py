@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matchbandit.policies import CountsPolicy as CountsPolicy
     from matchbandit.policies import Decision as Decision
     from matchbandit.policies import Explanation as Explanation
+    from matchbandit.policies import IndexPolicy as IndexPolicy
     from matchbandit.policies import PlannedPolicy as PlannedPolicy
     from matchbandit.policies import Policy as Policy
     from matchbandit.policies import PolicySpec as PolicySpec
@@ -81,8 +82,9 @@ _EXPORTS = {
     "placement": ("plot_bounds",),
     "plans": ("Plan", "Tally"),
     "policies": (
-        "CATALOGUE", "Capabilities", "ContractError", "CountsPolicy", "Decision", "Explanation", "PlannedPolicy",
-        "Policy", "PolicySpec", "RoundPolicy", "Setting", "check_policy", "counts_policy", "policy", "restore",
+        "CATALOGUE", "Capabilities", "ContractError", "CountsPolicy", "Decision", "Explanation", "IndexPolicy",
+        "PlannedPolicy", "Policy", "PolicySpec", "RoundPolicy", "Setting", "check_policy", "counts_policy",
+        "policy", "restore",
     ),
     "problems": ("Bipartite", "Family", "Means", "Monopartite", "Problem", "family"),
     "product_model": ("ProductFit", "product_fit"),
@@ -123,6 +125,7 @@ __all__ = [
     "Gaussian",
     "Graph",
     "Identification",
+    "IndexPolicy",
     "Interrupted",
     "MatchbanditError",
     "Means",

@@ -1,26 +1,27 @@
 """Names that were public up to version 0.8: they keep working through 1.x, with a DeprecationWarning."""
 
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
 
-def warn_renamed(old: str, new: str, *, stacklevel: int = 2) -> None:
-    """Warn the caller's caller that a name has changed."""
-    warnings.warn(
-        f"{old} is now called {new}; the old name will be removed in matchbandit 2.0.",
-        DeprecationWarning,
-        stacklevel=stacklevel + 1,
-    )
+def warn_renamed(old: str, new: str) -> None:
+    """Warn the user that a name has changed."""
+    _warn(f"{old} is now called {new}; the old name will be removed in matchbandit 2.0.")
 
 
-def warn_removed(name: str, replacement: str, *, stacklevel: int = 2) -> None:
-    """Warn the caller's caller that a name will go."""
-    warnings.warn(
-        f"{name} will be removed in matchbandit 2.0; use {replacement} instead.",
-        DeprecationWarning,
-        stacklevel=stacklevel + 1,
-    )
+def warn_removed(name: str, replacement: str) -> None:
+    """Warn the user that a name will go."""
+    _warn(f"{name} will be removed in matchbandit 2.0; use {replacement} instead.")
+
+
+def _warn(message: str) -> None:
+    """Warn at the first line outside this package, and outside `abc`, which creates subclasses."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("matchbandit", "abc"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, DeprecationWarning, stacklevel=level)
 
 
 class RenamedAttribute:
@@ -44,6 +45,6 @@ def adopt_renamed_attributes(kind: type, names: Mapping[str, str]) -> None:
     """Move what a subclass defines under an old name to the new one, as if it had been written there."""
     for old, new in names.items():
         if old in vars(kind) and new not in vars(kind):
-            warn_renamed(f"{kind.__name__}.{old}", f"{kind.__name__}.{new}", stacklevel=3)
+            warn_renamed(f"{kind.__name__}.{old}", f"{kind.__name__}.{new}")
             setattr(kind, new, vars(kind)[old])
             delattr(kind, old)

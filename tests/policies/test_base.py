@@ -517,6 +517,7 @@ def test_subclasses_with_the_names_of_0_8_work_with_a_warning():
         "Old.remembered is now called Old.state_fields",
         "Old.reasons is now called Old.explain_extra",
     ]
+    assert {warning.filename for warning in warned} == {__file__}
     built = mb.policy(Old, strength=2.0).build(mb.bipartite(2, 2))
     built.tell(built.ask(), [1])
     assert (built.explain()["details"], built.options) == ({"learned": 1}, {"strength": 2.0})

@@ -223,6 +223,15 @@ def test_own_classes_build_like_those_of_the_catalogue():
     assert built.options["growth"] == 2.0
 
 
-def test_byes_name_goals():
-    with pytest.raises(MatchbanditError, match=r"byes names goals, such as \('regret',\); got True"):
-        Capabilities(selections=("matching",), byes=True)
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"selections": "pair"}, r"selections is a tuple of names, such as \('pair',\); got 'pair'"),
+        ({"selections": ("pairs",)}, r"unknown name in selections 'pairs'; did you mean 'pair'\?"),
+        ({"selections": ("matching",), "byes": True}, r"byes is a tuple of names, such as \('regret',\); got True"),
+        ({"selections": ("pair",), "graphs": ("bipartit",)}, "unknown name in graphs 'bipartit'"),
+    ],
+)
+def test_capabilities_refuse_names_that_do_not_exist(fields, words):
+    with pytest.raises(MatchbanditError, match=words):
+        Capabilities(**fields)

@@ -2,6 +2,7 @@
 
 import re
 from math import log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -479,7 +480,9 @@ def test_a_policy_that_needs_whole_rounds_names_those_that_do_not(name):
         (lambda one: one.set_counts([1, 0], [1, 1], [0, 0]), "rising order"),
         (lambda one: one.set_counts([15], [1], [0]), "has 15 pairs"),
         (lambda one: one.set_counts([0], [1, 2], [0]), "a count and a sum each"),
-        (lambda one: one.set_counts([0], [np.nan], [0]), "numbers from 0 on"),
+        (lambda one: one.set_counts([0], [np.nan], [0]), "number from 0 on, .* got nan and 0 for the edge 0"),
+        (lambda one: one.set_counts([0.7], [1], [1]), r"edges must be whole numbers, .*; got \[0\.7\]"),
+        (lambda one: one.set_counts([0], ["a"], [1]), r"counts must be numbers; got \['a'\]"),
         (lambda one: one.set_counts([0], [2], [3]), r"sum to between 0 and 2; got 3 for the pair \[0, 1\]"),
         (lambda one: one.set_counts([0], [1.5], [1]), "whole plays"),
     ],
@@ -490,6 +493,49 @@ def test_mistakes_are_refused_and_leave_no_trace(act, words):
     with pytest.raises(mb.MatchbanditError, match=words):
         act(one)
     assert one.state() == before
+
+
+class Totals(NamedTuple):
+    plays: np.ndarray
+    sums: np.ndarray
+
+
+class Unconstrained(mb.CountsPolicy):
+    """It claims to decide under rules, and has no means to."""
+
+    name, summary, reference = "unconstrained", "unconstrained", "here"
+    capabilities = mb.Capabilities(selections=("pair",), warm_start=True, constrained=True)
+
+    def start(self):
+        return Totals(np.zeros(self.graph.n_pairs, dtype=np.int64), np.zeros(self.graph.n_pairs))
+
+    @staticmethod
+    def choose(arrays, rng, edges):
+        edges[0] = np.argmin(arrays.plays)
+
+    @staticmethod
+    def update(arrays, rng, edges, rewards):
+        arrays.plays[edges] += 1
+
+    def recommend(self):
+        return self.graph.pairs[:1]
+
+    def explain_extra(self):
+        return {}
+
+
+def test_a_choose_that_knows_no_rules_is_not_asked_to_keep_them():
+    with pytest.raises(mb.MatchbanditError, match="Subclass IndexPolicy, or override _decision"):
+        counts_policy(Unconstrained, PLAYERS).decide(rng(), allowed=PLAYERS.pairs[:3])
+
+
+def test_a_graph_is_needed():
+    with pytest.raises(mb.MatchbanditError, match="built on bipartite"):
+        counts_policy("cucb", 4)
+
+
+def test_specs_are_hashable():
+    assert len({mb.policy("uts", gamma=2), mb.policy("uts", gamma=2), mb.policy("uts", gamma=3)}) == 2
 
 
 def test_aescb_cannot_be_constrained_and_says_who_can():

@@ -138,7 +138,7 @@ def test_an_unknown_label_names_a_few_that_are_near():
     with pytest.raises(MatchbanditError, match=r"'kl-ucb, gap = 0.7'\. select\(policy='kl-ucb'\)") as told:
         many()["kl-ucb"]
     assert "uts" not in str(told.value)
-    with pytest.raises(MatchbanditError, match=r"near are 'uts, gap = 0.5'"):
+    with pytest.raises(MatchbanditError, match=r"closest of \d+: 'uts, gap = 0.5'"):
         many()["uts gap = 0.5"]
 
 
@@ -319,7 +319,7 @@ TASTES = mb.Means([[0.8, 0.2], [0.1, 0.7]])
 def test_policies_that_assume_products_are_not_ranked_on_other_means_without_a_warning():
     words = (
         "the means of this problem are not products of strengths, as uts, rank1-thompson assume: "
-        "guarantees may not hold, and the choice may stay wrong."
+        "guarantees may not hold, and the policy may settle on a suboptimal choice."
     )
     with pytest.warns(UserWarning, match=f"^{words}$") as caught:
         ranked = mb.compare(TASTES, ["uts", "kl-ucb", "rank1-thompson", "uniform"], horizon=50, runs=2)

@@ -131,5 +131,5 @@ def test_rounds_that_are_no_matchings_are_refused(engine, problem):
 @pytest.mark.parametrize("start", [[1, 2], {"a": 1}, "text"])
 def test_a_field_that_a_state_cannot_keep_is_refused(start):
     kind = type("Odd", (Uts,), {"start": lambda self: Uts.start(self)._replace(sums=start)})
-    with pytest.raises(mb.MatchbanditError, match=r"the field sums of uts is a .*, which its state cannot keep"):
+    with pytest.raises(mb.MatchbanditError, match=r"the field sums of uts is a .*, which cannot be stored"):
         mb.policy(kind).build(mb.bipartite(2, 2))

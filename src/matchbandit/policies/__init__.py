@@ -7,6 +7,7 @@ from matchbandit.policies.check import ContractError, check_policy
 from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import Decision
 from matchbandit.policies.explanation import Explanation
+from matchbandit.policies.index_policy import IndexPolicy
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.policies.round_policy import RoundPolicy
 
@@ -17,6 +18,7 @@ __all__ = [
     "CountsPolicy",
     "Decision",
     "Explanation",
+    "IndexPolicy",
     "PlannedPolicy",
     "Policy",
     "PolicySpec",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Graph, Selection
 from matchbandit.rewards import RewardDistribution
 
@@ -28,6 +28,15 @@ class TheoremOption:
         if self.maximum is None:
             return value in self.values
         return isinstance(value, int | float) and value <= self.maximum
+
+
+_NAMES: dict[str, tuple[str, ...]] = {
+    "selections": ("pair", "matching"),
+    "graphs": ("bipartite", "monopartite"),
+    "goals": ("regret", "identification"),
+    "proved": ("regret", "identification"),
+    "byes": ("regret", "identification"),
+}
 
 
 @dataclass(frozen=True)
@@ -72,9 +81,14 @@ class Capabilities:
     """The most players, of a monopartite graph, for which rounds run in the compiled loop; None: no limit."""
 
     def __post_init__(self) -> None:
-        """Byes were true or false up to version 0.4."""
-        if not isinstance(self.byes, tuple):
-            raise MatchbanditError(f"byes names goals, such as ('regret',); got {self.byes!r}.")
+        """Refuse names that do not exist, and text where a tuple of names is needed."""
+        for field, names in _NAMES.items():
+            values = getattr(self, field)
+            if not isinstance(values, tuple):
+                raise MatchbanditError(f"{field} is a tuple of names, such as {names[:1]}; got {values!r}.")
+            for value in values:
+                if value not in names:
+                    raise unknown(f"name in {field}", value, names)
 
     def is_covered(self, goal: Goal, options: Mapping[str, object]) -> bool:
         """Whether the upper bound for this goal, if there is one, is proved for these options."""

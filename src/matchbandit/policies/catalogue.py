@@ -93,6 +93,10 @@ class PolicySpec:
         options = "".join(f", {key}={value!r}" for key, value in self.options.items())
         return f"policy({self.name!r}{options})" + (".warm_start(…)" if self.logged else "")
 
+    def __hash__(self) -> int:
+        """By class and options, which may be lists."""
+        return hash((self.kind, repr(sorted(self.options.items()))))
+
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
 
@@ -111,9 +115,7 @@ class PolicySpec:
         run: int = 0,
     ) -> Policy:
         """A policy ready to be asked, with the random stream of this seed and run."""
-        if not isinstance(graph, Graph):
-            raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
-        refuse_if_too_large_for(self.kind, graph)
+        _check_graph(self.kind, graph)
         setting = Setting(graph, check_rewards(rewards), None if horizon is None else check_horizon(horizon))
         built = self.kind(setting, stream(seed, "policy", self.name, run), **self.options)
         for log in self.logged:
@@ -131,6 +133,12 @@ class PolicySpec:
         """
         self.kind.refuse_warm_start()
         return replace(self, logged=(*self.logged, (pairs, counts, sums)))
+
+
+def _check_graph(kind: type[Policy], graph: Graph) -> None:
+    if not isinstance(graph, Graph):
+        raise MatchbanditError(f"a policy is built on bipartite(N, M) or monopartite(n); got {graph!r}.")
+    refuse_if_too_large_for(kind, graph)
 
 
 def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:
@@ -214,7 +222,7 @@ def counts_policy(
             f"{chosen.name} remembers more than counts and sums, and needs whole rounds: ask() and tell(). "
             f"{', '.join(names[:-1])} and {names[-1]} decide from counts alone."
         )
-    refuse_if_too_large_for(chosen.kind, graph)
+    _check_graph(chosen.kind, graph)
     setting = Setting(graph, check_rewards(rewards), None, counts_only=True)
     return chosen.kind(setting, stream(0, "decides"), **chosen.options)
 

@@ -66,7 +66,7 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
     """
     chosen = spec if isinstance(spec, PolicySpec) else policy(spec)
     settings = list(_settings(chosen))
-    _require(len(settings) > 0, f"{chosen.name} supports none of the graphs")
+    _require(len(settings) > 0, f"{chosen.name} supports none of the test graphs; check its capabilities")
     for graph, rewards, selection in settings:
         rounds = _ROUNDS if rewards == _REWARDS[0] else _FEWER_ROUNDS
         _check_setting(chosen, graph, rewards, selection, rounds)

@@ -74,6 +74,11 @@ class CountsPolicy(RoundPolicy):
 
     def _decision(self, allowed: Allowed, waiting: Edges, rng: np.random.Generator) -> Decision:
         """The decision; `waiting` has an edge as often as its result is pending."""
+        if not allowed.is_unrestricted:
+            raise MatchbanditError(
+                f"{self.name} says that it is constrained, but its choose() knows nothing of allowed pairs. Subclass "
+                f"IndexPolicy, or override _decision()."
+            )
         arrays, edges = self._count_waiting(waiting), np.full(self.round_size, -1, dtype=np.int64)
         type(self).choose(arrays, rng, edges)
         plays, sums = arrays.plays[edges], arrays.sums[edges]
@@ -138,6 +143,8 @@ class CountsPolicy(RoundPolicy):
     def set_counts(self, edges: ArrayLike, counts: ArrayLike, sums: ArrayLike) -> None:
         """Replace the counts and sums of some edges, for a caller who keeps the totals. Once `done`, nothing changes.
 
+        It never ends identification itself, as `add_results` does: totals may still be corrected.
+
         Parameters
         ----------
         edges : array-like of int, shape (k,)
@@ -147,18 +154,26 @@ class CountsPolicy(RoundPolicy):
         sums : array-like of float, shape (k,)
             The sums of the rewards, as `encode_rewards` encodes them.
         """
-        which = np.asarray(edges, dtype=np.int64)
+        which = np.asarray(edges)
+        if which.size and which.dtype.kind not in "iu":
+            raise MatchbanditError(f"edges must be whole numbers, as from graph.edges(pairs); got {shorten(which)}.")
+        which = which.astype(np.int64)
         if which.ndim != 1 or (np.diff(which) <= 0).any():
             raise MatchbanditError("set_counts needs edges in rising order, each once, as from graph.edges(pairs).")
         if which.size and (which[0] < 0 or which[-1] >= self.graph.n_pairs):
             raise MatchbanditError(f"{self.graph} has {self.graph.n_pairs} pairs; got the edges {shorten(which)}.")
-        plays, totals = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
+        plays, totals = (to_floats(name, values) for name, values in (("counts", counts), ("sums", sums)))
         if plays.shape != which.shape or totals.shape != which.shape:
             raise MatchbanditError(
                 f"{len(which)} edges need a count and a sum each; got shapes {plays.shape} and {totals.shape}."
             )
-        if not (np.isfinite(plays).all() and np.isfinite(totals).all() and (plays >= 0).all()):
-            raise MatchbanditError("counts must be numbers from 0 on, and sums must be numbers.")
+        wrong = np.flatnonzero(~(np.isfinite(plays) & np.isfinite(totals) & (plays >= 0)))
+        if len(wrong):
+            k = wrong[0]
+            raise MatchbanditError(
+                f"a count must be a number from 0 on, and a sum a number; got {plays[k]:g} and {totals[k]:g} for the "
+                f"edge {which[k]}."
+            )
         low, high = self.setting.rewards.low * plays, self.setting.rewards.high * plays
         outside = np.flatnonzero((totals < low - SLACK * (1 + plays)) | (totals > high + SLACK * (1 + plays)))
         if len(outside):
@@ -180,3 +195,11 @@ class CountsPolicy(RoundPolicy):
             raise MatchbanditError(f"{self.name} counts whole plays; only rank1-thompson takes fractions.")
         self.arrays.plays[edges] = counts.astype(np.int64)
         self.arrays.sums[edges] = sums
+
+
+def to_floats(name: str, values: ArrayLike) -> Floats:
+    """The values as an array of floats, or an error."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise MatchbanditError(f"{name} must be numbers; got {values!r}.") from None

@@ -47,7 +47,7 @@ def exploration(t: int, weight: float) -> float:
 
 @compiled
 def joint_bounds(plays: Counts, sums: Floats, matchings: Edges, level: float, bounds: Floats) -> int:
-    """Write down Σ μ_e + sqrt(level · Σ 1/n_e) for every matching; where it is greatest (ties: the first)."""
+    """Compute Σ μ_e + sqrt(level · Σ 1/n_e) of every matching; return the place of the greatest (ties: the first)."""
     n_pairs, best = len(plays), 0
     means, inverses = np.empty(n_pairs), np.empty(n_pairs)
     for edge in range(n_pairs):  # divided once, for a pair is in many matchings

@@ -51,7 +51,7 @@ class RoundPolicy(Policy):
         """Start from fresh arrays."""
         super().__init__(setting, rng, **options)
         self.arrays = self.start()
-        refuse_unkeepable(self.name, self.arrays)
+        check_storable(self.name, self.arrays)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what compiled code holds, which is made anew: for copies and pickles."""
@@ -148,16 +148,16 @@ def copy_arrays(part: Any) -> Any:
     return part.copy() if isinstance(part, np.ndarray) else part
 
 
-def refuse_unkeepable(name: str, arrays: Any) -> None:
+def check_storable(name: str, arrays: Any) -> None:
     """Refuse arrays that a state could not keep whole."""
     if not hasattr(arrays, "_asdict"):
         raise MatchbanditError(f"start() of {name} must give a NamedTuple; got {type(arrays).__name__}.")
     for field, part in arrays._asdict().items():
         if hasattr(part, "_asdict"):
-            refuse_unkeepable(name, part)
+            check_storable(name, part)
         elif not isinstance(part, np.ndarray | np.generic | int | float) and part != ():
             raise MatchbanditError(
-                f"the field {field} of {name} is a {type(part).__name__}, which its state cannot keep. "
+                f"the field {field} of {name} is a {type(part).__name__}, which cannot be stored. "
                 f"Take arrays, numbers, and NamedTuples of them."
             )
 

@@ -104,7 +104,7 @@ class Comparison:
         hint = f"select(policy={label!r}) gives all of that policy." if similar else "See labels, or select(policy=…)."
         similar = similar or get_close_matches(label, self.labels, n=MAX_LABELS) or [*self.labels]
         names = "; ".join(repr(known) for known in similar[:MAX_LABELS])
-        return MatchbanditError(f"no result is called {label!r}; of {len(self)}, near are {names}. {hint}")
+        return MatchbanditError(f"no result is called {label!r}; closest of {len(self)}: {names}. {hint}")
 
     def select(self, **settings: Any) -> "Comparison":
         """Select results by their settings.
@@ -219,7 +219,7 @@ class Comparison:
         assume = "assumes" if len(names) == 1 else "assume"
         return (
             f"the means of this problem are not products of strengths, as {', '.join(names)} {assume}: "
-            f"guarantees may not hold, and the choice may stay wrong.",
+            f"guarantees may not hold, and the policy may settle on a suboptimal choice.",
         )
 
     @cached_property
@@ -332,7 +332,7 @@ def _joined(pieces: Sequence[Any]) -> Runs | Identification:
     if len(twice):
         raise MatchbanditError(
             f"run {twice[0]} of {pieces[0].about.policy} is in more than one of the results. "
-            f"Give each run once; first_run makes others."
+            f"Give each run once; use first_run to number new runs."
         )
     about = _joined_about([piece.about for piece in pieces], numbers.tolist())
     if isinstance(pieces[0], Identification):

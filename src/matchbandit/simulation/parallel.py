@@ -118,7 +118,7 @@ def worker_processes(
 
 
 def fork_context() -> BaseContext:
-    """Where it exists, fork spares a script its `if __name__ == "__main__"`; what is forked takes no locks of threads.
+    """Fork where it exists, so that scripts need no `if __name__ == "__main__"`.
 
     What workers share with this process is to be made from the same context.
     """
@@ -151,9 +151,9 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Hold Ctrl-C and its kin back while workers start, and from them for good: it is this process that answers.
+    """Block SIGINT, SIGTERM and SIGHUP while workers start, and in workers for good: this process handles them.
 
-    Python runs hooks around a fork that would swallow it, and a worker is not yet deaf to it when it begins.
+    Python runs hooks around a fork that would swallow it, and a worker does not ignore it yet when it starts.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -24,7 +24,7 @@ next ones."""
 MAX_SWAPS = 20
 """Players without a partner among near neighbours are swapped in, if there are no more than this."""
 MAX_TABLE_CELLS = 20_000_000
-"""Of a table of rows and columns that is solved at once."""
+"""The largest table of rows × columns that is solved as one assignment problem."""
 MAX_PADDED_RATIO = 4
 """A table of products is padded to a square if one side has at most this many times the items of the other."""
 
@@ -143,7 +143,7 @@ def _match_table(allowed: Allowed, cells: Callable[[Items, Items, NDArray[np.boo
 
 
 def _fits_one_table(allowed: Allowed) -> bool:
-    """Are these rows and columns of whom most may meet, in a table that fits?"""
+    """True if bipartite, not limited to listed pairs, and small enough for one table."""
     return allowed.graph.is_bipartite and allowed.only is None and allowed.graph.n_pairs <= MAX_TABLE_CELLS
 
 
@@ -177,7 +177,7 @@ def heaviest_cells(weights: Floats, fine: NDArray[np.bool_]) -> Pairs:
     if not fine.any():
         return np.zeros((0, 2), dtype=np.int64)
     low, high = float(weights[fine].min()), float(weights[fine].max())
-    table = np.where(fine, weights, low - (high - low + 1.0) * (min(fine.shape) + 1))  # worth less than all others
+    table = np.where(fine, weights, low - (high - low + 1.0) * (min(fine.shape) + 1))  # below any feasible total
     chosen = np.stack(linear_sum_assignment(table, maximize=True), axis=1)
     return np.asarray(chosen[fine[chosen[:, 0], chosen[:, 1]]])
 

@@ -28,7 +28,7 @@ class Correction:
     printed: str
     here: str
     evidence: str
-    """How one sees it."""
+    """Evidence that the printed version is wrong."""
     note: str = ""
     """What the bounds that it changes say of it."""
 
