@@ -95,3 +95,13 @@ def check_delta(delta: float) -> float:
     if delta < SMALLEST_DELTA:
         raise MatchbanditError(f"delta must be at least {SMALLEST_DELTA:g}, or floats cannot tell; got {delta!r}.")
     return float(delta)
+
+
+def check_epsilon(epsilon: float) -> float:
+    """The share ε of the optimum that an answer may lack, or an error; 0 asks for the optimum itself."""
+    if not 0 <= check_float("epsilon", epsilon) < 1:
+        raise MatchbanditError(
+            f"epsilon must be at least 0 and below 1; got {epsilon!r}. It is the share of the optimum that an answer "
+            f"may lack."
+        )
+    return float(epsilon)

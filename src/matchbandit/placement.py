@@ -179,7 +179,14 @@ def has_covered_options(result: Runs | Identification) -> bool:
 
 def delta_of(result: Identification, default: float | None = None) -> float:
     """The error probability δ of these answers; the default is for policies without an option delta."""
-    delta = result.about["options"].get("delta", default)
+    about = result.about
+    if about.epsilon or about.budget is not None:
+        what = "a fixed budget" if about.budget is not None else f"epsilon = {about.epsilon}"
+        raise MatchbanditError(
+            f"these results of {about.policy} are for {what}; the bounds are for fixed confidence and the optimum "
+            f"itself, so that they have no place among them. Use results with delta alone."
+        )
+    delta = about.options.get("delta", default)
     if delta is None:
         raise MatchbanditError(
             f"the results of {result.about['policy']} do not say their error probability: it has no option delta. "

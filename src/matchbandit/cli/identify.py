@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchbandit.cli.options import (
+    Budget,
     Engine,
+    Epsilon,
     FamilyName,
     Json,
     Option,
@@ -21,7 +23,7 @@ from matchbandit.cli.options import (
     counted,
     table,
 )
-from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole, whole_if
+from matchbandit.cli.parsing import number_if, problem_of, rewards_of, settings, whole, whole_if
 from matchbandit.cli.playing import play_and_report
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def identify(
     delta: Annotated[
         str | None, typer.Option(help="The error probability δ, for example 0.05; short for --option delta=….")
     ] = None,
+    epsilon: Epsilon = None,
+    budget: Budget = None,
     rewards: Rewards = "bernoulli",
     runs: Runs = "20",
     seed: Seed = "0",
@@ -59,14 +63,16 @@ def identify(
     from matchbandit.policies import policy as named
     from matchbandit.simulation import identify as seek
 
-    error = [] if delta is None else [f"delta={number('--delta', delta, example='0.05')}"]
-    spec = named(policy, **settings("--option", [*(option or []), *error]))
+    spec = named(policy, **settings("--option", option))
     problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
     play_and_report(
         f"identifying with {policy}",
         lambda progress: seek(
             problem,
             spec,
+            delta=number_if("--delta", delta),
+            epsilon=number_if("--epsilon", epsilon),
+            budget=whole_if("--budget", budget),
             runs=whole("--runs", runs),
             seed=whole("--seed", seed),
             max_rounds=whole_if("--max-rounds", max_rounds),

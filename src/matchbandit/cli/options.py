@@ -27,6 +27,16 @@ FamilyName = Annotated[
     ),
 ]
 Param = Annotated[list[str] | None, typer.Option(help="A parameter of the family, key=value.")]
+Epsilon = Annotated[
+    str | None,
+    typer.Option(
+        help="Accept an answer worth (1 − ε) × the optimum, for example 0.05; for policies that support it. "
+        "Short for --option epsilon=…."
+    ),
+]
+Budget = Annotated[
+    str | None, typer.Option(help="Identify within this number of rounds instead, for example 1e4: sequential-halving.")
+]
 Rewards = Annotated[str, typer.Option(help="The reward distribution: bernoulli, gaussian:SD or binomial:TRIALS.")]
 Runs = Annotated[str, typer.Option(help="Independent runs.")]
 Save = Annotated[str | None, typer.Option(help="Keep all runs in this .parquet file, and their details beside it.")]

@@ -79,6 +79,11 @@ def number(name: str, text: str, *, example: str = "0.9") -> float:
         raise MatchbanditError(f"{name} takes numbers such as {example}; got {text!r}.") from None
 
 
+def number_if(name: str, text: str | None, *, example: str = "0.05") -> float | None:
+    """A number, or None where nothing was typed."""
+    return None if text is None else number(name, text, example=example)
+
+
 def whole(name: str, text: str) -> int:
     """A whole number such as 2e6, at least 1 but for a seed; digits are read as they stand: a float would round."""
     digits = text.strip().lstrip("+-")

@@ -59,6 +59,8 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
         "proved": list(capabilities.proved),
         "rewards": "in [0, 1]" if capabilities.unit_rewards else "any",
         "needs_horizon": capabilities.horizon,
+        "fixed_budget": capabilities.fixed_budget,
+        "epsilon": capabilities.supports_epsilon,
         "engine": "loop" if issubclass(kind, RoundPolicy) else "jump",
         "fits_up_to": _limit(items=capabilities.max_items, matchings=capabilities.max_matchings),
         "loops_up_to": _limit(items=capabilities.compiled_max_items, players=capabilities.compiled_max_players),
@@ -95,6 +97,8 @@ def _fits(entry: dict[str, Any]) -> list[str]:
     further = {
         f"an even number of players{in_matchings}{but_for}": entry["even"],
         "needs its horizon for regret": entry["needs_horizon"],
+        "fixed budget": entry["fixed_budget"],
+        "epsilon for identification": entry["epsilon"],
         f"at most {entry['fits_up_to']}": entry["fits_up_to"],
         "warm start": entry["warm_start"],
         "decides from counts alone": entry["counts_alone"],

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.options import FamilyName, Json, Option, Param, Rewards, Seed, U, V, say
-from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole, whole_if
+from matchbandit.cli.options import Budget, Epsilon, FamilyName, Json, Option, Param, Rewards, Seed, U, V, say
+from matchbandit.cli.parsing import number_if, problem_of, rewards_of, settings, whole, whole_if
 from matchbandit.progress import bar, stage
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ def watch(
     delta: Annotated[
         str | None, typer.Option(help="Identify instead, with this error probability δ; short for --option delta=….")
     ] = None,
+    epsilon: Epsilon = None,
+    budget: Budget = None,
     rewards: Rewards = "bernoulli",
     seed: Seed = "0",
     max_rounds: Annotated[str | None, typer.Option(help="Stop identification here, for example 1e9.")] = None,
@@ -46,14 +48,16 @@ def watch(
         from matchbandit.watching import watch as look_on
 
     film_places(out)
-    error = [] if delta is None else [f"delta={number('--delta', delta, example='0.05')}"]
-    spec = named(policy, **settings("--option", [*(option or []), *error]))
+    spec = named(policy, **settings("--option", option))
     problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
     with bar(title) as advance:
         watched = look_on(
             problem,
             spec,
             horizon=whole_if("--horizon", horizon),
+            delta=number_if("--delta", delta),
+            epsilon=number_if("--epsilon", epsilon),
+            budget=whole_if("--budget", budget),
             seed=whole("--seed", seed),
             max_rounds=whole_if("--max-rounds", max_rounds),
             frames=whole("--frames", frames),

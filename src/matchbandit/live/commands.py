@@ -626,6 +626,10 @@ def _policy(kind: str, rewards: RewardDistribution, name: object, options: objec
         selection = "matching" if "matching" in capabilities.selections else capabilities.selections[0]
     if selection not in capabilities.selections:
         raise LeagueError("bad-value", str(unknown(f"selection of {name}", selection, capabilities.selections)))
+    if capabilities.fixed_budget:
+        raise LeagueError(
+            "not-supported", f"{name} needs a fixed budget of rounds, and a league has none. Use another."
+        )
     named = {"policy": name, "options": chosen, "selection": selection}
     try:
         few = monopartite(4) if kind == "players" else bipartite(2, 2)

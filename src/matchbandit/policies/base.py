@@ -442,6 +442,8 @@ class Policy(ABC):
             goal=self.goal,
             counts_only=setting.counts_only,
         )
+        if self.goal == "regret" and self.capabilities.epsilon_in(self.options):
+            reason = f"epsilon is for identification: give {self.name} delta, too, or leave epsilon out."
         if reason is not None:
             raise MatchbanditError(reason)
         refuse_if_too_large_for(type(self), setting.graph)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Graph, Selection
@@ -57,6 +57,10 @@ class Capabilities:
     """It needs rewards in [0, 1]."""
     horizon: bool = False
     """It needs to know its horizon when it is for regret."""
+    fixed_budget: bool = False
+    """It identifies within a number of rounds that it knows beforehand, its horizon; it has no `delta`."""
+    supports_epsilon: bool = False
+    """It identifies an answer worth at least (1 − ε) × the optimum; ε is its option `epsilon`."""
     byes: tuple[Goal, ...] = ()
     """The goals for which it plays matchings of an odd number of players."""
     warm_start: bool = False
@@ -95,6 +99,10 @@ class Capabilities:
         restrictions = [each for each in self.theorem_options if goal in each.goals and each.option in options]
         return all(each.covers(options[each.option]) for each in restrictions)
 
+    def epsilon_in(self, options: Mapping[str, Any]) -> float | None:
+        """ε among these options; None where there is none, or where `epsilon` is some other option."""
+        return options.get("epsilon") if self.supports_epsilon else None
+
     def incompatibility(
         self,
         name: str,
@@ -127,6 +135,7 @@ class Capabilities:
                 f"{name} needs rewards in [0, 1]; {rewards.name} rewards leave it. "
                 f"Take rewards that are bernoulli or binomial."
             )
-        if self.horizon and goal == "regret" and horizon is None:
-            return f"{name} needs to know its horizon. Build it with horizon=, the number of rounds to come."
+        if horizon is None and (self.fixed_budget or (self.horizon and goal == "regret")):
+            what = "budget, as in identify(…, budget=…) or --budget" if self.fixed_budget else "horizon"
+            return f"{name} needs to know its {what}. Build it with horizon=, the number of rounds to come."
         return None

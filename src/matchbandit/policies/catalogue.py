@@ -167,9 +167,41 @@ def policy(name: str | type[Policy], /, **options: Any) -> PolicySpec:
     takes = kind.option_defaults()
     for option in options:
         if option not in takes:
-            raise unknown(f"option of {kind.name}", option, takes)
+            raise unknown_option(kind, option)
     values = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
     return PolicySpec(kind, check_options(kind, values))
+
+
+def unknown_option(kind: type[Policy], option: str) -> MatchbanditError:
+    """The error for an option that a policy does not have; for epsilon, delta and budget it says who has it."""
+    if option == "epsilon":
+        supporters = _supporters("supports_epsilon")
+        return MatchbanditError(f"{kind.name} does not support epsilon. {supporters} Leave epsilon out.")
+    if option == "delta" and kind.capabilities.fixed_budget:
+        return MatchbanditError(
+            f"{kind.name} has no delta: it identifies within a fixed budget. Give budget= (--budget) instead."
+        )
+    if option == "budget" and kind.capabilities.fixed_budget:
+        return MatchbanditError(
+            f"budget is not an option of {kind.name}: give it to identify, as budget= (--budget), or to build, as "
+            f"horizon=."
+        )
+    if option == "budget":
+        return unknown_budget(kind)
+    return unknown(f"option of {kind.name}", option, kind.option_defaults())
+
+
+def unknown_budget(kind: type[Policy]) -> MatchbanditError:
+    """The error for a budget that is given to a policy without one."""
+    goals = kind.capabilities.goals
+    instead = "Give delta= (--delta) instead." if "identification" in goals else "It is for regret: use simulate."
+    return MatchbanditError(f"{kind.name} does not support a budget. {_supporters('fixed_budget')} {instead}")
+
+
+def _supporters(capability: str) -> str:
+    """A sentence that names the policies with this capability."""
+    names = [name for name, kind in CATALOGUE.items() if getattr(kind.capabilities, capability)]
+    return f"Policies that do: {', '.join(names) or 'none'}."
 
 
 def _class_of(name: str | type[Policy]) -> type[Policy]:

@@ -28,7 +28,8 @@ _GRAPHS = (bipartite(1, 1), bipartite(1, 4), bipartite(3, 2), bipartite(2, 5), *
 _REWARDS = (Bernoulli(), Binomial(3), Gaussian(0.5))
 _ROUNDS, _FEWER_ROUNDS, _FEW_ROUNDS = 300, 100, 60
 """With Bernoulli rewards, with each other distribution, and with each other value of an option."""
-_HORIZON = 50
+_HORIZON, _BUDGET = 50, 120
+"""Of policies with a fixed budget it is the budget: enough for all pairs or matchings of the test graphs."""
 _INTERRUPTIONS = 6
 """At how many places a tell() is interrupted, each time that this is checked."""
 _INTERRUPTED_DECISIONS = 4
@@ -86,7 +87,7 @@ def _check_setting(
     try:
         with warnings.catch_warnings():  # a policy may warn its users
             warnings.simplefilter("ignore", UserWarning)
-            build = partial(chosen.build, graph, rewards=rewards, horizon=_HORIZON, seed=3)
+            build = partial(chosen.build, graph, rewards=rewards, horizon=_horizon(spec), seed=3)
             _check_options(build(), chosen.options)
             _check(build, rounds)
             if issubclass(spec.kind, CountsPolicy) and spec.kind.decides_from_counts:
@@ -106,10 +107,19 @@ def _settings(spec: PolicySpec) -> Iterator[tuple[Graph, RewardDistribution, dic
         for selection in selections if varies else (spec.options.get("selection", selections[0]),):
             for rewards in _REWARDS:
                 reason = capabilities.incompatibility(
-                    spec.name, graph, rewards, _HORIZON, selection=selection, goal=spec.kind.goal_with(spec.options)
+                    spec.name,
+                    graph,
+                    rewards,
+                    _horizon(spec),
+                    selection=selection,
+                    goal=spec.kind.goal_with(spec.options),
                 )
                 if reason is None:
                     yield graph, rewards, {"selection": selection} if varies else {}
+
+
+def _horizon(spec: PolicySpec) -> int:
+    return _BUDGET if spec.kind.capabilities.fixed_budget else _HORIZON
 
 
 def _largest_settings(spec: PolicySpec) -> list[tuple[Graph, RewardDistribution, dict[str, Any]]]:
@@ -125,7 +135,9 @@ def _option_values(spec: PolicySpec) -> Iterator[tuple[str, Any]]:
             varied = PolicySpec(spec.kind, {**spec.options, option: value})
             graph, rewards, selection = next(_settings(spec))
             try:
-                PolicySpec(spec.kind, {**varied.options, **selection}).build(graph, rewards=rewards, horizon=_HORIZON)
+                PolicySpec(spec.kind, {**varied.options, **selection}).build(
+                    graph, rewards=rewards, horizon=_horizon(spec)
+                )
             except MatchbanditError:
                 continue
             yield option, value
@@ -147,16 +159,16 @@ def _check_incompatibilities(spec: PolicySpec) -> None:
     supported = next(_settings(spec))[0]
     for graph in _GRAPHS:
         if graph.kind not in capabilities.graphs:
-            _refuses(partial(spec.build, graph, horizon=_HORIZON), f"{graph}")
+            _refuses(partial(spec.build, graph, horizon=_horizon(spec)), f"{graph}")
         elif graph.has_bye and goal not in capabilities.byes:
             selections = [s for s in capabilities.selections if (capabilities.answers or s) == "matching"]
             for selection in selections:
                 varied = {"selection": selection} if len(capabilities.selections) > 1 else {}
                 odd = PolicySpec(kind, {**spec.options, **varied})
-                _refuses(partial(odd.build, graph, horizon=_HORIZON), "an odd number of players")
+                _refuses(partial(odd.build, graph, horizon=_horizon(spec)), "an odd number of players")
     if capabilities.unit_rewards:
-        _refuses(lambda: spec.build(supported, rewards=Gaussian(1.0), horizon=_HORIZON), "rewards outside [0, 1]")
-    if capabilities.horizon and goal == "regret":
+        _refuses(lambda: spec.build(supported, rewards=Gaussian(1.0), horizon=_horizon(spec)), "rewards outside [0, 1]")
+    if capabilities.fixed_budget or (capabilities.horizon and goal == "regret"):
         _refuses(lambda: spec.build(supported), "a missing horizon")
 
 

@@ -10,7 +10,7 @@ from functools import cache, wraps
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from matchbandit.confidence import check_delta, check_growth
+from matchbandit.confidence import check_delta, check_epsilon, check_growth
 from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 
 Check = Callable[[Any], Any]
@@ -34,6 +34,8 @@ def whole_between(name: str, low: int, high: int) -> Check:
 
 Delta = Annotated[float, check_delta]
 """δ, the probability of a wrong answer."""
+Epsilon = Annotated[float, check_epsilon]
+"""ε in [0, 1): an answer is right if it is worth at least (1 − ε) × the optimum. 0 is the same as no ε."""
 Growth = Annotated[float, check_growth]
 """g, the factor by which the counts grow from check to check."""
 

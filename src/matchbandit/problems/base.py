@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from matchbandit.confidence import check_epsilon
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection
 from matchbandit.rewards import Bernoulli, Counts, Floats, RewardDistribution, rewards_from
@@ -103,14 +104,20 @@ class Problem(ABC):
         """
         return self.value(self.best(selection))
 
-    def is_optimal(self, pairs: ArrayLike, selection: Selection) -> bool:
-        """Whether this pair or this matching is worth the optimum, up to rounding.
+    def is_optimal(self, pairs: ArrayLike, selection: Selection, *, epsilon: float = 0.0) -> bool:
+        """Whether this pair or this matching is worth the optimum, or (1 − ε) of it, up to rounding.
 
         Parameters
         ----------
         pairs : array_like of shape (k, 2)
             One pair, or one largest matching.
         selection : {"pair", "matching"}
+        epsilon : float, default 0
+            The share of the optimum that it may lack.
+
+        Returns
+        -------
+        bool
 
         Examples
         --------
@@ -118,9 +125,11 @@ class Problem(ABC):
         >>> faint = Bipartite([1e-6, 3e-7], [1e-7])
         >>> faint.is_optimal([(0, 0)], "pair"), faint.is_optimal([(1, 0)], "pair")
         (True, False)
+        >>> faint.is_optimal([(1, 0)], "pair", epsilon=0.7)
+        True
         """
         value = float(self.means_of(self._one_round(pairs, selection)).sum())
-        return value >= self.optimum(selection) * (1 - ROUNDING)
+        return value >= self.optimum(selection) * (1 - check_epsilon(epsilon)) * (1 - ROUNDING)
 
     def regret(self, pairs: ArrayLike, *, selection: Selection) -> float:
         """What one round loses against the best one.

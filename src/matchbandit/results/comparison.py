@@ -268,15 +268,17 @@ class Comparison:
 
     def _tables(self) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
         """Title, heads and lines of each ranking that is printed."""
-        simulated = isinstance(self.results[0], Runs)
-        heads: tuple[str, ...] = ("", "policy", "mean regret" if simulated else "mean rounds", "5–95 %")
-        heads += ("more than the best, ± 2 s.e.",) + (() if simulated else ("right", "wrong", "not identified"))
         for ranking in self.rankings[:MAX_RANKINGS]:
+            best = self[ranking[0].label]
+            measured = "mean rounds" if best.about.budget is None else "share wrong"
+            measured = "mean regret" if isinstance(best, Runs) else measured
+            counts = () if isinstance(best, Runs) else ("right", "wrong", "not identified")
+            heads = ("", "policy", measured, "5–95 %", "more than the best, ± 2 s.e.", *counts)
             numbers = sorted(self.labels.index(standing.label) for standing in ranking)
             short = _labels([self.results[number].about for number in numbers])  # the title says the rest
             names = {self.labels[number]: label for number, label in zip(numbers, short, strict=True)}
             lines = [_line(replace(standing, label=names[standing.label])) for standing in ranking]
-            yield _title(self[ranking[0].label], ranking), heads, lines
+            yield _title(best, ranking), heads, lines
 
     def _remarks(self) -> list[str]:
         left = len(self.rankings) - MAX_RANKINGS
@@ -388,6 +390,8 @@ def _setting(about: RunInfo) -> dict[str, Any]:
         "rewards": rewards_text(problem.get("rewards", {})),
         "horizon": about.horizon,
         "delta": about.options.get("delta"),
+        "epsilon": about.epsilon or None,
+        "budget": about.budget,
         "stop": about.stop,
         "seed": about.seed,
     }
@@ -416,7 +420,8 @@ def task_text(selection: str, *, regret: bool) -> str:
 
 def _variant(about: RunInfo) -> dict[str, Any]:
     """In what results of the same policy may differ besides: its options, and how it was played."""
-    options = {key: value for key, value in about.options.items() if key != "delta"}
+    setting = {"delta": about.options.get("delta"), "epsilon": about.epsilon}  # which `_setting` has
+    options = {key: value for key, value in about.options.items() if key not in setting or value != setting[key]}
     warm = {} if about.warm_start is None else {"warm start": f"{about.warm_start.get('plays')} plays"}
     return options | {"max_rounds": about.max_rounds, "engine": about.engine, "study": about.study} | warm
 
@@ -474,8 +479,10 @@ def _ranking(labelled: "Sequence[tuple[str, Runs | Identification]]") -> tuple[S
 
 
 def _scores(result: Runs | Identification) -> NDArray[np.float64]:
-    """The number of each run that ranks it, the lower the better."""
-    return (result.final if isinstance(result, Runs) else result.rounds).astype(np.float64)
+    """The number of each run that ranks it, the lower the better; with a fixed budget 1 for a wrong answer, else 0."""
+    if isinstance(result, Runs):
+        return result.final.astype(np.float64)
+    return (result.rounds if result.about.budget is None else ~result.correct).astype(np.float64)
 
 
 def _against(best: Runs | Identification, result: Runs | Identification) -> dict[str, Any]:
@@ -497,11 +504,14 @@ def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
     ]
     runs = sorted({standing.runs for standing in ranking})
     counts = f"{runs[0]} run{'s' * (runs[0] > 1)}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
-    delta = about.options.get("delta")
+    precision = {"delta": about.options.get("delta"), "epsilon": about.epsilon or None}
     if isinstance(result, Runs):
         kind = f"Regret after {_number(int(result.rounds[-1]))} rounds"
+    elif about.budget is not None:
+        kind = f"Share of wrong answers within {_number(about.budget)} rounds"
     else:
-        kind = "Rounds until identification" + ("" if delta is None else f" at delta = {delta}")
+        promised = [f"{name} = {value}" for name, value in precision.items() if value is not None]
+        kind = " at ".join(["Rounds until identification", *([", ".join(promised)] if promised else [])])
     stop = [f"stopped at the {about.stop}"] if about.stop else []
     problem = ", ".join([about.problem_summary, *parameters, *stop])
     return f"{kind}, {counts}, seed {about.seed}: {problem}; {task_of(result)}"

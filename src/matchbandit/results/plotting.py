@@ -24,6 +24,8 @@ WIDE_RATIO = 30
 """Positive numbers that differ by more than this factor are drawn on a logarithmic axis."""
 MAX_LINES = 12
 """Lines of a picture over the rounds or over 1/δ: the names of more would overlap."""
+CORRECT_SHARE = "share of correct answers"
+"""What is drawn of identifications with a fixed budget, whose rounds say nothing."""
 MAX_SINGLE_RUNS = 200
 """Runs of a policy that are drawn one by one."""
 
@@ -116,10 +118,11 @@ def build_chart(
     goal: Goal,
     description: str,
     remarks: Iterable[str] = (),
+    y_label: str | None = None,
     y_log: bool | None = None,
     **settings: Any,
 ) -> Chart:
-    """Build a chart of regret, or of rounds until the answer.
+    """Build a chart of regret, of rounds until the answer, or of something else that `y_label` names.
 
     Parameters
     ----------
@@ -133,6 +136,8 @@ def build_chart(
         The instance, the runs and the seed: the first sentence of the caption, without its full stop.
     remarks: iterable of str
         The last sentences of the caption, after those on bands and on empty markers.
+    y_label: str, optional
+        By default "regret" or "rounds until the answer".
     y_log: bool, optional
         By default rounds are drawn on a logarithmic axis, and regret if it is wide.
     **settings
@@ -158,7 +163,7 @@ def build_chart(
         name=name,
         title=title,
         x_label=x_label,
-        y_label="regret" if goal == "regret" else "rounds until the answer",
+        y_label=y_label or ("regret" if goal == "regret" else "rounds until the answer"),
         lines=tuple(lines),
         caption=" ".join([*sentences, *filter(None, remarks)]),
         y_log=y_log,
@@ -313,19 +318,48 @@ def _is_geometric(x: Any) -> bool:
 
 
 def _rounds_chart(results: list[Identification]) -> Chart:
-    """Rounds over 1/δ if some policy has several; else a row for each policy."""
+    """Rounds over 1/δ if some policy has several; correct answers over the budget, if all have one; else rows."""
+    budgets = [result.about.budget for result in results]
+    if None not in budgets:
+        return _budget_chart(results)
     deltas = [result.about.options.get("delta") for result in results]
     groups: dict[str, list[tuple[float, Identification]]] = {}
-    for result, label, delta in zip(results, _labels_without_delta(results), deltas, strict=True):
+    for result, label, delta in zip(results, _labels_without(results, "delta"), deltas, strict=True):
         groups.setdefault(label, []).append((1 / delta if delta else np.nan, result))
     if None not in deltas and any(len({x for x, _ in group}) > 1 for group in groups.values()):
         return _delta_chart(results, groups)
     return _row_chart(results)
 
 
-def _labels_without_delta(results: list[Identification]) -> list[str]:
+def _labels_without(results: list[Identification], name: str) -> list[str]:
     labels = labels_of(results)
-    return [", ".join(part for part in label.split(", ") if not part.startswith("delta = ")) for label in labels]
+    return [", ".join(part for part in label.split(", ") if not part.startswith(f"{name} = ")) for label in labels]
+
+
+def _budget_chart(results: list[Identification]) -> Chart:
+    """The share of correct answers over the budget."""
+    groups: dict[str, list[Identification]] = {}
+    for result, label in zip(results, _labels_without(results, "budget"), strict=True):
+        groups.setdefault(label, []).append(result)
+    lines = []
+    for label, group in groups.items():
+        by_budget = sorted(group, key=lambda result: result.about.budget or 0)
+        x = np.array([float(result.about.budget or 0) for result in by_budget])
+        shares = np.array([result.correct.mean() for result in by_budget])
+        kind: Kind = "line" if len(x) > 1 else "points"
+        lines.append(policy_line(label, group[0].about.policy, x, shares, goal="identification", kind=kind))
+    return build_chart(
+        _few(lines),
+        name="results",
+        title=f"Correct answers of {lines[0].label}" if len(lines) == 1 else "Correct answers",
+        x_label="budget, in rounds",
+        y_label=CORRECT_SHARE,
+        goal="identification",
+        description=about_runs(results),
+        remarks=[_tasks_remark(results)],
+        x_log=is_wide(np.concatenate([line.x for line in lines])),
+        y_log=False,
+    )
 
 
 def _delta_chart(results: list[Identification], groups: dict[str, list[tuple[float, Identification]]]) -> Chart:
@@ -362,8 +396,9 @@ def _row_chart(results: list[Identification]) -> Chart:
         bands = _rounds_of([result])
         place = np.array([float(at)])
         lines.append(policy_line(label, result.about.policy, place, *bands, goal="identification", kind="points"))
-    deltas = {result.about.options.get("delta") for result in results}
-    same_delta = f"; δ = {deltas.copy().pop():g}" if len(deltas) == 1 and None not in deltas else ""
+    precisions = {(result.about.options.get("delta"), result.about.epsilon or None) for result in results}
+    delta, epsilon = precisions.pop() if len(precisions) == 1 else (None, None)
+    same = "".join(f"; {sign} = {value:g}" for sign, value in (("δ", delta), ("ε", epsilon)) if value is not None)
     single = f"the first {MAX_SINGLE_RUNS} runs" if max(map(len, results)) > MAX_SINGLE_RUNS else "single runs"
     return build_chart(
         lines,
@@ -371,7 +406,7 @@ def _row_chart(results: list[Identification]) -> Chart:
         title="Rounds until the answer",
         x_label="",
         goal="identification",
-        description=f"{about_runs(results)}{same_delta}",
+        description=f"{about_runs(results)}{same}",
         remarks=[f"Pale: {single}.", _answers_of(results), _tasks_remark(results)],
         y_log=is_wide(np.concatenate([result.rounds for result in results])),
         rows=tuple(labels),

@@ -258,9 +258,9 @@ class Identification(Result):
     pairs: Counts
     """Pair evaluations: the rounds times the pairs of a round."""
     identified: NDArray[np.bool_]
-    """Did the policy come to an answer before `max_rounds` ended it?"""
+    """Did the policy come to an answer before `max_rounds` ended it? With a fixed budget it always does."""
     correct: NDArray[np.bool_]
-    """Is the answer worth the optimum? False where nothing was identified."""
+    """Is the answer worth the optimum, or with ε at least (1 − ε) × the optimum? False where nothing was identified."""
     answers: NDArray[np.int64]
     """The answer of each run, shape (runs, pairs, 2); where nothing was identified, the best guess."""
 

@@ -34,7 +34,11 @@ class RunInfo(Mapping[str, Any]):
     horizon: int | None = None
     """Of a simulation."""
     max_rounds: int | None = None
-    """Of an identification."""
+    """Of an identification with fixed confidence."""
+    epsilon: float | None = None
+    """Of an identification: the share of the optimum that a correct answer may lack; None: nothing."""
+    budget: int | None = None
+    """Of an identification with a fixed budget: the rounds that the policy knew it had."""
     answers: str | None = None
     """What an identification answers with: a pair or a matching."""
     stop: str | None = None

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 HEAD = ("study", "policy", "options", "family")
 """The columns before the parameters of the problem."""
 TAIL = (
-    "rewards", "horizon", "delta", "run", "seed", "round", "regret", "rounds", "pairs", "identified", "correct",
+    "rewards", "horizon", "delta", "epsilon", "budget", "run", "seed", "round", "regret", "rounds", "pairs",
+    "identified", "correct",
 )  # fmt: skip
 """The columns after them, as far as a result has them."""
 MAX_LISTED = 256
@@ -60,7 +61,8 @@ def rows_table(
     n = len(numbers) * each
     types = {**(columns or {}), **parameter_types(about.problem), **(columns or {})}
     values = parameters_of(about.problem)
-    options = {key: value for key, value in about.options.items() if simulated or key != "delta"}
+    shown = {} if simulated else {"delta": about.options.get("delta"), "epsilon": about.epsilon}  # in their columns
+    options = {key: value for key, value in about.options.items() if key not in shown or value != shown[key]}
     constants = {
         "study": (study or about.study or ("simulate" if simulated else "identify"), pa.string()),
         "policy": (about.policy, pa.string()),
@@ -73,7 +75,8 @@ def rows_table(
     if isinstance(result, Runs):
         arrays["horizon"] = _constant("horizon", about.horizon or int(result.rounds[-1]), pa.int64(), n)
     else:
-        arrays["delta"] = _constant("delta", about.options.get("delta"), pa.float64(), n)
+        arrays |= {name: _constant(name, value, pa.float64(), n) for name, value in shown.items()}
+        arrays["budget"] = _constant("budget", about.budget, pa.int64(), n)
     arrays["run"] = np.repeat(numbers, each)
     arrays["seed"] = _constant("seed", about.seed if about.seed < 2**63 else None, pa.int64(), n)
     if isinstance(result, Runs):

@@ -16,7 +16,7 @@ from matchbandit.problems import Family, Problem
 from matchbandit.progress import bar
 from matchbandit.results import Comparison, Identification, Runs
 from matchbandit.simulation.engines import choose_engine
-from matchbandit.simulation.identify import identify, with_delta
+from matchbandit.simulation.identify import check_budget, identify, with_precision
 from matchbandit.simulation.parallel import recorded_warnings
 from matchbandit.simulation.play import (
     AnyPolicy,
@@ -36,6 +36,8 @@ def compare(
     *,
     horizon: int | None = None,
     delta: float | None = None,
+    epsilon: float | None = None,
+    budget: int | None = None,
     runs: int = 20,
     seed: int = 0,
     max_rounds: int | None = None,
@@ -59,6 +61,10 @@ def compare(
     delta : float, optional
         Compare the rounds until they have identified the best answer with this error probability, as `identify` does.
         It may be left out if every policy has its own.
+    epsilon : float, optional
+        With delta: the share of the optimum that an answer may lack, as in `identify`.
+    budget : int, optional
+        Compare the share of wrong answers of policies with a fixed budget, which have this many rounds.
     runs : int, default 20
         Of each policy.
     seed : int, default 0
@@ -96,20 +102,37 @@ def compare(
         hint = " For several, make a matchbandit.Study with problem=[…]." if many else ""
         raise MatchbanditError(f"compare takes one problem, or a family of them; got {got}.{hint}")
     specs = _specs(policies)
-    if (horizon is None) == (delta is None) and not (horizon is None and all("delta" in s.options for s in specs)):
-        got = "neither" if horizon is None else "both"
-        raise MatchbanditError(f"compare takes a horizon, for regret, or a delta, for identification; got {got}.")
+    ends = [name for name, end in {"horizon": horizon, "delta": delta, "budget": budget}.items() if end is not None]
+    if len(ends) != 1 and (ends or not all("delta" in spec.options for spec in specs)):
+        raise MatchbanditError(
+            f"compare takes a horizon, for regret, or a delta or a budget, for identification; "
+            f"got {' and '.join(ends) or 'none of them'}."
+        )
     if horizon is not None and max_rounds is not None:
         raise MatchbanditError("max_rounds is for identification; with a horizon, the horizon is the last round.")
+    if horizon is not None and epsilon is not None:
+        raise MatchbanditError("epsilon is for identification; give delta in place of horizon, or leave epsilon out.")
     if horizon is None and checkpoints is not None:
         raise MatchbanditError("checkpoints are for regret; give a horizon, or leave them out.")
-    specs = specs if delta is None else [with_delta(spec, delta) for spec in specs]
-    runs = _check_policies(problem, specs, horizon, runs, seed)
+    known_budget = budget
+    for spec in specs:
+        known_budget = check_budget(spec, budget, max_rounds=max_rounds)
+    specs = [with_precision(spec, delta, epsilon) for spec in specs]
+    runs = _check_policies(problem, specs, horizon, known_budget, runs, seed)
     rounds = list(checkpoints) if isinstance(checkpoints, Iterable) else checkpoints
 
     def play(spec: PolicySpec, tell: Progress) -> Runs | Identification:
         if horizon is None:
-            return identify(problem, spec, runs=runs, seed=seed, max_rounds=max_rounds, workers=workers, progress=tell)
+            return identify(
+                problem,
+                spec,
+                budget=budget,
+                runs=runs,
+                seed=seed,
+                max_rounds=max_rounds,
+                workers=workers,
+                progress=tell,
+            )
         return simulate(
             problem, spec, horizon=horizon, runs=runs, seed=seed, checkpoints=rounds, workers=workers, progress=tell
         )
@@ -137,7 +160,12 @@ def _specs(policies: Iterable[AnyPolicy]) -> list[PolicySpec]:
 
 
 def _check_policies(
-    problem: Problem | Family, specs: Sequence[PolicySpec], horizon: int | None, runs: int, seed: int
+    problem: Problem | Family,
+    specs: Sequence[PolicySpec],
+    horizon: int | None,
+    budget: int | None,
+    runs: int,
+    seed: int,
 ) -> int:
     """Refuse a policy that cannot be played, or is there twice, and compile the others; return the number of runs."""
     verb: str = "simulate" if horizon is not None else "identify"
@@ -146,7 +174,7 @@ def _check_policies(
     seen: list[tuple[Any, ...]] = []
     for spec in specs:
         _, runs, _, seed = check_call(verb, problem, spec, runs, 1, seed, goal)
-        known_horizon = None if horizon is None else check_horizon(horizon)
+        known_horizon = budget if horizon is None else check_horizon(horizon)
         job = Job(problem, spec, np.array([known_horizon or 1]), seed, "auto", known_horizon)
         first = build_first(job).policy
         key = (spec.name, dict(first.options))

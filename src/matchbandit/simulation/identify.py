@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from matchbandit.confidence import check_epsilon
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Pairs, Selection
-from matchbandit.policies import PolicySpec, RoundPolicy
-from matchbandit.policies.catalogue import check_horizon
+from matchbandit.policies import Policy, PolicySpec, RoundPolicy
+from matchbandit.policies.catalogue import check_horizon, unknown_budget, unknown_option
 from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Family, Problem
 from matchbandit.results import Identification, RunInfo
@@ -38,6 +39,8 @@ def identify(
     policy: AnyPolicy,
     *,
     delta: float | None = None,
+    epsilon: float | None = None,
+    budget: int | None = None,
     runs: int = 1,
     first_run: int = 0,
     seed: int = 0,
@@ -46,7 +49,10 @@ def identify(
     workers: int | None = 1,
     progress: Progress = None,
 ) -> Identification:
-    """Let a policy seek the best pair or matching, `runs` times, until it has an answer or `max_rounds` is reached.
+    """Let a policy seek the best pair or matching, `runs` times, until it has an answer.
+
+    With *fixed confidence* (`delta`) a policy plays until it is sure enough, or `max_rounds` is reached. With a *fixed
+    budget* (`budget`) it knows beforehand how many rounds there are, and answers within them.
 
     Parameters
     ----------
@@ -56,17 +62,24 @@ def identify(
         `policy(name, option=…)`, the name alone, or a class.
     delta : float, optional
         The error probability, short for `policy(name, delta=…)`.
+    epsilon : float, optional
+        The share of the optimum that an answer may lack, in [0, 1), short for `policy(name, epsilon=…)`: with
+        probability 1 − delta the answer is worth at least (1 − epsilon) × the optimum. Policies with the capability
+        `supports_epsilon` take it. 0 is the same as none.
+    budget : int, optional
+        The number of rounds, for policies with the capability `fixed_budget`; not together with `delta`.
     max_rounds : int, optional
         A run without an answer ends here; by default after 10^12 rounds of policies that plan, and 10^7 of those that
         decide every round. Equal items at the border of the answer are never distinguishable: such a problem is
-        refused unless `max_rounds` is given.
+        refused unless `max_rounds`, a positive `epsilon` or a `budget` is given.
     runs, first_run, seed, engine, workers, progress
         As in `simulate`.
 
     Returns
     -------
     Identification
-        Rounds, answers, and whether each is `correct`, which means that it is worth the optimum.
+        Rounds, answers, and whether each is `correct`: worth the optimum, or with `epsilon` at least (1 − epsilon) ×
+        the optimum.
 
     Raises
     ------
@@ -82,34 +95,76 @@ def identify(
     >>> answers.identified.all(), answers.answers[0].tolist()
     (np.True_, [[0, 0]])
     """
-    if delta is not None:
-        policy = with_delta(policy if isinstance(policy, PolicySpec) else named(policy), delta)
+    budget = check_budget(policy, budget, delta=delta, max_rounds=max_rounds)
+    if delta is not None or epsilon is not None:
+        policy = with_precision(policy if isinstance(policy, PolicySpec) else named(policy), delta, epsilon)
     spec, runs, workers, seed = check_call("identify", problem, policy, runs, workers, seed, "identification")
     numbers = run_range(first_run, runs)
-    job = Job(problem, spec, np.array([1]), seed, engine, None)
+    job = Job(problem, spec, np.array([1]), seed, engine, budget)
     start = build_first(job, numbers.start)
     first = start.policy
-    usual = DEFAULT_MAX_ROUNDS["round" if isinstance(first, RoundPolicy) else "planned"]
-    limit = usual if max_rounds is None else check_horizon(max_rounds, name="max_rounds")
+    limit = budget or last_round(first, max_rounds)
     job = replace(job, checkpoints=np.array([limit]), engine=choose_engine(engine, first))
     refuse_too_many_rounds(job)
     refuse_too_large(runs, 2 * first.graph.matching_size)
-    if max_rounds is None:
+    epsilon = first.capabilities.epsilon_in(first.options)
+    if max_rounds is None and budget is None and not epsilon:
         instances = (problem.draw(seed, run) for run in numbers) if isinstance(problem, Family) else [problem]
         for instance in instances:
             refuse_tie(instance, first.answer_selection)
     if min(runs, workers or runs) > 1:
         compile_first(job)
-    about = job.describe(first, numbers, max_rounds=limit, answers=first.answer_selection)
+    about = job.describe(
+        first,
+        numbers,
+        max_rounds=limit if budget is None else None,
+        answers=first.answer_selection,
+        epsilon=epsilon,
+        budget=budget,
+    )
     return play_all(partial(_identify_run, job), numbers, workers, progress, partial(_assemble, about), start)
 
 
-def with_delta(spec: PolicySpec, delta: float) -> PolicySpec:
-    """The same policy with this error probability; one that has another is refused."""
-    own = spec.options.get("delta", delta)
-    if own != delta:
-        raise MatchbanditError(f"{spec.name} has delta={own!r} already; got delta={delta!r}, too. Give it once.")
-    return replace(named(spec.kind, **{**spec.options, "delta": delta}), logged=spec.logged)
+def with_precision(spec: PolicySpec, delta: float | None, epsilon: float | None) -> PolicySpec:
+    """The same policy with this δ and this ε; one that has others is refused, and so is an ε that it does not support.
+
+    None leaves an option as it is; an ε of 0 needs no support.
+    """
+    if epsilon is not None and not spec.kind.capabilities.supports_epsilon:
+        if check_epsilon(epsilon) > 0:
+            raise unknown_option(spec.kind, "epsilon")
+        epsilon = None
+    given = {name: value for name, value in {"delta": delta, "epsilon": epsilon}.items() if value is not None}
+    for name, value in given.items():
+        own = spec.options.get(name)
+        if own not in (None, value):
+            raise MatchbanditError(f"{spec.name} has {name}={own!r} already; got {name}={value!r}, too. Give it once.")
+    return replace(named(spec.kind, **{**spec.options, **given}), logged=spec.logged)
+
+
+def check_budget(
+    policy: AnyPolicy, budget: int | None, *, delta: float | None = None, max_rounds: int | None = None
+) -> int | None:
+    """The budget as an int; refuse one that the policy, or a setting beside it, does not go with."""
+    if budget is None:
+        return None
+    if delta is not None:
+        raise MatchbanditError(
+            "delta is for fixed confidence and budget for a fixed budget; got both. Give one of them."
+        )
+    if max_rounds is not None:
+        raise MatchbanditError("max_rounds is for fixed confidence; a budget is the last round itself. Leave one out.")
+    kind = (policy if isinstance(policy, PolicySpec) else named(policy)).kind
+    if not kind.capabilities.fixed_budget:
+        raise unknown_budget(kind)
+    return check_horizon(budget, name="budget")
+
+
+def last_round(policy: Policy, max_rounds: int | None) -> int:
+    """The round after which an identification is given up."""
+    if max_rounds is not None:
+        return check_horizon(max_rounds, name="max_rounds")
+    return DEFAULT_MAX_ROUNDS["round" if isinstance(policy, RoundPolicy) else "planned"]
 
 
 class _Answer(NamedTuple):
@@ -123,7 +178,8 @@ class _Answer(NamedTuple):
 def _identify_run(job: Job, run: int, start: Start | None = None) -> _Answer:
     policy, score = job.play(run, start=start)
     answer = policy.recommend()
-    right = policy.done and score.problem.is_optimal(answer, policy.answer_selection)
+    epsilon = policy.capabilities.epsilon_in(policy.options) or 0.0
+    right = policy.done and score.problem.is_optimal(answer, policy.answer_selection, epsilon=epsilon)
     return _Answer(score.round, score.round * policy.round_size, policy.done, right, answer)
 
 
@@ -140,5 +196,6 @@ def refuse_tie(problem: Problem, selection: Selection) -> None:
     if tie is not None:
         raise MatchbanditError(
             f"{tie}, and the answer depends on them: no number of samples tells them apart, so the search cannot end. "
-            f"Give max_rounds (--max-rounds) to stop it, or make them different."
+            f"Give max_rounds (--max-rounds) to stop it, epsilon (--epsilon) if the policy supports it, or make them "
+            f"different."
         )

@@ -62,7 +62,8 @@ def _use(kind: type[Policy], graph: str, options: dict[str, str]) -> None:
                 simulate(one, spec, horizon=rounds)
         else:
             for one in _with_other_rewards(problem, kind):
-                identify(one, spec, max_rounds=rounds)
+                budget, limit = (rounds, None) if kind.capabilities.fixed_budget else (None, rounds)
+                identify(one, spec, budget=budget, max_rounds=limit)
 
 
 def _decide(fresh: CountsPolicy) -> None:

@@ -15,8 +15,8 @@ from matchbandit.policies import CATALOGUE, Policy
 from matchbandit.policies.capabilities import Goal
 from matchbandit.results import Rows
 from matchbandit.results.comparison import task_text
-from matchbandit.results.plotting import answers_remark, build_chart, is_wide, policy_line
-from matchbandit.studies.point import in_words
+from matchbandit.results.plotting import CORRECT_SHARE, answers_remark, build_chart, is_wide, policy_line
+from matchbandit.studies.point import SIGNS, in_words
 
 MOST_CHARTS = 12
 OVER_TIME = 5
@@ -30,8 +30,11 @@ LONGEST_WORDS = 40
 _NO_PLACE = (
     "study", "policy", "options", "run", "seed", "round", "regret", "rounds", "pairs", "identified", "correct",
 )  # fmt: skip
-_AXES = {"horizon": "horizon T", "delta": "1/δ"}
-_OVER = {"round": "over the rounds", "horizon": "over the horizon", "delta": "over 1/δ", "policy": "by policy"}
+_AXES = {"horizon": "horizon T", "delta": "1/δ", "epsilon": "ε", "budget": "budget, in rounds"}
+_OVER = {
+    "round": "over the rounds", "horizon": "over the horizon", "delta": "over 1/δ", "epsilon": "over ε",
+    "budget": "over the budget", "policy": "by policy",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -215,7 +218,8 @@ def _chart(place: _Place, name: str) -> Chart:
     x_values = np.concatenate([line.x for line in lines])
     x_log = along in ("round", "delta") or (along != "policy" and is_wide(x_values))
     places = sorted(set(x_values.tolist()))
-    measured = "regret" if goal == "regret" else "rounds until the answer"
+    column = _measured(rows)
+    measured = {"regret": "regret", "rounds": "rounds until the answer", "correct": CORRECT_SHARE}[column]
     fixed = "".join(f", {_setting(key, value)}" for key, value in place.fixed.items() if value is not None)
     whose = f" of {labels[0]}" if len(labels) == 1 and along != "policy" else ""  # one line has no name beside it
     return build_chart(
@@ -226,10 +230,19 @@ def _chart(place: _Place, name: str) -> Chart:
         goal=goal,
         description=_description(place, variants),
         remarks=_remarks(place, variants, labels, goal),
+        y_label=measured,
+        y_log=False if column == "correct" else None,
         x_log=x_log,
         x_ticks=tuple(places) if along != "policy" and not x_log and len(places) <= MOST_TICKS else None,
         rows=tuple(labels) if along == "policy" else (),
     )
+
+
+def _measured(rows: Rows) -> str:
+    """The column that is drawn; with a fixed budget whether answers are correct, for all take equally long."""
+    if "regret" in rows.names:
+        return "regret"
+    return "correct" if "budget" in rows.names and None not in rows.distinct("budget") else "rounds"
 
 
 def _variants(place: _Place) -> list[_Variant]:
@@ -270,18 +283,20 @@ def _keys(variants: Sequence[_Variant], labels: Sequence[str]) -> list[str]:
 def _line(place: _Place, variant: _Variant, label: str, key: str, goal: Goal) -> Line:
     """Mean and 5–95 % of the runs of a policy."""
     rows, line = variant.rows, partial(policy_line, label, variant.policy, goal=goal, key=key)
-    curve = rows.curve(place.along)
-    if place.is_option and not len(curve.x):  # it has no such option: a level to compare with
+    column = _measured(place.rows)
+    curve = rows.curve(place.along, y=column)
+    if not len(curve.x):  # it has no such option, or no ε: a level to compare with
         values = place.rows.curve(place.along).x.astype(np.float64)
-        mean = float(rows.at_end()["regret" if "regret" in rows.names else "rounds"].mean())
+        mean = float(rows.at_end()[column].mean())
         return line(values[[0, -1]], np.full(2, mean), kind="reference")
     x, y, low, high = curve.x, curve.mean, curve.p5, curve.p95
     if place.along == "policy":
-        return line(np.zeros(1), y, low, high)
+        return line(np.zeros(1), y) if column == "correct" else line(np.zeros(1), y, low, high)
     x = x.astype(np.float64)
     if place.along == "delta":  # the smaller δ, the harder: that is to the right
         x, y, low, high = 1 / x[::-1], y[::-1], low[::-1], high[::-1]
-    return line(x, y) if len(place.rows.distinct("run")) == 1 else line(x, y, low, high)
+    no_band = column == "correct" or len(place.rows.distinct("run")) == 1
+    return line(x, y) if no_band else line(x, y, low, high)
 
 
 def _description(place: _Place, variants: Sequence[_Variant]) -> str:
@@ -339,7 +354,7 @@ def _setting(key: str, value: Any) -> str:
         return f"{short} rewards"
     if key == "question":
         return short
-    return f"{'δ' if key == 'delta' else key} = {short}"
+    return f"{SIGNS.get(key, key)} = {short}"
 
 
 def _named_apart(charts: Sequence[Chart]) -> Iterator[Chart]:

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from matchbandit.confidence import check_epsilon
 from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import MAX_HORIZON, name_to_find
@@ -19,7 +20,8 @@ from matchbandit.user_code import import_name
 LONGEST_NAME = 100
 DEEPEST = 8
 STUDY_KEYS = (
-    "name", "problem", "policies", "horizon", "delta", "runs", "seed", "checkpoints", "max_rounds", "stop", "engine",
+    "name", "problem", "policies", "horizon", "delta", "epsilon", "budget", "runs", "seed", "checkpoints", "max_rounds",
+    "stop", "engine",
 )  # fmt: skip
 """What a study is made of."""
 GIVEN_PROBLEM = {"u": 1, "v": 1, "means": 2, "players": 0}
@@ -141,18 +143,28 @@ def plain_study(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain_ends(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Horizon or δ, and what goes with each."""
-    if (given["horizon"] is None) == (given["delta"] is None):
-        both = "both horizon and delta" if given["delta"] is not None else "neither horizon nor delta"
-        raise MisplacedError(f"a study has {both}. Give horizon for regret, or delta for identification.", "delta")
-    for key, end in {"checkpoints": "horizon", "stop": "horizon", "max_rounds": "delta"}.items():
+    """Horizon, δ or budget, and what goes with each."""
+    ends = [key for key in ("horizon", "delta", "budget") if given[key] is not None]
+    if len(ends) != 1:
+        both = "both " if len(ends) == 2 else ""
+        got = f"{both}{' and '.join(ends)}" if ends else "neither horizon nor delta nor budget"
+        raise MisplacedError(
+            f"a study has {got}. Give horizon for regret, or delta or budget for identification.",
+            ends[-1] if ends else "delta",
+        )
+    goes_with = {"checkpoints": "horizon", "stop": "horizon", "max_rounds": "delta", "epsilon": "delta"}
+    for key, end in goes_with.items():
         if given[key] is not None and given[end] is None:
             raise MisplacedError(f"{key} goes with {end} only. Take it out.", key)
     kept = {key: value for key, value in given.items() if key in _ENDS}
     if given["horizon"] is not None:
-        kept["horizon"] = _each("horizon", plain(given["horizon"], "horizon"), _checked_horizon)
+        kept["horizon"] = _each("horizon", plain(given["horizon"], "horizon"), _rounds("horizon"))
+    if given["budget"] is not None:
+        kept["budget"] = _each("budget", plain(given["budget"], "budget"), _rounds("budget"))
     if given["delta"] is not None:
         kept["delta"] = _each("delta", plain(given["delta"], "delta"), _check_delta)
+    if given["epsilon"] is not None:
+        kept["epsilon"] = _each("epsilon", plain(given["epsilon"], "epsilon"), _check_epsilon)
     if given["checkpoints"] is not None:
         kept["checkpoints"] = _plain_checkpoints(given["checkpoints"], kept["horizon"])
     if given["max_rounds"] is not None:
@@ -162,7 +174,9 @@ def _plain_ends(given: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-_ENDS = ("horizon", "delta", "checkpoints", "max_rounds", "stop")
+END_KEYS = ("horizon", "budget", "delta", "epsilon")
+"""When a run ends; each may be swept."""
+_ENDS = (*END_KEYS, "checkpoints", "max_rounds", "stop")
 
 
 def _plain_checkpoints(given: Any, horizon: Any) -> list[int]:
@@ -201,8 +215,8 @@ def _one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
     return value
 
 
-def _checked_horizon(value: Any) -> int:
-    return _whole("horizon", value, minimum=1, maximum=MAX_HORIZON)
+def _rounds(name: str) -> Callable[[Any], int]:
+    return lambda value: _whole(name, value, minimum=1, maximum=MAX_HORIZON)
 
 
 def _check_delta(value: Any) -> float:
@@ -215,6 +229,13 @@ def _check_delta(value: Any) -> float:
             f"delta must lie between 0 and 1, for it is a probability of error; got {delta:g}.", "delta"
         )
     return delta
+
+
+def _check_epsilon(value: Any) -> float:
+    try:
+        return check_epsilon(value)
+    except MatchbanditError as error:
+        raise MisplacedError(str(error), "epsilon") from None
 
 
 def _each(name: str, value: Any, read: Callable[[Any], Any]) -> Any:

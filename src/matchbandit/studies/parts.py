@@ -155,7 +155,7 @@ def compiles_as(point: Point) -> tuple[object, ...]:
 
 def loop_of(point: Point) -> Job | None:
     """The first round of its compiled loop; None if it has none."""
-    job = Job(point.problem, point.spec, np.array([1]), point.seed, point.engine, point.horizon, point.stop)
+    job = Job(point.problem, point.spec, np.array([1]), point.seed, point.engine, point.known_rounds, point.stop)
     job = replace(job, engine=choose_engine(point.engine, build_first(job).policy))
     return job if job.engine == "loop" else None
 

@@ -1,4 +1,4 @@
-"""One policy with options, on one problem, at one horizon or δ: one call of `simulate` or `identify`."""
+"""One policy with options, on one problem, at one horizon, δ or budget: one call of `simulate` or `identify`."""
 
 import json
 from collections.abc import Callable
@@ -23,22 +23,25 @@ from matchbandit.simulation.play import Job, build_first
 from matchbandit.studies.sweeps import plain_lists
 from matchbandit.user_code import is_user_defined, module_of
 
+SIGNS = {"delta": "δ", "epsilon": "ε"}
+"""How captions and tables write these settings."""
 LONGEST_WORDS = 60
 """Of a value in a label; longer ones are cut."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One policy with options, on one problem, at one horizon or δ."""
+    """One policy with options, on one problem, at one horizon, δ or budget."""
 
     study: str
     """The name of the study that it belongs to."""
     problem: Problem | Family
     spec: PolicySpec
-    """The policy, with `delta` among its options where one is given."""
+    """The policy, with `delta` and `epsilon` among its options where they are given."""
     seed: int
     horizon: int | None = None
     delta: float | None = None
+    budget: int | None = None
     checkpoints: tuple[int, ...] | None = None
     max_rounds: int | None = None
     stop: Stop | None = None
@@ -49,7 +52,12 @@ class Point:
     @property
     def goal(self) -> Goal:
         """Regret, or identification."""
-        return "regret" if self.delta is None else "identification"
+        return "regret" if self.horizon is not None else "identification"
+
+    @property
+    def known_rounds(self) -> int | None:
+        """The number of rounds that the policy knows: its horizon or its budget."""
+        return self.horizon if self.budget is None else self.budget
 
     @property
     def label(self) -> str:
@@ -79,6 +87,7 @@ class Point:
             "options": {key: _plain_option(key, value) for key, value in options.items() if key != "delta"},
             "horizon": self.horizon,
             "delta": self.delta,
+            "budget": self.budget,
             "checkpoints": None if self.checkpoints is None else list(self.checkpoints),
             "max_rounds": self.max_rounds,
             "stop": self.stop,
@@ -99,7 +108,7 @@ class Point:
         problem = self.problem.describe()
         parameters = {name: value for name, value in parameters_of(problem).items() if np.size(value) <= MAX_LISTED}
         told = [self.spec.name, self._options_built, problem.get("family"), parameters, problem["rewards"]]
-        return json.dumps([*told, self.horizon, self.delta], sort_keys=True)
+        return json.dumps([*told, self.horizon, self.delta, self.budget], sort_keys=True)
 
     @property
     def own_parts(self) -> dict[str, Any]:
@@ -119,7 +128,7 @@ class Point:
         first = self._built()
         stop_condition(self.stop, first)
         choose_engine(self.engine, first)
-        if self.delta is not None and self.max_rounds is None:
+        if self.delta is not None and self.max_rounds is None and not first.capabilities.epsilon_in(first.options):
             problem = self.problem.draw(self.seed) if isinstance(self.problem, Family) else self.problem
             tie = problem.tie(first.answer_selection)
             if tie is not None:
@@ -146,6 +155,7 @@ class Point:
         return identify(
             self.problem,
             self.spec,
+            budget=self.budget,
             runs=runs,
             seed=self.seed,
             max_rounds=self.max_rounds,
@@ -156,8 +166,8 @@ class Point:
 
     def _built(self) -> Policy:
         """The policy of the first run, before its first round."""
-        last = self.horizon or self.max_rounds or 1
-        job = Job(self.problem, self.spec, np.array([last]), self.seed, self.engine, self.horizon, self.stop)
+        last = self.known_rounds or self.max_rounds or 1
+        job = Job(self.problem, self.spec, np.array([last]), self.seed, self.engine, self.known_rounds, self.stop)
         return build_first(job).policy
 
     @cached_property

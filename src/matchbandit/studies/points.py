@@ -1,19 +1,22 @@
-"""The points of a study: every policy on every problem at every horizon or δ, built once and checked."""
+"""The points of a study: every policy on every problem at every horizon, δ or budget, built once and checked."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from matchbandit.errors import MatchbanditError
 from matchbandit.policies import Policy, PolicySpec
-from matchbandit.policies.catalogue import name_to_find
+from matchbandit.policies.catalogue import name_to_find, unknown_option
 from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
 from matchbandit.problems import family as family_named
 from matchbandit.problems.families import function_of, parameters_taken
 from matchbandit.results.tables import MAX_LISTED
 from matchbandit.rewards import parse_rewards
-from matchbandit.studies.given import GIVEN_PROBLEM, WAYS, short, unknown_key
+from matchbandit.simulation.identify import with_precision
+from matchbandit.studies.given import END_KEYS, GIVEN_PROBLEM, WAYS, short, unknown_key
 from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
 from matchbandit.studies.sweeps import (
     MisplacedError,
@@ -46,7 +49,7 @@ def points_of(study: "Study") -> tuple[Point, ...]:
     for policy_path, spec in policies:
         for problem_path, problem, settings in problems:
             for end in ends:
-                point = _point(study, problem, spec, end, {**settings, **_own_settings(spec, varying)}, len(ends) > 1)
+                point = _point(study, problem, spec, end, {**settings, **_own_settings(spec, varying)})
                 row_identity = _checked(study, point, policy_path)
                 if point.key in made:
                     again = spec is spec_of[point.key]
@@ -60,8 +63,10 @@ def points_of(study: "Study") -> tuple[Point, ...]:
 
 
 def _ends(study: "Study") -> list[dict[str, Any]]:
-    name = "horizon" if study.delta is None else "delta"
-    return [{name: value} for value in values_of(name, getattr(study, name), 0, (name,))]
+    """Every horizon, every budget, or every δ with every ε."""
+    given = {name: getattr(study, name) for name in END_KEYS}
+    swept = {name: values_of(name, value, 0, (name,)) for name, value in given.items() if value is not None}
+    return combinations(swept, ())
 
 
 def _problems(study: "Study") -> Iterator[tuple[Path, Problem | Family, dict[str, Any]]]:
@@ -96,18 +101,42 @@ def _policies(study: "Study") -> Iterator[tuple[Path, PolicySpec]]:
                     *path,
                 )
             _refuse_goal(study, spec, path)
+            _refuse_epsilon(study, spec, path)
             yield path, spec
 
 
 def _refuse_goal(study: "Study", spec: PolicySpec, path: Path) -> None:
-    goals = spec.kind.capabilities.goals
+    capabilities = spec.kind.capabilities
+    goals = capabilities.goals
     if study.goal in goals:
+        if study.goal == "identification" and capabilities.fixed_budget != (study.budget is not None):
+            error = unknown_option(spec.kind, "delta" if study.budget is None else "budget")
+            raise MisplacedError(str(error), *path)
         return
-    other = "delta in place of horizon" if study.goal == "regret" else "horizon in place of delta"
+    end = "delta" if study.budget is None else "budget"
+    if study.goal == "regret":
+        other = f"{'budget' if capabilities.fixed_budget else 'delta'} in place of horizon"
+    else:
+        other = f"horizon in place of {end}"
     raise MisplacedError(
         f"{spec.name} is for {goals[0]}, and this study is for {study.goal}. Take it out, or give the study {other}.",
         *path,
     )
+
+
+def _refuse_epsilon(study: "Study", spec: PolicySpec, path: Path) -> None:
+    """Refuse an ε of the study for a policy that does not support it, or has its own."""
+    if study.epsilon is None:
+        return
+    if spec.kind.capabilities.epsilon_in(spec.options) is not None:
+        raise MisplacedError(
+            f"epsilon is there twice: beside policies, and in {spec.name}. Give it once.", *path, "epsilon"
+        )
+    for epsilon in values_of("epsilon", study.epsilon, 0, ("epsilon",)):
+        try:
+            with_precision(spec, None, epsilon)
+        except MatchbanditError as error:
+            raise MisplacedError(str(error), "epsilon") from None
 
 
 def _point(
@@ -116,20 +145,20 @@ def _point(
     spec: PolicySpec,
     end: dict[str, Any],
     settings: dict[str, Any],
-    ends_vary: bool,
 ) -> Point:
-    with_delta = spec if study.delta is None else named(spec.kind, **{**spec.options, **end})
+    ends = dict(end)
+    varying = {name: value for name, value in end.items() if np.size(getattr(study, name)) > 1}
     return Point(
         study=study.name,
         problem=problem,
-        spec=with_delta,
+        spec=with_precision(spec, end.get("delta"), ends.pop("epsilon", None)),
         seed=study.seed,
         checkpoints=_checkpoints_before(study, end),
         max_rounds=study.max_rounds,
         stop=study.stop,
         engine=study.engine,
-        settings={**settings, **(end if ends_vary else {})},
-        **end,
+        settings={**settings, **varying},
+        **ends,
     )
 
 
@@ -147,7 +176,9 @@ def _checked(study: "Study", point: Point, policy_path: Path) -> str:
         entry = study.policies[policy_path[1]]
         table = entry if isinstance(entry, dict) else {}
         told = str(error) if str(error).startswith(f"{point.title} ") else f"{point.title}: {error}"
-        raise MisplacedError(told, *placed(error, table, *policy_path).path) from None
+        first = str(error).split(" ", 1)[0]
+        at_end = first in END_KEYS and getattr(study, first) is not None
+        raise MisplacedError(told, *((first,) if at_end else placed(error, table, *policy_path).path)) from None
     except Exception as error:
         raise MisplacedError(f"{point.title} cannot be built: {summarize_error(error)}.", *policy_path) from error
 
@@ -230,6 +261,8 @@ def policies_in(given: str | dict[str, Any], *path: str | int) -> list[PolicySpe
                 *path,
                 key,
             )
+        if key == "epsilon" and key not in takes:
+            raise MisplacedError(str(unknown_option(kind, key)), *path, key)
         if key not in takes:
             known = [option for option in takes if option != "delta"]
             raise unknown_key(f"option of {name}", key, known, path)
@@ -269,7 +302,9 @@ def _named_at(read: Callable[[str], Read], name: Any, *path: str | int) -> Read:
 def _where_doubled(study: "Study", twin: Point, point: Point, problem_path: Path) -> Path:
     """Where a policy meets the same twice: a horizon or δ, a value of a sweep, or a whole problem."""
     if twin.problem is point.problem:
-        return ("horizon",) if study.delta is None else ("delta",)
+        ends = {name: getattr(study, name) for name in END_KEYS}
+        swept_ends = {name: values for name, values in ends.items() if isinstance(values, list)}
+        return next((name,) for name, values in swept_ends.items() if len(set(values)) < len(values))
     table = study.problem[int(problem_path[1])] if isinstance(study.problem, list) else study.problem
     swept = {key: table[key] for key in point.settings if isinstance(table.get(key), list)}
     doubled = [key for key, values in swept.items() if any(values.count(value) > 1 for value in values)]

@@ -18,7 +18,7 @@ from matchbandit.results import Rows
 from matchbandit.results.comparison import task_text
 from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim
 from matchbandit.studies.folder import StudyFolder, listed, part_files, today
-from matchbandit.studies.point import LONGEST_WORDS, in_words
+from matchbandit.studies.point import LONGEST_WORDS, SIGNS, in_words
 from matchbandit.studies.published import published
 from matchbandit.studies.registry import entries
 
@@ -78,6 +78,7 @@ def study_page(folder: StudyFolder) -> Page:
     points = _points(folder)
     there, wanted = sum(point.runs for point in points), study.runs * len(folder.manifest["points"])
     goal = "regret" if study.goal == "regret" else "rounds until the answer"
+    goal = goal if study.budget is None else "answers within a fixed budget"
     lead = f"{goal.capitalize()}: {_counted(len(points), 'point')}, {_counted(there, 'run')}, seed {study.seed}."
     missing = [] if there >= wanted else [_missing(folder, points, wanted - there)]
     return Page(
@@ -161,7 +162,7 @@ def name_and_value(name: str, value: Any) -> str:
     """
     if name == "family":
         return _words(value) or "given"
-    return f"{'δ' if name == 'delta' else name} = {_words(value)}"
+    return f"{SIGNS.get(name, name)} = {_words(value)}"
 
 
 def _results(points: Sequence[_Point], is_regret: bool) -> Table:
@@ -231,6 +232,8 @@ def _settings(described: Mapping[str, Any]) -> Table:
     names = {
         "horizon": "horizon T",
         "delta": "error probability δ",
+        "epsilon": "share ε of the optimum that an answer may lack",
+        "budget": "budget, in rounds",
         "runs": "runs a point",
         "max_rounds": "most rounds",
     }

@@ -1,4 +1,4 @@
-"""A study is data: policies on problems, at horizons or error probabilities; lists where one value is expected."""
+"""A study is data: policies on problems, at horizons, values of δ or budgets; lists where one value is expected."""
 
 import os
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from matchbandit.results import Rows
 from matchbandit.simulation.engines import Engine, Stop
 from matchbandit.simulation.play import Progress
 from matchbandit.studies.charts import charts_of
-from matchbandit.studies.given import STUDY_KEYS, plain_study, unknown_key
+from matchbandit.studies.given import END_KEYS, STUDY_KEYS, plain_study, unknown_key
 from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
 from matchbandit.studies.points import points_of
 from matchbandit.studies.sweeps import MisplacedError
@@ -56,7 +56,7 @@ class Study:
     policies : list
         Names, tables of a name and options, policies with options, classes of your own or their names `module:Class`.
     horizon : int or list, optional
-        The rounds of a run, for regret. Either this or `delta` is given.
+        The rounds of a run, for regret. Either this, `delta` or `budget` is given.
     delta : float or list, optional
         The error probability of all policies, for identification with fixed confidence.
     runs : int, default 20
@@ -71,6 +71,11 @@ class Study:
         "first-split" ends a run when a cluster splits.
     engine : str, default "auto"
         As in `simulate`.
+    epsilon : float or list, optional
+        With `delta`: the share of the optimum that an answer may lack. Policies that support it also have it as an
+        option of their own.
+    budget : int or list, optional
+        The rounds of a run that identifies with a fixed budget.
     """
 
     name: str
@@ -84,6 +89,8 @@ class Study:
     max_rounds: int | None = None
     stop: Stop | None = None
     engine: Engine = "auto"
+    epsilon: Any = None
+    budget: Any = None
 
     def __post_init__(self) -> None:
         """Make plain data of what was given, and check every point."""
@@ -102,8 +109,9 @@ class Study:
         if missing:
             _refuse_slipped(missing, data.get("problem"))
             raise MatchbanditError(f"a study needs {', '.join(_REQUIRED)}; missing: {', '.join(missing)}.")
-        if "horizon" not in data and "delta" not in data:
-            _refuse_slipped(["horizon", "delta"], data["problem"])
+        ends = ["horizon", "delta", "budget"]
+        if not any(key in data for key in ends):
+            _refuse_slipped(ends, data["problem"])
         if check:
             return cls(**data)
         study = object.__new__(cls)
@@ -141,12 +149,12 @@ class Study:
 
     @property
     def goal(self) -> Goal:
-        """Regret where a horizon is given, identification where δ is."""
-        return "regret" if self.delta is None else "identification"
+        """Regret where a horizon is given, identification where δ or a budget is."""
+        return "regret" if self.horizon is not None else "identification"
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
-        """Every policy on every problem at every horizon or δ, built once and checked."""
+        """Every policy on every problem at every horizon, δ or budget, built once and checked."""
         return points_of(self)
 
     @property
@@ -256,7 +264,7 @@ class Study:
         return [(policies, "policy" if policies == 1 else "policies"), *named]
 
     def _fixed_end(self) -> dict[str, Any]:
-        ends = {"horizon": self.horizon, "delta": self.delta}
+        ends = {name: getattr(self, name) for name in END_KEYS}
         return {key: value for key, value in ends.items() if value is not None and not isinstance(value, list)}
 
     def _make_plain(self) -> None:

@@ -15,12 +15,12 @@ from matchbandit.figures.film import Film, Frame, grouped
 from matchbandit.figures.timeline import draw_film, write_film
 from matchbandit.figures.watch_page import film_page
 from matchbandit.graphs import Graph
-from matchbandit.policies import PlannedPolicy, Policy, PolicySpec
+from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies import policy as named
 from matchbandit.policies.catalogue import check_horizon
 from matchbandit.problems import Family, Problem
 from matchbandit.simulation.engines import choose_engine
-from matchbandit.simulation.identify import DEFAULT_MAX_ROUNDS, refuse_tie, with_delta
+from matchbandit.simulation.identify import check_budget, last_round, refuse_tie, with_precision
 from matchbandit.simulation.play import Job, build_first, check_call
 from matchbandit.simulation.simulate import log_spaced
 from matchbandit.watching.filming import film_of
@@ -77,6 +77,8 @@ def watch(
     *,
     horizon: int | None = None,
     delta: float | None = None,
+    epsilon: float | None = None,
+    budget: int | None = None,
     seed: int = 0,
     max_rounds: int | None = None,
     frames: int = DEFAULT_FRAMES,
@@ -98,6 +100,10 @@ def watch(
         The number of rounds, for regret.
     delta : float, optional
         The error probability, for identification.
+    epsilon : float, optional
+        With delta: the share of the optimum that the answer may lack, as in `identify`.
+    budget : int, optional
+        The number of rounds, for a policy that identifies with a fixed budget.
     seed : int, default 0
         The root of all randomness.
     max_rounds : int, optional
@@ -123,8 +129,8 @@ def watch(
     (1000000, 'Before the first round: 2 rows and 2 columns, and nothing is known of them.')
     """
     spec = policy if isinstance(policy, PolicySpec) else named(policy)
-    if delta is not None:
-        spec = with_delta(spec, delta)
+    budget = check_budget(spec, budget, delta=delta, max_rounds=max_rounds)
+    spec = with_precision(spec, delta, epsilon)
     goal = spec.kind.goal_with(spec.options)
     spec, _, _, seed = check_call("watch", problem, spec, 1, 1, seed, goal)
     frames = check_int("frames", frames, minimum=2, maximum=MOST_FRAMES, hint="So many moments are shown.")
@@ -132,7 +138,7 @@ def watch(
     if goal == "regret":
         job, limit = _to_minimise_regret(problem, spec, seed, horizon, max_rounds)
     else:
-        job, limit = _to_identify(problem, spec, seed, horizon, max_rounds)
+        job, limit = _to_identify(problem, spec, seed, horizon, max_rounds, budget)
     first = build_first(job).policy
     job = replace(job, engine=choose_engine("auto", first))
     moments = log_spaced(limit, (2 if goal == "regret" else 6) * frames)
@@ -170,24 +176,35 @@ def _to_minimise_regret(
 
 
 def _to_identify(
-    problem: Problem | Family, spec: PolicySpec, seed: int, horizon: int | None, max_rounds: int | None
+    problem: Problem | Family,
+    spec: PolicySpec,
+    seed: int,
+    horizon: int | None,
+    max_rounds: int | None,
+    budget: int | None,
 ) -> tuple[Job, int]:
     """The job that `identify` would play."""
     if horizon is not None:
+        fixed = spec.kind.capabilities.fixed_budget
+        limits = "budget (--budget) instead" if fixed else "max_rounds (--max-rounds) as a limit"
         raise MatchbanditError(
-            f"{spec.name} is for identification here and ends with its answer: leave horizon out, or give "
-            f"max_rounds (--max-rounds) as a limit."
+            f"{spec.name} is for identification here and ends with its answer: leave horizon out, or give {limits}."
         )
-    job = Job(problem, spec, np.array([1]), seed, "auto", None)
+    job = Job(problem, spec, np.array([1]), seed, "auto", budget)
     first = build_first(job).policy
-    limit = DEFAULT_MAX_ROUNDS["planned" if isinstance(first, PlannedPolicy) else "round"]
-    if max_rounds is not None:
-        limit = check_horizon(max_rounds, name="max_rounds")
-    else:
+    limit = budget or last_round(first, max_rounds)
+    if max_rounds is None and budget is None and not first.capabilities.epsilon_in(first.options):
         refuse_tie(problem.draw(seed, 0) if isinstance(problem, Family) else problem, first.answer_selection)
     return replace(job, checkpoints=np.array([limit])), limit
 
 
 def _caption(problem: Problem, policy: Policy, limit: int, seed: int) -> str:
-    told = f"horizon {grouped(limit)}" if policy.goal == "regret" else f"δ = {policy.options['delta']:g}"
-    return f"{problem!r}; {told}, seed {seed}, one run"
+    epsilon = policy.capabilities.epsilon_in(policy.options)
+    parts = [
+        f"horizon {grouped(limit)}" if policy.goal == "regret" else "",
+        f"budget {grouped(limit)}" if policy.capabilities.fixed_budget else "",
+        f"δ = {policy.options['delta']:g}" if policy.options.get("delta") is not None else "",
+        f"ε = {epsilon:g}" if epsilon else "",
+        f"seed {seed}",
+    ]
+    return f"{problem!r}; {', '.join(filter(None, parts))}, one run"

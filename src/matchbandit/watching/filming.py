@@ -28,10 +28,13 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
     interval = next((look.interval for look, _ in reversed(kept) if look.interval), "")
     best = problem.best(policy.answer_selection)
     shown = _shown(last, problem, set(graph.edges(best).tolist()))
-    verdict = _verdict(problem, last, policy.answer_selection)
+    epsilon = policy.capabilities.epsilon_in(policy.options) or 0.0
+    verdict = _verdict(problem, last, policy.answer_selection, epsilon)
+    claim = f"worth at least {100 * (1 - epsilon):g} % of the best" if epsilon else "the best"
+    claim = "" if policy.capabilities.fixed_budget else claim
     made = []
     for (before, _), (now, event) in zip([(None, False), *kept[:-1]], kept, strict=True):
-        words = sentence(before, now, graph, matching=matching, verdict=verdict if now is last else "")
+        words = sentence(before, now, graph, matching=matching, verdict=verdict if now is last else "", claim=claim)
         made.append(_frame(before, now, graph, event, words, order, place, shown, story))
     options = ", ".join(f"{key} = {value}" for key, value in policy.options.items() if value is not None)
     return Film(
@@ -54,9 +57,9 @@ def film_of(looks: Sequence[Look], policy: Policy, problem: Problem, *, frames: 
     )
 
 
-def _verdict(problem: Problem, last: Look, selection: Selection) -> str:
-    """Is the answer, or the last guess, worth the optimum?"""
-    if problem.is_optimal(problem.graph.pairs_of(last.guess), selection):
+def _verdict(problem: Problem, last: Look, selection: Selection, epsilon: float) -> str:
+    """Is the answer, or the last guess, worth the optimum, or (1 − ε) of it?"""
+    if problem.is_optimal(problem.graph.pairs_of(last.guess), selection, epsilon=epsilon):
         return "which is right"
     best = problem.best(selection).tolist()
     few = " ".join(f"({i}, {j})" for i, j in best[:6]) + (" …" if len(best) > 6 else "")

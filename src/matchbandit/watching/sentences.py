@@ -13,13 +13,20 @@ TOLD = 2
 """So many of several like events are told in full."""
 
 
-def sentence(before: Look | None, now: Look, graph: Graph, *, matching: bool, verdict: str = "") -> str:
-    """What happened between two looks; at the end `verdict` is said of the answer: true, or what would have been."""
+def sentence(
+    before: Look | None, now: Look, graph: Graph, *, matching: bool, verdict: str = "", claim: str = "the best"
+) -> str:
+    """What happened between two looks.
+
+    At the end `verdict` is said of the answer: true, or what would have been. `claim` is what the policy is certain
+    that its answer is; empty if it is certain of nothing.
+    """
     if before is None and not now.done:
         return f"Before the first round: {_cast(graph)}, and nothing is known of them."
     parts = _events(before or now, now, graph)
     if now.done:
-        found = f"it is certain: {_pairs(graph, now.guess)} is the best {'matching' if len(now.guess) > 1 else 'pair'}"
+        answer, what = _pairs(graph, now.guess), "matching" if len(now.guess) > 1 else "pair"
+        found = f"it is certain: {answer} is {claim} {what}" if claim else f"its answer is the {what} {answer}"
         parts.append(f"{found}, {verdict}")
     elif verdict:
         guess = f"its best guess is {_pairs(graph, now.guess)}, {verdict}"
