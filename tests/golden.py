@@ -26,7 +26,7 @@ NORMAL, SHARES = mb.Gaussian(sd=0.4), mb.Binomial(trials=3)
 PROBLEMS = {"slots": SLOTS, "square": SQUARE, "players": PLAYERS, "five": FIVE, "many": MANY, "twos": TWOS}
 RUNS = 3
 
-# policy, problems, other reward distributions besides Bernoulli, horizon or max_rounds, options to try
+# policy, problems, other reward distributions besides Bernoulli, horizon, max_rounds or budget, options to try
 PAIR_REGRET: list[tuple[str, list[str], list[Any], int, list[dict[str, Any]]]] = [
     ("pair-elim", ["slots"], [NORMAL, SHARES], 10**7, [{}, {"growth": 1.05}, {"cap_windows": True}]),
     ("pair-elim-mono", ["players", "five"], [NORMAL], 10**7, [{}, {"growth": 1.05, "cap_windows": True}]),
@@ -82,6 +82,7 @@ IDENTIFICATION: list[tuple[str, list[str], list[Any], int, list[dict[str, Any]]]
     ("rank1-identify", ["players", "many"], [NORMAL], 10**9, [{}]),
     ("track-and-stop", ["slots", "five"], [NORMAL, SHARES], 10**5, [{"delta": 0.1}]),
     ("clucb", ["players", "square", "many"], [NORMAL], 5000, [{}, {"selection": "pair"}]),
+    ("sequential-halving", ["players", "slots"], [NORMAL, SHARES], 5000, [{}, {"selection": "pair"}]),
 ]
 
 
@@ -119,7 +120,8 @@ def play(verb: str, policy: str, problem: Any, rounds: int, options: dict[str, A
             "ended": runs.ended.tolist(),
             "splits": [[[at, [list(c) for c in clusters]] for at, clusters in run] for run in runs.splits],
         }
-    found = mb.identify(problem, spec, runs=RUNS, seed=5, engine=engine, max_rounds=rounds)  # type: ignore[arg-type]
+    end = "budget" if spec.kind.capabilities.fixed_budget else "max_rounds"
+    found = mb.identify(problem, spec, runs=RUNS, seed=5, engine=engine, **{end: rounds})  # type: ignore[arg-type]
     return {
         "rounds": found.rounds.tolist(),
         "identified": found.identified.tolist(),

@@ -203,6 +203,26 @@ def test_identify_json_is_what_the_function_gives(run):
     assert told["summary"] == found.summary()
 
 
+def test_identify_within_a_budget(run):
+    code, out, err = run(*IDENTIFY, "--policy", "sequential-halving", "--budget", "1e3", "--runs", "3", "--json")
+    found = mb.identify(mb.Bipartite([0.9, 0.3], [0.8, 0.2]), "sequential-halving", budget=1000, runs=3)
+    told = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (told["budget"], told["rounds"]) == (1000, found.rounds.tolist())
+    assert told["answers"] == found.answers.tolist()
+    assert "max_rounds" not in told
+
+
+def test_identify_with_epsilon(run):
+    """A policy of the user's own has the capability."""
+    words = [*IDENTIFY, "--policy", "reference.answers:KnownAnswer", "--option", "answer=1", "--runs", "2", "--json"]
+    (_, exact, _), (code, out, err) = run(*words), run(*words, "--epsilon", "0.8", "--delta", "0.2")
+    assert (code, err) == (0, "")
+    assert json.loads(exact)["correct"] == [False, False]  # worth a quarter of the optimum
+    assert json.loads(out)["correct"] == [True, True]
+    assert (json.loads(out)["epsilon"], json.loads(out)["options"]["delta"]) == (0.8, 0.2)
+
+
 def test_identify_stops_at_max_rounds(run):
     _, out, _ = run(*IDENTIFY, "--delta", "1e-9", "--runs", "2", "--max-rounds", "1e2", "--json")
     assert json.loads(out)["rounds"] == [100, 100]
@@ -214,7 +234,23 @@ def test_identify_stops_at_max_rounds(run):
     [
         (["--delta", "1.5"], "delta must lie between 0 and 1; got 1.5"),
         (["--delta", "0"], "delta must lie between 0 and 1; got 0.0"),
-        (["--delta", "0.1", "--option", "delta=0.2"], "--option delta is given twice"),
+        (["--delta", "0.1", "--option", "delta=0.2"], "pair-elim has delta=0.2 already; got delta=0.1, too."),
+        (["--delta", "0.1", "--epsilon", "0.05"], "pair-elim does not support epsilon. Policies that do: "),
+        (["--delta", "0.1", "--epsilon", "1"], "epsilon must be at least 0 and below 1; got 1.0"),
+        (["--delta", "0.1", "--epsilon", "some"], "--epsilon takes numbers such as 0.05; got 'some'"),
+        (["--budget", "100"], "pair-elim does not support a budget. Policies that do: sequential-halving."),
+        (
+            ["--budget", "100", "--delta", "0.1"],
+            "delta is for fixed confidence and budget for a fixed budget; got both",
+        ),
+        (["--budget", "1.5"], "--budget must be a whole number, at least 1; got 1.5"),
+        (["--policy", "sequential-halving"], "sequential-halving needs to know its budget"),
+        (["--policy", "sequential-halving", "--budget", "7"], "budget must be at least 8 here"),
+        (["--policy", "sequential-halving", "--delta", "0.1"], "sequential-halving has no delta"),
+        (
+            ["--policy", "sequential-halving", "--budget", "99", "--max-rounds", "9"],
+            "max_rounds is for fixed confidence",
+        ),
         (["--delta", "0.1", "--max-rounds", "0"], "--max-rounds must be a whole number, at least 1; got 0"),
         (["--delta", "small"], "--delta takes numbers such as 0.05; got 'small'"),
         (["--delta", ""], "--delta takes numbers such as 0.05; got ''"),

@@ -373,7 +373,8 @@ def test_the_table_of_policies_says_what_they_fit():
         ), kind.name
         assert goals == ", ".join(fits.goals), kind.name
         assert rewards.startswith("in [0, 1]" if fits.unit_rewards else "any"), kind.name
-        assert horizon == (("for regret" if len(fits.goals) > 1 else "needed") if fits.horizon else "no"), kind.name
+        known = ("for regret" if len(fits.goals) > 1 else "needed") if fits.horizon else "no"
+        assert horizon == ("the budget" if fits.fixed_budget else known), kind.name
         assert engine == (
             ("loop*" if fits.compiled_max_items or fits.compiled_max_players else "loop") if loops else "jump"
         ), kind.name

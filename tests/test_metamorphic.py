@@ -26,6 +26,11 @@ def instance(name):
     return SLOTS if "monopartite" not in mb.CATALOGUE[name].capabilities.graphs else PLAYERS
 
 
+def end_of(name, rounds):
+    """The number of rounds as `identify` takes it."""
+    return {"budget" if mb.CATALOGUE[name].capabilities.fixed_budget else "max_rounds": rounds}
+
+
 def permuted(problem, seed):
     """The same problem with its items in another order, and the edge there of each pair here."""
     rng = np.random.default_rng(seed)
@@ -62,9 +67,10 @@ def test_permuting_items_permutes_plays(name, runs):
 def test_permuting_items_permutes_answers(name):
     problem = instance(name)
     other, edges, _ = permuted(problem, seed=3)
-    spec = mb.policy(name, delta=0.1)
-    one = mb.identify(problem, spec, runs=40, seed=1, max_rounds=ROUNDS["identification"])
-    two = mb.identify(other, spec, runs=40, seed=2, max_rounds=ROUNDS["identification"])
+    settings = end_of(name, ROUNDS["identification"])
+    settings |= {} if "budget" in settings else {"delta": 0.1}
+    one = mb.identify(problem, name, runs=40, seed=1, **settings)
+    two = mb.identify(other, name, runs=40, seed=2, **settings)
     assert ks_2samp(one.rounds, two.rounds).pvalue > 1e-4
     there = set(edges[problem.graph.edges(problem.best(one.about["answers"]))].tolist())
     assert set(other.graph.edges(other.best(one.about["answers"])).tolist()) == there
@@ -79,8 +85,9 @@ def test_one_trial_of_a_binomial_is_a_bernoulli(name):
         one, two = (mb.simulate(p, name, horizon=1500, runs=2, seed=4) for p in (problem, same))
         assert np.array_equal(one.plays_by_edge, two.plays_by_edge)
     else:
-        one, two = (mb.identify(p, name, runs=2, seed=4, max_rounds=10**5) for p in (problem, same))
+        one, two = (mb.identify(p, name, runs=2, seed=4, **end_of(name, 10**5)) for p in (problem, same))
         assert np.array_equal(one.rounds, two.rounds)
+        assert np.array_equal(one.answers, two.answers)
 
 
 @pytest.mark.parametrize("name", ANYTIME)

@@ -52,8 +52,9 @@ def test_every_policy_can_be_watched_and_its_numbers_are_those_of_a_run_that_nob
         for frame, plays in zip(seen.frames, played, strict=True):
             assert frame.regret == problem.regret_of_plays(plays, frame.round, selection=selection)
     else:
-        seen = mb.watch(problem, name, seed=3, frames=20, max_rounds=ROUNDS)
-        found = mb.identify(problem, name, seed=3, max_rounds=ROUNDS)
+        end = {"budget" if kind.capabilities.fixed_budget else "max_rounds": ROUNDS}
+        seen = mb.watch(problem, name, seed=3, frames=20, **end)
+        found = mb.identify(problem, name, seed=3, **end)
         last = seen.frames[-1]
         assert (last.round, last.done) == (found.rounds[0], found.identified[0])
         assert problem.graph.pairs[list(last.guess)].tolist() == found.answers[0].tolist()

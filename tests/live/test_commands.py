@@ -100,6 +100,7 @@ def test_two_sides_play_matchings_too():
             "leave its half_life out",
         ),
         ({"policy": "uniform", "no_rematch": 1, "players": ["a", "b"]}, "not-supported", "rematches too"),
+        ({"policy": "sequential-halving"}, "not-supported", "a league has none"),
         ({"policy": "adaptive-matching"}, "not-supported", "how many proposals are to come"),
         ({"policy": "adaptive-matching", "options": {"horizon": 0}}, "not-supported", "horizon must be"),
         ({"options": {"horizon": 10}}, "not-supported", "unknown option of rank1-thompson 'horizon'"),
@@ -120,10 +121,10 @@ def test_settings_that_do_not_fit_are_refused(settings, code, words):
 @pytest.mark.parametrize("policy", CATALOGUE)
 def test_every_policy_of_the_catalogue_begins_or_says_why_not(policy):
     for items in ({"players": ["a", "b", "c", "d"]}, {"sides": {"rows": ["a", "b"], "columns": ["c", "d"]}}):
-        options = {"horizon": 1000} if CATALOGUE[policy].capabilities.horizon else {}
-        if ("players" in items and CATALOGUE[policy].capabilities.graphs == ("bipartite",)) or (
-            "sides" in items and CATALOGUE[policy].capabilities.graphs == ("monopartite",)
-        ):
+        capabilities = CATALOGUE[policy].capabilities
+        options = {"horizon": 1000} if capabilities.horizon else {}
+        other_graph = ("bipartite",) if "players" in items else ("monopartite",)
+        if capabilities.graphs == other_graph or capabilities.fixed_budget:
             refused("not-supported", policy, SmallLeague, policy=policy, options=options, **items)
             continue
         club = SmallLeague(policy=policy, options=options, **items)

@@ -23,9 +23,7 @@ def test_no_logged_results_are_no_mistake():
     assert policy.arrays.total[0] == 0
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, kind in mb.CATALOGUE.items() if "identification" in kind.capabilities.goals]
-)
+@pytest.mark.parametrize("name", [name for name, kind in mb.CATALOGUE.items() if "delta" in kind.option_defaults()])
 def test_an_error_probability_that_floats_cannot_tell_is_refused(name):
     kind = mb.CATALOGUE[name]
     graph = mb.bipartite(2, 2) if "bipartite" in kind.capabilities.graphs else mb.monopartite(4)

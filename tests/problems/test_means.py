@@ -211,14 +211,16 @@ def test_every_policy_plays_on_general_means(name):
             runs = mb.simulate(problem, mb.policy(name), horizon=200, runs=2, seed=1)
             assert (runs.regret >= -1e-9).all()
         if "identification" in kind.capabilities.goals:
-            found = mb.identify(problem, mb.policy(name, delta=0.1), runs=1, seed=1, max_rounds=2000)
+            end = {"budget": 2000} if kind.capabilities.fixed_budget else {"delta": 0.1, "max_rounds": 2000}
+            found = mb.identify(problem, name, runs=1, seed=1, **end)
             selection = found.about["answers"]
             assert found.correct[0] <= problem.is_optimal(found.answers[0], selection)
     assert played
 
 
 def build_on(name, problem):
-    goal = {} if "regret" in CATALOGUE[name].capabilities.goals else {"delta": 0.1}
+    capabilities = CATALOGUE[name].capabilities
+    goal = {} if "regret" in capabilities.goals or capabilities.fixed_budget else {"delta": 0.1}
     return mb.policy(name, **goal).build(problem.graph, rewards=problem.rewards, horizon=200, seed=1)
 
 

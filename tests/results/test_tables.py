@@ -60,12 +60,27 @@ def test_rows_of_an_identification_by_hand():
     told = found([10, 30], correct=[True, False], policy="matching-id", options={"growth": 4.0, "delta": 0.1})
     assert rows_table(told, study="mine").to_pylist()[1] == {
         "study": "mine", "policy": "matching-id", "options": '{"growth": 4.0}', "family": "", "rewards": "",
-        "delta": 0.1, "run": 1, "seed": 7, "rounds": 30, "pairs": 30, "identified": True, "correct": False,
+        "delta": 0.1, "epsilon": None, "budget": None, "run": 1, "seed": 7, "rounds": 30, "pairs": 30,
+        "identified": True, "correct": False,
     }  # fmt: skip
-    assert list(rows_table(told).column_names)[-7:] == [
-        "delta", "run", "seed", "rounds", "pairs", "identified", "correct",
+    assert list(rows_table(told).column_names)[-9:] == [
+        "delta", "epsilon", "budget", "run", "seed", "rounds", "pairs", "identified", "correct",
     ]  # fmt: skip
     assert rows_table(told)["study"].to_pylist() == ["identify"] * 2
+
+
+def test_epsilon_and_budget_have_columns_of_their_own():
+    """ε is taken from the options, like δ, unless the option of that name is something else."""
+    precise = found([10], policy="mine", options={"delta": 0.1, "epsilon": 0.05}, epsilon=0.05)
+    other = found([10], policy="mine", options={"epsilon": 0.05})
+    within = found([10], policy="sequential-halving", options={}, budget=12)
+    rows = [rows_table(told).to_pylist()[0] for told in (precise, other, within)]
+    assert [(row["options"], row["delta"], row["epsilon"], row["budget"]) for row in rows] == [
+        ("{}", 0.1, 0.05, None),
+        ('{"epsilon": 0.05}', None, None, None),
+        ("{}", None, None, 12),
+    ]
+    assert kinds(rows_table(within))["budget"] == "int64"
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,17 @@ def test_the_difference_of_runs_that_share_instances_is_known_better():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "compare takes a horizon, for regret, or a delta, for identification; got neither."),
+        ({}, "takes a horizon, for regret, or a delta or a budget, for identification; got none of them."),
+        ({"horizon": 10, "delta": 0.1}, "a delta or a budget, for identification; got horizon and delta."),
+        ({"delta": 0.1, "budget": 10}, "a delta or a budget, for identification; got delta and budget."),
         (
-            {"horizon": 10, "delta": 0.1},
-            "compare takes a horizon, for regret, or a delta, for identification; got both.",
+            {"budget": 10},
+            "pair-elim does not support a budget. Policies that do: sequential-halving. Give delta= (--delta)",
         ),
+        ({"budget": 2.5, "policies": ["sequential-halving"]}, "budget must be a whole number"),
+        ({"budget": 10, "max_rounds": 9, "policies": ["sequential-halving"]}, "max_rounds is for fixed confidence"),
+        ({"delta": 0.1, "epsilon": 0.1}, "pair-elim does not support epsilon."),
+        ({"horizon": 10, "epsilon": 0.1}, "epsilon is for identification; give delta in place of horizon"),
         ({"horizon": 10, "max_rounds": 5}, "max_rounds is for identification"),
         ({"delta": 0.1, "checkpoints": [5]}, "checkpoints are for regret"),
         ({"horizon": 10, "runs": 0}, "runs must be a whole number, at least 1; got 0."),

@@ -154,7 +154,8 @@ def test_what_stands_nowhere_is_named_with_the_file_alone(write):
     assert refusal(file) == f"{file}: a study needs name, problem, policies; missing: name, problem, policies."
     without = write("\n".join(line for line in GAPS.splitlines() if "horizon" not in line))
     assert refusal(without) == (
-        f"{without}: a study has neither horizon nor delta. Give horizon for regret, or delta for identification."
+        f"{without}: a study has neither horizon nor delta nor budget. "
+        f"Give horizon for regret, or delta or budget for identification."
     )
     behind = write("[problem]\nu = [0.9]\nv = [0.5]\nname = 'a'\npolicies = ['uts']\n")
     assert "line 4: name belongs to the study" in refusal(behind)

@@ -23,7 +23,9 @@ def certify(problem: mb.Problem) -> mb.Identification:
     """Identification, bounds and an explanation are typed."""
     bounds: mb.Bounds = mb.bounds(problem, delta=0.05)
     assert all(isinstance(bound, mb.Bound) for bound in bounds)
-    return mb.identify(problem, mb.policy("rank1-certify", delta=0.05))
+    within: mb.Identification = mb.identify(problem, "sequential-halving", budget=1000)
+    assert within.about.budget == 1000
+    return mb.identify(problem, "rank1-certify", delta=0.05, epsilon=0.1)
 
 
 def pair(graph: mb.Graph) -> list[list[int]]:
