@@ -12,6 +12,8 @@ import textwrap
 import tomllib
 from pathlib import Path
 
+from docutils import nodes
+
 import matchbandit as mb
 
 DOCS = Path(__file__).parent
@@ -27,6 +29,9 @@ nitpicky = True
 # Types of other projects have no page here; links between our own pages are checked one and all.
 nitpick_ignore_regex = [("py:.*", ".*")]
 
+myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_dmath_allow_labels = myst_dmath_allow_space = False  # a code-hosting site takes neither
+html_math_renderer = "katex"  # see typeset
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 suppress_warnings = ["myst.header"]
@@ -137,8 +142,30 @@ def as_written(app, what, name, obj, options, signature, returns):
     return f"({arguments})", ast.unparse(node.returns).strip("'") if node.returns and own is obj else None
 
 
+def typeset(kind):
+    """Write a formula as an element with its TeX, which `math.js` typesets in the reader's browser."""
+
+    def visit(translator, node):
+        tag = {"inline": "span", "display": "div"}[kind]
+        start = translator.starttag(node, tag, "", CLASS=f"math {kind} notranslate nohighlight")
+        translator.body.append(f"{start}{translator.encode(node.astext().strip())}</{tag}>")
+        raise nodes.SkipNode
+
+    return visit, None
+
+
+def add_katex(app, pagename, templatename, context, doctree):
+    """Load KaTeX on the pages that have formulas, from the files beside them."""
+    if doctree and next(doctree.findall(lambda node: isinstance(node, nodes.math | nodes.math_block)), None):
+        app.add_css_file("katex/katex.min.css")
+        app.add_js_file("katex/katex.min.js", loading_method="defer")
+        app.add_js_file("math.js", loading_method="defer")
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.add_html_math_renderer("katex", typeset("inline"), typeset("display"))
+    app.connect("html-page-context", add_katex)
     app.connect("source-read", read)
     app.connect("autodoc-process-docstring", as_rest)
     app.connect("autodoc-process-signature", as_written)
