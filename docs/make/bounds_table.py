@@ -29,7 +29,7 @@ def main(runs: int, folder: str) -> None:
         chosen = sorted(of_instance, key=lambda row: (row.of, row.plays + row.seeks, not row.measured, row.mean))
         every += chosen
         for row in chosen:
-            lower = spaced(row.lower) + ("" if row.of == "rounds" else " (T → ∞)")
+            lower = spaced(row.lower) + ("" if row.of == "rounds" else r" ($T \to \infty$)")
             free = "" if row.of == "regret" or row.binding else " †"
             measured = (
                 f"{spaced(row.mean)} ± {spaced(row.error)}"
@@ -37,7 +37,7 @@ def main(runs: int, folder: str) -> None:
                 else f"no answer in {spaced(MOST_ROUNDS)} rounds"
             )
             ratio = f"{row.mean / row.lower:.3g}" if row.measured else ""
-            upper = "" if row.upper is None else spaced(row.upper) + ("" if row.explicit else " (c = 1)")
+            upper = "" if row.upper is None else spaced(row.upper) + ("" if row.explicit else " ($c = 1$)")
             cells = (row.of, f"{row.plays} → {row.seeks}", lower, f"`{row.policy}`{free}", measured, ratio, upper)
             print(f"| {' | '.join(cells)} |", flush=True)
         print()

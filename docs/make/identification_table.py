@@ -37,10 +37,15 @@ MATCHINGS = {
 }
 CASES = [("pair-elim", BIPARTITE), ("pair-elim-mono", MONOPARTITE), ("pair-select", MONOPARTITE)]
 
+HEAD = (
+    r"| policy | instance | $\delta$ | runs | wrong | not identified | mean rounds |"
+    + "\n|---|---|---|---|---|---|---|"
+)
+
 
 def main(runs: int) -> None:
     workers = os.cpu_count() or 1
-    print("| policy | instance | δ | runs | wrong | not identified | mean rounds |\n|---|---|---|---|---|---|---|")
+    print(HEAD)
 
     def line(name: str, words: str, problem: mb.Bipartite | mb.Monopartite, delta: float, runs: int) -> None:
         found = mb.identify(problem, mb.policy(name, delta=delta), runs=runs, seed=1, workers=workers)
@@ -53,7 +58,7 @@ def main(runs: int) -> None:
         for words, problem in instances.items():
             for delta in (0.05, 0.2):
                 line(name, words, problem, delta, runs)
-    print("\n| instance | δ | runs | wrong | `matching-id` | wrong | `rank1-identify` | times fewer |")
+    print("\n| instance | $\\delta$ | runs | wrong | `matching-id` | wrong | `rank1-identify` | times fewer |")
     print("|---|---|---|---|---|---|---|---|")
     ratios = []
     for words, problem in MATCHINGS.items():
@@ -67,7 +72,7 @@ def main(runs: int) -> None:
             cells = [words, f"{delta:g}", str(runs), *(str(part) for pair in told for part in pair)]
             print(f"| {' | '.join(cells)} | {ratios[-1]:.1f} |", flush=True)
     print(f"\ngeometric mean: {np.exp(np.mean(np.log(ratios))):.1f} times fewer, least {min(ratios):.1f}\n")
-    print("| policy | instance | δ | runs | wrong | not identified | mean rounds |\n|---|---|---|---|---|---|---|")
+    print(HEAD)
     for n in (4, 8, 16):
         problem = mb.Bipartite([0.9] + [0.45] * (n - 1), [0.9] + [0.45] * (n - 1))
         for delta in (0.05, 0.2):

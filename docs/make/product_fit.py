@@ -27,7 +27,7 @@ def main(what: str) -> None:
 
 def print_levels() -> None:
     """How often p is small where the product is right."""
-    print("| results | simulated: p ≤ 0.05 | p ≤ 0.2 | not simulated: p ≤ 0.05 | p < 0.001 | power |")
+    print(r"| results | simulated: $p \le 0.05$ | $p \le 0.2$ | not simulated: $p \le 0.05$ | $p < 0.001$ | power |")
     print("|---|---|---|---|---|---|")
     ads = mb.bipartite(34, 3)
     for sd in (0.0, 0.7):
@@ -60,7 +60,7 @@ def print_level(words: str, graph: mb.graphs.Graph, plays: int, level: float, sd
 
 def print_policies() -> None:
     """How often p is small for a policy's own log."""
-    print("| log of | problem | rounds | p ≤ 0.05 | p ≤ 0.2 |")
+    print(r"| log of | problem | rounds | $p \le 0.05$ | $p \le 0.2$ |")
     print("|---|---|---|---|---|")
     six, four = ("6 players, matchings", "matching"), ("4 × 4, single pairs", "pair")
     for name, (words, selection), rounds in (

@@ -29,9 +29,15 @@ def main(out: Path) -> None:
     table("Verdicts", ("figure", "claim", "measured", "holds if", "verdict"), claims)
     table("Times", ("study", "runs a point", "ours, one core", "the authors' code", "times as fast"), times(out))
     print(f"All: {duration(made.seconds)} of one core; the authors' code {duration(made.authors_seconds)}.\n")
-    table("Practical", ("policy", "μ = 0.5", "0.6", "0.7", "0.8"), regrets(out))
-    table("Growth", ("family", "g = 4 (the paper)", "g = 1.05", "saved"), saved(out))
-    heads = ("family", "Pair-Elim, N = 4 … 64", "N = 16 … 64", "its rounds at δ = 0.05", "others, N = 4 … 16")
+    table("Practical", ("policy", r"$\mu = 0.5$", "0.6", "0.7", "0.8"), regrets(out))
+    table("Growth", ("family", "$g = 4$ (the paper)", "$g = 1.05$", "saved"), saved(out))
+    heads = (
+        "family",
+        r"Pair-Elim, $N = 4 \ldots 64$",
+        r"$N = 16 \ldots 64$",
+        r"its rounds at $\delta = 0.05$",
+        r"others, $N = 4 \ldots 16$",
+    )
     table("Identification", heads, exponents(out))
 
 

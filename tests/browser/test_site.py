@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from formulas import formulas
 
 import matchbandit as mb
 
@@ -144,3 +145,63 @@ def test_a_dark_page_is_dark(site, visited):
     page = visited(site / "index.html", color_scheme="dark")
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert max(map(int, re.findall(r"\d+", background)[:3])) < 64
+
+
+@pytest.fixture(scope="module")
+def pages_with_formulas(pages):
+    """The pages of the site that load KaTeX, by name, with the formulas of their sources."""
+    sources = {page.stem: page for page in DOCS.glob("*.md")}
+    with_formulas = {page.stem for page, content in pages.items() if any("katex" in each for each in content.loads)}
+    assert with_formulas == {name for name, source in sources.items() if formulas(source.read_text(encoding="utf-8"))}
+    assert {"policies", "theory"} <= with_formulas
+    return {name: formulas(sources[name].read_text(encoding="utf-8")) for name in sorted(with_formulas)}
+
+
+RENDERED = """async () => {
+    await document.fonts.ready
+    const fits = element => element.getBoundingClientRect().right <= innerWidth || element.closest(".table-wrapper")
+    const all = (selector, what) => [...document.querySelectorAll(selector)].map(what)
+    const page = document.querySelector("article")
+    const rendered = all(".math annotation", each => each.textContent.trim())
+    const report = {
+        displays: document.querySelectorAll(".math.display > .katex-display").length,
+        errors: all(".katex-error", error => error.title),
+        fonts: [...document.fonts].filter(font => font.status === "error").map(font => font.family),
+        typefaces: [...document.fonts].filter(font => font.status === "loaded").map(font => font.family),
+        wide: all(".math", each => fits(each) ? null : each.querySelector("annotation").textContent).filter(Boolean),
+        stranded: all(".math.inline", formula => {
+            const parts = formula.querySelectorAll(".katex-base"), after = formula.nextSibling
+            if (after?.nodeType !== Node.TEXT_NODE || !/^\\S/.test(after.data)) return null
+            const mark = document.createRange()
+            mark.setStart(after, 0)
+            mark.setEnd(after, 1)
+            const ends = parts[parts.length - 1].getBoundingClientRect().right
+            return mark.getBoundingClientRect().left < ends - 2 ? formula.textContent + after.data : null
+        }).filter(Boolean),
+        overflow: document.documentElement.scrollWidth - innerWidth,
+    }
+    page.querySelectorAll(".katex, pre, code").forEach(element => element.remove())
+    return {rendered, text: page.innerText, ...report}
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_every_formula_is_typeset(width, site, visited, pages_with_formulas):
+    for name, written in pages_with_formulas.items():
+        shown = visited(site / f"{name}.html", viewport={"width": width, "height": 740}).evaluate(RENDERED)
+        assert shown["rendered"] == [tex for tex, _ in written], name
+        assert shown["displays"] == sum(displayed for _, displayed in written), name
+        assert (shown["errors"], shown["fonts"]) == ([], []), name
+        assert "KaTeX_Main" in shown["typefaces"], name
+        assert (shown["wide"], shown["overflow"]) == ([], 0), name
+        assert shown["stranded"] == [], name  # commas and brackets on another line than their formula
+        assert re.findall(r"\$|\\[A-Za-z]+", shown["text"]) == [], name
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_formula_has_the_colour_of_its_sentence(scheme, site, visited):
+    page = visited(site / "theory.html", color_scheme=scheme)
+    colours = page.locator(".math .katex-html .mord").evaluate_all(
+        "all => all.map(each => getComputedStyle(each).color)"
+    )
+    assert set(colours) == {page.evaluate("getComputedStyle(document.querySelector('article p')).color")}
