@@ -159,13 +159,16 @@ def pages_with_formulas(pages):
 
 RENDERED = """async () => {
     await document.fonts.ready
-    const fits = element => element.getBoundingClientRect().right <= innerWidth || element.closest(".table-wrapper")
+    const scrolls = element => getComputedStyle(element).overflowX === "auto"
+    const fits = element => element.closest(".table-wrapper") || (
+        element.getBoundingClientRect().right <= innerWidth
+        && (element.scrollWidth <= element.clientWidth || !element.clientWidth || scrolls(element)))
     const all = (selector, what) => [...document.querySelectorAll(selector)].map(what)
     const page = document.querySelector("article")
     const rendered = all(".math annotation", each => each.textContent.trim())
     const report = {
         displays: document.querySelectorAll(".math.display > .katex-display").length,
-        errors: all(".katex-error", error => error.title),
+        errors: all(".katex-error, .katex [style*='color']", error => error.title || error.textContent),
         fonts: [...document.fonts].filter(font => font.status === "error").map(font => font.family),
         typefaces: [...document.fonts].filter(font => font.status === "loaded").map(font => font.family),
         wide: all(".math", each => fits(each) ? null : each.querySelector("annotation").textContent).filter(Boolean),
