@@ -5,8 +5,10 @@ Usage: python docs/make/reproduction.py [FOLDER]
 What is finished is kept in the folder, by default ./reproduction: the same command goes on from there.
 """
 
+import re
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -19,13 +21,29 @@ from matchbandit.studies.registry import entries
 from matchbandit.studies.report import duration
 
 IMAGES = Path(__file__).parent.parent / "img"
+POWER = r"\d·10[⁰¹²³⁴⁵⁶⁷⁸⁹]+|10\^[\d.]*\d"
+NAME = r"[RU]_D/[RU]_I|\(u₂/u₁\)\^-[\d.]*\d|u₂/u₁|u₃/u₂|N\^-[\d.]*\d|N log N|c N|u1 − μ_U|(?<!\w)(?:u1|[NTΔμ])(?![\w_])"
+FORMULA = re.compile(rf"(?:{NAME})(?: [=>→] (?:{POWER}|∞|\d[\d./]*(?<![./])))?|{POWER}|Δ_min / \(N log N\)")
+"""The formulas of the claims, which the library prints as plain text."""
+TEX = {
+    "₁": "_1",
+    "₂": "_2",
+    "₃": "_3",
+    "log": r"\log",
+    "·": r" \cdot ",
+    "→": r"\to",
+    "∞": r"\infty",
+    "Δ": r"\Delta",
+    "−": "-",
+}
+TEX |= {"μ": r"\mu", "_min": r"_{\min}", "u1": "u_1"}
 
 
 def main(out: Path) -> None:
     made = mb.reproduce(out=out)
     for picture in made.pictures:
         shutil.copyfile(picture, IMAGES / picture.name)
-    claims = [(c.where, c.claim, c.measured, c.threshold, f"**{c.verdict}**") for c in made.claims]
+    claims = [(c.where, *map(typeset, (c.claim, c.measured, c.threshold)), f"**{c.verdict}**") for c in made.claims]
     table("Verdicts", ("figure", "claim", "measured", "holds if", "verdict"), claims)
     table("Times", ("study", "runs a point", "ours, one core", "the authors' code", "times as fast"), times(out))
     print(f"All: {duration(made.seconds)} of one core; the authors' code {duration(made.authors_seconds)}.\n")
@@ -39,6 +57,17 @@ def main(out: Path) -> None:
         r"others, $N = 4 \ldots 16$",
     )
     table("Identification", heads, exponents(out))
+
+
+def typeset(text: str) -> str:
+    """The text of a claim with its formulas in TeX."""
+
+    def tex(formula: re.Match[str]) -> str:
+        powers = re.sub(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda digits: "^" + unicodedata.normalize("NFKC", digits[0]), formula[0])
+        powers = re.sub(r"\^(-?[\d.]{2,})", r"^{\1}", powers)
+        return "$" + re.sub("|".join(TEX), lambda symbol: TEX[symbol[0]], powers) + "$"
+
+    return FORMULA.sub(tex, text)
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
