@@ -33,7 +33,12 @@ def bernoulli_kl_at_logs(p: NDArray[np.float64], log_q: NDArray[np.float64]) -> 
     >>> bernoulli_kl_at_logs(np.array([0.0, 0.5, 1.0]), np.log([0.5, 0.5, 0.5])).round(6).tolist()
     [0.693147, 0.0, 0.693147]
     """
-    return np.asarray(_x_log_x(p) - p * log_q + _x_log_x(1 - p) - (1 - p) * np.log1p(-np.exp(log_q)))
+    return np.asarray(-bernoulli_entropy(p) - p * log_q - (1 - p) * np.log1p(-np.exp(log_q)))
+
+
+def bernoulli_entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """−p log p − (1 − p) log(1 − p), for arrays."""
+    return np.asarray(-_x_log_x(p) - _x_log_x(1 - p))
 
 
 def _x_log_x(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -99,7 +99,7 @@ def test_a_program_that_is_not_solved_bounds_by_nothing_and_says_so(monkeypatch)
     class Unsolved:
         status, message = 4, "no luck"
 
-    monkeypatch.setattr("matchbandit.theory.programs.linprog", lambda *_, **__: Unsolved)
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: Unsolved)
     slots = mb.Bipartite([0.9, 0.3], [0.8, 0.4])
     with pytest.warns(UserWarning, match="no luck") as warnings:
         known = {bound.name: bound.value for bound in mb.bounds(slots, delta=0.05)}

@@ -11,6 +11,7 @@ from reference.limits import incidence
 from scipy.optimize import linprog
 
 import matchbandit as mb
+from matchbandit.solvers.characteristic import solve_program
 from matchbandit.theory.programs import (
     delta_divergence,
     divergences,
@@ -19,7 +20,6 @@ from matchbandit.theory.programs import (
     order_alternatives,
     pair_alternatives,
     player_alternatives,
-    solve_program,
     swap_alternative,
     switch_alternatives,
 )

@@ -1,6 +1,7 @@
 """Every quantity and every bound of the paper as a number, and asymptotic lower bounds of the product model."""
 
-from matchbandit.theory.asymptotic import Solution, characteristic_time, graves_lai
+from matchbandit.solvers.characteristic import Solution
+from matchbandit.theory.asymptotic import characteristic_time, graves_lai
 from matchbandit.theory.bound import Assumption, Bound, Bounds
 from matchbandit.theory.corrections import CORRECTIONS, Correction
 from matchbandit.theory.players import chain_regret, round_robin_regret, trivial_chain_bound, trivial_chain_regret

@@ -8,20 +8,17 @@ for all alternatives is a linear program. Values here are for d(δ, 1 − δ) = 
 
 import warnings
 from collections.abc import Callable, Sequence
-from math import inf, log
+from math import log
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Graph
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
+from matchbandit.solvers.characteristic import MAX_DIVERGENCE, solve_program
 from matchbandit.theory.players import border_partner, sorted_players
-
-MAX_DIVERGENCE = 1e12
-"""Larger divergences are taken as this: one sample is enough either way."""
 
 
 def delta_divergence(delta: float) -> float:
@@ -72,28 +69,6 @@ def _or_zero(program: Callable[[], float]) -> float:
     except MatchbanditError as error:
         warnings.warn(f"{error} Its lower bound is left at 0.", stacklevel=4)
         return 0.0
-
-
-def solve_program(cost: Floats, at_least: Floats, equal: Floats | None = None) -> Floats:
-    """min cost·x, x ≥ 0, at_least x ≥ 1, equal x = 0; infinite if a row is all 0."""
-    if not at_least.size:
-        return np.zeros(len(cost))
-    hardest = float(at_least.max(axis=1).min())
-    if hardest == 0:  # an alternative with the very same rewards
-        return np.full(len(cost), inf)
-    for tolerance in (1e-10, 1e-7):  # HiGHS does not always reach the first
-        solution = linprog(
-            cost,
-            A_ub=-np.minimum(at_least / hardest, 1e9),  # the unit of x is the hardest alternative's
-            b_ub=-np.ones(len(at_least)),
-            A_eq=equal,
-            b_eq=None if equal is None else np.zeros(len(equal)),
-            method="highs",
-            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
-        )
-        if solution.status == 0:
-            return np.asarray(solution.x / hardest)
-    raise MatchbanditError(f"a linear program was not solved ({solution.message}).")
 
 
 def pair_alternatives(problem: Bipartite) -> list[Problem]:

@@ -11,7 +11,8 @@ from matchbandit.confidence import check_delta
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
-from matchbandit.theory.asymptotic import has_many_answers, is_computable
+from matchbandit.solvers.characteristic import is_computable
+from matchbandit.theory.asymptotic import has_many_answers
 from matchbandit.theory.bound import Bound, Bounds
 from matchbandit.theory.certified_upper import certify_regret, certify_rounds
 from matchbandit.theory.lower import (
@@ -239,7 +240,7 @@ def _model(
         return LeftOut(name, _ODD)
     if has_many_answers(problem, seeks):
         return LeftOut(name, f"there is more than one best {seeks}")
-    if not is_computable(problem, plays):
+    if not is_computable(problem.graph, plays):
         return LeftOut(name, f"the problem is too large for it when playing {plays}s")
     try:
         return bound()
