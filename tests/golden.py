@@ -80,6 +80,7 @@ IDENTIFICATION: list[tuple[str, list[str], list[Any], int, list[dict[str, Any]]]
     ),
     ("rank1-certify", ["slots"], [NORMAL, SHARES], 10**9, [{"delta": 0.05}]),
     ("rank1-identify", ["players", "many"], [NORMAL], 10**9, [{}]),
+    ("rank1-track-and-stop", ["players", "square"], [NORMAL], 10**5, [{"delta": 0.2}, {"selection": "pair"}]),
     ("track-and-stop", ["slots", "five"], [NORMAL, SHARES], 10**5, [{"delta": 0.1}]),
     ("clucb", ["players", "square", "many"], [NORMAL], 5000, [{}, {"selection": "pair"}]),
     ("sequential-halving", ["players", "slots"], [NORMAL, SHARES], 5000, [{}, {"selection": "pair"}]),

@@ -27,6 +27,8 @@ def at(name, *edges):
 
 def seen(policy):
     """Plays and sums by edge."""
+    if policy.name == "rank1-track-and-stop":
+        return policy.plays.tolist(), policy.sums.tolist()
     if policy.name not in ("rank1-certify", "rank1-identify"):
         kept = getattr(policy.arrays, "model", policy.arrays)
         return kept.plays.tolist(), kept.sums.tolist()

@@ -77,6 +77,7 @@ POLICIES = {
     "rank1-certify": _style("vermilion", "solid", "square"),
     "rank1-thompson": _style("blue", "dashed", "circle"),
     "rank1-identify": _style("plum", "dashed", "circle"),
+    "rank1-track-and-stop": _style("black", "dashed", "triangle"),
     "sequential-halving": _style("brown", "solid", "hexagon"),
     "uniform": _style("lilac", "dashed", "plus"),
 }

@@ -129,7 +129,8 @@ class Capabilities:
                 ways = f"{ways[:-1]}; or take selection='pair'."
             return f"{name} needs an even number of players; got {graph.n_items}. {ways}"
         if self.max_items is not None and graph.n_items > self.max_items:
-            return f"{name} supports at most {self.max_items} items; got {graph.n_items}. Use rank1-thompson for more."
+            larger = "rank1-certify" if self.goals == ("identification",) else "rank1-thompson"
+            return f"{name} supports at most {self.max_items} items; got {graph.n_items}. Use {larger} for more."
         if self.unit_rewards and (rewards.low < 0 or rewards.high > 1):
             return (
                 f"{name} needs rewards in [0, 1]; {rewards.name} rewards leave it. "

@@ -36,6 +36,7 @@ from matchbandit.policies.pair.track_and_stop import TrackAndStop
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.rank1_certify import Rank1Certify
 from matchbandit.policies.rank1_thompson import Rank1Thompson
+from matchbandit.policies.rank1_track_and_stop import Rank1TrackAndStop
 from matchbandit.policies.sequential_halving import SequentialHalving
 from matchbandit.policies.serialization import unpack
 from matchbandit.policies.uniform import Uniform
@@ -68,6 +69,7 @@ CATALOGUE: dict[str, type[Policy]] = {
     "rank1-certify": Rank1Certify,
     "rank1-thompson": Rank1Thompson,
     "rank1-identify": Rank1Identify,
+    "rank1-track-and-stop": Rank1TrackAndStop,
     "sequential-halving": SequentialHalving,
     "uniform": Uniform,
 }
