@@ -73,7 +73,7 @@ def test_likelihood_ratios_are_those_of_scipy(problem, law):
     policy = built(problem.graph, law, plays=plays, means=means, selection="matching")
     by_scipy, ours = ratios(policy), rivals(policy)
     for link, record in ours.items():
-        assert record["log_likelihood_ratio"] == pytest.approx(by_scipy[link], rel=1e-4, abs=1e-3)
+        assert record["log_evidence"] == pytest.approx(by_scipy[link], rel=1e-4, abs=1e-3)
     expected = {(0, 2), (0, 3), (1, 2), (1, 3)} if problem is FOUR else {(0, 1), (1, 2), (3, 4), (4, 5)}
     assert set(ours) == expected  # only neighbours in the order
 

@@ -259,7 +259,8 @@ class Rank1TrackAndStop(PlannedPolicy):
                 "side": names[a][0],
                 "above": names[a][1],
                 "below": names[b][1],
-                "log_likelihood_ratio": max(0.0, self._ratio(observed, deviance, np.array([a, b]))),
+                "log_evidence": max(0.0, self._ratio(observed, deviance, np.array([a, b]))),
+                "threshold": self.threshold,
             }
             for a, b in self._links().tolist()
         ]

@@ -201,7 +201,7 @@ def _links(said: Explanation) -> tuple[Link, ...]:
             f"{rival['side']} {rival['above']} above {rival['below']}",
             rival["log_evidence"],
             rival["threshold"],
-            rival["certified"],
+            rival.get("certified", rival["log_evidence"] > rival["threshold"]),
         )
         for rival in details.get("rivals", [])
     ]
