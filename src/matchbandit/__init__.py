@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from matchbandit.problems import Means as Means
     from matchbandit.problems import Monopartite as Monopartite
     from matchbandit.problems import Problem as Problem
+    from matchbandit.problems import click_models as click_models
     from matchbandit.problems import family as family
     from matchbandit.product_model import ProductFit as ProductFit
     from matchbandit.product_model import product_fit as product_fit
@@ -86,7 +87,7 @@ _EXPORTS = {
         "PlannedPolicy", "Policy", "PolicySpec", "RoundPolicy", "Setting", "check_policy", "counts_policy",
         "policy", "restore",
     ),
-    "problems": ("Bipartite", "Family", "Means", "Monopartite", "Problem", "family"),
+    "problems": ("Bipartite", "Family", "Means", "Monopartite", "Problem", "click_models", "family"),
     "product_model": ("ProductFit", "product_fit"),
     "results": ("Comparison", "Identification", "Rows", "RunInfo", "Runs", "concat", "load", "load_runs", "plot"),
     "rewards": ("Bernoulli", "Binomial", "Gaussian", "RewardDistribution"),
@@ -148,6 +149,7 @@ __all__ = [
     "bipartite",
     "bounds",
     "check_policy",
+    "click_models",
     "compare",
     "concat",
     "counts_policy",

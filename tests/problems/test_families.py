@@ -20,6 +20,7 @@ CENTRED = {"n": 4, "mean": 0.5, "gap": 0.1}
 REPEATED = {**SPIKED, "repeats": 3}
 HALF, FADING = {"n": 5, "u1": 0.9}, {"n": 5, "u1": 0.9, "low": 0.05}
 TWO_BEST, EQUAL_PAIRS = {"n": 4, "u1": 0.95, "second": 0.2, "third": 0.9}, {"n": 3, "top": 0.9, "bottom": 0.3}
+CLICK_MODEL = {"model": "kdd:10", "shuffle": "all"}
 every_family = pytest.mark.parametrize(
     ("name", "parameters"),
     [
@@ -32,6 +33,7 @@ every_family = pytest.mark.parametrize(
         ("centred", CENTRED),
         ("two-best", TWO_BEST),
         ("equal-pairs", EQUAL_PAIRS),
+        ("click-model", CLICK_MODEL),
     ],
 )
 # The family, and the upper end of the law of the others: 2 (u1 − gap), and 2 (N mean − u1)/(N − 1).
@@ -158,9 +160,9 @@ def test_the_law_of_the_rewards_is_passed_on(name, parameters):
 
 @every_family
 def test_the_graph_is_that_of_every_instance(name, parameters):
-    n = parameters["n"]
+    n = parameters.get("n", 0)
     of_slots = name in ("spiked", "spiked-repeated", "fixed-mean", "half", "fading")
-    expected = bipartite(n, n) if of_slots else monopartite(2 * n)
+    expected = bipartite(6, 3) if name == "click-model" else bipartite(n, n) if of_slots else monopartite(2 * n)
     drawn = family(name, **parameters)
     assert drawn.graph == drawn.draw(seed=3, run=2).graph == expected
 
@@ -179,6 +181,7 @@ def test_parameters_from_numpy_are_described_as_plain_data_too():
 def test_the_families_are_those_of_the_paper_and_of_our_studies():
     assert list(FAMILIES) == [
         "spiked", "spiked-repeated", "fixed-mean", "half", "fading", "staircase", "centred", "two-best", "equal-pairs",
+        "click-model",
     ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 from matchbandit.graphs import MAX_ITEMS, Graph
 from matchbandit.problems.base import Problem
+from matchbandit.problems.click_models import Shuffle, click_model, model_names
 from matchbandit.problems.rank1 import Bipartite, Monopartite
 from matchbandit.rewards import Floats, RewardDistribution, check_rewards
 from matchbandit.seeding import stream
@@ -109,6 +110,7 @@ FAMILIES: dict[str, Draw] = {
     "centred": centred,
     "two-best": two_best,
     "equal-pairs": equal_pairs,
+    "click-model": click_model,
 }
 REPEATED = ("spiked-repeated",)
 """Families whose parameter `repeats` is the number of consecutive runs that share an instance."""
@@ -210,6 +212,35 @@ def family(name: str, /, *, rewards: RewardDistribution | None = None, **paramet
     result = Family(name, python_values, check_rewards(rewards))
     result.draw()  # a bad value is reported here rather than in the middle of a simulation
     return result
+
+
+def click_models(
+    collection: str, *, shuffle: Shuffle = "all", rewards: RewardDistribution | None = None
+) -> dict[str, Family]:
+    """All published click models of a collection, each as a family: items and positions are shuffled for every run.
+
+    Parameters
+    ----------
+    collection : {"kdd", "yandex", "simulated"}
+        8 queries of KDD Cup 2012, with 3 positions; 60 queries of Yandex, 10 items in 5 positions; 4 made up, 10 × 5.
+    shuffle : {"all", "except-first", "none"}, default "all"
+        "except-first" leaves the position that is seen most in its place, the first.
+    rewards : RewardDistribution, optional
+        `Bernoulli()` by default.
+
+    Returns
+    -------
+    dict of str to Family
+        By name, such as "kdd:10": `family("click-model", model="kdd:10")`.
+
+    Examples
+    --------
+    >>> len(click_models("yandex")), list(click_models("kdd"))[:3]
+    (60, ['kdd:19', 'kdd:2', 'kdd:10'])
+    """
+    return {
+        name: family("click-model", model=name, shuffle=shuffle, rewards=rewards) for name in model_names(collection)
+    }
 
 
 def function_of(name: str) -> Draw:
