@@ -56,6 +56,8 @@ MATCHING_REGRET: list[tuple[str, list[str], list[Any], int, list[dict[str, Any]]
     ("cts-beta", ["players", "slots", "many"], [SHARES], 800, [{}]),
     ("cts-gaussian", ["players", "many"], [NORMAL], 800, [{}]),
     ("unimodal-matching", ["players", "many"], [SHARES], 1500, [{}, {"gamma": 3}]),
+    ("grab", ["slots", "square"], [SHARES], 1500, [{"gamma": 3}, {}, {"exploration": "leader"}]),
+    ("pb-mhb", ["slots", "square"], [SHARES], 1500, [{}, {"c": 1.0, "m": 2, "first_is_best": True}]),
     (
         "rank1-certify",
         ["players", "slots", "many"],

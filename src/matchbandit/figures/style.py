@@ -74,6 +74,8 @@ POLICIES = {
     "aescb": _style("plum", "dashed", "triangle-left"),
     "ols-ucb": _style("lilac", "solid", "cross"),
     "unimodal-matching": _style("brown", "dashed", "hexagon"),
+    "grab": _style("teal", "dashed", "triangle"),
+    "pb-mhb": _style("raspberry", "dashed", "star"),
     "rank1-certify": _style("vermilion", "solid", "square"),
     "rank1-thompson": _style("blue", "dashed", "circle"),
     "rank1-identify": _style("plum", "dashed", "circle"),

@@ -19,8 +19,10 @@ from matchbandit.policies.matching.cts_gaussian import CtsGaussian
 from matchbandit.policies.matching.cucb import Cucb
 from matchbandit.policies.matching.escb import Escb
 from matchbandit.policies.matching.exploration_first import ExplorationFirst
+from matchbandit.policies.matching.grab import Grab
 from matchbandit.policies.matching.matching_id import MatchingId
 from matchbandit.policies.matching.ols_ucb import OlsUcb
+from matchbandit.policies.matching.pb_mhb import PbMhb
 from matchbandit.policies.matching.random_adaptive_matching import RandomAdaptiveMatching
 from matchbandit.policies.matching.rank1_identify import Rank1Identify
 from matchbandit.policies.matching.simple_adaptive_matching import SimpleAdaptiveMatching
@@ -66,6 +68,8 @@ CATALOGUE: dict[str, type[Policy]] = {
     "aescb": Aescb,
     "ols-ucb": OlsUcb,
     "unimodal-matching": UnimodalMatching,
+    "grab": Grab,
+    "pb-mhb": PbMhb,
     "rank1-certify": Rank1Certify,
     "rank1-thompson": Rank1Thompson,
     "rank1-identify": Rank1Identify,
