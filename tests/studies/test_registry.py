@@ -16,6 +16,7 @@ def test_the_figures_have_the_names_that_they_always_had():
     assert list(figures()) == [
         "fig1-top", "fig1-bottom", "delta-ratio", "u1-regret", "u1-ratio", "fig2", "fig2-scaled", "fig3-top",
         "fig3-bottom", "practical", "windows", "growth", "identification", "comparison", "evaluations",
+        "click-models",
     ]  # fmt: skip
 
 

@@ -332,6 +332,14 @@ SMALLER = {
         }
     },
     "evaluations": {"evaluations": {"max_rounds": 200}},
+    "click-models": {
+        "click-models": {
+            "horizon": 2000,
+            "checkpoints": [1000],
+            "problem": {"family": "click-model", "model": ["kdd:19", "simulated:big"]},
+        },
+        "click-models-yandex": {"horizon": 2000, "checkpoints": [1000]},
+    },
 }
 """Of the real studies, so that each goes the whole way in a second."""
 

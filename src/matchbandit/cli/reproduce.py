@@ -17,8 +17,8 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="Of the paper: fig1-top, fig1-bottom, delta-ratio, u1-regret, u1-ratio, fig2, fig2-scaled, fig3-top, "
-            "fig3-bottom; beyond it: practical, windows, growth, identification, comparison, evaluations; or a study, "
-            "such as over-gap. By default all.",
+            "fig3-bottom; beyond it: practical, windows, growth, click-models, identification, "
+            "comparison, evaluations; or a study, such as over-gap. By default all.",
             show_default=False,
         ),
     ] = None,

@@ -71,6 +71,11 @@ class Chart:
     """Names of the places x = 0, 1, 2, …: then the chart is drawn lying, a row for each name from top to bottom, and
     y, still what is measured, runs from left to right."""
 
+    @property
+    def has_shared_rows(self) -> bool:
+        """Do lines have points in several rows, so that a row has several points, and names stand in a legend?"""
+        return bool(self.rows) and any(len(line.x) > 1 for line in self.lines if line.kind != "cloud")
+
     def numbers(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """The table beside the figure: its heads, and its rows: x, and of each line the mean (low to high).
 
@@ -79,9 +84,13 @@ class Chart:
         >>> print(heads, *(" | ".join(row) for row in rows), sep="; ")
         ('round', 'uts'); 1 | 0.5 (0.1 to 1); 200 | 12 (10 to 15)
         """
+        named = [line for line in self.lines if line.label and line.kind != "cloud" and len(line.x)]
+        if self.has_shared_rows:
+            return (self.x_label, *(line.label for line in named)), tuple(
+                (name, *(_told(line, float(at)) for line in named)) for at, name in enumerate(self.rows)
+            )
         if self.rows:
             return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in enumerate(self.rows))
-        named = [line for line in self.lines if line.label and line.kind != "cloud" and len(line.x)]
         places = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
         single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
         places = np.unique(np.concatenate([_some(places), single]))

@@ -269,7 +269,7 @@ class _Painter:
         self.axes.set_yticklabels(["\n".join(self._name(name)) for name in self.chart.rows])
         for at, label in enumerate(self.axes.yaxis.get_ticklabels()):
             own = [k for k, line in enumerate(self.chart.lines) if len(line.x) and round(float(line.x[0])) == at]
-            if own:
+            if own and not self.chart.has_shared_rows:
                 label.set_color(self.looks[own[0]].colour)
 
     def _ticks(self, name: str, most: int, length: float) -> None:
@@ -353,7 +353,7 @@ class _Painter:
 
     def _entries(self) -> list[_Entry]:
         """Names that do not stand at a line's end; the same name in several colours is one entry, in grey."""
-        if self.chart.rows:
+        if self.chart.rows and not self.chart.has_shared_rows:
             return []
         kinds = ("points",) if self.direct else ("line", "reference", "points")
         chosen: dict[str, list[tuple[Line, Style]]] = {}

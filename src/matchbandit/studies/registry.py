@@ -17,6 +17,7 @@ FILES = (
     "identification",
     "comparison",
     "evaluations",
+    "click_models",
 )
 """The modules of this package that have an `ENTRY`, in the order in which their figures are drawn."""
 
