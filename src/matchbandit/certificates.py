@@ -32,6 +32,8 @@ class Target:
     """Where each side begins, and where the last one ends."""
     blocks: tuple[tuple[int, ...], ...]
     """The sizes of the blocks of each side, the strongest first."""
+    loss_exponent: int = 1
+    """κ: an answer whose order is wrong by ratios whose product is r is worth at least r^-κ of the optimum."""
 
     @classmethod
     def of(cls, graph: Graph, answer: Selection) -> "Target":
@@ -46,7 +48,8 @@ class Target:
         pairs = 1 if answer == "pair" else graph.matching_size
         if graph.is_bipartite:
             return cls((0, graph.n_rows, graph.n_items), tuple(_blocks((1,) * pairs, n) for n in graph.side_sizes))
-        return cls((0, graph.n_items), (_blocks((2,) * pairs, graph.n_items),))
+        kappa = 2 if answer == "pair" else 1
+        return cls((0, graph.n_items), (_blocks((2,) * pairs, graph.n_items),), kappa)
 
     @cached_property
     def bad_links(self) -> int:
@@ -57,6 +60,21 @@ class Target:
         (12, 6)
         """
         return sum(comb(sum(sizes), 2) - sum(comb(size, 2) for size in sizes) for sizes in self.blocks)
+
+    @cached_property
+    def n_links(self) -> int:
+        """How many pairs of items of a side there are: of each, one order is wrong at most."""
+        return sum(comb(sum(sizes), 2) for sizes in self.blocks)
+
+    def log_loss(self, order: Counts, log_ratios: Floats) -> float:
+        """The sum over the sides of the largest log ratio of an item to one of an earlier block of this order."""
+        total = 0.0
+        for first, sizes in zip(self.sides, self.blocks, strict=False):
+            block = np.repeat(np.arange(len(sizes)), sizes)
+            items = order[first : first + len(block)]
+            before = block[:, None] < block[None, :]
+            total += float(log_ratios[np.ix_(items, items)][before].max(initial=0.0))
+        return total
 
     @cached_property
     def n_items(self) -> int:
@@ -129,35 +147,45 @@ def bottleneck_closure(links: Floats) -> Floats:
 
 
 @compiled
-def linear_extension(strengths: Floats, sides: Counts, certified: Relation, separated: Relation) -> Counts:
-    """An order of the items of each side that agrees with both relations, and beyond them with the strengths.
+def shortest_chains(lengths: Floats) -> Floats:
+    """The length of the shortest chain of links from every item to every other."""
+    chains = lengths.copy()
+    for via in range(len(chains)):
+        for a in range(len(chains)):
+            for b in range(len(chains)):
+                if a != b:
+                    chains[a, b] = min(chains[a, b], chains[a, via] + chains[via, b])
+    return chains
 
-    Place by place the strongest of those that nobody left is above. Where the relations contradict each other the
-    certified one holds. Items that are certified above each other count as not certified: what stands above or below
-    both is not touched by that, if `certified` has every chain of its links.
 
-    >>> certified, nothing = np.array([[False, False], [True, False]]), np.zeros((2, 2), dtype=bool)
-    >>> linear_extension(np.array([0.9, 0.8]), np.array([0, 2]), certified, nothing).tolist()
+@compiled
+def linear_extension(strengths: Floats, sides: Counts, certified: Relation) -> Counts:
+    """An order of the items of each side that agrees with what is certified, and beyond that with the strengths.
+
+    Place by place the strongest of those that nobody left is above. Items that are certified above each other count as
+    not certified: what stands above or below both is not touched by that, if `certified` has every chain of its links.
+
+    >>> linear_extension(np.array([0.9, 0.8]), np.array([0, 2]), np.array([[False, False], [True, False]])).tolist()
     [1, 0]
     >>> both = np.array([[False, True, True], [True, False, True], [False, False, False]])
-    >>> linear_extension(np.array([0.2, 0.3, 0.9]), np.array([0, 3]), both, np.zeros((3, 3), dtype=bool)).tolist()
+    >>> linear_extension(np.array([0.2, 0.3, 0.9]), np.array([0, 3]), both).tolist()
     [1, 0, 2]
     """
     order = np.empty(len(strengths), dtype=np.int64)
     left = np.ones(len(strengths), dtype=np.bool_)
     for side in range(len(sides) - 1):
         for place in range(sides[side], sides[side + 1]):
-            best, least = -1, 3
+            best, best_is_beaten = -1, True
             for a in range(sides[side], sides[side + 1]):
                 if left[a]:
-                    beaten = 0  # 0: nobody left is above; 1: somebody is, but not certified; 2: certified
+                    is_beaten = False
                     for b in range(sides[side], sides[side + 1]):
                         if left[b] and certified[b, a] and not certified[a, b]:
-                            beaten = 2
-                        elif left[b] and separated[b, a]:
-                            beaten = max(beaten, 1)
-                    if beaten < least or (beaten == least and strengths[a] > strengths[best]):
-                        best, least = a, beaten
+                            is_beaten = True
+                    if best < 0 or (best_is_beaten and not is_beaten) or (
+                        is_beaten == best_is_beaten and strengths[a] > strengths[best]
+                    ):
+                        best, best_is_beaten = a, is_beaten
             order[place] = best
             left[best] = False
     return order

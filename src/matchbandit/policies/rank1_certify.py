@@ -1,25 +1,44 @@
 """Rank-1 certify: the best pair or matching with a proof, and little regret on the way."""
 
 from functools import cached_property, partial
-from math import ceil, exp, inf, log
+from math import ceil, exp, inf, log, log1p
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from matchbandit.certificates import Links, Relation, Target, bottleneck_closure, linear_extension
+from matchbandit.certificates import (
+    Links,
+    Relation,
+    Target,
+    bottleneck_closure,
+    linear_extension,
+    shortest_chains,
+)
 from matchbandit.confidence import NEVER
 from matchbandit.errors import MatchbanditError
-from matchbandit.evidence import BETS, bet_on_batch, half_gaps, log_evidence
+from matchbandit.evidence import BETS, add_differences, bet_on_batch, half_gaps, log_evidence
 from matchbandit.graphs import Edges, Pairs, Selection
 from matchbandit.plans import Batch, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities, TheoremOption
 from matchbandit.policies.explanation import item_record
-from matchbandit.policies.information import choose_listed, choose_solved, expected_gains, losses, most_per_loss
-from matchbandit.policies.options import Delta, between
+from matchbandit.policies.information import (
+    STEPS,
+    choose_listed,
+    choose_solved,
+    add_swap,
+    choose_swaps,
+    disjoint_groups,
+    expected_gains,
+    find_swaps,
+    force_swaps,
+    swapped_rounds,
+)
+from matchbandit.policies.options import Delta, Epsilon, between
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
-from matchbandit.schedules import Schedule, all_meet, next_batch
+from matchbandit.schedules import all_meet, next_batch, next_regret_batch
+from matchbandit.schedules.batches import EARLY_TOUR_PLAYS, EARLY_TOUR_SHARE, FORCED_SHARE, TOUR_SHARE
 from matchbandit.solvers import MAX_MATCHINGS, all_matchings, best_matching, count_matchings
 from matchbandit.strengths import PRIOR, Model, Posterior, clip_outliers, new_model
 
@@ -29,6 +48,10 @@ SMALLEST_SHARE = 1e-6
 """With less a batch could be longer than whole numbers of 64 bits."""
 
 
+LEVELS = 9
+"""For regret the ratios of the null hypotheses are 1 + 1/2, 1 + 1/4, …, the last of them 1."""
+EPSILON_LEVELS = 4
+"""With ε the ratios are r, √r, …, and 1 as the last, r being the largest that the answer may have."""
 MAX_ITEMS = 400
 """Every two items are compared against every third: beyond, a batch takes seconds."""
 
@@ -82,15 +105,15 @@ class Rank1Certify(PlannedPolicy):
         selections=("pair", "matching"),
         goals=("regret", "identification"),
         proved=("regret", "identification"),
-        theorem_options=(TheoremOption("share", (0.25,), goals=("regret",)), TheoremOption("anytime", (False,))),
+        theorem_options=(TheoremOption("share", (1 / 16,), goals=("regret",)), TheoremOption("anytime", (False,))),
         byes=("identification",),
         warm_start=True,
         max_items=MAX_ITEMS,
         assumes_product=True,
     )
     state_fields: ClassVar[tuple[str, ...]] = (
-        "plays", "sums", "strengths", "half_gaps", "log_bets", "evidence", "peaks", "tours", "tour_sums",
-        "sampled", "explored", "certified", "one_coin",
+        "plays", "sums", "strengths", "half_gaps", "log_bets", "differences", "information", "evidence", "peaks", "tours",
+        "sampled", "explored", "tour_credit", "swap_credit", "certified", "one_coin",
     )  # fmt: skip
 
     def __init__(
@@ -100,12 +123,15 @@ class Rank1Certify(PlannedPolicy):
         *,
         selection: Selection | None = None,
         delta: Delta | None = None,
+        epsilon: Epsilon | None = None,
         anytime: bool = False,
-        share: Annotated[float, between("share", SMALLEST_SHARE, 1, "It is that of exploring rounds.")] = 0.25,
+        share: Annotated[float, between("share", SMALLEST_SHARE, 1, "It is that of exploring rounds.")] = 1 / 16,
     ) -> None:
         """Nothing played, no evidence."""
         if anytime is True and delta is not None:
             raise MatchbanditError("anytime is for regret; with delta rank1-certify needs no horizon. Leave one out.")
+        if epsilon and delta is None:
+            raise MatchbanditError(f"epsilon={epsilon!r} is for identification: give delta, too.")
         super().__init__(setting, rng)
         self._regret = self.goal == "regret"
         self.target = Target.of(self.graph, self.selection)
@@ -120,18 +146,40 @@ class Rank1Certify(PlannedPolicy):
 
     def _begin(self) -> None:
         """No evidence, and no rounds that it would rest on."""
-        n = self.target.n_items
-        self.log_bets = np.zeros((BETS, n, n))
-        self.evidence = np.where(self.target.comparable, 0.0, -inf)
-        """log E of every ordered pair of items now,"""
+        shape = (len(self._ratios), self.target.n_items, self.target.n_items)
+        self.log_bets = np.zeros((shape[0], BETS, *shape[1:]))
+        self.differences, self.information = np.zeros(shape), np.zeros(shape)
+        """Differences of averages and what they rest on, see `log_mixture`: for regret of all rounds, for identification
+        of whole tours."""
+        self.evidence = np.tile(np.where(self.target.comparable, 0.0, -inf), (shape[0], 1, 1))
+        """log E of every ordered pair of items now, at every ratio,"""
         self.peaks = self.evidence.copy()
         """and the highest that it has been."""
-        self.tours, self.tour_sums = 0, np.zeros(n)
-        """Whole tours so far, and what each item's pairs have paid in them."""
-        self.sampled = self.explored = 0
-        """Rounds of the batches that are over, and those of them that explored."""
-        self.certified = self.target.bad_links == 0
-        """Is every link of the answer certified, in identification?"""
+        self.swap_credit = np.zeros(shape[1:])
+        self.tours = self.sampled = self.explored = self.tour_credit = 0
+        """Whole tours so far; rounds of the batches that are over, those of them that explored, and those that explored
+        towards the next whole tour."""
+        self.certified = self.target.n_links == 0
+        """Is the answer certified, in identification?"""
+
+    @cached_property
+    def _ratios(self) -> Floats:
+        """The ratios r of the null hypotheses u_b ≥ r u_a, the largest first; the last is 1."""
+        if self._regret:
+            return np.append(1.0 + 0.5 ** np.arange(1, LEVELS), 1.0)
+        tolerance = self._tolerance
+        return np.append(np.exp(tolerance * 0.5 ** np.arange(EPSILON_LEVELS)), 1.0) if tolerance else np.ones(1)
+
+    @cached_property
+    def _tolerance(self) -> float:
+        """By how much, in logarithms, the order of an answer may be wrong if it may lose a part ε: −log(1 − ε)/κ."""
+        return -log1p(-(self.options["epsilon"] or 0.0)) / self.target.loss_exponent
+
+    @cached_property
+    def _log_losses(self) -> Floats:
+        """Per ratio, log of the part of the optimum that a wrong link may lose at most whose ratio is below the next."""
+        coarser = np.append(inf, self._ratios[:-1])
+        return np.log1p(-(coarser ** -float(self.target.loss_exponent)))
 
     @property
     def counting(self) -> RewardDistribution:
@@ -150,7 +198,7 @@ class Rank1Certify(PlannedPolicy):
 
     @cached_property
     def _cells(self) -> Edges:
-        """Three ledgers: the best guess, rounds chosen for what they tell, whole tours."""
+        """Three ledgers: the best guess, rounds chosen for their information, whole tours."""
         return np.tile(np.arange(self.graph.n_pairs), 3)
 
     @cached_property
@@ -159,7 +207,7 @@ class Rank1Certify(PlannedPolicy):
         return np.arange(self.graph.n_pairs)[:, None] if self.selection == "pair" else all_meet(self.graph)
 
     @cached_property
-    def _listed(self) -> Edges | None:
+    def _candidates(self) -> Edges | None:
         """Every round that there is, if they are few."""
         if self.selection == "pair":
             return np.arange(self.graph.n_pairs)[:, None]
@@ -171,11 +219,15 @@ class Rank1Certify(PlannedPolicy):
         return self._regret and (self.options["anytime"] or self.setting.horizon is None)
 
     def threshold(self, at: int) -> float:
-        """log E from which on a link is certified in round `at`: log(F/δ); for regret log(F T) or log(F g(t))."""
-        F = log(max(1, self.target.bad_links))
+        """The score from which on a link is certified in round `at`.
+
+        log(F/δ), or log(C/δ) with ε. For regret log(C T/2n), and log(C t) where certificates lapse.
+        """
         if not self._regret:
-            return F - log(self.options["delta"])
-        return F + (log_g(at) if self.lapses else log(self.setting.horizon or 1))
+            count = self.target.n_links if self._tolerance else self.target.bad_links
+            return log(max(1, count)) - log(self.options["delta"])
+        rounds = max(1, at) if self.lapses else (self.setting.horizon or 1) / (2 * self.target.n_items)
+        return log(max(1, self.target.n_links)) + log(rounds)
 
     @property
     def _now(self) -> int:
@@ -184,35 +236,22 @@ class Rank1Certify(PlannedPolicy):
 
     @property
     def needed(self) -> float:
-        """log E for which it explores: anytime a certificate that holds until four times the rounds."""
-        return self.threshold(4 * self.sampled)
+        """The score for which it explores: anytime a certificate that holds for twice the rounds, and for a batch."""
+        shortest_batch = ceil(4 * self.target.n_items / self.options["share"]) + 2 * len(self._tour)
+        return self.threshold(2 * self.sampled + shortest_batch)
 
-    def schedule(self) -> Schedule:
-        """The next batch that explores."""
-        regret = self._regret
-        return next_batch(
-            self.sampled,
-            self.explored,
-            self.tours,
-            length=len(self._tour),
-            first=1 if self.selection == "pair" else 2,
-            items=self.target.n_items,
-            share=self.options["share"] if regret else 1.0,
-            needed=self.needed if regret else None,
-        )
+    def scores(self) -> Floats:
+        """By how much each link is known, items × items, to be held against `threshold`.
 
-    def _order(self, chains: Floats, until: int) -> Counts:
-        """All items, by what is certified until then, then by what whole tours tell apart, then by the fit."""
-        certified = chains >= self.threshold(until)
-        separated = self._separated() if self._regret and self.tours else np.zeros_like(certified)
-        return linear_extension(self.strengths, self.target.starts, certified, separated)
+        For regret the least, over the ratios, of log E − log(what a wrong link of this ratio may lose).
+        """
+        if self._regret:
+            return np.asarray((self.peaks - self._log_losses[:, None, None]).min(axis=0))
+        return np.asarray(self.peaks[-1])
 
-    def _separated(self) -> Relation:
-        """Whose average over whole tours is ahead by more than r, r² = 12 σ² log(n t)/m, m plays of each."""
-        m = self.tours * self.target.opponents
-        radius = self.counting.sigma * np.sqrt(12 * log(len(m) * max(1, self.sampled)) * m)
-        ahead = self.tour_sums[:, None] - self.tour_sums[None, :]
-        return np.asarray(self.target.comparable & (ahead > radius[:, None]))
+    def _order(self, chains: Floats, threshold: float) -> Counts:
+        """All items, by what is certified at this threshold, and beyond that by the fit."""
+        return linear_extension(self.strengths, self.target.starts, chains >= threshold)
 
     @property
     def finished(self) -> bool:
@@ -221,68 +260,157 @@ class Rank1Certify(PlannedPolicy):
 
     def plan(self) -> Batch:
         """A batch that explores; the answer alone, while everything is certified or the horizon is nearer."""
-        chains, schedule, needed = bottleneck_closure(self.peaks), self.schedule(), self.needed
-        end = self.sampled + schedule.rounds
-        order = self._order(chains, end)
-        weakest = self.target.weakest(order, chains)
-        cells, best = self._cells, self._best(order)[None, :]
-        if weakest >= needed:
-            lasts = self._lapse(weakest) - self.sampled if self.lapses else NEVER
-            return Batch.of(cells, best, np.array([lasts]))
-        if self._regret and not self.lapses and self.explored and end > (self.setting.horizon or 0):
-            return Batch.of(cells, best, np.array([NEVER]))  # nobody would look at what it explores
-        chosen, times = self._chosen(schedule, best[0], self.target.missing(order, chains, needed))
-        guesses = [schedule.rounds - schedule.explored]
+        return self._plan_regret() if self._regret else self._plan_identification()
+
+    def _batch(self, best: Edges, guesses: int, rounds: Edges, times: Counts, tours: int) -> Batch:
+        m = self.graph.n_pairs
         return Batch.of(
-            cells,
-            np.concatenate([best, chosen + self.graph.n_pairs, self._tour + 2 * self.graph.n_pairs]),
-            np.concatenate([guesses, times, np.full(len(self._tour), schedule.tours)]),
+            self._cells,
+            np.concatenate([best[None, :], rounds + m, self._tour + 2 * m]),
+            np.concatenate([[guesses], times, np.full(len(self._tour), tours)]),
         )
 
+    def _plan_identification(self) -> Batch:
+        chains = bottleneck_closure(self.scores())
+        order = self._order(chains, self.needed)
+        best = self._best(order)
+        if self.certified:
+            return Batch.of(self._cells, best[None, :], np.array([NEVER]))
+        pair = self.selection == "pair"
+        schedule = next_batch(
+            self.explored, self.tours, length=len(self._tour), first=1 if pair else 2, items=self.target.n_items
+        )
+        rounds = schedule.explored - schedule.tours * len(self._tour)
+        if not rounds:
+            return self._batch(best, 0, best[None, :], np.array([0]), schedule.tours)
+        links, missing = self._missing_evidence(order, chains)
+        plays = self._decided(best, 0, schedule.tours)
+        parts = [
+            self._choose_by(table, links, missing, plays, part, best) for table, part in self._tables(rounds) if part
+        ]
+        chosen, times = zip(*parts, strict=True)
+        return self._batch(best, 0, np.concatenate(chosen), np.concatenate(times), schedule.tours)
+
+    def _missing_evidence(self, order: Counts, chains: Floats) -> tuple[Links, Floats]:
+        """The links of the answer that lack evidence, and how much each lacks."""
+        if not self._tolerance:
+            links = self.target.missing(order, chains, self.needed)
+            return links, self.needed - self.evidence[-1][links[:, 0], links[:, 1]]
+        level = self._sufficient_level
+        links = self.target.borders(order)
+        a, b = links.T
+        lacking = self.needed - self.evidence[level][a, b]
+        is_open = self.log_ratios()[a, b] > log(self._ratios[level]) + 1e-12
+        return links[is_open], np.maximum(lacking[is_open], 0.1)
+
+    @cached_property
+    def _sufficient_level(self) -> int:
+        """The largest ratio with which every border may be certified so that the answer is good enough."""
+        steps = sum(len(blocks) - 1 for blocks in self.target.blocks)
+        enough = np.log(self._ratios) * steps <= self._tolerance * (1 + 1e-12)
+        return int(np.flatnonzero(enough)[0])
+
+    def log_ratios(self) -> Floats:
+        """log r for every two items a, b of a side such that u_b ≤ r u_a follows from what is certified; ∞ if nothing.
+
+        A link holds at a ratio if it is certified at this one and all larger ones. Along a chain ratios multiply.
+        """
+        holds = np.logical_and.accumulate(self.peaks >= self.needed, axis=0)
+        direct = np.where(holds, np.log(self._ratios)[:, None, None], inf).min(axis=0)
+        return shortest_chains(direct)
+
+    def _is_good_enough(self, order: Counts) -> bool:
+        """May the answer of this order lose a part of ε at most, by what is certified?"""
+        if not self._tolerance:
+            chains = bottleneck_closure(self.scores())
+            return self.target.weakest(order, chains) >= self.needed
+        return self.target.log_loss(order, self.log_ratios()) <= self._tolerance * (1 + 1e-12)
+
+    def _plan_regret(self) -> Batch:
+        scores, needed = self.scores(), self.needed
+        chains = bottleneck_closure(scores)
+        order = self._order(chains, needed)
+        best, links = self._best(order), self.target.missing(order, chains, needed)
+        self._links, self._new_credit, self._needs_tours = self.target.comparable & (chains < needed), None, False
+        if not len(links):
+            lasts = self._lapse(self.target.weakest(order, chains)) - self.sampled if self.lapses else NEVER
+            return Batch.of(self._cells, best[None, :], np.array([lasts]))
+        if not self.explored:
+            return self._batch(best, 0, best[None, :], np.array([0]), 1 if self.selection == "pair" else 2)
+        a, b = links.T
+        swaps = find_swaps(order, links, *self._seats, self._edges)
+        n_swaps = len(swaps.pairs)
+        n_groups = disjoint_groups(swaps.pairs, np.ones(n_swaps, dtype=np.bool_), np.empty(n_swaps, dtype=np.int64))
+        least_examined = float(self.information[-1][a, b].min()) * n_groups / FORCED_SHARE
+        schedule = next_regret_batch(
+            min(self.explored, least_examined), self.target.n_items, share=self.options["share"], needed=needed
+        )
+        credit, turns = self.swap_credit.copy(), np.empty(n_swaps, dtype=np.int64)
+        chosen = [force_swaps(swaps, links, FORCED_SHARE * schedule.explored / n_groups, credit, turns)]
+        times = [turns[: len(chosen[0])]]
+        n_chosen = max(0, schedule.explored - int(turns.sum()))
+        explored = n_chosen + int(turns.sum())
+        self._needs_tours = bool((np.minimum(self.peaks[0][a, b], self.peaks[0][b, a]) < needed / 2).any())
+        tours = (self.tour_credit + explored) // self._rounds_per_tour if self._needs_tours else 0
+        end = self.sampled + schedule.guesses + explored + tours * len(self._tour)
+        if not self.lapses and end > (self.setting.horizon or 0):
+            return Batch.of(self._cells, best[None, :], np.array([NEVER]))  # nobody would look at what it explores
+        self._new_credit = credit
+        plays = self._decided(best, schedule.guesses, tours)
+        for k, n in enumerate((times[0] @ chosen[0]).tolist()):
+            add_swap(swaps, k, n, plays)
+        missing = needed - scores[a, b]
+        for table, part in self._tables(n_chosen):
+            times.append(np.empty(min(STEPS, part), dtype=np.int64))
+            batch = self.counting.noise, table, links, missing, plays, part
+            chosen.append(choose_swaps(*batch, swaps, best, self._ends, times[-1]))
+        rounds = swapped_rounds(best, swaps, np.concatenate(chosen))
+        return self._batch(best, schedule.guesses, rounds, np.concatenate(times), tours)
+
+    @property
+    def _rounds_per_tour(self) -> int:
+        """For regret a whole tour is added for so many rounds of swaps, while something open may be far from a tie."""
+        is_early = self.tours * self.target.opponents.min() < EARLY_TOUR_PLAYS
+        return ceil(len(self._tour) / (EARLY_TOUR_SHARE if is_early else TOUR_SHARE))
+
+    @cached_property
+    def _seats(self) -> tuple[Counts, Counts]:
+        """Of every place of an order, the place of its partner, and the number of its pair; −1 if it is not played."""
+        size, n = self.round_size, self.target.n_items
+        partner, pair = np.full(n, -1), np.full(n, -1)
+        k = np.arange(size)
+        first, second = (k, self.graph.n_rows + k) if self.graph.is_bipartite else (2 * k, 2 * k + 1)
+        partner[first], partner[second], pair[first], pair[second] = second, first, k, k
+        return partner, pair
+
     def _lapse(self, weakest: float) -> int:
-        """The last round in which links with this log E hold, anytime."""
+        """The last round in which links with this score hold, anytime."""
         low, high = self.sampled, NEVER
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.threshold(middle) <= weakest else (low, middle)
         return low
 
-    def _chosen(self, schedule: Schedule, best: Edges, links: Links) -> tuple[Edges, Counts]:
-        """The rounds that the batch explores with, and how often each.
-
-        They are chosen by the fitted means. While averages of pairs contradict the fit, half of them are chosen by the
-        averages.
-        """
-        rounds = schedule.explored - schedule.tours * len(self._tour)
-        if not rounds:
-            return best[None, :], np.array([0])
-        missing = self.needed - self.evidence[links[:, 0], links[:, 1]]
-        plays, fitted = self._decided(schedule, best), np.outer(self.strengths, self.strengths)
+    def _tables(self, rounds: int) -> list[tuple[Floats, int]]:
+        """The means by which so many rounds are chosen: those fitted, and half of the rounds, while averages of pairs
+        contradict the fit, those averages."""
+        fitted = np.outer(self.strengths, self.strengths)
         contradicted = self._contradicted(fitted)
-        half = rounds // 2 if contradicted.any() else 0
-        parts = [self._chosen_by(fitted, links, missing, plays, rounds - half, best)]
-        if half:
-            averages = np.where(contradicted, self.sums / np.maximum(self.plays, 1.0), fitted)
-            parts.append(self._chosen_by(averages, links, missing, plays, half, best))
-        chosen, times = zip(*parts, strict=True)
-        return np.concatenate(chosen), np.concatenate(times)
+        if not contradicted.any():
+            return [(fitted, rounds)]
+        averages = np.where(contradicted, self.sums / np.maximum(self.plays, 1.0), fitted)
+        return [(fitted, rounds - rounds // 2), (averages, rounds // 2)]
 
-    def _chosen_by(
+    def _choose_by(
         self, table: Floats, links: Links, missing: Floats, plays: Floats, rounds: int, best: Edges
     ) -> tuple[Edges, Counts]:
-        """The same by these means of all pairs, items × items; the rounds are added to the plays."""
-        batch = self.counting.noise, table, links, missing, plays, rounds
-        means = table[self._ends[:, 0], self._ends[:, 1]]
-        if self._listed is not None:
-            cost = losses(means, best, self._listed) if self._regret else np.ones(len(self._listed))
-            times = np.zeros(len(self._listed), dtype=np.int64)
-            choose_listed(*batch, self._ends, self._listed, cost, times)
-            return self._listed, times
-        solver = partial(best_matching, self.graph)
-        if not self._regret:
-            return choose_solved(*batch, self._ends, best, lambda worth, _: solver(worth))
-        optimum = float(means[best].sum())
-        return choose_solved(*batch, self._ends, best, partial(most_per_loss, solver, means, optimum))
+        """Choose rounds by these means of all pairs, items × items; they are added to the plays."""
+        batch = self.counting.noise, table, links, missing, plays, rounds, self._ends
+        if self._candidates is None:
+            return choose_solved(*batch, best, partial(best_matching, self.graph))
+        times = np.zeros(len(self._candidates), dtype=np.int64)
+        choose_listed(*batch, self._candidates, times)
+        return self._candidates, times
 
     def _contradicted(self, fitted: Floats) -> Relation:
         """Pairs whose average contradicts the fit: n kl(average, fit) ≥ log(n_pairs) + 8.
@@ -301,35 +429,43 @@ class Rank1Certify(PlannedPolicy):
             distance = noise.trials * (rel_entr(p, q) + rel_entr(1 - p, 1 - q))
         return np.asarray(self.plays * distance >= log(self.graph.n_pairs) + CONTRADICTION)
 
-    def _decided(self, schedule: Schedule, best: Edges) -> Floats:
+    def _decided(self, best: Edges, guesses: int, tours: int) -> Floats:
         """The plays of a batch that are decided: the best guess and whole tours; −1 where items cannot meet."""
         plays = np.full(self.plays.shape, -1.0)
         i, j = self._ends.T
-        plays[i, j] = plays[j, i] = schedule.tours
+        plays[i, j] = plays[j, i] = tours
         i, j = self._ends[best].T
-        plays[i, j] = plays[j, i] = schedule.tours + schedule.rounds - schedule.explored
+        plays[i, j] = plays[j, i] = tours + guesses
         return plays
 
     def learn(self, tally: Tally) -> None:
         """Let every bet of this batch win or lose, then fit what the next one bets on."""
         noise, m = self.counting.noise, self.graph.n_pairs
-        counts, sums = tally.counts.reshape(3, m), tally.sums.reshape(3, m)
-        plays, paid = self._table(counts.sum(axis=0)), self._table(clip_outliers(noise, counts, sums).sum(axis=0))
-        bet_on_batch(self.log_bets, plays, paid, self.strengths, self.half_gaps, self.target.starts, noise)
-        self.tours += int(counts[2, 0])
-        self.tour_sums = self.tour_sums + self._table(clip_outliers(noise, counts[2], sums[2])).sum(axis=1)
+        counts = tally.counts.reshape(3, m)
+        sums = clip_outliers(noise, counts, tally.sums.reshape(3, m))
+        plays, paid = self._table(counts.sum(axis=0)), self._table(sums.sum(axis=0))
+        links = self._links if self._regret else self.target.comparable
+        sides, ratios = self.target.starts, self._ratios
+        bet_on_batch(self.log_bets, plays, paid, self.strengths, self.half_gaps, ratios, links, sides, noise)
+        of = (plays, paid) if self._regret else (self._table(counts[2]), self._table(sums[2]))
+        add_differences(self.differences, self.information, *of, ratios, sides)
         self.evidence = np.full(self.evidence.shape, -inf)
         log_evidence(
-            self.log_bets, float(self.tours), self.tour_sums, self.target.opponents, self.target.starts,
-            self.counting.sigma, self.evidence,
-        )  # fmt: skip
-        self.peaks = np.maximum(self.peaks, self.evidence)
+            self.log_bets, self.differences, self.information, sides, self.counting.sigma, self.evidence
+        )
+        tours = int(counts[2, 0])
         self.sampled += tally.sweeps
         self.explored += int(counts[1:].sum()) // self.round_size
+        if self._regret and self._needs_tours:
+            self.tour_credit += int(counts[1].sum()) // self.round_size - tours * self._rounds_per_tour
+        self.tours += tours
+        if self._regret and self._new_credit is not None:
+            self.swap_credit = self._new_credit
+        self.peaks = np.maximum(self.peaks, self.evidence)
         self._fit(plays, paid)
         if not self._regret:
-            chains = bottleneck_closure(self.peaks)
-            self.certified = self.target.weakest(self._order(chains, self.sampled), chains) >= self.needed
+            chains = bottleneck_closure(self.scores())
+            self.certified = self._is_good_enough(self._order(chains, self.needed))
 
     def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Let logged results choose where to look; they are never evidence."""
@@ -401,15 +537,15 @@ class Rank1Certify(PlannedPolicy):
 
     def recommend(self) -> Pairs:
         """The best pair or matching of what is certified, and beyond that of what is fitted."""
-        return self.graph.pairs[self._best(self._order(bottleneck_closure(self.peaks), self._now))]
+        return self.graph.pairs[self._best(self._order(bottleneck_closure(self.scores()), self.threshold(self._now)))]
 
     def explain_extra(self) -> dict[str, Any]:
         """The strength of each item; and of each link of the answer its evidence, and when it may be certified."""
         from matchbandit.product_model import product_warning  # noqa: PLC0415  # it needs more of scipy than playing
 
         names = [(self.graph.side_of(k), self.graph.index_of(k)) for k in range(self.graph.n_items)]
-        chains, needed = bottleneck_closure(self.peaks), self.needed
-        order = self._order(chains, self._now)
+        chains, needed = bottleneck_closure(self.scores()), self.needed
+        order = self._order(chains, self.threshold(self._now))
         links = self.target.borders(order)
         rounds = self._expected_rounds(links, chains, order)
         rivals = [
@@ -417,7 +553,7 @@ class Rank1Certify(PlannedPolicy):
                 "side": names[a][0],
                 "above": names[a][1],
                 "below": names[b][1],
-                "log_evidence": float(self.evidence[a, b]),
+                "log_evidence": float(self.evidence[-1][a, b]),
                 "threshold": needed,
                 "certified": bool(chains[a, b] >= self.threshold(self._now)),
                 "expected_rounds": None if np.isinf(left) else ceil(left),
@@ -438,21 +574,10 @@ class Rank1Certify(PlannedPolicy):
         """In how many rounds each link would be certified, if the fit were right and every batch like the next one."""
         plan = self.current
         counts = plan.draw(Tally.empty(len(plan.edges)), min(plan.limit, NEVER // 2), self.rng)[1]
-        plays = np.where(self._decided(Schedule(0, 0, 0), self._best(order)) < 0, -1.0,
+        plays = np.where(self._decided(self._best(order), 0, 0) < 0, -1.0,
                          self._table(counts.reshape(3, -1).sum(axis=0)))  # fmt: skip
         means = np.outer(self.strengths, self.strengths)
         gain = expected_gains(self.counting.noise, means, links, plays) / min(plan.limit, NEVER // 2)
         a, b = links.T
-        left = np.where(chains[a, b] >= self.needed, 0.0, self.needed - self.evidence[a, b])
+        left = np.where(chains[a, b] >= self.needed, 0.0, self.needed - self.scores()[a, b])
         return np.divide(left, gain, out=np.where(left > 0, inf, 0.0), where=gain > 1e-12)
-
-
-def log_g(t: int) -> float:
-    """log g(t), g(t) = t log²(t + 2): the sum of 1/g(t) over all rounds t ≥ 1 is below 1.9.
-
-    >>> from math import exp
-    >>> round(sum(exp(-log_g(t)) for t in range(1, 10**5)) + 1 / log(10**5), 2)
-    1.89
-    """
-    t = max(1, t)
-    return log(t) + 2 * log(log(t + 2))

@@ -3,48 +3,75 @@
 from math import ceil
 from typing import NamedTuple
 
-GROWTH, GROWTH_FOR_REGRET = 1 / 20, 1 / 40
+GROWTH, GROWTH_FOR_REGRET = 1 / 20, 1 / 30
 """A batch explores for this share of the rounds explored before it,"""
 MIN_ROUNDS_PER_ITEM = 1
 """but for at least this many rounds for each item."""
 TOUR_SHARE = 1 / 32
-"""φ: this share of the rounds explored are whole tours, in which all meet all."""
-MAX_EXPLORED_FACTOR = 8.0
-"""κ: up to round t it explores for κ √(t log(F/δ)) rounds at most, besides its first tours."""
+EARLY_TOUR_SHARE, EARLY_TOUR_PLAYS = 1 / 8, 32
+"""This share of the rounds explored are whole tours, in which all meet all."""
+FORCED_SHARE = 1 / 8
+"""For regret, this share of the rounds explored falls evenly to all swaps at open borders."""
+MIN_ROUNDS_PER_ITEM_FOR_REGRET = 1 / 2
+MAX_SHARE = 1 / 2
+"""At most this share of a batch explores for regret: a swap is compared with the best guess."""
+EARLY_ROUNDS_PER_ITEM = 4.0
+"""While what is open has been examined for X rounds, the share is at least this number of rounds per item over X."""
+ROUNDS_PER_NAT = 32.0
+"""Once what is open has been examined for X rounds, the share is at most this × log(C T/2n)/X."""
 
 
 class Schedule(NamedTuple):
-    """The next batch: known beforehand, from nothing but the number of batches, as long as it explores."""
+    """The next batch."""
 
     rounds: int
     explored: int
     """Of them, those that explore; the others play the best guess."""
     tours: int
-    """Whole tours among those that explore; the others are chosen for what they tell."""
+    """Whole tours among those that explore; the others are chosen for their information."""
 
 
-def next_batch(
-    sampled: int, explored: int, tours: int, *, length: int, first: int, items: int, share: float, needed: float | None
-) -> Schedule:
-    """The batch after `sampled` rounds, of which `explored` explored, and `tours` whole tours of `length` rounds.
+def next_batch(explored: int, tours: int, *, length: int, first: int, items: int) -> Schedule:
+    """The batch of identification after `explored` rounds, among them `tours` whole tours of `length` rounds.
 
-    It begins with `first` tours. A batch explores for max(items, 1/20 of the rounds explored) rounds, for regret 1/40,
-    as what is explored beyond need is lost there. Whole tours are added as soon as they fit into 1/32 of all rounds
-    explored. With rounds of the best guess it is so long that exploring takes at most `share` of it and, besides the
-    first tours, at most 8 √(t needed) of the t rounds up to its end; `needed` is log(F/δ), None for identification,
-    where there is no such limit.
+    It begins with `first` tours. A batch has max(items, 1/20 of the rounds so far) rounds. Whole tours are added as soon
+    as they fit into 1/32 of all rounds.
 
-    >>> next_batch(0, 0, 0, length=3, first=2, items=4, share=0.25, needed=9.0)
+    >>> next_batch(0, 0, length=3, first=2, items=4)
     Schedule(rounds=6, explored=6, tours=2)
-    >>> next_batch(6, 6, 2, length=3, first=2, items=4, share=0.25, needed=9.0)
-    Schedule(rounds=16, explored=4, tours=0)
+    >>> next_batch(6, 2, length=3, first=2, items=4)
+    Schedule(rounds=4, explored=4, tours=0)
     """
     if not explored:
         return Schedule(first * length, first * length, first)
-    more = max(MIN_ROUNDS_PER_ITEM * items, ceil((GROWTH if needed is None else GROWTH_FOR_REGRET) * explored))
+    more = max(MIN_ROUNDS_PER_ITEM * items, ceil(GROWTH * explored))
     add = max(0, int(TOUR_SHARE * (explored + more)) // length - tours)
     more = max(more, add * length)
-    if needed is None:
-        return Schedule(ceil(more / share), more, add)
-    earliest = ceil(((explored + more - first * length) / MAX_EXPLORED_FACTOR) ** 2 / needed)
-    return Schedule(max(ceil(more / share), earliest - sampled), more, add)
+    return Schedule(more, more, add)
+
+
+class RegretSchedule(NamedTuple):
+    """The next batch for regret."""
+
+    guesses: int
+    """Rounds of the best guess."""
+    explored: int
+    """Rounds that explore."""
+
+
+def next_regret_batch(examined: float, items: int, *, share: float, needed: float) -> RegretSchedule:
+    """The batch for regret after `examined` rounds that examined what is open now.
+
+    It explores for 1/40 of them, at least for half a round per item. These are a share of the batch that falls from a
+    half to `share` over 2/share rounds per item, and beyond 320 `needed` rounds in proportion to 1/examined, so that up
+    to round t at most about 25 √(t share needed) rounds explore.
+
+    >>> next_regret_batch(6, 4, share=0.1, needed=10.0)
+    RegretSchedule(guesses=2, explored=2)
+    >>> next_regret_batch(4000, 4, share=0.1, needed=10.0)
+    RegretSchedule(guesses=1150, explored=100)
+    """
+    rounds = ceil(max(MIN_ROUNDS_PER_ITEM_FOR_REGRET * items, GROWTH_FOR_REGRET * examined))
+    examined = max(1.0, examined)
+    part = min(MAX_SHARE, max(share, EARLY_ROUNDS_PER_ITEM * items / examined), ROUNDS_PER_NAT * needed / examined)
+    return RegretSchedule(ceil(rounds / part) - rounds, rounds)

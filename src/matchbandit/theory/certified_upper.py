@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from matchbandit.certificates import Target
-from matchbandit.evidence import SHARE_OF_TOURS, SPREAD
+from matchbandit.evidence import DIFFERENCE_WEIGHT, SPREAD
 from matchbandit.graphs import Graph, Selection
 from matchbandit.problems import Bipartite, Monopartite
 from matchbandit.rewards import Floats
@@ -187,7 +187,7 @@ def enough(N: Floats, needed: float, sigma: float) -> Floats:
     """
     least = 1 / (2 * SPREAD**2)
     log_2A = log(2) + np.logaddexp(log(least), np.log(N) - 2 * log(sigma))
-    goal = needed - log(SHARE_OF_TOURS) + log_2A / 2 - log(2 / SPREAD)
+    goal = needed - log(DIFFERENCE_WEIGHT) + log_2A / 2 - log(2 / SPREAD)
     x = np.sqrt(2 * (goal + log(2)))  # there Φ ≥ 1/2 is enough; `goal` is above 2
     for _ in range(6):
         log_phi = log_ndtr(x)
