@@ -46,8 +46,6 @@ CONTRADICTION = 8.0
 """How far an average may be from the fit, in units of log-likelihood beyond log(n_pairs), before it is followed."""
 SMALLEST_SHARE = 1e-6
 """With less a batch could be longer than whole numbers of 64 bits."""
-
-
 LEVELS = 9
 """For regret the ratios of the null hypotheses are 1 + 1/2, 1 + 1/4, …, the last of them 1."""
 EPSILON_LEVELS = 4
@@ -59,32 +57,32 @@ MAX_ITEMS = 400
 class Rank1Certify(PlannedPolicy):
     """Certified: names the best pair or matching with a proof, and loses little regret until it can.
 
-    For every ordered pair of items of a side it keeps an e-process E_ab: a mixture of products of likelihood ratios
-    that grows if a is above b, and is a supermartingale from 1 if it is not (see `evidence`). Once E_ab ≥ F/δ, a is
-    *certified* above b, and chains of certificates are certificates. F is the number of those that could spoil the
+    For every link a > b, two items of a side, and for several ratios r ≥ 1 it keeps an e-process: a mixture of products
+    of likelihood ratios that is a supermartingale from 1 if u_b ≥ r u_a (see `evidence`). Large values certify the link,
+    and chains of certified links certify their ends. docs/certified.md has the proofs of all that follows.
+
+    *Identification* (`delta`): at r = 1 a link is certified at F/δ, where F is the number of links that could spoil the
     answer. Once every item of each block of the answer (its pairs; or single rows and columns) is certified above every
-    item of the next, the answer is right with probability 1 − δ. That is exact, at any time, and needs no product of
-    strengths: only that one order of the items holds against every opponent, and for matchings increasing differences.
-    docs/certified.md has the proof.
+    item of the next, the answer is right with probability 1 − δ. That needs no product of strengths: only that one order
+    of the items holds against every opponent, and for matchings increasing differences. With `epsilon` links are
+    certified at ratios, which multiply along chains, until the answer is worth at least 1 − ε of the optimum; that needs
+    products, and ends even if items are equal. It begins with one tour of all pairs, or two of matchings; then batches
+    of 5 % of the rounds so far play the rounds from which the fit expects the most for the certificate that would come
+    last. While some average contradicts the fit, half of them follow the averages. 1/32 of the rounds are whole tours,
+    which the bound on its rounds needs, not its correctness.
 
-    *Identification* (`delta`): one tour of all pairs, or two of matchings, then batches of 5 % of the rounds so far.
-    Strengths are fitted to all results (as in rank1-thompson); a batch plays the rounds from which the fit expects the
-    most for the certificate that would come last, and half of them those from which the averages of the pairs do, as
-    long as some average contradicts the fit. 1/32 of the rounds are whole tours, which the bound on its rounds
-    needs, not its correctness.
-
-    *Regret*: the same with δ = 1/T, and with shorter batches, of which only a `share` explores, by what it tells per
-    regret. The others play the best guess: an order that agrees with what is certified, then with what whole tours tell
-    apart, then with the fit. Once all is certified the answer is played for ever. What is equal is never certified: up
-    to round t at most 8 √(t log(FT)) rounds explore, besides the first tours. With `anytime`, or without a horizon, a
-    certificate must have E_ab ≥ F g(t) in round t, g(t) = t log²(t + 2): it lapses, and then it explores until
-    E_ab ≥ F g(4t).
+    *Regret*: a wrong link whose items differ by the ratio 1 + x costs a part x of the optimum at most, so it is held
+    against the threshold C T x/2n, for all x, where C is the number of links of either direction and n that of the
+    items: wrong certificates lose at most what 2n optimal rounds are worth. Most rounds play the best guess, an order
+    that agrees with what is certified and beyond that with the fit. The others exchange the two items of a link across a
+    border of the best guess that is not certified yet: nothing is lost on items that are equal. Once all is certified
+    the answer is played for ever. With `anytime`, or without a horizon, the threshold in round t is C t x: certificates
+    lapse, and are renewed for twice the rounds.
 
     A batch is looked at once, at its end. Results of a `warm_start` choose where to look and are never evidence. Of an
-    odd number of players the weakest sits out the answer; for regret an even number is needed.
-
-    Gaussian rewards whose sum in a batch is more than 40 of its standard deviations away from what means in [0, 1]
-    allow are slips, and count as if it were 40 away.
+    odd number of players the weakest sits out the answer; for regret an even number is needed. Gaussian rewards whose
+    sum in a batch is more than 40 of its standard deviations away from what means in [0, 1] allow are slips, and count
+    as if it were 40 away.
 
     Parameters
     ----------
@@ -92,10 +90,13 @@ class Rank1Certify(PlannedPolicy):
         What a round plays and what is sought; by default matchings of players, and pairs of rows and columns.
     delta : float, optional
         δ, the error probability: with it the policy identifies, without it it minimises regret.
+    epsilon : float, optional
+        ε: with it an answer worth at least 1 − ε of the optimum will do. For identification.
     anytime : bool, default False
         Ignore the horizon: certificates lapse as rounds go by. So it is, too, without a horizon.
-    share : float, default 0.25
-        The share of the rounds that explore while something is not certified, from 10^-6 to 1. For regret.
+    share : float, default 1/16
+        The share of the rounds that explore while something is not certified, from 10^-6 to 1; more than 1/2 counts as
+        1/2. It is larger at first, and falls after many rounds. For regret.
     """
 
     name: ClassVar[str] = "rank1-certify"
@@ -108,6 +109,7 @@ class Rank1Certify(PlannedPolicy):
         theorem_options=(TheoremOption("share", (1 / 16,), goals=("regret",)), TheoremOption("anytime", (False,))),
         byes=("identification",),
         warm_start=True,
+        supports_epsilon=True,
         max_items=MAX_ITEMS,
         assumes_product=True,
     )
@@ -130,8 +132,6 @@ class Rank1Certify(PlannedPolicy):
         """Nothing played, no evidence."""
         if anytime is True and delta is not None:
             raise MatchbanditError("anytime is for regret; with delta rank1-certify needs no horizon. Leave one out.")
-        if epsilon and delta is None:
-            raise MatchbanditError(f"epsilon={epsilon!r} is for identification: give delta, too.")
         super().__init__(setting, rng)
         self._regret = self.goal == "regret"
         self.target = Target.of(self.graph, self.selection)
@@ -237,8 +237,12 @@ class Rank1Certify(PlannedPolicy):
     @property
     def needed(self) -> float:
         """The score for which it explores: anytime a certificate that holds for twice the rounds, and for a batch."""
-        shortest_batch = ceil(4 * self.target.n_items / self.options["share"]) + 2 * len(self._tour)
-        return self.threshold(2 * self.sampled + shortest_batch)
+        return self.threshold(self._holds_until)
+
+    @property
+    def _holds_until(self) -> int:
+        """The last round for which certificates are sought now, anytime: no batch ends later."""
+        return 2 * self.sampled + ceil(self.target.n_items / self.options["share"]) + 4 * len(self._tour)
 
     def scores(self) -> Floats:
         """By how much each link is known, items × items, to be held against `threshold`.
@@ -352,11 +356,14 @@ class Rank1Certify(PlannedPolicy):
         explored = n_chosen + int(turns.sum())
         self._needs_tours = bool((np.minimum(self.peaks[0][a, b], self.peaks[0][b, a]) < needed / 2).any())
         tours = (self.tour_credit + explored) // self._rounds_per_tour if self._needs_tours else 0
-        end = self.sampled + schedule.guesses + explored + tours * len(self._tour)
+        guesses = schedule.guesses
+        end = self.sampled + guesses + explored + tours * len(self._tour)
+        if self.lapses:
+            guesses -= max(0, end - self._holds_until)
         if not self.lapses and end > (self.setting.horizon or 0):
             return Batch.of(self._cells, best[None, :], np.array([NEVER]))  # nobody would look at what it explores
         self._new_credit = credit
-        plays = self._decided(best, schedule.guesses, tours)
+        plays = self._decided(best, guesses, tours)
         for k, n in enumerate((times[0] @ chosen[0]).tolist()):
             add_swap(swaps, k, n, plays)
         missing = needed - scores[a, b]
@@ -365,7 +372,7 @@ class Rank1Certify(PlannedPolicy):
             batch = self.counting.noise, table, links, missing, plays, part
             chosen.append(choose_swaps(*batch, swaps, best, self._ends, times[-1]))
         rounds = swapped_rounds(best, swaps, np.concatenate(chosen))
-        return self._batch(best, schedule.guesses, rounds, np.concatenate(times), tours)
+        return self._batch(best, guesses, rounds, np.concatenate(times), tours)
 
     @property
     def _rounds_per_tour(self) -> int:
@@ -477,9 +484,17 @@ class Rank1Certify(PlannedPolicy):
         super()._restore({"one_coin": False, **memory})  # states of versions up to 0.7 do not say
 
     def _remember(self, memory: dict[str, Any]) -> None:
-        super()._remember(memory)
+        is_current = "differences" in memory
+        super()._remember(memory if is_current else {**self._memory(), **memory, **self._evidence_memory()})
         if isinstance(self.counting, Binomial) and self._holds_impossible_sums():
+            self.one_coin = True
             self._begin_again()
+        elif not is_current:  # of a version up to 0.9, whose evidence was of another kind
+            self._begin_again()
+
+    def _evidence_memory(self) -> dict[str, Any]:
+        """What is remembered of the evidence, now."""
+        return {name: getattr(self, name) for name in ("log_bets", "evidence", "peaks", "tours", "sampled", "explored")}
 
     def _holds_impossible_sums(self) -> bool:
         """Are there sums that shares of the trials cannot have?"""
@@ -489,11 +504,10 @@ class Rank1Certify(PlannedPolicy):
         return bool(of_sums or any(impossible(part).any() for part in single))
 
     def _begin_again(self) -> None:
-        """Count one coin a reward from now on; what is known chooses where to look, as in a warm start.
+        """Without evidence; what is known chooses where to look, as in a warm start.
 
         The open round is given up, and so is an answer.
         """
-        self.one_coin = True
         counts, sums = (part.reshape(3, -1).sum(axis=0) for part in (self._pending.counts, self._pending.sums))
         self._begin()
         self._fit(self._table(counts), self._table(sums))

@@ -5,20 +5,20 @@ from typing import NamedTuple
 
 GROWTH, GROWTH_FOR_REGRET = 1 / 20, 1 / 30
 """A batch explores for this share of the rounds explored before it,"""
-MIN_ROUNDS_PER_ITEM = 1
+MIN_ROUNDS_PER_ITEM, MIN_ROUNDS_PER_ITEM_FOR_REGRET = 1, 1 / 2
 """but for at least this many rounds for each item."""
 TOUR_SHARE = 1 / 32
+"""This share of the rounds explored are whole tours, in which all meet all;"""
 EARLY_TOUR_SHARE, EARLY_TOUR_PLAYS = 1 / 8, 32
-"""This share of the rounds explored are whole tours, in which all meet all."""
+"""for regret this one, until each item has been played so often in whole tours."""
 FORCED_SHARE = 1 / 8
-"""For regret, this share of the rounds explored falls evenly to all swaps at open borders."""
-MIN_ROUNDS_PER_ITEM_FOR_REGRET = 1 / 2
+"""φ: for regret, this share of the rounds explored falls evenly to all swaps at open borders."""
 MAX_SHARE = 1 / 2
 """At most this share of a batch explores for regret: a swap is compared with the best guess."""
 EARLY_ROUNDS_PER_ITEM = 4.0
-"""While what is open has been examined for X rounds, the share is at least this number of rounds per item over X."""
+"""Once what is open has been examined for X rounds, at least this × items/X of a batch explores,"""
 ROUNDS_PER_NAT = 32.0
-"""Once what is open has been examined for X rounds, the share is at most this × log(C T/2n)/X."""
+"""and at most this × log(C T/2n)/X."""
 
 
 class Schedule(NamedTuple):
@@ -60,16 +60,15 @@ class RegretSchedule(NamedTuple):
 
 
 def next_regret_batch(examined: float, items: int, *, share: float, needed: float) -> RegretSchedule:
-    """The batch for regret after `examined` rounds that examined what is open now.
+    """The batch for regret after `examined` rounds that examined what is open now, X.
 
-    It explores for 1/40 of them, at least for half a round per item. These are a share of the batch that falls from a
-    half to `share` over 2/share rounds per item, and beyond 320 `needed` rounds in proportion to 1/examined, so that up
-    to round t at most about 25 √(t share needed) rounds explore.
+    It explores for X/30 rounds, at least for half a round per item. These are a part of the batch that is `share`, but
+    at least 4 items/X, and at most 32 `needed`/X and a half.
 
     >>> next_regret_batch(6, 4, share=0.1, needed=10.0)
     RegretSchedule(guesses=2, explored=2)
-    >>> next_regret_batch(4000, 4, share=0.1, needed=10.0)
-    RegretSchedule(guesses=1150, explored=100)
+    >>> next_regret_batch(6000, 4, share=0.1, needed=10.0)
+    RegretSchedule(guesses=3550, explored=200)
     """
     rounds = ceil(max(MIN_ROUNDS_PER_ITEM_FOR_REGRET * items, GROWTH_FOR_REGRET * examined))
     examined = max(1.0, examined)

@@ -185,9 +185,9 @@ def enough(N: Floats, needed: float, sigma: float) -> Floats:
     In x = D/(σ² √(2A)), A = N/σ² + 1/(2s²), the average of Lemma 2 is Φ(x) e^(x²/2) 2/(s √(2A)). The logarithm of the
     first two factors is convex and rises: Newton's steps from above stay above.
     """
-    least = 1 / (2 * SPREAD**2)
+    least = 2 / SPREAD**2  # in plays of each, of which the weight of differences is a half
     log_2A = log(2) + np.logaddexp(log(least), np.log(N) - 2 * log(sigma))
-    goal = needed - log(DIFFERENCE_WEIGHT) + log_2A / 2 - log(2 / SPREAD)
+    goal = needed - log(DIFFERENCE_WEIGHT) + log_2A / 2 - log(4 / SPREAD)
     x = np.sqrt(2 * (goal + log(2)))  # there Φ ≥ 1/2 is enough; `goal` is above 2
     for _ in range(6):
         log_phi = log_ndtr(x)
