@@ -182,8 +182,10 @@ def linear_extension(strengths: Floats, sides: Counts, certified: Relation) -> C
                     for b in range(sides[side], sides[side + 1]):
                         if left[b] and certified[b, a] and not certified[a, b]:
                             is_beaten = True
-                    if best < 0 or (best_is_beaten and not is_beaten) or (
-                        is_beaten == best_is_beaten and strengths[a] > strengths[best]
+                    if (
+                        best < 0
+                        or (best_is_beaten and not is_beaten)
+                        or (is_beaten == best_is_beaten and strengths[a] > strengths[best])
                     ):
                         best, best_is_beaten = a, is_beaten
             order[place] = best

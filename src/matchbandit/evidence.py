@@ -63,7 +63,11 @@ def log_factor(
     if t < MIN_MEAN or 1.0 - s < MIN_FAILURE:
         return 0.0
     v_a, v_b = t * (1.0 - t), s * (1.0 - s)
-    bet = min(f_a * (theta_a - t) / (r * v_a), f_b * (s - theta_b) / v_b) if r > 1.0 else f_a * f_b * (theta_a - theta_b) / v_a
+    bet = (
+        min(f_a * (theta_a - t) / (r * v_a), f_b * (s - theta_b) / v_b)
+        if r > 1.0
+        else f_a * f_b * (theta_a - theta_b) / v_a
+    )
     if bet <= 0.0:
         return 0.0
     eta_a, eta_b = bet * r * v_a / f_a, bet * v_b / f_b
@@ -85,6 +89,14 @@ def log_mixture(difference: float, information: float, sigma: float) -> float:
     if x > -20.0:
         return scale + x * x / 2.0 + log(erfc(-x / sqrt(2.0)) / 2.0)
     return scale - log(-x * sqrt(2.0 * pi)) + log1p(-1.0 / (x * x))  # Φ's tail, where e^(x²/2) would overflow
+
+
+@compiled
+def half_gap(bet: int, fit: float, level: float) -> float:
+    """Half of the gap that a bet is on: that of the fit, none, or a part of the strength."""
+    if bet == FIT_BET:
+        return fit
+    return 0.0 if bet == TIE_BET else level * LARGEST_HALF_GAP * 0.5 ** (bet - FIRST_GRID_BET)
 
 
 @compiled
@@ -111,12 +123,7 @@ def bet_on_batch(
                     if half_gaps[a, b] < -(ratios[k] - 1.0) / 4.0 * level:
                         continue
                     for bet in range(bets):
-                        if bet == FIT_BET:
-                            half = half_gaps[a, b]
-                        elif bet == TIE_BET:
-                            half = 0.0
-                        else:
-                            half = level * LARGEST_HALF_GAP * 0.5 ** (bet - FIRST_GRID_BET)
+                        half = half_gap(bet, half_gaps[a, b], level)
                         if ratios[k] * (level + half) <= level - half:
                             continue
                         total = 0.0

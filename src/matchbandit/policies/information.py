@@ -190,8 +190,8 @@ class Swaps(NamedTuple):
 def find_swaps(order: Counts, links: Links, partner: Counts, pair: Counts, edges: Counts) -> Swaps:
     """The swaps of these links of an order, each once, by the pairs that they replace.
 
-    Of each place of an order `partner` is the place of its partner, and `pair` the number of its pair, −1 if the item is
-    not played; `edges` is the edge of every two items.
+    Of each place of an order `partner` is the place of its partner, and `pair` the number of its pair, −1 if the item
+    is not played; `edges` is the edge of every two items.
     """
     place = np.empty(len(order), dtype=np.int64)
     for k in range(len(order)):
@@ -351,8 +351,8 @@ def choose_swaps(
 def most_per_loss(gain: Floats, losses: Floats, pairs: Counts, fixed: float, chosen: Relation) -> None:
     """Mark the disjoint swaps with the largest Σ gain/(fixed + Σ loss), by Dinkelbach's method.
 
-    At a price λ per loss, the best set has the largest Σ (gain − λ loss): pair by pair of the best guess, from the first
-    to the last, by dynamic programming. Every set has a larger ratio than the one before.
+    At a price λ per loss, the best set has the largest Σ (gain − λ loss): pair by pair of the best guess, from the
+    first to the last, by dynamic programming. Every set has a larger ratio than the one before.
     """
     n_pairs, price, first = 0, -1.0, 0
     for k in range(len(gain)):

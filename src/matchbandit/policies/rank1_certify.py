@@ -24,9 +24,9 @@ from matchbandit.policies.capabilities import Capabilities, TheoremOption
 from matchbandit.policies.explanation import item_record
 from matchbandit.policies.information import (
     STEPS,
+    add_swap,
     choose_listed,
     choose_solved,
-    add_swap,
     choose_swaps,
     disjoint_groups,
     expected_gains,
@@ -38,7 +38,7 @@ from matchbandit.policies.options import Delta, Epsilon, between
 from matchbandit.policies.planned_policy import PlannedPolicy
 from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
 from matchbandit.schedules import all_meet, next_batch, next_regret_batch
-from matchbandit.schedules.batches import EARLY_TOUR_PLAYS, EARLY_TOUR_SHARE, FORCED_SHARE, TOUR_SHARE
+from matchbandit.schedules.batches import EARLY_TOUR_PLAYS, EARLY_TOUR_SHARE, FORCED_SHARE, MAX_SHARE, TOUR_SHARE
 from matchbandit.solvers import MAX_MATCHINGS, all_matchings, best_matching, count_matchings
 from matchbandit.strengths import PRIOR, Model, Posterior, clip_outliers, new_model
 
@@ -57,27 +57,27 @@ MAX_ITEMS = 400
 class Rank1Certify(PlannedPolicy):
     """Certified: names the best pair or matching with a proof, and loses little regret until it can.
 
-    For every link a > b, two items of a side, and for several ratios r ≥ 1 it keeps an e-process: a mixture of products
-    of likelihood ratios that is a supermartingale from 1 if u_b ≥ r u_a (see `evidence`). Large values certify the link,
-    and chains of certified links certify their ends. docs/certified.md has the proofs of all that follows.
+    For every link a > b, two items of a side, and for several ratios r ≥ 1 it keeps an e-process: a mixture of
+    products of likelihood ratios that is a supermartingale from 1 if u_b ≥ r u_a (see `evidence`). Large values certify
+    the link, and chains of certified links certify their ends. docs/certified.md has the proofs of what follows.
 
-    *Identification* (`delta`): at r = 1 a link is certified at F/δ, where F is the number of links that could spoil the
-    answer. Once every item of each block of the answer (its pairs; or single rows and columns) is certified above every
-    item of the next, the answer is right with probability 1 − δ. That needs no product of strengths: only that one order
-    of the items holds against every opponent, and for matchings increasing differences. With `epsilon` links are
-    certified at ratios, which multiply along chains, until the answer is worth at least 1 − ε of the optimum; that needs
-    products, and ends even if items are equal. It begins with one tour of all pairs, or two of matchings; then batches
-    of 5 % of the rounds so far play the rounds from which the fit expects the most for the certificate that would come
-    last. While some average contradicts the fit, half of them follow the averages. 1/32 of the rounds are whole tours,
-    which the bound on its rounds needs, not its correctness.
+    *Identification* (`delta`): at r = 1 a link is certified at F/δ, where F is the number of links that could spoil
+    the answer. Once every item of each block of the answer (its pairs; or single rows and columns) is certified above
+    every item of the next, the answer is right with probability 1 − δ. That needs no product of strengths: only that
+    one order of the items holds against every opponent, and for matchings increasing differences. With `epsilon` links
+    are certified at ratios, which multiply along chains, until the answer is worth at least 1 − ε of the optimum; that
+    needs products, and ends even if items are equal. It begins with one tour of all pairs, or two of matchings; then
+    batches of 5 % of the rounds so far play the rounds from which the fit expects the most for the certificate that
+    would come last. While some average contradicts the fit, half of them follow the averages. 1/32 of the rounds are
+    whole tours, which the bound on its rounds needs, not its correctness.
 
     *Regret*: a wrong link whose items differ by the ratio 1 + x costs a part x of the optimum at most, so it is held
-    against the threshold C T x/2n, for all x, where C is the number of links of either direction and n that of the
+    against the threshold C T x/2n, for all x, where C is the number of pairs of items of a side and n that of the
     items: wrong certificates lose at most what 2n optimal rounds are worth. Most rounds play the best guess, an order
-    that agrees with what is certified and beyond that with the fit. The others exchange the two items of a link across a
-    border of the best guess that is not certified yet: nothing is lost on items that are equal. Once all is certified
-    the answer is played for ever. With `anytime`, or without a horizon, the threshold in round t is C t x: certificates
-    lapse, and are renewed for twice the rounds.
+    that agrees with what is certified and beyond that with the fit. The others exchange the two items of a link across
+    a border of the best guess that is not certified yet: nothing is lost on items that are equal. Once all is
+    certified the answer is played for ever. With `anytime`, or without a horizon, the threshold in round t is C t x:
+    certificates lapse, and are renewed for twice the rounds.
 
     A batch is looked at once, at its end. Results of a `warm_start` choose where to look and are never evidence. Of an
     odd number of players the weakest sits out the answer; for regret an even number is needed. Gaussian rewards whose
@@ -114,8 +114,8 @@ class Rank1Certify(PlannedPolicy):
         assumes_product=True,
     )
     state_fields: ClassVar[tuple[str, ...]] = (
-        "plays", "sums", "strengths", "half_gaps", "log_bets", "differences", "information", "evidence", "peaks", "tours",
-        "sampled", "explored", "tour_credit", "swap_credit", "certified", "one_coin",
+        "plays", "sums", "strengths", "half_gaps", "log_bets", "differences", "information", "evidence", "peaks",
+        "tours", "sampled", "explored", "tour_credit", "swap_credit", "certified", "one_coin",
     )  # fmt: skip
 
     def __init__(
@@ -149,8 +149,8 @@ class Rank1Certify(PlannedPolicy):
         shape = (len(self._ratios), self.target.n_items, self.target.n_items)
         self.log_bets = np.zeros((shape[0], BETS, *shape[1:]))
         self.differences, self.information = np.zeros(shape), np.zeros(shape)
-        """Differences of averages and what they rest on, see `log_mixture`: for regret of all rounds, for identification
-        of whole tours."""
+        """Differences of averages and their weights, see `log_mixture`: for regret of all rounds, for identification of
+        whole tours."""
         self.evidence = np.tile(np.where(self.target.comparable, 0.0, -inf), (shape[0], 1, 1))
         """log E of every ordered pair of items now, at every ratio,"""
         self.peaks = self.evidence.copy()
@@ -177,7 +177,8 @@ class Rank1Certify(PlannedPolicy):
 
     @cached_property
     def _log_losses(self) -> Floats:
-        """Per ratio, log of the part of the optimum that a wrong link may lose at most whose ratio is below the next."""
+        """Per ratio, the logarithm of the largest part of the optimum that a link loses whose items differ by more,
+        but by less than the next larger ratio."""
         coarser = np.append(inf, self._ratios[:-1])
         return np.log1p(-(coarser ** -float(self.target.loss_exponent)))
 
@@ -242,7 +243,8 @@ class Rank1Certify(PlannedPolicy):
     @property
     def _holds_until(self) -> int:
         """The last round for which certificates are sought now, anytime: no batch ends later."""
-        return 2 * self.sampled + ceil(self.target.n_items / self.options["share"]) + 4 * len(self._tour)
+        shortest_batch = ceil(8 * self.target.n_items / min(self.options["share"], MAX_SHARE)) + 4 * len(self._tour)
+        return int(2 * self.sampled + shortest_batch)
 
     def scores(self) -> Floats:
         """By how much each link is known, items × items, to be held against `threshold`.
@@ -284,7 +286,7 @@ class Rank1Certify(PlannedPolicy):
         schedule = next_batch(
             self.explored, self.tours, length=len(self._tour), first=1 if pair else 2, items=self.target.n_items
         )
-        rounds = schedule.explored - schedule.tours * len(self._tour)
+        rounds = schedule.rounds - schedule.tours * len(self._tour)
         if not rounds:
             return self._batch(best, 0, best[None, :], np.array([0]), schedule.tours)
         links, missing = self._missing_evidence(order, chains)
@@ -457,9 +459,7 @@ class Rank1Certify(PlannedPolicy):
         of = (plays, paid) if self._regret else (self._table(counts[2]), self._table(sums[2]))
         add_differences(self.differences, self.information, *of, ratios, sides)
         self.evidence = np.full(self.evidence.shape, -inf)
-        log_evidence(
-            self.log_bets, self.differences, self.information, sides, self.counting.sigma, self.evidence
-        )
+        log_evidence(self.log_bets, self.differences, self.information, sides, self.counting.sigma, self.evidence)
         tours = int(counts[2, 0])
         self.sampled += tally.sweeps
         self.explored += int(counts[1:].sum()) // self.round_size

@@ -22,32 +22,29 @@ ROUNDS_PER_NAT = 32.0
 
 
 class Schedule(NamedTuple):
-    """The next batch."""
+    """The next batch of identification: known beforehand, from nothing but the number of batches."""
 
     rounds: int
-    explored: int
-    """Of them, those that explore; the others play the best guess."""
     tours: int
-    """Whole tours among those that explore; the others are chosen for their information."""
+    """Whole tours among them; the other rounds are chosen for their information."""
 
 
 def next_batch(explored: int, tours: int, *, length: int, first: int, items: int) -> Schedule:
     """The batch of identification after `explored` rounds, among them `tours` whole tours of `length` rounds.
 
-    It begins with `first` tours. A batch has max(items, 1/20 of the rounds so far) rounds. Whole tours are added as soon
-    as they fit into 1/32 of all rounds.
+    It begins with `first` tours. A batch has max(items, 1/20 of the rounds so far) rounds. Whole tours are added as
+    soon as they fit into 1/32 of all rounds.
 
     >>> next_batch(0, 0, length=3, first=2, items=4)
-    Schedule(rounds=6, explored=6, tours=2)
+    Schedule(rounds=6, tours=2)
     >>> next_batch(6, 2, length=3, first=2, items=4)
-    Schedule(rounds=4, explored=4, tours=0)
+    Schedule(rounds=4, tours=0)
     """
     if not explored:
-        return Schedule(first * length, first * length, first)
+        return Schedule(first * length, first)
     more = max(MIN_ROUNDS_PER_ITEM * items, ceil(GROWTH * explored))
     add = max(0, int(TOUR_SHARE * (explored + more)) // length - tours)
-    more = max(more, add * length)
-    return Schedule(more, more, add)
+    return Schedule(max(more, add * length), add)
 
 
 class RegretSchedule(NamedTuple):

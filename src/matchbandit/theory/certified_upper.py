@@ -1,24 +1,27 @@
-"""Upper bounds for rank1-certify: the sums of Theorems 3 and 5 of docs/certified.md, batch by batch, as numbers."""
+"""Upper bounds for rank1-certify: Theorems 3 and 6 of docs/certified.md as numbers."""
 
 from collections.abc import Iterator
-from math import comb, inf, log
+from math import inf, log
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr
 
 from matchbandit.certificates import Target
-from matchbandit.evidence import DIFFERENCE_WEIGHT, SPREAD
+from matchbandit.evidence import DIFFERENCE_WEIGHT, SPREAD, log_mixture
 from matchbandit.graphs import Graph, Selection
 from matchbandit.problems import Bipartite, Monopartite
 from matchbandit.rewards import Floats
 from matchbandit.schedules import next_batch
+from matchbandit.schedules.batches import EARLY_TOUR_SHARE, FORCED_SHARE, GROWTH_FOR_REGRET, ROUNDS_PER_NAT
 from matchbandit.theory.bound import Assumption, Bound, upper_bound
 from matchbandit.theory.players import sorted_descending, sorted_players
 from matchbandit.theory.quantities import worst_round_regret
 
-EXPLORATION_SHARE = 0.25
+EXPLORATION_SHARE = 1 / 16
 """The share of a batch that explores for regret: the policy's default."""
+LEVELS, NEAR_TIE = 9, 1.5
+"""The number of ratios for regret, and the largest of them: the policy's."""
 MAX_ROUNDS = 1e300
 """Where floats end; a bound that is not reached by then is infinite."""
 BATCHES_AT_ONCE = 256
@@ -26,16 +29,12 @@ BATCHES_AT_ONCE = 256
 
 
 class Batches(NamedTuple):
-    """Consecutive batches: the rounds and tours before each, and its own rounds."""
+    """Consecutive batches: the whole tours before each, and its rounds."""
 
-    rounds: Floats
-    """t_k."""
     tours: Floats
     """M_k."""
-    guesses: Floats
-    """Rounds of each that play the best guess."""
-    explored: Floats
-    """Rounds of each that explore."""
+    rounds: Floats
+    """t_(k+1) − t_k."""
 
 
 def certify_rounds(problem: Bipartite | Monopartite, delta: float, selection: Selection) -> Bound:
@@ -50,7 +49,7 @@ def certify_rounds(problem: Bipartite | Monopartite, delta: float, selection: Se
     if apart and target.bad_links:
         for batch in schedule(problem.graph, target, selection):
             left = uncertain(batch.tours, borders, needed, problem.rewards.sigma)
-            value += float(((batch.guesses + batch.explored) * left).sum())
+            value += float((batch.rounds * left).sum())
             if left[-1] == 0:
                 break
         else:
@@ -73,77 +72,101 @@ def certify_rounds(problem: Bipartite | Monopartite, delta: float, selection: Se
 
 
 def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Selection) -> Bound:
-    """Theorem 5: what rank1-certify loses up to a horizon that it knows, whatever is equal.
-
-    A batch is played with a chance of min(1, q_k) at most. What it explores then loses no more than the worst round; so
-    do its best guesses, and no more than `misplaced` if whole tours tell apart what they should.
-    """
+    """Theorem 6: what rank1-certify loses up to a horizon that it knows, whatever is equal."""
     target, sigma = Target.of(problem.graph, selection), problem.rewards.sigma
     worst = max(0.0, worst_round_regret(problem, selection))
-    n, wrong = target.n_items, sum(comb(sum(sizes), 2) for sizes in target.blocks)
-    parts = dict.fromkeys(("rounds that explore", "best guesses", "wrong certificates"), 0.0)
-    if target.bad_links and worst > 0:
-        parts["wrong certificates"] = worst * wrong / target.bad_links
-        needed, borders = log(target.bad_links) + log(horizon), certificate_gaps(problem, target)
-        for batch in schedule(problem.graph, target, selection, horizon, needed):
-            left = uncertain(batch.tours, borders, needed, sigma)
-            t = np.maximum(batch.rounds, 1.0)
-            fails = np.where(batch.tours > 0, (1 / t) ** 3 / n, 1.0)  # by Lemma 4
-            reach = 2 * sigma * np.sqrt(12 * np.log(n * t) / np.maximum(batch.tours, 1e-300))  # 2 r √o
-            loss = np.minimum(worst, misplaced(problem, selection, reach))
-            guess = np.minimum(worst * left, worst * fails + loss * left)
-            parts["rounds that explore"] += worst * float((batch.explored * left).sum())
-            parts["best guesses"] += float((batch.guesses * guess).sum())
-            if left[-1] == 0:
-                break
+    n = target.n_items
+    parts = dict.fromkeys(("first tours", "wrong certificates", "until all is certified", "tours on ties"), 0.0)
+    if target.n_links and worst > 0:
+        needed = max(0.0, log(target.n_links) + log(horizon) - log(2 * n))
+        groups, length = swap_groups(problem.graph, selection), tour_length(problem.graph, selection)
+        parts["first tours"] = worst * length * (1 if selection == "pair" else 2)
+        parts["wrong certificates"] = 2 * n * problem.optimum(selection)
+        examined = np.array([groups / FORCED_SHARE * (2 + GROWTH_FOR_REGRET), groups / FORCED_SHARE + n / 2 + 1])
+        toured = EARLY_TOUR_SHARE * (1 + 2 * groups / n)
+        per_round = 1 / EXPLORATION_SHARE + 2 * (1 + groups) / n + toured
+        per_information = groups / (FORCED_SHARE * ROUNDS_PER_NAT * needed) if needed else inf
+        for gap, tied_mean in comparisons(problem):
+            if gap > 0:
+                mean, square = information_needed(gap, needed, sigma, LEVELS)
+                rounds = examined @ [square, mean] * per_information + examined @ [mean, 1.0] * per_round
+                parts["until all is certified"] += worst * float(rounds)
+            else:
+                mean, _ = information_needed((NEAR_TIE - 1) * tied_mean, needed / 2, sigma, 2)
+                parts["tours on ties"] += worst * toured * float(examined @ [mean, 1.0])
     return upper_bound(
         parts,
         name=f"rank1-certify-regret-{selection}",
         task="regret",
         policy="rank1-certify",
-        source="Theorem 5 of docs/certified.md",
+        source="Theorem 6 of docs/certified.md",
         origin="package",
         assumptions=(),
-        note="with the default share and the horizon known; ties are allowed.",
+        note="with the default share and the horizon known; ties are allowed, strengths of 0 make it infinite.",
         trivial_value=horizon * worst,
         plays=selection,
         seeks=selection,
     )
 
 
-def schedule(
-    graph: Graph, target: Target, selection: Selection, horizon: int | None = None, needed: float | None = None
-) -> Iterator[Batches]:
-    """The batches while nothing is certified, some at a time, up to the horizon if there is one.
+def comparisons(problem: Bipartite | Monopartite) -> Iterator[tuple[float, float]]:
+    """For every two items of a side the least difference of their means over common opponents, and the least mean."""
+    sides: list[tuple[Floats, Floats | None]] = [(problem.u, None)]
+    if isinstance(problem, Bipartite):
+        sides = [(problem.u, problem.v), (problem.v, problem.u)]
+    for strengths, opponents in sides:
+        u = sorted_descending(strengths)
+        for i in range(len(u)):
+            for j in range(i + 1, len(u)):
+                others = np.delete(u, [i, j]) if opponents is None else opponents
+                if len(others):
+                    yield float((u[i] - u[j]) * others.min()), float(u[j] * others.min())
 
-    A batch that would end after the horizon does not start: the best guess is played instead.
+
+def swap_groups(graph: Graph, selection: Selection) -> int:
+    """The most rounds into which the swaps at all borders fit."""
+    if selection == "pair":
+        return graph.n_items - 2 if graph.is_bipartite else 2 * (graph.n_items - 2)
+    return 2 + max(graph.shape) - min(graph.shape) if graph.is_bipartite else 4
+
+
+def information_needed(gap: float, needed: float, sigma: float, events: int) -> tuple[float, float]:
+    """E[I] and E[I²] at most, I the information of a link when it is last open, if each unit of it differs by `gap`.
+
+    Up to I* it may be open; beyond, with probability at most `events` exp(−gap² I/(18 σ²)).
     """
+    if gap <= 0:
+        return inf, inf
+    scale, weight = 18 * (sigma / gap) ** 2, -log(DIFFERENCE_WEIGHT)
+    low, high = 0.0, 1.0
+    while high < MAX_ROUNDS and log_mixture(gap * high / 2, high, sigma) < needed + weight:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        is_enough = log_mixture(gap * middle / 2, middle, sigma) >= needed + weight
+        low, high = (low, middle) if is_enough else (middle, high)
+    start = max(NEAR_TIE**2 * high, scale * log(events))
+    return start + scale, start * start + 2 * start * scale + 2 * scale * scale
+
+
+def schedule(graph: Graph, target: Target, selection: Selection) -> Iterator[Batches]:
+    """The batches of identification while nothing is certified, some at a time."""
     pairs = selection == "pair"
-    length = graph.n_pairs if pairs else tour_length(graph)
-    sampled = explored = tours = 0
-    going = True
-    while going and sampled < MAX_ROUNDS:
+    length = tour_length(graph, selection)
+    explored = tours = 0
+    while explored < MAX_ROUNDS:
         batches: list[tuple[float, ...]] = []
-        while going and len(batches) < BATCHES_AT_ONCE and sampled < MAX_ROUNDS:
-            batch = next_batch(
-                sampled,
-                explored,
-                tours,
-                length=length,
-                first=1 if pairs else 2,
-                items=target.n_items,
-                share=1.0 if horizon is None else EXPLORATION_SHARE,
-                needed=needed,
-            )
-            going = horizon is None or sampled + batch.rounds <= horizon
-            now = (batch.rounds - batch.explored, batch.explored) if going else ((horizon or 0) - sampled, 0)
-            batches.append((sampled, tours, *now))
-            sampled, explored, tours = sampled + batch.rounds, explored + batch.explored, tours + batch.tours
+        while len(batches) < BATCHES_AT_ONCE and explored < MAX_ROUNDS:
+            batch = next_batch(explored, tours, length=length, first=1 if pairs else 2, items=target.n_items)
+            batches.append((tours, batch.rounds))
+            explored, tours = explored + batch.rounds, tours + batch.tours
         yield Batches(*np.array(batches, dtype=np.float64).T)
 
 
-def tour_length(graph: Graph) -> int:
-    """Rounds of matchings in which every two meet: of an odd number of players each sits out once."""
+def tour_length(graph: Graph, selection: Selection) -> int:
+    """Rounds in which every two meet: of an odd number of players each sits out once."""
+    if selection == "pair":
+        return graph.n_pairs
     return max(graph.shape) if graph.is_bipartite else graph.n_items - 1 + graph.n_items % 2
 
 
@@ -194,28 +217,3 @@ def enough(N: Floats, needed: float, sigma: float) -> Floats:
         slope = x + np.exp(-x * x / 2 - log_phi) / np.sqrt(2 * np.pi)
         x = x - (x * x / 2 + log_phi - goal) / slope
     return np.asarray(x * np.sqrt(2 * (1 + least * (sigma / np.sqrt(N)) ** 2)))
-
-
-def misplaced(problem: Bipartite | Monopartite, selection: Selection, reach: Floats) -> Floats:
-    """The most that a round loses in which a stands before b wherever g_ab ≥ y; `reach` is y times √(common opponents).
-
-    Two may stand in the wrong order only if their strengths differ by less than h = y/ū, ū the least average strength
-    of common opponents. Each pair then loses h for either of its ends; nothing once y is below every g_ab > 0.
-    """
-    u = sorted_descending(problem.u)
-    pairs = 1 if selection == "pair" else problem.graph.matching_size
-    if isinstance(problem, Monopartite):
-        n = len(u) - 2
-        behind = np.append(np.cumsum(u[::-1])[::-1], [0.0, 0.0])
-        before = np.append(0, np.cumsum(u))
-        gaps = (u[:-1] - u[1:]) * (before[: len(u) - 1] + behind[2 : len(u) + 1]) / n
-        return pairs * 2 * _wrong(gaps, behind[2] / n, reach / np.sqrt(n))
-    v = sorted_descending(problem.v)
-    rows = _wrong((u[:-1] - u[1:]) * v.mean(), v.mean(), reach / np.sqrt(len(v)))
-    return pairs * (rows + _wrong((v[:-1] - v[1:]) * u.mean(), u.mean(), reach / np.sqrt(len(u))))
-
-
-def _wrong(neighbour_gaps: Floats, opponent: float, y: Floats) -> Floats:
-    """h: by how much strengths in the wrong order may differ. No g_ab > 0 is below the least one of neighbours."""
-    least = min((gap for gap in neighbour_gaps.tolist() if gap > 0), default=inf)
-    return np.where(y <= least, 0.0, y / opponent if opponent > 0 else inf)
