@@ -8,9 +8,8 @@ is in docs/certified.md.
 
 from math import erfc, exp, inf, log, log1p, pi, sqrt
 
-from matchbandit.certificates import Relation
 from matchbandit.compiled import compiled
-from matchbandit.rewards import Counts, Floats, Noise
+from matchbandit.rewards import Counts, Floats, Mask, Noise
 
 HALF_GAPS = 3
 """Bets on a fixed grid: half a gap of 0.4 of the strength, and a half, a quarter, … of that."""
@@ -102,7 +101,7 @@ def half_gap(bet: int, fit: float, level: float) -> float:
 @compiled
 def bet_on_batch(
     log_bets: Floats, plays: Floats, sums: Floats, strengths: Floats, half_gaps: Floats, ratios: Floats,
-    links: Relation, sides: Counts, noise: Noise,
+    links: Mask, sides: Counts, noise: Noise,
 ) -> None:  # fmt: skip
     """Multiply the bets of these links, at every ratio, by their factors of this batch.
 

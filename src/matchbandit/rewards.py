@@ -14,6 +14,8 @@ from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 from matchbandit.kl import bernoulli_kl
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+"""True or false for each."""
 Counts = NDArray[np.int64]
 
 LARGEST_COUNT = 2**62
