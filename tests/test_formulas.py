@@ -9,7 +9,6 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "CONTRIBUTING.md", *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)]
 
 
-
 @pytest.mark.parametrize("page", sorted(PAGES), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_no_formula_is_broken(page):
     assert faults(page.read_text(encoding="utf-8")) == []

@@ -1,10 +1,12 @@
 """Bounds of rank1-certify: against sums done by hand, the policy's own schedule, and runs."""
 
 from itertools import combinations, product
-from math import comb, exp, inf, isfinite, log
+from math import comb, exp, inf, isfinite, log, pi
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq
 
 import matchbandit as mb
 from matchbandit.certificates import Target, bottleneck_closure, linear_extension
@@ -45,13 +47,13 @@ def links_of(problem, selection):
 
 
 def least_difference(N, goal, sigma):
-    """The least D with which the mixture over whole tours reaches the goal, by halving."""
+    """The least difference of the sums with which the mixture over whole tours reaches the goal, by halving."""
     low, high = 0.0, 1.0
-    while log_mixture(high, N, sigma) < goal:
+    while log_mixture(high / 2, N / 2, sigma) < goal:
         high *= 2
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (low, middle) if log_mixture(middle, N, sigma) >= goal else (middle, high)
+        low, high = (low, middle) if log_mixture(middle / 2, N / 2, sigma) >= goal else (middle, high)
     return high
 
 
@@ -70,15 +72,15 @@ def by_hand(problem, selection, needed):
     return q
 
 
-def batches(problem, selection, needed=None, share=1.0):
-    """Rounds, tours, rounds explored before a batch, and the batch."""
+def batches(problem, selection):
+    """Tours before a batch, and the batch."""
     length = problem.graph.n_pairs if selection == "pair" else len(all_meet(problem.graph))
     items, first = sum(len(u) for u, _ in sides_of(problem)), 1 if selection == "pair" else 2
-    t = X = M = 0
+    t = M = 0
     while True:
-        batch = next_batch(t, X, M, length=length, first=first, items=items, share=share, needed=needed)
-        yield t, M, batch
-        t, X, M = t + batch.rounds, X + batch.explored, M + batch.tours
+        batch = next_batch(t, M, length=length, first=first, items=items)
+        yield M, batch
+        t, M = t + batch.rounds, M + batch.tours
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
@@ -86,7 +88,7 @@ def batches(problem, selection, needed=None, share=1.0):
 def test_the_rounds_are_the_sum_of_theorem_3(problem, selection):
     bad = Target.of(problem.graph, selection).bad_links
     q, total = by_hand(problem, selection, log(bad / 0.05)), 0.0
-    for _, tours, batch in batches(problem, selection):
+    for tours, batch in batches(problem, selection):
         left = q(tours)
         total += batch.rounds * left
         if left < 1e-12:
@@ -96,37 +98,55 @@ def test_the_rounds_are_the_sum_of_theorem_3(problem, selection):
     assert (bound.met, bound.plays, bound.seeks, bound.constants) == (True, selection, selection, "explicit")
 
 
+def mixture(difference, information, sigma):
+    """The average over η of Lemma 2, as an integral over where its logarithm is within 60 of the largest."""
+    exponent = lambda eta: (eta * difference - eta**2 * information / 2) / sigma**2 - 2 * eta**2  # noqa: E731
+    peak = difference / (information + 4 * sigma**2)
+    width = 11 / (information / sigma**2 + 4) ** 0.5
+    low, high = max(0.0, peak - width), peak + width
+    value = quad(lambda eta: exp(exponent(eta) - exponent(peak)), low, high, epsabs=0, limit=200)[0]
+    return log(value * 4 / (2 * pi) ** 0.5) + exponent(peak)
+
+
+def charge(gap, needed, sigma, events, rounds):
+    """E[rounds(Î)] for Î = I* + 18 (σ/g)² Z, by an integral."""
+    scale = 18 * (sigma / gap) ** 2
+    reaches = lambda log_I: mixture(gap * exp(log_I) / 2, exp(log_I), sigma) - needed - log(32)  # noqa: E731
+    top = 1.0
+    while reaches(top) < 0:
+        top += 1
+    start = max(9 / 4 * exp(brentq(reaches, top - 1, top, xtol=1e-13)), scale * log(events))
+    return quad(lambda z: rounds(start + scale * z) * exp(-z), 0, 60, epsabs=0)[0]
+
+
 def regret_by_hand(problem, selection, horizon):
-    target, sigma = Target.of(problem.graph, selection), problem.rewards.sigma
-    worst, n = trivial_regret(problem, 1, selection).value, target.n_items
-    m = 1 if selection == "pair" else problem.graph.matching_size
-    needed = log(target.bad_links * horizon)
-    q = by_hand(problem, selection, needed)
-    total = worst * sum(comb(len(u), 2) for u, _ in sides_of(problem)) / target.bad_links
-    for t, tours, batch in batches(problem, selection, needed, 0.25):
-        left, last = q(tours), t + batch.rounds > horizon
-        explored = 0 if last else batch.explored
-        guesses = horizon - t if last else batch.rounds - batch.explored
-        loss = 0.0 if tours else inf
-        for u, others in sides_of(problem) if tours else []:
-            pairs = [(a, b) for a in range(len(u)) for b in range(len(u)) if a != b]
-            o = len(others(*pairs[0])) if pairs else 1
-            y = 2 * sigma * (12 * log(n * t) / (tours * o)) ** 0.5
-            gaps = [(u[a] - u[b]) * others(a, b).mean() for a, b in pairs]
-            if not all(gap <= 1e-15 or y <= gap for gap in gaps):
-                ends = 1 if isinstance(problem, mb.Bipartite) else 2  # of a pair that lie on this side
-                loss += y / min(others(a, b).mean() for a, b in pairs) * m * ends
-        lost = worst / (n * t**3) + min(worst, loss) * left if tours else inf
-        total += worst * explored * left + guesses * min(worst * left, lost)
-        if last or left < 1e-14:
-            return total
+    graph, sigma = problem.graph, problem.rewards.sigma
+    worst, n = trivial_regret(problem, 1, selection).value, sum(len(u) for u, _ in sides_of(problem))
+    C = sum(comb(len(u), 2) for u, _ in sides_of(problem))
+    L = log(C * horizon / (2 * n))
+    if selection == "pair":
+        G, first, length = (n - 2 if graph.is_bipartite else 2 * n - 4), 1, graph.n_pairs
+    else:
+        G, first, length = (2 + abs(np.subtract(*graph.shape)) if graph.is_bipartite else 4), 2, len(all_meet(graph))
+    alpha = (1 + 2 * G / n) / 8
+    x = lambda info: 8 * G * ((2 + 1 / 30) * info + 1) + n / 2 + 1  # noqa: E731
+    rounds = lambda info: x(info) * (16 + 2 * (1 + G) / n + alpha + G * info / (4 * L))  # noqa: E731
+    total = worst * first * length + 2 * n * problem.optimum(selection)
+    for u, others in sides_of(problem):
+        for a, b in combinations(range(len(u)), 2):
+            if u[a] != u[b]:
+                gap = abs(u[a] - u[b]) * min(others(a, b))
+                total += worst * charge(gap, L, sigma, 9, rounds)
+            else:
+                total += worst * alpha * charge(u[a] * min(others(a, b)) / 2, L / 2, sigma, 2, x)
+    return total
 
 
-@pytest.mark.parametrize("horizon", [1, 5, 300, 10**5, 10**8])
+@pytest.mark.parametrize("horizon", [300, 10**12])
 @pytest.mark.parametrize(("problem", "selection"), [*product([WIDE, SLOTS, SIX, TIED], SELECTIONS), (ODD, "pair")])
-def test_the_regret_is_the_sum_of_theorem_5(problem, selection, horizon):
+def test_the_regret_is_that_of_theorem_6(problem, selection, horizon):
     bound = certify_regret(problem, horizon, selection)
-    assert bound.value == pytest.approx(regret_by_hand(problem, selection, horizon), rel=1e-8)
+    assert bound.value == pytest.approx(regret_by_hand(problem, selection, horizon), rel=1e-7)
     assert bound.met
 
 
@@ -134,36 +154,25 @@ def test_so_much_is_enough():
     N = np.array([1.0, 7.0, 1e4, 1e9])
     for sigma, needed in product((0.05, 0.5, 3.0), (0.0, 5.0, 700.0)):
         for plays, d in zip(N, certified.enough(N, needed, sigma) * sigma * np.sqrt(N), strict=True):
-            assert log_mixture(d, plays, sigma) == pytest.approx(needed + log(32), rel=1e-9)
+            assert log_mixture(d / 2, plays / 2, sigma) == pytest.approx(needed + log(32), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("problem", "options", "horizon"),
-    [
-        (TIED, {"delta": 0.1}, None),
-        (mb.Monopartite([0.9, 0.6, 0.6, 0.6, 0.3]), {"delta": 0.1}, None),
-        (TIED, {}, 900),
-        (mb.Bipartite([0.9, 0.9, 0.2], [0.5, 0.5]), {}, 900),
-        (mb.Bipartite([0.9, 0.9, 0.2], [0.5, 0.5]), {"selection": "matching"}, 900),
-    ],
-)
-def test_the_schedule_is_that_of_the_policy_whatever_is_paid(problem, options, horizon):
-    policy = mb.policy("rank1-certify", **options).build(problem.graph, horizon=horizon, seed=0)
-    rng, target = np.random.default_rng(5), policy.target
-    needed = None if horizon is None else log(target.bad_links * horizon)
-    expected = next(certified.schedule(problem.graph, target, policy.selection, horizon, needed))
-    seen = [(0, 0)]
-    while policy.rounds < (horizon or 700):
+@pytest.mark.parametrize("problem", [TIED, mb.Monopartite([0.9, 0.6, 0.6, 0.6, 0.3])])
+def test_the_schedule_is_that_of_the_policy_whatever_is_paid(problem):
+    policy = mb.policy("rank1-certify", delta=0.1).build(problem.graph, seed=0)
+    rng = np.random.default_rng(5)
+    expected = next(certified.schedule(problem.graph, policy.target, policy.selection))
+    batch_ends, tours = [0], [0]
+    while policy.rounds < 700:
         asked = policy.ask()
         policy.tell(asked, rng.integers(0, 2, len(asked)))  # coins: nothing is ever certified
-        if policy.sampled > seen[-1][0]:
-            seen.append((policy.sampled, policy.tours))
+        if policy.sampled > batch_ends[-1]:
+            batch_ends.append(policy.sampled)
+            tours.append(policy.tours)
     assert not policy.certified
-    assert len(seen) > 10
-    assert seen == list(zip(expected.rounds.tolist(), expected.tours.tolist(), strict=True))[: len(seen)]
-    if horizon is not None:
-        assert len(seen) == len(expected.rounds)
-        assert expected.rounds[-1] + expected.guesses[-1] == horizon
+    assert len(tours) > 10
+    assert np.diff(batch_ends).tolist() == expected.rounds[: len(tours) - 1].tolist()
+    assert tours == expected.tours[: len(tours)].tolist()
 
 
 def test_runs_lie_below():
@@ -176,7 +185,7 @@ def test_runs_lie_below():
     for problem, options in ((WIDE, {}), (SLOTS, {}), (TIED, {}), (SIX, {"selection": "pair"})):
         runs = mb.simulate(problem, mb.policy("rank1-certify", **options), horizon=20_000, runs=8, seed=3)
         placed = placement_of(runs, mb.bounds(problem, horizon=20_000))
-        assert placed.upper_source == "Theorem 5 of docs/certified.md"
+        assert placed.upper_source == "Theorem 6 of docs/certified.md"
         assert 0 < placed.mean < placed.upper
 
 
@@ -198,15 +207,19 @@ def test_a_smaller_risk_takes_longer(problem):
         assert values[0] < values[-1] < inf
 
 
-def test_what_is_lost_grows_like_log_t_or_with_ties_like_its_root():
-    horizons = [10**k for k in range(9)]
+def test_what_is_lost_grows_like_log_t_ties_or_not():
+    horizons = [10**k for k in range(8, 20)]
     for problem, selection in product((WIDE, SLOTS, TIED), SELECTIONS):
         values = [certify_regret(problem, horizon, selection).value for horizon in horizons]
         assert values == sorted(values)
-    apart = [certify_regret(WIDE, 10**k, "matching").value for k in (50, 100, 200)]
-    assert (apart[2] - apart[1]) / (apart[1] - apart[0]) == pytest.approx(2, rel=0.15)
-    tied = [certify_regret(TIED, 10**k, "matching").parts["rounds that explore"] for k in (50, 100)]
-    assert tied[1] / tied[0] == pytest.approx(1e25 * 2**0.5, rel=0.1)
+        far = [certify_regret(problem, 10**k, selection).value for k in (50, 100, 200)]
+        assert (far[2] - far[1]) / (far[1] - far[0]) == pytest.approx(2, rel=0.15)
+
+
+def test_a_bound_above_what_all_rounds_may_lose_is_marked_as_vacuous():
+    assert certify_regret(WIDE, 10**6, "matching").vacuous
+    assert not certify_regret(WIDE, 10**15, "matching").vacuous
+    assert not certify_regret(mb.Monopartite([0.9, 0.5, 0.0, 0.0]), 10**15, "matching").met
 
 
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Gaussian(sd=1e-100), mb.Gaussian(sd=1e100)])
@@ -221,10 +234,9 @@ def test_nothing_overflows(u, law):
                 assert bound.value >= 0
                 assert bound.met or bound.value == inf
             for horizon in (1, 2, 10**6, 10**300):
-                worst = trivial_regret(problem, 1, selection).value
-                value = certify_regret(problem, horizon, selection).value
-                assert 0 <= value <= worst * (horizon + 10) * (1 + 1e-9)
-                assert isfinite(value)
+                bound = certify_regret(problem, horizon, selection)
+                assert bound.value >= 0
+                assert isfinite(bound.value) or bound.vacuous
 
 
 def test_tied_borders_are_never_certified_and_that_is_said():
@@ -256,20 +268,6 @@ def test_the_report_names_each_selection_and_leaves_out_matchings_of_odd_players
 # What the proofs rest on
 
 
-def test_the_loss_of_a_wrong_order_is_bounded_by_random_search():
-    rng = np.random.default_rng(0)
-    for _ in range(400):
-        y = float(rng.choice([0.02, 0.1, 0.3]))
-        players = mb.Monopartite(rng.integers(1, 11, 6) / 10)
-        u, o = players.u, 4
-        others = u.sum() - u[:, None] - u[None, :]
-        apart = (u[:, None] - u[None, :]) * others / o >= y
-        order = linear_extension(rng.random(6), np.array([0, 6]), np.zeros((6, 6), dtype=bool), apart)
-        for selection, pairs in (("pair", 1), ("matching", 3)):
-            lost = players.optimum(selection) - sum(u[order[2 * k]] * u[order[2 * k + 1]] for k in range(pairs))
-            assert lost <= certified.misplaced(players, selection, np.array([y * o**0.5]))[0] + 1e-12
-
-
 def test_once_the_borders_are_certified_the_order_has_the_true_blocks():
     # Whatever else is certified, as long as no bad link is: within a block also both ways.
     block, rng = np.array([0, 0, 1, 1]), np.random.default_rng(2)
@@ -279,7 +277,6 @@ def test_once_the_borders_are_certified_the_order_has_the_true_blocks():
         for (a, b), link in zip(inner, chosen, strict=True):
             links[a, b] = link
         certain = bottleneck_closure(links) >= 1
-        for separated in (np.zeros((4, 4), dtype=bool), rng.random((4, 4)) < 0.5):
-            for _ in range(5):
-                order = linear_extension(rng.random(4), np.array([0, 4]), certain, separated)
-                assert set(order[:2].tolist()) == {0, 1}
+        for _ in range(5):
+            order = linear_extension(rng.random(4), np.array([0, 4]), certain)
+            assert set(order[:2].tolist()) == {0, 1}

@@ -1,6 +1,7 @@
 """Upper bounds for rank1-certify: Theorems 3 and 6 of docs/certified.md as numbers."""
 
 from collections.abc import Iterator
+from itertools import combinations
 from math import inf, log
 from typing import NamedTuple
 
@@ -75,7 +76,7 @@ def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Se
     """Theorem 6: what rank1-certify loses up to a horizon that it knows, whatever is equal."""
     target, sigma = Target.of(problem.graph, selection), problem.rewards.sigma
     worst = max(0.0, worst_round_regret(problem, selection))
-    n = target.n_items
+    n, is_positive = target.n_items, min(strengths.min() for strengths in _sides(problem)) > 0
     parts = dict.fromkeys(("first tours", "wrong certificates", "until all is certified", "tours on ties"), 0.0)
     if target.n_links and worst > 0:
         needed = max(0.0, log(target.n_links) + log(horizon) - log(2 * n))
@@ -101,8 +102,8 @@ def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Se
         policy="rank1-certify",
         source="Theorem 6 of docs/certified.md",
         origin="package",
-        assumptions=(),
-        note="with the default share and the horizon known; ties are allowed, strengths of 0 make it infinite.",
+        assumptions=(Assumption("no strength is 0", is_positive),),
+        note="with the default share and the horizon known; ties are allowed.",
         trivial_value=horizon * worst,
         plays=selection,
         seeks=selection,
@@ -111,16 +112,17 @@ def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Se
 
 def comparisons(problem: Bipartite | Monopartite) -> Iterator[tuple[float, float]]:
     """For every two items of a side the least difference of their means over common opponents, and the least mean."""
-    sides: list[tuple[Floats, Floats | None]] = [(problem.u, None)]
-    if isinstance(problem, Bipartite):
-        sides = [(problem.u, problem.v), (problem.v, problem.u)]
-    for strengths, opponents in sides:
+    sides = _sides(problem)
+    for strengths, opponents in zip(sides, reversed(sides), strict=True):
         u = sorted_descending(strengths)
-        for i in range(len(u)):
-            for j in range(i + 1, len(u)):
-                others = np.delete(u, [i, j]) if opponents is None else opponents
-                if len(others):
-                    yield float((u[i] - u[j]) * others.min()), float(u[j] * others.min())
+        for i, j in combinations(range(len(u)), 2):
+            others = opponents if len(sides) > 1 else np.delete(u, [i, j])
+            if len(others):
+                yield float((u[i] - u[j]) * others.min()), float(u[j] * others.min())
+
+
+def _sides(problem: Bipartite | Monopartite) -> list[Floats]:
+    return [problem.u, problem.v] if isinstance(problem, Bipartite) else [problem.u]
 
 
 def swap_groups(graph: Graph, selection: Selection) -> int:
