@@ -251,9 +251,12 @@ class Rank1Certify(PlannedPolicy):
 
         For regret the least, over the ratios, of log E − log(what a wrong link of this ratio may lose).
         """
+        return self._score(self.peaks)
+
+    def _score(self, evidence: Floats) -> Floats:
         if self._regret:
-            return np.asarray((self.peaks - self._log_losses[:, None, None]).min(axis=0))
-        return np.asarray(self.peaks[-1])
+            return np.asarray((evidence - self._log_losses[:, None, None]).min(axis=0))
+        return np.asarray(evidence[-1])
 
     def _order(self, chains: Floats, threshold: float) -> Counts:
         """All items, by what is certified at this threshold, and beyond that by the fit."""
@@ -562,12 +565,13 @@ class Rank1Certify(PlannedPolicy):
         order = self._order(chains, self.threshold(self._now))
         links = self.target.borders(order)
         rounds = self._expected_rounds(links, chains, order)
+        evidence = self.evidence[self._sufficient_level] if self._tolerance else self._score(self.evidence)
         rivals = [
             {
                 "side": names[a][0],
                 "above": names[a][1],
                 "below": names[b][1],
-                "log_evidence": float(self.evidence[-1][a, b]),
+                "log_evidence": float(evidence[a, b]),
                 "threshold": needed,
                 "certified": bool(chains[a, b] >= self.threshold(self._now)),
                 "expected_rounds": None if np.isinf(left) else ceil(left),
