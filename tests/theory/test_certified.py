@@ -130,7 +130,7 @@ def regret_by_hand(problem, selection, horizon):
         G, first, length = (2 + abs(np.subtract(*graph.shape)) if graph.is_bipartite else 4), 2, len(all_meet(graph))
     alpha = (1 + 2 * G / n) / 8
     x = lambda info: 8 * G * ((2 + 1 / 30) * info + 1) + n / 2 + 1  # noqa: E731
-    rounds = lambda info: x(info) * (16 + 2 * (1 + G) / n + alpha + G * info / (4 * L))  # noqa: E731
+    rounds = lambda info: x(info) * (16 + 2 * (1 + G) / n + alpha + 8 * G * info / (20 * L))  # noqa: E731
     total = worst * first * length + 2 * n * problem.optimum(selection)
     for u, others in sides_of(problem):
         for a, b in combinations(range(len(u)), 2):

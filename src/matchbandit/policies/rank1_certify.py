@@ -76,7 +76,7 @@ class Rank1Certify(PlannedPolicy):
     items: wrong certificates lose at most what 2n optimal rounds are worth. Most rounds play the best guess, an order
     that agrees with what is certified and beyond that with the fit. The others exchange the two items of a link across
     a border of the best guess that is not certified yet: nothing is lost on items that are equal. Once all is
-    certified the answer is played for ever. With `anytime`, or without a horizon, the threshold in round t is C t x:
+    certified the answer is played for ever. With `anytime`, or without a horizon, the threshold in round t is C t x/2:
     certificates lapse, and are renewed for twice the rounds.
 
     A batch is looked at once, at its end. Results of a `warm_start` choose where to look and are never evidence. Of an
@@ -222,12 +222,12 @@ class Rank1Certify(PlannedPolicy):
     def threshold(self, at: int) -> float:
         """The score from which on a link is certified in round `at`.
 
-        log(F/δ), or log(C/δ) with ε. For regret log(C T/2n), and log(C t) where certificates lapse.
+        log(F/δ), or log(C/δ) with ε. For regret log(C T/2n), and log(C t/2) where certificates lapse.
         """
         if not self._regret:
             count = self.target.n_links if self._tolerance else self.target.bad_links
             return log(max(1, count)) - log(self.options["delta"])
-        rounds = max(1, at) if self.lapses else (self.setting.horizon or 1) / (2 * self.target.n_items)
+        rounds = max(1, at) / 2 if self.lapses else (self.setting.horizon or 1) / (2 * self.target.n_items)
         return log(max(1, self.target.n_links)) + log(rounds)
 
     @property
