@@ -50,6 +50,8 @@ LEVELS = 9
 """For regret the ratios of the null hypotheses are 1 + 1/2, 1 + 1/4, …, the last of them 1."""
 EPSILON_LEVELS = 4
 """With ε the ratios are r, √r, …, and 1 as the last, r being the largest that the answer may have."""
+MIN_THRESHOLD = log(2)
+"""For regret no link is certified without evidence, however few the rounds."""
 MAX_ITEMS = 400
 """Every two items are compared against every third: beyond, a batch takes seconds."""
 
@@ -228,7 +230,7 @@ class Rank1Certify(PlannedPolicy):
             count = self.target.n_links if self._tolerance else self.target.bad_links
             return log(max(1, count)) - log(self.options["delta"])
         rounds = max(1, at) / 2 if self.lapses else (self.setting.horizon or 1) / (2 * self.target.n_items)
-        return log(max(1, self.target.n_links)) + log(rounds)
+        return max(MIN_THRESHOLD, log(max(1, self.target.n_links)) + log(rounds))
 
     @property
     def _now(self) -> int:

@@ -21,8 +21,8 @@ from matchbandit.theory.quantities import worst_round_regret
 
 EXPLORATION_SHARE = 1 / 16
 """The share of a batch that explores for regret: the policy's default."""
-LEVELS, NEAR_TIE = 9, 1.5
-"""The number of ratios for regret, and the largest of them: the policy's."""
+LEVELS, NEAR_TIE, MIN_THRESHOLD = 9, 1.5, log(2)
+"""The number of ratios for regret, the largest of them, and the least threshold: the policy's."""
 MAX_ROUNDS = 1e300
 """Where floats end; a bound that is not reached by then is infinite."""
 BATCHES_AT_ONCE = 256
@@ -79,14 +79,14 @@ def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Se
     n, is_positive = target.n_items, min(strengths.min() for strengths in _sides(problem)) > 0
     parts = dict.fromkeys(("first tours", "wrong certificates", "until all is certified", "tours on ties"), 0.0)
     if target.n_links and worst > 0:
-        needed = max(0.0, log(target.n_links) + log(horizon) - log(2 * n))
+        needed = max(MIN_THRESHOLD, log(target.n_links) + log(horizon) - log(2 * n))
         groups, length = swap_groups(problem.graph, selection), tour_length(problem.graph, selection)
         parts["first tours"] = worst * length * (1 if selection == "pair" else 2)
         parts["wrong certificates"] = 2 * n * problem.optimum(selection)
         examined = np.array([groups / FORCED_SHARE * (2 + GROWTH_FOR_REGRET), groups / FORCED_SHARE + n / 2 + 1])
         toured = EARLY_TOUR_SHARE * (1 + 2 * groups / n)
         per_round = 1 / EXPLORATION_SHARE + 2 * (1 + groups) / n + toured
-        per_information = groups / (FORCED_SHARE * ROUNDS_PER_NAT * needed) if needed else inf
+        per_information = groups / (FORCED_SHARE * ROUNDS_PER_NAT * needed)
         for gap, tied_mean in comparisons(problem):
             if gap > 0:
                 mean, square = information_needed(gap, needed, sigma, LEVELS)
