@@ -48,21 +48,39 @@ def mean_coin_factor(n_a, n_b, theta_a, theta_b, p_a, p_b):
     )
 
 
-def gaussian_log_factor(n_a, sum_a, n_b, sum_b, theta_a, theta_b, sd):
+def most_likely_null(n_a, n_b, theta_a, theta_b, ratio):
+    """The t for which the means t and rt of coins are most likely, given shares θ_a and θ_b of successes: bisection."""
+    low, high = theta_b / ratio, min(theta_a, 1 / ratio)
+    for _ in range(80):
+        t = (low + high) / 2
+        slope = n_a * (theta_a - t) * (1 - ratio * t) + n_b * (theta_b - ratio * t) * (1 - t)  # its sign alone
+        low, high = (t, high) if slope > 0 else (low, t)
+    return t
+
+
+def coin_log_factor(n_a, wins_a, n_b, wins_b, theta_a, theta_b, ratio):
+    """log F of a batch of coins: the likelihood with the means θ_a and θ_b over the largest with b's r times a's."""
+    t = most_likely_null(n_a, n_b, theta_a, theta_b, ratio)
+    for_a = wins_a * log(theta_a / t) + (n_a - wins_a) * log((1 - theta_a) / (1 - t))
+    for_b = wins_b * log(theta_b / (ratio * t)) + (n_b - wins_b) * log((1 - theta_b) / (1 - ratio * t))
+    return for_a + for_b
+
+
+def gaussian_log_factor(n_a, sum_a, n_b, sum_b, theta_a, theta_b, ratio, sd):
     """log F of a batch of Gaussian rewards, as it is defined."""
-    both = (n_a * theta_a + n_b * theta_b) / (n_a + n_b)
-    for_a = sum_a * (theta_a - both) - n_a * (theta_a**2 - both**2) / 2
-    for_b = sum_b * (theta_b - both) - n_b * (theta_b**2 - both**2) / 2
+    t = (n_a * theta_a + ratio * n_b * theta_b) / (n_a + ratio**2 * n_b)
+    for_a = sum_a * (theta_a - t) - n_a * (theta_a**2 - t**2) / 2
+    for_b = sum_b * (theta_b - ratio * t) - n_b * (theta_b**2 - (ratio * t) ** 2) / 2
     return (for_a + for_b) / sd**2
 
 
-def log_mixture(difference, n, sigma, spread, steps=20_000):
-    """log ∫_0^∞ 2 φ(η; spread) exp((η D − η² n)/σ²) dη by Simpson's rule, around the peak of the integrand."""
+def log_mixture(difference, information, sigma, spread, steps=5000):
+    """log ∫_0^∞ 2 φ(η; spread) exp((η D − η² I/2)/σ²) dη by Simpson's rule, around the peak of the integrand."""
 
     def exponent(eta):
-        return (eta * difference - eta * eta * n) / sigma**2 - eta * eta / (2 * spread**2)
+        return (eta * difference - eta * eta * information / 2) / sigma**2 - eta * eta / (2 * spread**2)
 
-    curvature = 2 * n / sigma**2 + 1 / spread**2
+    curvature = information / sigma**2 + 1 / spread**2
     peak, width = max(0.0, difference / sigma**2 / curvature), 1 / sqrt(curvature)
     if difference < 0:  # falls like exp(η D/σ²) from 0 on
         width = min(width, sigma**2 / -difference)
