@@ -297,8 +297,9 @@ def test_counting_only_links_that_are_strictly_wrong_would_not_do():
 RATIOS_OF = [
     *((mb.monopartite(n), "matching") for n in range(2, 8)),
     *((mb.monopartite(n), "pair") for n in range(3, 6)),
-    *((mb.bipartite(*shape), goal) for shape in ((1, 3), (2, 2), (2, 4), (4, 2), (3, 3), (3, 5)) for goal in ("pair", "matching")),
-]  # fmt: skip
+    *((mb.bipartite(*shape), "matching") for shape in ((1, 3), (2, 2), (2, 4), (4, 2), (3, 3), (3, 5))),
+    *((mb.bipartite(*shape), "pair") for shape in ((1, 3), (2, 2), (4, 2), (3, 5))),
+]
 
 
 def cost_and_bound(graph, goal, strengths, order):
@@ -308,14 +309,17 @@ def cost_and_bound(graph, goal, strengths, order):
     return -np.log(worth), target.loss_exponent * target.log_loss(np.asarray(order), log_ratio(strengths))
 
 
-
 @pytest.mark.parametrize(("graph", "goal"), RATIOS_OF, ids=str)
 def test_an_order_loses_at_most_the_power_of_its_ratios(graph, goal):
     target, rng = Target.of(graph, goal), np.random.default_rng(7)
     n, costs = target.n_items, []
     for trial in range(300):
         order = np.concatenate([a + rng.permutation(b - a) for a, b in pairwise(target.sides)])
-        sample = (rng.uniform(0.01, 1, n), np.exp(rng.normal(-5, 2, n)).clip(1e-9, 1), rng.choice([0.1, 0.2, 0.4, 0.8], n))
+        sample = (
+            rng.uniform(0.01, 1, n),
+            np.exp(rng.normal(-5, 2, n)).clip(1e-9, 1),
+            rng.choice([0.1, 0.2, 0.4, 0.8], n),
+        )
         strengths = sample[trial % 3]
         if trial % 2:  # of an order that is nearly right
             strengths = np.sort(strengths)[::-1][order.argsort()] * rng.uniform(0.7, 1, n)
@@ -358,6 +362,8 @@ def test_chains_of_ratios_bound_the_ratio_of_their_ends():
     rng = np.random.default_rng(11)
     for _ in range(100):
         strengths = rng.uniform(0.1, 1, 5)
-        links = np.where(rng.random((5, 5)) < 0.5, np.maximum(log_ratio(strengths), 0) + rng.exponential(0.2, (5, 5)), np.inf)
+        links = np.where(
+            rng.random((5, 5)) < 0.5, np.maximum(log_ratio(strengths), 0) + rng.exponential(0.2, (5, 5)), np.inf
+        )
         chains = shortest_chains(links)
         assert (log_ratio(strengths) <= chains + 1e-12)[~np.eye(5, dtype=bool)].all()

@@ -33,25 +33,27 @@ def factor(noise, n_a, sum_a, n_b, sum_b, theta_a, theta_b, ratio=1.0):
     return exp(log_factor(noise, *batch, float(theta_a), float(theta_b), float(ratio)))
 
 
-def line(noise, counts, bet, ratio):
-    """log F as a line in the two sums: the value at 0, and the two slopes (sums beyond all counts keep their digits)."""
+def slopes(noise, counts, bet, ratio):
+    """How fast log F rises with the two sums: it is a line in both, so that sums beyond all counts show every digit."""
     n_a, n_b = map(float, counts)
     far = 2.0**60
     at_zero = log_factor(noise, n_a, 0.0, n_b, 0.0, *bet, ratio)
     slope_a = (log_factor(noise, n_a, far, n_b, 0.0, *bet, ratio) - at_zero) / far
     slope_b = (log_factor(noise, n_a, 0.0, n_b, far, *bet, ratio) - at_zero) / far
-    return at_zero, slope_a, slope_b
+    return slope_a, slope_b
 
 
 def log_mean(noise, counts, bet, ratio, mean_a, mean_b=None):
-    """log E F over all outcomes of coins, with 40 digits, for any counts; on the boundary of the null unless told."""
+    """log E F over all outcomes of coins, in 40 digits, for any counts; b's mean is r times a's if there is none."""
+    means = Decimal(mean_a), Decimal(ratio) * Decimal(mean_a) if mean_b is None else Decimal(mean_b)
+    sums = [n * float(mean) for n, mean in zip(counts, means, strict=True)]
     with localcontext() as context:
         context.prec = 40
-        total, *slopes = map(Decimal, line(noise, counts, bet, ratio))
-        means = Decimal(mean_a), Decimal(ratio) * Decimal(mean_a) if mean_b is None else Decimal(mean_b)
-        for n, slope, mean in zip(counts, slopes, means, strict=True):
+        total = Decimal(log_factor(noise, float(counts[0]), sums[0], float(counts[1]), sums[1], *bet, ratio))
+        for n, mean, at, slope in zip(counts, means, sums, slopes(noise, counts, bet, ratio), strict=True):
+            of_coin = Decimal(slope) / noise.trials
             coins = Decimal(n) * noise.trials
-            total += coins * (1 + min(mean, Decimal(1)) * ((slope / noise.trials).exp() - 1)).ln()
+            total += coins * (1 + min(mean, Decimal(1)) * (of_coin.exp() - 1)).ln() - Decimal(slope) * Decimal(at)
         return float(total)
 
 
@@ -134,7 +136,7 @@ def test_factors_stay_finite_where_both_means_are_nearly_1(ratio):
     # There the root of a quadratic equation has no digits left.
     near = [1 - 10**-exponent for exponent in np.linspace(1, 10, 37)]
     for theta_a, theta_b, counts in product(near, near, [(1, 1), (1, 10), (1000, 2), (10**6, 10**6)]):
-        assert all(map(isfinite, line(COIN, counts, (theta_a, theta_b), ratio)))
+        assert all(map(isfinite, slopes(COIN, counts, (theta_a, theta_b), ratio)))
 
 
 COUNTS = [(1, 1), (3, 1), (1, 7), (1000, 10), (10**4, 10**4), (1, 10**12), (10**12, 1)]
@@ -306,7 +308,12 @@ def test_whatever_is_bet_and_whatever_is_so(counts, bet, ratio, means):
 def test_the_product_over_opponents_has_a_mean_of_at_most_one():
     # a and b against c, d and e, of other strengths, with other counts and other bets on each.
     strengths, batches = (Q(1), Q(1, 2), Q(1, 10)), ((1, 2, 0.8, 0.5), (2, 1, 0.45, 0.1), (2, 2, 0.3, 0.02))
-    for u_a, u_b, ratio in ((Q(3, 5), Q(3, 5), 1.0), (Q(1, 2), Q(3, 4), 1.5), (Q(0), Q(1), 1.5), (Q(1, 2), Q(3, 5), 1.0)):
+    for u_a, u_b, ratio in (
+        (Q(3, 5), Q(3, 5), 1.0),
+        (Q(1, 2), Q(3, 4), 1.5),
+        (Q(0), Q(1), 1.5),
+        (Q(1, 2), Q(3, 5), 1.0),
+    ):
         total = 0.0
         outcomes = [
             [(a, b, x * y) for a, x in naive.coins(n_a, u_a * v) for b, y in naive.coins(n_b, u_b * v)]
@@ -392,7 +399,6 @@ def test_counts_chosen_by_their_own_outcomes_would_break_it():
     assert mean > 1.01
 
 
-
 # Differences of averages
 
 
@@ -424,9 +430,9 @@ def differences_of(plays_a, sums_a, plays_b, sums_b, ratio):
 
 def test_differences_are_weighted_by_how_much_they_vary():
     # w = 1/(r²/n_a + 1/n_b): 1/(4/2 + 1/4) = 4/9 and 1/(4/8 + 1) = 2/3; where one did not play there is nothing.
-    D, information = differences_of([2, 8, 0], [1, 6, 0], [4, 1, 3], [1, 0, 3], 2.0)
+    difference, information = differences_of([2, 8, 0], [1, 6, 0], [4, 1, 3], [1, 0, 3], 2.0)
     assert information == pytest.approx(4 / 9 + 2 / 3)
-    assert D == pytest.approx(4 / 9 * (2 * 0.5 - 0.25) + 2 / 3 * (2 * 0.75))
+    assert difference == pytest.approx(4 / 9 * (2 * 0.5 - 0.25) + 2 / 3 * (2 * 0.75))
 
 
 @pytest.mark.parametrize(("plays_a", "plays_b"), [((1,), (1,)), ((12,), (12,)), ((9,), (2,)), ((2, 1), (1, 3))])
@@ -552,7 +558,11 @@ def test_the_weights_of_the_bets_sum_to_one():
 
 
 def test_fitted_gaps_shrink_by_what_they_vary():
-    strengths, covariance, halves = np.array([0.7, 0.5, 0.5]), np.array([[3, 1, 0], [1, 2, 0], [0, 0, 0]]) / 100, np.ones((3, 3))
+    strengths, covariance, halves = (
+        np.array([0.7, 0.5, 0.5]),
+        np.array([[3, 1, 0], [1, 2, 0], [0, 0, 0]]) / 100,
+        np.ones((3, 3)),
+    )
     evidence.half_gaps(strengths, covariance, halves)
     # A gap of 0.2, squared 0.04, with the variance 0.03 + 0.02 − 2 · 0.01 = 0.03: four sevenths of it.
     assert halves[0, 1] == pytest.approx(0.1 * 4 / 7)

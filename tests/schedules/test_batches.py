@@ -32,8 +32,8 @@ def test_identification_begins_with_its_first_tours_and_nothing_else(case):
 @cases
 def test_whole_tours_are_1_in_32_of_the_rounds(case):
     length = CASES[case]["length"]
-    for explored, tours, batch in unrolled(**CASES[case]):
-        rounds, tours = explored + batch.rounds, tours + batch.tours
+    for explored, tours_before, batch in unrolled(**CASES[case]):
+        rounds, tours = explored + batch.rounds, tours_before + batch.tours
         assert tours >= floor(rounds / 32 / length)
         if explored:
             assert batch.tours * length <= batch.rounds
@@ -65,7 +65,7 @@ def test_identification_by_hand():
 
 
 def test_regret_by_hand():
-    # X = 3000: 100 rounds explore. 4 items/X = 4 · 6/3000 = 0.008 is less than the share, and 32 · 10/3000 = 0.107 more.
+    # X = 3000: 100 rounds explore. 4 · 6/3000 = 0.008 is less than the share, and 32 · 10/3000 = 0.107 more.
     assert next_regret_batch(3000.0, 6, share=1 / 16, needed=10.0) == (1500, 100)
     # X = 30: half a round for each item is more than 30/30. 4 · 6/30 = 0.8 is more than a half.
     assert next_regret_batch(30.0, 6, share=1 / 16, needed=10.0) == (3, 3)
