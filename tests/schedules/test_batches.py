@@ -65,14 +65,14 @@ def test_identification_by_hand():
 
 
 def test_regret_by_hand():
-    # X = 3000: 100 rounds explore. 4 · 6/3000 = 0.008 is less than the share, and 32 · 10/3000 = 0.107 more.
+    # X = 3000: 100 rounds explore. 4 · 6/3000 = 0.008 is less than the share, and 20 · 10/3000 = 0.067 more.
     assert next_regret_batch(3000.0, 6, share=1 / 16, needed=10.0) == (1500, 100)
     # X = 30: half a round for each item is more than 30/30. 4 · 6/30 = 0.8 is more than a half.
     assert next_regret_batch(30.0, 6, share=1 / 16, needed=10.0) == (3, 3)
     # X = 240: 4 · 6/240 = 1/10 is above the share; X/30 = 8.
     assert next_regret_batch(240.0, 6, share=1 / 16, needed=10.0) == (72, 8)
-    # X = 60000: 32 · 10/60000 = 1/187.5 is below the share; X/30 = 2000.
-    assert next_regret_batch(60_000.0, 6, share=1 / 16, needed=10.0) == (373_000, 2000)
+    # X = 60000: 20 · 10/60000 = 1/300 is below the share; X/30 = 2000.
+    assert next_regret_batch(60_000.0, 6, share=1 / 16, needed=10.0) == (598_000, 2000)
     # More than a half counts as a half; nothing examined yet; seven items.
     assert next_regret_batch(300.0, 6, share=1.0, needed=1e9) == (10, 10)
     assert next_regret_batch(0.0, 7, share=1e-6, needed=10.0) == (4, 4)
@@ -87,7 +87,7 @@ def test_the_part_that_explores_keeps_to_its_bounds(items, share, needed):
         guesses, explored = next_regret_batch(examined, items, share=share, needed=needed)
         assert explored == ceil(max(items / 2, examined / 30))
         rounds, x = guesses + explored, max(1.0, examined)
-        most, least = 32 * needed / x, max(share, 4 * items / x)
+        most, least = 20 * needed / x, max(share, 4 * items / x)
         assert guesses >= explored  # a swap is compared with the best guess
         assert explored <= min(0.5, most) * rounds * (1 + 1e-12)
         assert explored <= least * rounds * (1 + 1e-12)
@@ -96,16 +96,16 @@ def test_the_part_that_explores_keeps_to_its_bounds(items, share, needed):
 
 
 def test_the_rounds_of_the_best_guess_never_outgrow_the_square_of_what_is_examined():
-    # Without an end, 1/32 X²/needed rounds follow X that explore, up to a factor: O(√T log T) of T rounds explore.
+    # Without an end, X that explore take X²/(40 needed) rounds: O(√(T log T)) of T rounds explore.
     examined = total = 0
     while total < 1e15:
         guesses, explored = next_regret_batch(float(examined), 8, share=1 / 16, needed=20.0)
         examined, total = examined + explored, total + guesses + explored
         if examined > 10**5:
-            assert 0.4 < total / (examined**2 / (32 * 20)) < 0.6
+            assert 0.4 < total / (examined**2 / (20 * 20)) < 0.6
 
 
 def test_the_numbers_of_the_docs():
     assert (batches.GROWTH, batches.GROWTH_FOR_REGRET, batches.TOUR_SHARE) == (1 / 20, 1 / 30, 1 / 32)
     assert (batches.EARLY_TOUR_SHARE, batches.FORCED_SHARE, batches.MAX_SHARE) == (1 / 8, 1 / 8, 1 / 2)
-    assert (batches.EARLY_ROUNDS_PER_ITEM, batches.ROUNDS_PER_NAT, batches.EARLY_TOUR_PLAYS) == (4.0, 32.0, 32)
+    assert (batches.EARLY_ROUNDS_PER_ITEM, batches.ROUNDS_PER_NAT, batches.EARLY_TOUR_PLAYS) == (4.0, 20.0, 32)
