@@ -115,7 +115,7 @@ def test_a_policy_that_is_built_already_counts_anew_when_the_first_one_comes_and
 
 @pytest.mark.parametrize("name", [name for name, kind in CATALOGUE.items() if not kind.capabilities.fixed_budget])
 def test_every_policy_goes_on_with_them(name):
-    fits = CATALOGUE[name].fits
+    fits = CATALOGUE[name].capabilities
     options = {"delta": 0.1} if "identification" in fits.goals else {"horizon": 1000} if fits.horizon else {}
     try:
         club = SmallLeague(sides=SIDES, policy=name, options=options, rewards="binomial:5")

@@ -449,7 +449,11 @@ def test_an_update_that_fails_half_way_leaves_the_policy_as_it_was():
     [
         ("pair-elim", mb.bipartite(2, 2), {"growth": 4.0, "cap_windows": False, "delta": None}),
         ("rank1-thompson", mb.monopartite(4), {"selection": "matching", "half_life": None}),
-        ("rank1-certify", mb.bipartite(2, 2), {"selection": "pair", "delta": None, "anytime": False, "share": 0.25}),
+        (
+            "rank1-certify",
+            mb.bipartite(2, 2),
+            {"selection": "pair", "delta": None, "epsilon": None, "anytime": False, "share": 1 / 16},
+        ),
         ("uts", mb.bipartite(2, 2), {"gamma": 2}),
         ("uniform", mb.monopartite(4), {"selection": "matching"}),
         ("exploration-first", mb.monopartite(4), {"growth": 1.05, "best": [0, 1]}),
