@@ -73,8 +73,8 @@ class Rank1Certify(PlannedPolicy):
     would come last. While some average contradicts the fit, half of them follow the averages. 1/32 of the rounds are
     whole tours, which the bound on its rounds needs, not its correctness.
 
-    *Regret*: a wrong link whose items differ by the ratio 1 + x costs a part x of the optimum at most, so it is held
-    against the threshold C T x/2n, for all x, where C is the number of pairs of items of a side and n that of the
+    *Regret*: a wrong link whose items differ little costs little, so what it costs at most, a part x of the optimum,
+    is in its threshold: C T x/2n, where C is the number of pairs of items of a side and n that of the
     items: wrong certificates lose at most what 2n optimal rounds are worth. Most rounds play the best guess, an order
     that agrees with what is certified and beyond that with the fit. The others exchange the two items of a link across
     a border of the best guess that is not certified yet: nothing is lost on items that are equal. Once all is
@@ -161,7 +161,7 @@ class Rank1Certify(PlannedPolicy):
         self.tours = self.sampled = self.explored = self.tour_credit = 0
         """Whole tours so far; rounds of the batches that are over, those of them that explored, and those that explored
         towards the next whole tour."""
-        self.certified = self.target.n_links == 0
+        self.certified = self.target.bad_links == 0
         """Is the answer certified, in identification?"""
 
     @cached_property
