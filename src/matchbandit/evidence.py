@@ -57,7 +57,7 @@ def log_factor(
     f_a, f_b = n_a / (n_a + n_b), n_b / (n_a + n_b)
     half = (f_a * (1.0 + r * theta_a) + f_b * (r + theta_b)) / 2.0
     middle = f_a * theta_a + f_b * theta_b
-    t = middle / (half + sqrt(max(half * half - r * middle, 0.0)))
+    t = middle / (half + sqrt(max(half * half - r * middle, 0.0))) if r > 1.0 else middle  # no digits are left near 1
     s = r * t
     if t < MIN_MEAN or 1.0 - s < MIN_FAILURE:
         return 0.0

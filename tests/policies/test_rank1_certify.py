@@ -329,7 +329,7 @@ class Books:
 
 
 def log_normal_mixture(difference, information, sigma):
-    """log ∫ exp((η D − η² I/2)/σ²) dH(η), H half-normal of scale s: 2 Φ(x) e^(x²/2)/√w, w = 1 + I s²/σ², x = D s/σ²/√w."""
+    """log ∫ exp((η D − η² I/2)/σ²) dH(η), H half-normal of scale s: 2 Φ(x) e^(x²/2)/√w, w = 1 + I s²/σ²."""
     spread = 1 + information * evidence.SPREAD**2 / sigma**2
     x = difference * evidence.SPREAD / sigma**2 / np.sqrt(spread)
     return log(2) + log_ndtr(x) + x**2 / 2 - np.log(spread) / 2

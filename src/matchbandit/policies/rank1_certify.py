@@ -74,8 +74,8 @@ class Rank1Certify(PlannedPolicy):
     whole tours, which the bound on its rounds needs, not its correctness.
 
     *Regret*: a wrong link whose items differ little costs little, so what it costs at most, a part x of the optimum,
-    is in its threshold: C T x/2n, where C is the number of pairs of items of a side and n that of the
-    items: wrong certificates lose at most what 2n optimal rounds are worth. Most rounds play the best guess, an order
+    is in its threshold: C T x/2n, where C is the number of pairs of items of a side and n that of the items: wrong
+    certificates lose at most what 2n optimal rounds are worth. Most rounds play the best guess, an order
     that agrees with what is certified and beyond that with the fit. The others exchange the two items of a link across
     a border of the best guess that is not certified yet: nothing is lost on items that are equal. Once all is
     certified the answer is played for ever. With `anytime`, or without a horizon, the threshold in round t is C t x/2:

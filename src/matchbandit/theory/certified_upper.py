@@ -207,8 +207,8 @@ def uncertain(tours: Floats, borders: list[tuple[int, Floats]], needed: float, s
 def enough(N: Floats, needed: float, sigma: float) -> Floats:
     """d(N)/(σ √N): the difference D after N plays of each with which whole tours alone certify, log E ≥ `needed`.
 
-    In x = D/(2σ² √(2A)), A = N/(4σ²) + 1/(2s²), the average of Lemma 2 is Φ(x) e^(x²/2) 2/(s √(2A)). The logarithm of the
-    first two factors is convex and rises: Newton's steps from above stay above.
+    In x = D/(2σ² √(2A)), A = N/(4σ²) + 1/(2s²), the average of Lemma 2 is Φ(x) e^(x²/2) 2/(s √(2A)). The logarithm of
+    the first two factors is convex and rises: Newton's steps from above stay above.
     """
     least = 2 / SPREAD**2  # in plays of each, of which the weight of differences is a half
     log_2A = log(2) + np.logaddexp(log(least), np.log(N) - 2 * log(sigma))
