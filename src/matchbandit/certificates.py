@@ -123,7 +123,7 @@ class Target:
     def missing(self, order: Counts, chains: Floats, needed: float) -> Links:
         """The links of the answer that lack evidence."""
         links = self.borders(order)
-        return links[chains[links[:, 0], links[:, 1]] < needed]
+        return links[~(chains[links[:, 0], links[:, 1]] >= needed)]
 
 
 def _blocks(first: tuple[int, ...], n_items: int) -> tuple[int, ...]:

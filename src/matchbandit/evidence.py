@@ -6,7 +6,7 @@ At r = 1 means need not be products: it is enough that every opponent earns at l
 is in docs/certified.md.
 """
 
-from math import erfc, exp, inf, log, log1p, pi, sqrt
+from math import erfc, exp, inf, isfinite, log, log1p, pi, sqrt
 
 from matchbandit.compiled import compiled
 from matchbandit.rewards import Counts, Floats, Mask, Noise
@@ -132,7 +132,8 @@ def bet_on_batch(
                                 total += log_factor(
                                     noise, plays[a, c], sums[a, c], plays[b, c], sums[b, c], above, below, ratios[k]
                                 )
-                        log_bets[k, bet, a, b] += total
+                        if isfinite(total):  # rounding must not decide
+                            log_bets[k, bet, a, b] += total
 
 
 @compiled

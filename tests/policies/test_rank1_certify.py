@@ -1575,3 +1575,17 @@ def test_anytime_a_recommendation_rests_on_nothing_that_has_lapsed():
 def test_a_horizon_shorter_than_the_first_tours_is_spent_on_them_not_on_the_order_of_the_items():
     runs = mb.simulate(mb.Monopartite(np.linspace(0.95, 0.05, 20)), certify(), horizon=19, runs=1, seed=1)
     assert runs.plays.max() == 2  # of two tours, as far as they come
+
+
+def test_a_log_of_means_that_are_nearly_1_does_not_decide():
+    # The bets are on means within 10^-8 of 1, where a careless formula gives NaN, which is neither open nor certified.
+    spec = mb.policy("rank1-certify", selection="pair").warm_start(
+        [[0, 0], [1, 0]], counts=[10**9] * 2, sums=[10**9, 10**9 - 20]
+    )
+    policy, rng, plays = spec.build(mb.bipartite(2, 1), horizon=10**5, seed=0), np.random.default_rng(0), [0, 0]
+    for _ in range(3000):
+        row = int(policy.ask()[0, 0])
+        plays[row] += 1
+        policy.tell([[row, 0]], [float(rng.random() < (0.45, 0.81)[row])])
+    assert np.isfinite(policy.peaks[:, policy.target.comparable]).all()
+    assert plays[1] > 5 * plays[0]
