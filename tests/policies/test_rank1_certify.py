@@ -329,7 +329,7 @@ class Books:
 
 
 def log_normal_mixture(difference, information, sigma):
-    """log ∫ exp((η D − η² I/2)/σ²) dH(η), H half-normal of scale s: 2 Φ(x) e^(x²/2)/√w, w = 1 + I s²/σ²."""
+    """log ∫ exp((η D − η² I/2)/σ²) dH(η), H half-normal of scale s: 2 Φ(x) e^(x²/2)/√w, x = D s/σ²/√w; w: spread."""
     spread = 1 + information * evidence.SPREAD**2 / sigma**2
     x = difference * evidence.SPREAD / sigma**2 / np.sqrt(spread)
     return log(2) + log_ndtr(x) + x**2 / 2 - np.log(spread) / 2
@@ -1087,8 +1087,11 @@ def test_thresholds_by_hand():
     assert certify(selection="pair").build(SLOTS.graph, horizon=100).threshold(1) == pytest.approx(log(6 * 100 / 12))
     assert certify(delta=0.01).build(FOUR.graph).threshold(10**9) == pytest.approx(log(4 / 0.01))
     assert certify(delta=0.01, epsilon=0.1).build(FOUR.graph).threshold(10**9) == pytest.approx(log(6 / 0.01))
+    for horizon in (1, 2):  # however few the rounds, nothing is certified without evidence
+        assert certify().build(FOUR.graph, horizon=horizon).threshold(1) == pytest.approx(log(2))
     lapsing = certify(anytime=True).build(FOUR.graph, horizon=100)
     assert lapsing.threshold(1000) == pytest.approx(log(6 * 1000 / 2))
+    assert certify(anytime=True).build(mb.bipartite(2, 1)).threshold(1) == pytest.approx(log(2))
     assert lapsing.needed == pytest.approx(log(3 * (8 * 4 * 16 + 4 * 3)))  # for twice the rounds, and for a batch
     lapsing.sampled = 500
     assert lapsing.needed == pytest.approx(log(3 * (1000 + 8 * 4 * 16 + 4 * 3)))
@@ -1332,6 +1335,16 @@ def test_anytime_no_batch_and_no_commitment_outlasts_the_links_it_goes_by(proble
         if plan.rounds[0].max() < problem.graph.n_pairs:
             assert {frozenset(ends) for ends in policy._ends[plan.rounds[0]].tolist()} == set(best)
     assert commitments > 0 or (problem, selection) != (FOUR, "matching")
+
+
+def test_anytime_a_batch_that_would_be_longer_is_cut():
+    """Of two million rounds half have explored: a batch would take 10^8."""
+    policy = driven(certify(anytime=True), TIES, 200)
+    policy.sampled, policy.explored = 2 * 10**6, 10**6
+    policy.information[:] = 10**6
+    plan, until = policy.plan(), 4 * 10**6 + 8 * 4 * 16 + 4 * 3
+    assert policy.sampled + plan.limit == until
+    assert 10**6 / 30 <= plays(plan, TIES.graph)[1].sum() / 2 <= 10**6 / 30 + 1
 
 
 @pytest.mark.parametrize("weakest", [5.0, 20.0, 40.0])
