@@ -196,7 +196,7 @@ THEOREMS = {
     "adaptive-matching": [("regret", [{}, {"growth": 4}], [{"growth": 5}, {"clusters": [[0, 1], [2, 3]]}])],
     "simple-adaptive-matching": [("regret", [{}], [{"growth": 5}, {"clusters": [[0, 1], [2, 3]]}])],
     "rank1-certify": [
-        ("regret", [{}, {"share": 0.25}], [{"share": 0.5}, {"anytime": True}]),
+        ("regret", [{}, {"share": 1 / 16}], [{"share": 0.25}, {"anytime": True}]),
         ("identification", [{}, {"share": 0.5}], []),
     ],
 }
