@@ -462,7 +462,8 @@ def _next_round(inputs: Inputs, last: Round) -> tuple[list[list[int]], list[floa
                 f"{built.name} plays whole rounds with the items it began with, and one of them has gone. Configure "
                 f"another policy, such as rank1-thompson.",
             )
-        if isinstance(inputs.rewards, Bernoulli) and isinstance(built.setting.rewards, Binomial):
+        counts_coins = isinstance(inputs.rewards, Bernoulli) and isinstance(built.setting.rewards, Binomial)
+        if counts_coins or not built.has_open_round:  # without one it has begun again: its state was of another version
             built = _first_round(inputs, roster, again=True)
         else:
             asked = _ids_of(inputs, roster, built.ask())
@@ -477,8 +478,9 @@ def _next_round(inputs: Inputs, last: Round) -> tuple[list[list[int]], list[floa
 def _first_round(inputs: Inputs, roster: list[int], *, again: bool = False) -> Policy:
     """The policy as it begins, with results from before if it can use them.
 
-    It begins again, as if all results were from before, once one of them is found to be no share of the trials that
-    it has counted with: what it has proved or excluded so far rests on a distribution that the rewards do not have.
+    It begins again, as if all results were from before, if its state was of a version whose evidence cannot be used,
+    and once one of them is found to be no share of the trials that it has counted with: what it has proved or excluded
+    so far rests on a distribution that the rewards do not have.
     """
     config = inputs.config
     rows, columns = _sides_of(inputs, roster)
