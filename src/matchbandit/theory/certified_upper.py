@@ -76,7 +76,7 @@ def certify_regret(problem: Bipartite | Monopartite, horizon: int, selection: Se
     """Theorem 6: what rank1-certify loses up to a horizon that it knows, whatever is equal."""
     target, sigma = Target.of(problem.graph, selection), problem.rewards.sigma
     worst = max(0.0, worst_round_regret(problem, selection))
-    n, is_positive = target.n_items, min(strengths.min() for strengths in _sides(problem)) > 0
+    n, is_positive = target.n_items, all(bool(strengths.min() > 0) for strengths in _sides(problem))
     parts = dict.fromkeys(("first tours", "wrong certificates", "until all is certified", "tours on ties"), 0.0)
     if target.n_links and worst > 0:
         needed = max(MIN_THRESHOLD, log(target.n_links) + log(horizon) - log(2 * n))
