@@ -1,17 +1,22 @@
-"""What rank1-certify costs, and how often it errs: the tables of docs/certified.md.
+"""Measure the regret, the rounds and the errors of rank1-certify: the tables of docs/certified.md.
 
-Usage: python docs/make/certified.py STUDY, one of rounds, regret, constants, ties, times, limit, errors, nulls, random;
-or all (an hour on one core), or tables, which prints what was measured.
+Usage: python docs/make/certified.py STUDY, where STUDY is fresh, growth, anytime, tails, ties, constants, errors,
+epsilon, regret, rounds, nulls, times or random; `all` (an hour on one core), or `tables`, which prints the rows.
 
-Every row is kept in certified.json beside this file as soon as it is there, and is not measured again.
+`times VERSION` and `fresh VERSION` measure the version that is imported, under this name: for 0.9.0, set PYTHONPATH to
+a checkout of it. Rows are stored in certified.json beside this file one by one, and are not measured again.
+
+The items of every instance are shuffled once, so that no policy gains by breaking ties in their order.
 """
 
 import json
 import sys
 import time
+from collections.abc import Callable, Iterator
 from math import exp, log
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -19,320 +24,524 @@ import matchbandit as mb
 from matchbandit.simulation.play import Job
 from matchbandit.theory.asymptotic import characteristic_time, graves_lai
 
-KEPT = Path(__file__).with_name("certified.json")
-Pairs, Matchings = "pair", "matching"
+STORE = Path(__file__).with_name("certified.json")
+OURS, THOMPSON = "rank1-certify", "rank1-thompson"
+Instance = tuple[Any, str]
+"""A problem, and what a round plays: pair or matching."""
+Row = dict[str, Any]
 
 
-def convex(x: list[float], y: list[float] | None = None, **more: Any) -> mb.Means:
+def shuffled(strengths: Any) -> Any:
+    """The strengths in an order that depends on nothing but themselves."""
+    return np.random.default_rng(crc32(repr(list(map(float, strengths))).encode())).permutation(strengths)
+
+
+def players(*strengths: float, selection: str = "matching", **more: Any) -> Instance:
+    return mb.Monopartite(shuffled(strengths), **more), selection
+
+
+def pair(u: Any, v: Any) -> Instance:
+    return mb.Bipartite(shuffled(u), shuffled(v)), "pair"
+
+
+def assignment(u: Any, v: Any) -> Instance:
+    return mb.Bipartite(shuffled(u), shuffled(v)), "matching"
+
+
+def convex(x: list[float], y: list[float] | None = None) -> Instance:
     """Means ((x + y)/2)²: no product, one order of the items, increasing differences."""
-    return mb.Means(np.add.outer(x, x if y is None else y) ** 2 / 4, players=y is None, **more)
+    x = shuffled(x)
+    return mb.Means(np.add.outer(x, x if y is None else shuffled(y)) ** 2 / 4, players=y is None), "matching"
 
 
-def either(x: list[float]) -> mb.Means:
+def either(x: list[float]) -> Instance:
     """Means 1 − (1 − x)(1 − y): no product, one order of the items, decreasing differences."""
-    return mb.Means(1 - np.outer(1 - np.array(x), 1 - np.array(x)), players=True)
+    rest = 1 - shuffled(x)
+    return mb.Means(1 - np.outer(rest, rest), players=True), "pair"
 
 
-FOUR, SLOTS = [0.9, 0.8, 0.4, 0.3], ([0.8, 0.5, 0.3], [0.9, 0.7, 0.2])
-ERRORS: dict[str, tuple[Any, str, int]] = {  # what, which answer, max_rounds
-    "4 players": (mb.Monopartite(FOUR), Matchings, 10**5),
-    "4 players, near tie": (mb.Monopartite([0.9, 0.85, 0.84, 0.3]), Matchings, 3000),
-    "6 players, equal partners": (mb.Monopartite([0.9, 0.9, 0.5, 0.5, 0.1, 0.1]), Matchings, 10**5),
-    "4 players, tiny means": (mb.Monopartite([0.3, 0.25, 0.08, 0.05]), Matchings, 10**5),
-    "4 players, Gaussian": (mb.Monopartite(FOUR, rewards=mb.Gaussian(sd=0.5)), Matchings, 10**5),
-    "4 players, Gaussian, near tie": (
-        mb.Monopartite([0.9, 0.62, 0.6, 0.3], rewards=mb.Gaussian(sd=0.3)), Matchings, 3000),
-    "4 players, Binomial(5), near tie": (
-        mb.Monopartite([0.8, 0.61, 0.6, 0.4], rewards=mb.Binomial(5)), Matchings, 3000),
-    "5 players": (mb.Monopartite([0.95, 0.85, 0.5, 0.4, 0.05]), Matchings, 10**5),
-    "3 players, near tie": (mb.Monopartite([0.8, 0.7, 0.69]), Matchings, 3000),
-    "4 players, no product": (convex(FOUR), Matchings, 10**5),
-    "4 players, no product, near tie": (convex([0.9, 0.7, 0.69, 0.3]), Matchings, 3000),
-    "4 players, pairs": (mb.Monopartite(FOUR), Pairs, 10**5),
-    "4 players, pairs, near tie": (mb.Monopartite([0.7, 0.6, 0.59, 0.2]), Pairs, 3000),
-    "4 players, pairs, no product": (either([0.8, 0.6, 0.1, 0.05]), Pairs, 10**5),
-    "3×3, pairs": (mb.Bipartite(*SLOTS), Pairs, 10**5),
-    "2×5, pairs": (mb.Bipartite([0.9, 0.4], [0.9, 0.4, 0.4, 0.3, 0.2]), Pairs, 10**5),
-    "2×2, pairs, near tie": (mb.Bipartite([0.7, 0.69], [0.8, 0.79]), Pairs, 3000),
-    "3×3, pairs, tiny means": (mb.Bipartite([0.2, 0.05, 0.03], [0.3, 0.1, 0.05]), Pairs, 10**5),
-    "2×5, assignment": (mb.Bipartite([0.9, 0.4], [0.9, 0.5, 0.15, 0.1, 0.1]), Matchings, 10**5),
-    "5×3, assignment": (mb.Bipartite([0.95, 0.65, 0.35, 0.05, 0.02], [0.9, 0.6, 0.3]), Matchings, 3000),
-    "3×3, assignment, no product": (convex([0.9, 0.5, 0.1], [0.8, 0.4, 0.1]), Matchings, 10**5),
+FOUR, SIX, CLOSE = [0.9, 0.8, 0.4, 0.3], [0.8, 0.7, 0.6, 0.5, 0.4, 0.3], [0.9, 0.5, 0.45, 0.1]
+SLOTS = [0.8, 0.5, 0.3], [0.9, 0.7, 0.2]
+TWINS = [0.65, 0.65, 0.55, 0.55, 0.45, 0.45, 0.35, 0.35]
+MAIN: dict[str, Instance] = {
+    ".9 .5 .45 .1": players(*CLOSE),
+    ".8 .7 .6 .5 .4 .3": players(*SIX),
+    "slots .8 .5 .3 × .9 .7 .2, pair": pair(*SLOTS),
+    ".9 .8 .4 .3": players(*FOUR),
+}
+TIES = players(0.9, 0.6, 0.6, 0.3)
+FRESH: dict[str, tuple[Instance, float, float]] = {  # instance, regret of version 0.7 in 10^6 rounds, its error
+    "4 players, uniform": (players(0.4183, 0.3934, 0.2408, 0.1956), 54.0, 1.6),
+    "6 players, uniform": (players(0.8476, 0.4538, 0.3893, 0.2495, 0.1538, 0.1304), 239.2, 12.1),
+    "8 players, .2 to .9": (players(0.8784, 0.8721, 0.8168, 0.7679, 0.499, 0.3522, 0.2963, 0.2851), 222.5, 6.5),
+    "4 weak players": (players(0.0749, 0.0357, 0.0214, 0.0168), 34.1, 2.7),
+    "6 strong players": (players(0.9984, 0.9207, 0.8236, 0.8105, 0.8008, 0.6923), 97.6, 9.8),
+    "5 players, pair": (players(0.9433, 0.7644, 0.6981, 0.1109, 0.0866, selection="pair"), 293.1, 12.4),
+    "8 players, pair": (
+        players(0.9444, 0.9179, 0.5777, 0.3615, 0.1301, 0.1057, 0.0399, 0.0392, selection="pair"), 190.2, 4.3),
+    "4×6, pair": (pair([0.9424, 0.922, 0.0922, 0.0703], [0.8893, 0.56, 0.4115, 0.3952, 0.3937, 0.1938]), 830.0, 41.8),
+    "10×3, pair": (
+        pair([0.8928, 0.888, 0.8197, 0.5466, 0.3933, 0.3482, 0.323, 0.2041, 0.1996, 0.0337], [0.6446, 0.636, 0.103]),
+        1370.2, 233.2),
+    "3×5 weak, pair": (pair([0.1724, 0.1082, 0.0907], [0.2152, 0.2099, 0.1115, 0.1003, 0.0978]), 363.4, 76.4),
+    "3×3, assignment": (assignment([0.9757, 0.0959, 0.0423], [0.8297, 0.6602, 0.5558]), 187.4, 8.6),
+    "3×6, assignment": (
+        assignment([0.757, 0.4147, 0.2069], [0.8499, 0.8039, 0.553, 0.3954, 0.1887, 0.1609]), 424.3, 13.7),
+    "4 players, Gaussian sd 2": (players(0.7941, 0.7633, 0.5832, 0.3867, rewards=mb.Gaussian(sd=2)), 894.4, 32.5),
 }  # fmt: skip
-NULLS: dict[str, tuple[Any, dict[str, Any], int, list[tuple[int, int]]]] = {  # what, options, rounds, equal items
-    ".9 .6 .6 .3, identification": (
-        mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"delta": 1e-9, "selection": Matchings}, 3000, [(1, 2), (2, 1)]),
-    ".9 .6 .6 .3, regret": (mb.Monopartite([0.9, 0.6, 0.6, 0.3]), {"selection": Matchings}, 3000, [(1, 2), (2, 1)]),
-    "2×2, .7 .7 × .5 .5, pairs": (
-        mb.Bipartite([0.7, 0.7], [0.5, 0.5]), {"delta": 1e-9, "selection": Pairs}, 3000, [(0, 1), (3, 2)]),
-}  # fmt: skip
-ROUNDS: dict[str, tuple[Any, str]] = {
-    ".9 .8 .4 .3": (mb.Monopartite(FOUR), Matchings),
-    ".9 .5 .45 .1": (mb.Monopartite([0.9, 0.5, 0.45, 0.1]), Matchings),
-    ".8 .7 .6 .5 .4 .3": (mb.Monopartite([0.8, 0.7, 0.6, 0.5, 0.4, 0.3]), Matchings),
-    ".9 .8 .6 .5 .3 .2": (mb.Monopartite([0.9, 0.8, 0.6, 0.5, 0.3, 0.2]), Matchings),
-    ".65 .65 .55 .55 .45 .45 .35 .35": (mb.Monopartite(np.repeat([0.65, 0.55, 0.45, 0.35], 2)), Matchings),
-    "slots .8 .5 .3 × .9 .7 .2, pair": (mb.Bipartite(*SLOTS), Pairs),
-    "8×8, .9 above .45, pair": (mb.Bipartite([0.9] + [0.45] * 7, [0.9] + [0.45] * 7), Pairs),
-    ".9 .8 .4 .3, pair": (mb.Monopartite(FOUR), Pairs),
-    ".8 .7 .6 .5 .4 .3, pair": (mb.Monopartite([0.8, 0.7, 0.6, 0.5, 0.4, 0.3]), Pairs),
+TAILS: dict[str, Instance] = {
+    **MAIN,
+    "tie .9 .6 .6 .3": TIES,
+    "near tie .9 .6 .59 .3": players(0.9, 0.6, 0.59, 0.3),
+    **{name: FRESH[name][0] for name in ("4 weak players", "3×5 weak, pair", "4 players, Gaussian sd 2")},
 }
-CONSTANTS: dict[str, tuple[Any, str]] = {
-    **{name: ROUNDS[name] for name in ROUNDS if name not in (".65 .65 .55 .55 .45 .45 .35 .35",)},
-    ".9 .6 .3, pair": (mb.Monopartite([0.9, 0.6, 0.3]), Pairs),
-    ".95 .9 .5 .4": (mb.Monopartite([0.95, 0.9, 0.5, 0.4]), Matchings),
-    "2×5 .9 .5 × .8 .6 .4 .2 .1, assignment": (mb.Bipartite([0.9, 0.5], [0.8, 0.6, 0.4, 0.2, 0.1]), Matchings),
-    "3×3 .9 .6 .3 × .8 .5 .2, assignment": (mb.Bipartite([0.9, 0.6, 0.3], [0.8, 0.5, 0.2]), Matchings),
-    ".9 .8 .4 .3, Gaussian sd .5": (mb.Monopartite(FOUR, rewards=mb.Gaussian(sd=0.5)), Matchings),
+CONSTANTS: dict[str, Instance] = {
+    **MAIN,
+    ".9 .8 .6 .5 .3 .2": players(0.9, 0.8, 0.6, 0.5, 0.3, 0.2),
+    "8×8, .9 above .45, pair": pair([0.9] + [0.45] * 7, [0.9] + [0.45] * 7),
+    ".9 .8 .4 .3, pair": players(*FOUR, selection="pair"),
+    ".8 .7 .6 .5 .4 .3, pair": players(*SIX, selection="pair"),
+    ".9 .6 .3, pair": players(0.9, 0.6, 0.3, selection="pair"),
+    ".95 .9 .5 .4": players(0.95, 0.9, 0.5, 0.4),
+    "2×5 .9 .5 × .8 .6 .4 .2 .1, assignment": assignment([0.9, 0.5], [0.8, 0.6, 0.4, 0.2, 0.1]),
+    "3×3 .9 .6 .3 × .8 .5 .2, assignment": assignment([0.9, 0.6, 0.3], [0.8, 0.5, 0.2]),
+    ".9 .8 .4 .3, Gaussian sd .5": players(*FOUR, rewards=mb.Gaussian(sd=0.5)),
 }
-TIES = mb.Monopartite([0.9, 0.6, 0.6, 0.3])
-TIMES: dict[str, tuple[Any, str]] = {
-    "8 players": (mb.Monopartite(np.repeat([0.65, 0.55, 0.45, 0.35], 2)), Matchings),
-    "8×8, pairs": (mb.Bipartite(*[[0.9, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05, 0.02]] * 2), Pairs),
-    "8×8, assignment": (mb.Bipartite(np.linspace(0.9, 0.2, 8), np.linspace(0.9, 0.2, 8)), Matchings),
-    "20 players": (mb.Monopartite(np.linspace(0.95, 0.05, 20)), Matchings),
-    "ties .9 .6 .6 .3": (TIES, Matchings),
+ROUNDS: dict[str, Instance] = {
+    name: CONSTANTS[name]
+    for name in (
+        ".9 .8 .4 .3", ".9 .5 .45 .1", ".8 .7 .6 .5 .4 .3", ".9 .8 .6 .5 .3 .2", "slots .8 .5 .3 × .9 .7 .2, pair",
+        "8×8, .9 above .45, pair", ".9 .8 .4 .3, pair", ".8 .7 .6 .5 .4 .3, pair",
+    )
+} | {".65 .65 .55 .55 .45 .45 .35 .35": players(*TWINS)}  # fmt: skip
+LONG, SHORT = 10**5, 3000
+ERRORS: dict[str, tuple[Instance, int]] = {  # instance, max_rounds
+    "4 players": (players(*FOUR), LONG),
+    "4 players, near tie": (players(0.9, 0.85, 0.84, 0.3), SHORT),
+    "6 players, equal partners": (players(0.9, 0.9, 0.5, 0.5, 0.1, 0.1), LONG),
+    "4 players, tiny means": (players(0.3, 0.25, 0.08, 0.05), LONG),
+    "4 players, Gaussian": (players(*FOUR, rewards=mb.Gaussian(sd=0.5)), LONG),
+    "4 players, Gaussian, near tie": (players(0.9, 0.62, 0.6, 0.3, rewards=mb.Gaussian(sd=0.3)), SHORT),
+    "4 players, Binomial(5), near tie": (players(0.8, 0.61, 0.6, 0.4, rewards=mb.Binomial(5)), SHORT),
+    "5 players": (players(0.95, 0.85, 0.5, 0.4, 0.05), LONG),
+    "3 players, near tie": (players(0.8, 0.7, 0.69), SHORT),
+    "4 players, no product": (convex(FOUR), LONG),
+    "4 players, no product, near tie": (convex([0.9, 0.7, 0.69, 0.3]), SHORT),
+    "4 players, pair": (players(*FOUR, selection="pair"), LONG),
+    "4 players, pair, near tie": (players(0.7, 0.6, 0.59, 0.2, selection="pair"), SHORT),
+    "4 players, pair, no product": (either([0.8, 0.6, 0.1, 0.05]), LONG),
+    "3×3, pair": (pair(*SLOTS), LONG),
+    "2×5, pair": (pair([0.9, 0.4], [0.9, 0.4, 0.4, 0.3, 0.2]), LONG),
+    "2×2, pair, near tie": (pair([0.7, 0.69], [0.8, 0.79]), SHORT),
+    "3×3, pair, tiny means": (pair([0.2, 0.05, 0.03], [0.3, 0.1, 0.05]), LONG),
+    "2×5, assignment": (assignment([0.9, 0.4], [0.9, 0.5, 0.15, 0.1, 0.1]), LONG),
+    "5×3, assignment": (assignment([0.95, 0.65, 0.35, 0.05, 0.02], [0.9, 0.6, 0.3]), SHORT),
+    "3×3, assignment, no product": (convex([0.9, 0.5, 0.1], [0.8, 0.4, 0.1]), LONG),
 }
+EPSILON: dict[str, Instance] = {  # products only; "limit": the second best answer lacks a little more than a tenth
+    **{name: instance for name, (instance, _) in ERRORS.items() if "no product" not in name},
+    "4 players, tie": TIES,
+    "4 players, two ties": players(0.7, 0.7, 0.7, 0.2),
+    "4 players, pair, tie": players(0.7, 0.6, 0.6, 0.2, selection="pair"),
+    "2×2, pair, ties": pair([0.7, 0.7], [0.5, 0.5]),
+    "3×3, assignment, ties": assignment([0.8, 0.8, 0.3], [0.9, 0.5, 0.5]),
+    "4 players, limit": players(0.9, 0.6, 0.52, 0.1),
+    "3 players, limit": players(0.8, 0.7, 0.625),
+    "4 players, pair, limit": players(0.9, 0.6, 0.535, 0.2, selection="pair"),
+    "2×2, pair, limit": pair([0.8, 0.715], [0.9, 0.8]),
+}
+TIMES: dict[str, Instance] = {
+    "8 players": players(*TWINS),
+    "8×8, pair": pair(*[[0.9, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05, 0.02]] * 2),
+    "8×8, assignment": assignment(*[np.linspace(0.9, 0.2, 8)] * 2),
+    "20 players": players(*np.linspace(0.95, 0.05, 20)),
+    "tie .9 .6 .6 .3": TIES,
+    ".9 .5 .45 .1": players(*CLOSE),
+}
+NULLS: dict[str, tuple[Instance, dict[str, Any], float]] = {  # instance, options, ratio of two of its strengths
+    "identification, .9 .6 .6 .3": (TIES, {"delta": 1e-9}, 1.0),
+    "identification, 2×2 .7 .7 × .5 .5, pair": (pair([0.7, 0.7], [0.5, 0.5]), {"delta": 1e-9}, 1.0),
+    "regret, .9 .6 .6 .3": (TIES, {}, 1.0),
+    "regret, .9 .51 .48 .3": (players(0.9, 0.51, 0.48, 0.3), {}, 1.0625),
+    "regret, .9 .5 .4 .32": (players(0.9, 0.5, 0.4, 0.32), {}, 1.25),
+    "regret, .9 .63 .42 .3": (players(0.9, 0.63, 0.42, 0.3), {}, 1.5),
+}
+VERSION = sys.argv[2] if len(sys.argv) > 2 else OURS
 
 
 class Rows:
-    """Rows on disk, by name."""
+    """Measured rows in a file, by study, instance, policy and horizon or δ."""
 
     def __init__(self) -> None:
-        self.held: dict[str, dict[str, Any]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+        self.rows: dict[str, Row] = json.loads(STORE.read_text()) if STORE.exists() else {}
 
-    def row(self, study: str, name: str, policy: str, at: str, measure: Any, *given: Any) -> dict[str, Any]:
-        """The row of this name, measured if it is not there."""
+    def measure(self, study: str, name: str, policy: str, at: str, function: Callable[..., Row], *args: Any) -> None:
+        """Store the row that the function returns, unless there is one."""
         key = " | ".join((study, name, policy, at))
-        if key not in self.held:
-            found = measure(*given)
-            self.held = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-            self.held[key] = {"study": study, "name": name, "policy": policy, "at": at, **found}
-            KEPT.write_text(json.dumps(self.held, indent=1, ensure_ascii=False) + "\n")
-            print(key, found, flush=True)
-        return self.held[key]
+        if key not in self.rows:
+            values = function(*args)
+            self.rows = json.loads(STORE.read_text()) if STORE.exists() else {}
+            self.rows[key] = {"study": study, "name": name, "policy": policy, "at": at, **values}
+            STORE.write_text(json.dumps(self.rows, indent=1, ensure_ascii=False) + "\n")
+            print(key, values, flush=True)
 
-    def of(self, study: str) -> dict[tuple[str, str, str], dict[str, Any]]:
-        """All rows of a study, by instance, policy and δ or T."""
-        return {(r["name"], r["policy"], r["at"]): r for r in self.held.values() if r["study"] == study}
+    def get(self, study: str, name: str, policy: str = OURS, at: str = "1e6") -> Row | None:
+        return self.rows.get(" | ".join((study, name, policy, at)))
 
 
-def summary(values: Any) -> dict[str, float]:
-    """Mean, its standard error, and the largest."""
+def summary(values: Any) -> Row:
+    """Mean, its standard error, the 99 % quantile and the largest."""
     values = np.asarray(values, dtype=float)
     error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else float("nan")
-    return {"runs": len(values), "mean": float(values.mean()), "se": float(error), "most": float(values.max())}
+    return {
+        "runs": len(values), "mean": float(values.mean()), "se": float(error),
+        "q99": float(np.quantile(values, 0.99)), "max": float(values.max()),
+    }  # fmt: skip
 
 
-def identified(problem: Any, spec: Any, runs: int, max_rounds: int | None = None) -> dict[str, float]:
-    found = mb.identify(problem, spec, runs=runs, seed=1, max_rounds=max_rounds)
-    wrong, open_ = int((found.identified & ~found.correct).sum()), int((~found.identified).sum())
-    return {**summary(found.rounds), "wrong": wrong, "open": open_}
-
-
-def lost(problem: Any, spec: Any, horizon: int, runs: int) -> dict[str, float]:
+def play_regret(problem: Any, spec: Any, horizon: int, runs: int) -> Row:
     started = time.process_time()
     final = mb.simulate(problem, spec, horizon=horizon, runs=runs, seed=1, checkpoints=[horizon]).final
-    return {**summary(final), "seconds a run": (time.process_time() - started) / runs}
+    return {**summary(final), "seconds": (time.process_time() - started) / runs}
 
 
-def certify(**options: Any) -> Any:
-    return mb.policy("rank1-certify", **options)
+def play_identification(problem: Any, spec: Any, runs: int, max_rounds: int | None = None) -> Row:
+    results = mb.identify(problem, spec, runs=runs, seed=1, max_rounds=max_rounds)
+    wrong, unanswered = int((results.identified & ~results.correct).sum()), int((~results.identified).sum())
+    return {**summary(results.rounds), "wrong": wrong, "open": unanswered}
 
 
-def errors(rows: Rows, runs: int = 2000) -> None:
-    for name, (problem, selection, most) in ERRORS.items():
-        for delta in (0.2, 0.05):
-            spec = certify(selection=selection, delta=delta)
-            rows.row("errors", name, "rank1-certify", f"{delta:g}", identified, problem, spec, runs, most)
-
-
-def nulls(rows: Rows, runs: int = 10_000) -> None:
-    for name, (problem, options, rounds, equal) in NULLS.items():
-        rows.row("nulls", name, "rank1-certify", str(rounds), crossed, problem, options, rounds, equal, runs)
-
-
-def crossed(
-    problem: Any, options: dict[str, Any], rounds: int, equal: list[tuple[int, int]], runs: int
-) -> dict[str, float]:
-    """In how many runs the evidence for one of two equal items ever reached 20."""
-    job = Job(problem, certify(**options), np.array([rounds]), 1, "jump", None if "delta" in options else rounds)
-    over = dict.fromkeys(equal, 0)
-    for run in range(runs):
-        peaks = job.play(run)[0].peaks  # type: ignore[attr-defined]
-        for a, b in equal:
-            over[a, b] += int(peaks[a, b] >= log(20))
-    return {"runs": runs, **{f"{a} > {b}": over[a, b] for a, b in equal}}
-
-
-def others(problem: Any, selection: str) -> list[tuple[str, dict[str, Any]]]:
-    """The policies that identify the same."""
-    if selection == Matchings:
-        return [("rank1-identify", {}), ("matching-id", {})]
-    return [("pair-elim", {}) if problem.graph.kind == "bipartite" else ("pair-elim-mono", {})]
-
-
-def rounds(rows: Rows, runs: int = 300) -> None:
-    for name, (problem, selection) in ROUNDS.items():
-        spec = certify(selection=selection, delta=0.05)
-        rows.row("rounds", name, "rank1-certify", "0.05", identified, problem, spec, runs)
-        for other, options in others(problem, selection):
-            spec = mb.policy(other, delta=0.05, **options)
-            rows.row("rounds", name, other, "0.05", identified, problem, spec, runs)
-        rows.row("rounds", name, "T*", "", characteristic, problem, selection)
-
-
-def characteristic(problem: Any, selection: Any) -> dict[str, float]:
-    return {"mean": characteristic_time(problem, plays=selection, seeks=selection).value}
-
-
-def constant(problem: Any, selection: Any) -> dict[str, float]:
+def lower_bound(problem: Any, selection: Any) -> Row:
     return {"mean": graves_lai(problem, selection).value}
 
 
-def limit(rows: Rows, runs: int = 50) -> None:
-    for name, (problem, selection) in ROUNDS.items():
-        spec = certify(selection=selection, delta=1e-30)
-        rows.row("limit", name, "rank1-certify", "1e-30", identified, problem, spec, runs)
+def fewest_rounds(problem: Any, selection: Any) -> Row:
+    return {"mean": characteristic_time(problem, plays=selection, seeks=selection).value}
 
 
-def regret(rows: Rows) -> None:
-    for mean in (0.5, 0.6, 0.7, 0.8):
-        family = mb.family("centred", n=4, mean=mean, gap=0.1)
-        for name, runs in (("rank1-certify", 150), ("simple-adaptive-matching", 150), ("rank1-thompson", 20)):
-            rows.row("figure 3", f"{mean:g}", name, "2e5", lost, family, name, 200_000, runs)
-    for gap in (0.75, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.85):
-        horizon = 200_000 if gap == 0.75 else 300_000
-        family = mb.family("spiked", n=8, u1=0.9, gap=gap)
-        for name, runs in (("rank1-certify", 200), ("pair-elim", 200), ("rank1-thompson", 20)):
-            rows.row("figure 1", f"{gap:g}", name, f"{horizon:g}", lost, family, name, horizon, runs)
+def certify(selection: str, **options: Any) -> Any:
+    return mb.policy(OURS, selection=selection, **options)
 
 
-def constants(rows: Rows, runs: int = 40) -> None:
+def thompson(selection: str) -> Any:
+    return mb.policy(THOMPSON, selection=selection)
+
+
+def measure_fresh(rows: Rows) -> None:
+    for name, ((problem, selection), _, _) in FRESH.items():
+        rows.measure("fresh", name, VERSION, "1e6", play_regret, problem, certify(selection), 10**6, 100)
+        rows.measure("fresh", name, "C", "", lower_bound, problem, selection)
+    for name, ((problem, selection), _, _) in FRESH.items():
+        rows.measure("fresh", name, THOMPSON, "1e6", play_regret, problem, thompson(selection), 10**6, 10)
+
+
+def measure_growth(rows: Rows) -> None:
+    for name, (problem, selection) in MAIN.items():
+        for exponent in (6, 9, 12):
+            T = 10**exponent
+            rows.measure("growth", name, OURS, f"1e{exponent}", play_regret, problem, certify(selection), T, 200)
+        rows.measure("growth", name, "C", "", lower_bound, problem, selection)
+
+
+def measure_anytime(rows: Rows) -> None:
+    for name, (problem, selection) in {**MAIN, "tie .9 .6 .6 .3": TIES}.items():
+        for words, options in (("horizon", {}), ("anytime", {"anytime": True})):
+            spec = certify(selection, **options)
+            rows.measure("anytime", name, words, "1e6", play_regret, problem, spec, 10**6, 100)
+
+
+def measure_tails(rows: Rows) -> None:
+    for name, (problem, selection) in TAILS.items():
+        rows.measure("tails", name, OURS, "1e6", play_regret, problem, certify(selection), 10**6, 1000)
+
+
+def measure_ties(rows: Rows) -> None:
+    problem, selection = TIES
+    for exponent in range(4, 10):
+        T, at = 10**exponent, f"1e{exponent}"
+        for words, options in (("horizon", {}), ("anytime", {"anytime": True})):
+            rows.measure("ties", words, OURS, at, play_regret, problem, certify(selection, **options), T, 40)
+        if exponent <= 6:
+            rows.measure("ties", "–", THOMPSON, at, play_regret, problem, thompson(selection), T, 10)
+
+
+def measure_constants(rows: Rows) -> None:
     for name, (problem, selection) in CONSTANTS.items():
-        for policy, many in (("rank1-certify", runs), ("rank1-thompson", 10)):
-            spec = mb.policy(policy, selection=selection)
-            rows.row("constants", name, policy, "1e6", lost, problem, spec, 10**6, many)
-        if name in (".9 .8 .4 .3", ".8 .7 .6 .5 .4 .3"):
-            rows.row("constants", name, "adaptive-matching", "1e6", lost, problem, "adaptive-matching", 10**6, runs)
-        rows.row("constants", name, "C", "", constant, problem, selection)
+        rows.measure("constants", name, OURS, "1e6", play_regret, problem, certify(selection), 10**6, 40)
+        rows.measure("constants", name, THOMPSON, "1e6", play_regret, problem, thompson(selection), 10**6, 5)
+        rows.measure("constants", name, "C", "", lower_bound, problem, selection)
 
 
-def random(rows: Rows) -> None:
+def measure_errors(rows: Rows) -> None:
+    for delta in (0.2, 0.05):
+        for name, ((problem, selection), max_rounds) in ERRORS.items():
+            spec = certify(selection, delta=delta)
+            rows.measure("errors", name, OURS, f"{delta:g}", play_identification, problem, spec, 2000, max_rounds)
+
+
+def measure_epsilon(rows: Rows) -> None:
+    for delta in (0.2, 0.05):
+        for name, (problem, selection) in EPSILON.items():
+            spec = certify(selection, delta=delta, epsilon=0.1)
+            rows.measure("epsilon", name, OURS, f"{delta:g}", play_identification, problem, spec, 500, 10**6)
+
+
+def measure_regret(rows: Rows) -> None:
+    for mean in (0.5, 0.6, 0.7, 0.8):
+        problem, _ = players(*np.repeat(mean + np.array([0.15, 0.05, -0.05, -0.15]), 2))
+        for policy, runs in ((OURS, 150), ("simple-adaptive-matching", 150), (THOMPSON, 20)):
+            rows.measure("figure 3", f"{mean:g}", policy, "2e5", play_regret, problem, policy, 200_000, runs)
+    for gap in (0.75, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.85):
+        T = 200_000 if gap == 0.75 else 300_000
+        family = mb.family("spiked", n=8, u1=0.9, gap=gap)
+        for policy, runs in ((OURS, 200), ("pair-elim", 200), (THOMPSON, 20)):
+            rows.measure("figure 1", f"{gap:g}", policy, f"{T // 100_000}e5", play_regret, family, policy, T, runs)
+
+
+def papers(problem: Any, selection: str) -> str:
+    """The policy of the paper that identifies the same."""
+    if selection == "matching":
+        return "matching-id"
+    return "pair-elim" if problem.graph.kind == "bipartite" else "pair-elim-mono"
+
+
+def measure_rounds(rows: Rows) -> None:
+    for name, (problem, selection) in ROUNDS.items():
+        for epsilon in (0.0, 0.05, 0.1):
+            spec = certify(selection, delta=0.05, **({"epsilon": epsilon} if epsilon else {}))
+            rows.measure("rounds", name, f"{OURS} {epsilon:g}", "0.05", play_identification, problem, spec, 300)
+        rows.measure("rounds", name, "T*", "", fewest_rounds, problem, selection)
+        policies = [papers(problem, selection)] + ["rank1-identify"] * (selection == "matching")
+        for policy in policies:
+            spec = mb.policy(policy, delta=0.05)
+            rows.measure("rounds", name, policy, "0.05", play_identification, problem, spec, 300)
+        spec = certify(selection, delta=1e-30)
+        rows.measure("rounds", name, OURS, "1e-30", play_identification, problem, spec, 50)
+    for name, (problem, selection) in ROUNDS.items():
+        spec = mb.policy("rank1-track-and-stop", selection=selection, delta=0.05)
+        rows.measure("rounds", name, "rank1-track-and-stop", "0.05", play_identification, problem, spec, 100)
+
+
+def measure_nulls(rows: Rows) -> None:
+    for name, ((problem, selection), options, ratio) in NULLS.items():
+        rows.measure("nulls", name, OURS, str(SHORT), count_crossings, problem, selection, options, ratio, 2000)
+
+
+def count_crossings(problem: Any, selection: str, options: dict[str, Any], ratio: float, runs: int) -> Row:
+    """In how many runs the evidence for each link a > b with u_b = ratio × u_a ever reached 20."""
+    spec = certify(selection, **options)
+    job = Job(problem, spec, np.array([SHORT]), 1, "jump", None if "delta" in options else SHORT)
+    first = job.start(0)[1]
+    u = np.append(problem.u, problem.v if problem.graph.is_bipartite else [])
+    links = np.argwhere(np.isclose(u, ratio * u[:, None]) & first.target.comparable)  # type: ignore[attr-defined]
+    level = int(np.flatnonzero(np.isclose(first._ratios, ratio))[0])  # type: ignore[attr-defined]
+    crossings = np.zeros(len(links), dtype=int)
+    for run in range(runs):
+        peaks = job.play(run)[0].peaks[level]  # type: ignore[attr-defined]
+        crossings += peaks[tuple(links.T)] >= log(20)
+    return {"runs": runs, "ratio": ratio, "crossings": crossings.tolist()}
+
+
+def measure_times(rows: Rows) -> None:
+    for name, (problem, selection) in TIMES.items():
+        spec = certify(selection)
+        mb.simulate(problem, spec, horizon=10**4, runs=1, seed=2)  # compiles
+        for exponent in (6, 12):
+            rows.measure("times", name, VERSION, f"1e{exponent}", play_regret, problem, spec, 10**exponent, 10)
+
+
+def measure_random(rows: Rows) -> None:
     rng = np.random.default_rng(1)
     for number in range(20):
         n = 2 * int(rng.integers(2, 11))
-        problem = mb.Monopartite(np.sort(rng.random(n))[::-1])
+        problem, _ = players(*np.sort(rng.random(n))[::-1])
         name = f"{number}: {n} players"
-        for policy, runs in (("rank1-certify", 4), ("adaptive-matching", 4)):
-            rows.row("random", name, policy, "1e6", lost, problem, policy, 10**6, runs)
-        if n <= 12:
-            rows.row("random", name, "rank1-thompson", "1e6", lost, problem, "rank1-thompson", 10**6, 1)
+        for policy, runs in ((OURS, 10), ("adaptive-matching", 4)) + ((THOMPSON, 2),) * (n <= 12):
+            rows.measure("random", name, policy, "1e6", play_regret, problem, policy, 10**6, runs)
 
 
-def ties(rows: Rows, runs: int = 40) -> None:
-    for exponent in range(4, 10):
-        for words, options in (("horizon", {}), ("anytime", {"anytime": True})):
-            spec = certify(**options)
-            rows.row("ties", words, "rank1-certify", f"1e{exponent}", lost, TIES, spec, 10**exponent, runs)
-        if exponent <= 6:
-            rows.row("ties", "-", "rank1-thompson", f"1e{exponent}",
-                     lost, TIES, "rank1-thompson", 10**exponent, 10)  # fmt: skip
-
-
-def times(rows: Rows) -> None:
-    for name, (problem, selection) in TIMES.items():
-        spec = certify(selection=selection)
-        mb.simulate(problem, spec, horizon=10**4, runs=1, seed=2)  # compiled
-        for exponent in (6, 12):
-            rows.row("times", name, "rank1-certify", f"1e{exponent}", lost, problem, spec, 10**exponent, 5)
-
-
-STUDIES = {f.__name__: f for f in (rounds, regret, constants, ties, times, limit, random, errors, nulls)}
-
-
-def number(value: float) -> str:
+def short(value: float) -> str:
     return f"{value:,.0f}".replace(",", " ") if value >= 100 else f"{value:.3g}"
 
 
-def table(head: str, lines: list[list[str]]) -> None:
-    print(f"\n| {head} |\n|{'---|' * (head.count('|') + 1)}")
+def mean(row: Row | None, key: str = "mean") -> str:
+    return short(row[key]) if row else "–"
+
+
+def with_error(row: Row) -> str:
+    return f"{short(row['mean'])} ± {short(row['se'])}"
+
+
+def ratio_of(row: Row | None, scale: float) -> str:
+    return f"{row['mean'] / scale:.2f}" if row else "–"
+
+
+def table(command: str, head: str, lines: Iterator[list[str]]) -> None:
+    print(f"\n`python docs/make/certified.py {command}`\n\n| {head} |\n|{'---|' * (head.count('|') + 1)}")
     for line in lines:
         print(f"| {' | '.join(line)} |")
 
 
-def tables(rows: Rows) -> None:
-    held = rows.of("errors")
-    table("instance | wrong at δ = .05 | open | mean rounds | wrong at δ = .2 | open | mean rounds | runs",
-          [[name, *(number(held[name, "rank1-certify", d][k]) if (name, "rank1-certify", d) in held else "–"
-                    for d in ("0.05", "0.2") for k in ("wrong", "open", "mean")),
-            number(held[name, "rank1-certify", "0.2"]["runs"])]
-           for name in ERRORS if (name, "rank1-certify", "0.2") in held])  # fmt: skip
-    held = rows.of("nulls")
-    table("exact tie | rounds | runs | runs in which E of the tie reached 20",
-          [[r["name"], r["at"], number(r["runs"]),
-            ", ".join(f"{k}: {100 * v / r['runs']:.2f} %" for k, v in r.items() if ">" in k)]
-           for r in held.values()])  # fmt: skip
-    held, far, told = rows.of("rounds"), rows.of("limit"), 0.9 * log(19)
-    lines = []
+def lines_of_fresh(rows: Rows) -> Iterator[list[str]]:
+    for name, (_, mean_of_07, error) in FRESH.items():
+        row, C = rows.get("fresh", name), rows.get("fresh", name, "C", "")
+        if row and C:
+            limit, before, free = (
+                C["mean"] * log(10**6),
+                rows.get("fresh", name, "0.9.0"),
+                rows.get("fresh", name, THOMPSON),
+            )
+            earlier = [with_error(before) if before else "–", f"{short(mean_of_07)} ± {short(error)}"]
+            yield [name, with_error(row), short(limit), ratio_of(row, limit), *earlier, mean(free)]
+
+
+def lines_of_growth(rows: Rows) -> Iterator[list[str]]:
+    for name in MAIN:
+        first, middle, last = (rows.get("growth", name, OURS, at) for at in ("1e6", "1e9", "1e12"))
+        C = rows.get("growth", name, "C", "")
+        if C and first and middle and last:
+            scale = log(10**6) * C["mean"]
+            slope, error = (last["mean"] - first["mean"]) / scale, float(np.hypot(last["se"], first["se"])) / scale
+            regrets = [with_error(row) for row in (first, middle, last)]
+            yield [name, *regrets, short(C["mean"]), f"{slope:.2f} ± {error:.2f}"]
+
+
+def lines_of_anytime(rows: Rows) -> Iterator[list[str]]:
+    for name in (*MAIN, "tie .9 .6 .6 .3"):
+        known, unknown = rows.get("anytime", name, "horizon"), rows.get("anytime", name, "anytime")
+        if known and unknown:
+            ratio = unknown["mean"] / known["mean"]
+            error = ratio * float(np.hypot(known["se"] / known["mean"], unknown["se"] / unknown["mean"]))
+            yield [name, with_error(known), with_error(unknown), f"{ratio:.2f} ± {error:.2f}"]
+
+
+def lines_of_tails(rows: Rows) -> Iterator[list[str]]:
+    for name in TAILS:
+        row = rows.get("tails", name)
+        if row:
+            factor = f"{row['q99'] / row['mean']:.1f}"
+            yield [name, with_error(row), short(row["q99"]), factor, short(row["max"]), short(row["runs"])]
+
+
+def lines_of_ties(rows: Rows) -> Iterator[list[str]]:
+    for name, policy in (("horizon", OURS), ("anytime", OURS), ("–", THOMPSON)):
+        by_horizon = [rows.get("ties", name, policy, f"1e{k}") for k in range(4, 10)]
+        cells = [f"{short(row['mean'])} (max {short(row['max'])})" if row else "–" for row in by_horizon]
+        yield [f"{policy}, {name}" if policy == OURS else policy, *cells]
+
+
+def lines_of_constants(rows: Rows) -> Iterator[list[str]]:
+    for name in CONSTANTS:
+        row, C = rows.get("constants", name), rows.get("constants", name, "C", "")
+        free = rows.get("constants", name, THOMPSON)
+        if row and C:
+            limit = C["mean"] * log(10**6)
+            yield [name, with_error(row), short(limit), ratio_of(row, limit), mean(free), ratio_of(free, limit)]
+
+
+def lines_of_answers(rows: Rows, study: str, names: Any) -> Iterator[list[str]]:
+    for name in names:
+        by_delta = [rows.get(study, name, OURS, delta) for delta in ("0.05", "0.2")]
+        if any(by_delta):
+            cells = [mean(row, key) for row in by_delta for key in ("wrong", "open", "mean")]
+            yield [name, *cells, mean(by_delta[1] or by_delta[0], "runs")]
+
+
+def lines_of_figure(rows: Rows, study: str, other: str) -> Iterator[list[str]]:
+    for row in [row for row in rows.rows.values() if row["study"] == study and row["policy"] == OURS]:
+        theirs = rows.get(study, row["name"], other, row["at"])
+        if theirs:
+            free = rows.get(study, row["name"], THOMPSON, row["at"])
+            factor = f"{theirs['mean'] / row['mean']:.1f}"
+            yield [row["name"], row["at"], with_error(row), short(theirs["mean"]), factor, mean(free)]
+
+
+def lines_of_rounds(rows: Rows) -> Iterator[list[str]]:
     for name, (problem, selection) in ROUNDS.items():
-        mine, bound = held.get((name, "rank1-certify", "0.05")), held.get((name, "T*", ""))
-        found = [held.get((name, other, "0.05")) for other, _ in others(problem, selection)]
-        if mine and bound and all(found):
-            found = found if len(found) == 2 else [None, *found]
-            cells = ["–" if f is None else f"{number(f['mean'])} ({mine['mean'] / f['mean']:.3f})" for f in found]
-            at = far.get((name, "rank1-certify", "1e-30"))
-            ratio = f"{at['mean'] / (bound['mean'] * 30 * log(10)):.2f}" if at else "–"
-            lines.append([name, f"{number(mine['mean'])} ± {number(mine['se'])}", str(mine["wrong"]), *cells,
-                          number(bound["mean"] * told), ratio])  # fmt: skip
-    table("identification, δ = .05 | rank1-certify | wrong | rank1-identify (ours/it) | the paper's (ours/it) | "
-          "T* kl | at δ = 10^−30: rounds/(T* log 1/δ)", lines)  # fmt: skip
-    for study, other in (("figure 3", "simple-adaptive-matching"), ("figure 1", "pair-elim")):
-        held = rows.of(study)
-        lines = []
-        for (name, policy, at), row in held.items():
-            if policy == "rank1-certify" and (name, other, at) in held:
-                theirs, free = held[name, other, at], held.get((name, "rank1-thompson", at), {"mean": np.nan})
-                lines.append([name, at, f"{number(row['mean'])} ± {number(row['se'])}", number(theirs["mean"]),
-                              f"{theirs['mean'] / row['mean']:.1f}", number(free["mean"])])  # fmt: skip
-        table(f"{study} | T | rank1-certify | {other} | times less | rank1-thompson", lines)
-    held = rows.of("constants")
-    table("T = 10^6 | rank1-certify | C log T | ratio | rank1-thompson | ratio",
-          [[name, f"{number(row['mean'])} ± {number(row['se'])}", number(C), f"{row['mean'] / C:.2f}",
-            number(free), f"{free / C:.2f}"]
-           for (name, policy, _), row in held.items() if policy == "rank1-certify" and (name, "C", "") in held
-           for C, free in [(held[name, "C", ""]["mean"] * log(10**6), held[name, "rank1-thompson", "1e6"]["mean"])]],
-          )  # fmt: skip
-    held = rows.of("random")
-    lines, ratios = [], []
-    for (name, policy, at), row in held.items():
-        if policy == "rank1-certify" and (name, "adaptive-matching", at) in held:
-            theirs, free = held[name, "adaptive-matching", at], held.get((name, "rank1-thompson", at))
+        ours, least = rows.get("rounds", name, f"{OURS} 0", "0.05"), rows.get("rounds", name, "T*", "")
+        if ours and least:
+            with_epsilon = [f"{OURS} 0.05", f"{OURS} 0.1"]
+            rivals = ["rank1-track-and-stop", "rank1-identify", papers(problem, selection)]
+            others = [mean(rows.get("rounds", name, policy, "0.05")) for policy in with_epsilon + rivals]
+            bound, far = short(least["mean"] * 0.9 * log(19)), rows.get("rounds", name, OURS, "1e-30")
+            yield [name, with_error(ours), *others, bound, ratio_of(far, least["mean"] * 30 * log(10))]
+
+
+def lines_of_mistakes(rows: Rows) -> Iterator[list[str]]:
+    totals: dict[str, list[int]] = {}
+    for row in rows.rows.values():
+        if row["study"] == "rounds" and "wrong" in row and row["at"] == "0.05":
+            total = totals.setdefault(row["policy"], [0, 0])
+            total[0], total[1] = total[0] + row["wrong"], total[1] + row["runs"]
+    for policy, (wrong, runs) in totals.items():
+        yield [policy.removesuffix(" 0").replace("certify 0", "certify, ε = 0"), str(wrong), short(runs)]
+
+
+def lines_of_nulls(rows: Rows) -> Iterator[list[str]]:
+    for name in NULLS:
+        row = rows.get("nulls", name, OURS, str(SHORT))
+        if row:
+            shares = ", ".join(f"{100 * count / row['runs']:.2f} %" for count in row["crossings"])
+            yield [name, f"{row['ratio']:g}", short(row["runs"]), shares]
+
+
+def lines_of_times(rows: Rows) -> Iterator[list[str]]:
+    for name in TIMES:
+        cells = [rows.get("times", name, version, at) for at in ("1e6", "1e12") for version in ("0.9.0", OURS)]
+        yield [name, *(f"{row['seconds']:.3f}" if row else "–" for row in cells), *map(mean, cells[2:])]
+
+
+def lines_of_random(rows: Rows) -> Iterator[list[str]]:
+    ratios = []
+    for row in [row for row in rows.rows.values() if row["study"] == "random" and row["policy"] == OURS]:
+        theirs = rows.get("random", row["name"], "adaptive-matching")
+        if theirs:
             ratios.append(theirs["mean"] / row["mean"])
-            lines.append([name, number(row["mean"]), number(theirs["mean"]), f"{ratios[-1]:.1f}",
-                          number(free["mean"]) if free else "–"])  # fmt: skip
-    table("random, T = 10^6 | rank1-certify | adaptive-matching | times less | rank1-thompson", lines)
+            free = rows.get("random", row["name"], THOMPSON)
+            yield [row["name"], short(row["mean"]), short(theirs["mean"]), f"{ratios[-1]:.1f}", mean(free)]
     if ratios:
-        print(f"\ngeometric mean of {len(ratios)}: {exp(np.mean(np.log(ratios))):.1f} times less")
-    held = rows.of("ties")
-    table("ties .9 .6 .6 .3 | " + " | ".join(f"10^{k}" for k in range(4, 10)),
-          [[words if policy == "rank1-certify" else policy,
-            *(f"{number(held[words, policy, at]['mean'])} (most {number(held[words, policy, at]['most'])})"
-              if (words, policy, at) in held else "–" for at in (f"1e{k}" for k in range(4, 10)))]
-           for words, policy in (("horizon", "rank1-certify"), ("anytime", "rank1-certify"), ("-", "rank1-thompson"))],
-          )  # fmt: skip
-    held = rows.of("times")
-    table("seconds of processor a run | T = 10^6 | T = 10^12 | regret at 10^12",
-          [[name, *(f"{held[name, 'rank1-certify', at]['seconds a run']:.3f}" for at in ("1e6", "1e12")),
-            number(held[name, "rank1-certify", "1e12"]["mean"])]
-           for name in TIMES if (name, "rank1-certify", "1e12") in held])  # fmt: skip
+        yield [f"geometric mean of {len(ratios)}", "", "", f"{exp(np.mean(np.log(ratios))):.1f}", ""]
+
+
+def print_tables(rows: Rows) -> None:
+    answers = "wrong, δ = .05 | open | rounds | wrong, δ = .2 | open | rounds | runs"
+    table(
+        "fresh",
+        "T = 10^6 | rank1-certify | C log T | ratio | version 0.9.0 | version 0.7 | rank1-thompson",
+        lines_of_fresh(rows),
+    )
+    table("growth", "instance | T = 10^6 | T = 10^9 | T = 10^12 | C | growth/C", lines_of_growth(rows))
+    table("anytime", "T = 10^6 | with horizon | anytime | ratio", lines_of_anytime(rows))
+    table("tails", "T = 10^6 | mean | 99 % | 99 %/mean | largest | runs", lines_of_tails(rows))
+    table("ties", "tie .9 .6 .6 .3 | " + " | ".join(f"10^{k}" for k in range(4, 10)), lines_of_ties(rows))
+    table("constants", "T = 10^6 | rank1-certify | C log T | ratio | rank1-thompson | ratio", lines_of_constants(rows))
+    table("errors", f"instance | {answers}", lines_of_answers(rows, "errors", ERRORS))
+    table("epsilon", f"ε = .1 | {answers}", lines_of_answers(rows, "epsilon", EPSILON))
+    for study, label, other in (("figure 3", "μ", "simple-adaptive-matching"), ("figure 1", "Δ", "pair-elim")):
+        head = f"{study}, {label} | T | rank1-certify | {other} | times less | rank1-thompson"
+        table("regret", head, lines_of_figure(rows, study, other))
+    policies = "rank1-certify | ε = .05 | ε = .1 | rank1-track-and-stop | rank1-identify | paper's policy"
+    table("rounds", f"δ = .05 | {policies} | T* kl | rounds/(T* log 1/δ), δ = 10^−30", lines_of_rounds(rows))
+    table("rounds", "policy | wrong answers | runs", lines_of_mistakes(rows))
+    table("nulls", "null hypothesis | ratio | runs | runs in which E reached 20", lines_of_nulls(rows))
+    seconds = "0.9.0, T = 10^6 | now | 0.9.0, T = 10^12 | now | regret of 0.9.0, T = 10^12 | now"
+    table("times", f"CPU seconds per run | {seconds}", lines_of_times(rows))
+    table("random", "T = 10^6 | rank1-certify | adaptive-matching | times less | rank1-thompson", lines_of_random(rows))
+
+
+STUDIES = {
+    "fresh": measure_fresh, "growth": measure_growth, "anytime": measure_anytime, "tails": measure_tails,
+    "ties": measure_ties, "constants": measure_constants, "errors": measure_errors, "epsilon": measure_epsilon,
+    "regret": measure_regret, "rounds": measure_rounds, "nulls": measure_nulls, "times": measure_times,
+    "random": measure_random,
+}  # fmt: skip
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1] not in (*STUDIES, "all", "tables"):
+    if len(sys.argv) < 2 or sys.argv[1] not in (*STUDIES, "all", "tables"):
         raise SystemExit(__doc__)
     if sys.argv[1] == "tables":
-        tables(Rows())
+        print_tables(Rows())
     else:
-        for study in STUDIES.values() if sys.argv[1] == "all" else [STUDIES[sys.argv[1]]]:
-            study(Rows())
+        for measure in STUDIES.values() if sys.argv[1] == "all" else [STUDIES[sys.argv[1]]]:
+            measure(Rows())
