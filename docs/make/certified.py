@@ -177,13 +177,35 @@ class Rows:
 
     def measure(self, study: str, name: str, policy: str, at: str, function: Callable[..., Row], *args: Any) -> None:
         """Store the row that the function returns, unless there is one."""
+        if not self.get(study, name, policy, at):
+            self._store(study, name, policy, at, function(*args))
+
+    def identify(
+        self,
+        study: str,
+        name: str,
+        policy: str,
+        at: str,
+        runs: int,
+        problem: Any,
+        spec: Any,
+        max_rounds: int | None = None,
+    ) -> None:
+        """Add runs to a row of identification until it has so many."""
+        row = self.get(study, name, policy, at)
+        first_run = row["runs"] if row else 0
+        if first_run < runs:
+            values = play_identification(problem, spec, runs - first_run, max_rounds, first_run)
+            self._store(study, name, policy, at, pool(row, values) if row else values)
+
+    def _store(self, study: str, name: str, policy: str, at: str, values: Row) -> None:
         key = " | ".join((study, name, policy, at))
-        if key not in self.rows:
-            values = function(*args)
-            self.rows = json.loads(STORE.read_text()) if STORE.exists() else {}
-            self.rows[key] = {"study": study, "name": name, "policy": policy, "at": at, **values}
-            STORE.write_text(json.dumps(self.rows, indent=1, ensure_ascii=False) + "\n")
-            print(key, values, flush=True)
+        self.rows = json.loads(STORE.read_text()) if STORE.exists() else {}
+        self.rows[key] = {"study": study, "name": name, "policy": policy, "at": at, **values}
+        draft = STORE.with_suffix(".draft")
+        draft.write_text(json.dumps(self.rows, indent=1, ensure_ascii=False) + "\n")
+        draft.replace(STORE)
+        print(key, values, flush=True)
 
     def get(self, study: str, name: str, policy: str = OURS, at: str = "1e6") -> Row | None:
         return self.rows.get(" | ".join((study, name, policy, at)))
@@ -205,10 +227,20 @@ def play_regret(problem: Any, spec: Any, horizon: int, runs: int) -> Row:
     return {**summary(final), "seconds": (time.process_time() - started) / runs}
 
 
-def play_identification(problem: Any, spec: Any, runs: int, max_rounds: int | None = None) -> Row:
-    results = mb.identify(problem, spec, runs=runs, seed=1, max_rounds=max_rounds)
+def play_identification(problem: Any, spec: Any, runs: int, max_rounds: int | None, first_run: int) -> Row:
+    results = mb.identify(problem, spec, runs=runs, first_run=first_run, seed=1, max_rounds=max_rounds)
     wrong, unanswered = int((results.identified & ~results.correct).sum()), int((~results.identified).sum())
-    return {**summary(results.rounds), "wrong": wrong, "open": unanswered}
+    rounds = summary(results.rounds)
+    return {key: rounds[key] for key in ("runs", "mean", "se", "max")} | {"wrong": wrong, "open": unanswered}
+
+
+def pool(one: Row, other: Row) -> Row:
+    """The row of the runs of both."""
+    parts, runs = (one, other), one["runs"] + other["runs"]
+    mean = sum(part["runs"] * part["mean"] for part in parts) / runs
+    squares = sum(part["runs"] * ((part["runs"] - 1) * part["se"] ** 2 + (part["mean"] - mean) ** 2) for part in parts)
+    counts = {key: one[key] + other[key] for key in ("runs", "wrong", "open")}
+    return {"mean": mean, "se": (squares / (runs * (runs - 1))) ** 0.5, "max": max(one["max"], other["max"]), **counts}
 
 
 def lower_bound(problem: Any, selection: Any) -> Row:
@@ -273,28 +305,30 @@ def measure_constants(rows: Rows) -> None:
 
 
 def measure_errors(rows: Rows) -> None:
-    for delta in (0.2, 0.05):
-        for name, ((problem, selection), max_rounds) in ERRORS.items():
-            spec = certify(selection, delta=delta)
-            rows.measure("errors", name, OURS, f"{delta:g}", play_identification, problem, spec, 2000, max_rounds)
+    for runs in (250, 500, 1000, 2000):
+        for delta in (0.2, 0.05):
+            for name, ((problem, selection), max_rounds) in ERRORS.items():
+                spec = certify(selection, delta=delta)
+                rows.identify("errors", name, OURS, f"{delta:g}", runs, problem, spec, max_rounds)
 
 
 def measure_epsilon(rows: Rows) -> None:
-    for delta in (0.2, 0.05):
-        for name, (problem, selection) in EPSILON.items():
-            spec = certify(selection, delta=delta, epsilon=0.1)
-            rows.measure("epsilon", name, OURS, f"{delta:g}", play_identification, problem, spec, 500, 10**6)
+    for runs in (100, 500, 1000):
+        for delta in (0.2, 0.05):
+            for name, (problem, selection) in EPSILON.items():
+                spec = certify(selection, delta=delta, epsilon=0.1)
+                rows.identify("epsilon", name, OURS, f"{delta:g}", runs, problem, spec, 10**6)
 
 
 def measure_regret(rows: Rows) -> None:
     for mean in (0.5, 0.6, 0.7, 0.8):
         problem, _ = players(*np.repeat(mean + np.array([0.15, 0.05, -0.05, -0.15]), 2))
-        for policy, runs in ((OURS, 150), ("simple-adaptive-matching", 150), (THOMPSON, 20)):
+        for policy, runs in ((OURS, 50), ("simple-adaptive-matching", 150), (THOMPSON, 10)):
             rows.measure("figure 3", f"{mean:g}", policy, "2e5", play_regret, problem, policy, 200_000, runs)
     for gap in (0.75, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.85):
         T = 200_000 if gap == 0.75 else 300_000
         family = mb.family("spiked", n=8, u1=0.9, gap=gap)
-        for policy, runs in ((OURS, 200), ("pair-elim", 200), (THOMPSON, 20)):
+        for policy, runs in ((OURS, 100), ("pair-elim", 200), (THOMPSON, 10)):
             rows.measure("figure 1", f"{gap:g}", policy, f"{T // 100_000}e5", play_regret, family, policy, T, runs)
 
 
@@ -306,25 +340,24 @@ def papers(problem: Any, selection: str) -> str:
 
 
 def measure_rounds(rows: Rows) -> None:
+    for runs in (50, 300):
+        for name, (problem, selection) in ROUNDS.items():
+            for epsilon in (0.0, 0.05, 0.1):
+                spec = certify(selection, delta=0.05, **({"epsilon": epsilon} if epsilon else {}))
+                rows.identify("rounds", name, f"{OURS} {epsilon:g}", "0.05", runs, problem, spec)
+        for name, (problem, selection) in ROUNDS.items():
+            spec = mb.policy("rank1-track-and-stop", selection=selection, delta=0.05)
+            rows.identify("rounds", name, "rank1-track-and-stop", "0.05", min(runs, 100), problem, spec)
     for name, (problem, selection) in ROUNDS.items():
-        for epsilon in (0.0, 0.05, 0.1):
-            spec = certify(selection, delta=0.05, **({"epsilon": epsilon} if epsilon else {}))
-            rows.measure("rounds", name, f"{OURS} {epsilon:g}", "0.05", play_identification, problem, spec, 300)
+        for policy in [papers(problem, selection)] + ["rank1-identify"] * (selection == "matching"):
+            rows.identify("rounds", name, policy, "0.05", 300, problem, mb.policy(policy, delta=0.05))
+        rows.identify("rounds", name, OURS, "1e-30", 50, problem, certify(selection, delta=1e-30))
         rows.measure("rounds", name, "T*", "", fewest_rounds, problem, selection)
-        policies = [papers(problem, selection)] + ["rank1-identify"] * (selection == "matching")
-        for policy in policies:
-            spec = mb.policy(policy, delta=0.05)
-            rows.measure("rounds", name, policy, "0.05", play_identification, problem, spec, 300)
-        spec = certify(selection, delta=1e-30)
-        rows.measure("rounds", name, OURS, "1e-30", play_identification, problem, spec, 50)
-    for name, (problem, selection) in ROUNDS.items():
-        spec = mb.policy("rank1-track-and-stop", selection=selection, delta=0.05)
-        rows.measure("rounds", name, "rank1-track-and-stop", "0.05", play_identification, problem, spec, 100)
 
 
 def measure_nulls(rows: Rows) -> None:
     for name, ((problem, selection), options, ratio) in NULLS.items():
-        rows.measure("nulls", name, OURS, str(SHORT), count_crossings, problem, selection, options, ratio, 2000)
+        rows.measure("nulls", name, OURS, str(SHORT), count_crossings, problem, selection, options, ratio, 1000)
 
 
 def count_crossings(problem: Any, selection: str, options: dict[str, Any], ratio: float, runs: int) -> Row:
@@ -347,7 +380,7 @@ def measure_times(rows: Rows) -> None:
         spec = certify(selection)
         mb.simulate(problem, spec, horizon=10**4, runs=1, seed=2)  # compiles
         for exponent in (6, 12):
-            rows.measure("times", name, VERSION, f"1e{exponent}", play_regret, problem, spec, 10**exponent, 10)
+            rows.measure("times", name, VERSION, f"1e{exponent}", play_regret, problem, spec, 10**exponent, 5)
 
 
 def measure_random(rows: Rows) -> None:
@@ -376,8 +409,8 @@ def ratio_of(row: Row | None, scale: float) -> str:
     return f"{row['mean'] / scale:.2f}" if row else "–"
 
 
-def table(command: str, head: str, lines: Iterator[list[str]]) -> None:
-    print(f"\n`python docs/make/certified.py {command}`\n\n| {head} |\n|{'---|' * (head.count('|') + 1)}")
+def table(title: str, study: str, head: str, lines: Iterator[list[str]]) -> None:
+    print(f"\n### {title}\n\n`python docs/make/certified.py {study}`\n\n| {head} |\n|{'---|' * (head.count('|') + 1)}")
     for line in lines:
         print(f"| {' | '.join(line)} |")
 
@@ -443,8 +476,7 @@ def lines_of_answers(rows: Rows, study: str, names: Any) -> Iterator[list[str]]:
     for name in names:
         by_delta = [rows.get(study, name, OURS, delta) for delta in ("0.05", "0.2")]
         if any(by_delta):
-            cells = [mean(row, key) for row in by_delta for key in ("wrong", "open", "mean")]
-            yield [name, *cells, mean(by_delta[1] or by_delta[0], "runs")]
+            yield [name, *(mean(row, key) for row in by_delta for key in ("wrong", "open", "mean", "runs"))]
 
 
 def lines_of_figure(rows: Rows, study: str, other: str) -> Iterator[list[str]]:
@@ -504,29 +536,32 @@ def lines_of_random(rows: Rows) -> Iterator[list[str]]:
 
 
 def print_tables(rows: Rows) -> None:
-    answers = "wrong, δ = .05 | open | rounds | wrong, δ = .2 | open | rounds | runs"
-    table(
-        "fresh",
-        "T = 10^6 | rank1-certify | C log T | ratio | version 0.9.0 | version 0.7 | rank1-thompson",
-        lines_of_fresh(rows),
-    )
-    table("growth", "instance | T = 10^6 | T = 10^9 | T = 10^12 | C | growth/C", lines_of_growth(rows))
-    table("anytime", "T = 10^6 | with horizon | anytime | ratio", lines_of_anytime(rows))
-    table("tails", "T = 10^6 | mean | 99 % | 99 %/mean | largest | runs", lines_of_tails(rows))
-    table("ties", "tie .9 .6 .6 .3 | " + " | ".join(f"10^{k}" for k in range(4, 10)), lines_of_ties(rows))
-    table("constants", "T = 10^6 | rank1-certify | C log T | ratio | rank1-thompson | ratio", lines_of_constants(rows))
-    table("errors", f"instance | {answers}", lines_of_answers(rows, "errors", ERRORS))
-    table("epsilon", f"ε = .1 | {answers}", lines_of_answers(rows, "epsilon", EPSILON))
-    for study, label, other in (("figure 3", "μ", "simple-adaptive-matching"), ("figure 1", "Δ", "pair-elim")):
-        head = f"{study}, {label} | T | rank1-certify | {other} | times less | rank1-thompson"
-        table("regret", head, lines_of_figure(rows, study, other))
-    policies = "rank1-certify | ε = .05 | ε = .1 | rank1-track-and-stop | rank1-identify | paper's policy"
-    table("rounds", f"δ = .05 | {policies} | T* kl | rounds/(T* log 1/δ), δ = 10^−30", lines_of_rounds(rows))
-    table("rounds", "policy | wrong answers | runs", lines_of_mistakes(rows))
-    table("nulls", "null hypothesis | ratio | runs | runs in which E reached 20", lines_of_nulls(rows))
-    seconds = "0.9.0, T = 10^6 | now | 0.9.0, T = 10^12 | now | regret of 0.9.0, T = 10^12 | now"
-    table("times", f"CPU seconds per run | {seconds}", lines_of_times(rows))
-    table("random", "T = 10^6 | rank1-certify | adaptive-matching | times less | rank1-thompson", lines_of_random(rows))
+    head = "T = 10^6 | rank1-certify | C log T | ratio | version 0.9.0 | version 0.7 | rank1-thompson"
+    table("Regret on fresh instances", "fresh", head, lines_of_fresh(rows))
+    head = "instance | T = 10^6 | T = 10^9 | T = 10^12 | C | growth/C"
+    table("Growth of regret", "growth", head, lines_of_growth(rows))
+    table("Without a horizon", "anytime", "T = 10^6 | with horizon | anytime | ratio", lines_of_anytime(rows))
+    table("Tails of regret", "tails", "T = 10^6 | mean | 99 % | 99 %/mean | largest | runs", lines_of_tails(rows))
+    head = "tie .9 .6 .6 .3 | " + " | ".join(f"T = 10^{k}" for k in range(4, 10))
+    table("Regret on a tie", "ties", head, lines_of_ties(rows))
+    head = "T = 10^6 | rank1-certify | C log T | ratio | rank1-thompson | ratio"
+    table("Regret and its lower bound", "constants", head, lines_of_constants(rows))
+    answers = "wrong, δ = .05 | open | rounds | runs | wrong, δ = .2 | open | rounds | runs"
+    table("Wrong answers", "errors", f"instance | {answers}", lines_of_answers(rows, "errors", ERRORS))
+    table("Wrong answers with ε", "epsilon", f"ε = .1 | {answers}", lines_of_answers(rows, "epsilon", EPSILON))
+    head = "μ | T | rank1-certify | simple-adaptive-matching | times less | rank1-thompson"
+    table("Figure 3 of the paper", "regret", head, lines_of_figure(rows, "figure 3", "simple-adaptive-matching"))
+    head = "Δ | T | rank1-certify | pair-elim | times less | rank1-thompson"
+    table("Figure 1 of the paper", "regret", head, lines_of_figure(rows, "figure 1", "pair-elim"))
+    head = "δ = .05 | rank1-certify | ε = .05 | ε = .1 | rank1-track-and-stop | rank1-identify | paper's policy | T* kl"
+    table("Rounds", "rounds", f"{head} | rounds/(T* log 1/δ), δ = 10^−30", lines_of_rounds(rows))
+    table("Wrong answers of all policies", "rounds", "policy | wrong answers | runs", lines_of_mistakes(rows))
+    head = "instance | ratio of the null hypothesis | runs | runs in which E reached 20"
+    table("E-processes under their null hypotheses", "nulls", head, lines_of_nulls(rows))
+    head = "0.9.0, T = 10^6 | now | 0.9.0, T = 10^12 | now | regret of 0.9.0, T = 10^12 | now"
+    table("Times", "times", f"CPU seconds per run | {head}", lines_of_times(rows))
+    head = "T = 10^6 | rank1-certify | adaptive-matching | times less | rank1-thompson"
+    table("Random instances", "random", head, lines_of_random(rows))
 
 
 STUDIES = {
