@@ -261,7 +261,7 @@ def thompson(selection: str) -> Any:
 
 def measure_fresh(rows: Rows) -> None:
     for name, ((problem, selection), _, _) in FRESH.items():
-        rows.measure("fresh", name, VERSION, "1e6", play_regret, problem, certify(selection), 10**6, 100)
+        rows.measure("fresh", name, VERSION, "1e6", play_regret, problem, certify(selection), 10**6, 40)
         rows.measure("fresh", name, "C", "", lower_bound, problem, selection)
     for name, ((problem, selection), _, _) in FRESH.items():
         rows.measure("fresh", name, THOMPSON, "1e6", play_regret, problem, thompson(selection), 10**6, 10)
@@ -271,7 +271,7 @@ def measure_growth(rows: Rows) -> None:
     for name, (problem, selection) in MAIN.items():
         for exponent in (6, 9, 12):
             T = 10**exponent
-            rows.measure("growth", name, OURS, f"1e{exponent}", play_regret, problem, certify(selection), T, 200)
+            rows.measure("growth", name, OURS, f"1e{exponent}", play_regret, problem, certify(selection), T, 60)
         rows.measure("growth", name, "C", "", lower_bound, problem, selection)
 
 
@@ -279,12 +279,12 @@ def measure_anytime(rows: Rows) -> None:
     for name, (problem, selection) in {**MAIN, "tie .9 .6 .6 .3": TIES}.items():
         for words, options in (("horizon", {}), ("anytime", {"anytime": True})):
             spec = certify(selection, **options)
-            rows.measure("anytime", name, words, "1e6", play_regret, problem, spec, 10**6, 100)
+            rows.measure("anytime", name, words, "1e6", play_regret, problem, spec, 10**6, 40)
 
 
 def measure_tails(rows: Rows) -> None:
     for name, (problem, selection) in TAILS.items():
-        rows.measure("tails", name, OURS, "1e6", play_regret, problem, certify(selection), 10**6, 1000)
+        rows.measure("tails", name, OURS, "1e6", play_regret, problem, certify(selection), 10**6, 300)
 
 
 def measure_ties(rows: Rows) -> None:
