@@ -3,7 +3,7 @@
 Usage: python docs/make/certified.py STUDY, where STUDY is fresh, growth, anytime, tails, ties, constants, errors,
 epsilon, regret, rounds, nulls, times or random; `all` (an hour on one core), or `tables`, which prints the rows.
 
-`times VERSION` and `fresh VERSION` measure the version that is imported, under this name: for 0.9.0, set PYTHONPATH to
+`times VERSION` measures the version that is imported, under this name: for 0.9.0, set PYTHONPATH to
 a checkout of it. Rows are stored in certified.json beside this file one by one, and are not measured again.
 
 The items of every instance are shuffled once, so that no policy gains by breaking ties in their order.
@@ -419,13 +419,9 @@ def lines_of_fresh(rows: Rows) -> Iterator[list[str]]:
     for name, (_, mean_of_07, error) in FRESH.items():
         row, C = rows.get("fresh", name), rows.get("fresh", name, "C", "")
         if row and C:
-            limit, before, free = (
-                C["mean"] * log(10**6),
-                rows.get("fresh", name, "0.9.0"),
-                rows.get("fresh", name, THOMPSON),
-            )
-            earlier = [with_error(before) if before else "–", f"{short(mean_of_07)} ± {short(error)}"]
-            yield [name, with_error(row), short(limit), ratio_of(row, limit), *earlier, mean(free)]
+            limit, earlier = C["mean"] * log(10**6), f"{short(mean_of_07)} ± {short(error)}"
+            free = rows.get("fresh", name, THOMPSON)
+            yield [name, with_error(row), short(limit), ratio_of(row, limit), earlier, mean(free)]
 
 
 def lines_of_growth(rows: Rows) -> Iterator[list[str]]:
@@ -536,7 +532,7 @@ def lines_of_random(rows: Rows) -> Iterator[list[str]]:
 
 
 def print_tables(rows: Rows) -> None:
-    head = "T = 10^6 | rank1-certify | C log T | ratio | version 0.9.0 | version 0.7 | rank1-thompson"
+    head = "T = 10^6 | rank1-certify | C log T | ratio | version 0.7 | rank1-thompson"
     table("Regret on fresh instances", "fresh", head, lines_of_fresh(rows))
     head = "instance | T = 10^6 | T = 10^9 | T = 10^12 | C | growth/C"
     table("Growth of regret", "growth", head, lines_of_growth(rows))
