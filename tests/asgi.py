@@ -15,7 +15,7 @@ def request(
     path: str = "/",
     headers: Iterable[tuple[str, str]] = (),
     body: Iterable[bytes | None] = (b"",),
-    noted: Any = None,
+    context: Any = None,
 ) -> tuple[int, dict[str, str], bytes, int]:
     """Send a request part by part; None is a part that never comes. Gives status, headers, body, and parts read."""
     parts = list(body)
@@ -44,7 +44,7 @@ def request(
         "scheme": "http",
         "headers": [(name.lower().encode(), value.encode()) for name, value in headers],
         "client": ("203.0.113.7", 5000),
-        "matchbandit": noted,
+        "matchbandit": context,
     }
     asyncio.run(app(scope, receive, send))
     if not sent:

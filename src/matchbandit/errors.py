@@ -10,6 +10,15 @@ class MatchbanditError(ValueError):
     """A mistake that the caller can fix: the message names the thing, the value and the fix."""
 
 
+def plural(number: int, noun: str) -> str:
+    """The number with its noun.
+
+    >>> plural(1, "run"), plural(2, "run")
+    ('1 run', '2 runs')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def unknown(kind: str, name: object, known: Iterable[str]) -> MatchbanditError:
     """The error for a name that is not among the known ones.
 

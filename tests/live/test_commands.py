@@ -154,7 +154,7 @@ def test_many_past_results_come_in_parts():
 
 
 def test_past_results_come_before_the_first_proposal():
-    refused("not-supported", "before the first proposal", playing().do, "begin_from", [("ann", "bob", 1, 1)])
+    refused("not-supported", "before the first proposal", playing().do, "import_past", [("ann", "bob", 1, 1)])
 
 
 # Who plays
@@ -165,8 +165,8 @@ def test_joining_leaving_and_coming_back():
     assert club.do("leave", ["ann", "ann", 2])[0].data == {"items": [1, 2]}
     assert club.do("leave", ["ann"]) == []
     assert [draft.data for draft in club.do("join", [" fay", "ann"])] == [{"items": [1]}, {"items": [[6, 0]]}]
-    assert club.do("bring_back", ["bob", "cem"])[0].data == {"items": [2]}
-    assert club.do("bring_back", ["bob"]) == []
+    assert club.do("rejoin", ["bob", "cem"])[0].data == {"items": [2]}
+    assert club.do("rejoin", ["bob"]) == []
     refused("name-taken", "'ann' is in the league already", club.do, "join", ["gus", "ann"])
     refused("name-taken", "'gus'", club.do, "join", ["gus", "gus"])
     refused("unknown-item", "did you mean 'ann'", club.do, "leave", ["anm"])
@@ -192,7 +192,7 @@ def test_forgetting():
     assert not club.state.wishes
     assert club.do("forget", "#1") == []
     club.tell(1, {("#1", "bob"): 1})  # its results are still welcome
-    refused("not-supported", "#1 was forgotten and cannot come back", club.do, "bring_back", [1])
+    refused("not-supported", "#1 was forgotten and cannot come back", club.do, "rejoin", [1])
     refused("not-supported", "#1 was forgotten: it gets no name again", club.do, "rename", 1, "ann")
     refused("not-supported", "#1 was forgotten", club.do, "wish", [(1, 2)])
     assert club.do("join", ["ann"])[0].data == {"items": [[6, 0]]}  # someone else of that name
@@ -368,7 +368,7 @@ def test_whole_rounds_have_a_fixed_roster():
     club.do("leave", ["gus"])
     club.do("leave", ["fay"])
     number = club.ask()["number"]
-    for command, arguments in (("join", ["hal"]), ("leave", ["ann"]), ("bring_back", ["fay"])):
+    for command, arguments in (("join", ["hal"]), ("leave", ["ann"]), ("rejoin", ["fay"])):
         refused("not-supported", "after the first proposal", club.do, command, arguments)
     refused("not-supported", "without exclusions", club.do, "exclude", [("ann", "bob")])
     refused("not-supported", "without wishes", club.do, "wish", [("ann", "bob")])

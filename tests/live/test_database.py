@@ -49,7 +49,7 @@ def test_a_store_is_made_once_and_found_again(url, clock):
     clock.forward(days=1)
     with Store(url, clock=clock) as store, store.reading() as connection:
         again = connection.execute(select(schema.store.c.version, schema.store.c.created)).all()
-    assert again == made == [(1, "2026-11-16T09:30:00.000000Z")]
+    assert again == made == [(schema.newest(), "2026-11-16T09:30:00.000000Z")]
 
 
 def test_sqlite_is_set_up_for_what_is_acknowledged(sqlite_url):
@@ -90,7 +90,7 @@ def test_a_reader_sees_one_moment(store):
 
 
 def test_a_locked_store_is_busy(url):
-    with Store(url) as holder, Store(url, patience=0.05) as other, holder.writing() as connection:
+    with Store(url) as holder, Store(url, lock_timeout=0.05) as other, holder.writing() as connection:
         add_league(connection, "a")
         if not other.database.is_sqlite:  # PostgreSQL locks rows: wait for the same one
             connection.execute(text("LOCK TABLE mb_leagues"))
@@ -100,7 +100,7 @@ def test_a_locked_store_is_busy(url):
 
 
 def test_threads_of_one_process_queue_for_a_locked_store(sqlite_url):
-    with Store(sqlite_url, patience=0.05) as store, store.writing():
+    with Store(sqlite_url, lock_timeout=0.05) as store, store.writing():
         said = []
 
         def late() -> None:
@@ -115,7 +115,7 @@ def test_threads_of_one_process_queue_for_a_locked_store(sqlite_url):
 
 
 def test_too_few_connections_are_busy_too(sqlite_url):
-    store = Store(sqlite_url, patience=0.05)
+    store = Store(sqlite_url, lock_timeout=0.05)
     held = [store.engine.connect() for _ in range(40)]
     with pytest.raises(LeagueError) as caught, store.reading():
         pass
@@ -166,7 +166,7 @@ def test_a_newer_store(url):
             store.ready()
     told = refusal(url)
     assert told.code == "store-unusable"
-    assert "has schema version 7; this matchbandit knows up to 1. Use the matchbandit that wrote it" in str(told)
+    assert "has schema version 7; this matchbandit knows up to 2. Use the matchbandit that wrote it" in str(told)
 
 
 def test_what_is_no_database(tmp_path):
@@ -265,8 +265,11 @@ def test_a_store_that_was_cut_off_before_its_version_was_written_is_finished(url
         connection.execute(text("DELETE FROM mb_store"))
         connection.execute(text("DROP TABLE mb_sessions"))
     with Store(url) as store, store.reading() as connection:
-        assert connection.execute(select(schema.store.c.version)).scalar_one() == 1
+        assert connection.execute(select(schema.store.c.version)).scalar_one() == schema.newest()
         assert inspect(connection).has_table("mb_sessions")
+
+
+RELEASED = schema.MIGRATIONS
 
 
 def add_colour(connection: Connection) -> None:
@@ -289,22 +292,22 @@ def columns(url: str) -> set[str]:
 
 def test_migrations_are_taken_one_after_the_other(url, monkeypatch):
     Store(url).close()
-    monkeypatch.setattr(schema, "MIGRATIONS", (add_colour, add_shape))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour, add_shape))
     assert {"colour", "shape"} <= columns(url)
     assert {"colour", "shape"} <= columns(url)  # and once only
-    monkeypatch.setattr(schema, "MIGRATIONS", (add_colour,))
-    assert "has schema version 3; this matchbandit knows up to 2" in str(refusal(url))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour))
+    assert "has schema version 4; this matchbandit knows up to 3" in str(refusal(url))
 
 
 def test_a_migration_that_fails_leaves_the_step_before_and_goes_on_later(url, monkeypatch):
     Store(url).close()
-    monkeypatch.setattr(schema, "MIGRATIONS", (add_colour, fail))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour, fail))
     told = refusal(url)
     assert told.code == "store-unusable"
-    assert "cannot be brought to schema version 3; nothing was changed" in str(told)
-    monkeypatch.setattr(schema, "MIGRATIONS", (add_colour,))
+    assert "cannot be brought to schema version 4; nothing was changed" in str(told)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour))
     assert "shape" not in columns(url)
-    monkeypatch.setattr(schema, "MIGRATIONS", (add_colour, add_shape))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour, add_shape))
     assert {"colour", "shape"} <= columns(url)
 
 
@@ -325,7 +328,7 @@ def test_many_may_open_a_new_store_at_once(url):
         thread.join()
     assert failed == []
     with Store(url) as store, store.reading() as connection:
-        assert connection.execute(select(schema.store.c.version)).all() == [(1,)]
+        assert connection.execute(select(schema.store.c.version)).all() == [(schema.newest(),)]
 
 
 def test_clocks_need_a_zone(sqlite_url):

@@ -233,7 +233,7 @@ def test_items_join_leave_return_and_are_renamed_and_nobody_else_is_forgotten(cl
     assert {name for pair in club.ask().pairs for name in pair} == {"cem", "dee", "eve", "fay"}
     assert [(item.id, item.meetings) for item in club.join("ann")] == [(1, 1)]
     assert club.leave("bob")[0].name == "bob"  # it is gone already
-    assert club.bring_back("bob")[0].active
+    assert club.rejoin("bob")[0].active
     assert club.rename("ann", "Anna").name == "Anna"
     assert code_of(club.rename, "bob", "Anna") == "name-taken"
     with pytest.raises(LeagueError, match=r"no player is named 'anna'; did you mean 'Anna'\?"):
@@ -468,13 +468,13 @@ def test_what_is_forgotten_while_somebody_reads_is_wiped_afterwards(sqlite_url, 
     def lingers() -> bool:
         return any(b"Annabella" in file.read_bytes() for file in tmp_path.glob("store.db*"))
 
-    with Store(sqlite_url, patience=120.0) as store:
+    with Store(sqlite_url, lock_timeout=120.0) as store:
         club = store.create("club", players=["Annabella", "bob"])
         with store.reading() as connection:
             connection.execute(text("SELECT count(*) FROM mb_names")).scalar_one()
             began = monotonic()
             club.forget("Annabella")
-            assert monotonic() - began < 60  # not the patience of the store
+            assert monotonic() - began < 60  # not the lock_timeout of the store
             assert lingers()
         store.tick()
         assert not lingers()

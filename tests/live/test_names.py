@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.names import LONGEST_NAME, MOST_COMPARED, Directory, cleaned
+from matchbandit.live.names import LONGEST_NAME, MOST_COMPARED, Directory, normalize_name
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from matchbandit.live.names import LONGEST_NAME, MOST_COMPARED, Directory, clean
     ],
 )
 def test_names_are_normalised(given_name, kept):
-    assert cleaned(given_name) == kept
+    assert normalize_name(given_name) == kept
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_names_are_normalised(given_name, kept):
 )
 def test_what_is_no_name_is_refused(bad):
     with pytest.raises(LeagueError) as caught:
-        cleaned(bad)
+        normalize_name(bad)
     assert caught.value.code == "bad-name"
     assert len(str(caught.value)) < 250
 
@@ -42,10 +42,10 @@ def test_what_is_no_name_is_refused(bad):
 @given(st.text())
 def test_a_name_that_is_kept_is_kept_as_it_is(text):
     try:
-        kept = cleaned(text)
+        kept = normalize_name(text)
     except LeagueError:
         return
-    assert cleaned(kept) == kept
+    assert normalize_name(kept) == kept
     assert 1 <= len(kept) <= LONGEST_NAME
     people = Directory()
     people.put(1, 0, kept)

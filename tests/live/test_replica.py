@@ -290,7 +290,7 @@ def test_who_is_always_overtaken_decides_while_the_others_wait(url):
 
 
 def test_readers_wait_for_nobody_who_writes_elsewhere(url):
-    with Store(url) as here, Store(url, patience=0.2) as there:
+    with Store(url) as here, Store(url, lock_timeout=0.2) as there:
         here.create("club", players=TEN)
         theirs = there.open("club")
         with here.writing() as connection:
@@ -427,7 +427,7 @@ def test_the_table_of_proposals_is_made_again_where_it_is_missing(club, store):
 
 
 def test_a_snapshot_that_has_to_wait_spoils_no_answer(sqlite_url, monkeypatch):
-    with Store(sqlite_url, patience=0.1) as store:
+    with Store(sqlite_url, lock_timeout=0.1) as store:
         club = store.create("club", players=TEN, policy="cucb", seed=1)
         made = club.ask()
         replica = club._replica

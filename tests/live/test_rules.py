@@ -22,7 +22,7 @@ def league(**options):
 
 
 def today(club, **options):
-    return rules.day(club.state, club.directory, **options)
+    return rules.constraints(club.state, club.directory, **options)
 
 
 def refused(code, words, club, **options):
@@ -65,7 +65,7 @@ def test_the_fair_bye_costs_no_pair(n, forbidden, byes):
     size = largest(items, forbidden)
     assume(size)
     club = SmallLeague(players=names)
-    club.state.turns, club.state.last_bye = [b for b, _ in byes[:n]], [last for _, last in byes[:n]]
+    club.state.effective_byes, club.state.last_bye = [b for b, _ in byes[:n]], [last for _, last in byes[:n]]
     if forbidden:
         club.do("exclude", sorted(forbidden))
     order = sorted(items, key=lambda item: (*byes[item - 1], -item))
@@ -128,7 +128,7 @@ def test_who_comes_back_is_level_with_the_others():
     club.do("leave", ["ann", "bob"])
     for _ in range(9):
         club.propose(byes=(today(club).bye,))
-    club.do("bring_back", ["ann", "bob"])
+    club.do("rejoin", ["ann", "bob"])
     assert club.state.byes == [0, 0, 3, 3, 3]
     sat_out = []
     for _ in range(6):

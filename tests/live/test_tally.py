@@ -72,10 +72,10 @@ def test_the_order_of_arrival_does_not_matter(results, half_life, random):
 @pytest.mark.parametrize("half_life", [None, 0.001, 3.0])
 def test_what_is_taken_off_leaves_no_trace(half_life):
     tally = filled([(AB, 1, 0.1), (AB, 2, 0.7), (AC, 2, 0.3)], half_life)
-    tally.take_off(AB, 1, 4, 0.1, 0.1)
+    tally.remove(AB, 1, 4, 0.1, 0.1)
     once = filled([(AB, 2, 0.7), (AC, 2, 0.3)], half_life)
     np.testing.assert_allclose(tally.faded(2), once.faded(2), rtol=1e-12, atol=1e-15)
-    tally.take_off(AB, 2, 5, 0.7, 0.7)
+    tally.remove(AB, 2, 5, 0.7, 0.7)
     found = tally.results(2)
     assert found.counts.tolist() == [0, 1]
     assert found.paid[0] == found.sums[0] == found.plays[0] == 0.0
@@ -86,7 +86,7 @@ def test_rounding_does_not_leave_the_range_of_rewards():
     rewards = [0.1, 0.2, 0.3, 1.0, 0.7]
     tally = filled([(AB, 1, reward) for reward in rewards])
     for seq, reward in enumerate([0.3, 0.1, 0.7, 0.2], start=10):
-        tally.take_off(AB, 1, seq, reward, reward)
+        tally.remove(AB, 1, seq, reward, reward)
     assert tally.paid[0] <= 1.0
     assert tally.sums[0] <= 1.0
 
@@ -129,7 +129,7 @@ def test_pairs_that_met_lately():
 
 def test_another_policy_may_count_otherwise():
     tally = filled([(AB, 1, 0.4), (AB, 3, 0.4)], half_life=2.0)
-    tally.credit_again(np.array([1.0]), 4)
+    tally.recompute_credits(np.array([1.0]), 4)
     assert tally.sums[0] == 1.0
     plays, sums = tally.faded(3)
     assert sums[0] / plays[0] == pytest.approx(0.5)

@@ -204,12 +204,12 @@ def post(served: Callable[..., Any], bearer: Callable[..., dict[str, str]]) -> C
 
 
 def test_a_locked_store(bearer, store):
-    """The answer comes once patience is at its end; reading goes on, and so does all else afterwards."""
+    """The answer comes once lock_timeout is at its end; reading goes on, and so does all else afterwards."""
     headers = bearer()
     club = store.create("club", players=["ann", "bob"])
     before = club.digest()
     with (
-        Store(store.where, patience=0.2) as impatient,
+        Store(store.where, lock_timeout=0.2) as impatient,
         TestClient(create_app(impatient, settings=Settings(tick_seconds=0.0))) as client,
     ):
         with store.writing():

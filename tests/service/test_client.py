@@ -69,7 +69,7 @@ def test_the_doors_work_from_afar(client, club, store):
     assert club.proposal(1).outcomes == {today.pairs[0]: VOID}
     assert [item.name for item in club.join("eve")] == ["eve"]
     assert [item.active for item in club.leave("bob", 1)] == [False, False]
-    assert club.bring_back("ann")[0].active
+    assert club.rejoin("ann")[0].active
     assert club.rename("eve", "Eve").name == "Eve"
     assert club.forget("Eve").name == "#5"
     club.exclude([("ann", "cem")])

@@ -1,4 +1,4 @@
-"""Limits: rates, bodies that are too large or too slow, answers that do not come."""
+"""RequestLimits: rates, bodies that are too large or too slow, answers that do not come."""
 
 import asyncio
 import json
@@ -8,8 +8,8 @@ import pytest
 from asgi import code_of, request
 
 from matchbandit.service import limits
-from matchbandit.service.limits import Buckets, Limits
-from matchbandit.service.logs import NOTED, Noted
+from matchbandit.service.limits import Buckets, RequestLimits
+from matchbandit.service.logs import CONTEXT, RequestContext
 from matchbandit.service.settings import Settings
 
 
@@ -32,8 +32,8 @@ def within(**settings):
 
 
 @pytest.fixture
-def noted():
-    return Noted("an-id")
+def context():
+    return RequestContext("an-id")
 
 
 def test_buckets_fill_at_their_rate(ticks):
@@ -55,22 +55,22 @@ def test_buckets_forget_who_was_not_seen_for_longest(ticks):
     assert [buckets.wait(key) for key in "abc"] == [0, 1, 1]
 
 
-def test_a_body_within_the_limit_arrives_whole(noted):
-    assert request(Limits(echo, within()), body=[b"12345", b"", b"67890"], noted=noted)[2] == b"1234567890"
+def test_a_body_within_the_limit_arrives_whole(context):
+    assert request(RequestLimits(echo, within()), body=[b"12345", b"", b"67890"], context=context)[2] == b"1234567890"
 
 
-def test_a_body_that_announces_too_much_is_not_read(noted, monkeypatch):
+def test_a_body_that_announces_too_much_is_not_read(context, monkeypatch):
     monkeypatch.setattr(limits, "_LINGER_SECONDS", 0.02)
     headers = [("Content-Length", str(10**9))]
-    status, answer, body, read = request(Limits(never, within()), headers=headers, body=[None], noted=noted)
+    status, answer, body, read = request(RequestLimits(never, within()), headers=headers, body=[None], context=context)
     assert (status, code_of(body), read) == (413, "body-too-large", 0)
     assert answer["connection"] == "close"
     assert int(answer["content-length"]) == len(body)
     assert "at most 10 bytes" in json.loads(body)["detail"]
-    assert noted.code == "body-too-large"
+    assert context.code == "body-too-large"
 
 
-def test_a_body_in_parts_is_cut_off_at_the_limit(noted, monkeypatch):
+def test_a_body_in_parts_is_cut_off_at_the_limit(context, monkeypatch):
     kept = []
 
     async def listened(receive):
@@ -78,30 +78,30 @@ def test_a_body_in_parts_is_cut_off_at_the_limit(noted, monkeypatch):
 
     monkeypatch.setattr(limits, "_listen", listened)
 
-    status, _, body, read = request(Limits(never, within()), body=[b"123456"] * 1000, noted=noted)
+    status, _, body, read = request(RequestLimits(never, within()), body=[b"123456"] * 1000, context=context)
     assert (status, code_of(body)) == (413, "body-too-large")
     assert read == 3  # two until it was too much, one while the client was heard out
     assert len(kept) == 1
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "٣", "9" * 30, ""])
-def test_a_length_that_is_no_number_is_not_believed(noted, length):
-    app = Limits(echo, within())
+def test_a_length_that_is_no_number_is_not_believed(context, length):
+    app = RequestLimits(echo, within())
     scope = {"type": "http", "headers": [(b"content-length", length.encode())]}
     assert limits._announced(scope) == 0
-    assert request(app, body=[b"123"], noted=noted)[2] == b"123"
+    assert request(app, body=[b"123"], context=context)[2] == b"123"
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(noted):
-    status, answer, body, _ = request(Limits(never, within()), body=[b"12", None], noted=noted)
+def test_a_body_that_does_not_come_is_not_waited_for(context):
+    status, answer, body, _ = request(RequestLimits(never, within()), body=[b"12", None], context=context)
     assert (status, code_of(body), answer["connection"]) == (408, "body-too-slow", "close")
 
 
-def test_a_client_that_has_gone_gets_no_answer(noted):
-    assert request(Limits(never, within()), body=[], noted=noted)[0] == 0
+def test_a_client_that_has_gone_gets_no_answer(context):
+    assert request(RequestLimits(never, within()), body=[], context=context)[0] == 0
 
 
-def test_an_answer_that_does_not_come_is_told_so_and_the_work_goes_on(noted):
+def test_an_answer_that_does_not_come_is_told_so_and_the_work_goes_on(context):
     done = threading.Event()
 
     async def slow(scope, receive, send):
@@ -110,32 +110,32 @@ def test_an_answer_that_does_not_come_is_told_so_and_the_work_goes_on(noted):
         done.set()
 
     async def run(scope, receive, send):
-        await Limits(slow, within(answer_seconds=0.02))(scope, receive, send)
+        await RequestLimits(slow, within(answer_seconds=0.02))(scope, receive, send)
         release.set()
         while not done.is_set():
             await asyncio.sleep(0.001)
 
     release = threading.Event()
-    status, answer, body, _ = request(run, body=[b"1"], noted=noted)
+    status, answer, body, _ = request(run, body=[b"1"], context=context)
     assert (status, code_of(body), answer["retry-after"]) == (503, "answer-too-slow", "1")
     assert "Idempotency-Key" in json.loads(body)["detail"]
 
 
-def test_an_answer_that_has_begun_may_take_its_time(noted):
+def test_an_answer_that_has_begun_may_take_its_time(context):
     async def stream(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await asyncio.sleep(0.05)
         await send({"type": "http.response.body", "body": b"end"})
 
-    assert request(Limits(stream, within(answer_seconds=0.02)), noted=noted)[2] == b"end"
+    assert request(RequestLimits(stream, within(answer_seconds=0.02)), context=context)[2] == b"end"
 
 
-def test_a_failure_of_the_app_comes_through(noted):
+def test_a_failure_of_the_app_comes_through(context):
     async def fails(scope, receive, send):
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        request(Limits(fails, within()), noted=noted)
+        request(RequestLimits(fails, within()), context=context)
 
 
 def test_settings_are_checked():
@@ -145,7 +145,7 @@ def test_settings_are_checked():
     assert Settings(tick_seconds=0).tick_seconds == 0
 
 
-def test_too_many_at_once_are_turned_away_but_slow_senders_keep_nobody_out(noted):
+def test_too_many_at_once_are_turned_away_but_slow_senders_keep_nobody_out(context):
     async def app(scope, receive, send):
         if scope["path"] == "/first":  # a second request while the first is worked on
             seen.append(await asked(wall, "/second"))
@@ -161,7 +161,7 @@ def test_too_many_at_once_are_turned_away_but_slow_senders_keep_nobody_out(noted
             answers.append(message)
 
         answers = []
-        await wall({"type": "http", "path": path, "method": "POST", "headers": [], NOTED: noted}, receive, send)
+        await wall({"type": "http", "path": path, "method": "POST", "headers": [], CONTEXT: context}, receive, send)
         return answers[0]["status"] if answers else None
 
     async def all_of_them():
@@ -174,6 +174,6 @@ def test_too_many_at_once_are_turned_away_but_slow_senders_keep_nobody_out(noted
         return first, await asked(wall, "/later")
 
     seen = []
-    wall = Limits(app, within(in_flight=1, body_seconds=60))
+    wall = RequestLimits(app, within(in_flight=1, body_seconds=60))
     assert asyncio.run(all_of_them()) == (200, 200)
     assert seen == [503]

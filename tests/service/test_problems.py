@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from matchbandit.live.errors import CODES
 from matchbandit.service import bodies, problems
 from matchbandit.service.json_bodies import read
-from matchbandit.service.problems import Refusal
+from matchbandit.service.problems import ApiError
 
 
 def test_every_code_has_a_status_and_a_title():
@@ -32,7 +32,7 @@ def test_every_code_has_a_status_and_a_title():
     ],
 )
 def test_what_is_no_json_is_refused(body, words):
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(ApiError) as refusal:
         read(body)
     assert (refusal.value.status_code, refusal.value.code) == (400, "bad-json")
     assert words in refusal.value.detail

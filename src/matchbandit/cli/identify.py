@@ -20,11 +20,11 @@ from matchbandit.cli.options import (
     U,
     V,
     Workers,
-    counted,
     table,
 )
 from matchbandit.cli.parsing import number_if, problem_of, rewards_of, settings, whole, whole_if
 from matchbandit.cli.playing import play_and_report
+from matchbandit.errors import plural
 
 if TYPE_CHECKING:
     from matchbandit.results import Identification
@@ -107,4 +107,4 @@ def _report(found: "Identification") -> None:
             words = " ".join(f"({i}, {j})" for i, j in answer)
             answers[words] = answers.get(words, 0) + 1
     for words, times in sorted(answers.items(), key=lambda item: -item[1])[:5]:
-        typer.echo(f"answered {counted(times, 'time')}: {words}")
+        typer.echo(f"answered {plural(times, 'time')}: {words}")

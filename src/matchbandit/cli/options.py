@@ -56,15 +56,6 @@ def as_printed(about: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in about.items() if key != "date"}
 
 
-def counted(number: int, thing: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "run"), counted(2, "run")
-    ('1 run', '2 runs')
-    """
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
 def say(text: str, *, indent: int = 0, first: str = "") -> None:
     """Print a paragraph on stdout, broken at spaces only; `first` stands before it, in the indent."""
     begin = f"{first:<{indent}}"

@@ -6,7 +6,8 @@ from typing import Any
 
 import typer
 
-from matchbandit.cli.options import as_printed, as_typed, counted
+from matchbandit.cli.options import as_printed, as_typed
+from matchbandit.errors import plural
 from matchbandit.progress import bar
 
 
@@ -50,4 +51,4 @@ def play_and_report(
 def _heading(about: Any) -> None:
     options = ", ".join(f"{key}={as_typed(value)}" for key, value in about.options.items())
     name = f"{about.policy} ({options})" if options else about.policy
-    typer.echo(f"{name}, {counted(about.runs, 'run')}, engine {about.engine}")
+    typer.echo(f"{name}, {plural(about.runs, 'run')}, engine {about.engine}")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.options import Json, Workers, counted, table
+from matchbandit.cli.options import Json, Workers, table
 from matchbandit.cli.parsing import whole_if
+from matchbandit.errors import plural
 
 if TYPE_CHECKING:
     from matchbandit.studies import Study
@@ -117,9 +118,9 @@ def _report(study: "Study", folder: "StudyFolder", results: list[dict[str, Any]]
         for entry in results
     ]
     table(("policy", *places, what, "5–95 %", *errors), lines)
-    parts = counted(len(folder.parts), "part")
+    parts = plural(len(folder.parts), "part")
     typer.echo(
-        f"{counted(study.runs, 'run')} each, kept in {folder.path} ({parts}, {folder.seconds:.1f} s of computing)"
+        f"{plural(study.runs, 'run')} each, kept in {folder.path} ({parts}, {folder.seconds:.1f} s of computing)"
     )
     typer.echo(f"next: matchbandit report {folder.path}")
 

@@ -18,11 +18,11 @@ from matchbandit.cli.options import (
     U,
     V,
     Workers,
-    counted,
     table,
 )
 from matchbandit.cli.parsing import listed, problem_of, rewards_of, settings, whole, whole_if
 from matchbandit.cli.playing import play_and_report
+from matchbandit.errors import plural
 
 if TYPE_CHECKING:
     from matchbandit.results import Runs as Simulated
@@ -109,4 +109,4 @@ def _report(done: "Simulated") -> None:
         early = done.ended[done.ended < done.rounds[-1]]
         after = f"{early.mean():,.0f}".replace(",", " ") if len(early) else ""
         mean = f", on average after {after} rounds" if after else ""
-        typer.echo(f"{len(early)} of {counted(len(done.ended), 'run')} ended at the {about['stop']}{mean}")
+        typer.echo(f"{len(early)} of {plural(len(done.ended), 'run')} ended at the {about['stop']}{mean}")

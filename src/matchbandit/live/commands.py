@@ -18,9 +18,9 @@ from matchbandit.graphs import MAX_PAIRS, bipartite, monopartite
 from matchbandit.live.deciding import spec_of
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, this_version
-from matchbandit.live.names import Directory, cleaned, shown
+from matchbandit.live.names import Directory, normalize_name, shown
 from matchbandit.live.records import VOID, Outcome, Receipt
-from matchbandit.live.state import SETTINGS, Sheet, State
+from matchbandit.live.state import SETTINGS, ProposalState, State
 from matchbandit.live.tally import key_of, pair_of
 from matchbandit.past_results import MAX_PLAYS
 from matchbandit.policies.catalogue import CATALOGUE
@@ -47,10 +47,10 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 # To begin ------------------------------------------------------------------------------------------------------------
 
 
-def checked_slug(slug: object) -> str:
+def check_slug(slug: object) -> str:
     """The name of a league as it stands in addresses: lower-case letters, digits and hyphens.
 
-    >>> checked_slug("chess-club-2")
+    >>> check_slug("chess-club-2")
     'chess-club-2'
     """
     if isinstance(slug, str) and _SLUG.fullmatch(slug):
@@ -82,7 +82,7 @@ def create(
 
     Items that only `past` names join, too.
     """
-    checked_slug(slug)
+    check_slug(slug)
     if (players is not None) and (sides is not None):
         raise LeagueError("bad-value", "a league has players or two sides, not both.")
     side_names = None if sides is None else _side_names(sides)
@@ -121,9 +121,9 @@ def create(
         rows = list(past)
         for place in range(1 if side_names is None else 2):
             columns = (0, 1) if side_names is None else (place,)
-            named = dict.fromkeys(cleaned(row[column]) for row in rows for column in columns)
+            named = dict.fromkeys(normalize_name(row[column]) for row in rows for column in columns)
             book.take(_join_all(book, [name for name in named if book.directory.find(name, place) is None], place))
-        book.take(begin_from(book.state, book.directory, rows))
+        book.take(import_past(book.state, book.directory, rows))
     return book.drafts
 
 
@@ -146,7 +146,7 @@ def _join_all(book: _Book, names: Iterable[str], side: int) -> list[Draft]:
     return join(book.state, book.directory, listed, side=side) if listed else []
 
 
-def begin_from(state: State, directory: Directory, results: Iterable[tuple[Name, Name, int, float]]) -> list[Draft]:
+def import_past(state: State, directory: Directory, results: Iterable[tuple[Name, Name, int, float]]) -> list[Draft]:
     """Results from before the league: (name, name, how often, what they paid in total), before the first proposal."""
     if state.last_number:
         raise LeagueError(
@@ -185,7 +185,7 @@ def join(state: State, directory: Directory, names: Iterable[str], *, side: str 
     place = _side(state, side)
     fresh: dict[str, int] = {}
     back: list[int] = []
-    for name in map(cleaned, _listed("names", names)):
+    for name in map(normalize_name, _listed("names", names)):
         item = directory.find(name, place)
         if item is None and name not in fresh:
             fresh[name] = state.n_items + len(fresh) + 1
@@ -210,9 +210,7 @@ def leave(state: State, directory: Directory, names: Iterable[Name], *, side: st
     return [Draft("left", {"items": gone})] if gone else []
 
 
-def bring_back(
-    state: State, directory: Directory, names: Iterable[Name], *, side: str | int | None = None
-) -> list[Draft]:
+def rejoin(state: State, directory: Directory, names: Iterable[Name], *, side: str | int | None = None) -> list[Draft]:
     """Items that left come back, with all that they have played."""
     back = [item for item in _items(state, directory, names, side) if not state.active[item - 1]]
     for item in back:
@@ -226,7 +224,7 @@ def bring_back(
 def rename(state: State, directory: Directory, old: Name, new: str, *, side: str | int | None = None) -> list[Draft]:
     """An item gets another name, and keeps all else."""
     item = item_of(state, directory, old, side)
-    name = cleaned(new)
+    name = normalize_name(new)
     if state.forgotten[item - 1]:
         raise LeagueError("not-supported", f"{shown(item)} was forgotten: it gets no name again.")
     other = directory.find(name, state.sides_by_item[item - 1])
@@ -320,7 +318,7 @@ def needs_record(state: State, number: int) -> bool:
 
 
 def tell(
-    state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: Sheet | None = None
+    state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: ProposalState | None = None
 ) -> tuple[list[Draft], Receipt]:
     """Outcomes of some or all pairs of a proposal; `record` is the sheet of a closed one.
 
@@ -348,7 +346,7 @@ def tell(
 
 
 def correct(
-    state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: Sheet | None = None
+    state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: ProposalState | None = None
 ) -> tuple[list[Draft], Receipt]:
     """Other outcomes in the place of known ones; both stay in the log."""
     sheet = _sheet(state, number, record)
@@ -379,7 +377,7 @@ def void(
     number: int,
     pairs: Iterable[tuple[Name, Name]] | None = None,
     *,
-    record: Sheet | None = None,
+    record: ProposalState | None = None,
 ) -> tuple[list[Draft], Receipt]:
     """These pairs of a proposal never met; by default, all that it still waits for."""
     sheet = _sheet(state, number, record)
@@ -442,7 +440,7 @@ def _side_names(sides: Mapping[str, Iterable[str]]) -> list[str]:
         raise LeagueError(
             "bad-value", "sides name two sides and their items, such as {'ads': ['a', 'b'], 'slots': ['top']}."
         )
-    names = [cleaned(name) for name in sides]
+    names = [normalize_name(name) for name in sides]
     if names[0] == names[1]:
         raise LeagueError("bad-name", f"the two sides need two names; got {names[0]!r} twice.")
     return names
@@ -491,7 +489,7 @@ def _outcome_words(reward: float | None) -> str:
     return "void" if reward is None else f"{reward:g}"
 
 
-def _sheet(state: State, number: int, record: Sheet | None) -> Sheet:
+def _sheet(state: State, number: int, record: ProposalState | None) -> ProposalState:
     """The sheet of this proposal, open or not."""
     if not needs_record(state, number):
         return state.open[int(number)]
@@ -500,7 +498,7 @@ def _sheet(state: State, number: int, record: Sheet | None) -> Sheet:
     return record
 
 
-def _outcomes(state: State, directory: Directory, sheet: Sheet, outcomes: Outcomes) -> dict[int, float | None]:
+def _outcomes(state: State, directory: Directory, sheet: ProposalState, outcomes: Outcomes) -> dict[int, float | None]:
     """Outcomes by pair, checked; None: void."""
     if isinstance(outcomes, Mapping):
         rows: Iterable[Any] = [(pair, reward) for pair, reward in outcomes.items()]
@@ -533,7 +531,7 @@ def _outcomes(state: State, directory: Directory, sheet: Sheet, outcomes: Outcom
     return found
 
 
-def _some_pairs(directory: Directory, sheet: Sheet, most: int = 5) -> str:
+def _some_pairs(directory: Directory, sheet: ProposalState, most: int = 5) -> str:
     pairs = [" + ".join(directory.pair(pair)) for pair in sheet.ids[:most]]
     return ", ".join(pairs) + (f" and {len(sheet.pairs) - most} more" if len(sheet.pairs) > most else "")
 

@@ -24,14 +24,14 @@ _MORE = {"sqlite": 32, "postgresql": 8}  # opened beyond that when all are busy;
 class Database:
     """Transactions on one database, for all threads of a process."""
 
-    def __init__(self, url: str, *, patience: float) -> None:
-        """`patience`: how many seconds a transaction waits for others."""
+    def __init__(self, url: str, *, lock_timeout: float) -> None:
+        """`lock_timeout`: how many seconds a transaction waits for others."""
         self.url = _checked(url)
         plain = self.url.set(drivername=self.url.get_backend_name())  # as it is given, without our driver's name
         self.where = plain.render_as_string(hide_password=True)
-        self.patience = patience
+        self.lock_timeout = lock_timeout
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine = _engine(self.url, patience)
+        self.engine = _engine(self.url, lock_timeout)
         # SQLite has one writer at a time. Between processes it asks again and again; within one, we queue.
         self._writers = FairLock() if self.is_sqlite else None
         self.unwiped = False
@@ -70,7 +70,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one moment of the store, and waits for nobody."""
-        with self.in_words(), self.engine.connect() as connection:
+        with self.translate_errors(), self.engine.connect() as connection:
             if not self.is_sqlite:
                 connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
@@ -79,10 +79,10 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is kept whole, or not at all; on SQLite, the only one that writes."""
-        if self._writers is not None and not self._writers.acquire(self.patience):
+        if self._writers is not None and not self._writers.acquire(self.lock_timeout):
             raise self._busy()
         try:
-            with self.in_words(), self.engine.connect() as connection:
+            with self.translate_errors(), self.engine.connect() as connection:
                 # Whoever is going to write says so at once: a reader may find the store changed when it wants to.
                 connection.execution_options(begin="BEGIN IMMEDIATE")
                 with connection.begin():
@@ -100,13 +100,13 @@ class Database:
         if not self.is_sqlite:
             return
         self.unwiped = True
-        with suppress(LeagueError), self.in_words(), self.engine.connect() as connection:
+        with suppress(LeagueError), self.translate_errors(), self.engine.connect() as connection:
             connection.execution_options(begin="")
             connection.exec_driver_sql(f"PRAGMA busy_timeout={_A_MOMENT}")
             try:
                 busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
             finally:
-                connection.exec_driver_sql(f"PRAGMA busy_timeout={round(1000 * self.patience)}")
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={round(1000 * self.lock_timeout)}")
             self.unwiped = bool(busy)
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class Database:
         self.engine.dispose()
 
     @contextmanager
-    def in_words(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """What the database says, in one line that a user can act on."""
         try:
             yield
@@ -128,7 +128,7 @@ class Database:
 
     def _busy(self) -> LeagueError:
         return LeagueError(
-            "store-busy", f"the store {self.where} was locked by others for {self.patience:g} seconds. Try again."
+            "store-busy", f"the store {self.where} was locked by others for {self.lock_timeout:g} seconds. Try again."
         )
 
     def _told(self, error: DBAPIError) -> LeagueError | None:
@@ -159,7 +159,7 @@ class Database:
 
     def _outside(self, statement: str) -> None:
         """A statement to SQLite that no transaction may surround."""
-        with self.in_words(), self.engine.connect() as connection:
+        with self.translate_errors(), self.engine.connect() as connection:
             connection.execution_options(begin="")
             connection.exec_driver_sql(statement)
 
@@ -236,22 +236,22 @@ def _refuse_other_files(path: Path) -> None:
         raise LeagueError("store-unusable", f"{str(path)!r} is not a SQLite database. Choose another file.")
 
 
-def _engine(url: URL, patience: float) -> Engine:
+def _engine(url: URL, lock_timeout: float) -> Engine:
     backend = url.get_backend_name()
     is_sqlite = backend == "sqlite"
     engine = create_engine(
         url,
         pool_size=_CONNECTIONS,
         max_overflow=_MORE[backend],
-        pool_timeout=patience,
+        pool_timeout=lock_timeout,
         pool_pre_ping=not is_sqlite,  # a PostgreSQL that was started again costs one quiet new connection
-        connect_args={"timeout": patience} if is_sqlite else {"connect_timeout": max(2, round(patience))},
+        connect_args={"timeout": lock_timeout} if is_sqlite else {"connect_timeout": max(2, round(lock_timeout))},
     )
     if is_sqlite:
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     else:
-        milliseconds = round(1000 * patience)
+        milliseconds = round(1000 * lock_timeout)
 
         def set_up(connection: Any, _record: object) -> None:
             with connection.cursor() as cursor:

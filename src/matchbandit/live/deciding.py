@@ -18,12 +18,12 @@ import numpy as np
 from matchbandit.allowed import Allowed
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs, bipartite, monopartite
-from matchbandit.live.booking import Booking
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, later, this_version
 from matchbandit.live.model import counted, graph_of
 from matchbandit.live.names import Directory
-from matchbandit.live.rules import Day, day, everybody
+from matchbandit.live.reward_accounting import RewardAccounting
+from matchbandit.live.rules import Constraints, constraints, unconstrained
 from matchbandit.live.state import State
 from matchbandit.live.tally import Results, key_of, pair_of, pairs_of
 from matchbandit.policies.base import Policy
@@ -68,7 +68,7 @@ class Inputs:
     results: Results
     waiting: Pairs
     """Pairs of ids whose outcome is still to come, as often as they wait."""
-    day: Day
+    constraints: Constraints
     due: str | None
     round: Round | None
     """Of a policy that plays whole rounds."""
@@ -80,7 +80,7 @@ class Decider:
     def __init__(self) -> None:
         """Nothing built yet."""
         self._lock = Lock()
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _PolicyCache] = {}
 
     def prepare(
         self,
@@ -95,10 +95,10 @@ class Decider:
         config = state.config
         deadline = config["deadline"]
         if CATALOGUE[config["policy"]].decides_from_counts:
-            last, today = None, day(state, directory, available=available, fixed=fixed)
+            last, today = None, constraints(state, directory, available=available, fixed=fixed)
         else:
             last = _whole_round(state, available, fixed)
-            today = everybody(last.roster)
+            today = unconstrained(last.roster)
         return Inputs(
             number=state.next_number,
             decided_at=state.seq,
@@ -110,7 +110,7 @@ class Decider:
             sides=np.array(state.sides_by_item, dtype=np.int64),
             results=state.tally.results(state.last_number),
             waiting=_waiting(state),
-            day=today,
+            constraints=today,
             due=None if deadline is None else later(now, deadline),
             round=last,
         )
@@ -126,20 +126,20 @@ class Decider:
                 raise LeagueError("not-supported", str(error)) from error
 
     def _decided(self, inputs: Inputs) -> Draft:
-        config, today = inputs.config, inputs.day
-        scene = _Scene(inputs)
+        config, today = inputs.config, inputs.constraints
+        index = _GraphIndex(inputs)
         memory = None
         if inputs.round is not None:
             pairs, values, memory = _next_round(inputs, inputs.round)
             decision = None
         else:
-            pairs, values, decision = self._chosen(scene, config, "decision")
-        posterior = self._posterior(scene)
+            pairs, values, decision = self._chosen(index, config, "decision")
+        posterior = self._posterior(index)
         fixed = [list(pair) for pair in today.fixed]
         whole = fixed + pairs
-        estimates = posterior.pair_means(scene.numbers[np.array(whole, dtype=np.int64).reshape(-1, 2) - 1])
-        best = fixed + scene.ids(_best(scene, posterior))
-        best_value = float(posterior.pair_means(scene.numbers[np.array(best, dtype=np.int64).reshape(-1, 2) - 1]).sum())
+        estimates = posterior.pair_means(index.numbers[np.array(whole, dtype=np.int64).reshape(-1, 2) - 1])
+        best = fixed + index.ids(_best(index, posterior))
+        best_value = float(posterior.pair_means(index.numbers[np.array(best, dtype=np.int64).reshape(-1, 2) - 1]).sum())
         expected = float(estimates.sum())
         byes = [] if config["selection"] == "pair" else _byes(today, pairs)
         data = {
@@ -159,7 +159,7 @@ class Decider:
             "exact": decision is None or decision.exact,
             "bound": None if decision is None else _short(decision.bound),
             "notes": _notes(inputs, byes, decision),
-            "shadow": self._shadow(scene, posterior, {tuple(pair) for pair in whole}),
+            "shadow": self._shadow(index, posterior, {tuple(pair) for pair in whole}),
             "matchbandit": this_version(),
         }
         if decision is not None and decision.opening:
@@ -169,40 +169,42 @@ class Decider:
         return Draft("proposed", data)
 
     def _chosen(
-        self, scene: "_Scene", named: Mapping[str, Any], role: str
+        self, index: "_GraphIndex", named: Mapping[str, Any], role: str
     ) -> tuple[list[list[int]], list[float | None], Decision | None]:
         """The pairs that a policy chooses of those that are left, and by which values."""
-        inputs = scene.inputs
-        sides = inputs.sides[inputs.day.present - 1]
+        inputs = index.inputs
+        sides = inputs.sides[inputs.constraints.present - 1]
         if not len(sides) or (inputs.two_sided and (sides == sides[0]).all()):  # fixed pairs took all, or a whole side
             return [], [], None
         rng = stream(inputs.config["seed"], role, inputs.config["key"], inputs.number)
-        decision = self._keeper(role).decision(scene, named, rng)
+        decision = self._keeper(role).decision(index, named, rng)
         return decision.ids, [_short(value) for value in decision.decision.values.tolist()], decision.decision
 
-    def _keeper(self, role: str) -> "_Kept":
-        return self._kept.setdefault(role, _Kept())
+    def _keeper(self, role: str) -> "_PolicyCache":
+        return self._kept.setdefault(role, _PolicyCache())
 
-    def _posterior(self, scene: "_Scene") -> Posterior:
+    def _posterior(self, index: "_GraphIndex") -> Posterior:
         """Of the strengths, which rank1-thompson has fitted already."""
-        known = self._keeper("decision").posterior(scene)
+        known = self._keeper("decision").posterior(index)
         if known is not None:
             return known
-        inputs = scene.inputs
-        edges, plays, sums = counted(scene.graph, inputs.places, inputs.results, inputs.rewards, faded=_fades(inputs))
-        return Posterior.fit(scene.graph, inputs.rewards, edges, plays, sums)
+        inputs = index.inputs
+        edges, plays, sums = counted(index.graph, inputs.places, inputs.results, inputs.rewards, faded=_fades(inputs))
+        return Posterior.fit(index.graph, inputs.rewards, edges, plays, sums)
 
-    def _shadow(self, scene: "_Scene", posterior: Posterior, played: set[tuple[int, ...]]) -> dict[str, Any] | None:
+    def _shadow(
+        self, index: "_GraphIndex", posterior: Posterior, played: set[tuple[int, ...]]
+    ) -> dict[str, Any] | None:
         """What a second policy would have proposed, under the same rules; its failures are its own."""
-        named = scene.inputs.config["shadow"]
+        named = index.inputs.config["shadow"]
         if named is None:
             return None
         try:
-            pairs, _, _ = self._chosen(scene, named, "shadow")
+            pairs, _, _ = self._chosen(index, named, "shadow")
         except MatchbanditError as error:
             return {"policy": named["policy"], "error": str(error)}
-        whole = [list(pair) for pair in scene.inputs.day.fixed] + pairs
-        ends = scene.numbers[np.array(whole, dtype=np.int64).reshape(-1, 2) - 1]
+        whole = [list(pair) for pair in index.inputs.constraints.fixed] + pairs
+        ends = index.numbers[np.array(whole, dtype=np.int64).reshape(-1, 2) - 1]
         return {
             "policy": named["policy"],
             "pairs": whole,
@@ -222,7 +224,7 @@ def _short(value: float) -> float | None:
     return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
 
 
-class _Scene:
+class _GraphIndex:
     """The items of a league as the numbers of a graph."""
 
     def __init__(self, inputs: Inputs) -> None:
@@ -233,8 +235,8 @@ class _Scene:
         self._ids = np.zeros(self.graph.n_items, dtype=np.int64)
         self._ids[self.numbers] = np.arange(1, len(self.numbers) + 1)
         present = np.zeros(self.graph.n_items, dtype=np.bool_)
-        present[self.numbers[inputs.day.present - 1]] = True
-        self.allowed = Allowed(self.graph, present=present, forbidden=self.edges(inputs.day.forbidden))
+        present[self.numbers[inputs.constraints.present - 1]] = True
+        self.allowed = Allowed(self.graph, present=present, forbidden=self.edges(inputs.constraints.forbidden))
 
     def pairs(self, ids: Pairs) -> Pairs:
         """Pairs of ids as pairs of the graph."""
@@ -257,7 +259,7 @@ class _Chosen:
     decision: Decision
 
 
-class _Kept:
+class _PolicyCache:
     """A policy that is built, and how far it is up to date."""
 
     def __init__(self) -> None:
@@ -265,39 +267,39 @@ class _Kept:
         self._policy: CountsPolicy | None = None
         self._seq = 0
 
-    def decision(self, scene: _Scene, named: Mapping[str, Any], rng: np.random.Generator) -> _Chosen:
-        inputs, capabilities = scene.inputs, CATALOGUE[named["policy"]].capabilities
+    def decision(self, index: _GraphIndex, named: Mapping[str, Any], rng: np.random.Generator) -> _Chosen:
+        inputs, capabilities = index.inputs, CATALOGUE[named["policy"]].capabilities
         if not capabilities.constrained or capabilities.max_matchings is not None:
-            return _among_present(scene, named, rng, capabilities)
-        built = self._up_to_date(scene, named)
-        decision = built.decision(rng, allowed=scene.allowed, waiting=scene.pairs(inputs.waiting))
-        return _Chosen(scene.ids(decision.pairs), decision)
+            return _among_present(index, named, rng, capabilities)
+        built = self._up_to_date(index, named)
+        decision = built.decision(rng, allowed=index.allowed, waiting=index.pairs(inputs.waiting))
+        return _Chosen(index.ids(decision.pairs), decision)
 
-    def _up_to_date(self, scene: _Scene, named: Mapping[str, Any]) -> CountsPolicy:
+    def _up_to_date(self, index: _GraphIndex, named: Mapping[str, Any]) -> CountsPolicy:
         """The policy with the present counts: those that have changed are put, or all, if it is another one."""
-        inputs = scene.inputs
+        inputs = index.inputs
         key = (
             named["policy"],
             json.dumps(named["options"], sort_keys=True),
             named["selection"],
-            scene.graph,
+            index.graph,
             inputs.rewards,
         )
         since = self._seq
         if self._policy is None or key != self._key or since > inputs.decided_at:
-            self._policy, self._key, since = counts_policy(spec_of(named), scene.graph, inputs.rewards), key, -1
-        changed = _counts(scene, named, since)
+            self._policy, self._key, since = counts_policy(spec_of(named), index.graph, inputs.rewards), key, -1
+        changed = _counts(index, named, since)
         if len(changed[0]):
             self._policy.set_counts(*changed)
         self._seq = inputs.decided_at
         return self._policy
 
-    def posterior(self, scene: _Scene) -> Posterior | None:
+    def posterior(self, index: _GraphIndex) -> Posterior | None:
         """That of the strengths, if the policy has just fitted it to these counts."""
         built = self._policy
-        if not isinstance(built, Rank1Thompson) or built.graph != scene.graph:
+        if not isinstance(built, Rank1Thompson) or built.graph != index.graph:
             return None
-        return built.posterior if self._seq == scene.inputs.decided_at else None
+        return built.posterior if self._seq == index.inputs.decided_at else None
 
 
 def spec_of(named: Mapping[str, Any]) -> PolicySpec:
@@ -314,32 +316,32 @@ def _fades(inputs: Inputs) -> bool:
     return inputs.config["options"].get("half_life") is not None
 
 
-def _counts(scene: _Scene, named: Mapping[str, Any], since: int) -> tuple[Edges, Floats, Floats]:
+def _counts(index: _GraphIndex, named: Mapping[str, Any], since: int) -> tuple[Edges, Floats, Floats]:
     """Edges, in rising order, with plays and credited sums, of pairs that an event after `since` has changed.
 
     Results that fade change all the time. A shadow counts as it would if it began with these results.
     """
-    inputs, results = scene.inputs, scene.inputs.results
+    inputs, results = index.inputs, index.inputs.results
     if named is inputs.config:
         plays, sums = results.plays, results.sums
     else:
-        booking = Booking(named["policy"], inputs.rewards, inputs.config["seed"], inputs.config["key"])
-        plays, sums = results.counts.astype(np.float64), booking.totals(results.counts, results.paid)
+        accounting = RewardAccounting(named["policy"], inputs.rewards, inputs.config["seed"], inputs.config["key"])
+        plays, sums = results.counts.astype(np.float64), accounting.totals(results.counts, results.paid)
     which = np.flatnonzero(results.touched > (-1 if _fades(inputs) else since))
     if not len(which):
         return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
     ids = np.stack([results.a[which], results.b[which]], axis=1)
-    edges = scene.edges(ids)
+    edges = index.edges(ids)
     order = np.argsort(edges, kind="stable")
     return edges[order], plays[which][order], sums[which][order]
 
 
 def _among_present(
-    scene: _Scene, named: Mapping[str, Any], rng: np.random.Generator, capabilities: Capabilities
+    index: _GraphIndex, named: Mapping[str, Any], rng: np.random.Generator, capabilities: Capabilities
 ) -> _Chosen:
     """The decision of a policy that looks at whole matchings: built on those alone who are to be paired."""
-    inputs = scene.inputs
-    present = inputs.day.present
+    inputs = index.inputs
+    present = inputs.constraints.present
     sides = inputs.sides[present - 1]
     rows = present[sides == 0]
     columns = present[sides == 1] if inputs.two_sided else rows
@@ -347,7 +349,7 @@ def _among_present(
     place = np.full(len(inputs.places) + 1, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     place[columns] = np.arange(len(columns))
-    forbidden = inputs.day.forbidden
+    forbidden = inputs.constraints.forbidden
     if len(forbidden) and not capabilities.constrained:
         raise LeagueError(
             "not-supported",
@@ -355,8 +357,8 @@ def _among_present(
             f"another policy, such as rank1-thompson.",
         )
     built = counts_policy(spec_of(named), graph, inputs.rewards)
-    edges, plays, sums = _counts(scene, named, -1)
-    pairs = np.array(scene.ids(scene.graph.pairs_of(edges)), dtype=np.int64).reshape(-1, 2)
+    edges, plays, sums = _counts(index, named, -1)
+    pairs = np.array(index.ids(index.graph.pairs_of(edges)), dtype=np.int64).reshape(-1, 2)
     there = (place[pairs] >= 0).all(axis=1)
     if there.any():
         own = graph.edges(place[pairs[there]])
@@ -370,14 +372,14 @@ def _among_present(
     return _Chosen(ids.tolist(), decision)
 
 
-def _best(scene: _Scene, posterior: Posterior) -> Pairs:
+def _best(index: _GraphIndex, posterior: Posterior) -> Pairs:
     """The pairs of the best guess of those that are left."""
-    if not len(scene.inputs.day.present):
+    if not len(index.inputs.constraints.present):
         return np.zeros((0, 2), dtype=np.int64)
-    return by_products(scene.allowed, posterior.strengths, scene.inputs.config["selection"]).pairs
+    return by_products(index.allowed, posterior.strengths, index.inputs.config["selection"]).pairs
 
 
-def _byes(today: Day, pairs: Sequence[Sequence[int]]) -> list[int]:
+def _byes(today: Constraints, pairs: Sequence[Sequence[int]]) -> list[int]:
     """Who sits out: whose turn it is, and who is left."""
     paired = {item for pair in pairs for item in pair}
     left = [item for item in today.present.tolist() if item not in paired]
@@ -386,7 +388,7 @@ def _byes(today: Day, pairs: Sequence[Sequence[int]]) -> list[int]:
 
 def _notes(inputs: Inputs, byes: list[int], decision: Decision | None) -> list[list[Any]]:
     """Codes and ids for what a human should know; `views` makes sentences of them."""
-    today = inputs.day
+    today = inputs.constraints
     notes: list[list[Any]] = [] if today.bye is None else [["turn", today.bye]]
     partners = _partners(inputs)
     for item in byes:
@@ -407,7 +409,7 @@ def _notes(inputs: Inputs, byes: list[int], decision: Decision | None) -> list[l
 
 def _partners(inputs: Inputs) -> Any:
     """How many partners of an item are excluded, how many it met lately, and how many are free."""
-    today = inputs.day
+    today = inputs.constraints
     excluded: dict[int, int] = {}
     met: dict[int, int] = {}
     for a, b in today.forbidden.tolist():

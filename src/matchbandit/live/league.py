@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from matchbandit.deprecation import RenamedAttribute
 from matchbandit.live import commands, log, projection, transfer, views
 from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs
@@ -23,8 +24,8 @@ from matchbandit.live.replica import Answer, OutOfDateError, Replica, View
 from matchbandit.live.shadow import ShadowReport, shadow_report
 from matchbandit.live.state import State
 from matchbandit.live.tally import key_of, pair_of
-from matchbandit.live.verify import Verified, verified
-from matchbandit.live.views import Line, Meetings, Record
+from matchbandit.live.verify import Verification, verified
+from matchbandit.live.views import Meetings, ProposalSummary, Record
 from matchbandit.live.why import Why, why_item, why_league, why_pair, why_proposal
 
 if TYPE_CHECKING:
@@ -163,11 +164,11 @@ class League:
         """Items leave: they are not paired any more; all that they have played stays, and they may come back."""
         return self._roster("leave", commands.leave, key, by, list(names), side=side)
 
-    def bring_back(
-        self, *names: Name, side: str | None = None, key: str | None = None, by: str = "python"
-    ) -> list[Item]:
+    def rejoin(self, *names: Name, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
         """Items that had left come back, with all that they have played."""
-        return self._roster("bring back", commands.bring_back, key, by, list(names), side=side)
+        return self._roster("bring back", commands.rejoin, key, by, list(names), side=side)
+
+    bring_back = RenamedAttribute("rejoin")
 
     def rename(
         self, old: Name, new: str, *, side: str | None = None, key: str | None = None, by: str = "python"
@@ -326,7 +327,7 @@ class League:
             model = self._replica.model(view)
         return model.fit()
 
-    def history(self, after: int = 0, limit: int | None = None) -> list[Line]:
+    def history(self, after: int = 0, limit: int | None = None) -> list[ProposalSummary]:
         """A line for each proposal that follows number `after`: what was expected of it, and what came of it."""
         return views.history(self._events_about(after, limit))
 
@@ -351,7 +352,7 @@ class League:
         with self._replica.reading() as view:
             return [(event, views.sentence(event, view.directory)) for event in events]
 
-    def verify(self, *, progress: Callable[[int], None] = lambda seq: None) -> Verified:
+    def verify(self, *, progress: Callable[[int], None] = lambda seq: None) -> Verification:
         """Fold the log from nothing, decide every proposal again, and compare; `progress` hears how far it is."""
         with self._replica.reading() as view:
             live = view.state.seq, view.state.digest()

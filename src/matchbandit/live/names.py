@@ -21,10 +21,10 @@ _SHOWN = 60
 """Characters of a refused name that an error repeats."""
 
 
-def cleaned(name: object) -> str:
+def normalize_name(name: object) -> str:
     """The name as it is kept: normalised (NFC), without space around it, with one plain space for any space inside.
 
-    >>> cleaned("  Ann \\t Lee ")
+    >>> normalize_name("  Ann \\t Lee ")
     'Ann Lee'
     """
     if not isinstance(name, str):

@@ -38,7 +38,7 @@ def project(connection: Connection, league: int, events: Iterable[Event]) -> Non
         connection.execute(_OUTCOMES, changed)
 
 
-def folding(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Iterator[Event]:
+def fold_rows(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Iterator[Event]:
     """The events as they are, while `rows` becomes the table, by number; each counts once it was passed on."""
     for event in events:
         yield event
@@ -57,7 +57,7 @@ def folding(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Iterato
 def rebuild(connection: Connection, league: int, events: Iterable[Event]) -> None:
     """Make the table again from the log."""
     table: dict[int, dict[str, Any]] = {}
-    for _ in folding(events, table):
+    for _ in fold_rows(events, table):
         pass
     write(connection, league, table)
 

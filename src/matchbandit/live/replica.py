@@ -129,7 +129,7 @@ class Replica:
             self._model = LeagueModel(view.state)
         return self._model
 
-    def mend(self) -> None:
+    def repair_proposals(self) -> None:
         """Make the table of proposals again if rows of it are missing."""
         with self.reading() as view:
             if projection.last_number(view.connection, self.league) == view.state.last_number:
@@ -140,9 +140,9 @@ class Replica:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        if not self._guard.acquire(self.database.patience):
+        if not self._guard.acquire(self.database.lock_timeout):
             raise LeagueError(
-                "store-busy", f"the league {self.slug} was busy for {self.database.patience:g} seconds. Try again."
+                "store-busy", f"the league {self.slug} was busy for {self.database.lock_timeout:g} seconds. Try again."
             )
         try:
             yield

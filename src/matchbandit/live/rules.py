@@ -19,7 +19,7 @@ their rules are so few that a look at the degrees tells that all can be paired."
 
 
 @dataclass(frozen=True)
-class Day:
+class Constraints:
     """Who can be paired now, by the rules of the league."""
 
     available: list[int] | None
@@ -36,21 +36,21 @@ class Day:
     """Which of the forbidden pairs are excluded, by key; the others have met lately."""
 
 
-def everybody(items: list[int]) -> Day:
+def unconstrained(items: list[int]) -> Constraints:
     """A day without rules, on which a policy decides itself who sits out."""
     nobody = np.zeros((0, 2), dtype=np.int64)
-    return Day(None, [], np.array(items, dtype=np.int64), nobody, None, frozenset())
+    return Constraints(None, [], np.array(items, dtype=np.int64), nobody, None, frozenset())
 
 
-def day(
+def constraints(
     state: State,
     directory: Directory,
     *,
     available: Iterable[str | int] | None = None,
     fixed: Iterable[tuple[str | int, str | int]] | None = None,
-) -> Day:
+) -> Constraints:
     """Who can be paired now; an error that says which rule to relax if no pair is possible at all."""
-    there = _there(state, directory, available)
+    there = _resolve_available(state, directory, available)
     chosen = _fixed(state, directory, there, fixed)
     taken = {item for pair in chosen for item in pair}
     rest = [item for item in there if item not in taken]
@@ -67,7 +67,7 @@ def day(
     if bye is not None:
         rest.remove(bye)
         forbidden = {key for key in forbidden if bye not in pair_of(key)}
-    return Day(
+    return Constraints(
         available=None if available is None else there,
         fixed=chosen,
         present=np.array(rest, dtype=np.int64),
@@ -77,7 +77,7 @@ def day(
     )
 
 
-def _there(state: State, directory: Directory, available: Iterable[str | int] | None) -> list[int]:
+def _resolve_available(state: State, directory: Directory, available: Iterable[str | int] | None) -> list[int]:
     """The ids of those that are there, in rising order."""
     if available is None:
         return [item for item, active in enumerate(state.active, start=1) if active]
@@ -171,9 +171,11 @@ def _infeasible(state: State, rest: list[int], excluded: set[int], met: set[int]
 
 
 def _fair_bye(state: State, rest: list[int], forbidden: set[int]) -> int | None:
-    """Who sits out: the fewest byes (see `State.turns`), then the longest since the last, then the last to join; but
-    nobody whose absence costs a pair. None: too many to tell, and whoever is left sits out."""
-    order = sorted(rest, key=lambda item: (state.turns[item - 1], state.last_bye[item - 1], -item))
+    """Who sits out: the fewest effective byes, then the longest since the last bye, then the last to join.
+
+    Nobody whose absence costs a pair. None: too many to tell, and whoever is left sits out.
+    """
+    order = sorted(rest, key=lambda item: (state.effective_byes[item - 1], state.last_bye[item - 1], -item))
     pairs = [pair_of(key) for key in forbidden]
     degrees = dict.fromkeys(rest, len(rest) - 1)
     for pair in pairs:

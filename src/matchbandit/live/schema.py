@@ -18,6 +18,7 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    text,
     update,
 )
 from sqlalchemy.exc import DBAPIError
@@ -43,6 +44,9 @@ leagues = Table(
     Column("slug", Text, nullable=False, unique=True),
     Column("head", BigInteger, nullable=False),  # the number of its last event; its writers lock this row
     Column("created", Text, nullable=False),
+    Column("summary", Text),  # JSON of `LeagueSummary`, as of `head`; null until the first write of version 0.11
+    Column("archived", Text),  # when it was archived: it can be read and not written
+    Column("deleted", Text),  # when it was deleted: hidden, and erased after a grace period
 )
 
 
@@ -111,6 +115,7 @@ proposals = Table(
     Column("reward", Float, nullable=False),  # the sum over those told
     Column("expected", Float),
     Column("best", Float),
+    Column("expected_of_told", Float),  # the estimates of the pairs told, summed; null: to be computed from the log
     Index("mb_proposals_due", "closed", "due"),
     sqlite_with_rowid=False,
 )
@@ -139,7 +144,17 @@ sessions = Table(
 )
 
 Migration = Callable[[Connection], None]
-MIGRATIONS: tuple[Migration, ...] = ()
+
+
+def _add_summaries_and_life_cycle(connection: Connection) -> None:
+    """From version 1 (matchbandit 0.5 to 0.10) to 2."""
+    for table, columns in ((leagues, ("summary", "archived", "deleted")), (proposals, ("expected_of_told",))):
+        for name in columns:
+            kind = table.c[name].type.compile(connection.dialect)
+            connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {name} {kind}"))
+
+
+MIGRATIONS: tuple[Migration, ...] = (_add_summaries_and_life_cycle,)
 """From version 1 to 2, from 2 to 3, … A change of the tables above comes with a function here, and with a store of the
 version before among the tests' data. A new store is made from the tables at once, in the newest version."""
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
 
+from matchbandit.errors import plural
 from matchbandit.live.events import Event
-from matchbandit.live.words import many
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class ShadowReport:
         if self.shadow is None:
             return "There was no shadow yet. Set one (shadow=, or `league set --shadow`), and ask."
         if not self.proposals:
-            return f"The shadow {self.shadow} could not decide, in {many(self.failed, 'proposal')}."
+            return f"The shadow {self.shadow} could not decide, in {plural(self.failed, 'proposal')}."
         assert self.difference is not None
         assert self.live_expects is not None
         assert self.shadow_expects is not None
         error = "" if self.standard_error is None else f" ± {self.standard_error:.2g}"
-        agree = f"{self.common} of {many(self.pairs, 'pair')} ({self.common / max(self.pairs, 1):.0%})"
-        failed = f" It could not decide {many(self.failed, 'time')}." if self.failed else ""
+        agree = f"{self.common} of {plural(self.pairs, 'pair')} ({self.common / max(self.pairs, 1):.0%})"
+        failed = f" It could not decide {plural(self.failed, 'time')}." if self.failed else ""
         return (
-            f"In {many(self.proposals, 'proposal')} {self.shadow} agreed with {self.live} on {agree}, and "
-            f"{many(self.equal, 'time')} wholly. The model expects {self.live_expects:.3g} of a proposal of "
+            f"In {plural(self.proposals, 'proposal')} {self.shadow} agreed with {self.live} on {agree}, and "
+            f"{plural(self.equal, 'time')} wholly. The model expects {self.live_expects:.3g} of a proposal of "
             f"{self.live}, and {self.shadow_expects:.3g} of one of {self.shadow}: a difference of "
             f"{self.difference:+.2g}{error}. Expected is not achieved: what explores more now expects less.{failed}"
         )

@@ -10,21 +10,21 @@ from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from matchbandit.live.booking import Booking
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import NAMING, Event
+from matchbandit.live.reward_accounting import RewardAccounting
 from matchbandit.live.tally import Tally, key_of, pair_of
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.policies.serialization import pack, unpack
 from matchbandit.rewards import Bernoulli, RewardDistribution, parse_rewards
 
-SNAPSHOT_VERSION = 2
-"""Of what `State.snapshot` gives; another is not read, and the log is folded again. Version 0.7 gave 1."""
+SNAPSHOT_VERSION = 3
+"""Of `State.snapshot`. Snapshots of other versions are ignored and the log is folded again."""
 SETTINGS = ("policy", "options", "selection", "deadline", "default", "no_rematch", "shadow")
 """What `configured` can change."""
 
 
-class Sheet:
+class ProposalState:
     """The sheet of a proposal: its pairs, and what is known of them."""
 
     __slots__ = ("at", "byes", "due", "fixed", "known", "memory", "number", "pairs", "seq")
@@ -71,7 +71,7 @@ class Sheet:
         }
 
     @classmethod
-    def from_description(cls, described: dict[str, Any]) -> "Sheet":
+    def from_description(cls, described: dict[str, Any]) -> "ProposalState":
         """What `described` described."""
         sheet = cls(described["number"], described["seq"], described, described["at"])
         keys = list(sheet.pairs)
@@ -98,7 +98,7 @@ class State:
         self.active: list[bool] = []
         self.forgotten: list[bool] = []
         self.byes: list[int] = []
-        self.turns: list[int] = []
+        self.effective_byes: list[int] = []
         """Byes as they count for whose turn it is: who comes, or comes back, or was away for a proposal, is level with
         the lowest there, and does not sit out again and again to make up for byes that others had before."""
         self.last_bye: list[int] = []
@@ -111,17 +111,17 @@ class State:
         self.wishes: dict[int, None] = {}
         """In the order in which they were made."""
         self.next_number = 1
-        self.open: dict[int, Sheet] = {}
+        self.open: dict[int, ProposalState] = {}
         self.waiting: dict[int, int] = {}
         """Pairs with an outcome to come, and in how many open proposals each is."""
-        self.last_round: Sheet | None = None
+        self.last_round: ProposalState | None = None
         """The last proposal of a policy that plays whole rounds: it goes on from there."""
         self.tally = Tally()
         self.off_grid = 0
         """Results of a binomial league that are no share of its trials: versions up to 0.7 took any in [0, 1]."""
         self.dues: list[tuple[str, int]] = []
         """Deadlines of open proposals, the earliest first (a heap; closed ones may linger)."""
-        self._booking: Booking
+        self._accounting: RewardAccounting
 
     @property
     def exists(self) -> bool:
@@ -184,10 +184,10 @@ class State:
         self.config = {**data, "created": at}
         self.rules_seq = self.seq
         self._set_rewards()
-        self._book_by_policy()
+        self._account_by_policy()
 
     def _joined(self, data: dict[str, Any], at: str) -> None:
-        level = self._lowest_turns()
+        level = self._lowest_effective_byes()
         for item, side in data["items"]:
             if item != len(self.active) + 1:
                 raise ValueError(f"item {item} comes after {len(self.active)}")
@@ -197,7 +197,7 @@ class State:
             self.active.append(True)
             self.forgotten.append(False)
             self.byes.append(0)
-            self.turns.append(level)
+            self.effective_byes.append(level)
             self.last_bye.append(self.last_number)
             self.meetings.append(0)
         self.rules_seq = self.seq
@@ -208,26 +208,26 @@ class State:
         self.rules_seq = self.seq
 
     def _returned(self, data: dict[str, Any], at: str) -> None:
-        level = self._lowest_turns()
+        level = self._lowest_effective_byes()
         for item in data["items"]:
             self.active[item - 1] = True
-            self.turns[item - 1] = max(self.turns[item - 1], level)
+            self.effective_byes[item - 1] = max(self.effective_byes[item - 1], level)
         self.rules_seq = self.seq
 
     def _level_absent(self, available: list[int], number: int) -> None:
         """Whoever comes seldom has sat out seldom, but is not to sit out whenever there."""
         here = set(available)
-        level = min((self.turns[item - 1] for item in here), default=0)
+        level = min((self.effective_byes[item - 1] for item in here), default=0)
         for place, active in enumerate(self.active):
             if active and place + 1 not in here:
-                self.turns[place] = max(self.turns[place], level)
+                self.effective_byes[place] = max(self.effective_byes[place], level)
                 self.last_bye[place] = number
 
-    def _lowest_turns(self) -> int:
+    def _lowest_effective_byes(self) -> int:
         """The least that someone who is there has sat out."""
         if not self.last_number:
             return 0
-        return min((turns for turns, active in zip(self.turns, self.active, strict=True) if active), default=0)
+        return min((byes for byes, active in zip(self.effective_byes, self.active, strict=True) if active), default=0)
 
     def _renamed(self, data: dict[str, Any], at: str) -> None:
         pass  # the names table has it
@@ -260,12 +260,12 @@ class State:
         self.config.update((name, data[name]) for name in SETTINGS if name in data)
         self.rules_seq = self.seq
         if "policy" in data or "options" in data:
-            self._book_by_policy()
+            self._account_by_policy()
 
     def _began(self, data: dict[str, Any], at: str) -> None:
-        booking = self._booking
+        accounting = self._accounting
         for a, b, count, paid in data["results"]:
-            encode_rewards = paid if booking.is_plain else booking.total(count, paid)
+            encode_rewards = paid if accounting.is_plain else accounting.total(count, paid)
             self.tally.add(key_of(a, b), 0, self.seq, paid, encode_rewards, count)
             if self.rewards.has_grid and self.rewards.impossible(paid, count):
                 self.off_grid += count
@@ -278,7 +278,7 @@ class State:
             raise ValueError(f"proposal {number} comes after {self.last_number}")
         self.next_number = number + 1
         self.rules_seq = self.seq
-        sheet = Sheet(number, self.seq, data, at)
+        sheet = ProposalState(number, self.seq, data, at)
         if sheet.pairs:
             self.open[number] = sheet
         waiting = self.waiting
@@ -288,7 +288,7 @@ class State:
             self._level_absent(data["available"], number)
         for item in sheet.byes:
             self.byes[item - 1] += 1
-            self.turns[item - 1] += 1
+            self.effective_byes[item - 1] += 1
             self.last_bye[item - 1] = number
         for a, b in sheet.fixed:
             self.wishes.pop(key_of(a, b), None)
@@ -300,7 +300,7 @@ class State:
     def _told(self, data: dict[str, Any], at: str) -> None:
         number = data["proposal"]
         sheet = self.open[number]
-        pairs, known, waiting, booking = sheet.pairs, sheet.known, self.waiting, self._booking
+        pairs, known, waiting, accounting = sheet.pairs, sheet.known, self.waiting, self._accounting
         rewards, has_grid = self.rewards, self.rewards.has_grid
         for a, b, reward in data["outcomes"]:
             key = a << 32 | b
@@ -312,7 +312,7 @@ class State:
             else:
                 waiting[key] -= 1
             if reward is not None:
-                encode_rewards = reward if booking.is_plain else booking.one(reward, number, a, b)
+                encode_rewards = reward if accounting.is_plain else accounting.one(reward, number, a, b)
                 self.tally.add(key, number, self.seq, reward, encode_rewards)
                 if has_grid and not rewards.is_possible(reward):
                     self.off_grid += 1
@@ -325,7 +325,7 @@ class State:
                 heappop(dues)
 
     def _corrected(self, data: dict[str, Any], at: str) -> None:
-        number, booking = data["proposal"], self._booking
+        number, accounting = data["proposal"], self._accounting
         sheets = [self.open.get(number), self.last_round]
         for a, b, was, now in data["outcomes"]:
             key = key_of(a, b)
@@ -333,11 +333,11 @@ class State:
                 is_off = [reward is not None and not self.rewards.is_possible(reward) for reward in (was, now)]
                 self.off_grid += is_off[1] - is_off[0]
             if was is not None:
-                self.tally.take_off(key, number, self.seq, was, booking.one(was, number, a, b))
+                self.tally.remove(key, number, self.seq, was, accounting.one(was, number, a, b))
                 self.meetings[a - 1] -= 1
                 self.meetings[b - 1] -= 1
             if now is not None:
-                self.tally.add(key, number, self.seq, now, booking.one(now, number, a, b))
+                self.tally.add(key, number, self.seq, now, accounting.one(now, number, a, b))
                 self.meetings[a - 1] += 1
                 self.meetings[b - 1] += 1
             for sheet in sheets:
@@ -350,16 +350,16 @@ class State:
         self.rewards = parse_rewards(self.config["rewards"])
         self.tally.low, self.tally.high = self.rewards.low, self.rewards.high
 
-    def _book_by_policy(self) -> None:
+    def _account_by_policy(self) -> None:
         """Count results as the policy of the league does from now on, those from before as well as they can be."""
         config = self.config
         if config["policy"] not in CATALOGUE:
             raise _newer(self.seq, f"names the policy {config['policy']!r}")
-        before = self._booking.policy if hasattr(self, "_booking") else config["policy"]
-        self._booking = Booking(config["policy"], self.rewards, config["seed"], config["key"])
+        before = self._accounting.policy if hasattr(self, "_accounting") else config["policy"]
+        self._accounting = RewardAccounting(config["policy"], self.rewards, config["seed"], config["key"])
         if config["policy"] != before:
             results = self.tally.results(self.last_number)
-            self.tally.credit_again(self._booking.totals(results.counts, results.paid), self.seq)
+            self.tally.recompute_credits(self._accounting.totals(results.counts, results.paid), self.seq)
         self.tally.fade_by(config["options"].get("half_life"), self.last_number)
 
     def snapshot(self) -> dict[str, Any]:
@@ -402,10 +402,10 @@ class State:
         state.exclusions = {key_of(a, b) for a, b in whole["exclusions"]}
         state.wishes = {key_of(a, b): None for a, b in whole["wishes"]}
         for described in whole["open"]:
-            state.open[described["number"]] = Sheet.from_description(described)
+            state.open[described["number"]] = ProposalState.from_description(described)
         last = whole["last_round"]
         if last is not None:
-            state.last_round = state.open.get(last["number"]) or Sheet.from_description(last)
+            state.last_round = state.open.get(last["number"]) or ProposalState.from_description(last)
         for sheet in state.open.values():
             for key in sheet.waiting:
                 state.waiting[key] = state.waiting.get(key, 0) + 1
@@ -415,7 +415,7 @@ class State:
         if state.config:
             state._set_rewards()
             config = state.config
-            state._booking = Booking(config["policy"], state.rewards, config["seed"], config["key"])
+            state._accounting = RewardAccounting(config["policy"], state.rewards, config["seed"], config["key"])
         return state
 
     def digest(self) -> str:
@@ -429,7 +429,7 @@ def _newer(seq: int, what: str) -> LeagueError:
     return LeagueError("not-supported", f"event {seq} {what}: this log is newer than this program. Update matchbandit.")
 
 
-_ITEM_LISTS = ("sides_by_item", "places", "active", "forgotten", "byes", "turns", "last_bye", "meetings")
+_ITEM_LISTS = ("sides_by_item", "places", "active", "forgotten", "byes", "effective_byes", "last_bye", "meetings")
 
 _Handler = Callable[[State, dict[str, Any], str], None]
 _HANDLERS: dict[str, _Handler] = {

@@ -12,6 +12,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from matchbandit.deprecation import warn_renamed
 from matchbandit.errors import MatchbanditError
 from matchbandit.live import commands, keys, log, projection, schema, transfer
 from matchbandit.live.database import Database
@@ -39,16 +40,26 @@ class Store:
         `sqlite:///club.db` (three strokes: a file here; four: an absolute path), or `postgresql://user@host/database`.
     clock : callable, optional
         What time it is, with its zone. Tests and simulations have their own.
-    patience : float, default 10
+    lock_timeout : float, default 10
         How many seconds a request waits for others before the store is said to be busy.
     """
 
-    def __init__(self, url: str, *, clock: Callable[[], datetime] = utc_now, patience: float = 10.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        lock_timeout: float = 10.0,
+        patience: float | None = None,
+    ) -> None:
         """Open it, make it if it is new, bring it up to date if it is old."""
+        if patience is not None:
+            warn_renamed("patience", "lock_timeout")
+            lock_timeout = patience
         self.clock = clock
         self._replicas: dict[str, Replica] = {}
         self._opening = Lock()
-        self.database = Database(url, patience=patience)
+        self.database = Database(url, lock_timeout=lock_timeout)
         try:
             self.database.prepare(now=self.now(), program=this_version())
         except BaseException:
@@ -201,7 +212,7 @@ class Store:
                 )
                 raise LeagueError("unknown-league", f"there is no league {str(slug)[:80]!r} in {self.where}{hint}")
             replica = Replica(self.database, league, slug, self.now)
-            replica.mend()
+            replica.repair_proposals()
             with self._opening:  # all threads share one
                 replica = self._replicas.setdefault(slug, replica)
                 while len(self._replicas) > _MOST_OPEN:
@@ -233,16 +244,16 @@ class Store:
         """Read a league that `League.export` wrote, with all its numbers; under another name, if wanted."""
         with transfer.opened(path) as file:
             export = transfer.Export(file, repr(os.fspath(path)))
-            name = commands.checked_slug(export.header.get("slug") if slug is None else slug)
+            name = commands.check_slug(export.header.get("slug") if slug is None else slug)
             with self._new_league(name), self.writing() as connection:
                 if self._find(connection, name) is not None:
                     raise self._exists(name)
-                transfer.take_in(connection, name, export, now=self.now())
+                transfer.import_events(connection, name, export, now=self.now())
         return self.open(name)
 
     def _find(self, connection: Connection, slug: str) -> int | None:
         try:
-            commands.checked_slug(slug)
+            commands.check_slug(slug)
         except LeagueError:  # there is none; and some texts a database cannot even be asked for
             return None
         return connection.execute(select(schema.leagues.c.id).where(schema.leagues.c.slug == slug)).scalar_one_or_none()

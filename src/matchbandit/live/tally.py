@@ -111,7 +111,7 @@ class Tally:
             self.faded_plays[place] += weight * count
             self.faded_sums[place] += weight * encode_rewards
 
-    def take_off(self, key: int, number: int, seq: int, reward: float, encode_rewards: float) -> None:
+    def remove(self, key: int, number: int, seq: int, reward: float, encode_rewards: float) -> None:
         """Undo one result. A pair that has none left is as good as new: rounding leaves no trace of it."""
         place = self.index[key]
         self.counts[place] -= 1
@@ -165,7 +165,7 @@ class Tally:
         halved = min(whole, _VANISHED)
         return tuple(np.ldexp(np.array(part) / scale, -halved) for part in (self.faded_plays, self.faded_sums))
 
-    def credit_again(self, encode_rewards: Floats, seq: int) -> None:
+    def recompute_credits(self, encode_rewards: Floats, seq: int) -> None:
         """Other credited sums for all pairs, as another policy counts them; what has faded fades in proportion."""
         if self.half_life is not None:
             counts = np.array(self.counts, dtype=np.float64)

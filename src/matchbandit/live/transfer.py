@@ -20,7 +20,7 @@ from sqlalchemy import Connection, insert
 from matchbandit.live import log, projection, schema, snapshots
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event
-from matchbandit.live.names import cleaned
+from matchbandit.live.names import normalize_name
 from matchbandit.live.state import State
 
 FORMAT = 1
@@ -144,7 +144,7 @@ class Export:
 
     def _name(self, line: dict[str, Any]) -> tuple[int, str]:
         item, name = line["item"], line.get("name")
-        if not isinstance(item, int) or cleaned(name) != name:
+        if not isinstance(item, int) or normalize_name(name) != name:
             raise self._damage("has no proper name")
         return item, name
 
@@ -152,13 +152,13 @@ class Export:
         return LeagueError("damaged", f"{self.source} is damaged: line {self._number} {words}. Export it again.")
 
 
-def take_in(connection: Connection, slug: str, export: Export, *, now: str) -> None:
+def import_events(connection: Connection, slug: str, export: Export, *, now: str) -> None:
     """Write an export into the store as a new league: every event fits those before it, or nothing is kept."""
     row = insert(schema.leagues).values(slug=slug, head=0, created=now).returning(schema.leagues.c.id)
     league = connection.execute(row).scalar_one()
     state, page = State(), list[Event]()
     table: dict[int, dict[str, Any]] = {}
-    for event in projection.folding(export.events(), table):
+    for event in projection.fold_rows(export.events(), table):
         state.apply(event)
         page.append(event)
         if len(page) == _PAGE:

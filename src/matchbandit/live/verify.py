@@ -10,17 +10,17 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from matchbandit.errors import plural
 from matchbandit.live import log, projection, snapshots
 from matchbandit.live.deciding import Decider
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event, this_version
 from matchbandit.live.names import Directory
 from matchbandit.live.state import State
-from matchbandit.live.words import many
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verification:
     """What a verification found."""
 
     events: int
@@ -42,7 +42,7 @@ class Verified:
     @property
     def sentence(self) -> str:
         """What it comes to."""
-        events, proposals = many(self.events, "event"), many(self.proposals, "proposal")
+        events, proposals = plural(self.events, "event"), plural(self.proposals, "proposal")
         found = f"{events} folded from nothing, and {proposals} decided again"
         other = ""
         if self.other_versions:
@@ -70,7 +70,7 @@ class _Check:
         pending = log.proposed(self.connection, self.league)
         upcoming = next(pending, None)
         self._compare_decision(upcoming)
-        for event in projection.folding(log.read(self.connection, self.league), self.rows):
+        for event in projection.fold_rows(log.read(self.connection, self.league), self.rows):
             self.state.apply(event)
             if event.kind == "proposed":
                 upcoming = next(pending, None)
@@ -117,7 +117,9 @@ class _Check:
             self.differences.append(words)
 
 
-def verified(connection: Connection, league: int, live: tuple[int, str], progress: Callable[[int], None]) -> Verified:
+def verified(
+    connection: Connection, league: int, live: tuple[int, str], progress: Callable[[int], None]
+) -> Verification:
     """Verify a league; `live` is the seq and the digest of the state that this process has."""
     check = _Check(connection, league)
 
@@ -130,7 +132,7 @@ def verified(connection: Connection, league: int, live: tuple[int, str], progres
         check.run(step)
     except LeagueError as error:
         check.differs(str(error))
-    return Verified(
+    return Verification(
         events=check.state.seq,
         proposals=check.proposals,
         snapshots=check.snapshots,

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from matchbandit.errors import plural
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event, proposal_of
 from matchbandit.live.names import Directory
 from matchbandit.live.records import VOID, Item, Names, Outcome, Proposal
-from matchbandit.live.state import Sheet, State
+from matchbandit.live.state import ProposalState, State
 from matchbandit.live.tally import key_of, pair_of
 
 MOST_NAMED = 5
@@ -27,7 +28,7 @@ MOST_NAMED = 5
 class Record:
     """A proposal and all that came of it, by id."""
 
-    sheet: Sheet
+    sheet: ProposalState
     """Its pairs and what is known of them: what `tell` and `correct` need of a closed proposal."""
     data: Mapping[str, Any]
     """What was recorded when it was proposed."""
@@ -40,7 +41,7 @@ def proposal_from(events: Iterable[Event]) -> Record:
     record: Record | None = None
     for event in events:
         if event.kind == "proposed":
-            sheet = Sheet(event.data["number"], event.seq, event.data, event.at)
+            sheet = ProposalState(event.data["number"], event.seq, event.data, event.at)
             record = Record(sheet, event.data, event.at, event.by)
         elif record is not None and proposal_of(event.kind, event.data) == record.sheet.number:
             for row in event.data["outcomes"]:
@@ -73,7 +74,7 @@ def proposal(record: Record, directory: Directory) -> Proposal:
     )
 
 
-def outcomes(sheet: Sheet, directory: Directory) -> dict[Names, Outcome]:
+def outcomes(sheet: ProposalState, directory: Directory) -> dict[Names, Outcome]:
     """What is known of a proposal, in the order of its pairs."""
     return {directory.pair(pair_of(key)): _outcome(sheet.known[key]) for key in sheet.pairs if key in sheet.known}
 
@@ -133,7 +134,7 @@ def items(state: State, directory: Directory) -> list[Item]:
 
 
 @dataclass(frozen=True)
-class Line:
+class ProposalSummary:
     """One proposal in the history."""
 
     number: int
@@ -160,12 +161,12 @@ class Line:
         return max(0.0, 1.0 - self.expected / self.best)
 
 
-def line(record: Record) -> Line:
+def summarize(record: Record) -> ProposalSummary:
     """A proposal's line in the history."""
     sheet, data = record.sheet, record.data
     estimates = dict(zip(sheet.pairs, data.get("estimates") or [0.0] * len(sheet.pairs), strict=True))
     happened = {key: reward for key, reward in sheet.known.items() if reward is not None}
-    return Line(
+    return ProposalSummary(
         number=sheet.number,
         at=record.at,
         due=sheet.due,
@@ -179,14 +180,14 @@ def line(record: Record) -> Line:
     )
 
 
-def history(events: Iterable[Event]) -> list[Line]:
+def history(events: Iterable[Event]) -> list[ProposalSummary]:
     """A line for each proposal, in order, from any events: those that are no part of a proposal are passed over."""
     of_proposal: dict[int, list[Event]] = {}
     for event in events:
         number = proposal_of(event.kind, event.data)
         if number is not None:
             of_proposal.setdefault(number, []).append(event)
-    return [line(proposal_from(listed)) for listed in of_proposal.values() if listed[0].kind == "proposed"]
+    return [summarize(proposal_from(listed)) for listed in of_proposal.values() if listed[0].kind == "proposed"]
 
 
 # Meetings ------------------------------------------------------------------------------------------------------------
@@ -265,7 +266,7 @@ def _configured(data: Mapping[str, Any], directory: Directory) -> str:
 
 def _began(data: Mapping[str, Any], directory: Directory) -> str:
     plays = sum(row[2] for row in data["results"])
-    return f"{_many(plays, 'result')} from before, of {_many(len(data['results']), 'pair')}, were taken in."
+    return f"{plural(plays, 'result')} from before, of {plural(len(data['results']), 'pair')}, were taken in."
 
 
 def _proposed(data: Mapping[str, Any], directory: Directory) -> str:
@@ -295,10 +296,6 @@ _SENTENCES: dict[str, Callable[[Mapping[str, Any], Directory], str]] = {
         f"The deadline of proposal {data['proposal']} passed: {_told(known, data['outcomes'])}."
     ),
 }
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _setting(value: object) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from matchbandit.errors import plural
 from matchbandit.live.model import LeagueModel
 from matchbandit.live.names import Directory
 from matchbandit.live.records import VOID
 from matchbandit.live.tally import key_of, pair_of
 from matchbandit.live.views import Record, notes
-from matchbandit.live.words import many
 from matchbandit.policies.catalogue import CATALOGUE
 
 
@@ -33,7 +33,7 @@ def why_item(model: LeagueModel, directory: Directory, item: int) -> Why:
     name = directory.name(item)
     words = [f"{name} has a strength of about {strength:.2f} (with 90 % between {low:.2f} and {high:.2f})"]
     if meetings:
-        words.append(f", from {many(meetings, 'result')} that were {mean:.2f} on average.")
+        words.append(f", from {plural(meetings, 'result')} that were {mean:.2f} on average.")
     else:
         words = [
             f"{name} has no results yet and is taken for average: a strength of {strength:.2f}, which may well be "
@@ -46,7 +46,7 @@ def why_item(model: LeagueModel, directory: Directory, item: int) -> Why:
     words.append(" A pair is expected to achieve the product of its two strengths.")
     byes = model.byes[item - 1]
     if byes:
-        words.append(f" It has sat out {many(byes, 'time')}.")
+        words.append(f" It has sat out {plural(byes, 'time')}.")
     return Why(
         "".join(words),
         {
@@ -76,7 +76,7 @@ def why_pair(model: LeagueModel, directory: Directory, pair: Sequence[int], *, r
         f"{known.high:.2f})."
     ]
     if known.meetings:
-        words.append(f" They have met {many(known.meetings, 'time')}, and achieved {known.mean:.2f} on average.")
+        words.append(f" They have met {plural(known.meetings, 'time')}, and achieved {known.mean:.2f} on average.")
     else:
         words.append(" They have not met yet: this is what their results with others say.")
     if key_of(a, b) in model.exclusions:
@@ -108,7 +108,7 @@ def why_proposal(record: Record, directory: Directory) -> Why:
     n, expected, best = len(rows), data["expected"], data["best"]
     cost = max(best - expected, 0.0)
     words = [
-        f"Proposal {sheet.number} is {many(n, 'pair')} that {data['policy']} expected to achieve {expected:.2f} "
+        f"Proposal {sheet.number} is {plural(n, 'pair')} that {data['policy']} expected to achieve {expected:.2f} "
         f"together."
         if n != 1
         else f"Proposal {sheet.number} is one pair, expected to achieve {expected:.2f}."
@@ -117,7 +117,7 @@ def why_proposal(record: Record, directory: Directory) -> Why:
     if not tried:
         words.append(" That is the best guess under the rules of the day: nothing was given up to learn.")
     else:
-        others = f"with {many(len(tried), 'other pair')}"
+        others = f"with {plural(len(tried), 'other pair')}"
         if f"{cost:.2f}" == "0.00":
             words.append(
                 f" The best guess under the same rules, {others}, was no better: nothing was given up to learn."
@@ -139,7 +139,7 @@ def why_proposal(record: Record, directory: Directory) -> Why:
         words.append(f" {note}")
     achieved = [row["outcome"] for row in rows.values() if isinstance(row["outcome"], float)]
     if achieved:
-        words.append(f" So far {many(len(achieved), 'outcome')} came to {sum(achieved):.2f}.")
+        words.append(f" So far {plural(len(achieved), 'outcome')} came to {sum(achieved):.2f}.")
     return Why(
         "".join(words),
         {
@@ -164,7 +164,7 @@ def why_league(model: LeagueModel, directory: Directory) -> Why:
     ranking = model.ranking(names, directory.sides)
     fit = model.fit()
     tops = [standing for standing in ranking if standing.place == 1]
-    words = [f"{many(len(ranking), 'active item')}, {many(fit.results, 'result')}."]
+    words = [f"{plural(len(ranking), 'active item')}, {plural(fit.results, 'result')}."]
     if fit.results and tops:
         best = " and ".join(f"{top.name} ({top.estimate:.2f})" for top in tops)
         words.append(f" The strongest {'is' if len(tops) == 1 else 'are'} {best}.")

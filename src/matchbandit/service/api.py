@@ -16,9 +16,9 @@ from matchbandit.live.records import Receipt
 from matchbandit.live.store import Store
 from matchbandit.service import bodies
 from matchbandit.service.json_bodies import JsonRoute
-from matchbandit.service.logs import NOTED, Noted
+from matchbandit.service.logs import CONTEXT, RequestContext
 from matchbandit.service.metrics import Metrics
-from matchbandit.service.problems import Refusal
+from matchbandit.service.problems import ApiError
 from matchbandit.service.tokens import Token
 
 _CHUNK = 2**16
@@ -45,11 +45,11 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 class Opened:
     """A league that the request's token may open; it is opened when it is first used, by the thread that answers."""
 
-    def __init__(self, store: Store, slug: str, noted: Noted) -> None:
+    def __init__(self, store: Store, slug: str, context: RequestContext) -> None:
         """The gate has let the request through, so it has a token."""
-        assert noted.token is not None
-        self.token: Token = noted.token
-        self._store, self._slug, self._noted = store, slug, noted
+        assert context.token is not None
+        self.token: Token = context.token
+        self._store, self._slug, self._noted = store, slug, context
 
     @cached_property
     def league(self) -> League:
@@ -73,8 +73,8 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
     def opened(scope: str) -> Callable[..., Awaitable[Opened]]:
         # It asks nobody and waits for nothing, so it needs no thread of its own.
         async def open_league(request: Request, slug: SlugInPath) -> Opened:
-            noted: Noted = request.scope[NOTED]
-            it = Opened(store, slug, noted)
+            context: RequestContext = request.scope[CONTEXT]
+            it = Opened(store, slug, context)
             if not it.token.sees(slug):
                 raise _unknown(slug)
             if not it.token.may(scope, slug):
@@ -91,16 +91,16 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
 
     @api.get("/leagues", tags=["leagues"], summary="The leagues that the token opens")
     def leagues(request: Request) -> bodies.LeaguesTold:
-        token: Token = request.scope[NOTED].token
+        token: Token = request.scope[CONTEXT].token
         return bodies.LeaguesTold(leagues=[slug for slug in store.leagues() if token.sees(slug)])
 
     @api.post("/leagues", tags=["leagues"], summary="A new league", status_code=201)
     def create(request: Request, body: bodies.NewLeague, key: Key = None) -> bodies.LeagueTold:
         """Needs the scope `admin`, and a token that is for all leagues or names this one."""
-        token: Token = request.scope[NOTED].token
+        token: Token = request.scope[CONTEXT].token
         if not token.may("admin", body.slug):
             raise _not_allowed(token, "admin")
-        writing = Opened(store, body.slug, request.scope[NOTED]).writing(key)
+        writing = Opened(store, body.slug, request.scope[CONTEXT]).writing(key)
         return bodies.LeagueTold.of(store.create(body.slug, **body.settings(), **writing).about())
 
     @api.get("/leagues/{league}", tags=["leagues"], summary="What a league is, and how far it has come")
@@ -208,7 +208,7 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
         except LeagueError as error:
             if error.code != "unknown-item":
                 raise
-            raise Refusal("not-found", f"no item has the id {item}.") from None
+            raise ApiError("not-found", f"no item has the id {item}.") from None
 
     @api.delete("/leagues/{league}/items/{id}", tags=["items"], summary="Leave")
     def leave(it: Admin, item: ItemInPath, key: Key = None) -> bodies.ItemTold:
@@ -216,9 +216,9 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
         return bodies.ItemTold.of(it.league.leave(one(it, item), **it.writing(key))[0])
 
     @api.post("/leagues/{league}/items/{id}/return", tags=["items"], summary="Come back")
-    def bring_back(it: Admin, item: ItemInPath, key: Key = None) -> bodies.ItemTold:
+    def rejoin(it: Admin, item: ItemInPath, key: Key = None) -> bodies.ItemTold:
         """With all that it has played. Scope: `admin`."""
-        return bodies.ItemTold.of(it.league.bring_back(one(it, item), **it.writing(key))[0])
+        return bodies.ItemTold.of(it.league.rejoin(one(it, item), **it.writing(key))[0])
 
     @api.post("/leagues/{league}/items/{id}/name", tags=["items"], summary="Another name")
     def rename(it: Admin, item: ItemInPath, body: bodies.NewName, key: Key = None) -> bodies.ItemTold:
@@ -327,14 +327,14 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
     return api
 
 
-def _unknown(slug: str) -> Refusal:
+def _unknown(slug: str) -> ApiError:
     """The same words whether there is no such league or the token does not open it."""
-    return Refusal("unknown-league", f"the token opens no league {slug[:64]!r}.")
+    return ApiError("unknown-league", f"the token opens no league {slug[:64]!r}.")
 
 
-def _not_allowed(token: Token, scope: str) -> Refusal:
+def _not_allowed(token: Token, scope: str) -> ApiError:
     where = "all leagues" if token.leagues is None else f"the leagues {', '.join(token.leagues)}"
-    return Refusal(
+    return ApiError(
         "not-allowed",
         f"the token {token.id} has the scope {token.scope} in {where}; to {_NEEDED[scope]} there takes {scope}.",
     )

@@ -13,12 +13,12 @@ from starlette.concurrency import run_in_threadpool
 
 from matchbandit.live.store import Store
 from matchbandit.service import api, dashboard, documentation, metrics
-from matchbandit.service.gate import Gate
-from matchbandit.service.limits import Limits
-from matchbandit.service.logs import NOTED, log
+from matchbandit.service.access_log import AccessLog
+from matchbandit.service.auth import AuthMiddleware
+from matchbandit.service.limits import RequestLimits
+from matchbandit.service.logs import CONTEXT, log
 from matchbandit.service.metrics import Metrics
-from matchbandit.service.observed import Observed
-from matchbandit.service.problems import HANDLERS, Refusal
+from matchbandit.service.problems import HANDLERS, ApiError
 from matchbandit.service.settings import Settings
 
 
@@ -30,7 +30,7 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
     store : Store
         Where the leagues and the tokens are.
     settings : Settings, optional
-        Limits and times.
+        RequestLimits and times.
     """
     settings = settings or Settings()
     counted = Metrics()
@@ -52,9 +52,9 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
     for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
     # The last one added is the outermost: who asks is known before a body is read, and everything is written down.
-    app.add_middleware(Limits, settings=settings)
-    app.add_middleware(Gate, store=store, settings=settings)
-    app.add_middleware(Observed, settings=settings, metrics=counted)
+    app.add_middleware(RequestLimits, settings=settings)
+    app.add_middleware(AuthMiddleware, store=store, settings=settings)
+    app.add_middleware(AccessLog, settings=settings, metrics=counted)
     documentation.describe(app)
     return app
 
@@ -82,9 +82,9 @@ def _watched(store: Store, counted: Metrics) -> APIRouter:
     )
     def numbers(request: Request) -> Response:
         """Needs a token for all leagues: the numbers are of all of them together."""
-        token = request.scope[NOTED].token
+        token = request.scope[CONTEXT].token
         if not token.may("read"):
-            raise Refusal("not-allowed", f"the metrics are of all leagues; the token {token.id} is for some only.")
+            raise ApiError("not-allowed", f"the metrics are of all leagues; the token {token.id} is for some only.")
         return Response(counted.text(), media_type=metrics.MEDIA_TYPE)
 
     return router

@@ -15,7 +15,7 @@ from matchbandit.live.model import Fit, Standing
 from matchbandit.live.names import LONGEST_NAME
 from matchbandit.live.records import VOID, Item, Outcome, Proposal, Receipt
 from matchbandit.live.shadow import ShadowReport
-from matchbandit.live.views import Line, Meetings
+from matchbandit.live.views import Meetings, ProposalSummary
 from matchbandit.live.why import Why
 from matchbandit.rewards import LARGEST_REWARD
 
@@ -501,7 +501,7 @@ class HistoryTold(Answer):
     next: int | None = Field(description="`after` of the next page; null: this is the last.")
 
     @classmethod
-    def of(cls, lines: Sequence[Line], *, more: bool) -> "HistoryTold":
+    def of(cls, lines: Sequence[ProposalSummary], *, more: bool) -> "HistoryTold":
         """As it is told."""
         told = [HistoryLine(**_fields(line, HistoryLine)) for line in lines]
         return cls(history=told, next=lines[-1].number if more else None)

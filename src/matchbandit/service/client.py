@@ -13,13 +13,14 @@ from urllib.parse import quote
 
 import httpx
 
+from matchbandit.deprecation import RenamedAttribute
 from matchbandit.errors import MatchbanditError
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event
 from matchbandit.live.model import Fit, Standing
 from matchbandit.live.records import VOID, Item, Outcome, Proposal, Receipt
 from matchbandit.live.shadow import ShadowReport
-from matchbandit.live.views import Line, Meetings
+from matchbandit.live.views import Meetings, ProposalSummary
 from matchbandit.live.why import Why
 
 Name = str | int
@@ -271,10 +272,12 @@ class RemoteLeague:
         sent = [self._send("DELETE", f"/items/{item}", key=_numbered(key, item)) for item in leaving]
         return [Item(**item) for item in sent]
 
-    def bring_back(self, *names: Name, side: str | None = None, key: str | None = None) -> list[Item]:
+    def rejoin(self, *names: Name, side: str | None = None, key: str | None = None) -> list[Item]:
         """Items that had left come back, one after the other, with all that they have played."""
         coming = [self.item(name, side=side).id for name in names]
         return [Item(**self._post(f"/items/{item}/return", None, _numbered(key, item))) for item in coming]
+
+    bring_back = RenamedAttribute("rejoin")
 
     def rename(self, old: Name, new: str, *, side: str | None = None, key: str | None = None) -> Item:
         """An item gets another name, and keeps all else."""
@@ -340,10 +343,12 @@ class RemoteLeague:
         """The log after event `after`: ids in the place of names."""
         return [Event(**event) for event in self._pages("/events", "events", after, limit)]
 
-    def history(self, after: int = 0, limit: int | None = None) -> list[Line]:
+    def history(self, after: int = 0, limit: int | None = None) -> list[ProposalSummary]:
         """A line for each proposal that follows number `after`: what was expected of it, and what came of it."""
         lines = self._pages("/history", "history", after, limit)
-        return [Line(**{name: value for name, value in line.items() if name != "explored"}) for line in lines]
+        return [
+            ProposalSummary(**{name: value for name, value in line.items() if name != "explored"}) for line in lines
+        ]
 
     def meetings(self, *, most: int = 200) -> Meetings:
         """Who met whom, how often, and what came of it, as a table of ids; of many items, those who met most."""

@@ -8,7 +8,7 @@ from fastapi import Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
-from matchbandit.service.problems import Refusal
+from matchbandit.service.problems import ApiError
 
 
 class JsonRoute(APIRoute):
@@ -30,7 +30,7 @@ class _JsonRequest(Request):
         body = await super().body()
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         if body and kind != "application/json":
-            raise Refusal("no-json", f"a body is application/json here; got {kind[:80]!r}. Set the Content-Type.")
+            raise ApiError("no-json", f"a body is application/json here; got {kind[:80]!r}. Set the Content-Type.")
         return body
 
     async def json(self) -> Any:
@@ -46,7 +46,7 @@ def read(body: bytes) -> Any:
     >>> read(b"[NaN]")
     Traceback (most recent call last):
     ...
-    matchbandit.service.problems.Refusal: 400: the body is no JSON: NaN is no number there.
+    matchbandit.service.problems.ApiError: 400: the body is no JSON: NaN is no number there.
     """
     try:
         text = body.decode()
@@ -54,18 +54,18 @@ def read(body: bytes) -> Any:
         if "\\ud" in text.lower():  # half of a pair of surrogates is no character, and no database keeps it
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError:
-        raise Refusal("bad-json", "the body is no JSON: it must be UTF-8.") from None
+        raise ApiError("bad-json", "the body is no JSON: it must be UTF-8.") from None
     except UnicodeEncodeError:
-        raise Refusal("bad-json", "the body is no JSON: it has half of a surrogate pair.") from None
+        raise ApiError("bad-json", "the body is no JSON: it has half of a surrogate pair.") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise Refusal("bad-json", f"the body is no JSON: {error.msg.lower()} at {where}.") from None
+        raise ApiError("bad-json", f"the body is no JSON: {error.msg.lower()} at {where}.") from None
     except RecursionError:
-        raise Refusal("bad-json", "the body is nested too deeply.") from None
+        raise ApiError("bad-json", "the body is nested too deeply.") from None
     except ValueError:
-        raise Refusal("bad-json", "the body has a number with thousands of digits.") from None
+        raise ApiError("bad-json", "the body has a number with thousands of digits.") from None
     return value
 
 
 def _no_number(name: str) -> NoReturn:
-    raise Refusal("bad-json", f"the body is no JSON: {name} is no number there.")
+    raise ApiError("bad-json", f"the body is no JSON: {name} is no number there.")

@@ -1,4 +1,4 @@
-"""Limits before anything is parsed: requests at a time, requests a second, bytes of a body, seconds for it."""
+"""RequestLimits before anything is parsed: requests at a time, requests a second, bytes of a body, seconds for it."""
 
 import asyncio
 from collections import OrderedDict
@@ -45,7 +45,7 @@ class Buckets:
         return min(float(self._burst), level + (now - at) * self._rate)
 
 
-class Limits:
+class RequestLimits:
     """Turns away what is too much, too large or too slow; hands on requests whose body is there whole."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:

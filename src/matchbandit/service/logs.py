@@ -19,14 +19,14 @@ from typing import IO, Any
 from matchbandit.service.tokens import Token
 
 LOGGER = logging.getLogger("matchbandit.service")
-NOTED = "matchbandit"
-"""Where a request's scope keeps what is noted of it."""
+CONTEXT = "matchbandit"
+"""Where a request's scope keeps what is context of it."""
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @dataclass
-class Noted:
-    """What is noted of a request while it is answered, for the log and the metrics."""
+class RequestContext:
+    """What is context of a request while it is answered, for the log and the metrics."""
 
     request_id: str
     token: Token | None = None

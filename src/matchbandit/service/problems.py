@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.live.errors import CODES, LeagueError
-from matchbandit.service.logs import NOTED, Noted, log
+from matchbandit.service.logs import CONTEXT, RequestContext, log
 
 MEDIA_TYPE = "application/problem+json"
 OWN_CODES: dict[str, int] = {
@@ -80,7 +80,7 @@ _LONGEST_ECHO = 80
 _MOST_MISTAKES = 20
 
 
-class Refusal(HTTPException):
+class ApiError(HTTPException):
     """A request that the service itself turns away."""
 
     def __init__(self, code: str, words: str, headers: Mapping[str, str] | None = None) -> None:
@@ -115,15 +115,15 @@ class Problem(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write it with the id of the request, which the log has too."""
-        noted: Noted = scope[NOTED]
-        noted.code = self.code
+        context: RequestContext = scope[CONTEXT]
+        context.code = self.code
         content: dict[str, Any] = {
             "type": f"/docs#{self.code}",
             "title": TITLES[self.code],
             "status": self.status_code,
             "detail": self.words,
             "code": self.code,
-            "request_id": noted.request_id,
+            "request_id": context.request_id,
         }
         if self.mistakes:
             content["mistakes"] = self.mistakes
@@ -135,7 +135,7 @@ class Problem(Response):
 async def on_refusal(request: Request, error: Exception) -> Response:
     """What the service or its router turned away."""
     assert isinstance(error, RoutingError)
-    if isinstance(error, Refusal):
+    if isinstance(error, ApiError):
         return Problem(error.code, str(error.detail), headers=error.headers)
     path = request.url.path[:_LONGEST_ECHO]
     code, words = {
@@ -152,7 +152,7 @@ async def on_refusal(request: Request, error: Exception) -> Response:
 
 async def on_league_error(request: Request, error: Exception) -> Response:
     """What a league, its store or a policy refused."""
-    return Problem(*told(error, request.scope[NOTED].request_id))
+    return Problem(*told(error, request.scope[CONTEXT].request_id))
 
 
 def told(error: Exception, request_id: str | None = None) -> tuple[str, str]:

@@ -7,8 +7,8 @@ import typer
 
 from matchbandit.cli.league.opening import STORE, StoreUrl, opened_store, url_of
 from matchbandit.cli.league.shown import plain, print_json
-from matchbandit.cli.options import Json, counted, say
-from matchbandit.errors import MatchbanditError
+from matchbandit.cli.options import Json, say
+from matchbandit.errors import MatchbanditError, plural
 
 MaybeLeague = Annotated[
     str | None,
@@ -104,4 +104,4 @@ def backup(
     if as_json:
         print_json({"file": str(file), "leagues": made.leagues, "events": made.events})
     else:
-        typer.echo(f"{file}: {counted(made.leagues, 'league')}, {counted(made.events, 'event')}")
+        typer.echo(f"{file}: {plural(made.leagues, 'league')}, {plural(made.events, 'event')}")

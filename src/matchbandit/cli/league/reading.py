@@ -16,9 +16,9 @@ from matchbandit.cli.league.shown import (
     span,
 )
 from matchbandit.cli.league.typed import pair_typed
-from matchbandit.cli.options import Json, as_typed, counted, say, table
+from matchbandit.cli.options import Json, as_typed, say, table
 from matchbandit.cli.parsing import whole
-from matchbandit.errors import MatchbanditError, check_int
+from matchbandit.errors import MatchbanditError, check_int, plural
 
 if TYPE_CHECKING:
     from matchbandit.live.league import League
@@ -78,7 +78,7 @@ def print_about(league: "League", *, as_json: bool) -> None:
     say(f"policy: {about['policy']}{f' ({options})' if options else ''}, {about['rewards']} rewards", indent=2)
     for line in _rules(about):
         say(line, indent=2, first="")
-    typer.echo(f"  {counted(about['n_proposals'], 'proposal')}, {counted(about['n_results'], 'result')}")
+    typer.echo(f"  {plural(about['n_proposals'], 'proposal')}, {plural(about['n_results'], 'result')}")
     print_open(league.open_proposals())
 
 
@@ -95,7 +95,7 @@ def _rules(about: dict[str, Any]) -> list[str]:
     if about["deadline"] is not None:
         told.append(f"deadline: {span(about['deadline'])}, then {outcome_shown(about['default'])}")
     if about["no_rematch"]:
-        told.append(f"no rematch within {counted(about['no_rematch'], 'proposal')}")
+        told.append(f"no rematch within {plural(about['no_rematch'], 'proposal')}")
     for what in ("exclusions", "wishes"):
         if about[what]:
             told.append(f"{what}: {', '.join(' + '.join(pair) for pair in about[what])}")

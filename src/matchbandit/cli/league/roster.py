@@ -6,7 +6,8 @@ import typer
 
 from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_league
 from matchbandit.cli.league.shown import print_json
-from matchbandit.cli.options import Json, counted
+from matchbandit.cli.options import Json
+from matchbandit.errors import plural
 
 if TYPE_CHECKING:
     from matchbandit.live.league import League
@@ -73,4 +74,4 @@ def _say(league: "League", *, as_json: bool) -> None:
         return
     active = [item for item in items if item.active]
     left = len(items) - len(active)
-    typer.echo(f"{league.name}: {counted(len(active), 'item')}{f', and {left} who left' if left else ''}")
+    typer.echo(f"{league.name}: {plural(len(active), 'item')}{f', and {left} who left' if left else ''}")

@@ -7,7 +7,8 @@ import typer
 from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_league
 from matchbandit.cli.league.shown import print_json
 from matchbandit.cli.league.typed import pairs_typed
-from matchbandit.cli.options import Json, counted
+from matchbandit.cli.options import Json
+from matchbandit.errors import plural
 
 Pairs = Annotated[list[str], typer.Argument(metavar="PAIR...", help="Such as ann+bob.", show_default=False)]
 
@@ -52,4 +53,4 @@ def _apply(
         print_json({"pairs": given})
     else:
         same = len(given) - changed
-        typer.echo(f"{counted(changed, 'pair')} {done}{f', {same} {before}' if same else ''}")
+        typer.echo(f"{plural(changed, 'pair')} {done}{f', {same} {before}' if same else ''}")

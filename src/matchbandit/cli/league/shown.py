@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from matchbandit.cli.options import counted, say, table
+from matchbandit.cli.options import say, table
+from matchbandit.errors import plural
 
 if TYPE_CHECKING:
     from matchbandit.live.records import Outcome, Proposal, Receipt
@@ -85,8 +86,8 @@ def print_proposal(proposal: "Proposal") -> None:
 def print_receipt(receipt: "Receipt") -> None:
     """What a tell did, in a line."""
     known = f", {receipt.repeated} known already" if receipt.repeated else ""
-    waiting = f"waiting for {counted(receipt.waiting, 'pair')}" if receipt.waiting else "no pair is waited for any more"
-    typer.echo(f"proposal {receipt.proposal}: {counted(receipt.booked, 'outcome')} booked{known}; {waiting}")
+    waiting = f"waiting for {plural(receipt.waiting, 'pair')}" if receipt.waiting else "no pair is waited for any more"
+    typer.echo(f"proposal {receipt.proposal}: {plural(receipt.booked, 'outcome')} booked{known}; {waiting}")
 
 
 def print_open(proposals: "list[Proposal]") -> None:

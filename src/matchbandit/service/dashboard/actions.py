@@ -18,7 +18,7 @@ from matchbandit.service import sessions, tokens
 from matchbandit.service.dashboard import pages
 from matchbandit.service.dashboard.guard import Form, Guard, Visitor, check, safe_path
 from matchbandit.service.limits import Buckets
-from matchbandit.service.problems import Refusal
+from matchbandit.service.problems import ApiError
 from matchbandit.service.sessions import Session
 
 AN_HOUR = 3600.0
@@ -43,7 +43,7 @@ def add_login(routes: APIRouter, guard: Guard) -> None:
         if wait > 0:
             seconds = str(max(1, ceil(wait)))
             words = f"too many wrong tokens came from this address. Try again in {seconds} s."
-            raise Refusal("too-many-requests", words, {"Retry-After": seconds})
+            raise ApiError("too-many-requests", words, {"Retry-After": seconds})
         token, next_path = tokens.known(store, form.one("token")), safe_path(form.one("next", "/"))
         ended = None if token is None else token.ended(store.now())
         if token is None or ended is not None:
@@ -144,11 +144,11 @@ def add_changes(routes: APIRouter, guard: Guard) -> None:
         actions: dict[str, tuple[str, Callable[[], Any]]] = {
             "name": ("renamed", lambda: league.rename(number, form.one("name"), **writing)),
             "leave": ("left", lambda: league.leave(number, **writing)),
-            "return": ("returned", lambda: league.bring_back(number, **writing)),
+            "return": ("returned", lambda: league.rejoin(number, **writing)),
             "forget": ("forgotten", lambda: _sure(form) and league.forget(number, **writing)),
         }
         if action not in actions:
-            raise Refusal("not-found", "there is nothing at this address.")
+            raise ApiError("not-found", "there is nothing at this address.")
         done, act = actions[action]
         try:
             act()

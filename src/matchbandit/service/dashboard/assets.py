@@ -11,7 +11,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from matchbandit.figures.page import chart_script
-from matchbandit.service.problems import Refusal
+from matchbandit.service.problems import ApiError
 
 A_YEAR = "public, max-age=31536000, immutable"
 
@@ -59,7 +59,7 @@ def address(name: str) -> str:
 def served(request: Request, name: str) -> Response:
     """The file, packed if the browser takes that."""
     if name not in _MADE:
-        raise Refusal("not-found", "there is no such file.")
+        raise ApiError("not-found", "there is no such file.")
     asset = _asset(name)
     same = request.query_params.get("v") == asset.version
     headers = {"Cache-Control": A_YEAR if same else "no-cache", "Vary": "Accept-Encoding"}

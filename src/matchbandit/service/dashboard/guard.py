@@ -12,8 +12,8 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.store import Store
 from matchbandit.service import sessions
 from matchbandit.service.dashboard.html import Elsewhere, OnceMore
-from matchbandit.service.logs import NOTED
-from matchbandit.service.problems import Refusal
+from matchbandit.service.logs import CONTEXT
+from matchbandit.service.problems import ApiError
 from matchbandit.service.sessions import Session
 from matchbandit.service.settings import Settings
 
@@ -87,8 +87,8 @@ class Guard:
         secret = request.cookies.get(self.cookie)
         session = sessions.find(self.store, secret) if secret else None
         request.state.session = session
-        if session is not None and NOTED in request.scope:
-            request.scope[NOTED].token = session.token
+        if session is not None and CONTEXT in request.scope:
+            request.scope[CONTEXT].token = session.token
         return session
 
     def logged_in(self, request: Request) -> Session:
@@ -111,19 +111,19 @@ class Guard:
 
         def opened(request: Request, slug: str) -> Visitor:
             session = self.logged_in(request)
-            unknown = Refusal("unknown-league", f"your token opens no league {slug[:64]!r}.")
+            unknown = ApiError("unknown-league", f"your token opens no league {slug[:64]!r}.")
             if not session.token.sees(slug):
                 raise unknown
             try:
                 league = self.store.open(slug)
             except LeagueError as error:
                 raise (unknown if error.code == "unknown-league" else error) from None
-            if NOTED in request.scope:
-                request.scope[NOTED].league = slug
+            if CONTEXT in request.scope:
+                request.scope[CONTEXT].league = slug
             visitor = Visitor(session, league)
             if not visitor.may(scope):
                 words = f"your token has the scope {session.token.scope}; this needs {scope}."
-                raise Refusal("not-allowed", words)
+                raise ApiError("not-allowed", words)
             return visitor
 
         return opened
@@ -132,12 +132,12 @@ class Guard:
         """A dependency: the fields of a form that was sent from one of our own pages."""
         refuse_other_sites(request)
         if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
-            raise Refusal("bad-request", "a form is sent as a form.")
+            raise ApiError("bad-request", "a form is sent as a form.")
         try:
             text = (await request.body()).decode()
             fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
         except (ValueError, UnicodeDecodeError):
-            raise Refusal("bad-request", "the form cannot be read.") from None
+            raise ApiError("bad-request", "the form cannot be read.") from None
         form = Form()
         for name, value in fields:
             form.setdefault(name, []).append(value)
@@ -159,13 +159,13 @@ def refuse_other_sites(request: Request) -> None:
         origin = urlsplit(request.headers.get("origin", ""))
         right = bool(origin.netloc) and origin.netloc == request.headers.get("host", "")
     if not right:
-        raise Refusal("not-allowed", "this form was not sent from a page of this site. Open the page and try again.")
+        raise ApiError("not-allowed", "this form was not sent from a page of this site. Open the page and try again.")
 
 
 def check(session: Session, form: Form) -> None:
     """A form must carry what only pages of this session have."""
     if not session.wrote(form.one("csrf")):
-        raise Refusal("not-allowed", "this form is of another session. Go back, load the page again, and try again.")
+        raise ApiError("not-allowed", "this form is of another session. Go back, load the page again, and try again.")
 
 
 def safe_path(wanted: str) -> str:

@@ -19,8 +19,8 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.figures.page import ECHARTS
 from matchbandit.figures.ticks import short
 from matchbandit.service.dashboard.assets import address
-from matchbandit.service.logs import NOTED
-from matchbandit.service.problems import STATUSES, TITLES, Refusal, told
+from matchbandit.service.logs import CONTEXT
+from matchbandit.service.problems import STATUSES, TITLES, ApiError, told
 from matchbandit.service.sessions import Session
 
 HEADERS = {
@@ -72,8 +72,8 @@ class PageRoute(APIRoute):
                 response = _problem(request, error)
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
-            if isinstance(response, PageResponse) and response.code and NOTED in request.scope:
-                request.scope[NOTED].code = response.code
+            if isinstance(response, PageResponse) and response.code and CONTEXT in request.scope:
+                request.scope[CONTEXT].code = response.code
             return response
 
         return handler
@@ -98,9 +98,9 @@ def refused(error: MatchbanditError) -> dict[str, Any]:
 
 def _problem(request: Request, error: Exception) -> PageResponse:
     """What went wrong, on a page of its own."""
-    noted = request.scope.get(NOTED)
-    request_id = "" if noted is None else noted.request_id
-    if isinstance(error, Refusal):
+    context = request.scope.get(CONTEXT)
+    request_id = "" if context is None else context.request_id
+    if isinstance(error, ApiError):
         code, words = error.code, str(error.detail)
     elif isinstance(error, MatchbanditError):
         code, words = told(error, request_id)
@@ -109,7 +109,7 @@ def _problem(request: Request, error: Exception) -> PageResponse:
     session = getattr(request.state, "session", None)
     shown = {"heading": TITLES[code], "words": _sentence(words), "request_id": request_id}
     response = page("problem", session, status=STATUSES[code], code=code, **shown)
-    response.headers.update((error.headers or {}) if isinstance(error, Refusal) else {})
+    response.headers.update((error.headers or {}) if isinstance(error, ApiError) else {})
     return response
 
 

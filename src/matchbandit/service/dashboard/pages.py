@@ -12,7 +12,7 @@ from matchbandit.figures.interactive import chart_data
 from matchbandit.service.dashboard import assets, meetings, progress, reading
 from matchbandit.service.dashboard.guard import Guard, Visitor
 from matchbandit.service.dashboard.html import page, refused
-from matchbandit.service.problems import Refusal
+from matchbandit.service.problems import ApiError
 from matchbandit.service.sessions import Session
 
 TOP = 12
@@ -41,10 +41,10 @@ DONE = {
 _OUTCOMES = ("told", "corrected", "void")
 
 
-def said(done: str) -> str | None:
+def flash_text(done: str) -> str | None:
     """The sentence for `told:3`.
 
-    >>> said("told:3"), said("told:1"), said("nonsense")
+    >>> flash_text("told:3"), flash_text("told:1"), flash_text("nonsense")
     ('Saved: 3 outcomes.', 'Saved: 1 outcome.', None)
     """
     word, _, number = done.partition(":")
@@ -63,13 +63,13 @@ def leagues(guard: Guard, session: Session, *, done: str = "") -> HTMLResponse:
     """All leagues that the token opens."""
     seen = [slug for slug in guard.store.leagues() if session.token.sees(slug)]
     told: dict[str, Any] = {"leagues": [reading.heading(guard.store.open(slug)) for slug in seen]}
-    return page("leagues", session, done=said(done), may_create=session.token.may("admin"), **told)
+    return page("leagues", session, done=flash_text(done), may_create=session.token.may("admin"), **told)
 
 
 def must_create(session: Session) -> None:
     """Refuse whoever may not make leagues."""
     if not session.token.may("admin"):
-        raise Refusal("not-allowed", "a new league takes a token with the scope admin for all leagues.")
+        raise ApiError("not-allowed", "a new league takes a token with the scope admin for all leagues.")
 
 
 def new(session: Session, *, given: Mapping[str, str] | None = None, error: MatchbanditError | None = None) -> Response:
@@ -97,7 +97,7 @@ def today(
     waiting = sorted(league.open_proposals(), key=lambda one: -one.number)
     told: dict[str, Any] = {
         "tiles": reading.tiles(league),
-        "open": [reading.sheet(one, league.why(one.number)) for one in waiting[:MOST_OPEN]],
+        "open": [reading.proposal_view(one, league.why(one.number)) for one in waiting[:MOST_OPEN]],
         "more_open": len(waiting[MOST_OPEN:]),
         "ranking": reading.ranking(league),
         "rules": reading.rules(league),
@@ -123,7 +123,7 @@ def met(visitor: Visitor) -> HTMLResponse:
     return _of_league("meetings", visitor, "Meetings", met=found, heat=found.data, limits=meetings)
 
 
-def getting_on(visitor: Visitor) -> HTMLResponse:
+def show_progress(visitor: Visitor) -> HTMLResponse:
     """Reward over time, exploration, the fit of the model, and the shadow."""
     drawn = progress.charts(reading.past(visitor.league))
     told: dict[str, Any] = {"figures": drawn, "charts": [chart_data(chart) for chart in drawn] or None}
@@ -155,7 +155,7 @@ def proposal(
     """One proposal: its outcomes, and why it is as it is."""
     league = visitor.league
     why = league.why(number)
-    sheet = reading.sheet(league.proposal(number), why)
+    sheet = reading.proposal_view(league.proposal(number), why)
     told: dict[str, Any] = {
         "proposal": sheet,
         "rules": reading.rules(league),
@@ -234,7 +234,7 @@ def _of_league(
     **told: Any,
 ) -> HTMLResponse:
     told |= {"league": reading.heading(visitor.league), "tabs": TABS, "tab": tab, "tab_words": words or tab}
-    return page(name, visitor.session, **_failed(error), done=said(done), **told)
+    return page(name, visitor.session, **_failed(error), done=flash_text(done), **told)
 
 
 def _failed(error: MatchbanditError | None) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def add_pages(routes: APIRouter, guard: Guard) -> None:
 
     @routes.get("/leagues/{slug}/progress")
     def progress_page(visitor: Looking) -> Response:
-        return getting_on(visitor)
+        return show_progress(visitor)
 
     @routes.get("/leagues/{slug}/fit")
     def fit_page(visitor: Looking) -> Response:

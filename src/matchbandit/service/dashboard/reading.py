@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from matchbandit.errors import plural
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import proposal_of
 from matchbandit.live.records import VOID, Ids, Item, Names, Outcome, Proposal
@@ -13,7 +14,7 @@ from matchbandit.service import tokens
 from matchbandit.service.dashboard.html import digits, fixed
 from matchbandit.service.dashboard.meetings import Map, Met, Place, drawn
 from matchbandit.service.dashboard.progress import Past
-from matchbandit.service.problems import Refusal
+from matchbandit.service.problems import ApiError
 
 if TYPE_CHECKING:
     from matchbandit.live.league import League
@@ -77,7 +78,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ProposalView:
     """A proposal with what is known of it."""
 
     number: int
@@ -196,8 +197,8 @@ def tiles(league: "League") -> list[Tile]:
         share = max(0.0, sum(costs) / len(costs))
         exploring = Tile("Given up to learn, lately", f"{100 * share:.1f} %", "of what the best guess would bring")
     shown = [
-        Tile("Outcomes that wait", str(about["n_waiting"]), _many(about["n_open"], "open proposal")),
-        Tile("Results", f"{about['n_results']:,}".replace(",", "\u202f"), _many(about["n_proposals"], "proposal")),
+        Tile("Outcomes that wait", str(about["n_waiting"]), plural(about["n_open"], "open proposal")),
+        Tile("Results", f"{about['n_results']:,}".replace(",", "\u202f"), plural(about["n_proposals"], "proposal")),
         reward,
         exploring,
     ]
@@ -216,7 +217,7 @@ def ranking(league: "League") -> list[Side]:
     return [side for side in listed if side.rows]
 
 
-def sheet(proposal: Proposal, why: "Why") -> Sheet:
+def proposal_view(proposal: Proposal, why: "Why") -> ProposalView:
     """A proposal for the page: its pairs in their order, each with what is known, and what was expected of it."""
     estimates = {tuple(row["pair"]): row["estimate"] for row in why.numbers["pairs"]}
     fixed = set(proposal.fixed)
@@ -225,7 +226,7 @@ def sheet(proposal: Proposal, why: "Why") -> Sheet:
         for ids, names in zip(proposal.ids, proposal.pairs, strict=True)
     ]
     byes = [Place(item, name) for item, name in zip(proposal.bye_ids, proposal.byes, strict=True)]
-    return Sheet(proposal.number, proposal.at, proposal.due, pairs, byes, proposal.notes)
+    return ProposalView(proposal.number, proposal.at, proposal.due, pairs, byes, proposal.notes)
 
 
 def past(league: "League", *, after: int = 0) -> list[Past]:
@@ -275,7 +276,7 @@ def item(league: "League", number: int) -> Item:
     try:
         return league.item(number)
     except LeagueError as error:
-        raise (Refusal("not-found", str(error)) if error.code == "unknown-item" else error) from None
+        raise (ApiError("not-found", str(error)) if error.code == "unknown-item" else error) from None
 
 
 def why_item(league: "League", one: Item) -> "Why":
@@ -427,10 +428,6 @@ def _each(total: float | None, pairs: int) -> float | None:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _lasting(seconds: float) -> str:

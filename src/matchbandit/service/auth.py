@@ -11,8 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
 from matchbandit.service.limits import UNLIMITED, Buckets
-from matchbandit.service.logs import NOTED
-from matchbandit.service.problems import Problem, Refusal
+from matchbandit.service.logs import CONTEXT
+from matchbandit.service.problems import ApiError, Problem
 from matchbandit.service.settings import Settings
 from matchbandit.service.tokens import Token
 
@@ -20,7 +20,7 @@ _MOST_REMEMBERED = 10_000
 _NEEDED = "Send the header `Authorization: Bearer mbt_…`; `matchbandit token new` makes a token."
 
 
-class Gate:
+class AuthMiddleware:
     """Lets requests to the API through that bring a token; counts those for anything else by address."""
 
     def __init__(self, app: ASGIApp, store: Store, settings: Settings) -> None:
@@ -39,11 +39,11 @@ class Gate:
         address = f"from {(scope.get('client') or ('unknown',))[0]}"
         try:
             if scope["path"].startswith("/v1/") or scope["path"] == "/metrics":
-                token = scope[NOTED].token = await self._token(Headers(scope=scope).get("authorization"), address)
+                token = scope[CONTEXT].token = await self._token(Headers(scope=scope).get("authorization"), address)
                 self._count(token.id)
             else:
                 self._count(address)
-        except Refusal as refusal:
+        except ApiError as refusal:
             await Problem(refusal.code, str(refusal.detail), headers=refusal.headers)(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -57,7 +57,7 @@ class Gate:
     async def _token(self, header: str | None, address: str) -> Token:
         kind, _, text = (header or "").partition(" ")
         if kind.lower() != "bearer" or not text.strip():
-            raise Refusal("no-token", f"this needs a token. {_NEEDED}")
+            raise ApiError("no-token", f"this needs a token. {_NEEDED}")
         name = hashlib.sha256(text.strip().encode("utf-8", "surrogateescape")).hexdigest()
         token = self._recalled(name)
         if token is None:
@@ -67,11 +67,11 @@ class Gate:
             token = await run_in_threadpool(tokens.known, self._store, text.strip())
             if token is None:
                 self._wrong.take(address)
-                raise Refusal("wrong-token", f"there is no such token. {_NEEDED}")
+                raise ApiError("wrong-token", f"there is no such token. {_NEEDED}")
             self._remember(name, token)
         ended = token.ended(self._store.now())
         if ended is not None:
-            raise Refusal("ended-token", f"{ended}. Make a new one with `matchbandit token new`.")
+            raise ApiError("ended-token", f"{ended}. Make a new one with `matchbandit token new`.")
         return token
 
     def _recalled(self, name: str) -> Token | None:
@@ -85,6 +85,6 @@ class Gate:
             self._remembered.popitem(last=False)
 
 
-def _too_many(words: str, wait: float) -> Refusal:
+def _too_many(words: str, wait: float) -> ApiError:
     seconds = str(max(1, ceil(wait)))
-    return Refusal("too-many-requests", f"{words} Try again in {seconds} s.", {"Retry-After": seconds})
+    return ApiError("too-many-requests", f"{words} Try again in {seconds} s.", {"Retry-After": seconds})

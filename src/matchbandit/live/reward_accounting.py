@@ -10,7 +10,7 @@ from matchbandit.seeding import stream
 from matchbandit.strengths import clip_outliers
 
 
-class Booking:
+class RewardAccounting:
     """How a policy counts results: cts-beta flips a coin for rewards between 0 and 1, rank1-thompson clips slips."""
 
     def __init__(self, policy: str, rewards: RewardDistribution, seed: int, key: str) -> None:

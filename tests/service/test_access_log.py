@@ -5,8 +5,8 @@ import json
 import pytest
 from asgi import code_of, request
 
+from matchbandit.service.access_log import AccessLog, BrokenOffError
 from matchbandit.service.metrics import Metrics
-from matchbandit.service.observed import BrokenOffError, Observed
 from matchbandit.service.settings import Settings
 
 
@@ -61,7 +61,7 @@ def defective():
             await send({"type": "http.response.start", "status": 200, "headers": []})
         raise KeyError("zebra")
 
-    return Observed(app, Settings(), Metrics())
+    return AccessLog(app, Settings(), Metrics())
 
 
 def test_a_defect_is_answered_and_logged_without_its_message(lines):
@@ -70,7 +70,7 @@ def test_a_defect_is_answered_and_logged_without_its_message(lines):
     assert headers["x-request-id"] in json.loads(body)["detail"]
     defect, told = lines()
     assert (defect["event"], defect["error"], defect["request_id"]) == ("defect", "KeyError", headers["x-request-id"])
-    assert any("test_observed.py" in place for place in defect["places"])
+    assert any("test_access_log.py" in place for place in defect["places"])
     assert (told["status"], told["code"]) == (500, "internal")
     assert "zebra" not in json.dumps([defect, told])
 
