@@ -19,6 +19,15 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def float_text(number: float) -> str:
+    """The shortest text that reads back as the same number: the one to show where it may be sent back.
+
+    >>> float_text(0.987654321), float_text(1.0), float_text(-1e-07)
+    ('0.987654321', '1', '-1e-07')
+    """
+    return repr(float(number)).removesuffix(".0")
+
+
 def unknown(kind: str, name: object, known: Iterable[str]) -> MatchbanditError:
     """The error for a name that is not among the known ones.
 

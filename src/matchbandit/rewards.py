@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
+from matchbandit.errors import MatchbanditError, check_float, check_int, float_text, unknown
 from matchbandit.kl import bernoulli_kl
 
 Floats = NDArray[np.float64]
@@ -153,7 +153,7 @@ class RewardDistribution(ABC):
         one = f"{self.name} rewards lie in [{low:g}, {high:g}]"
         many = f"{count} {self.name} rewards sum to between {low:g} and {high:g}"
         return (
-            f"{one if count == 1 else many}; got {total:g}{f' for {pair}' * bool(pair)}. "
+            f"{one if count == 1 else many}; got {float_text(total)}{f' for {pair}' * bool(pair)}. "
             f"Rescale the rewards, or choose another reward distribution."
         )
 

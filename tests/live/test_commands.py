@@ -401,3 +401,12 @@ def test_a_half_life_below_what_floats_can_hold_is_refused():
     for half_life in (5e-324, 1e-12):
         with pytest.raises(LeagueError, match=r"half_life is at least 0\.001 proposals"):
             commands.create("club", players=["ann", "bob"], options={"half_life": half_life})
+
+
+def test_an_error_shows_outcomes_exactly():
+    club = playing(rewards="gaussian:0.5")
+    club.tell(1, {("ann", "bob"): 0.987654321})
+    words = "have the outcome 0.987654321 already; got 0.987654322"
+    refused("contradiction", words, club.tell, 1, {("ann", "bob"): 0.987654322})
+    words = "bernoulli rewards lie in [0, 1]; got 1.0000001"
+    refused("reward-outside", words, playing().tell, 1, {("ann", "bob"): 1.0000001})

@@ -510,6 +510,38 @@ def test_a_contradiction_is_refused_and_a_correction_leaves_a_trace(club: Any, d
     assert "was corrected" in sat.get("/leagues/club/log").plain
 
 
+def correction_form(sat: Desk, path: str) -> dict[str, str]:
+    """What a browser sends if nothing is changed."""
+    ((_, fields),) = [form for form in sat.get(path).forms if str(form[0]["action"]).endswith("/corrections")]
+    chosen = [f for f in fields if f.get("type") not in ("radio", "checkbox") or "checked" in f]
+    return {str(f["name"]): str(f["value"]) for f in chosen}
+
+
+def test_a_correction_leaves_untouched_outcomes_exactly_as_they_are(store: Store, desk: Callable[..., Desk]) -> None:
+    league = store.create("noisy", players=["ann", "bob", "cem", "dee"], rewards="gaussian:0.5", seed=1)
+    first, second = league.ask().ids
+    league.tell(1, {first: 0.987654321, second: 1e-07})
+    sat = desk("play")
+    sent = correction_form(sat, "/leagues/noisy/proposals/1") | {field_of(second): "0.25"}
+    assert "Corrected: 1 outcome." in sat.does("/leagues/noisy/proposals/1/corrections", **sent).plain
+    assert list(league.proposal(1).outcomes.values()) == [0.987654321, 0.25]
+    assert len(league.events()) == 5
+
+
+def test_an_old_correction_form_does_not_undo_what_others_corrected(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("play")
+    first, second = club.proposal(1).ids
+    sent = correction_form(sat, "/leagues/club/proposals/1")
+    club.correct(1, {first: 1.0})
+    assert (
+        "Corrected: 1 outcome."
+        in sat.does("/leagues/club/proposals/1/corrections", **sent | {field_of(second): "1"}).plain
+    )
+    assert list(club.proposal(1).outcomes.values()) == [1.0, 1.0]
+    assert "Nothing was changed" in sat.does("/leagues/club/proposals/1/corrections", **sent).plain
+    assert list(club.proposal(1).outcomes.values()) == [1.0, 1.0]
+
+
 def test_all_that_waits_is_voided_at_once(club: Any, desk: Callable[..., Desk]) -> None:
     read = desk("play").does("/leagues/club/proposals/4/void")
     assert "Void now: 2 outcomes." in read.plain

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, check_int, unknown
+from matchbandit.errors import MatchbanditError, check_int, float_text, unknown
 from matchbandit.graphs import MAX_PAIRS, bipartite, monopartite
 from matchbandit.live.deciding import spec_of
 from matchbandit.live.errors import LeagueError
@@ -486,7 +486,7 @@ def _words(directory: Directory, key: int) -> str:
 
 
 def _outcome_words(reward: float | None) -> str:
-    return "void" if reward is None else f"{reward:g}"
+    return "void" if reward is None else float_text(reward)
 
 
 def _sheet(state: State, number: int, record: ProposalState | None) -> ProposalState:

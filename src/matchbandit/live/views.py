@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import plural
+from matchbandit.errors import float_text, plural
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event, proposal_of
 from matchbandit.live.names import Directory
@@ -318,7 +318,7 @@ def _pairs(directory: Directory, pairs: Sequence[Sequence[int]]) -> str:
 
 
 def _words(reward: float | None) -> str:
-    return "void" if reward is None else f"{reward:g}"
+    return "void" if reward is None else float_text(reward)
 
 
 def _told(directory: Directory, rows: Sequence[Sequence[Any]]) -> str:

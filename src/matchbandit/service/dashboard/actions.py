@@ -99,10 +99,14 @@ def add_outcomes(routes: APIRouter, guard: Guard) -> None:
     @routes.post("/leagues/{slug}/proposals/{number}/corrections")
     def correct(visitor: Playing, number: int, form: Sent) -> Response:
         try:
-            receipt = visitor.league.correct(number, _outcomes(form), **visitor.writing())
+            changes = _corrections(form)
+            receipt = visitor.league.correct(number, changes, **visitor.writing()) if changes else None
         except MatchbanditError as error:
             return pages.proposal(visitor, number, error=error, correcting=True)
-        return _to(f"/leagues/{visitor.slug}/proposals/{number}", f"corrected:{receipt.booked}")
+        return _to(
+            f"/leagues/{visitor.slug}/proposals/{number}",
+            "unchanged" if receipt is None else f"corrected:{receipt.booked}",
+        )
 
     @routes.post("/leagues/{slug}/proposals/{number}/void")
     def void(visitor: Playing, number: int, form: Sent) -> Response:
@@ -206,6 +210,13 @@ def _outcomes(form: Form) -> dict[Ids, Outcome]:
         elif kind == "outcome" and text and not form.one(f"void-{pair}"):
             outcomes[_pair(pair)] = _number(text, "an outcome")
     return outcomes
+
+
+def _corrections(form: Form) -> dict[Ids, Outcome]:
+    """The outcomes that differ from those the form showed: others may have corrected the rest meanwhile."""
+    shown = Form({f"outcome-{name[4:]}": texts for name, texts in form.items() if name.startswith("was-")})
+    before = _outcomes(shown)
+    return {pair: outcome for pair, outcome in _outcomes(form).items() if before.get(pair) != outcome}
 
 
 def _pair(text: str) -> Ids:

@@ -27,6 +27,7 @@ DONE = {
     "proposed": "Proposal {} is ready.",
     "told": "Saved: {}.",
     "nothing": "Nothing was entered, so nothing was saved.",
+    "unchanged": "Nothing was changed, so nothing was corrected.",
     "corrected": "Corrected: {}. The log has the trace.",
     "void": "Void now: {}.",
     "joined": "They are in the league.",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from matchbandit.errors import plural
+from matchbandit.errors import float_text, plural
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import proposal_of
 from matchbandit.live.records import VOID, Ids, Item, Names, Outcome, Proposal
@@ -74,7 +74,7 @@ class Pair:
     @property
     def typed(self) -> str:
         """Its outcome as one types it."""
-        return f"{self.outcome:g}" if isinstance(self.outcome, float | int) else self.outcome or ""
+        return float_text(self.outcome) if isinstance(self.outcome, float | int) else self.outcome or ""
 
 
 @dataclass(frozen=True)
