@@ -1,8 +1,8 @@
-"""What is typed of leagues: names, pairs, outcomes, spans of time, and sheets."""
+"""What is typed of leagues: names, pairs, outcomes, spans of time, and scoresheets."""
 
 import pytest
 
-from matchbandit.cli.league.sheets import read_sheet, write_sheet
+from matchbandit.cli.league.scoresheet import read_scoresheet, write_scoresheet
 from matchbandit.cli.league.typed import names_in, outcomes_typed, pair_typed, seconds_typed
 from matchbandit.errors import MatchbanditError
 from matchbandit.live import VOID
@@ -80,13 +80,13 @@ def test_other_spans_are_refused(text):
         seconds_typed("--deadline", text)
 
 
-def test_a_sheet_is_written_filled_in_and_read(tmp_path):
+def test_a_scoresheet_is_written_filled_in_and_read(tmp_path):
     sheet = tmp_path / "week.csv"
-    write_sheet(proposal([("Zoë", "Dee, Jr."), ("a", "b"), ("c", "d")], {("a", "b"): VOID}), sheet)
+    write_scoresheet(proposal([("Zoë", "Dee, Jr."), ("a", "b"), ("c", "d")], {("a", "b"): VOID}), sheet)
     text = sheet.read_text(encoding="utf-8")
     assert text == 'proposal,first,second,outcome\n3,Zoë,"Dee, Jr.",\n3,a,b,void\n3,c,d,\n'
     sheet.write_text("\ufeff" + text.replace('Jr.",', 'Jr.",0.5'), encoding="utf-8")  # as spreadsheets write it
-    assert read_sheet(sheet, 3) == {("Zoë", "Dee, Jr."): 0.5, ("a", "b"): VOID}
+    assert read_scoresheet(sheet, 3) == {("Zoë", "Dee, Jr."): 0.5, ("a", "b"): VOID}
 
 
 @pytest.mark.parametrize(
@@ -102,16 +102,23 @@ def test_a_sheet_is_written_filled_in_and_read(tmp_path):
         ("first,second,outcome\na,b,1\0\n", "an outcome is a number|not a CSV"),
     ],
 )
-def test_a_sheet_that_cannot_be_read_is_refused_with_its_place(tmp_path, text, words):
+def test_a_scoresheet_that_cannot_be_read_is_refused_with_its_place(tmp_path, text, words):
     sheet = tmp_path / "week.csv"
     sheet.write_text(text, encoding="utf-8")
     with pytest.raises(MatchbanditError, match=words):
-        read_sheet(sheet, 3)
+        read_scoresheet(sheet, 3)
 
 
-def test_a_sheet_that_is_no_text_or_not_there_is_refused(tmp_path):
+def test_a_scoresheet_that_is_no_text_or_not_there_is_refused(tmp_path):
     (tmp_path / "latin.csv").write_bytes("first,second,outcome\nZoë,b,1\n".encode("latin-1"))
     with pytest.raises(MatchbanditError, match="not a CSV file in UTF-8"):
-        read_sheet(tmp_path / "latin.csv", 3)
+        read_scoresheet(tmp_path / "latin.csv", 3)
     with pytest.raises(MatchbanditError, match="cannot be read: No such file"):
-        read_sheet(tmp_path / "none.csv", 3)
+        read_scoresheet(tmp_path / "none.csv", 3)
+
+
+def test_a_scoresheet_does_not_contradict_what_is_known(tmp_path):
+    known = {("a", "b"): 0.987654321, ("c", "d"): -1e-07, ("e", "f"): 1.0}
+    write_scoresheet(proposal(list(known), known), tmp_path / "week.csv")
+    assert (tmp_path / "week.csv").read_text().splitlines()[1:] == ["3,a,b,0.987654321", "3,c,d,-1e-07", "3,e,f,1"]
+    assert read_scoresheet(tmp_path / "week.csv", 3) == known

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matchbandit.cli.league.opening import BY, STORE, LeagueName, Number, StoreUrl, opened_league
-from matchbandit.cli.league.sheets import check_writable, read_sheet, write_sheet
+from matchbandit.cli.league.scoresheet import check_writable, read_scoresheet, write_scoresheet
 from matchbandit.cli.league.shown import print_json, print_proposal, print_receipt, proposal_data
 from matchbandit.cli.league.typed import names_in, outcomes_typed, pairs_typed
 from matchbandit.cli.options import Json
@@ -22,8 +22,9 @@ Outcomes = Annotated[
     list[str] | None,
     typer.Argument(metavar="[PAIR=OUTCOME]...", help="Such as ann+bob=1 or ann+bob=void.", show_default=False),
 ]
-Sheet = Annotated[
-    Path | None, typer.Option(help="A CSV file with the columns first, second, outcome; empty outcomes are left out.")
+Scoresheet = Annotated[
+    Path | None,
+    typer.Option(help="A scoresheet: a CSV file with the columns first, second, outcome; empty outcomes are left out."),
 ]
 
 
@@ -37,7 +38,7 @@ def ask(
     key: Annotated[
         str | None, typer.Option(help="Asked again with the same key, the same proposal is given, and no new one.")
     ] = None,
-    sheet: Annotated[Path | None, typer.Option(help="Write the pairs into this CSV file, to be filled in.")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="Write a scoresheet, to be filled in, into this CSV file.")] = None,
     store: StoreUrl = STORE,
     as_json: Json = False,
 ) -> None:
@@ -55,7 +56,7 @@ def ask(
             by=BY,
         )
         if sheet is not None:
-            write_sheet(proposal, sheet)
+            write_scoresheet(proposal, sheet)
     if as_json:
         print_json(proposal_data(proposal))
     else:
@@ -84,7 +85,7 @@ def tell(
     league: LeagueName,
     number: Number,
     outcomes: Outcomes = None,
-    sheet: Sheet = None,
+    sheet: Scoresheet = None,
     store: StoreUrl = STORE,
     as_json: Json = False,
 ) -> None:
@@ -105,7 +106,7 @@ def correct(
     league: LeagueName,
     number: Number,
     outcomes: Outcomes = None,
-    sheet: Sheet = None,
+    sheet: Scoresheet = None,
     store: StoreUrl = STORE,
     as_json: Json = False,
 ) -> None:
@@ -123,10 +124,10 @@ def correct(
 
 
 def _given(league: "League", number: int, outcomes: list[str] | None, sheet: Path | None) -> "dict[Names, Outcome]":
-    """What was typed, or what a sheet says."""
+    """What was typed, or what a scoresheet says."""
     if bool(outcomes) == (sheet is not None):
         raise MatchbanditError("give outcomes, such as ann+bob=1 or ann+bob=void, or a file of them with --sheet.")
-    return read_sheet(sheet, number) if sheet else outcomes_typed(outcomes or [], lambda: _names(league))
+    return read_scoresheet(sheet, number) if sheet else outcomes_typed(outcomes or [], lambda: _names(league))
 
 
 def void(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from matchbandit.cli.options import say, table
-from matchbandit.errors import plural
+from matchbandit.errors import float_text, plural
 
 if TYPE_CHECKING:
     from matchbandit.live.records import Outcome, Proposal, Receipt
@@ -44,7 +44,7 @@ def outcome_shown(outcome: "Outcome | str | None") -> str:
     """An outcome as it would be typed, or that it is awaited."""
     if outcome is None:
         return "waiting"
-    return f"{outcome:g}" if isinstance(outcome, float) else str(plain(outcome))
+    return float_text(outcome) if isinstance(outcome, float) else str(plain(outcome))
 
 
 def moment(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A sheet of outcomes: a CSV file with a line for each pair, to be filled in and told."""
+"""A scoresheet: a CSV file with a line for each pair of a proposal, to be filled in and told."""
 
 import csv
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matchbandit.cli.league.typed import Names, add, outcome_typed
-from matchbandit.errors import MatchbanditError
+from matchbandit.errors import MatchbanditError, float_text
 
 if TYPE_CHECKING:
     from matchbandit.live.records import Outcome, Proposal
@@ -15,7 +15,7 @@ HEADS = ("proposal", "first", "second", "outcome")
 
 
 def check_writable(path: Path) -> None:
-    """Before a proposal is made for it: that a sheet can be written there."""
+    """Before a proposal is made for it: that a scoresheet can be written there."""
     place = path if path.exists() else path.absolute().parent
     if path.is_dir() or not os.access(place, os.W_OK):
         why = (
@@ -24,7 +24,7 @@ def check_writable(path: Path) -> None:
         raise MatchbanditError(f"--sheet {path} cannot be written: {why}. Name another file; nothing was proposed.")
 
 
-def write_sheet(proposal: "Proposal", path: Path) -> None:
+def write_scoresheet(proposal: "Proposal", path: Path) -> None:
     """A line for each pair; the outcomes that are not known yet are empty."""
     from matchbandit.live import VOID
 
@@ -33,11 +33,13 @@ def write_sheet(proposal: "Proposal", path: Path) -> None:
         lines.writerow(HEADS)
         for pair in proposal.pairs:
             known = proposal.outcomes.get(pair)
-            lines.writerow((proposal.number, *pair, "" if known is None else "void" if known is VOID else f"{known:g}"))
+            lines.writerow(
+                (proposal.number, *pair, "" if known is None else "void" if known is VOID else float_text(known))
+            )
 
 
-def read_sheet(path: Path, number: int) -> "dict[Names, Outcome]":
-    """The outcomes of a sheet; lines without one are left out, a sheet of another proposal is refused."""
+def read_scoresheet(path: Path, number: int) -> "dict[Names, Outcome]":
+    """The outcomes of a scoresheet; lines without one are left out, a scoresheet of another proposal is refused."""
     outcomes: dict[Names, Outcome] = {}
     for at, line in _lines(path):
         where = f"{path}, line {at}"
