@@ -1,5 +1,7 @@
 """What is typed of leagues: names, pairs, outcomes, spans of time, and scoresheets."""
 
+import csv
+
 import pytest
 
 from matchbandit.cli.league.scoresheet import read_scoresheet, write_scoresheet
@@ -122,3 +124,18 @@ def test_a_scoresheet_does_not_contradict_what_is_known(tmp_path):
     write_scoresheet(proposal(list(known), known), tmp_path / "week.csv")
     assert (tmp_path / "week.csv").read_text().splitlines()[1:] == ["3,a,b,0.987654321", "3,c,d,-1e-07", "3,e,f,1"]
     assert read_scoresheet(tmp_path / "week.csv", 3) == known
+
+
+def test_a_name_in_a_scoresheet_is_never_a_formula(tmp_path):
+    names = ['=HYPERLINK("http://x")', "+1", "-2+3", "@SUM(A1)", "'=quoted", "''-twice", "'plain", "O'Neil"]
+    pairs = list(zip(names[::2], names[1::2], strict=True))
+    known = {pair: -0.5 for pair in pairs}
+    path = tmp_path / "week.csv"
+    write_scoresheet(proposal(pairs, known), path)
+    with path.open(newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row[1:3]]
+        assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
+    assert path.read_text().count(",-0.5\n") == 4  # a number stays one
+    assert read_scoresheet(path, 3) == known
+    path.write_text("first,second,outcome\n=1+1,-2,1\n")  # typed by hand, or its quotes removed by a spreadsheet
+    assert read_scoresheet(path, 3) == {("=1+1", "-2"): 1.0}
