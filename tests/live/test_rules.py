@@ -193,6 +193,35 @@ def test_who_met_lately_does_not_meet():
     assert met() == [(2, 3)]
 
 
+def test_an_outcome_that_is_corrected_to_void_was_no_meeting():
+    club = league(no_rematch=5)
+
+    def met():
+        return [tuple(pair) for pair in today(club, available=["ann", "bob", "cem", "dee"]).forbidden.tolist()]
+
+    club.propose((1, 2))
+    club.tell(1, {(1, 2): 1})
+    club.propose((3, 4))
+    for _ in range(4):  # meets again: fixed, or asked for before the rule
+        club.propose((1, 2))
+    club.tell(3, {(1, 2): 1})
+    for number in (2, 4, 5, 6):
+        club.void(number)
+    club.correct(3, {(1, 2): 0})  # still a meeting
+    assert met() == [(1, 2)]
+    club.correct(3, {(1, 2): VOID})
+    assert met() == []  # they met in proposal 1, which is too long ago, and in none since
+    club.configure(no_rematch=6)
+    assert met() == [(1, 2)]  # that of proposal 1
+    club.correct(1, {(1, 2): VOID})
+    assert met() == []
+    club.correct(3, {(1, 2): 1})
+    assert met() == [(1, 2)]
+    club.correct(1, {(1, 2): 1})
+    club.correct(3, {(1, 2): VOID})
+    assert met() == [(1, 2)]
+
+
 def test_a_void_of_today_leaves_the_meeting_of_yesterday():
     club = league(no_rematch=5)
     club.propose((1, 2))

@@ -119,7 +119,7 @@ def test_keys_that_are_new_do_no_harm():
 
 
 def test_a_snapshot_of_another_version_is_refused():
-    with pytest.raises(LeagueError, match="version 99; this program reads 3"):
+    with pytest.raises(LeagueError, match="version 99; this program reads 4"):
         State.restored({**league().state.snapshot(), "version": 99})
 
 

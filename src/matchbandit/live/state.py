@@ -18,7 +18,7 @@ from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.policies.serialization import pack, unpack
 from matchbandit.rewards import Bernoulli, RewardDistribution, parse_rewards
 
-SNAPSHOT_VERSION = 3
+SNAPSHOT_VERSION = 4
 """Of `State.snapshot`. Snapshots of other versions are ignored and the log is folded again."""
 SETTINGS = ("policy", "options", "selection", "deadline", "default", "no_rematch", "shadow")
 """What `configured` can change."""

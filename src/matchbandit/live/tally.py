@@ -18,6 +18,8 @@ _LARGEST_EXPONENT = 500.0
 """Of two, in a weight: before it is reached, all weights are divided by a power of two, which rounds nothing."""
 _VANISHED = 10_000
 """Of two: nothing is left of a float that is halved so often."""
+_INTEGERS = ("a", "b", "counts", "last", "second_last", "touched")
+"""Columns of whole numbers."""
 
 
 def key_of(a: int, b: int) -> int:
@@ -68,7 +70,9 @@ class Tally:
     def __init__(self) -> None:
         """No results."""
         self.index: dict[int, int] = {}
-        self.a, self.b, self.counts, self.last, self.touched = (array("q") for _ in range(5))
+        self.a, self.b, self.counts, self.last, self.second_last, self.touched = (array("q") for _ in range(6))
+        # The numbers of the two last proposals in which a pair met. A result of either may be undone; of a pair whose
+        # two last meetings are undone, earlier ones count no more for rematches.
         self.paid, self.sums = array("d"), array("d")
         self.low, self.high = -inf, inf
         """The range of a reward."""
@@ -90,6 +94,7 @@ class Tally:
             self.b.append(b)
             self.counts.append(0)
             self.last.append(0)
+            self.second_last.append(0)
             self.touched.append(0)
             self.paid.append(0.0)
             self.sums.append(0.0)
@@ -105,7 +110,10 @@ class Tally:
         self.paid[place] += reward
         self.sums[place] += encode_rewards
         self.touched[place] = seq
-        self.last[place] = max(self.last[place], number)
+        if number > self.last[place]:
+            self.last[place], self.second_last[place] = number, self.last[place]
+        elif self.second_last[place] < number < self.last[place]:
+            self.second_last[place] = number
         if self.half_life is not None:
             weight = self._weight(number)
             self.faded_plays[place] += weight * count
@@ -116,6 +124,10 @@ class Tally:
         place = self.index[key]
         self.counts[place] -= 1
         self.touched[place] = seq
+        if number == self.last[place]:
+            self.last[place], self.second_last[place] = self.second_last[place], 0
+        elif number == self.second_last[place]:
+            self.second_last[place] = 0
         self.paid[place] = self._within(self.paid[place] - reward, self.counts[place])
         self.sums[place] = self._within(self.sums[place] - encode_rewards, self.counts[place])
         if self.half_life is not None:
@@ -192,7 +204,7 @@ class Tally:
 
     def described(self) -> dict[str, Any]:
         """All of it, for a snapshot."""
-        whole = {name: _whole(getattr(self, name)) for name in ("a", "b", "counts", "last", "touched")}
+        whole = {name: _whole(getattr(self, name)) for name in _INTEGERS}
         parts = {name: np.array(getattr(self, name)) for name in ("paid", "sums", "faded_plays", "faded_sums")}
         return {**whole, **parts, "half_life": self.half_life, "shift": self.shift}
 
@@ -200,7 +212,7 @@ class Tally:
     def from_description(cls, described: dict[str, Any]) -> "Tally":
         """What `described` described."""
         tally = cls()
-        for name in ("a", "b", "counts", "last", "touched"):
+        for name in _INTEGERS:
             setattr(tally, name, array("q", described[name].astype("<i8").tobytes()))
         for name in ("paid", "sums", "faded_plays", "faded_sums"):
             setattr(tally, name, array("d", described[name].tobytes()))
