@@ -270,6 +270,11 @@ def test_a_store_that_was_cut_off_before_its_version_was_written_is_finished(url
 
 
 RELEASED = schema.MIGRATIONS
+NEW_IN_2 = [
+    ("mb_store", "secret"),
+    *(("mb_leagues", name) for name in ("summary", "archived", "deleted")),
+    ("mb_proposals", "expected_of_told"),
+]
 
 
 def add_colour(connection: Connection) -> None:
@@ -309,6 +314,36 @@ def test_a_migration_that_fails_leaves_the_step_before_and_goes_on_later(url, mo
     assert "shape" not in columns(url)
     monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour, add_shape))
     assert {"colour", "shape"} <= columns(url)
+
+
+def test_keys_of_version_1_lose_their_text_and_are_refused(url):
+    """Matchbandit 0.10 kept the text of keys, and digests of requests with names in them."""
+    with Store(url) as store:
+        club = store.create("club", players=["ann", "bob"], key="a")
+        club.ask(key="b")
+        with store.writing() as connection:
+            connection.execute(text("UPDATE mb_keys SET key = 'ann asks', digest = 'cafe' WHERE request = 'ask'"))
+            connection.execute(text("UPDATE mb_keys SET key = 'ann creates', digest = NULL WHERE request = 'create'"))
+            connection.execute(text("UPDATE mb_store SET version = 1"))
+            for table, column in NEW_IN_2:
+                connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))
+    with Store(url) as store:
+        with store.reading() as connection:
+            rows = connection.execute(text("SELECT key, digest FROM mb_keys")).all()
+        assert len({key for key, _ in rows}) == 2
+        assert not any("ann" in key or digest for key, digest in rows)
+        club = store.open("club")
+        for again in (
+            lambda: club.ask(key="ann asks"),
+            lambda: store.create("club", players=["bob"], key="ann creates"),
+        ):
+            with pytest.raises(LeagueError, match=r"used with an older matchbandit.*Use another key") as caught:
+                again()
+            assert caught.value.code == "key-reused"
+        assert club.ask(key="c").number == 2
+    if url.startswith("sqlite"):
+        path = Path(url.removeprefix("sqlite:///"))
+        assert not any(b"ann asks" in file.read_bytes() for file in path.parent.iterdir())
 
 
 def test_many_may_open_a_new_store_at_once(url):

@@ -388,20 +388,72 @@ def test_what_is_forgotten_is_nowhere(store, tmp_path):
     club.tell(1, {("Annabel", "bob"): 1}, key="c")
     club.rename("Annabel", "Annabella", key="d")
     assert "Annabella" in everything(store)
-    gone = club.forget("Annabella", key="e")
+    club.join("eve", key="Annabella joins")
+    gone = club.forget("Annabella", key="forget Annabella")
     assert (gone.name, gone.active, gone.forgotten, gone.meetings) == ("#1", False, True, 1)
-    assert club.forget(1, key="e") == gone
+    assert club.forget("Annabella", key="forget Annabella") == gone
     assert "Annab" not in everything(store)
     assert club.results() == [("#1", "bob", 1, 1.0)]
     assert club.proposal(1).pairs == [("#1", "bob")]
     if store.database.is_sqlite:  # not in the files, either
         assert not any(b"Annab" in file.read_bytes() for file in tmp_path.iterdir())
-    # Not even a digest from which the name could be guessed is left; the answers stay.
-    with store.reading() as connection:
-        assert connection.execute(text("SELECT DISTINCT digest FROM mb_keys")).all() == [(None,)]
-    assert club.ask(key="b", available=["Annabel", "bob"]).number == proposal.number
-    assert code_of(club.join, "zoe", key="b") == "key-reused"
-    assert club.join("Annabel")[0].id == 5
+    assert club.ask(key="b", available=[1, "bob"]).number == proposal.number
+    assert club.join("Annabel")[0].id == 6
+
+
+def test_a_key_is_for_one_request_also_after_an_item_was_forgotten(club, store):
+    first = club.ask(key="a", available=["ann", "bob"])
+    club.tell(1, {("ann", "bob"): 1}, key="b")
+    club.join("eve", key="c")
+    club.rename("eve", "Eve", key="d")
+    club.exclude([("ann", "cem")], key="e")
+    club.leave("dee", "bob", key="f")
+    club.forget("cem", key="g")
+    before = club.events()
+    for other in (
+        lambda: club.ask(key="a"),
+        lambda: club.ask(key="a", available=["ann", "Eve"]),
+        lambda: club.tell(1, {("ann", "bob"): 0}, key="b"),
+        lambda: club.tell(1, {("ann", "Eve"): 1}, key="b"),
+        lambda: club.join("fay", key="c"),
+        lambda: club.rename("Eve", "Evelyn", key="d"),
+        lambda: club.rename("ann", "Eve", key="d"),
+        lambda: club.exclude([("ann", "bob")], key="e"),
+        lambda: club.exclude([("ann", "cem")], key="e"),  # nobody knows any more who that was
+        lambda: club.leave("dee", key="f"),
+        lambda: club.forget("dee", key="g"),
+        lambda: store.create("club", players=FOUR, key="a"),
+    ):
+        assert code_of(other) == "key-reused"
+    assert club.ask(key="a", available=["bob", "ann"]) == club.ask(key="a", available=[1, 2]) == club.proposal(1)
+    assert first.pairs == club.proposal(1).pairs
+    assert club.tell(1, {("bob", "ann"): 1}, key="b") == club.tell(1, [(1, 2, 1.0)], key="b") == Receipt(1, 1, 0, 0)
+    assert club.join("Eve", key="c")[0].name == "Eve"
+    assert club.rename("eve", "Eve", key="d").name == "Eve"
+    club.exclude([(3, 1)], key="e")
+    assert {item.id for item in club.leave("bob", "dee", key="f")} == {2, 4}
+    assert club.forget("cem", key="g").name == "#3"
+    assert club.events() == before
+
+
+def test_a_league_of_two_sides_is_created_once_under_its_key(store):
+    settings = {"sides": {"ads": ["a", "b"], "slots": ["a"]}, "past": [("b", "a", 2, 1.0)], "key": "k"}
+    shop = store.create("shop", **settings)
+    shop.join("c", side="ads")
+    assert store.create("shop", **settings).name == "shop"
+    assert code_of(store.create, "shop", **settings | {"past": [("a", "a", 2, 1.0)]}) == "key-reused"
+    assert code_of(store.create, "shop", **settings | {"sides": {"ads": ["a", "c"], "slots": ["a"]}}) == "key-reused"
+    assert code_of(store.create, "shop", **settings | {"policy": "cucb"}) == "key-reused"
+
+
+def test_the_same_key_is_kept_otherwise_in_every_league_and_store(store, tmp_path):
+    with Store(f"sqlite:///{tmp_path}/other.db") as other:
+        kept = set()
+        for opened, slug in ((store, "club"), (store, "team"), (other, "club")):
+            opened.create(slug, players=FOUR).ask(key="ann")
+            with opened.reading() as connection:
+                kept |= set(connection.execute(select(schema.keys.c.key)).scalars())
+        assert len(kept) == 3
 
 
 # Several handles -----------------------------------------------------------------------------------------------------

@@ -36,11 +36,13 @@ class Database:
         self._writers = FairLock() if self.is_sqlite else None
         self.unwiped = False
         """Something was erased that may still be in SQLite's log."""
+        self.secret: str
+        """That of the store, by which its keys are hashed."""
 
     def prepare(self, *, now: str, program: str) -> None:
         """Make the tables, or bring them up to date; refuse what is no store, or a newer one."""
         with self.reading() as connection:
-            ready = schema.is_current(connection, self.where)
+            ready, migrating = schema.is_current(connection, self.where), False
             if not ready and self.is_sqlite:
                 self._refuse_strangers(connection)
         if self.is_sqlite:
@@ -51,9 +53,13 @@ class Database:
                     connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATING})
                 ready = schema.is_current(connection, self.where)
                 if not ready:
+                    migrating = schema.version_of(connection) is not None
                     self._take_step(connection, now=now, program=program)
+        if migrating:  # it may have erased names
+            self.wipe_log()
         with self.reading() as connection:
             schema.check_tables(connection, self.where)
+            self.secret = schema.secret_of(connection)
 
     def _take_step(self, connection: Connection, *, now: str, program: str) -> None:
         try:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.deprecation import RenamedAttribute
-from matchbandit.live import commands, log, projection, transfer, views
+from matchbandit.live import commands, keys, log, projection, transfer, views
 from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, Event, proposal_of, this_version
 from matchbandit.live.keys import Key
 from matchbandit.live.model import Fit, Standing
+from matchbandit.live.names import Directory
 from matchbandit.live.records import Item, Outcome, Proposal, Receipt
 from matchbandit.live.replica import Answer, OutOfDateError, Replica, View
 from matchbandit.live.shadow import ShadowReport, shadow_report
@@ -60,6 +61,10 @@ class League:
         """Which one it is."""
         return f"League({self.name!r}, {self.store.where})"
 
+    def _was_created_by(self, key: Key) -> bool:
+        """Was this the request that created the league? An error if its key was used for another request."""
+        return self._replica.stored_answer(key) == {}
+
     # Pairs and outcomes ----------------------------------------------------------------------------------------------
 
     def ask(
@@ -79,7 +84,12 @@ class League:
             raise LeagueError("bad-value", f"available is a list of names; got {available!r}.")
         there = None if available is None else list(available)
         pairs = None if fixed is None else list(fixed)
-        request = Key.of(key, "ask", available=there, fixed=pairs)
+
+        def content(directory: Directory) -> Any:
+            ids = None if there is None else sorted(keys.item_ids(directory, name) for name in there)
+            return ids, keys.pairs_ids(directory, pairs)
+
+        request = Key.of(key, "ask", content)
         return self.proposal(self._asked(there, pairs, request, by)["number"])
 
     def _asked(self, available: list[Name] | None, fixed: list[Pair] | None, key: Key | None, by: str) -> Answer:
@@ -141,7 +151,11 @@ class League:
             drafts, receipt = command(view.state, view.directory, number, given, record=record)
             return drafts, asdict(receipt)
 
-        wanted = Key.of(key, request, number=number, given=given)
+        def content(directory: Directory) -> Any:
+            by_id = keys.pairs_ids if request == "void" else keys.outcomes_ids
+            return number, by_id(directory, given)
+
+        wanted = Key.of(key, request, content)
         return Receipt(**self._replica.write(write, by=by, key=wanted))
 
     # Items -----------------------------------------------------------------------------------------------------------
@@ -193,7 +207,12 @@ class League:
             names = given[0] if isinstance(given[0], list) else given[:1]
             return [_resolved(view, name, side) for name in names]
 
-        wanted = Key.of(key, request, given=given, side=side)
+        def content(directory: Directory) -> Any:
+            names = given[0] if isinstance(given[0], list) else given
+            ids = [keys.item_ids(directory, name, side) for name in names]
+            return ids if request == "rename" else sorted(ids)
+
+        wanted = Key.of(key, request, content)
         items = self._replica.write(write, by=by, key=wanted)["items"]
         with self._replica.reading() as view:
             return [views.item(view.state, view.directory, item) for item in items]
@@ -221,7 +240,7 @@ class League:
         self._replica.write(
             lambda view: (command(view.state, view.directory, listed), {}),
             by=by,
-            key=Key.of(key, request, pairs=listed),
+            key=Key.of(key, request, lambda directory: keys.pairs_ids(directory, listed)),
         )
 
     def configure(self, *, key: str | None = None, by: str = "python", **changes: Any) -> dict[str, Any]:
@@ -232,7 +251,7 @@ class League:
         self._replica.write(
             lambda view: (commands.configure(view.state, **changes), {}),
             by=by,
-            key=Key.of(key, "configure", changes=changes),
+            key=Key.of(key, "configure", lambda _: changes),
         )
         return self.about()
 

@@ -29,7 +29,7 @@ def normalize_name(name: object) -> str:
     """
     if not isinstance(name, str):
         raise LeagueError("bad-name", f"a name is a text; got {name!r}.")
-    plain = " ".join(unicodedata.normalize("NFC", name).split())
+    plain = _collapse(name)
     if not any(unicodedata.category(character)[0] in "LNPS" and character not in _INVISIBLE for character in plain):
         raise LeagueError("bad-name", f"a name needs a character that can be seen; got {name[:_SHOWN]!r}.")
     if len(plain) > LONGEST_NAME:
@@ -56,6 +56,11 @@ def shown(item: int) -> str:
     '#7'
     """
     return f"#{item}"
+
+
+def _collapse(name: str) -> str:
+    """Normalised (NFC), without space around it, with one plain space for any space inside."""
+    return " ".join(unicodedata.normalize("NFC", name).split())
 
 
 def _number_of(text: str) -> int | None:
@@ -142,27 +147,42 @@ class Directory:
         ...
         matchbandit.live.errors.LeagueError: no player is named 'anne'; did you mean 'ann'?
         """
-        searched = range(2 if self.sides is not None else 1) if side is None else (side,)
+        items = self.matches(name, side)
+        if len(items) == 1:
+            return items[0]
+        searched = self._searched(side)
         if isinstance(name, int) and not isinstance(name, bool):
-            return self._by_id(name, searched)
+            raise self._unknown_id(name, searched)
         if not isinstance(name, str):
             raise LeagueError("unknown-item", f"items are given by name, or by id; got {name!r}.")
-        plain = name
-        if not any(plain in self._ids[one] for one in searched):  # as it is kept, most of the time
-            plain = " ".join(unicodedata.normalize("NFC", name).split())
-            number = _number_of(plain)
-            if number is not None:
-                return self._by_id(number, searched)
-        found = [self._ids[one][plain] for one in searched if plain in self._ids[one]]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        text = _collapse(name)
+        number = _number_of(text)
+        if number is not None:
+            raise self._unknown_id(number, searched)
+        if items:
             raise LeagueError(
                 "unknown-item",
-                f"{plain!r} is the name of two items, one of {self.sides[0]} and one of {self.sides[1]}. "  # type: ignore[index]
+                f"{text!r} is the name of two items, one of {self.sides[0]} and one of {self.sides[1]}. "  # type: ignore[index]
                 f"Say which side, or give its id.",
             )
-        raise self._unknown(plain, searched)
+        raise self._unknown(text, searched)
+
+    def matches(self, name: object, side: int | None = None) -> list[int]:
+        """The items of this name, of this id, or of `#id`: one, none, or one of each side."""
+        searched = self._searched(side)
+        number = name if isinstance(name, int) and not isinstance(name, bool) else None
+        if isinstance(name, str):
+            items = [self._ids[one][name] for one in searched if name in self._ids[one]]
+            if items:  # as it is stored, most of the time
+                return items
+            text = _collapse(name)
+            number = _number_of(text)
+            if number is None:
+                return [self._ids[one][text] for one in searched if text in self._ids[one]]
+        return [number] if number is not None and self._side.get(number) in searched else []
+
+    def _searched(self, side: int | None) -> Sequence[int]:
+        return range(2 if self.sides is not None else 1) if side is None else (side,)
 
     def resolve_pair(self, pair: object) -> tuple[int, int]:
         """The ids of a pair of names or ids: players in either order, the lower id first; else one of each side."""
@@ -175,13 +195,11 @@ class Directory:
             raise LeagueError("bad-value", f"a pair is two players; got {self.name(a)!r} twice.")
         return min(a, b), max(a, b)
 
-    def _by_id(self, item: int, searched: Iterable[int]) -> int:
-        if item in self._side and self._side[item] in searched:
-            return item
+    def _unknown_id(self, item: int, searched: Iterable[int]) -> LeagueError:
         if item in self._side:
             side = self._side[item]
-            raise LeagueError("unknown-item", f"item {item} is of {self._kinds([side])}, not {self._kinds(searched)}.")
-        raise LeagueError("unknown-item", f"no item has the id {item}; there are {len(self._side)}.")
+            return LeagueError("unknown-item", f"item {item} is of {self._kinds([side])}, not {self._kinds(searched)}.")
+        return LeagueError("unknown-item", f"no item has the id {item}; there are {len(self._side)}.")
 
     def _kinds(self, searched: Iterable[int]) -> str:
         """What is searched, in words."""

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from matchbandit.live import keys, log, projection, snapshots
+from matchbandit.live import log, projection, snapshots
 from matchbandit.live.commands import expire
 from matchbandit.live.database import Database
 from matchbandit.live.deciding import Decider
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, Event, proposal_of, written
 from matchbandit.live.fair_lock import FairLock
-from matchbandit.live.keys import Key
+from matchbandit.live.keys import Key, KeyTable, StoredAnswer
 from matchbandit.live.model import LeagueModel
 from matchbandit.live.names import Directory
 from matchbandit.live.state import State
@@ -85,6 +85,7 @@ class Replica:
         self.asking = FairLock()
         """One thread decides at a time: a second decision would be out of date."""
         self.decider = Decider()
+        self._keys = KeyTable(database.secret, league)
         self._turn, self._guard = FairLock(), FairLock()
         self._queue: deque[_Job] = deque()
         self._state: State | None = None
@@ -116,12 +117,18 @@ class Replica:
         while True:
             with self.reading() as view:
                 if key is not None:
-                    known = keys.read(view.connection, self.league, [key.text])
-                    if known:
-                        return key.answered(*known[key.text])
+                    stored = self._keys.read(view.connection, [key])
+                    if stored:
+                        return stored[key.text].repeat(key, view.directory)
                 if not expire(view.state, view.now):
                     return prepare(view)
             self.write(lambda _: ([], {}), by="clock")
+
+    def stored_answer(self, key: Key) -> Answer | None:
+        """The answer to a request that was done under this key, or None."""
+        with self.reading() as view:
+            stored = self._keys.read(view.connection, [key])
+            return stored[key.text].repeat(key, view.directory) if stored else None
 
     def model(self, view: View) -> LeagueModel:
         """The model of the league now, kept until the league moves on. It may be asked without the guard."""
@@ -229,10 +236,10 @@ class Replica:
         state = self._caught_up(connection, head)
         self._state = None  # until all of it is committed
         directory = self._directory
-        known = keys.read(connection, self.league, [job.key.text for job in jobs if job.key is not None])
+        stored = self._keys.read(connection, [job.key for job in jobs if job.key is not None])
         events: list[Event] = []
         names: list[tuple[int, str | None]] = []
-        answers: dict[Key, Answer] = {}
+        answers: dict[str, StoredAnswer] = {}
 
         def happen(drafts: list[Draft], now: str, by: str) -> None:
             for draft in drafts:
@@ -248,8 +255,8 @@ class Replica:
             job.error = None
             happen(expire(state, now), now, "clock")
             try:
-                if job.key is not None and job.key.text in known:
-                    job.answer = job.key.answered(*known[job.key.text])
+                if job.key is not None and job.key.text in stored:
+                    job.answer = stored[job.key.text].repeat(job.key, directory)
                     continue
                 drafts, job.answer = job.command(View(state, directory, now, connection, events))
             except (LeagueError, OutOfDateError) as error:
@@ -257,14 +264,11 @@ class Replica:
                 continue
             happen(drafts, now, job.by)
             if job.key is not None:
-                known[job.key.text] = (job.key.digest, job.key.request, job.answer)
-                answers[job.key] = job.answer
+                stored[job.key.text] = answers[job.key.text] = job.key.answered(directory, job.answer)
         log.append(connection, self.league, events)
         projection.project(connection, self.league, events)
         log.write_names(connection, self.league, names)
-        keys.save(connection, self.league, self._now(), answers)
-        if any(event.kind == "forgotten" for event in events):
-            keys.forget_contents(connection, self.league)
+        self._keys.save(connection, self._now(), answers)
         transaction = connection.get_transaction()
         assert transaction is not None
         transaction.commit()

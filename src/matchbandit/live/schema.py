@@ -1,6 +1,8 @@
 """The tables of a store, and how a store of an older version becomes one of this version."""
 
 from collections.abc import Callable
+from hashlib import blake2b
+from secrets import token_hex
 
 from sqlalchemy import (
     BigInteger,
@@ -15,6 +17,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    bindparam,
     insert,
     inspect,
     select,
@@ -35,6 +38,7 @@ store = Table(
     Column("version", Integer, nullable=False),
     Column("created", Text, nullable=False),
     Column("program", Text, nullable=False),  # the matchbandit that made or last migrated it
+    Column("secret", Text),  # random; see `hash_key`
 )
 
 leagues = Table(
@@ -82,9 +86,9 @@ keys = Table(
     "mb_keys",
     metadata,
     _league(),
-    Column("key", Text, primary_key=True),
+    Column("key", Text, primary_key=True),  # see `hash_key`
     Column("request", Text, nullable=False),  # its kind, such as "ask"
-    Column("digest", Text),  # of the request; null once an item was forgotten, lest its name be guessed from it
+    Column("digest", Text),  # of the request, with ids in the place of names; null: stored by 0.10 or older
     Column("answer", Text, nullable=False),  # JSON, without names
     Column("at", Text, nullable=False),
     sqlite_with_rowid=False,
@@ -146,12 +150,38 @@ sessions = Table(
 Migration = Callable[[Connection], None]
 
 
+def hash_key(secret: str, league: int, key: str) -> str:
+    """How an idempotency key is stored: it may hold a name.
+
+    Whoever has the whole store has the secret, too, and can test guesses; a copy of this table alone gives no hold.
+    """
+    return blake2b(f"{league}:{key}".encode(), key=bytes.fromhex(secret), digest_size=16).hexdigest()
+
+
 def _add_summaries_and_life_cycle(connection: Connection) -> None:
     """From version 1 (matchbandit 0.5 to 0.10) to 2."""
-    for table, columns in ((leagues, ("summary", "archived", "deleted")), (proposals, ("expected_of_told",))):
+    for table, columns in (
+        (store, ("secret",)),
+        (leagues, ("summary", "archived", "deleted")),
+        (proposals, ("expected_of_told",)),
+    ):
         for name in columns:
             kind = table.c[name].type.compile(connection.dialect)
             connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {name} {kind}"))
+    _erase_keys(connection)
+
+
+def _erase_keys(connection: Connection) -> None:
+    """Version 1 had the text of keys, and digests of requests with names in them: from both names could be read."""
+    secret = token_hex(32)
+    connection.execute(update(store).values(secret=secret))
+    rows = connection.execute(select(keys.c.league_id, keys.c.key)).all()
+    if rows:
+        statement = update(keys).where(keys.c.league_id == bindparam("league"), keys.c.key == bindparam("text"))
+        connection.execute(
+            statement.values(key=bindparam("hash"), digest=None),
+            [{"league": league, "text": key, "hash": hash_key(secret, league, key)} for league, key in rows],
+        )
 
 
 MIGRATIONS: tuple[Migration, ...] = (_add_summaries_and_life_cycle,)
@@ -173,7 +203,9 @@ def bring_up_to_date(connection: Connection, *, now: str, program: str) -> None:
     version = version_of(connection)
     if version is None:
         metadata.create_all(connection)
-        connection.execute(insert(store).values(id=1, version=newest(), created=now, program=program))
+        connection.execute(
+            insert(store).values(id=1, version=newest(), created=now, program=program, secret=token_hex(32))
+        )
     else:
         MIGRATIONS[version - 1](connection)
         connection.execute(update(store).values(version=version + 1, program=program))
@@ -197,6 +229,11 @@ def version_of(connection: Connection) -> int | None:
         return None
     found = connection.execute(select(store.c.version)).scalar_one_or_none()
     return None if found is None else int(found)
+
+
+def secret_of(connection: Connection) -> str:
+    """The secret of the store."""
+    return str(connection.execute(select(store.c.secret)).scalar_one())
 
 
 def check_tables(connection: Connection, where: str) -> None:

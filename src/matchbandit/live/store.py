@@ -14,14 +14,16 @@ from sqlalchemy.exc import IntegrityError
 
 from matchbandit.deprecation import warn_renamed
 from matchbandit.errors import MatchbanditError
-from matchbandit.live import commands, keys, log, projection, schema, transfer
+from matchbandit.live import commands, log, projection, schema, transfer
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, stamp, this_version, utc_now
-from matchbandit.live.keys import Key
+from matchbandit.live.keys import Key, KeyTable, item_ids, pair_ids
 from matchbandit.live.league import League
+from matchbandit.live.names import Directory
 from matchbandit.live.records import VOID, Outcome
 from matchbandit.live.replica import Replica
+from matchbandit.live.state import State
 from matchbandit.past_results import PastResults, ResultsKind, is_table, read_results
 from matchbandit.rewards import RewardDistribution
 
@@ -156,15 +158,16 @@ class Store:
             "past": None if results is None else results.rows(),
             "shadow": shadow,
         }
-        request = Key.of(key, "create", slug=slug, **settings)
+        request = Key.of(key, "create", lambda directory: {"slug": slug, **_with_ids(directory, settings)})
         drafts = commands.create(slug, **settings)
         with self._new_league(slug), self.writing() as connection:
             found = self._find(connection, slug)
             if found is None:
                 self._begin(connection, slug, drafts, request, by)
-            elif request is None or not self._was_created_by(connection, found, request):
-                raise self._exists(slug)
-        return self.open(slug)
+        league = self.open(slug)
+        if found is not None and (request is None or not league._was_created_by(request)):
+            raise self._exists(slug)
+        return league
 
     @contextmanager
     def _new_league(self, slug: str) -> Iterator[None]:
@@ -187,12 +190,10 @@ class Store:
         log.append(connection, league, events)
         log.write_names(connection, league, [named for draft in drafts for named in draft.names])
         if key is not None:
-            keys.save(connection, league, now, {key: {}})
-
-    def _was_created_by(self, connection: Connection, league: int, key: Key) -> bool:
-        """Was this the request that created the league?"""
-        known = keys.read(connection, league, [key.text])
-        return bool(known) and key.answered(*known[key.text]) == {}
+            state = State().fold(events)
+            rows = log.names(connection, league)
+            directory = Directory.of(state.config["sides"], state.sides_by_item, rows)
+            KeyTable(self.database.secret, league).save(connection, now, {key.text: key.answered(directory, {})})
 
     def open(self, slug: str) -> League:
         """A league that is there."""
@@ -287,6 +288,19 @@ class Store:
 def _listed(given: Iterable[Any]) -> Any:
     """What can be read once only, as a list; what is no list of things is refused by the command."""
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else given
+
+
+def _with_ids(directory: Directory, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of `create` with ids in the place of names, for a digest."""
+    sides, past = settings["sides"], settings["past"]
+    if sides is not None:
+        sides = [(str(side), [item_ids(directory, name, at) for name in sides[side]]) for at, side in enumerate(sides)]
+    if past is not None:
+        past = [(pair_ids(directory, row[:2]), *row[2:]) for row in past]
+    players = settings["players"]
+    if players is not None:
+        players = [item_ids(directory, name) for name in players]
+    return {**settings, "players": players, "sides": sides, "past": past}
 
 
 def _refuse_impossible(results: PastResults, rewards: RewardDistribution) -> None:
