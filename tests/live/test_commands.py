@@ -55,6 +55,8 @@ def test_a_league_is_described_by_its_first_event():
         "default": 0.5,
         "no_rematch": 2,
         "shadow": None,
+        "title": "",
+        "record_propensity": 0,
     }
     assert club.log[1].data == {"items": [[k, 0] for k in range(1, 6)]}
     assert [club.directory.name(k) for k in range(1, 6)] == PEOPLE
@@ -77,11 +79,11 @@ def test_two_sides_play_matchings_too():
         ({"players": None, "sides": {"a": []}}, "bad-value", "sides name two sides"),
         ({"players": None, "sides": {"a": [], " a ": []}}, "bad-name", "two names; got 'a' twice"),
         ({"policy": "rank1-thomson"}, "bad-value", "did you mean 'rank1-thompson'"),
-        ({"policy": "my_module:Mine"}, "bad-value", "those of the catalogue"),
+        ({"policy": "my_module:Mine"}, "bad-value", "the policies of the catalogue"),
         ({"policy": "pair-elim"}, "not-supported", "plays on bipartite graphs"),
         ({"policy": "cucb", "options": {"half_life": 3}}, "not-supported", "unknown option of cucb 'half_life'"),
         ({"options": {"half_life": -1}}, "not-supported", "half_life must be above 0"),
-        ({"options": [1]}, "bad-value", "options come by name"),
+        ({"options": [1]}, "bad-value", "options must be a mapping"),
         ({"selection": "triple"}, "bad-value", "unknown selection of rank1-thompson 'triple'"),
         ({"policy": "cts-beta", "rewards": "gaussian:1"}, "not-supported", "needs rewards in [0, 1]"),
         ({"rewards": "gaussian"}, "bad-value", "gaussian rewards need their sd"),
@@ -92,14 +94,14 @@ def test_two_sides_play_matchings_too():
         ({"deadline": True}, "bad-value", "seconds above 0"),
         ({"default": 2}, "reward-outside", "bernoulli rewards lie in [0, 1]; got 2"),
         ({"no_rematch": -1}, "bad-value", "no_rematch must be a whole number"),
-        ({"shadow": "random-adaptive-matching"}, "not-supported", "a shadow's are not played"),
-        ({"shadow": {"name": "cucb"}}, "bad-value", "a shadow is a policy's name"),
+        ({"shadow": "random-adaptive-matching"}, "not-supported", "those of a shadow are not played"),
+        ({"shadow": {"name": "cucb"}}, "bad-value", "shadow must be the name of a policy"),
         (
             {"shadow": {"policy": "rank1-thompson", "options": {"half_life": 9}}},
             "not-supported",
             "leave its half_life out",
         ),
-        ({"policy": "uniform", "no_rematch": 1, "players": ["a", "b"]}, "not-supported", "rematches too"),
+        ({"policy": "uniform", "no_rematch": 1, "players": ["a", "b"]}, "not-supported", "rematches included"),
         ({"policy": "sequential-halving"}, "not-supported", "a league has none"),
         ({"policy": "adaptive-matching"}, "not-supported", "how many proposals are to come"),
         ({"policy": "adaptive-matching", "options": {"horizon": 0}}, "not-supported", "horizon must be"),
@@ -373,7 +375,7 @@ def test_whole_rounds_have_a_fixed_roster():
     refused("not-supported", "without exclusions", club.do, "exclude", [("ann", "bob")])
     refused("not-supported", "without wishes", club.do, "wish", [("ann", "bob")])
     refused("round-open", "waits for proposal 1", club.configure, policy="rank1-thompson")
-    refused("not-supported", "rematches too", club.configure, no_rematch=1)
+    refused("not-supported", "rematches included", club.configure, no_rematch=1)
     club.void(number)
     club.ask()
     first = {tuple(pair): 1 for pair in club.record(1).sheet.ids}
@@ -399,7 +401,7 @@ def test_too_many_items_for_a_policy_are_refused():
 
 def test_a_half_life_below_what_floats_can_hold_is_refused():
     for half_life in (5e-324, 1e-12):
-        with pytest.raises(LeagueError, match=r"half_life is at least 0\.001 proposals"):
+        with pytest.raises(LeagueError, match=r"half_life must be at least 0\.001 proposals"):
             commands.create("club", players=["ann", "bob"], options={"half_life": half_life})
 
 

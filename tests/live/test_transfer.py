@@ -205,7 +205,7 @@ def test_old_exports_stay_readable(store):
     assert [item.name for item in club.items()] == ["Ada", "Björn", "Chloé", "#4", "Emeka"]
     assert [item.meetings for item in club.items()] == [1, 2, 2, 0, 1]
     assert [item.active for item in club.items()] == [True, True, True, False, True]
-    assert club.results() == [("Björn", "Chloé", 1, 1.0), ("Björn", "Emeka", 1, 1.0), ("Ada", "Chloé", 1, 1.0)]
+    assert club.results() == [("Ada", "Chloé", 1, 1.0), ("Björn", "Chloé", 1, 1.0), ("Björn", "Emeka", 1, 1.0)]
     assert club.proposal(1).outcomes == {("Björn", "Chloé"): 1.0, ("Ada", "#4"): VOID}
     assert club.proposal(2).fixed == [("Björn", "Emeka")]
     assert [proposal.number for proposal in club.open_proposals()] == [3]

@@ -6,6 +6,7 @@ from small_league import START, SmallLeague
 from matchbandit.live import views
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import KINDS, Event
+from matchbandit.live.model import LeagueModel
 from matchbandit.live.records import VOID
 
 PEOPLE = ["ann", "bob", "cem", "dee", "eve"]
@@ -65,55 +66,17 @@ def test_notes_are_sentences():
     assert "95.0%" in sentences[5]
 
 
-def test_history_by_hand():
-    club = SmallLeague(players=PEOPLE)
-    club.propose((1, 2), (3, 4), expected=0.75, best=1.0, estimates=[0.5, 0.25])
-    club.propose((1, 3), expected=0.4, best=0.4, estimates=[0.4])
-    club.tell(1, {(1, 2): 1})
-    club.do("leave", ["eve"])
-    club.tell(1, {(3, 4): VOID})
-    club.correct(1, {(1, 2): 0.5})
-    first, second = views.history(club.log)
-    assert (first.number, first.pairs, first.told, first.void) == (1, 2, 2, 1)
-    assert (first.reward, first.expected_of_told) == (0.5, 0.5)
-    assert (first.expected, first.best, first.explored) == (0.75, 1.0, 0.25)
-    assert (second.told, second.reward, second.explored) == (0, 0.0, 0.0)
-    club.propose((2, 3))
-    assert views.history(club.log)[2].explored is None
-    assert len(views.history(club.log[4:])) == 1  # what was proposed before is not known here
-
-
 def test_meetings_are_a_table():
     club = SmallLeague(players=PEOPLE, past=[("ann", "bob", 4, 1), ("cem", "ann", 2, 2), ("dee", "eve", 1, 1)])
     club.do("leave", ["eve"])
-    table = views.meetings(club.state)
+    table = views.meetings(LeagueModel(club.state))
     assert table.rows == table.columns == [1, 2, 3, 4]
     assert table.counts == [[0, 4, 2, 0], [4, 0, 0, 0], [2, 0, 0, 0], [0, 0, 0, 0]]
     assert table.means[0] == [None, 0.25, 1.0, None]
-    assert views.meetings(club.state, most=2).rows == [1, 2]
+    assert views.meetings(LeagueModel(club.state), most=2).rows == [1, 2]
     market = SmallLeague(sides={"ads": ["a"], "slots": ["x", "y"]}, past=[("a", "y", 2, 1)])
-    table = views.meetings(market.state)
+    table = views.meetings(LeagueModel(market.state))
     assert (table.rows, table.columns, table.counts) == ([1], [2, 3], [[0, 2]])
-
-
-def test_results_can_begin_another_league():
-    club = SmallLeague(players=PEOPLE, past=[("ann", "bob", 4, 1)])
-    club.propose((3, 4), (1, 2))
-    club.tell(1, {(3, 4): 0.5, (1, 2): 1})
-    club.correct(1, {(3, 4): VOID})
-    rows = views.results(club.state, club.directory)
-    assert rows == [("ann", "bob", 5, 2.0)]
-    assert SmallLeague(past=rows).state.tally.of_pair(1 << 32 | 2) == (5, 2.0)
-
-
-def test_items():
-    club = SmallLeague(sides={"ads": ["a"], "slots": ["x"]})
-    club.propose((1, 2))
-    club.tell(1, {(1, 2): 1})
-    club.do("forget", "a")
-    first, second = views.items(club.state, club.directory)
-    assert (first.id, first.name, first.side, first.active, first.forgotten) == (1, "#1", "ads", False, True)
-    assert (second.name, second.side, second.active, second.meetings) == ("x", "slots", True, 1)
 
 
 def test_the_audit_trail_has_a_sentence_for_everything():

@@ -6,21 +6,18 @@ asked for is so already.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
-from math import isfinite
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, check_int, float_text, unknown
-from matchbandit.graphs import MAX_PAIRS, bipartite, monopartite
-from matchbandit.live.deciding import spec_of
+from matchbandit.errors import MatchbanditError, check_int, float_text
+from matchbandit.graphs import MAX_PAIRS
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, this_version
 from matchbandit.live.names import Directory, normalize_name, shown
 from matchbandit.live.records import VOID, Outcome, Receipt
-from matchbandit.live.state import SETTINGS, ProposalState, State
+from matchbandit.live.settings import OTHER_POLICIES, LeagueSettings, check_reward, is_number
+from matchbandit.live.state import ProposalState, State
 from matchbandit.live.tally import key_of, pair_of
 from matchbandit.past_results import MAX_PLAYS
 from matchbandit.policies.catalogue import CATALOGUE
@@ -37,10 +34,6 @@ Outcomes = (
 
 MOST_AT_ONCE = 10_000
 """Items, pairs or outcomes in one call, and results in one event."""
-LONGEST_DEADLINE = 10 * 366 * 86_400.0
-"""Seconds."""
-SHORTEST_HALF_LIFE = 0.001
-"""Proposals; with less, nothing but the last one counts either, and numbers leave what floats can hold."""
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 
@@ -64,21 +57,16 @@ def check_slug(slug: object) -> str:
 
 def create(
     slug: str,
+    settings: LeagueSettings | None = None,
     *,
     players: Iterable[str] | None = None,
     sides: Mapping[str, Iterable[str]] | None = None,
-    policy: str = "rank1-thompson",
-    options: Mapping[str, Any] | None = None,
-    selection: str | None = None,
     rewards: str | RewardDistribution = "bernoulli",
     seed: int | None = None,
-    deadline: float | timedelta | None = None,
-    default: Outcome = VOID,
-    no_rematch: int = 0,
-    shadow: str | Mapping[str, Any] | None = None,
     past: Iterable[tuple[str, str, int, float]] | None = None,
+    **changes: Any,
 ) -> list[Draft]:
-    """A new league of `players`, or of two `sides`; `past` are results from before, as (name, name, count, sum).
+    """A new league of `players`, or of two `sides`; `past` are earlier results, as (name, name, count, sum).
 
     Items that only `past` names join, too.
     """
@@ -88,24 +76,11 @@ def create(
     side_names = None if sides is None else _side_names(sides)
     kind = "players" if side_names is None else "sides"
     distribution = distribution_of(rewards)
-    settings = _settings(
-        kind,
-        distribution,
-        {
-            "policy": policy,
-            "options": options,
-            "selection": selection,
-            "deadline": deadline,
-            "default": default,
-            "no_rematch": no_rematch,
-            "shadow": shadow,
-        },
-    )
     created = {
         "key": slug,
         "kind": kind,
         "sides": side_names,
-        **settings,
+        **(settings or LeagueSettings()).replace(changes).validate(kind, distribution).to_config(),
         "rewards": distribution.notation,
         "seed": _checked("seed", 0 if seed is None else seed, minimum=0),
         "matchbandit": this_version(),
@@ -155,7 +130,7 @@ def import_past(state: State, directory: Directory, results: Iterable[tuple[Name
         )
     kind = CATALOGUE[state.config["policy"]]
     if not (kind.decides_from_counts or kind.capabilities.warm_start):
-        raise LeagueError("not-supported", f"{kind.name} cannot use results that others have sampled. {_WHO_CAN}")
+        raise LeagueError("not-supported", f"{kind.name} cannot use results that others have sampled. {OTHER_POLICIES}")
     known: dict[int, list[Any]] = {}
     rewards = state.rewards
     for row in results:
@@ -165,7 +140,7 @@ def import_past(state: State, directory: Directory, results: Iterable[tuple[Name
         words = _words(directory, key)
         count = _checked(f"the count of {words}", row[2], minimum=1, maximum=MAX_PLAYS)
         paid = row[3]
-        if not _is_number(paid):
+        if not is_number(paid):
             raise LeagueError("reward-outside", f"the sum of the rewards of {words} is a number; got {paid!r}.")
         if rewards.impossible(np.asarray(float(paid)), count):
             raise LeagueError("reward-outside", rewards.refusal(float(paid), count, pair=words))
@@ -283,25 +258,15 @@ def unwish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]
 
 
 def configure(state: State, **changes: Any) -> list[Draft]:
-    """Other settings from now on: any of `SETTINGS`. A new policy begins with all results there are.
-
-    Options belong to a policy: another policy without new options takes its defaults.
-    """
-    for name in changes:
-        if name not in SETTINGS:
-            raise LeagueError("bad-value", str(unknown("setting", name, SETTINGS)))
-    config = state.config
-    if "policy" in changes and changes["policy"] != config["policy"]:
-        changes = {"options": None, "selection": None, **changes}
-    old = {name: config[name] for name in SETTINGS}
-    new = _settings(config["kind"], state.rewards, {**old, "default": VOID, **changes})
-    if "default" not in changes:
-        new["default"] = old["default"]  # as it is stored: only a new one is checked
-    different = {name: value for name, value in new.items() if value != old[name]}
+    """Change settings from now on: any field of `LeagueSettings`. A new policy starts with all results there are."""
+    old = LeagueSettings.from_config(state.config)
+    new = old.replace(changes).validate(state.config["kind"], state.rewards, check_default="default" in changes)
+    before, after = old.to_config(), new.to_config()
+    different = {name: value for name, value in after.items() if value != before[name]}
     if not different:
         return []
     if different.keys() & {"policy", "options", "selection"}:
-        _refuse_change_of_policy(state, new)
+        _refuse_change_of_policy(state, after)
     return [Draft("configured", different)]
 
 
@@ -365,7 +330,7 @@ def correct(
         raise LeagueError(
             "not-supported",
             f"{state.config['policy']} has gone on from proposal {sheet.number}: only the outcomes of its last round, "
-            f"proposal {state.last_round.number}, can be corrected. {_WHO_CAN}",
+            f"proposal {state.last_round.number}, can be corrected. {OTHER_POLICIES}",
         )
     receipt = Receipt(sheet.number, len(rows), len(given) - len(rows), len(sheet.pairs) - len(sheet.known))
     return ([Draft("corrected", {"proposal": sheet.number, "outcomes": rows})] if rows else []), receipt
@@ -400,8 +365,6 @@ def expire(state: State, now: str) -> list[Draft]:
 
 # Checks --------------------------------------------------------------------------------------------------------------
 
-_WHO_CAN = "rank1-thompson can; `matchbandit policies` lists them all."
-
 
 def _counts_alone(state: State) -> bool:
     return CATALOGUE[state.config["policy"]].decides_from_counts
@@ -413,14 +376,6 @@ def _checked(name: str, value: object, *, minimum: int, maximum: int | None = No
         return check_int(name, value, minimum=minimum, maximum=maximum)
     except MatchbanditError as error:
         raise LeagueError(code, str(error)) from None
-
-
-def _is_number(value: object) -> bool:
-    """Is this a finite number? True and False count as 1 and 0."""
-    try:
-        return isinstance(value, Real | np.bool_) and isfinite(float(value))
-    except OverflowError:
-        return False
 
 
 def _listed(what: str, given: Iterable[Any]) -> list[Any]:
@@ -518,10 +473,10 @@ def _outcomes(state: State, directory: Directory, sheet: ProposalState, outcomes
                 f"{_some_pairs(directory, sheet)}.",
             )
         known = sheet.known.get(key)
-        if known is not None and _is_number(reward) and float(reward) == known:
+        if known is not None and is_number(reward) and float(reward) == known:
             value: float | None = known  # no news, even if a version before 0.8 took what is refused now
         else:
-            value = checked_reward(state.rewards, reward, _words(directory, key))
+            value = check_reward(state.rewards, reward, _words(directory, key))
         if found.setdefault(key, value) != value:
             raise LeagueError(
                 "contradiction",
@@ -536,118 +491,12 @@ def _some_pairs(directory: Directory, sheet: ProposalState, most: int = 5) -> st
     return ", ".join(pairs) + (f" and {len(sheet.pairs) - most} more" if len(sheet.pairs) > most else "")
 
 
-def checked_reward(rewards: RewardDistribution, reward: object, words: str) -> float | None:
-    """The reward as a float, None for VOID; an error if the distribution cannot give it."""
-    if reward is VOID:
-        return None
-    if not _is_number(reward):
-        raise LeagueError(
-            "reward-outside",
-            f"the outcome of {words} is a number, or VOID if they never met; got {reward!r}. "
-            f"Leave the pair out if it is not known yet.",
-        )
-    value = float(reward)  # type: ignore[arg-type]
-    if not rewards.is_possible(value):
-        raise LeagueError("reward-outside", rewards.refusal(value, pair=words))
-    return value + 0.0  # −0 is 0
-
-
 def distribution_of(rewards: str | RewardDistribution) -> RewardDistribution:
     """The reward distribution, also by name."""
     try:
         return rewards if isinstance(rewards, RewardDistribution) else parse_rewards(rewards)
     except MatchbanditError as error:
         raise LeagueError("bad-value", str(error)) from None
-
-
-def _settings(kind: str, rewards: RewardDistribution, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as they are logged, checked."""
-    named = _policy(kind, rewards, given["policy"], given["options"], given["selection"])
-    shadow = given["shadow"]
-    if isinstance(shadow, str):
-        shadow = {"policy": shadow}
-    if shadow is not None:
-        if not isinstance(shadow, Mapping) or not {"policy"} <= shadow.keys() <= {"policy", "options", "selection"}:
-            raise LeagueError(
-                "bad-value", f"a shadow is a policy's name, or policy, options and selection; got {shadow!r}."
-            )
-        kind_of_shadow = CATALOGUE.get(shadow["policy"]) if isinstance(shadow["policy"], str) else None
-        if kind_of_shadow is not None and not kind_of_shadow.decides_from_counts:
-            raise LeagueError(
-                "not-supported",
-                f"{shadow['policy']} must see the rounds that it asks for, and a shadow's are not played. {_WHO_CAN}",
-            )
-        shadow = _policy(kind, rewards, shadow["policy"], shadow.get("options"), shadow.get("selection"))
-        if "half_life" in shadow["options"]:
-            raise LeagueError(
-                "not-supported", "a shadow weighs all results alike: leave its half_life out, or replay the results."
-            )
-    default = given["default"]
-    if default is not VOID:
-        default = checked_reward(rewards, default, "a pair by default")
-    whole_round = not CATALOGUE[named["policy"]].decides_from_counts
-    no_rematch = _checked("no_rematch", given["no_rematch"], minimum=0, maximum=10**9)
-    if whole_round and no_rematch:
-        raise LeagueError("not-supported", f"{named['policy']} plays rounds of its own, rematches too. {_WHO_CAN}")
-    return {
-        **named,
-        "deadline": _deadline(given["deadline"]),
-        "default": "void" if default is VOID else default,
-        "no_rematch": no_rematch,
-        "shadow": shadow,
-    }
-
-
-def _deadline(deadline: object) -> float | None:
-    if deadline is None:
-        return None
-    seconds = deadline.total_seconds() if isinstance(deadline, timedelta) else deadline
-    if isinstance(seconds, bool) or not _is_number(seconds) or not 0 < float(seconds) <= LONGEST_DEADLINE:  # type: ignore[arg-type]
-        raise LeagueError(
-            "bad-value", f"a deadline is a number of seconds above 0, at most ten years, or None; got {deadline!r}."
-        )
-    return float(seconds)  # type: ignore[arg-type]
-
-
-def _policy(kind: str, rewards: RewardDistribution, name: object, options: object, selection: object) -> dict[str, Any]:
-    """Policy, options and selection as they are logged; built once on a few items, to see whether they fit."""
-    if not isinstance(name, str) or name not in CATALOGUE:
-        raise LeagueError("bad-value", f"{unknown('policy', name, CATALOGUE)} Leagues take those of the catalogue.")
-    if options is not None and not isinstance(options, Mapping):
-        raise LeagueError("bad-value", f"options come by name, such as {{'half_life': 100}}; got {options!r}.")
-    given = {str(key): value for key, value in (options or {}).items() if value is not None}
-    chosen = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
-    if "selection" in chosen:
-        selection = chosen.pop("selection") if selection is None else selection
-    capabilities = CATALOGUE[name].capabilities
-    if selection is None:
-        selection = "matching" if "matching" in capabilities.selections else capabilities.selections[0]
-    if selection not in capabilities.selections:
-        raise LeagueError("bad-value", str(unknown(f"selection of {name}", selection, capabilities.selections)))
-    if capabilities.fixed_budget:
-        raise LeagueError(
-            "not-supported", f"{name} needs a fixed budget of rounds, and a league has none. Use another."
-        )
-    named = {"policy": name, "options": chosen, "selection": selection}
-    try:
-        few = monopartite(4) if kind == "players" else bipartite(2, 2)
-        horizon = chosen.get("horizon", 1) if capabilities.horizon else None
-        spec_of(named).build(few, rewards=rewards, horizon=horizon)
-    except MatchbanditError as error:
-        raise LeagueError("not-supported", str(error)) from None
-    if capabilities.horizon and "horizon" not in chosen and CATALOGUE[name].goal_with(chosen) == "regret":
-        raise LeagueError(
-            "not-supported",
-            f"{name} needs to know how many proposals are to come. Give them as an option: {{'horizon': 1000}}.",
-        )
-    if chosen.get("half_life", 1.0) < SHORTEST_HALF_LIFE:
-        raise LeagueError(
-            "not-supported", f"half_life is at least {SHORTEST_HALF_LIFE:g} proposals; got {chosen['half_life']!r}."
-        )
-    for option, value in chosen.items():
-        if not isinstance(value, str | bool | int | float):
-            raise LeagueError("bad-value", f"the option {option} is a number or a text; got {value!r}.")
-    return named
 
 
 def _refuse_new_roster(state: State, what: str) -> None:
@@ -657,14 +506,14 @@ def _refuse_new_roster(state: State, what: str) -> None:
         raise LeagueError(
             "not-supported",
             f"{name} plays whole rounds with the items it began with: nobody {what} after the first proposal. "
-            f"Configure another policy first, or make a new league. {_WHO_CAN}",
+            f"Configure another policy first, or make a new league. {OTHER_POLICIES}",
         )
 
 
 def _refuse_rules(state: State, what: str) -> None:
     if not _counts_alone(state):
         raise LeagueError(
-            "not-supported", f"{state.config['policy']} plays rounds of its own, without {what}. {_WHO_CAN}"
+            "not-supported", f"{state.config['policy']} plays rounds of its own, without {what}. {OTHER_POLICIES}"
         )
 
 
@@ -675,7 +524,7 @@ def _refuse_too_many(state: State, more: list[int]) -> None:
     if n_pairs > MAX_PAIRS and not kind.capabilities.any_size:
         raise LeagueError(
             "not-supported",
-            f"{kind.name} keeps a number for each pair, and there would be {n_pairs}. {_WHO_CAN}",
+            f"{kind.name} keeps a number for each pair, and there would be {n_pairs}. {OTHER_POLICIES}",
         )
 
 

@@ -24,11 +24,12 @@ from matchbandit.live.model import counted, graph_of
 from matchbandit.live.names import Directory
 from matchbandit.live.reward_accounting import RewardAccounting
 from matchbandit.live.rules import Constraints, constraints, unconstrained
+from matchbandit.live.settings import policy_spec
 from matchbandit.live.state import State
 from matchbandit.live.tally import Results, key_of, pair_of, pairs_of
 from matchbandit.policies.base import Policy
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.policies.catalogue import CATALOGUE, PolicySpec, counts_policy, policy, restore
+from matchbandit.policies.catalogue import CATALOGUE, counts_policy, restore
 from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.rank1_thompson import Rank1Thompson
@@ -287,7 +288,7 @@ class _PolicyCache:
         )
         since = self._seq
         if self._policy is None or key != self._key or since > inputs.decided_at:
-            self._policy, self._key, since = counts_policy(spec_of(named), index.graph, inputs.rewards), key, -1
+            self._policy, self._key, since = counts_policy(policy_spec(named), index.graph, inputs.rewards), key, -1
         changed = _counts(index, named, since)
         if len(changed[0]):
             self._policy.set_counts(*changed)
@@ -300,16 +301,6 @@ class _PolicyCache:
         if not isinstance(built, Rank1Thompson) or built.graph != index.graph:
             return None
         return built.posterior if self._seq == index.inputs.decided_at else None
-
-
-def spec_of(named: Mapping[str, Any]) -> PolicySpec:
-    """The policy that settings name; the horizon that some need is among its options there."""
-    capabilities, options = CATALOGUE[named["policy"]].capabilities, dict(named["options"])
-    if capabilities.horizon:
-        options.pop("horizon", None)
-    if len(capabilities.selections) > 1:
-        options["selection"] = named["selection"]
-    return policy(named["policy"], **options)
 
 
 def _fades(inputs: Inputs) -> bool:
@@ -356,7 +347,7 @@ def _among_present(
             f"{named['policy']} cannot leave pairs out. Take exclusions back and set no_rematch to 0, or configure "
             f"another policy, such as rank1-thompson.",
         )
-    built = counts_policy(spec_of(named), graph, inputs.rewards)
+    built = counts_policy(policy_spec(named), graph, inputs.rewards)
     edges, plays, sums = _counts(index, named, -1)
     pairs = np.array(index.ids(index.graph.pairs_of(edges)), dtype=np.int64).reshape(-1, 2)
     there = (place[pairs] >= 0).all(axis=1)
@@ -488,7 +479,7 @@ def _first_round(inputs: Inputs, roster: list[int], *, again: bool = False) -> P
     rows, columns = _sides_of(inputs, roster)
     graph: Graph = bipartite(len(rows), len(columns)) if inputs.two_sided else monopartite(len(rows))
     seed = int(stream(config["seed"], "decision", config["key"], inputs.number - 1).integers(2**62))
-    spec = spec_of(config)
+    spec = policy_spec(config)
     results = inputs.results
     if len(results.a) and not (again and not spec.kind.capabilities.warm_start):
         place = {item: k for side in (rows, columns) for k, item in enumerate(side)}

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from matchbandit.live.errors import LeagueError
+from matchbandit.live.tally import key_of
 
 KINDS: Final = (
     "created",
@@ -77,6 +78,13 @@ def proposal_of(kind: str, data: Mapping[str, Any]) -> int | None:
     if kind == "proposed":
         return int(data["number"])
     return int(data["proposal"]) if kind in ("told", "corrected", "expired") else None
+
+
+def pair_estimates(data: Mapping[str, Any]) -> dict[int, float]:
+    """What the model expected of each pair of a proposal, by the key of the pair; 0 where it is not recorded."""
+    keys = [key_of(a, b) for a, b in data["pairs"]]
+    estimates = data.get("estimates") or [None] * len(keys)
+    return {key: estimate or 0.0 for key, estimate in zip(keys, estimates, strict=True)}
 
 
 def written(data: Mapping[str, Any]) -> str:

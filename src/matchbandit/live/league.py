@@ -5,29 +5,26 @@ A reward is what a pair achieved *together*, not who won.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.deprecation import RenamedAttribute
-from matchbandit.live import commands, keys, log, projection, transfer, views
+from matchbandit.live import commands, keys, log, transfer, views
 from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Draft, Event, proposal_of, this_version
+from matchbandit.live.events import Draft, Event, this_version
 from matchbandit.live.keys import Key
+from matchbandit.live.league_view import LeagueView
 from matchbandit.live.model import Fit, Standing
 from matchbandit.live.names import Directory
-from matchbandit.live.records import Item, Outcome, Proposal, Receipt
+from matchbandit.live.records import Item, Meetings, Outcome, Proposal, ProposalSummary, Receipt
 from matchbandit.live.replica import Answer, OutOfDateError, Replica, View
 from matchbandit.live.shadow import ShadowReport, shadow_report
-from matchbandit.live.state import State
-from matchbandit.live.tally import key_of, pair_of
 from matchbandit.live.verify import Verification, verified
-from matchbandit.live.views import Meetings, ProposalSummary, Record
-from matchbandit.live.why import Why, why_item, why_league, why_pair, why_proposal
+from matchbandit.live.why import Why
 
 if TYPE_CHECKING:
     from matchbandit.live.store import Store
@@ -147,7 +144,7 @@ class League:
         def write(view: View) -> tuple[list[Draft], Answer]:
             record = None
             if commands.needs_record(view.state, number):  # it is closed: the state has forgotten it
-                record = self._record(view, number).sheet
+                record = views.proposal_from(view.events_of(self._replica.league, number)).sheet
             drafts, receipt = command(view.state, view.directory, number, given, record=record)
             return drafts, asdict(receipt)
 
@@ -162,13 +159,13 @@ class League:
 
     def items(self) -> list[Item]:
         """All items that ever joined, in the order of their ids."""
-        with self._replica.reading() as view:
-            return views.items(view.state, view.directory)
+        with self.view() as view:
+            return view.items()
 
     def item(self, name: Name, *, side: str | None = None) -> Item:
-        """One of them."""
-        with self._replica.reading() as view:
-            return views.item(view.state, view.directory, _resolved(view, name, side))
+        """One item, by name or id."""
+        with self.view() as view:
+            return view.item(view.resolve(name, side))
 
     def join(self, *names: str, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
         """Items join, or come back if they had left. In a league of two sides, say which `side`."""
@@ -214,8 +211,8 @@ class League:
 
         wanted = Key.of(key, request, content)
         items = self._replica.write(write, by=by, key=wanted)["items"]
-        with self._replica.reading() as view:
-            return [views.item(view.state, view.directory, item) for item in items]
+        with self.view() as view:
+            return [view.item(item) for item in items]
 
     # Rules -----------------------------------------------------------------------------------------------------------
 
@@ -255,110 +252,75 @@ class League:
         )
         return self.about()
 
-    # Proposals -------------------------------------------------------------------------------------------------------
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def view(self, *, model: bool = False) -> AbstractContextManager[LeagueView]:
+        """The league at one moment: whatever a page or an answer shows comes from one transaction.
+
+        Parameters
+        ----------
+        model : bool, default False
+            Whether the view has the model of strengths, and with it rankings, results and explanations.
+        """
+        return self._replica.view(model=model)
 
     def proposal(self, number: int) -> Proposal:
         """A proposal, open or closed, with all outcomes that are known."""
-        with self._replica.reading() as view:
-            return views.proposal(self._record(view, number), view.directory)
+        with self.view() as view:
+            return view.proposal(number)
 
     def open_proposals(self) -> list[Proposal]:
-        """Those that wait for an outcome, in the order of their numbers."""
-        with self._replica.reading() as view:
-            return [views.proposal(self._record(view, number), view.directory) for number in sorted(view.state.open)]
+        """Those with an outcome missing, in the order of their numbers."""
+        with self.view() as view:
+            return view.proposals(open_only=True)
 
     def proposals(self, after: int = 0, limit: int | None = None) -> list[Proposal]:
         """Those that follow number `after`, at most `limit` of them."""
-        of_proposal: dict[int | None, list[Event]] = {}
-        for event in self._events_about(after, limit):
-            of_proposal.setdefault(proposal_of(event.kind, event.data), []).append(event)
-        records = [views.proposal_from(events) for events in of_proposal.values()]
-        with self._replica.reading() as view:
-            return [views.proposal(record, view.directory) for record in records]
-
-    def _record(self, view: View, number: int) -> Record:
-        commands.needs_record(view.state, number)  # an error if there is none
-        return views.proposal_from(view.events_of(self._replica.league, number))
-
-    def _events_about(self, after: int, limit: int | None) -> list[Event]:
-        """All events about the proposals that follow number `after`; read without holding others up."""
-        with self.store.reading() as connection:
-            last = projection.last_number(connection, self._replica.league)
-            until = last if limit is None else min(last, after + limit)
-            return log.read_proposals(connection, self._replica.league, after=after, until=until)
-
-    # Reading ---------------------------------------------------------------------------------------------------------
+        with self.view() as view:
+            return view.proposals(after=after, limit=limit)
 
     def about(self) -> dict[str, Any]:
         """Its settings, and how much there is of everything; plain data."""
-        with self._replica.reading() as view:
-            state = view.state
-            return {
-                "name": self.name,
-                **state.config,
-                "n_items": state.n_items,
-                "n_active": sum(state.active),
-                "n_proposals": state.last_number,
-                "n_open": len(state.open),
-                "n_waiting": sum(state.waiting.values()),
-                "n_results": sum(state.tally.counts),
-                "n_events": state.seq,
-                "exclusions": [view.directory.pair(pair_of(key)) for key in sorted(state.exclusions)],
-                "wishes": [view.directory.pair(pair_of(key)) for key in state.wishes],
-            }
+        with self.view() as view:
+            return view.about()
 
     def ranking(self) -> list[Standing]:
         """All active items, the strongest first, each side for itself, with 90 % intervals, by the product model."""
-        with self._replica.reading() as view:
-            model = self._replica.model(view)
-            names = [view.directory.name(item) for item in range(1, view.state.n_items + 1)]
-            sides = view.state.config["sides"]
-        return model.ranking(names, sides)
+        with self.view(model=True) as view:
+            pass
+        return view.ranking()  # to fit the model takes its time
 
     def why(self, what: str | Pair | int | None = None, *, item: Name | None = None, side: str | None = None) -> Why:
         """What is believed, from what, and why it was proposed: of an item, a pair, a proposal (its number), or all.
 
         A number is that of a proposal; items go by id with `item`.
         """
-        with self._replica.reading() as view:
-            explain = self._explanation(view, what, item, side)
+        with self.view(model=True) as view:
+            name = what if isinstance(what, str) else item
+            explain = view.why(what, item=None if name is None else view.resolve(name, side))
         return explain()  # to fit the model takes its time
-
-    def _explanation(
-        self, view: View, what: str | Pair | int | None, item: Name | None, side: str | None
-    ) -> Callable[[], Why]:
-        model, directory = self._replica.model(view), view.directory
-        name = what if isinstance(what, str) else item
-        if name is not None:
-            return partial(why_item, model, directory, _resolved(view, name, side))
-        if what is None:
-            return partial(why_league, model, directory)
-        if isinstance(what, int):
-            return partial(why_proposal, self._record(view, what), directory)
-        pair = directory.resolve_pair(what)
-        number = _last_proposal(view.state, key_of(*pair))
-        records = [self._record(view, number)] if number else []
-        return partial(why_pair, model, directory, pair, records=records)
 
     def fit(self) -> Fit:
         """Do the results fit a product of strengths?"""
-        with self._replica.reading() as view:
-            model = self._replica.model(view)
+        with self.view(model=True) as view:
+            model = view.model
         return model.fit()
 
     def history(self, after: int = 0, limit: int | None = None) -> list[ProposalSummary]:
-        """A line for each proposal that follows number `after`: what was expected of it, and what came of it."""
-        return views.history(self._events_about(after, limit))
+        """A line for each proposal that follows number `after`: what was expected of it, and what it achieved."""
+        with self.view() as view:
+            return view.history(after=after, limit=limit)
 
     def meetings(self, *, most: int = 200) -> Meetings:
         """Who met whom, how often, and what came of it, as a table of ids; of many items, those who met most."""
-        with self._replica.reading() as view:
-            return views.meetings(view.state, most=most)
+        with self.view(model=True) as view:
+            model = view.model
+        return views.meetings(model, most=most)
 
     def results(self) -> list[tuple[str, str, int, float]]:
-        """All results, as (name, name, how often, what they paid in total): another league, or a replay, begins so."""
-        with self._replica.reading() as view:
-            return views.results(view.state, view.directory)
+        """All results, as (name, name, count, total): another league, or a replay, can start from them."""
+        with self.view(model=True) as view:
+            return [(*row.names, row.count, row.total) for row in view.results()]
 
     def shadow_report(self) -> ShadowReport:
         """How often the live policy and its shadow differ, and what each expects."""
@@ -367,9 +329,8 @@ class League:
 
     def audit(self, after: int = 0, limit: int | None = None) -> list[tuple[Event, str]]:
         """The log after event `after` with a sentence for each event, names in it."""
-        events = self.events(after, limit)
-        with self._replica.reading() as view:
-            return [(event, views.sentence(event, view.directory)) for event in events]
+        with self.view() as view:
+            return view.sentences(view.events(after=after, limit=limit))
 
     def verify(self, *, progress: Callable[[int], None] = lambda seq: None) -> Verification:
         """Fold the log from nothing, decide every proposal again, and compare; `progress` hears how far it is."""
@@ -384,8 +345,8 @@ class League:
 
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The log after event `after`: ids in the place of names."""
-        with self.store.reading() as connection:
-            return list(log.read(connection, self._replica.league, after=after, limit=limit))
+        with self.view() as view:
+            return view.events(after=after, limit=limit)
 
     def digest(self) -> str:
         """A short name for its whole state: equal wherever the same events were folded."""
@@ -410,10 +371,3 @@ def _touched(draft: Draft) -> list[int]:
     if draft.kind == "joined":
         return [item for item, _ in draft.data["items"]]
     return list(draft.data["items"]) if "items" in draft.data else [draft.data["item"]]
-
-
-def _last_proposal(state: State, key: int) -> int:
-    """The number of the last proposal in which a pair met, or is to meet; 0: there was none."""
-    place = state.tally.index.get(key)
-    met = 0 if place is None else state.tally.last[place]
-    return max([met, *(number for number, sheet in state.open.items() if key in sheet.pairs)])

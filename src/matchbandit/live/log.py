@@ -1,7 +1,7 @@
 """The log in the database: events of a league appended and read, and the tables that go with them."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
@@ -14,7 +14,11 @@ _PAGE = 5000
 """Events that are read at once."""
 
 _APPEND = insert(schema.events)
-_MOVE_HEAD = update(schema.leagues).where(schema.leagues.c.id == bindparam("league")).values(head=bindparam("seq"))
+_MOVE_HEAD = (
+    update(schema.leagues)
+    .where(schema.leagues.c.id == bindparam("league"))
+    .values(head=bindparam("seq"), summary=bindparam("new_summary"))
+)
 _HEAD = select(schema.leagues.c.head).where(schema.leagues.c.id == bindparam("league"))
 _COLUMNS = (schema.events.c.seq, schema.events.c.at, schema.events.c.kind, schema.events.c.data, schema.events.c.by)
 _TAIL = (
@@ -32,8 +36,7 @@ _OF_PROPOSALS = (
     select(*_COLUMNS)
     .where(
         schema.events.c.league_id == bindparam("league"),
-        schema.events.c.proposal > bindparam("after"),
-        schema.events.c.proposal <= bindparam("until"),
+        schema.events.c.proposal.in_(bindparam("numbers", expanding=True)),
     )
     .order_by(schema.events.c.seq)
 )
@@ -91,10 +94,14 @@ def read_proposal(connection: Connection, league: int, number: int) -> list[Even
     return [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
 
 
-def read_proposals(connection: Connection, league: int, *, after: int = 0, until: int) -> list[Event]:
-    """All events about the proposals that follow number `after`, up to `until`, in the order of the log."""
-    rows = connection.execute(_OF_PROPOSALS, {"league": league, "after": after, "until": until})
-    return [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
+def read_proposals(connection: Connection, league: int, numbers: Sequence[int]) -> list[Event]:
+    """All events about the proposals with these numbers, in the order of the log."""
+    events = []
+    for first in range(0, len(numbers), _PAGE):  # databases limit the parameters of a statement
+        chunk = list(numbers[first : first + _PAGE])
+        rows = connection.execute(_OF_PROPOSALS, {"league": league, "numbers": chunk})
+        events += [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
+    return events
 
 
 def proposed(connection: Connection, league: int) -> Iterator[Event]:
@@ -109,8 +116,10 @@ def names(connection: Connection, league: int) -> list[tuple[int, str]]:
     return [(item, name) for item, name in connection.execute(_NAMES, {"league": league})]
 
 
-def append(connection: Connection, league: int, events: Sequence[Event]) -> None:
-    """Write events after the last one, with what the table of proposals says of them."""
+def append(
+    connection: Connection, league: int, events: Sequence[Event], *, summary: Mapping[str, Any] | None = None
+) -> None:
+    """Write events after the last one; `summary` is that of the state after them, None if it is not known."""
     if not events:
         return
     connection.execute(
@@ -128,7 +137,8 @@ def append(connection: Connection, league: int, events: Sequence[Event]) -> None
             for event in events
         ],
     )
-    connection.execute(_MOVE_HEAD, {"league": league, "seq": events[-1].seq})
+    text = None if summary is None else json.dumps(summary)
+    connection.execute(_MOVE_HEAD, {"league": league, "seq": events[-1].seq, "new_summary": text})
 
 
 def write_names(connection: Connection, league: int, rows: Iterable[tuple[int, str | None]]) -> None:

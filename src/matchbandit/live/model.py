@@ -94,7 +94,7 @@ class LeagueModel:
         self.results = state.tally.results(state.last_number)
         self.faded = state.tally.half_life is not None
         self.policy = str(state.config["policy"])
-        self.exclusions, self.wishes = frozenset(state.exclusions), frozenset(state.wishes)
+        self.exclusions, self.wishes = state.share_exclusions(), frozenset(state.wishes)
         self._lock = Lock()
         self._posterior: Posterior | None = None
         self._fit: Fit | None = None

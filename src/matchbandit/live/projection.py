@@ -1,12 +1,13 @@
 """The table of proposals: what the log says of each, so that lists and deadlines need no fold."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from matchbandit.live import schema
-from matchbandit.live.events import Event
+from matchbandit.live.events import Event, pair_estimates
+from matchbandit.live.tally import key_of
 
 _TABLE = schema.proposals.c
 _OUTCOMES = (
@@ -16,41 +17,48 @@ _OUTCOMES = (
         n_told=_TABLE.n_told + bindparam("more_told"),
         n_void=_TABLE.n_void + bindparam("more_void"),
         reward=_TABLE.reward + bindparam("more_reward"),
+        expected_of_told=_TABLE.expected_of_told + bindparam("more_expected"),
         closed=_TABLE.n_told + _TABLE.n_void + bindparam("more_told") + bindparam("more_void") >= _TABLE.n_pairs,
     )
 )
 _CHUNK = 10_000
 
 
-def project(connection: Connection, league: int, events: Iterable[Event]) -> None:
-    """Write into the table what these events, which come next, say of proposals."""
-    made, changed = [], []
-    for event in events:
+Estimates = Mapping[int, float]
+"""What the model expected of each pair of a proposal, by key."""
+
+
+def project(connection: Connection, league: int, events: Iterable[tuple[Event, Estimates]]) -> None:
+    """Write into the table what these events, which come next, say of proposals; each with its proposal's estimates."""
+    inserts, updates = [], []
+    for event, estimates in events:
         if event.kind == "proposed":
-            made.append({"league_id": league, **_row(event)})
+            inserts.append({"league_id": league, **_row(event)})
         elif event.kind in _CHANGING:
-            told, void, reward = _change(event)
-            more = {"more_told": told, "more_void": void, "more_reward": reward}
-            changed.append({"league": league, "of": event.data["proposal"], **more})
-    if made:
-        connection.execute(insert(schema.proposals), made)
-    if changed:  # one row for each event: a sum of floats depends on the order
-        connection.execute(_OUTCOMES, changed)
+            change = {f"more_{name}": value for name, value in _change(event, estimates)._asdict().items()}
+            updates.append({"league": league, "of": event.data["proposal"], **change})
+    if inserts:
+        connection.execute(insert(schema.proposals), inserts)
+    if updates:  # one row for each event: a sum of floats depends on the order
+        connection.execute(_OUTCOMES, updates)
 
 
 def fold_rows(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Iterator[Event]:
     """The events as they are, while `rows` becomes the table, by number; each counts once it was passed on."""
+    estimates: dict[int, Estimates] = {}
     for event in events:
         yield event
         if event.kind == "proposed":
             row = _row(event)
             rows[row["number"]] = row
+            estimates[row["number"]] = pair_estimates(event.data)
         elif event.kind in _CHANGING:
             row = rows[event.data["proposal"]]
-            told, void, reward = _change(event)
-            row["n_told"] += told
-            row["n_void"] += void
-            row["reward"] += reward
+            change = _change(event, estimates[row["number"]])
+            row["n_told"] += change.told
+            row["n_void"] += change.void
+            row["reward"] += change.reward
+            row["expected_of_told"] += change.expected
             row["closed"] = row["n_told"] + row["n_void"] >= row["n_pairs"]
 
 
@@ -70,16 +78,37 @@ def write(connection: Connection, league: int, table: Mapping[int, dict[str, Any
         connection.execute(insert(schema.proposals), rows[first : first + _CHUNK])
 
 
-def last_number(connection: Connection, league: int) -> int:
+def last_proposal(connection: Connection, league: int) -> int:
     """The number of the last proposal in the table; 0: there is none."""
     return int(connection.execute(select(func.max(_TABLE.number)).where(_TABLE.league_id == league)).scalar() or 0)
 
 
-def read(connection: Connection, league: int, *, after: int = 0, limit: int | None = None) -> Sequence[dict[str, Any]]:
-    """The rows that follow proposal `after`, in order."""
+def is_complete(connection: Connection, league: int, last_number: int) -> bool:
+    """Does the table have all proposals up to this one, and no value that an older version did not compute?"""
+    of_league = _TABLE.league_id == league
+    missing = select(func.count()).where(of_league, _TABLE.expected_of_told.is_(None))
+    return last_proposal(connection, league) == last_number and not connection.execute(missing).scalar()
+
+
+def page(
+    connection: Connection,
+    league: int,
+    *,
+    after: int = 0,
+    before: int | None = None,
+    limit: int | None = None,
+    open_only: bool = False,
+    newest_first: bool = False,
+) -> list[dict[str, Any]]:
+    """The rows between two proposal numbers, at most `limit`, in the order of numbers or the newest first."""
     columns = [column for column in schema.proposals.c if column.name != "league_id"]
-    rows = select(*columns).where(_TABLE.league_id == league, _TABLE.number > after).order_by(_TABLE.number)
-    return [dict(row) for row in connection.execute(rows.limit(limit)).mappings()]
+    rows = select(*columns).where(_TABLE.league_id == league, _TABLE.number > after)
+    if before is not None:
+        rows = rows.where(_TABLE.number < before)
+    if open_only:
+        rows = rows.where(_TABLE.closed.is_(False))
+    rows = rows.order_by(_TABLE.number.desc() if newest_first else _TABLE.number).limit(limit)
+    return [dict(row) for row in connection.execute(rows).mappings()]
 
 
 def overdue(connection: Connection, now: str) -> list[str]:
@@ -106,20 +135,30 @@ def _row(event: Event) -> dict[str, Any]:
         "reward": 0.0,
         "expected": data.get("expected"),
         "best": data.get("best"),
+        "expected_of_told": 0.0,
     }
 
 
-def _change(event: Event) -> tuple[int, int, float]:
-    """How many more are told, how many more are void, and how much more was paid."""
+class _Change(NamedTuple):
+    """By how much an event changes the row of its proposal."""
+
+    told: int
+    void: int
+    reward: float
+    expected: float
+
+
+def _change(event: Event, estimates: Estimates) -> _Change:
     told = void = 0
-    reward = 0.0
+    reward = expected = 0.0
     for outcome in event.data["outcomes"]:
-        now = outcome[-1]
+        estimate, now = estimates[key_of(outcome[0], outcome[1])], outcome[-1]
         if now is None:
             void += 1
         else:
             told += 1
             reward += now
+            expected += estimate
         if event.kind == "corrected":
             was = outcome[2]
             if was is None:
@@ -127,4 +166,5 @@ def _change(event: Event) -> tuple[int, int, float]:
             else:
                 told -= 1
                 reward -= was
-    return told, void, reward
+                expected -= estimate
+    return _Change(told, void, reward, expected)

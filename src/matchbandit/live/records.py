@@ -89,3 +89,83 @@ class Receipt:
     """Outcomes that were known already, and equal."""
     waiting: int
     """Pairs of the proposal that still wait."""
+
+
+@dataclass(frozen=True)
+class LeagueSummary:
+    """What lists of leagues show."""
+
+    name: str
+    """The URL name, or slug."""
+    title: str
+    kind: str
+    """"players" or "sides"."""
+    sides: list[str] | None
+    policy: str
+    rewards: str
+    created: str
+    n_items: int
+    """All that ever joined."""
+    n_active: int
+    """Those that have not left."""
+    active_by_side: list[int]
+    n_proposals: int
+    n_open: int
+    """Proposals with an outcome missing."""
+    n_waiting: int
+    """Pairs whose outcome is missing."""
+    n_results: int
+    n_events: int
+    archived: str | None
+    """When it was archived, if it was."""
+
+
+@dataclass(frozen=True)
+class ProposalSummary:
+    """One proposal in the history."""
+
+    number: int
+    at: str
+    due: str | None
+    pairs: int
+    told: int
+    """Outcomes that are known, the void ones too."""
+    void: int
+    reward: float
+    """What the pairs achieved that are known and not void."""
+    expected_of_told: float
+    """What the model expected of those pairs."""
+    expected: float | None
+    """What it expected of all pairs."""
+    best: float | None
+    """What it expected of its best guess under the same rules."""
+    explored: float | None
+    """The share of the best guess that was given up to learn; None if nothing was expected."""
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """All results of a pair."""
+
+    ids: Ids
+    names: Names
+    count: int
+    total: float
+    """The sum of its rewards."""
+
+    @property
+    def mean(self) -> float:
+        """The average reward."""
+        return self.total / self.count
+
+
+@dataclass(frozen=True)
+class Meetings:
+    """Who met whom, how often, and what came of it: a table of rows and columns, players on both."""
+
+    rows: list[int]
+    columns: list[int]
+    """Ids; those of players are the same as the rows."""
+    counts: list[list[int]]
+    means: list[list[float | None]]
+    """What they achieved on average; None: they never met."""

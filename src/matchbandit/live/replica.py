@@ -22,11 +22,13 @@ from matchbandit.live.commands import expire
 from matchbandit.live.database import Database
 from matchbandit.live.deciding import Decider
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Draft, Event, proposal_of, written
+from matchbandit.live.events import Draft, Event, pair_estimates, proposal_of, written
 from matchbandit.live.fair_lock import FairLock
 from matchbandit.live.keys import Key, KeyTable, StoredAnswer
+from matchbandit.live.league_view import LeagueView
 from matchbandit.live.model import LeagueModel
 from matchbandit.live.names import Directory
+from matchbandit.live.projection import Estimates
 from matchbandit.live.state import State
 
 _MOST_TOGETHER = 64
@@ -42,7 +44,7 @@ Answer = dict[str, Any]
 
 
 class View(NamedTuple):
-    """A league at one moment, for as long as the guard is held."""
+    """The state of a league while the guard is held: what commands see. Readers get a `LeagueView`, which stays."""
 
     state: State
     directory: Directory
@@ -109,6 +111,17 @@ class Replica:
             yield View(state, self._directory, self._now(), connection)
         self._keep_snapshot()
 
+    @contextmanager
+    def view(self, *, model: bool = False) -> Iterator[LeagueView]:
+        """The league now, for a reader: the guard is released before the reader gets it."""
+        with self.database.reading() as connection:
+            with self._guarded():
+                state = self._caught_up(connection, self._head(log.head(connection, self.league)))
+                current = self._current_model(state) if model else None
+                view = LeagueView(state, self._directory, connection, self.league, self.slug, current)
+            yield view
+        self._keep_snapshot()
+
     def prepared(self, key: Key | None, prepare: Callable[[View], _T]) -> _T | Answer:
         """What a slow decision needs of the league; or the answer, if the request was answered before under this key.
 
@@ -130,16 +143,16 @@ class Replica:
             stored = self._keys.read(view.connection, [key])
             return stored[key.text].repeat(key, view.directory) if stored else None
 
-    def model(self, view: View) -> LeagueModel:
-        """The model of the league now, kept until the league moves on. It may be asked without the guard."""
-        if self._model is None or self._model.seq != view.state.seq:
-            self._model = LeagueModel(view.state)
+    def _current_model(self, state: State) -> LeagueModel:
+        """The model of the league, kept until the league moves on; it needs no guard afterwards."""
+        if self._model is None or self._model.seq != state.seq:
+            self._model = LeagueModel(state)
         return self._model
 
     def repair_proposals(self) -> None:
-        """Make the table of proposals again if rows of it are missing."""
+        """Make the table of proposals again if rows or values of it are missing."""
         with self.reading() as view:
-            if projection.last_number(view.connection, self.league) == view.state.last_number:
+            if projection.is_complete(view.connection, self.league, view.state.last_number):
                 return
         with self.database.writing() as connection:
             log.head_locked(connection, self.league)
@@ -238,13 +251,18 @@ class Replica:
         directory = self._directory
         stored = self._keys.read(connection, [job.key for job in jobs if job.key is not None])
         events: list[Event] = []
+        estimates: list[Estimates] = []
         names: list[tuple[int, str | None]] = []
         answers: dict[str, StoredAnswer] = {}
 
         def happen(drafts: list[Draft], now: str, by: str) -> None:
+            nonlocal directory
+            if directory is self._directory and any(draft.names for draft in drafts):
+                directory = directory.copy()  # readers keep the other one
             for draft in drafts:
                 # As from the log: what is not plain JSON fails here, and the state is what a replay would make it.
                 event = Event(state.seq + 1, now, draft.kind, json.loads(written(draft.data)), by)
+                estimates.append(self._estimates(connection, state, event))
                 state.apply(event)
                 directory.write(draft.names, state.sides_by_item)
                 events.append(event)
@@ -265,14 +283,24 @@ class Replica:
             happen(drafts, now, job.by)
             if job.key is not None:
                 stored[job.key.text] = answers[job.key.text] = job.key.answered(directory, job.answer)
-        log.append(connection, self.league, events)
-        projection.project(connection, self.league, events)
+        log.append(connection, self.league, events, summary=state.summary() if events else None)
+        projection.project(connection, self.league, zip(events, estimates, strict=True))
         log.write_names(connection, self.league, names)
         self._keys.save(connection, self._now(), answers)
         transaction = connection.get_transaction()
         assert transaction is not None
         transaction.commit()
-        self._state, self._named = state, state.names_seq
+        self._state, self._directory, self._named = state, directory, state.names_seq
+
+    def _estimates(self, connection: Connection, state: State, event: Event) -> Estimates:
+        """Those of the proposal that the event is about, before it is applied."""
+        number = None if event.kind == "proposed" else proposal_of(event.kind, event.data)
+        if number is None:
+            return {}
+        if number in state.open:
+            return state.open[number].pairs
+        events = log.read_proposal(connection, self.league, number)  # a late correction
+        return pair_estimates(events[0].data) if events else {}
 
     # Snapshots -------------------------------------------------------------------------------------------------------
 

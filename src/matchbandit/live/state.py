@@ -5,14 +5,15 @@ bookkeeping flips for a result, from a stream named by the league, the proposal 
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import NAMING, Event
+from matchbandit.live.events import NAMING, Event, pair_estimates
 from matchbandit.live.reward_accounting import RewardAccounting
+from matchbandit.live.settings import LeagueSettings
 from matchbandit.live.tally import Tally, key_of, pair_of
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.policies.serialization import pack, unpack
@@ -20,8 +21,6 @@ from matchbandit.rewards import Bernoulli, RewardDistribution, parse_rewards
 
 SNAPSHOT_VERSION = 4
 """Of `State.snapshot`. Snapshots of other versions are ignored and the log is folded again."""
-SETTINGS = ("policy", "options", "selection", "deadline", "default", "no_rematch", "shadow")
-"""What `configured` can change."""
 
 
 class ProposalState:
@@ -33,7 +32,8 @@ class ProposalState:
         """As it was proposed; `data` is that of the event."""
         self.number, self.seq, self.at = number, seq, at
         self.due: str | None = data.get("due")
-        self.pairs: dict[int, None] = dict.fromkeys(a << 32 | b for a, b in data["pairs"])
+        self.pairs = pair_estimates(data)
+        """What the model expected of each pair."""
         self.known: dict[int, float | None] = {}
         """Outcomes by pair; None: void."""
         self.byes: list[int] = data.get("byes", [])
@@ -64,6 +64,7 @@ class ProposalState:
             "at": self.at,
             "due": self.due,
             "pairs": [list(pair_of(key)) for key in self.pairs],
+            "estimates": list(self.pairs.values()),
             "known": [[place, self.known[key]] for place, key in enumerate(self.pairs) if key in self.known],
             "byes": self.byes,
             "fixed": self.fixed,
@@ -108,6 +109,7 @@ class State:
         self.on_side = [0, 0]
         """How many items each side has; players are of the first."""
         self.exclusions: set[int] = set()
+        self._exclusions_are_shared = False
         self.wishes: dict[int, None] = {}
         """In the order in which they were made."""
         self.next_number = 1
@@ -143,6 +145,29 @@ class State:
     def two_sided(self) -> bool:
         """Are there two sides?"""
         return bool(self.config["kind"] == "sides")
+
+    def summary(self) -> dict[str, Any]:
+        """What lists of leagues show: the fields of `LeagueSummary` that the events determine."""
+        active = [0, 0]
+        for is_active, side in zip(self.active, self.sides_by_item, strict=True):
+            active[side] += is_active
+        config = self.config
+        return {
+            "title": config.get("title", ""),
+            "kind": config["kind"],
+            "sides": config["sides"],
+            "policy": config["policy"],
+            "rewards": config["rewards"],
+            "created": config["created"],
+            "n_items": self.n_items,
+            "n_active": sum(active),
+            "active_by_side": active if self.two_sided else active[:1],
+            "n_proposals": self.last_number,
+            "n_open": len(self.open),
+            "n_waiting": sum(self.waiting.values()),
+            "n_results": self.tally.n_results,
+            "n_events": self.seq,
+        }
 
     @property
     def last_number(self) -> int:
@@ -240,12 +265,22 @@ class State:
         self.rules_seq = self.seq
 
     def _excluded(self, data: dict[str, Any], at: str) -> None:
-        self.exclusions.update(key_of(a, b) for a, b in data["pairs"])
+        self._own_exclusions().update(key_of(a, b) for a, b in data["pairs"])
         self.rules_seq = self.seq
 
     def _allowed(self, data: dict[str, Any], at: str) -> None:
-        self.exclusions.difference_update(key_of(a, b) for a, b in data["pairs"])
+        self._own_exclusions().difference_update(key_of(a, b) for a, b in data["pairs"])
         self.rules_seq = self.seq
+
+    def share_exclusions(self) -> Set[int]:
+        """The exclusions for a reader who keeps them: the next change is made to a copy."""
+        self._exclusions_are_shared = True
+        return self.exclusions
+
+    def _own_exclusions(self) -> set[int]:
+        if self._exclusions_are_shared:
+            self.exclusions, self._exclusions_are_shared = set(self.exclusions), False
+        return self.exclusions
 
     def _wished(self, data: dict[str, Any], at: str) -> None:
         self.wishes.update((key_of(a, b), None) for a, b in data["pairs"])
@@ -257,7 +292,7 @@ class State:
         self.rules_seq = self.seq
 
     def _configured(self, data: dict[str, Any], at: str) -> None:
-        self.config.update((name, data[name]) for name in SETTINGS if name in data)
+        self.config.update((name, data[name]) for name in LeagueSettings.names() if name in data)
         self.rules_seq = self.seq
         if "policy" in data or "options" in data:
             self._account_by_policy()

@@ -1,15 +1,17 @@
 """A store: where leagues are kept. A file of SQLite, or a database of PostgreSQL."""
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime, timedelta
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict
+from datetime import datetime
 from difflib import get_close_matches
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy import Connection, Engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from matchbandit.deprecation import warn_renamed
@@ -21,8 +23,9 @@ from matchbandit.live.events import Draft, stamp, this_version, utc_now
 from matchbandit.live.keys import Key, KeyTable, item_ids, pair_ids
 from matchbandit.live.league import League
 from matchbandit.live.names import Directory
-from matchbandit.live.records import VOID, Outcome
+from matchbandit.live.records import LeagueSummary
 from matchbandit.live.replica import Replica
+from matchbandit.live.settings import LeagueSettings
 from matchbandit.live.state import State
 from matchbandit.past_results import PastResults, ResultsKind, is_table, read_results
 from matchbandit.rewards import RewardDistribution
@@ -93,49 +96,46 @@ class Store:
     def create(
         self,
         slug: str,
+        settings: LeagueSettings | None = None,
         *,
         players: Iterable[str] | None = None,
         sides: Mapping[str, Iterable[str]] | None = None,
-        policy: str = "rank1-thompson",
-        options: Mapping[str, Any] | None = None,
-        selection: str | None = None,
         rewards: str | RewardDistribution = "bernoulli",
         seed: int | None = None,
-        deadline: float | timedelta | None = None,
-        default: Outcome = VOID,
-        no_rematch: int = 0,
         past: Past | None = None,
-        shadow: str | Mapping[str, Any] | None = None,
         key: str | None = None,
         by: str = "python",
+        **changes: Any,
     ) -> League:
-        """A new league, of players or of two sides.
+        """Create a league, of players or of two sides.
 
         Parameters
         ----------
         slug : str
-            Its name in addresses: lower-case letters, digits and hyphens.
+            Its name, which is part of its URLs: lower-case letters, digits and hyphens.
+        settings : LeagueSettings, optional
+            Its settings; the defaults if omitted.
         players : iterable of str, optional
             All on one side: anyone can be paired with anyone.
         sides : mapping, optional
             Two sides, such as `{"ads": [...], "slots": [...]}`: a pair is one of each.
-        policy, options, selection
-            Which policy of the catalogue decides, and how.
         rewards : str or RewardDistribution
             How rewards are distributed, such as "bernoulli" or "gaussian:0.5".
         seed : int, optional
-            Of its random streams. Seed 0 is a seed.
-        deadline : float or timedelta, optional
-            How long outcomes may take, in seconds; afterwards they are `default`.
-        default : float or VOID
-            The outcome of a pair of which nobody told in time.
-        no_rematch : int
-            Within how many proposals nobody meets the same partner again; 0: no such rule.
+            Of its random streams; 0 by default.
         past : optional
-            Results from before: what `read_results` gives or reads, such as a CSV or Parquet file or a data frame; or
+            Earlier results: what `read_results` returns or reads, such as a CSV or Parquet file or a data frame; or
             rows (name, name, reward) or (name, name, count, sum). Items that only they name join, too.
-        shadow : str or mapping, optional
-            A second policy that proposes beside the first; nothing of it is played.
+        key : str, optional
+            An idempotency key: the same request with the same key creates the league once.
+        by : str
+            Who creates it, for the log.
+        **changes
+            Fields of `LeagueSettings` that differ from `settings`, such as `policy="cucb"` or `deadline=3600`.
+
+        Returns
+        -------
+        League
         """
         if isinstance(sides, Mapping):
             sides = {side: _listed(names) for side, names in sides.items()}
@@ -144,22 +144,17 @@ class Store:
             _refuse_impossible(results, commands.distribution_of(rewards))
         if results is not None and results.kind == "sides" and players is None and sides is None:
             sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
-        settings: dict[str, Any] = {
+        chosen = (settings or LeagueSettings()).replace(changes)
+        items_and_rewards: dict[str, Any] = {
             "players": None if players is None else _listed(players),
             "sides": sides,
-            "policy": policy,
-            "options": options,
-            "selection": selection,
             "rewards": rewards,
             "seed": seed,
-            "deadline": deadline,
-            "default": default,
-            "no_rematch": no_rematch,
             "past": None if results is None else results.rows(),
-            "shadow": shadow,
         }
-        request = Key.of(key, "create", lambda directory: {"slug": slug, **_with_ids(directory, settings)})
-        drafts = commands.create(slug, **settings)
+        content = {**asdict(chosen), **items_and_rewards}
+        request = Key.of(key, "create", lambda directory: {"slug": slug, **_with_ids(directory, content)})
+        drafts = commands.create(slug, chosen, **items_and_rewards)
         with self._new_league(slug), self.writing() as connection:
             found = self._find(connection, slug)
             if found is None:
@@ -187,10 +182,10 @@ class Store:
         row = insert(schema.leagues).values(slug=slug, head=0, created=now).returning(schema.leagues.c.id)
         league = connection.execute(row).scalar_one()
         events = [draft.event(seq, now, by) for seq, draft in enumerate(drafts, start=1)]
-        log.append(connection, league, events)
+        state = State().fold(events)
+        log.append(connection, league, events, summary=state.summary())
         log.write_names(connection, league, [named for draft in drafts for named in draft.names])
         if key is not None:
-            state = State().fold(events)
             rows = log.names(connection, league)
             directory = Directory.of(state.config["sides"], state.sides_by_item, rows)
             KeyTable(self.database.secret, league).save(connection, now, {key.text: key.answered(directory, {})})
@@ -224,6 +219,49 @@ class Store:
         """The names of all leagues, sorted."""
         with self.reading() as connection:
             return self._slugs(connection)
+
+    def summaries(
+        self, *, after: str = "", limit: int | None = None, names: Iterable[str] | None = None, search: str = ""
+    ) -> list[LeagueSummary]:
+        """What lists of leagues show, in the order of names; no league is loaded for it.
+
+        Parameters
+        ----------
+        after : str
+            The name after which the page starts.
+        limit : int, optional
+            The largest number of leagues; all if omitted.
+        names : iterable of str, optional
+            Only leagues with these names.
+        search : str
+            Only leagues whose name or title contains this text, whatever its case.
+
+        Returns
+        -------
+        list of LeagueSummary
+        """
+        table, text, page = schema.leagues.c, search.casefold(), list[LeagueSummary]()
+        query = select(table.slug, table.summary, table.archived).where(table.slug > after, table.deleted.is_(None))
+        if names is not None:
+            query = query.where(table.slug.in_(list(names)))
+        with self.reading() as connection:
+            rows = connection.execute(query.order_by(table.slug).limit(None if text else limit)).all()
+        for slug, stored, archived in rows:
+            values = self._summarize(slug) if stored is None else json.loads(stored)
+            if text in slug or text in values["title"].casefold():
+                page.append(LeagueSummary(name=slug, archived=archived, **values))
+            if len(page) == limit:
+                break
+        return page
+
+    def _summarize(self, slug: str) -> dict[str, Any]:
+        """Compute the summary of a league that no program since 0.11 has written to, and store it."""
+        with self.open(slug).view() as view:
+            values = view.state_summary
+        where = (schema.leagues.c.slug == slug, schema.leagues.c.head == view.seq)
+        with suppress(LeagueError), self.writing() as connection:
+            connection.execute(update(schema.leagues).where(*where).values(summary=json.dumps(values)))
+        return values
 
     def tick(self) -> int:
         """Let deadlines pass, in all leagues; says in how many one had. What `forget` could not wipe is wiped."""

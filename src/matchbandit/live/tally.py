@@ -84,6 +84,11 @@ class Tally:
         """Pairs that have, or had, a result."""
         return len(self.index)
 
+    @property
+    def n_results(self) -> int:
+        """Results of all pairs."""
+        return int(_whole(self.counts).sum())
+
     def _place(self, key: int) -> int:
         """Where the pair stands; at the end, if it is new."""
         place = self.index.get(key)

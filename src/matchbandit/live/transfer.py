@@ -164,7 +164,7 @@ def import_events(connection: Connection, slug: str, export: Export, *, now: str
         if len(page) == _PAGE:
             log.append(connection, league, page)
             page = []
-    log.append(connection, league, page)
+    log.append(connection, league, page, summary=state.summary() if state.exists else None)
     projection.write(connection, league, table)
     if not state.exists:
         raise LeagueError("damaged", f"{export.source} holds no league: it has no events.")

@@ -12,9 +12,10 @@ import numpy as np
 from matchbandit.errors import float_text, plural
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event, proposal_of
+from matchbandit.live.model import LeagueModel
 from matchbandit.live.names import Directory
-from matchbandit.live.records import VOID, Item, Names, Outcome, Proposal
-from matchbandit.live.state import ProposalState, State
+from matchbandit.live.records import VOID, Meetings, Names, Outcome, Proposal, ProposalSummary
+from matchbandit.live.state import ProposalState
 from matchbandit.live.tally import key_of, pair_of
 
 MOST_NAMED = 5
@@ -108,139 +109,56 @@ def notes(data: Mapping[str, Any], directory: Directory) -> list[str]:
     return sentences
 
 
-# Items ---------------------------------------------------------------------------------------------------------------
-
-
-def item(state: State, directory: Directory, number: int) -> Item:
-    """One item."""
-    place = number - 1
-    return Item(
-        id=number,
-        name=directory.name(number),
-        side=directory.side(number),
-        active=state.active[place],
-        forgotten=state.forgotten[place],
-        byes=state.byes[place],
-        meetings=state.meetings[place],
-    )
-
-
-def items(state: State, directory: Directory) -> list[Item]:
-    """All items that ever joined, in the order of their ids."""
-    return [item(state, directory, number) for number in range(1, state.n_items + 1)]
-
-
-# History -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ProposalSummary:
-    """One proposal in the history."""
-
-    number: int
-    at: str
-    due: str | None
-    pairs: int
-    told: int
-    """Outcomes that are known, the void ones too."""
-    void: int
-    reward: float
-    """What the pairs achieved that are known and not void."""
-    expected_of_told: float
-    """What the model expected of those pairs."""
-    expected: float | None
-    """What it expected of all pairs,"""
-    best: float | None
-    """and of its best guess under the same rules."""
-
-    @property
-    def explored(self) -> float | None:
-        """The share of the best guess that was given up to learn; None if nothing was expected."""
-        if self.expected is None or not self.best:
-            return None
-        return max(0.0, 1.0 - self.expected / self.best)
-
-
-def summarize(record: Record) -> ProposalSummary:
-    """A proposal's line in the history."""
-    sheet, data = record.sheet, record.data
-    estimates = dict(zip(sheet.pairs, data.get("estimates") or [0.0] * len(sheet.pairs), strict=True))
-    happened = {key: reward for key, reward in sheet.known.items() if reward is not None}
+def proposal_summary(row: Mapping[str, Any]) -> ProposalSummary:
+    """A row of the table of proposals, as a record."""
+    expected, best = row["expected"], row["best"]
     return ProposalSummary(
-        number=sheet.number,
-        at=record.at,
-        due=sheet.due,
-        pairs=len(sheet.pairs),
-        told=len(sheet.known),
-        void=len(sheet.known) - len(happened),
-        reward=float(sum(happened.values())),
-        expected_of_told=float(sum(estimates[key] for key in happened)),
-        expected=data.get("expected"),
-        best=data.get("best"),
+        number=row["number"],
+        at=row["at"],
+        due=row["due"],
+        pairs=row["n_pairs"],
+        told=row["n_told"] + row["n_void"],
+        void=row["n_void"],
+        reward=row["reward"],
+        expected_of_told=row["expected_of_told"],
+        expected=expected,
+        best=best,
+        explored=None if expected is None or not best else max(0.0, 1.0 - expected / best),
     )
-
-
-def history(events: Iterable[Event]) -> list[ProposalSummary]:
-    """A line for each proposal, in order, from any events: those that are no part of a proposal are passed over."""
-    of_proposal: dict[int, list[Event]] = {}
-    for event in events:
-        number = proposal_of(event.kind, event.data)
-        if number is not None:
-            of_proposal.setdefault(number, []).append(event)
-    return [summarize(proposal_from(listed)) for listed in of_proposal.values() if listed[0].kind == "proposed"]
 
 
 # Meetings ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Meetings:
-    """Who met whom, how often, and what came of it: a table of rows and columns, players on both."""
-
-    rows: list[int]
-    columns: list[int]
-    """Ids; those of players are the same as the rows."""
-    counts: list[list[int]]
-    means: list[list[float | None]]
-    """What they achieved on average; None: they never met."""
-
-
-def meetings(state: State, *, most: int = 200) -> Meetings:
+def meetings(model: LeagueModel, *, most: int = 200) -> Meetings:
     """The table of those who are active; of more than `most` on a side, those who met most."""
-    results = state.tally.results(state.last_number)
-    totals = np.zeros(state.n_items + 1, dtype=np.int64)
+    results, n_items = model.results, len(model.active)
+    totals = np.zeros(n_items + 1, dtype=np.int64)
     np.add.at(totals, results.a, results.counts)
     np.add.at(totals, results.b, results.counts)
-    active = [item for item in range(1, state.n_items + 1) if state.active[item - 1]]
-    rows = _most(active, totals, most) if not state.two_sided else _most(_of_side(state, active, 0), totals, most)
-    columns = rows if not state.two_sided else _most(_of_side(state, active, 1), totals, most)
+    active = [item for item in range(1, n_items + 1) if model.active[item - 1]]
+    rows = _most(active, totals, most) if not model.two_sided else _most(_of_side(model, active, 0), totals, most)
+    columns = rows if not model.two_sided else _most(_of_side(model, active, 1), totals, most)
     counts = [[0] * len(columns) for _ in rows]
     means: list[list[float | None]] = [[None] * len(columns) for _ in rows]
     row_of, column_of = ({item: place for place, item in enumerate(listed)} for listed in (rows, columns))
     listed = zip(results.a.tolist(), results.b.tolist(), results.counts.tolist(), results.paid.tolist(), strict=True)
     for a, b, count, paid in listed:
-        for i, j in ((a, b),) if state.two_sided else ((a, b), (b, a)):
+        for i, j in ((a, b),) if model.two_sided else ((a, b), (b, a)):
             if count and i in row_of and j in column_of:
                 counts[row_of[i]][column_of[j]] = count
                 means[row_of[i]][column_of[j]] = paid / count
     return Meetings(rows, columns, counts, means)
 
 
-def _of_side(state: State, items: list[int], side: int) -> list[int]:
-    return [item for item in items if state.sides_by_item[item - 1] == side]
+def _of_side(model: LeagueModel, items: list[int], side: int) -> list[int]:
+    return [item for item in items if model.sides[item - 1] == side]
 
 
 def _most(items: list[int], totals: "np.ndarray[Any, np.dtype[np.int64]]", most: int) -> list[int]:
     if len(items) <= most:
         return items
     return sorted(sorted(items, key=lambda item: (-int(totals[item]), item))[:most])
-
-
-def results(state: State, directory: Directory) -> list[tuple[str, str, int, float]]:
-    """All results, as (name, name, how often, what they paid in total): another league or a replay begins with them."""
-    r = state.tally.results(state.last_number)
-    rows = zip(r.a.tolist(), r.b.tolist(), r.counts.tolist(), r.paid.tolist(), strict=True)
-    return [(*directory.pair((a, b)), count, paid) for a, b, count, paid in rows if count]
 
 
 # The audit trail -----------------------------------------------------------------------------------------------------

@@ -13,9 +13,8 @@ from matchbandit.live.commands import MOST_AT_ONCE
 from matchbandit.live.events import Event
 from matchbandit.live.model import Fit, Standing
 from matchbandit.live.names import LONGEST_NAME
-from matchbandit.live.records import VOID, Item, Outcome, Proposal, Receipt
+from matchbandit.live.records import VOID, Item, Meetings, Outcome, Proposal, ProposalSummary, Receipt
 from matchbandit.live.shadow import ShadowReport
-from matchbandit.live.views import Meetings, ProposalSummary
 from matchbandit.live.why import Why
 from matchbandit.rewards import LARGEST_REWARD
 

@@ -18,9 +18,8 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event
 from matchbandit.live.model import Fit, Standing
-from matchbandit.live.records import VOID, Item, Outcome, Proposal, Receipt
+from matchbandit.live.records import VOID, Item, Meetings, Outcome, Proposal, ProposalSummary, Receipt
 from matchbandit.live.shadow import ShadowReport
-from matchbandit.live.views import Meetings, ProposalSummary
 from matchbandit.live.why import Why
 
 Name = str | int
@@ -346,9 +345,7 @@ class RemoteLeague:
     def history(self, after: int = 0, limit: int | None = None) -> list[ProposalSummary]:
         """A line for each proposal that follows number `after`: what was expected of it, and what came of it."""
         lines = self._pages("/history", "history", after, limit)
-        return [
-            ProposalSummary(**{name: value for name, value in line.items() if name != "explored"}) for line in lines
-        ]
+        return [ProposalSummary(**line) for line in lines]
 
     def meetings(self, *, most: int = 200) -> Meetings:
         """Who met whom, how often, and what came of it, as a table of ids; of many items, those who met most."""
