@@ -158,7 +158,8 @@ def test_two_sides_and_results_from_before(caller):
         4,
     )
     assert call("GET", "/leagues/jobs/results")[1]["results"] == [
-        {"pair": ["dig", "x"], "count": 3, "total": 1.5}, {"pair": ["cut", "y"], "count": 1, "total": 1.0}
+        {"pair": ["dig", "x"], "ids": [1, 2], "count": 3, "total": 1.5},
+        {"pair": ["cut", "y"], "ids": [4, 3], "count": 1, "total": 1.0},
     ]  # fmt: skip
     assert call("POST", "/leagues/jobs/items", {"names": ["z"], "side": "workers"})[1]["items"][0]["side"] == "workers"
     assert call("POST", "/leagues/jobs/items", {"names": ["z"], "side": "wrkers"})[0] == 422
@@ -234,7 +235,8 @@ ROUTES = [
     ("read", "GET", ""), ("admin", "PATCH", ""), ("read", "GET", "/export"), ("play", "POST", "/proposals"),
     ("read", "GET", "/proposals"), ("read", "GET", "/proposals/1"), ("read", "GET", "/proposals/1/why"),
     ("play", "POST", "/proposals/1/outcomes"), ("play", "POST", "/proposals/1/corrections"),
-    ("play", "POST", "/proposals/1/void"), ("read", "GET", "/items"), ("admin", "POST", "/items"),
+    ("play", "POST", "/proposals/1/void"), ("read", "GET", "/items"), ("read", "GET", "/items/1"),
+    ("play", "POST", "/outcomes"), ("admin", "POST", "/items"),
     ("admin", "DELETE", "/items/1"), ("admin", "POST", "/items/1/return"), ("admin", "POST", "/items/1/name"),
     ("admin", "POST", "/items/1/forget"), ("read", "GET", "/exclusions"), ("admin", "POST", "/exclusions"),
     ("admin", "POST", "/exclusions/removals"), ("read", "GET", "/wishes"), ("admin", "POST", "/wishes"),
@@ -262,7 +264,7 @@ def test_every_route_is_listed_here(served):
 def test_a_token_of_one_league_opens_no_other_and_learns_nothing_of_it(caller):
     for scope in tokens.SCOPES:
         call = caller(scope, "club")
-        assert call("GET", "/leagues")[1] == {"leagues": ["club"]}
+        assert call("GET", "/leagues")[1]["leagues"] == ["club"]
         for _, method, path in ROUTES:
             there = call(method, f"/leagues/other{path}")
             nowhere = call(method, f"/leagues/nihil{path}")
@@ -386,3 +388,76 @@ def test_a_key_of_another_kind_of_request_is_refused_also_after_names_were_erase
     for path in ("/proposals", "/items/1/forget", "/proposals/1/void"):
         status, refusal = call("POST", f"/leagues/club{path}", None, "k")
         assert (status, refusal["code"]) == (422, "key-reused")
+
+
+def test_every_list_has_pages(caller):
+    call = caller()
+    call("POST", "/leagues", {"slug": "many", "players": [f"p{k}" for k in range(6)], "seed": 1})
+    call("POST", "/leagues/many/exclusions", {"pairs": [["p0", "p1"], ["p2", "p3"], ["p0", "p5"]]})
+    for number in (1, 2, 3):
+        pairs = call("POST", "/leagues/many/proposals")[1]["pairs"]
+        outcomes = [{"pair": pair["ids"], "reward": 1} for pair in pairs]
+        call("POST", f"/leagues/many/proposals/{number}/outcomes", {"outcomes": outcomes})
+    rows = {
+        "items": "items", "proposals": "proposals", "events": "events", "audit": "lines", "history": "history",
+        "ranking": "ranking", "results": "results", "exclusions": "pairs",
+    }  # fmt: skip
+    for path, name in rows.items():
+        whole = call("GET", f"/leagues/many/{path}")[1]
+        assert whole["next"] is None
+        pages, after = [], ""
+        while after is not None:
+            query = f"&after={after}" if after != "" else ""
+            page = call("GET", f"/leagues/many/{path}?limit=2{query}")[1]
+            assert 0 < len(page[name]) <= 2
+            pages += page[name]
+            after = page["next"]
+        assert pages == whole[name], path
+        assert len(pages) > 2
+    assert call("GET", "/leagues?limit=1")[1]["next"] == "club"
+    assert call("GET", "/leagues?limit=1&after=club")[1]["leagues"] == ["many"]
+
+
+def test_every_list_is_also_csv(served, bearer):
+    client, headers = served(), bearer()
+    client.post("/v1/leagues", json={"slug": "club", "players": ["=1+1", "bob"], "seed": 1}, headers=headers)
+    client.post("/v1/leagues/club/proposals", headers=headers)
+    client.post("/v1/leagues/club/exclusions", json={"pairs": [["=1+1", "bob"]]}, headers=headers)
+    csv = {**headers, "Accept": "text/csv"}
+    lists = [
+        path
+        for path, methods in client.app.openapi()["paths"].items()
+        if "text/csv" in methods.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
+    ]
+    assert len(lists) >= 10
+    for path in lists:
+        answer = client.get(path.format(league="club"), headers=csv)
+        assert answer.status_code == 200, path
+        assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+        assert all(not cell.startswith("=") for line in answer.text.splitlines() for cell in line.split(","))
+    items = client.get("/v1/leagues/club/items?limit=1", headers=csv)
+    assert items.text == "id,name,side,active,forgotten,byes,meetings\n1,'=1+1,,true,false,0,0\n"
+    assert items.headers["link"] == '</v1/leagues/club/items?limit=1&after=1>; rel="next"'
+    proposals = client.get("/v1/leagues/club/proposals", headers=csv).text
+    assert proposals.splitlines()[0] == "proposal,at,due,pair 1,pair 2,outcome"
+
+
+def test_a_patch_has_no_defaults_and_changes_only_what_was_sent(served, bearer):
+    client, headers = served(), bearer()
+    settings = {"policy": "cucb", "title": "Chess", "no_rematch": 3, "deadline": 60.0, "default": 0}
+    client.post("/v1/leagues", json={"slug": "club", "players": ["a", "b"], **settings}, headers=headers)
+    schema = client.app.openapi()["components"]["schemas"]
+    assert all("default" not in field for field in schema["Changes"]["properties"].values())
+    assert "required" not in schema["Changes"]
+    assert schema["Changes"]["properties"]["no_rematch"]["description"].startswith("Number of proposals within which")
+    assert schema["NewLeague"]["properties"]["policy"]["default"] == "rank1-thompson"
+    league = client.patch("/v1/leagues/club", json={"title": "Go"}, headers=headers).json()
+    assert {name: league[name] for name in settings} == {**settings, "title": "Go"}
+
+
+def test_operations_have_readable_names(served):
+    paths = served().app.openapi()["paths"]
+    names = [one["operationId"] for methods in paths.values() for one in methods.values()]
+    assert len(names) == len(set(names))
+    assert {"ask", "tell", "tell_many", "list_items", "get_item", "update_league", "list_proposals"} <= set(names)
+    assert all(name.isidentifier() and "v1" not in name for name in names)

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from wire import Wire
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
@@ -13,28 +14,6 @@ from matchbandit.live.league import League
 from matchbandit.live.records import VOID, Receipt
 from matchbandit.live.store import Store
 from matchbandit.service.client import Client, RemoteLeague, ServiceError
-
-
-class Wire(httpx.BaseTransport):
-    """A way to the app on which answers get lost, and on which others answer."""
-
-    def __init__(self, client):
-        self.client, self.troubles, self.sent = client, [], []
-
-    def handle_request(self, request):
-        self.sent.append(request)
-        trouble = self.troubles.pop(0) if self.troubles else None
-        if isinstance(trouble, httpx.Response):
-            return trouble
-        if trouble == "unsent":
-            raise httpx.ConnectError("refused")
-        answer = self.client.request(
-            request.method, str(request.url), content=request.read(), headers=list(request.headers.items())
-        )
-        if trouble == "lost":
-            raise httpx.ReadError("reset")
-        headers = [(name, value) for name, value in answer.headers.items() if name != "content-length"]
-        return httpx.Response(answer.status_code, content=answer.content, headers=headers)
 
 
 @pytest.fixture
@@ -119,7 +98,7 @@ def test_what_is_read_from_afar_is_what_is_read_nearby(club, store, tmp_path):
 def test_it_has_the_methods_of_a_league():
     near = {name for name in dir(League) if not name.startswith("_")}
     far = {"name", *(name for name in dir(RemoteLeague) if not name.startswith("_"))}
-    assert near - far == {"audit", "digest", "expire", "verify"}  # an operator's, or the dashboard's
+    assert near - far == {"audit", "digest", "expire", "verify", "view"}  # an operator's, or the dashboard's
     assert far <= near
 
 

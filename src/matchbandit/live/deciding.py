@@ -7,6 +7,7 @@ others see, and gives the same draft for the same inputs, whatever was decided b
 import base64
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
@@ -163,6 +164,10 @@ class Decider:
             "shadow": self._shadow(index, posterior, {tuple(pair) for pair in whole}),
             "matchbandit": this_version(),
         }
+        if decision is not None and config.get("record_propensity"):
+            shares = self._propensities(index, pairs, config["record_propensity"])
+            data["propensities"] = [None] * len(fixed) + shares
+            data["propensity_draws"] = config["record_propensity"]
         if decision is not None and decision.opening:
             data["opening"] = True
         if memory is not None:
@@ -180,6 +185,15 @@ class Decider:
         rng = stream(inputs.config["seed"], role, inputs.config["key"], inputs.number)
         decision = self._keeper(role).decision(index, named, rng)
         return decision.ids, [_short(value) for value in decision.decision.values.tolist()], decision.decision
+
+    def _propensities(self, index: "_GraphIndex", pairs: list[list[int]], n_draws: int) -> list[float | None]:
+        """The share of decisions that contain each pair, of `n_draws` repeated ones and the one that was played."""
+        config, cache = index.inputs.config, self._keeper("decision")
+        counts = Counter(map(tuple, pairs))
+        for draw in range(n_draws):
+            rng = stream(config["seed"], "propensity", config["key"], index.inputs.number, draw)
+            counts.update(map(tuple, cache.decision(index, config, rng).ids))
+        return [_short(counts[tuple(pair)] / (n_draws + 1)) for pair in pairs]
 
     def _keeper(self, role: str) -> "_PolicyCache":
         return self._kept.setdefault(role, _PolicyCache())

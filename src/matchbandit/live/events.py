@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.tally import key_of
@@ -41,6 +41,8 @@ Outcomes do not: a proposal may be decided a moment before a result arrives."""
 @dataclass(frozen=True, slots=True)
 class Event:
     """One thing that happened."""
+
+    __pydantic_config__: ClassVar = {"use_attribute_docstrings": True}
 
     seq: int
     """From 1, without a gap."""

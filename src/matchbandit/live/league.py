@@ -4,7 +4,7 @@ A reward is what a pair achieved *together*, not who won.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -17,21 +17,20 @@ from matchbandit.live.deciding import Inputs
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, Event, this_version
 from matchbandit.live.keys import Key
+from matchbandit.live.league_api import Outcomes, Pair
 from matchbandit.live.league_view import LeagueView
 from matchbandit.live.model import Fit, Standing
 from matchbandit.live.names import Directory
-from matchbandit.live.records import Item, Meetings, Outcome, Proposal, ProposalSummary, Receipt
+from matchbandit.live.records import Item, Meetings, Proposal, ProposalSummary, Receipt
 from matchbandit.live.replica import Answer, OutOfDateError, Replica, View
 from matchbandit.live.shadow import ShadowReport, shadow_report
+from matchbandit.live.state import ProposalState
 from matchbandit.live.verify import Verification, verified
 from matchbandit.live.why import Why
 
 if TYPE_CHECKING:
     from matchbandit.live.store import Store
 
-Pair = tuple[Name, Name]
-Outcomes = Mapping[tuple[str, str], Outcome] | Mapping[tuple[int, int], Outcome] | Iterable[tuple[Name, Name, Outcome]]
-"""By pair, of names or of ids; or as rows."""
 _Roster = Callable[..., list[Draft]]
 _TRIES = 3
 """Decisions that others may overtake before one is made while they wait."""
@@ -124,6 +123,28 @@ class League:
         """
         return self._outcomes("tell", commands.tell, number, outcomes, key, by)
 
+    def tell_many(
+        self, outcomes: Mapping[int, Outcomes], *, key: str | None = None, by: str = "python"
+    ) -> list[Receipt]:
+        """Outcomes of several proposals, by their numbers: all are recorded, or none. A receipt for each."""
+        rows = {number: list(given) if isinstance(given, Iterator) else given for number, given in outcomes.items()}
+
+        def write(view: View) -> tuple[list[Draft], Answer]:
+            drafts, receipts = [], []
+            for number, given in rows.items():
+                new, receipt = commands.tell(
+                    view.state, view.directory, number, given, record=self._closed_proposal(view, number)
+                )
+                drafts += new
+                receipts.append(asdict(receipt))
+            return drafts, {"receipts": receipts}
+
+        def content(directory: Directory) -> Any:
+            return [[number, keys.outcomes_ids(directory, given)] for number, given in sorted(rows.items())]
+
+        answer = self._replica.write(write, by=by, key=Key.of(key, "tell many", content))
+        return [Receipt(**receipt) for receipt in answer["receipts"]]
+
     def correct(self, number: int, outcomes: Outcomes, *, key: str | None = None, by: str = "python") -> Receipt:
         """Other outcomes in the place of those that were told, also of closed proposals; both stay in the log."""
         return self._outcomes("correct", commands.correct, number, outcomes, key, by)
@@ -142,9 +163,7 @@ class League:
             given = list(given)
 
         def write(view: View) -> tuple[list[Draft], Answer]:
-            record = None
-            if commands.needs_record(view.state, number):  # it is closed: the state has forgotten it
-                record = views.proposal_from(view.events_of(self._replica.league, number)).sheet
+            record = self._closed_proposal(view, number)
             drafts, receipt = command(view.state, view.directory, number, given, record=record)
             return drafts, asdict(receipt)
 
@@ -154,6 +173,12 @@ class League:
 
         wanted = Key.of(key, request, content)
         return Receipt(**self._replica.write(write, by=by, key=wanted))
+
+    def _closed_proposal(self, view: View, number: int) -> ProposalState | None:
+        """A closed proposal, which the state does not hold any more; None if it is open."""
+        if not commands.needs_record(view.state, number):
+            return None
+        return views.proposal_from(view.events_of(self._replica.league, number)).sheet
 
     # Items -----------------------------------------------------------------------------------------------------------
 
@@ -290,7 +315,9 @@ class League:
             pass
         return view.ranking()  # to fit the model takes its time
 
-    def why(self, what: str | Pair | int | None = None, *, item: Name | None = None, side: str | None = None) -> Why:
+    def why(
+        self, what: str | Sequence[Name] | int | None = None, *, item: Name | None = None, side: str | None = None
+    ) -> Why:
         """What is believed, from what, and why it was proposed: of an item, a pair, a proposal (its number), or all.
 
         A number is that of a proposal; items go by id with `item`.

@@ -227,10 +227,16 @@ class LeagueView:
         return [views.proposal_from(events) for events in of_proposal.values()]
 
     def history(
-        self, *, after: int = 0, before: int | None = None, limit: int | None = None, newest_first: bool = False
+        self,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = None,
+        open_only: bool = False,
+        newest_first: bool = False,
     ) -> list[ProposalSummary]:
         """A line for each proposal: what was expected of it, and what it achieved."""
-        rows = self._rows(after=after, before=before, limit=limit, newest_first=newest_first)
+        rows = self._rows(after=after, before=before, limit=limit, open_only=open_only, newest_first=newest_first)
         return [views.proposal_summary(row) for row in rows]
 
     def _rows(self, **page: Any) -> list[dict[str, Any]]:

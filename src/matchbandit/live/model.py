@@ -12,6 +12,7 @@ from threading import Lock
 import numpy as np
 
 from matchbandit.graphs import Edges, Graph, bipartite, monopartite
+from matchbandit.live.records import Documented
 from matchbandit.live.state import State
 from matchbandit.live.tally import Results
 from matchbandit.product_model import WARNING_LEVEL, product_fit
@@ -30,7 +31,7 @@ def graph_of(two_sided: bool, on_side: Sequence[int]) -> Graph:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Standing(Documented):
     """An item in the ranking."""
 
     place: int

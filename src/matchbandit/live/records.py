@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 
 class Void(Enum):
@@ -22,8 +22,14 @@ Ids = tuple[int, int]
 Names = tuple[str, str]
 
 
+class Documented:
+    """A record whose fields are described in OpenAPI by their docstrings."""
+
+    __pydantic_config__: ClassVar = {"use_attribute_docstrings": True}
+
+
 @dataclass(frozen=True)
-class Item:
+class Item(Documented):
     """A player, or an item of one of two sides."""
 
     id: int
@@ -66,6 +72,10 @@ class Proposal:
     """Sentences for a human: who sits out and why, how near the optimum a large constrained matching is."""
     shadow: Mapping[str, Any] | None = None
     """What the shadow policy would have proposed."""
+    propensities: dict[Names, float] = field(default_factory=dict)
+    """The estimated probability of proposing each pair that was chosen, if the league records it."""
+    propensity_draws: int | None = None
+    """The number of draws behind each of them."""
 
     @property
     def waiting(self) -> list[Names]:
@@ -79,7 +89,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Receipt(Documented):
     """What a tell did."""
 
     proposal: int
@@ -92,7 +102,7 @@ class Receipt:
 
 
 @dataclass(frozen=True)
-class LeagueSummary:
+class LeagueSummary(Documented):
     """What lists of leagues show."""
 
     name: str
@@ -121,7 +131,7 @@ class LeagueSummary:
 
 
 @dataclass(frozen=True)
-class ProposalSummary:
+class ProposalSummary(Documented):
     """One proposal in the history."""
 
     number: int
@@ -160,7 +170,7 @@ class PairResult:
 
 
 @dataclass(frozen=True)
-class Meetings:
+class Meetings(Documented):
     """Who met whom, how often, and what came of it: a table of rows and columns, players on both."""
 
     rows: list[int]

@@ -1,8 +1,12 @@
 """The settings of a league: defaults, descriptions and validation, for every interface."""
 
+import ast
+import inspect
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from itertools import pairwise
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -247,3 +251,18 @@ def _check_policy(
         if not isinstance(value, str | bool | int | float):
             raise LeagueError("bad-value", f"the option {option} must be a number or a text; got {value!r}.")
     return named
+
+
+def field_descriptions(kind: type) -> dict[str, str]:
+    """The docstrings below the fields of a dataclass, by field: the descriptions in OpenAPI, --help and forms."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        field.target.id: inspect.cleandoc(docs.value.value)
+        for field, docs in pairwise(definition.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(docs, ast.Expr)
+        and isinstance(docs.value, ast.Constant)
+        and isinstance(docs.value.value, str)
+    }

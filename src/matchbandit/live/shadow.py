@@ -7,10 +7,11 @@ from math import sqrt
 
 from matchbandit.errors import plural
 from matchbandit.live.events import Event
+from matchbandit.live.records import Documented
 
 
 @dataclass(frozen=True)
-class ShadowReport:
+class ShadowReport(Documented):
     """How often live and shadow differ, and what each expects."""
 
     shadow: str | None
@@ -35,9 +36,14 @@ class ShadowReport:
     standard_error: float | None
     """Of that difference; None with fewer than two proposals."""
 
-    @property
-    def sentence(self) -> str:
-        """What it comes to."""
+    sentence: str = ""
+    """The conclusion."""
+
+    def __post_init__(self) -> None:
+        """Write the sentence."""
+        object.__setattr__(self, "sentence", self._sentence())
+
+    def _sentence(self) -> str:
         if self.shadow is None:
             return "There was no shadow yet. Set one (shadow=, or `league set --shadow`), and ask."
         if not self.proposals:

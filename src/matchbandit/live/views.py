@@ -72,6 +72,12 @@ def proposal(record: Record, directory: Directory) -> Proposal:
         best=data.get("best"),
         notes=notes(data, directory),
         shadow=shadow,
+        propensities={
+            directory.pair(pair): share
+            for pair, share in zip(sheet.ids, data.get("propensities", ()), strict=False)
+            if share is not None
+        },
+        propensity_draws=data.get("propensity_draws"),
     )
 
 

@@ -1,20 +1,39 @@
-"""What travels over HTTP: the bodies of requests, checked, and of answers. Names are in here, and only in here."""
+"""Bodies of requests and responses. Records of `matchbandit.live` are served as they are; the rest is here."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from math import isfinite
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictInt, StrictStr, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StrictInt,
+    StrictStr,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
 
 from matchbandit.live.commands import MOST_AT_ONCE
 from matchbandit.live.events import Event
 from matchbandit.live.model import Fit, Standing
 from matchbandit.live.names import LONGEST_NAME
-from matchbandit.live.records import VOID, Item, Meetings, Outcome, Proposal, ProposalSummary, Receipt
-from matchbandit.live.shadow import ShadowReport
+from matchbandit.live.records import (
+    VOID,
+    Item,
+    LeagueSummary,
+    Outcome,
+    PairResult,
+    Proposal,
+    ProposalSummary,
+    Receipt,
+)
+from matchbandit.live.settings import MAX_PROPENSITY_DRAWS, MAX_TITLE_LENGTH, LeagueSettings, field_descriptions
 from matchbandit.live.why import Why
 from matchbandit.rewards import LARGEST_REWARD
 
@@ -23,25 +42,25 @@ MOST_ID = 2**31 - 1
 """Ids and numbers of proposals that are looked for at all."""
 
 
-def _slug(given: object) -> str:
-    if isinstance(given, str) and re.fullmatch(SLUG, given):
-        return given
+def _slug(value: object) -> str:
+    if isinstance(value, str) and re.fullmatch(SLUG, value):
+        return value
     raise ValueError("must have 1 to 64 lower-case letters, digits and hyphens")
 
 
-def _name_or_id(given: object) -> str | int:
-    if isinstance(given, str) and 1 <= len(given) <= LONGEST_NAME:
-        return given
-    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MOST_ID:
-        return given
+def _name_or_id(value: object) -> str | int:
+    if isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_ID:
+        return value
     raise ValueError(f"must be a name of 1 to {LONGEST_NAME} characters, or an id")
 
 
-def _reward(given: object) -> float | str:
-    if given == "void":
+def _reward(value: object) -> float | str:
+    if value == "void":
         return "void"
-    if isinstance(given, int | float) and not isinstance(given, bool) and abs(given) <= LARGEST_REWARD:
-        return float(given)
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_REWARD:
+        return float(value)
     raise ValueError('must be a number or "void"')
 
 
@@ -81,15 +100,85 @@ Anything = Annotated[Any, WithJsonSchema({})]
 
 
 class Request(BaseModel):
-    """A body that is taken; what it does not know is refused, lest a slip of the pen go unnoticed."""
+    """A body that is accepted; unknown fields are refused, so that a typing error does not go unnoticed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Answer(BaseModel):
-    """A body that is given; new keys may come with new versions."""
+class Response(BaseModel):
+    """A body that is returned; new fields may come with new versions."""
 
     model_config = ConfigDict(frozen=True)
+
+
+# Settings ------------------------------------------------------------------------------------------------------------
+
+
+class Policy(Request):
+    """A policy of the catalogue, with its options."""
+
+    policy: StrictStr
+    options: dict[str, Anything] | None = None
+    selection: Literal["pair", "matching"] | None = None
+
+
+_SETTING_TYPES: dict[str, Any] = {
+    "policy": StrictStr,
+    "options": dict[str, Anything] | None,
+    "selection": Literal["pair", "matching"] | None,
+    "deadline": Seconds | None,
+    "default": Reward,
+    "no_rematch": Annotated[StrictInt, Field(ge=0, le=10**9)],
+    "shadow": Policy | None,
+    "title": Annotated[StrictStr, Field(max_length=MAX_TITLE_LENGTH)],
+    "record_propensity": Annotated[StrictInt, Field(ge=0, le=MAX_PROPENSITY_DRAWS)],
+}
+"""How the fields of `LeagueSettings` travel; their names, defaults and descriptions are those of the dataclass."""
+
+
+class SettingsBody(Request):
+    """A body with settings of a league."""
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that were sent, as `LeagueSettings` has them."""
+        sent = {name: getattr(self, name) for name in LeagueSettings.names() if name in self.model_fields_set}
+        if "options" in sent:
+            sent["options"] = sent["options"] or {}
+        if "default" in sent:
+            sent["default"] = outcome_of(sent["default"])
+        if sent.get("shadow") is not None:
+            sent["shadow"] = sent["shadow"].model_dump()
+        return sent
+
+
+def _setting_fields(*, with_defaults: bool) -> dict[str, Any]:
+    """Fields for `create_model`. Without defaults, generated clients send only what was set."""
+    descriptions = field_descriptions(LeagueSettings)
+    definitions = {}
+    for each in fields(LeagueSettings):
+        default = each.default if each.default is not MISSING else {}
+        extra = None if with_defaults else _drop_default
+        definitions[each.name] = (
+            _SETTING_TYPES[each.name],
+            Field(
+                default="void" if default is VOID else default,
+                description=descriptions[each.name],
+                json_schema_extra=extra,
+            ),
+        )
+    return definitions
+
+
+def _drop_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+Changes: type[SettingsBody] = create_model(
+    "Changes",
+    __base__=SettingsBody,
+    __doc__="Settings to change; what is left out stays as it is.",
+    **_setting_fields(with_defaults=False),
+)
 
 
 # Requests ------------------------------------------------------------------------------------------------------------
@@ -110,86 +199,50 @@ class PastResult(Request):
     total: Number = Field(description="The sum of its rewards.")
 
 
-class Policy(Request):
-    """A policy of the catalogue, with its options."""
-
-    policy: StrictStr
-    options: dict[str, Anything] | None = None
-    selection: Literal["pair", "matching"] | None = None
-
-
-class NewLeague(Request):
-    """A league of players, or of two sides."""
-
+class _NewLeague(SettingsBody):
     slug: Slug
     players: list[Name] | None = Field(default=None, max_length=MOST_AT_ONCE)
     sides: list[Side] | None = Field(default=None, min_length=2, max_length=2)
-    policy: StrictStr = "rank1-thompson"
-    options: dict[str, Anything] | None = None
-    selection: Literal["pair", "matching"] | None = None
     rewards: StrictStr = Field(default="bernoulli", description="bernoulli, gaussian:SD or binomial:TRIALS.")
     seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] | None = None
-    deadline: Seconds | None = Field(default=None, description="Seconds for which outcomes are waited for.")
-    default: Reward = Field(default="void", description="The outcome that a deadline gives.")
-    no_rematch: Annotated[StrictInt, Field(ge=0, le=10**9)] = 0
-    shadow: Policy | None = None
     past: list[PastResult] | None = Field(default=None, max_length=MOST_AT_ONCE)
 
-    def settings(self) -> dict[str, Any]:
-        """As `Store.create` takes them."""
+    def parameters(self) -> dict[str, Any]:
+        """The keyword arguments of `Store.create`."""
         return {
             "players": self.players,
             "sides": None if self.sides is None else {side.name: side.items for side in self.sides},
-            "policy": self.policy,
-            "options": self.options,
-            "selection": self.selection,
             "rewards": self.rewards,
             "seed": self.seed,
-            "deadline": self.deadline,
-            "default": outcome_of(self.default),
-            "no_rematch": self.no_rematch,
-            "shadow": _policy(self.shadow),
             "past": None if self.past is None else [(*row.pair, row.count, row.total) for row in self.past],
+            **self.settings(),
         }
 
     @model_validator(mode="after")
-    def _two_names(self) -> "NewLeague":
+    def _check_side_names(self) -> "_NewLeague":
         if self.sides is not None and self.sides[0].name == self.sides[1].name:
             raise ValueError("needs two different names for the two sides")
         return self
 
 
-class Changes(Request):
-    """Settings from now on; what is left out stays."""
-
-    policy: StrictStr = "rank1-thompson"
-    options: dict[str, Anything] | None = None
-    selection: Literal["pair", "matching"] | None = None
-    deadline: Seconds | None = None
-    default: Reward = "void"
-    no_rematch: Annotated[StrictInt, Field(ge=0, le=10**9)] = 0
-    shadow: Policy | None = None
-
-    def settings(self) -> dict[str, Any]:
-        """Those that were sent."""
-        sent: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
-        if "default" in sent:
-            sent["default"] = outcome_of(sent["default"])
-        if "shadow" in sent:
-            sent["shadow"] = _policy(sent["shadow"])
-        return sent
+NewLeague: type[_NewLeague] = create_model(
+    "NewLeague",
+    __base__=_NewLeague,
+    __doc__="A league of players, or of two sides.",
+    **_setting_fields(with_defaults=True),
+)
 
 
 class Ask(Request):
     """Whom a proposal may pair."""
 
     available: list[NameOrId] | None = Field(
-        default=None, max_length=MOST_AT_ONCE, description="Who is there; all who have not left, if left out."
+        default=None, max_length=MOST_AT_ONCE, description="Who is available; all who have not left, if omitted."
     )
     fixed: list[Pair] | None = Field(default=None, max_length=MOST_AT_ONCE, description="Pairs that must be in it.")
 
 
-class OneOutcome(Request):
+class PairOutcome(Request):
     """The outcome of one pair."""
 
     pair: Pair
@@ -199,11 +252,30 @@ class OneOutcome(Request):
 class Outcomes(Request):
     """Outcomes of some or all pairs of a proposal."""
 
-    outcomes: list[OneOutcome] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    outcomes: list[PairOutcome] = Field(min_length=1, max_length=MOST_AT_ONCE)
 
-    def told(self) -> list[tuple[str | int, str | int, Outcome]]:
+    def rows(self) -> list[tuple[str | int, str | int, Outcome]]:
         """As `League.tell` takes them."""
         return [(*pair_of(one.pair), outcome_of(one.reward)) for one in self.outcomes]
+
+
+class NumberedOutcome(PairOutcome):
+    """The outcome of one pair of a proposal."""
+
+    proposal: Annotated[StrictInt, Field(ge=1, le=MOST_ID, description="The number of the proposal.")]
+
+
+class ManyOutcomes(Request):
+    """Outcomes of several proposals."""
+
+    outcomes: list[NumberedOutcome] = Field(min_length=1, max_length=MOST_AT_ONCE)
+
+    def by_proposal(self) -> dict[int, list[tuple[str | int, str | int, Outcome]]]:
+        """As `League.tell_many` takes them."""
+        rows: dict[int, list[tuple[str | int, str | int, Outcome]]] = {}
+        for one in self.outcomes:
+            rows.setdefault(one.proposal, []).append((*pair_of(one.pair), outcome_of(one.reward)))
+        return rows
 
 
 class Pairs(Request):
@@ -211,13 +283,13 @@ class Pairs(Request):
 
     pairs: list[Pair] = Field(min_length=1, max_length=MOST_AT_ONCE)
 
-    def listed(self) -> list[tuple[str | int, str | int]]:
+    def rows(self) -> list[tuple[str | int, str | int]]:
         """As a league takes them."""
         return [pair_of(pair) for pair in self.pairs]
 
 
 class SomePairs(Request):
-    """Some pairs, or all that wait."""
+    """Some pairs, or all whose outcome is missing."""
 
     pairs: list[Pair] | None = Field(default=None, min_length=1, max_length=MOST_AT_ONCE)
 
@@ -226,7 +298,7 @@ class Join(Request):
     """Who joins, or comes back."""
 
     names: list[Name] = Field(min_length=1, max_length=MOST_AT_ONCE)
-    side: StrictStr | None = Field(default=None, description="Of which side they are, in a league of two.")
+    side: StrictStr | None = Field(default=None, description="The side they are on, in a league of two.")
 
 
 class NewName(Request):
@@ -245,114 +317,93 @@ def outcome_of(reward: float | str) -> Outcome:
     return VOID if isinstance(reward, str) else reward
 
 
-def _policy(shadow: Policy | None) -> dict[str, Any] | None:
-    return None if shadow is None else shadow.model_dump()
+# Responses -----------------------------------------------------------------------------------------------------------
+
+_NEXT = "`after` of the next page; null: this is the last one."
 
 
-# Answers -------------------------------------------------------------------------------------------------------------
-
-
-class LeaguesTold(Answer):
-    """Leagues, by slug."""
-
-    leagues: list[str]
-
-
-class LeagueTold(Answer):
-    """What a league is, and how far it has come."""
+class LeagueOut(Response):
+    """A league: its settings, and how much there is of everything."""
 
     slug: str
     created: str
     kind: Literal["players", "sides"]
     sides: list[str] | None
+    title: str
     policy: str
     options: dict[str, Anything]
     selection: Literal["pair", "matching"]
     rewards: str
     seed: int
-    deadline: float | None = Field(description="Seconds for which outcomes are waited for.")
-    default: float | Literal["void"] = Field(description="The outcome that a deadline gives.")
-    no_rematch: int = Field(description="Within so many proposals no pair meets again.")
+    deadline: float | None = Field(description="Seconds after which missing outcomes are set to `default`.")
+    default: float | Literal["void"] = Field(description="The outcome that a passed deadline gives.")
+    no_rematch: int = Field(description="Number of proposals within which a pair is not proposed again.")
     shadow: dict[str, Anything] | None
-    n_items: int = Field(description="Who ever joined,")
-    n_active: int = Field(description="and has not left.")
+    record_propensity: int
+    n_items: int = Field(description="All that ever joined.")
+    n_active: int = Field(description="Those that have not left.")
     n_proposals: int
-    n_open: int = Field(description="Proposals that wait for an outcome.")
-    n_waiting: int = Field(description="Pairs that do.")
+    n_open: int = Field(description="Proposals with an outcome missing.")
+    n_waiting: int = Field(description="Pairs whose outcome is missing.")
     n_results: int
     n_events: int
-    exclusions: list[list[str]]
+    n_exclusions: int
+    n_wishes: int
+    exclusions: list[list[str]] = Field(description="The first 1000; `/exclusions` has all of them.")
     wishes: list[list[str]]
 
     @classmethod
-    def of(cls, about: Mapping[str, Any]) -> "LeagueTold":
-        """As it is told."""
-        told = {name: about[name] for name in cls.model_fields if name != "slug"}
-        return cls(slug=about["name"], **told)
+    def of(cls, about: Mapping[str, Any]) -> "LeagueOut":
+        """From `League.about`."""
+        values = {name: about[name] for name in cls.model_fields if name != "slug"}
+        return cls(slug=about["name"], **values)
 
 
-class ItemTold(Answer):
-    """A player, or an item of a side."""
-
-    id: int
-    name: str = Field(description="Or `#7` once it is forgotten.")
-    side: str | None
-    active: bool = Field(description="It has not left.")
-    forgotten: bool
-    byes: int = Field(description="How often it sat out although it was there.")
-    meetings: int = Field(description="Results that it had a part in.")
-
-    @classmethod
-    def of(cls, item: Item) -> "ItemTold":
-        """As it is told."""
-        return cls(**_fields(item, cls))
-
-
-class ItemsTold(Answer):
-    """Items, in the order of their ids."""
-
-    items: list[ItemTold]
-
-
-class Named(Answer):
+class NamedItem(Response):
     """An item, by id and name."""
 
     id: int
     name: str
 
 
-class PairTold(Answer):
+class ProposalPair(Response):
     """A pair of a proposal."""
 
     ids: list[int]
     names: list[str]
-    outcome: float | Literal["void"] | None = Field(description="null: it is waited for.")
-    fixed: bool = Field(description="It was wished for, not chosen.")
+    outcome: float | Literal["void"] | None = Field(description="null: it is not known yet.")
+    fixed: bool = Field(description="It was asked or wished for, not chosen.")
+    propensity: float | None = Field(description="The estimated probability of proposing it, where it is recorded.")
 
 
-class ProposalTold(Answer):
-    """Pairs to be played, under a number that is never given twice."""
+class ProposalOut(Response):
+    """Pairs to be played, under a number that is never used twice."""
 
     number: int
     at: str
     due: str | None
-    open: bool = Field(description="It waits for an outcome.")
-    pairs: list[PairTold]
-    byes: list[Named] = Field(description="Who sits out.")
+    open: bool = Field(description="An outcome is missing.")
+    pairs: list[ProposalPair]
+    byes: list[NamedItem] = Field(description="Who sits out.")
     expected: float | None = Field(description="What the model expected of these pairs.")
     best: float | None = Field(
         description="What it expected of its best guess; the difference is the price of exploring."
     )
     notes: list[str]
     shadow: dict[str, Anything] | None = Field(description="What the shadow policy would have proposed.")
+    propensity_draws: int | None = Field(description="The number of draws behind each propensity.")
 
     @classmethod
-    def of(cls, proposal: Proposal) -> "ProposalTold":
-        """As it is told."""
+    def of(cls, proposal: Proposal) -> "ProposalOut":
+        """From the record; not validated again, since a page may have thousands of pairs."""
         fixed = set(proposal.fixed)
         pairs = [
-            PairTold.model_construct(
-                ids=list(ids), names=list(names), outcome=_told(proposal.outcomes.get(names)), fixed=names in fixed
+            ProposalPair.model_construct(
+                ids=list(ids),
+                names=list(names),
+                outcome=to_json(proposal.outcomes.get(names)),
+                fixed=names in fixed,
+                propensity=proposal.propensities.get(names),
             )
             for ids, names in zip(proposal.ids, proposal.pairs, strict=True)
         ]
@@ -362,70 +413,17 @@ class ProposalTold(Answer):
             due=proposal.due,
             open=proposal.open,
             pairs=pairs,
-            byes=[Named(id=id, name=name) for id, name in zip(proposal.bye_ids, proposal.byes, strict=True)],
+            byes=[NamedItem(id=id, name=name) for id, name in zip(proposal.bye_ids, proposal.byes, strict=True)],
             expected=proposal.expected,
             best=proposal.best,
             notes=proposal.notes,
-            shadow=plain(proposal.shadow),
+            shadow=to_json(proposal.shadow),
+            propensity_draws=proposal.propensity_draws,
         )
 
 
-class ProposalsTold(Answer):
-    """A page of proposals."""
-
-    proposals: list[ProposalTold]
-    next: int | None = Field(description="`after` of the next page; null: this is the last.")
-
-    @classmethod
-    def of(cls, proposals: Sequence[Proposal], *, more: bool) -> "ProposalsTold":
-        """As they are told."""
-        told = [ProposalTold.of(proposal) for proposal in proposals]
-        return cls.model_construct(proposals=told, next=proposals[-1].number if more else None)
-
-
-class ReceiptTold(Answer):
-    """What a tell did."""
-
-    proposal: int
-    booked: int = Field(description="Outcomes that are new.")
-    repeated: int = Field(description="Outcomes that were known already, and equal.")
-    waiting: int = Field(description="Pairs that still wait.")
-
-    @classmethod
-    def of(cls, receipt: Receipt) -> "ReceiptTold":
-        """As it is told."""
-        return cls(**_fields(receipt, cls))
-
-
-class EventTold(Answer):
-    """A line of the log: ids, no names."""
-
-    seq: int
-    at: str
-    kind: str
-    by: str = Field(description="Through which door it came: `token:ID`, `clock`, …")
-    data: dict[str, Anything]
-
-    @classmethod
-    def of(cls, event: Event) -> "EventTold":
-        """As it is told."""
-        return cls(seq=event.seq, at=event.at, kind=event.kind, by=event.by, data=event.data)
-
-
-class EventsTold(Answer):
-    """A page of the log."""
-
-    events: list[EventTold]
-    next: int | None = Field(description="`after` of the next page; null: this is the last.")
-
-    @classmethod
-    def of(cls, events: Sequence[Event], *, more: bool) -> "EventsTold":
-        """As they are told."""
-        return cls.model_construct(events=[EventTold.of(one) for one in events], next=events[-1].seq if more else None)
-
-
-class AuditLine(Answer):
-    """What happened, in a sentence."""
+class AuditLine(Response):
+    """An event as a sentence."""
 
     seq: int
     at: str
@@ -433,193 +431,146 @@ class AuditLine(Answer):
     by: str
     sentence: str
 
-
-class AuditTold(Answer):
-    """A page of the audit trail."""
-
-    lines: list[AuditLine]
-    next: int | None = Field(description="`after` of the next page; null: this is the last.")
-
     @classmethod
-    def of(cls, lines: Sequence[tuple[Event, str]], *, more: bool) -> "AuditTold":
-        """As it is told."""
-        told = [
-            AuditLine(seq=event.seq, at=event.at, kind=event.kind, by=event.by, sentence=sentence)
-            for event, sentence in lines
-        ]
-        return cls(lines=told, next=lines[-1][0].seq if more else None)
+    def of(cls, event: Event, sentence: str) -> "AuditLine":
+        """From an event and its sentence."""
+        return cls(seq=event.seq, at=event.at, kind=event.kind, by=event.by, sentence=sentence)
 
 
-class StandingTold(Answer):
-    """An item in the ranking."""
-
-    place: int = Field(description="From 1, on its side.")
-    id: int
-    name: str
-    side: str | None
-    estimate: float = Field(description="Its strength: two items are expected to achieve the product of theirs.")
-    low: float = Field(description="The interval that holds the strength with 90 %.")
-    high: float
-    meetings: int
-    mean: float | None = Field(description="What its pairs achieved on average.")
-    byes: int
-    active: bool
-
-
-class RankingTold(Answer):
-    """The strongest first, each side for itself."""
-
-    ranking: list[StandingTold]
-
-    @classmethod
-    def of(cls, ranking: Iterable[Standing]) -> "RankingTold":
-        """As it is told."""
-        return cls(ranking=[StandingTold(**_fields(standing, StandingTold)) for standing in ranking])
-
-
-class HistoryLine(Answer):
-    """A proposal, and what came of it."""
-
-    number: int
-    at: str
-    due: str | None
-    pairs: int
-    told: int = Field(description="Outcomes that are known, the void ones too.")
-    void: int
-    reward: float = Field(description="What the pairs achieved that are known and not void.")
-    expected_of_told: float = Field(description="What the model expected of those pairs.")
-    expected: float | None
-    best: float | None
-    explored: float | None = Field(description="The share of the best guess that was given up to learn.")
-
-
-class HistoryTold(Answer):
-    """A page of proposals, a line each."""
-
-    history: list[HistoryLine]
-    next: int | None = Field(description="`after` of the next page; null: this is the last.")
-
-    @classmethod
-    def of(cls, lines: Sequence[ProposalSummary], *, more: bool) -> "HistoryTold":
-        """As it is told."""
-        told = [HistoryLine(**_fields(line, HistoryLine)) for line in lines]
-        return cls(history=told, next=lines[-1].number if more else None)
-
-
-class MeetingsTold(Answer):
-    """Who met whom, by id: a table."""
-
-    rows: list[int]
-    columns: list[int] = Field(description="Those of players are the same as the rows.")
-    counts: list[list[int]]
-    means: list[list[float | None]] = Field(description="null: they never met.")
-
-    @classmethod
-    def of(cls, table: Meetings) -> "MeetingsTold":
-        """As it is told."""
-        return cls.model_construct(**_fields(table, cls))
-
-
-class ResultTold(Answer):
+class ResultOut(Response):
     """All results of a pair."""
 
     pair: list[str]
+    ids: list[int]
     count: int
     total: float = Field(description="The sum of its rewards.")
 
-
-class ResultsTold(Answer):
-    """All results by pair: `past` of another league takes them."""
-
-    results: list[ResultTold]
-
     @classmethod
-    def of(cls, results: Iterable[tuple[str, str, int, float]]) -> "ResultsTold":
-        """As they are told."""
-        return cls(results=[ResultTold(pair=[a, b], count=count, total=total) for a, b, count, total in results])
+    def of(cls, result: PairResult) -> "ResultOut":
+        """From the record."""
+        return cls(pair=list(result.names), ids=list(result.ids), count=result.count, total=result.total)
 
 
-class Odd(Answer):
-    """A pair that does not fit."""
+class OddPair(Response):
+    """A pair that does not fit the model."""
 
     ids: list[int]
     deviations: float = Field(description="By how many standard deviations.")
 
 
-class FitTold(Answer):
+class FitOut(Response):
     """Does the product model fit?"""
 
     fits: bool | None = Field(description="null: too few results to tell.")
     p_value: float | None
     results: int
-    worst: list[Odd]
+    worst: list[OddPair]
     sentence: str
 
     @classmethod
-    def of(cls, fit: Fit) -> "FitTold":
-        """As it is told."""
-        worst = [Odd(ids=[a, b], deviations=deviations) for a, b, deviations in fit.worst]
+    def of(cls, fit: Fit) -> "FitOut":
+        """From the record."""
+        worst = [OddPair(ids=[a, b], deviations=deviations) for a, b, deviations in fit.worst]
         return cls(fits=fit.fits, p_value=fit.p_value, results=fit.results, worst=worst, sentence=fit.sentence)
 
 
-class ShadowTold(Answer):
-    """How often live and shadow differ, and what each expects."""
-
-    shadow: str | None
-    live: str | None
-    proposals: int
-    equal: int
-    pairs: int
-    common: int
-    failed: int
-    live_expects: float | None
-    shadow_expects: float | None
-    difference: float | None
-    standard_error: float | None
-    sentence: str
-
-    @classmethod
-    def of(cls, report: ShadowReport) -> "ShadowTold":
-        """As it is told."""
-        return cls(**_fields(report, cls))
-
-
-class WhyTold(Answer):
-    """Why, in a sentence and in numbers."""
+class WhyOut(Response):
+    """An explanation, in a sentence and in numbers."""
 
     sentence: str
     numbers: dict[str, Anything]
 
     @classmethod
-    def of(cls, why: Why) -> "WhyTold":
-        """As it is told."""
-        return cls(sentence=why.sentence, numbers=plain(why.numbers))
+    def of(cls, why: Why) -> "WhyOut":
+        """From the record."""
+        return cls(sentence=why.sentence, numbers=to_json(why.numbers))
 
 
-class PairsTold(Answer):
-    """Pairs, by name."""
+# Pages of lists ------------------------------------------------------------------------------------------------------
+
+
+class LeaguesPage(Response):
+    """Leagues in the order of their names."""
+
+    leagues: list[str]
+    summaries: list[LeagueSummary]
+    next: str | None = Field(description=_NEXT)
+
+
+class ItemsPage(Response):
+    """Items in the order of their ids."""
+
+    items: list[Item]
+    next: int | None = Field(default=None, description=_NEXT)
+
+
+class ProposalsPage(Response):
+    """Proposals in the order of their numbers."""
+
+    proposals: list[ProposalOut]
+    next: int | None = Field(description=_NEXT)
+
+
+class ReceiptsOut(Response):
+    """What a tell of several proposals did, proposal by proposal."""
+
+    receipts: list[Receipt]
+
+
+class EventsPage(Response):
+    """Events in the order of the log: ids, not names."""
+
+    events: list[Event]
+    next: int | None = Field(description=_NEXT)
+
+
+class AuditPage(Response):
+    """The log in sentences."""
+
+    lines: list[AuditLine]
+    next: int | None = Field(description=_NEXT)
+
+
+class RankingPage(Response):
+    """The strongest first, each side for itself."""
+
+    ranking: list[Standing]
+    next: int | None = Field(description=_NEXT)
+
+
+class HistoryPage(Response):
+    """A line for each proposal, in the order of their numbers."""
+
+    history: list[ProposalSummary]
+    next: int | None = Field(description=_NEXT)
+
+
+class ResultsPage(Response):
+    """Results by pair, in the order of ids: `past` of another league takes them."""
+
+    results: list[ResultOut]
+    next: str | None = Field(description=_NEXT)
+
+
+class PairsPage(Response):
+    """Pairs by name, in the order of ids."""
 
     pairs: list[list[str]]
+    next: str | None = Field(default=None, description=_NEXT)
 
 
-def plain(value: Any) -> Any:
-    """Anything of a league as JSON: VOID is "void", a key that is a pair is `ann + bob`, what is not finite is null."""
+def to_json(value: Any) -> Any:
+    """Any value of a league as JSON: VOID is "void", a pair as a key is `ann + bob`, what is not finite is null."""
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {" + ".join(map(str, key)) if isinstance(key, tuple) else str(key): plain(v) for key, v in value.items()}
+        return {
+            " + ".join(map(str, key)) if isinstance(key, tuple) else str(key): to_json(v) for key, v in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [to_json(each) for each in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return to_json(value.tolist())
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def _fields(record: Any, kind: type[Answer]) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in kind.model_fields}
-
-
-def _told(outcome: Outcome | None) -> float | str | None:
-    return "void" if outcome is VOID else outcome

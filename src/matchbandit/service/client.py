@@ -15,16 +15,15 @@ import httpx
 
 from matchbandit.deprecation import RenamedAttribute
 from matchbandit.errors import MatchbanditError
+from matchbandit.live.commands import Name
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event
+from matchbandit.live.league_api import Outcomes, Pair
 from matchbandit.live.model import Fit, Standing
-from matchbandit.live.records import VOID, Item, Meetings, Outcome, Proposal, ProposalSummary, Receipt
+from matchbandit.live.records import VOID, Item, Meetings, Proposal, ProposalSummary, Receipt
 from matchbandit.live.shadow import ShadowReport
 from matchbandit.live.why import Why
 
-Name = str | int
-"""An item: by its name, or by its id."""
-Outcomes = Mapping[tuple[Name, Name], Outcome] | Iterable[tuple[Name, Name, Outcome]]
 _AGAIN = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed."""
 _LONGEST_PAUSE = 30.0
@@ -91,7 +90,7 @@ class Client:
 
     def leagues(self) -> list[str]:
         """The leagues that the token opens."""
-        return list(self.send("GET", "/leagues")["leagues"])
+        return [str(name) for name in self.pages("/leagues", "leagues", "", None)]
 
     def create(self, slug: str, *, key: str | None = None, **settings: Any) -> "RemoteLeague":
         """A new league, with the settings of `Store.create`."""
@@ -146,6 +145,17 @@ class Client:
             part.unlink(missing_ok=True)
         return file
 
+    def pages(self, path: str, name: str, after: int | str, limit: int | None, **params: Any) -> Iterator[Any]:
+        """The entries of a list, page by page."""
+        left = limit
+        while left is None or left > 0:
+            size = _PAGE if left is None else min(_PAGE, left)
+            page = self.send("GET", path, params={"after": after, "limit": size, **params})
+            yield from page[name]
+            if page["next"] is None:
+                return
+            after, left = page["next"], None if left is None else left - len(page[name])
+
     def send(
         self,
         method: str,
@@ -172,7 +182,7 @@ class Client:
                 wanted = 0.0
             else:
                 if answer.is_success:
-                    return answer.json()
+                    return _payload(answer)
                 if last or answer.status_code not in _AGAIN:
                     raise _refusal(answer)
                 wanted = _retry_after(answer)
@@ -208,7 +218,7 @@ class RemoteLeague:
         self,
         *,
         available: Iterable[Name] | None = None,
-        fixed: Iterable[Sequence[Name]] | None = None,
+        fixed: Iterable[Pair] | None = None,
         key: str | None = None,
     ) -> Proposal:
         """A numbered proposal; sent again under the same key, it is the same one."""
@@ -223,11 +233,17 @@ class RemoteLeague:
         """What pairs achieved together; VOID: it never happened. Some or all, late, in any order."""
         return Receipt(**self._post(f"/proposals/{number}/outcomes", {"outcomes": _outcomes(outcomes)}, key))
 
+    def tell_many(self, outcomes: Mapping[int, Outcomes], *, key: str | None = None) -> list[Receipt]:
+        """Outcomes of several proposals, by their numbers: all are recorded, or none."""
+        rows = [{"proposal": number, **row} for number, each in outcomes.items() for row in _outcomes(each)]
+        receipts = self._post("/outcomes", {"outcomes": rows}, key)["receipts"]
+        return [Receipt(**receipt) for receipt in receipts]
+
     def correct(self, number: int, outcomes: Outcomes, *, key: str | None = None) -> Receipt:
         """Other outcomes in the place of those that were told."""
         return Receipt(**self._post(f"/proposals/{number}/corrections", {"outcomes": _outcomes(outcomes)}, key))
 
-    def void(self, number: int, pairs: Iterable[Sequence[Name]] | None = None, *, key: str | None = None) -> Receipt:
+    def void(self, number: int, pairs: Iterable[Pair] | None = None, *, key: str | None = None) -> Receipt:
         """These pairs never met; without pairs, all that still wait."""
         body = {} if pairs is None else _pairs(pairs)
         return Receipt(**self._post(f"/proposals/{number}/void", body, key))
@@ -248,17 +264,17 @@ class RemoteLeague:
 
     def items(self) -> list[Item]:
         """All items that ever joined, in the order of their ids."""
-        return [Item(**item) for item in self._get("/items")["items"]]
+        return [Item(**item) for item in self._pages("/items", "items", 0, None)]
 
     def item(self, name: Name, *, side: str | None = None) -> Item:
-        """One of them."""
-        found = [
-            item for item in self.items() if name in (item.id, item.name, f"#{item.id}") and side in (None, item.side)
-        ]
-        if len(found) != 1:
-            how_many = "no item has" if not found else "two items have"
-            raise LeagueError("unknown-item", f"{how_many} the name or id {name!r}. Look at items().")
-        return found[0]
+        """One item, by name or id."""
+        where = {} if side is None else {"side": side}
+        text = f"#{name}" if isinstance(name, int) else name
+        items = [Item(**item) for item in self._get("/items", name=text, **where)["items"]]
+        if len(items) != 1:
+            problem = "no item has" if not items else "two items have"
+            raise LeagueError("unknown-item", f"{problem} the name or id {name!r}. Give the side, or look at items().")
+        return items[0]
 
     def join(self, *names: str, side: str | None = None, key: str | None = None) -> list[Item]:
         """Items join, or come back if they had left. In a league of two sides, say which `side`."""
@@ -288,19 +304,19 @@ class RemoteLeague:
 
     # Rules -----------------------------------------------------------------------------------------------------------
 
-    def exclude(self, pairs: Iterable[Sequence[Name]], *, key: str | None = None) -> None:
+    def exclude(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
         """These pairs are never proposed."""
         self._post("/exclusions", _pairs(pairs), key)
 
-    def allow(self, pairs: Iterable[Sequence[Name]], *, key: str | None = None) -> None:
+    def allow(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
         """Take exclusions back."""
         self._post("/exclusions/removals", _pairs(pairs), key)
 
-    def wish(self, pairs: Iterable[Sequence[Name]], *, key: str | None = None) -> None:
+    def wish(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
         """These pairs are fixed in the next proposal in which both are available."""
         self._post("/wishes", _pairs(pairs), key)
 
-    def unwish(self, pairs: Iterable[Sequence[Name]], *, key: str | None = None) -> None:
+    def unwish(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
         """Take wishes back."""
         self._post("/wishes/removals", _pairs(pairs), key)
 
@@ -312,31 +328,38 @@ class RemoteLeague:
 
     def ranking(self) -> list[Standing]:
         """All active items, the strongest first, each side for itself, with 90 % intervals."""
-        return [Standing(**standing) for standing in self._get("/ranking")["ranking"]]
+        return [Standing(**standing) for standing in self._pages("/ranking", "ranking", 0, None)]
 
-    def why(self, about: str | Sequence[Name] | int | None = None) -> Why:
-        """Why: of an item (its name), a pair of items, a proposal (its number), or the league."""
-        if about is None:
+    def why(
+        self, what: str | Sequence[Name] | int | None = None, *, item: Name | None = None, side: str | None = None
+    ) -> Why:
+        """An explanation of an item (its name), a pair, a proposal (its number), or the league."""
+        name = what if isinstance(what, str) else item
+        if name is not None:
+            path = f"/why/{self.item(name, side=side).id}"
+        elif what is None:
             path = "/why"
-        elif isinstance(about, int):
-            path = f"/proposals/{about}/why"
-        elif isinstance(about, str):
-            path = f"/why/{self.item(about).id}"
+        elif isinstance(what, int):
+            path = f"/proposals/{what}/why"
         else:
-            path = f"/why/{self.item(about[0]).id}/{self.item(about[1]).id}"
+            assert not isinstance(what, str)
+            path = f"/why/{self._on_side(what[0], 0).id}/{self._on_side(what[1], 1).id}"
         return Why(**self._get(path))
+
+    def _on_side(self, name: Name, place: int) -> Item:
+        """An item of a pair: of two sides, the first is of the first."""
+        sides = self.about()["sides"]
+        return self.item(name, side=None if sides is None else sides[place])
 
     def fit(self) -> Fit:
         """Do the results fit a product of strengths?"""
-        told = self._get("/fit")
-        worst = tuple((odd["ids"][0], odd["ids"][1], odd["deviations"]) for odd in told["worst"])
-        return Fit(**{**told, "worst": worst})
+        payload = self._get("/fit")
+        worst = tuple((odd["ids"][0], odd["ids"][1], odd["deviations"]) for odd in payload["worst"])
+        return Fit(**{**payload, "worst": worst})
 
     def shadow_report(self) -> ShadowReport:
         """How often the live policy and its shadow differ, and what each expects."""
-        told = self._get("/shadow")
-        del told["sentence"]
-        return ShadowReport(**told)
+        return ShadowReport(**self._get("/shadow"))
 
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The log after event `after`: ids in the place of names."""
@@ -353,7 +376,7 @@ class RemoteLeague:
 
     def results(self) -> list[tuple[str, str, int, float]]:
         """All results, as (name, name, how often, what they paid in total)."""
-        rows = self._get("/results")["results"]
+        rows = self._pages("/results", "results", "", None)
         return [(row["pair"][0], row["pair"][1], row["count"], row["total"]) for row in rows]
 
     def export(self, path: str | os.PathLike[str], *, names: bool = True) -> Path:
@@ -371,15 +394,8 @@ class RemoteLeague:
     def _post(self, path: str, body: Any, key: str | None) -> Any:
         return self._send("POST", path, json=body, key=key or new_key())
 
-    def _pages(self, path: str, name: str, after: int, limit: int | None, **params: Any) -> Iterator[dict[str, Any]]:
-        left = limit
-        while left is None or left > 0:
-            size = _PAGE if left is None else min(_PAGE, left)
-            page = self._get(path, after=after, limit=size, **params)
-            yield from page[name]
-            if page["next"] is None:
-                return
-            after, left = page["next"], None if left is None else left - size
+    def _pages(self, path: str, name: str, after: int | str, limit: int | None, **params: Any) -> Iterator[Any]:
+        return self._client.pages(f"{self._path}{path}", name, after, limit, **params)
 
 
 def new_key() -> str:
@@ -392,8 +408,8 @@ def _numbered(key: str | None, item: int) -> str:
     return new_key() if key is None else f"{key}:{item}"
 
 
-def _about(told: dict[str, Any]) -> dict[str, Any]:
-    return {"name": told["slug"], **{name: value for name, value in told.items() if name != "slug"}}
+def _about(payload: dict[str, Any]) -> dict[str, Any]:
+    return {"name": payload["slug"], **{name: value for name, value in payload.items() if name != "slug"}}
 
 
 def _settings(settings: dict[str, Any]) -> dict[str, Any]:
@@ -408,7 +424,7 @@ def _settings(settings: dict[str, Any]) -> dict[str, Any]:
     return sent
 
 
-def _pairs(pairs: Iterable[Sequence[Name]]) -> dict[str, Any]:
+def _pairs(pairs: Iterable[Pair]) -> dict[str, Any]:
     return {"pairs": [list(pair) for pair in pairs]}
 
 
@@ -417,27 +433,44 @@ def _outcomes(outcomes: Outcomes) -> list[dict[str, Any]]:
     return [{"pair": [one, two], "reward": "void" if reward is VOID else reward} for one, two, reward in rows]
 
 
-def _proposal(told: dict[str, Any]) -> Proposal:
-    pairs = [(pair["names"][0], pair["names"][1]) for pair in told["pairs"]]
-    shadow = told["shadow"]
+def _proposal(payload: dict[str, Any]) -> Proposal:
+    pairs = [(pair["names"][0], pair["names"][1]) for pair in payload["pairs"]]
+    shadow = payload["shadow"]
     if shadow is not None and "pairs" in shadow:
         shadow = {**shadow, "pairs": [(pair[0], pair[1]) for pair in shadow["pairs"]]}
-    known = [(names, pair["outcome"]) for names, pair in zip(pairs, told["pairs"], strict=True)]
+    known = [(names, pair["outcome"]) for names, pair in zip(pairs, payload["pairs"], strict=True)]
     return Proposal(
-        number=told["number"],
+        number=payload["number"],
         pairs=pairs,
-        byes=[item["name"] for item in told["byes"]],
-        ids=[(pair["ids"][0], pair["ids"][1]) for pair in told["pairs"]],
-        bye_ids=[item["id"] for item in told["byes"]],
-        at=told["at"],
-        due=told["due"],
+        byes=[item["name"] for item in payload["byes"]],
+        ids=[(pair["ids"][0], pair["ids"][1]) for pair in payload["pairs"]],
+        bye_ids=[item["id"] for item in payload["byes"]],
+        at=payload["at"],
+        due=payload["due"],
         outcomes={names: VOID if outcome == "void" else outcome for names, outcome in known if outcome is not None},
-        fixed=[names for names, pair in zip(pairs, told["pairs"], strict=True) if pair["fixed"]],
-        expected=told["expected"],
-        best=told["best"],
-        notes=told["notes"],
+        fixed=[names for names, pair in zip(pairs, payload["pairs"], strict=True) if pair["fixed"]],
+        expected=payload["expected"],
+        best=payload["best"],
+        notes=payload["notes"],
         shadow=shadow,
+        propensities={
+            names: pair["propensity"]
+            for names, pair in zip(pairs, payload["pairs"], strict=True)
+            if pair["propensity"] is not None
+        },
+        propensity_draws=payload["propensity_draws"],
     )
+
+
+def _payload(answer: httpx.Response) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        raise ServiceError(
+            "unreachable",
+            f"{answer.url.host} answered {answer.status_code} without JSON: is this the address of the service?",
+            status=answer.status_code,
+        ) from None
 
 
 def _refusal(answer: httpx.Response) -> ServiceError:

@@ -2,7 +2,6 @@
 
 import csv
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from matchbandit.live.records import Outcome, Proposal
 
 HEADS = ("proposal", "first", "second", "outcome")
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-"""How a cell begins that a spreadsheet would compute, or that we have quoted."""
 
 
 def check_writable(path: Path) -> None:
@@ -30,6 +27,7 @@ def check_writable(path: Path) -> None:
 def write_scoresheet(proposal: "Proposal", path: Path) -> None:
     """A line for each pair; the outcomes that are not known yet are empty."""
     from matchbandit.live import VOID
+    from matchbandit.live.csv_tables import quote_formula
 
     with path.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file, lineterminator="\n")
@@ -37,11 +35,13 @@ def write_scoresheet(proposal: "Proposal", path: Path) -> None:
         for pair in proposal.pairs:
             outcome = proposal.outcomes.get(pair)
             text = "" if outcome is None else "void" if outcome is VOID else float_text(outcome)
-            lines.writerow((proposal.number, *map(_quote_formula, pair), text))
+            lines.writerow((proposal.number, *map(quote_formula, pair), text))
 
 
 def read_scoresheet(path: Path, number: int) -> "dict[Names, Outcome]":
     """The outcomes of a scoresheet; lines without one are left out, a scoresheet of another proposal is refused."""
+    from matchbandit.live.csv_tables import unquote_formula
+
     outcomes: dict[Names, Outcome] = {}
     for at, line in _lines(path):
         where = f"{path}, line {at}"
@@ -50,22 +50,13 @@ def read_scoresheet(path: Path, number: int) -> "dict[Names, Outcome]":
             raise MatchbanditError(f"{where} is of proposal {proposal}, not of {number}. Tell each by its own number.")
         if not line["outcome"].strip():
             continue
-        pair = (_unquote_formula(line["first"].strip()), _unquote_formula(line["second"].strip()))
+        pair = (unquote_formula(line["first"].strip()), unquote_formula(line["second"].strip()))
         if not all(pair):
             raise MatchbanditError(f"{where}: a name is missing. A line has {', '.join(HEADS)}.")
         add(outcomes, pair, outcome_typed(line["outcome"], where=where))
     if not outcomes:
         raise MatchbanditError(f"{path} has no outcome yet. Fill in the column 'outcome'; empty ones are left out.")
     return outcomes
-
-
-def _quote_formula(name: str) -> str:
-    """The name as a cell that no spreadsheet takes for a formula; `_unquote_formula` is the inverse."""
-    return f"'{name}" if _FORMULA.match(name) else name
-
-
-def _unquote_formula(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
