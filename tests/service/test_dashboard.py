@@ -559,17 +559,37 @@ def test_two_clicks_make_one_proposal(club: Any, desk: Callable[..., Desk]) -> N
 
 def test_those_who_are_here_are_paired(club: Any, desk: Callable[..., Desk]) -> None:
     sat = desk("play")
-    sat.does("/leagues/club/proposals", listed="5", here=["1", "3", "4"])
+    sat.does("/leagues/club/proposals", roster="shown", here=["1", "3", "4"])
     five = club.proposal(5)
     assert {item for pair in five.ids for item in pair} | {*five.bye_ids} == {1, 3, 4}
-    sat.does("/leagues/club/proposals", listed="5", here=["1", "2", "3", "4", "5"])
+    sat.does("/leagues/club/proposals", roster="shown", here=["1", "2", "3", "4", "5"])
     six = club.proposal(6)
     assert len(six.ids) == 2
-    answer = sat.post("/leagues/club/proposals", listed="5", here=["1"])
+    answer = sat.post("/leagues/club/proposals", roster="shown", here=["1"])
     assert answer.status_code == 409
     boxes = [field for field in Reader(answer.text).all("input") if field.get("name") == "here"]
     assert [field["value"] for field in boxes if "checked" in field] == ["1"]
     assert club.about()["n_proposals"] == 6
+
+
+def test_an_old_form_pairs_those_who_were_ticked_and_nobody_else(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("play")
+    (fields,) = [
+        fields for form, fields in sat.get("/leagues/club").forms if form["action"] == "/leagues/club/proposals"
+    ]
+    hidden = {str(f["name"]): str(f["value"]) for f in fields if f.get("type") == "hidden"}
+    ticked = [str(f["value"]) for f in fields if f.get("name") == "here" and "checked" in f]
+    club.join("Fay")
+    club.leave("Bob")
+    answer = sat.post("/leagues/club/proposals", **hidden, here=ticked)
+    assert answer.status_code == 422
+    assert "'Bob' has left the league" in Reader(answer.text).plain
+    assert club.about()["n_proposals"] == 4
+    for _ in range(2):  # two clicks
+        sat.does("/leagues/club/proposals", **hidden, here=[item for item in ticked if item != "2"])
+        club.join(f"Gus {len(club.items())}")
+    five = club.proposal(club.about()["n_proposals"])
+    assert (five.number, {item for pair in five.ids for item in pair} | {*five.bye_ids}) == (5, {1, 3, 4, 5})
 
 
 def test_numbers_are_typed_with_a_point_or_a_comma_or_are_void(store: Store, desk: Callable[..., Desk]) -> None:
@@ -797,7 +817,7 @@ def test_where_the_store_lies_is_not_told_on_a_page(
 @pytest.mark.parametrize(
     ("path", "fields"),
     [
-        ("/leagues/club/proposals", {"listed": "x", "here": "9" * 5000}),
+        ("/leagues/club/proposals", {"roster": "x", "here": "9" * 5000}),
         ("/new", {"slug": "other", "first": "Ann\nBob", "no_rematch": "inf"}),
         ("/new", {"slug": "other", "first": "Ann\nBob", "no_rematch": "0.5"}),
     ],

@@ -73,15 +73,15 @@ def add_outcomes(routes: APIRouter, guard: Guard) -> None:
 
     @routes.post("/leagues/{slug}/proposals")
     def ask(visitor: Playing, form: Sent) -> Response:
-        here: list[int] = []
-        everybody = True
+        ticked: list[int] = []
         try:
-            here = [_id(text) for text in form.get("here", [])]
-            everybody = not form.get("listed") or str(len(here)) == form.one("listed")
-            made = visitor.league.ask(available=None if everybody else here, **visitor.writing(form.one("key")))
+            ticked = [_id(text) for text in form.get("here", [])]
+            # Without a roster the policy takes everybody. With one, only those ticked: others may have joined since.
+            available = ticked if form.one("roster") else None
+            proposal = visitor.league.ask(available=available, **visitor.writing(form.one("key")))
         except MatchbanditError as error:
-            return pages.today(visitor, error=error, chosen=() if everybody else here)
-        return _to(f"/leagues/{visitor.slug}", f"proposed:{made.number}")
+            return pages.today(visitor, error=error, chosen=ticked)
+        return _to(f"/leagues/{visitor.slug}", f"proposed:{proposal.number}")
 
     @routes.post("/leagues/{slug}/proposals/{number}/outcomes")
     def tell(request: Request, visitor: Playing, number: int, form: Sent) -> Response:
