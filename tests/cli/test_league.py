@@ -384,6 +384,18 @@ def test_items_beyond_the_limit_are_left_out_of_a_replay_before_policies_are_cho
     assert set(told["places"]) == {"rank1-thompson", "cucb", "uniform (cold)", "as before"}
 
 
+def test_two_sides_may_share_names(say, refused, tmp_path):
+    say("new", "swap", "--side", "givers=x,y", "--side", "takers=x,y", "--seed", "1")
+    say("exclude", "swap", "x+x", "y+y")
+    proposal = say("ask", "swap", "--json", "--sheet", "week.csv")
+    assert set(pairs_of(proposal)) == {"x+y", "y+x"}
+    assert say("tell", "swap", "1", "x+y=1", "y+x=0", "--json")["booked"] == 2
+    sheet = tmp_path / "week.csv"
+    sheet.write_text(sheet.read_text().replace("x,y,", "x,y,1").replace("y,x,", "y,x,0"))
+    assert say("tell", "swap", "1", "--sheet", "week.csv", "--json")["repeated"] == 2
+    assert "'x' and 'y' are given twice, with 1 and 0" in refused("correct", "swap", "1", "x+y=1", "x+y=0")
+
+
 def test_names_with_commas_and_numbers_for_names(say, refused):
     say("new", "odd", "Dee, Jr.", "2", "ann", "王小明")
     assert "Dee" not in say("ask", "odd", "--absent", "Dee, Jr.")

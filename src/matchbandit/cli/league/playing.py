@@ -14,9 +14,8 @@ from matchbandit.cli.parsing import whole
 from matchbandit.errors import MatchbanditError, unknown
 
 if TYPE_CHECKING:
-    from matchbandit.cli.league.typed import Names
+    from matchbandit.cli.league.typed import Outcomes as OutcomeRows
     from matchbandit.live.league import League
-    from matchbandit.live.records import Outcome
 
 Outcomes = Annotated[
     list[str] | None,
@@ -123,7 +122,7 @@ def correct(
         print_receipt(receipt)
 
 
-def _given(league: "League", number: int, outcomes: list[str] | None, sheet: Path | None) -> "dict[Names, Outcome]":
+def _given(league: "League", number: int, outcomes: list[str] | None, sheet: Path | None) -> "OutcomeRows":
     """What was typed, or what a scoresheet says."""
     if bool(outcomes) == (sheet is not None):
         raise MatchbanditError("give outcomes, such as ann+bob=1 or ann+bob=void, or a file of them with --sheet.")

@@ -5,11 +5,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from matchbandit.cli.league.typed import Names, add, outcome_typed
+from matchbandit.cli.league.typed import outcome_typed
 from matchbandit.errors import MatchbanditError, float_text
 
 if TYPE_CHECKING:
-    from matchbandit.live.records import Outcome, Proposal
+    from matchbandit.cli.league.typed import Outcomes
+    from matchbandit.live.records import Proposal
 
 HEADS = ("proposal", "first", "second", "outcome")
 
@@ -38,11 +39,11 @@ def write_scoresheet(proposal: "Proposal", path: Path) -> None:
             lines.writerow((proposal.number, *map(quote_formula, pair), text))
 
 
-def read_scoresheet(path: Path, number: int) -> "dict[Names, Outcome]":
+def read_scoresheet(path: Path, number: int) -> "Outcomes":
     """The outcomes of a scoresheet; lines without one are left out, a scoresheet of another proposal is refused."""
     from matchbandit.live.csv_tables import unquote_formula
 
-    outcomes: dict[Names, Outcome] = {}
+    outcomes: Outcomes = []
     for at, line in _lines(path):
         where = f"{path}, line {at}"
         proposal = line.get("proposal", "").strip()
@@ -53,7 +54,7 @@ def read_scoresheet(path: Path, number: int) -> "dict[Names, Outcome]":
         pair = (unquote_formula(line["first"].strip()), unquote_formula(line["second"].strip()))
         if not all(pair):
             raise MatchbanditError(f"{where}: a name is missing. A line has {', '.join(HEADS)}.")
-        add(outcomes, pair, outcome_typed(line["outcome"], where=where))
+        outcomes.append((*pair, outcome_typed(line["outcome"], where=where)))
     if not outcomes:
         raise MatchbanditError(f"{path} has no outcome yet. Fill in the column 'outcome'; empty ones are left out.")
     return outcomes

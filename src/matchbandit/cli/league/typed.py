@@ -11,6 +11,8 @@ from matchbandit.errors import MatchbanditError
 if TYPE_CHECKING:
     from matchbandit.live.records import Outcome
 
+    Outcomes = list[tuple[str, str, Outcome]]
+
 Names = tuple[str, str]
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -76,26 +78,19 @@ def outcome_typed(text: str, *, where: str) -> "Outcome":
         ) from None
 
 
-def outcomes_typed(texts: Iterable[str], known: Callable[[], Iterable[str]]) -> "dict[Names, Outcome]":
+def outcomes_typed(texts: Iterable[str], known: Callable[[], Iterable[str]]) -> "Outcomes":
     """The outcomes of `ann+bob=1 cem+dee=void`.
 
     >>> outcomes_typed(["ann+bob=1", "cem+dee=void"], list)
-    {('ann', 'bob'): 1.0, ('cem', 'dee'): VOID}
+    [('ann', 'bob', 1.0), ('cem', 'dee', VOID)]
     """
-    read: dict[Names, Outcome] = {}
+    outcomes: Outcomes = []
     for text in texts:
         pair, equals, outcome = text.rpartition("=")
         if not equals:
             raise MatchbanditError(f"an outcome is typed like ann+bob=1 or ann+bob=void; got {text!r}.")
-        add(read, pair_typed(pair, known), outcome_typed(outcome, where=pair))
-    return read
-
-
-def add(outcomes: "dict[Names, Outcome]", pair: Names, outcome: "Outcome") -> None:
-    """One more outcome; a pair that is named twice is a slip."""
-    if pair in outcomes or pair[::-1] in outcomes:
-        raise MatchbanditError(f"{pair[0]}+{pair[1]} is given twice. Give one outcome for each pair.")
-    outcomes[pair] = outcome
+        outcomes.append((*pair_typed(pair, known), outcome_typed(outcome, where=pair)))
+    return outcomes
 
 
 def seconds_typed(name: str, text: str) -> float | None:
