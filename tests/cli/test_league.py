@@ -386,20 +386,28 @@ def test_items_beyond_the_limit_are_left_out_of_a_replay_before_policies_are_cho
 
 def test_two_sides_may_share_names(say, refused, tmp_path):
     say("new", "swap", "--side", "givers=x,y", "--side", "takers=x,y", "--seed", "1")
+    assert pairs_of(say("ask", "swap", "--absent", "x", "--json")) == ["y+y"]
     say("exclude", "swap", "x+x", "y+y")
     proposal = say("ask", "swap", "--json", "--sheet", "week.csv")
     assert set(pairs_of(proposal)) == {"x+y", "y+x"}
-    assert say("tell", "swap", "1", "x+y=1", "y+x=0", "--json")["booked"] == 2
+    assert say("tell", "swap", "2", "x+y=1", "y+x=0", "--json")["booked"] == 2
     sheet = tmp_path / "week.csv"
     sheet.write_text(sheet.read_text().replace("x,y,", "x,y,1").replace("y,x,", "y,x,0"))
-    assert say("tell", "swap", "1", "--sheet", "week.csv", "--json")["repeated"] == 2
-    assert "'x' and 'y' are given twice, with 1 and 0" in refused("correct", "swap", "1", "x+y=1", "x+y=0")
+    assert say("tell", "swap", "2", "--sheet", "week.csv", "--json")["repeated"] == 2
+    assert "'x' and 'y' are given twice, with 1 and 0" in refused("correct", "swap", "2", "x+y=1", "x+y=0")
 
 
 def test_names_with_commas_and_numbers_for_names(say, refused):
     say("new", "odd", "Dee, Jr.", "2", "ann", "王小明")
     assert "Dee" not in say("ask", "odd", "--absent", "Dee, Jr.")
     assert say("ask", "odd", "--available", "Dee, Jr.", "--available", "ann").count("+") == 1
+    for typed in ("Dee, Jr.,ann", "ann, Dee, Jr.", '"Dee, Jr.", ann'):
+        assert set(say("ask", "odd", "--available", typed, "--json")["pairs"][0]) == {"Dee, Jr.", "ann"}
+        assert set(say("ask", "odd", "--absent", typed, "--json")["pairs"][0]) == {"2", "王小明"}
+    assert "no player is named 'Dee'" in refused("ask", "odd", "--available", "Dee,ann")
+    say("leave", "odd", "王小明")
+    assert "'王小明' has left" in refused("ask", "odd", "--available", "ann,王小明")
+    say("join", "odd", "王小明")
     assert say("why", "odd", "2").startswith("2 has no results yet")  # a name goes first
     assert say("why", "odd", "--proposal", "2").startswith("Proposal 2 ")
     assert say("why", "odd", "1").startswith("Proposal 1 ")

@@ -15,6 +15,7 @@ from matchbandit.errors import MatchbanditError, unknown
 
 if TYPE_CHECKING:
     from matchbandit.cli.league.typed import Outcomes as OutcomeRows
+    from matchbandit.live.commands import Name
     from matchbandit.live.league import League
 
 Outcomes = Annotated[
@@ -30,9 +31,13 @@ Scoresheet = Annotated[
 def ask(
     league: LeagueName,
     available: Annotated[
-        list[str] | None, typer.Option(help="Only these, separated by commas; by default all who have not left.")
+        list[str] | None,
+        typer.Option(
+            help="Only these, separated by commas, or one at a time with the option repeated; by default all who have "
+            "not left. Quote a name with a comma if it is taken for two: '\"Dee, Jr.\",eve'."
+        ),
     ] = None,
-    absent: Annotated[list[str] | None, typer.Option(help="All but these.")] = None,
+    absent: Annotated[list[str] | None, typer.Option(help="All but these, written in the same way.")] = None,
     fix: Annotated[list[str] | None, typer.Option(help="A pair that must be among them, such as ann+bob.")] = None,
     key: Annotated[
         str | None, typer.Option(help="Asked again with the same key, the same proposal is given, and no new one.")
@@ -62,18 +67,18 @@ def ask(
         print_proposal(proposal)
 
 
-def _present(league: "League", available: list[str] | None, absent: list[str] | None) -> list[str] | None:
+def _present(league: "League", available: list[str] | None, absent: list[str] | None) -> "list[Name] | None":
     """Who can be paired; None: all."""
     if available and absent:
         raise MatchbanditError("give --available or --absent, not both.")
     if not absent:
-        return names_in(available, _names(league)) if available else None
-    here = [item.name for item in league.items() if item.active]
-    away = names_in(absent, here)
+        return [*names_in(available, _names(league))] if available else None
+    active = {item.id: item.name for item in league.items() if item.active}
+    away = names_in(absent, active.values())
     for name in away:
-        if name not in here:
-            raise unknown("item", name, here)
-    return [name for name in here if name not in away]
+        if name not in active.values():
+            raise unknown("item", name, active.values())
+    return [item for item, name in active.items() if name not in away]
 
 
 def _names(league: "League") -> list[str]:

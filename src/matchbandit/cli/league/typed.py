@@ -15,25 +15,30 @@ if TYPE_CHECKING:
 
 Names = tuple[str, str]
 
+_COMMA = re.compile(r"\s*,\s*")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhdw])")
 
 
 def names_in(texts: Iterable[str] | None, known: Iterable[str] = ()) -> list[str]:
-    """Names separated by commas, as in a line of CSV: quotes hold a name together that has a comma.
-
-    What is a `known` name as it stands is not taken apart.
+    """Names separated by commas, as in a line of CSV: a name with a comma is quoted, unless it is `known`.
 
     >>> names_in(["ann, bob", '"Dee, Jr.",eve'])
     ['ann', 'bob', 'Dee, Jr.', 'eve']
-    >>> names_in(["Dee, Jr."], ["Dee, Jr.", "eve"])
-    ['Dee, Jr.']
+    >>> names_in(["eve, Dee, Jr."], ["Dee, Jr.", "eve"])
+    ['eve', 'Dee, Jr.']
     """
-    whole = set(known)
+    with_comma = {_COMMA.sub(",", name): name for name in known if "," in name}
+    most_cells = 1 + max((name.count(",") for name in with_comma), default=0)
     names: list[str] = []
     for text in texts or []:
-        lines = [[text]] if text in whole else csv.reader([text], skipinitialspace=True)
-        names += [name for line in lines for name in map(str.strip, line) if name]
+        cells = [cell.strip() for line in csv.reader([text], skipinitialspace=True) for cell in line]
+        while cells:
+            ends = [end for end in range(min(most_cells, len(cells)), 1, -1) if ",".join(cells[:end]) in with_comma]
+            end = ends[0] if ends else 1
+            name = ",".join(cells[:end])
+            names += [with_comma.get(name, name)] if name else []
+            del cells[:end]
     return names
 
 
