@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from html.parser import HTMLParser
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from starlette.testclient import TestClient
 
 from matchbandit.figures.interactive import READABLE, contrast
 from matchbandit.live.errors import LeagueError
+from matchbandit.live.league import League
 from matchbandit.live.records import VOID
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
@@ -134,6 +136,23 @@ def desk(store: Store, served: Callable[..., TestClient]) -> Callable[..., Desk]
 def pages_of(league: Any) -> list[str]:
     below = ["", "/ranking", "/meetings", "/progress", "/proposals", "/proposals/1", "/proposals/4", "/items"]
     return ["/", "/new", *(f"/leagues/{league.name}{path}" for path in (*below, "/items/3", "/log"))]
+
+
+def test_a_rename_while_a_page_is_made_is_no_error(
+    club: Any, desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    club.exclude([(1, 2)])
+    club.wish([(1, 3)])
+    sat, names, items = desk(), count(), League.items
+
+    def renamed_before(league: League) -> Any:
+        league.rename(1, f"Ann {next(names)}")
+        return items(league)
+
+    monkeypatch.setattr(League, "items", renamed_before)
+    for path in pages_of(club):
+        sat.get(path)
+    assert next(names) > 5
 
 
 # Who looks -----------------------------------------------------------------------------------------------------------

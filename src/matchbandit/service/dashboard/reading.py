@@ -1,6 +1,6 @@
 """What pages show of a league: its records, made ready for templates. Everything that is read goes through here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -297,15 +297,8 @@ def partners(league: "League", number: int) -> list[dict[str, Any]]:
 
 def _met(league: "League") -> list[Met]:
     """All pairs that have a result, those who left included."""
-    ids = _ids(league)
-    return [Met(ids(a, b), (a, b), count, paid / count) for a, b, count, paid in league.results()]
-
-
-def _ids(league: "League") -> Callable[[str, str], Ids]:
-    """From the names of a pair to its ids: a name is unique on its side."""
-    sides: Sequence[str | None] = league.about()["sides"] or (None, None)
-    found = {(one.side, one.name): one.id for one in league.items()}
-    return lambda a, b: (found[sides[0], a], found[sides[1], b])
+    with league.view(model=True) as view:
+        return [Met(pair.ids, pair.names, pair.count, pair.mean) for pair in view.results()]
 
 
 def reasons(found: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -383,13 +376,16 @@ def numbers_of_proposal(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def rules_now(league: "League") -> list[dict[str, Any]]:
     """Exclusions and wishes that hold, each with the way to undo it."""
-    about, ids = league.about(), _ids(league)
-    kinds = (("exclusions", "never paired", "allow"), ("wishes", "paired in the next proposal", "unwish"))
-    return [
-        {"ids": ids(a, b), "names": (a, b), "words": words, "undo": undo}
-        for kind, words, undo in kinds
-        for a, b in about[kind]
-    ]
+    with league.view() as view:
+        kinds = (
+            (view.exclusion_ids(), "never paired", "allow"),
+            (view.wish_ids(), "paired in the next proposal", "unwish"),
+        )
+        return [
+            {"ids": ids, "names": view.directory.pair(ids), "words": words, "undo": undo}
+            for pairs, words, undo in kinds
+            for ids in pairs
+        ]
 
 
 def log(league: "League", before: int | None, limit: int) -> tuple[list[dict[str, Any]], int | None, int | None]:
