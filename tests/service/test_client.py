@@ -102,6 +102,29 @@ def test_it_has_the_methods_of_a_league():
     assert far <= near
 
 
+def test_names_are_normalised_as_in_a_store(client):
+    club = client.create("cafe", players=["Jose\u0301  Garc\u00eda", "bob"])
+    for name in ("Jos\u00e9 Garc\u00eda", " Jose\u0301\tGarci\u0301a ", "#1", " #1", 1):
+        assert club.item(name).id == 1
+    assert club.rename(" bob ", "Bob").name == "Bob"
+    assert "Bob" in club.why("  Bob").sentence
+    assert club.leave("Jose\u0301 Garc\u00eda")[0].id == 1
+    for name in ("jose", 0, True, None):
+        with pytest.raises(LeagueError, match="no item has the name or id") as caught:
+            club.item(name)
+        assert caught.value.code == "unknown-item"
+
+
+@pytest.mark.parametrize("body", [b"<html>Welcome</html>", b"", b"[1, 2]", b"\xff", b"null"])
+def test_an_answer_that_is_not_of_the_service_is_an_error_in_words(club, wire, pauses, body):
+    wire.troubles = [httpx.Response(200, content=body)]
+    with pytest.raises(
+        ServiceError, match="testserver answered 200 with something that is not JSON of the service"
+    ) as e:
+        club.items()
+    assert (e.value.code, e.value.status, pauses) == ("unreachable", 200, [])
+
+
 def test_settings_travel(client, store):
     made = client.create(
         "ads", sides={"ads": ["spring"], "slots": ("top", "left")}, rewards=mb.Gaussian(sd=0.5), seed=0, default=VOID,

@@ -29,7 +29,7 @@ def normalize_name(name: object) -> str:
     """
     if not isinstance(name, str):
         raise LeagueError("bad-name", f"a name is a text; got {name!r}.")
-    plain = _collapse(name)
+    plain = collapse_spaces(name)
     if not any(unicodedata.category(character)[0] in "LNPS" and character not in _INVISIBLE for character in plain):
         raise LeagueError("bad-name", f"a name needs a character that can be seen; got {name[:_SHOWN]!r}.")
     if len(plain) > LONGEST_NAME:
@@ -58,7 +58,7 @@ def shown(item: int) -> str:
     return f"#{item}"
 
 
-def _collapse(name: str) -> str:
+def collapse_spaces(name: str) -> str:
     """Normalised (NFC), without space around it, with one plain space for any space inside."""
     return " ".join(unicodedata.normalize("NFC", name).split())
 
@@ -155,7 +155,7 @@ class Directory:
             raise self._unknown_id(name, searched)
         if not isinstance(name, str):
             raise LeagueError("unknown-item", f"items are given by name, or by id; got {name!r}.")
-        text = _collapse(name)
+        text = collapse_spaces(name)
         number = _number_of(text)
         if number is not None:
             raise self._unknown_id(number, searched)
@@ -175,7 +175,7 @@ class Directory:
             items = [self._ids[one][name] for one in searched if name in self._ids[one]]
             if items:  # as it is stored, most of the time
                 return items
-            text = _collapse(name)
+            text = collapse_spaces(name)
             number = _number_of(text)
             if number is None:
                 return [self._ids[one][text] for one in searched if text in self._ids[one]]

@@ -462,15 +462,19 @@ def _proposal(payload: dict[str, Any]) -> Proposal:
     )
 
 
-def _payload(answer: httpx.Response) -> Any:
+def _payload(answer: httpx.Response) -> dict[str, Any]:
+    """The JSON object of an answer; another program may answer at this address, such as a proxy's login page."""
     try:
-        return answer.json()
+        payload = answer.json()
     except ValueError:
-        raise ServiceError(
-            "unreachable",
-            f"{answer.url.host} answered {answer.status_code} without JSON: is this the address of the service?",
-            status=answer.status_code,
-        ) from None
+        payload = None
+    if not isinstance(payload, dict):
+        words = (
+            f"{answer.url.host} answered {answer.status_code} with something that is not JSON of the service. "
+            "Is the url that of a matchbandit service?"
+        )
+        raise ServiceError("unreachable", words, status=answer.status_code)
+    return payload
 
 
 def _refusal(answer: httpx.Response) -> ServiceError:
