@@ -384,6 +384,27 @@ def test_items_beyond_the_limit_are_left_out_of_a_replay_before_policies_are_cho
     assert set(told["places"]) == {"rank1-thompson", "cucb", "uniform (cold)", "as before"}
 
 
+def test_a_store_is_given_by_a_file_or_any_url_of_sqlite(say, refused, course, tmp_path):
+    for url in (
+        "sqlite+pysqlite:///no.db",
+        "sqlite:///no.db?timeout=5",
+        "sqlite:///file:no.db?mode=rw&uri=true",
+        "no.db",
+    ):
+        assert "there is no store 'no.db'. `matchbandit league new` makes one" in refused("list", "--store", url)
+    assert not (tmp_path / "no.db").exists()
+    file = "matchbandit.db"
+    for url in (f"sqlite+pysqlite:///{file}", f"sqlite:///{file}?timeout=5", f"sqlite:///file:{file}?uri=true", file):
+        assert course in say("list", "--store", url)
+    say("new", "other", *FOUR, "--store", "100%?.db")
+    assert (tmp_path / "100%?.db").exists()
+    for url, words in (
+        ("sqlite:///x.db?timeout=soon", "could not convert string to float: 'soon'"),
+        ("sqlite:///x.db?mode=rwc", "require that 'uri=true'"),
+    ):
+        assert words in refused("new", "other", *FOUR, "--store", url)
+
+
 def test_two_sides_may_share_names(say, refused, tmp_path):
     say("new", "swap", "--side", "givers=x,y", "--side", "takers=x,y", "--seed", "1")
     assert pairs_of(say("ask", "swap", "--absent", "x", "--json")) == ["y+y"]

@@ -25,6 +25,27 @@ def test_a_copy_has_what_was_committed_and_is_one_file(sqlite_url, tmp_path, clo
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:///store.db?timeout=5",
+        "sqlite+pysqlite:///store.db",
+        "sqlite:///file:store.db?mode=rw&uri=true",
+        "sqlite:///{folder}/store.db?timeout=5",
+        "sqlite:///file:{folder}/store.db?uri=true",
+        "sqlite:///file://{folder}/store.db?uri=true",
+    ],
+)
+def test_a_url_may_have_a_driver_and_a_query(tmp_path, monkeypatch, url):
+    monkeypatch.chdir(tmp_path)
+    Store("sqlite:///store.db").close()
+    url = url.format(folder=tmp_path)
+    with Store(url) as store:
+        store.create("club", players=["ann", "bob"])
+    assert backup(url, tmp_path / "copy.db") == Backup(leagues=1, events=2)
+    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"store.db", "copy.db"}
+
+
+@pytest.mark.parametrize(
     ("url", "place", "code"),
     [
         ("sqlite:///none.db", "copy.db", "store-unusable"),

@@ -209,8 +209,8 @@ def test_a_folder_in_the_place_of_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("club.db", "a store is given by a URL; got 'club.db'. Take sqlite:///club.db"),
-        ("", "a store is given by a URL; got ''. Take sqlite:///club.db"),
+        ("club.db", "a store is given by a URL; got 'club.db'. Use sqlite:///club.db"),
+        ("", "a store is given by a URL; got ''. Use sqlite:///club.db"),
         ("sqlite://", "a store is a file that stays"),
         ("sqlite:///:memory:", "a store is a file that stays"),
         ("mysql://root@localhost/club", "a store lies in SQLite or PostgreSQL; got mysql"),

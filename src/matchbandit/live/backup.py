@@ -6,6 +6,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from matchbandit.live.database import sqlite_file
 from matchbandit.live.errors import LeagueError
 
 
@@ -22,14 +23,14 @@ def backup(url: str, path: Path) -> Backup:
 
     The copy is read in one transaction. In WAL mode that holds nobody up, and sees all of a commit or nothing of it.
     """
-    place = url.removeprefix("sqlite:///")
-    if place == url:
+    source = sqlite_file(url)
+    if source is None:
         raise LeagueError("not-supported", "only a SQLite file is copied so. PostgreSQL is backed up with pg_dump.")
     if path.exists():
         raise LeagueError("bad-value", f"{path} exists already. Name a new file, so that no older copy is lost.")
     part = path.with_name(f".{path.name}.part")
     try:
-        with closing(_read_only(place)) as store, closing(sqlite3.connect(part)) as copy:
+        with closing(_read_only(source)) as store, closing(sqlite3.connect(part)) as copy:
             store.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read from a medium without writing
             made = _checked(copy, part)
@@ -37,15 +38,15 @@ def backup(url: str, path: Path) -> Backup:
             os.fsync(written.fileno())
         part.rename(path)
     except (sqlite3.Error, OSError) as error:
-        raise LeagueError("store-unusable", f"{place} cannot be copied to {path}: {error}.") from None
+        raise LeagueError("store-unusable", f"{source} cannot be copied to {path}: {error}.") from None
     finally:
         with suppress(FileNotFoundError):
             part.unlink()
     return made
 
 
-def _read_only(place: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(place).absolute().as_uri()}?mode=ro", uri=True, timeout=10)
+def _read_only(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=10)
 
 
 def _checked(copy: sqlite3.Connection, place: Path) -> Backup:

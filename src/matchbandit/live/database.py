@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
+from warnings import catch_warnings, simplefilter
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SAWarning
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from matchbandit.extras import need
@@ -31,7 +33,13 @@ class Database:
         self.where = plain.render_as_string(hide_password=True)
         self.lock_timeout = lock_timeout
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine = _engine(self.url, lock_timeout)
+        try:
+            with catch_warnings():
+                simplefilter("error", SAWarning)  # a query argument that would be ignored
+                self.engine = _engine(self.url, lock_timeout)
+        except (SAWarning, ValueError) as error:
+            words = str(error).partition(" (Background")[0].rstrip(".")
+            raise LeagueError("bad-value", f"the query of the URL {self.where} cannot be used: {words}.") from None
         # SQLite has one writer at a time. Between processes it asks again and again; within one, we queue.
         self._writers = FairLock() if self.is_sqlite else None
         self.unwiped = False
@@ -198,16 +206,36 @@ def _first_line(error: DBAPIError) -> str:
     return str(error.orig).strip().partition("\n")[0]
 
 
-def _checked(url: str) -> URL:
-    """The URL with the driver that we use; what cannot hold a store is refused."""
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite store, whatever driver and query the URL has; None for other databases.
+
+    >>> print(sqlite_file("sqlite+pysqlite:///club.db?timeout=5"))
+    club.db
+    """
+    parsed = _parsed(url)
+    return _file_of(parsed) if parsed.get_backend_name() == "sqlite" else None
+
+
+def _file_of(url: URL) -> Path:
+    database = str(url.database or "")
+    is_uri = database.startswith("file:") and "uri" in url.query
+    return Path(unquote(urlsplit(database).path) if is_uri else database)
+
+
+def _parsed(url: str) -> URL:
     try:
-        parsed = make_url(url)
-        backend = parsed.get_backend_name()
+        return make_url(url)
     except ArgumentError:
         raise LeagueError(
             "bad-value",
-            f"a store is given by a URL; got {str(url)!r}. Take sqlite:///{url or 'club.db'}, or postgresql://…",
+            f"a store is given by a URL; got {str(url)!r}. Use sqlite:///{url or 'club.db'}, or postgresql://…",
         ) from None
+
+
+def _checked(url: str) -> URL:
+    """The URL with the driver that we use; what cannot hold a store is refused."""
+    parsed = _parsed(url)
+    backend = parsed.get_backend_name()
     if backend == "postgres":
         backend = "postgresql"
     if backend == "postgresql":
@@ -216,18 +244,15 @@ def _checked(url: str) -> URL:
     if backend != "sqlite":
         raise LeagueError(
             "bad-value",
-            f"a store lies in SQLite or PostgreSQL; got {backend}. Take sqlite:///club.db or postgresql://…",
+            f"a store lies in SQLite or PostgreSQL; got {backend}. Use sqlite:///club.db or postgresql://…",
         )
-    if parsed.database in (None, "", ":memory:"):
-        raise LeagueError("bad-value", f"a store is a file that stays; got {url!r}. Take sqlite:///club.db")
-    is_uri = str(parsed.database).startswith("file:")
-    if not is_uri and not Path(str(parsed.database)).absolute().parent.is_dir():
-        raise LeagueError(
-            "store-unusable",
-            f"there is no folder {str(Path(str(parsed.database)).absolute().parent)!r} for the store. Make it first.",
-        )
-    if not is_uri:
-        _refuse_other_files(Path(str(parsed.database)))
+    file = _file_of(parsed)
+    if str(file) in (".", ":memory:"):
+        raise LeagueError("bad-value", f"a store is a file that stays; got {url!r}. Use sqlite:///club.db")
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        raise LeagueError("store-unusable", f"there is no folder {str(folder)!r} for the store. Create it first.")
+    _refuse_other_files(file)
     return parsed.set(drivername="sqlite+pysqlite")
 
 

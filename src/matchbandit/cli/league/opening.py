@@ -1,6 +1,5 @@
 """Which store, which league: the options that every verb of a league has."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -31,14 +30,14 @@ Number = Annotated[str, typer.Argument(metavar="NUMBER", help="The number of the
 @contextmanager
 def opened_store(url: str, *, may_be_new: bool = False) -> "Iterator[Store]":
     """The store of this URL; a file that is not there is made only by verbs that put something in."""
-    need("sqlalchemy", "a league")
-    from matchbandit.live import Store
-
     url = url_of(url)
-    place = url.removeprefix("sqlite:///")
-    if place != url and not may_be_new and not os.path.exists(place):
+    from matchbandit.live import Store
+    from matchbandit.live.database import sqlite_file
+
+    file = sqlite_file(url)
+    if file is not None and not may_be_new and not file.exists():
         raise MatchbanditError(
-            f"there is no store {place!r}. `matchbandit league new` makes one; --store, or the variable "
+            f"there is no store {str(file)!r}. `matchbandit league new` makes one; --store, or the variable "
             "MATCHBANDIT_STORE, names another."
         )
     with Store(url) as store:
@@ -51,7 +50,10 @@ def url_of(typed: str) -> str:
     >>> url_of("club.db")
     'sqlite:///club.db'
     """
-    return typed if "://" in typed else f"sqlite:///{typed}"
+    need("sqlalchemy", "a league")
+    from sqlalchemy import URL
+
+    return typed if "://" in typed else URL.create("sqlite", database=typed).render_as_string()
 
 
 @contextmanager
