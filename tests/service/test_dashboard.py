@@ -234,6 +234,20 @@ def test_wrong_tokens_are_refused_in_words_and_too_many_are_not_even_looked_up(
     assert client.post("/login", data={"token": text}, headers=ORIGIN).status_code == 200
 
 
+def test_wrong_tokens_that_come_at_once_share_the_permits(
+    served: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, statuses = served(wrong_tokens=1), list[int]()
+
+    def known(store: Store, text: str) -> None:
+        if not statuses:  # while the first is looked up, a second comes
+            statuses.append(TestClient(client.app).post("/login", data={"token": "x"}, headers=ORIGIN).status_code)
+
+    monkeypatch.setattr(tokens, "known", known)
+    statuses.append(client.post("/login", data={"token": "x"}, headers=ORIGIN).status_code)
+    assert statuses == [429, 403]
+
+
 def test_a_session_ends_with_its_time_with_its_token_and_by_logging_out(
     desk: Callable[..., Desk], clock: Clock, store: Store
 ) -> None:

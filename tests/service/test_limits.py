@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from time import sleep
 
 import pytest
 from asgi import code_of, request
@@ -177,3 +178,32 @@ def test_too_many_at_once_are_turned_away_but_slow_senders_keep_nobody_out(conte
     wall = RequestLimits(app, within(in_flight=1, body_seconds=60))
     assert asyncio.run(all_of_them()) == (200, 200)
     assert seen == [503]
+
+
+def test_buckets_are_shared_by_threads():
+    """No permit is given to two threads, though others run whenever the clock is read."""
+
+    def clock() -> float:
+        sleep(0.0005)
+        return 0.0
+
+    buckets, permits = Buckets(1e-9, 10, clock), []
+
+    def take() -> None:
+        permits.append(sum(buckets.take("a") == 0 for _ in range(10)))
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(permits) == 10
+
+
+def test_a_permit_can_be_given_back(ticks):
+    buckets = Buckets(1.0, 2, ticks)
+    assert [buckets.take("a"), buckets.take("a"), buckets.take("a")] == [0, 0, 1]
+    buckets.give_back("a")
+    assert [buckets.take("a"), buckets.take("a")] == [0, 1]
+    buckets.give_back("b")  # a full bucket holds no more
+    assert [buckets.take("b"), buckets.take("b"), buckets.take("b")] == [0, 0, 1]

@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from threading import Lock
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,27 +18,35 @@ _LINGER_SECONDS = 2.0
 
 
 class Buckets:
-    """A bucket of permits for each key, which fills at a rate; a key that was not seen for long is forgotten."""
+    """A bucket of permits for each key, which fills at a rate; for all threads. Keys unseen for long are forgotten."""
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float], *, most: int = 10_000) -> None:
         """Permits a second, how many a bucket holds, and how many buckets are remembered."""
         self._rate, self._burst, self._clock, self._most = rate, burst, clock, most
         self._filled: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = Lock()
 
     def wait(self, key: str) -> float:
         """Seconds until there is a permit; 0 if there is one now. None is taken."""
-        return max(0.0, (1.0 - self._level(key)) / self._rate)
+        with self._lock:
+            return max(0.0, (1.0 - self._level(key)) / self._rate)
 
     def take(self, key: str) -> float:
         """Take a permit and give 0, or leave it and give the seconds until there is one."""
-        level = self._level(key)
-        if level < 1.0:
-            return (1.0 - level) / self._rate
-        self._filled[key] = (level - 1.0, self._clock())
-        self._filled.move_to_end(key)
-        if len(self._filled) > self._most:
-            self._filled.popitem(last=False)
-        return 0.0
+        with self._lock:
+            level = self._level(key)
+            if level < 1.0:
+                return (1.0 - level) / self._rate
+            self._filled[key] = (level - 1.0, self._clock())
+            self._filled.move_to_end(key)
+            if len(self._filled) > self._most:
+                self._filled.popitem(last=False)
+            return 0.0
+
+    def give_back(self, key: str) -> None:
+        """Put back a permit that was taken for nothing."""
+        with self._lock:
+            self._filled[key] = (min(float(self._burst), self._level(key) + 1.0), self._clock())
 
     def _level(self, key: str) -> float:
         now = self._clock()

@@ -39,7 +39,7 @@ def add_login(routes: APIRouter, guard: Guard) -> None:
     @routes.post("/login")
     def login(request: Request, form: Annotated[Form, Depends(guard.form)]) -> Response:
         address = request.client.host if request.client else "unknown"
-        wait = wrong.wait(address)
+        wait = wrong.take(address)  # before the look-up, or many at once would all find a permit
         if wait > 0:
             seconds = str(max(1, ceil(wait)))
             words = f"too many wrong tokens came from this address. Try again in {seconds} s."
@@ -47,10 +47,10 @@ def add_login(routes: APIRouter, guard: Guard) -> None:
         token, next_path = tokens.known(store, form.one("token")), safe_path(form.one("next", "/"))
         ended = None if token is None else token.ended(store.now())
         if token is None or ended is not None:
-            wrong.take(address)
             words = "There is no such token. Copy it whole, with the mbt_ at its beginning."
             words = words if ended is None else f"{ended[:1].upper()}{ended[1:]}. Ask for a new one."
             return pages.login(next_path=next_path, error=words, status=403)
+        wrong.give_back(address)
         response = RedirectResponse(next_path, 303)
         guard.remember(response, sessions.begin(store, token))
         return response
