@@ -65,7 +65,7 @@ class SmallLeague:
 
     def _outcomes(self, command: str, number: int, *arguments: Any) -> Receipt:
         closed = commands.needs_record(self.state, number)
-        record = self.record(number).sheet if closed else None
+        record = self.record(number).state if closed else None
         drafts, receipt = getattr(commands, command)(self.state, self.directory, number, *arguments, record=record)
         self.take(drafts)
         return receipt

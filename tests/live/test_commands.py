@@ -320,7 +320,7 @@ def test_contradictions_are_refused():
 
 def test_pairs_that_were_not_proposed_are_refused():
     club = playing()
-    words = "'ann' and 'cem' are no pair of proposal 1. Its pairs are ann + bob, cem + dee."
+    words = "'ann' and 'cem' are not a pair of proposal 1. Its pairs are ann + bob, cem + dee."
     refused("not-proposed", words, club.tell, 1, {("ann", "cem"): 1})
     refused("unknown-item", "did you mean 'ann'", club.tell, 1, {("anm", "cem"): 1})
     refused("bad-value", "(name, name, reward); got ('ann', 1)", club.tell, 1, [("ann", 1)])
@@ -332,7 +332,7 @@ def test_pairs_that_were_not_proposed_are_refused():
 
 def test_corrections_leave_a_trace():
     club = playing()
-    refused("bad-value", "have no outcome yet: there is nothing to correct", club.correct, 1, {("ann", "bob"): 1})
+    refused("bad-value", "have no outcome yet, so there is nothing to correct", club.correct, 1, {("ann", "bob"): 1})
     club.tell(1, {("ann", "bob"): 1, ("cem", "dee"): VOID})
     assert club.correct(1, {("bob", "ann"): 0, ("cem", "dee"): VOID}) == Receipt(1, 1, 1, 0)
     assert club.log[-1].data == {"proposal": 1, "outcomes": [[1, 2, 1.0, 0.0]]}
@@ -378,7 +378,7 @@ def test_whole_rounds_have_a_fixed_roster():
     refused("not-supported", "rematches included", club.configure, no_rematch=1)
     club.void(number)
     club.ask()
-    first = {tuple(pair): 1 for pair in club.record(1).sheet.ids}
+    first = {tuple(pair): 1 for pair in club.record(1).state.ids}
     refused("not-supported", "has gone on from proposal 1", club.correct, 1, first)
     club.void(2)
     club.configure(policy="rank1-thompson")

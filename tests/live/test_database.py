@@ -144,7 +144,7 @@ def test_a_store_that_can_only_be_read(tmp_path):
     Store(f"sqlite:///{tmp_path}/store.db").close()
     with Store(f"sqlite:///file:{tmp_path}/store.db?mode=ro&uri=true") as store:
         store.ready()
-        with pytest.raises(LeagueError, match=r"can only be read\. Give this program the right") as caught:
+        with pytest.raises(LeagueError, match=r"can only be read\. Allow this program to write") as caught:
             add_one(store)
     assert caught.value.code == "store-unusable"
 
@@ -203,7 +203,7 @@ def test_a_folder_that_is_missing(tmp_path):
 
 def test_a_folder_in_the_place_of_a_file(tmp_path):
     (tmp_path / "store.db").mkdir()
-    assert "cannot be opened. Look at the path" in str(refusal(f"sqlite:///{tmp_path}/store.db"))
+    assert "cannot be opened. Check the path" in str(refusal(f"sqlite:///{tmp_path}/store.db"))
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_folder_in_the_place_of_a_file(tmp_path):
         ("", "a store is given by a URL; got ''. Use sqlite:///club.db"),
         ("sqlite://", "a store is a file that stays"),
         ("sqlite:///:memory:", "a store is a file that stays"),
-        ("mysql://root@localhost/club", "a store lies in SQLite or PostgreSQL; got mysql"),
+        ("mysql://root@localhost/club", "a store is in SQLite or PostgreSQL; got mysql"),
     ],
 )
 def test_what_is_no_place_for_a_store(url, words):

@@ -281,7 +281,7 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data(), reward=st.sampled_from([0.0, 1.0, 0.3, VOID]), correcting=st.booleans())
     def tell(self, data, reward, correcting):
         number = data.draw(st.sampled_from(sorted(self.known)))
-        pairs = self.league.record(number).sheet.ids
+        pairs = self.league.record(number).state.ids
         if not pairs:
             return
         pair = data.draw(st.sampled_from(pairs))
@@ -332,7 +332,7 @@ class Machine(RuleBasedStateMachine):
         open_pairs = [key for sheet in self.league.state.open.values() for key in sheet.waiting]
         assert self.league.state.waiting == {key: open_pairs.count(key) for key in open_pairs}
         for number, outcomes in self.known.items():
-            record = self.league.record(number).sheet
+            record = self.league.record(number).state
             assert {pair_of(k): VOID if r is None else r for k, r in record.known.items()} == outcomes
             assert record.open == (number in self.league.state.open)
 

@@ -22,7 +22,7 @@ def played():
 def test_a_proposal_has_names():
     club = played()
     record = club.record(1)
-    first, second = record.sheet.ids
+    first, second = record.state.ids
     club.tell(1, {first: 1, second: VOID})
     club.correct(1, {first: 0})
     proposal = views.proposal(club.record(1), club.directory)
@@ -44,8 +44,8 @@ def test_records_come_from_their_own_events_only():
     club = played()
     club.void(2)
     both = views.proposal_from([event for event in club.log if event.seq != 4])  # those of the second are no part of it
-    assert both.sheet.number == 1
-    assert both.sheet.open
+    assert both.state.number == 1
+    assert both.state.open
     with pytest.raises(LeagueError, match="no such proposal"):
         views.proposal_from([])
 

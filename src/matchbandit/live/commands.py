@@ -1,6 +1,6 @@
 """What can be asked of a league, checked: state and names in, drafts of events out. Nothing is changed here.
 
-All or nothing: a command gives all its drafts, or raises a `LeagueError` that says what to mend. No drafts: what was
+All or nothing: a command gives all its drafts, or raises a `LeagueError` that says what to fix. No drafts: what was
 asked for is so already.
 """
 
@@ -117,8 +117,8 @@ class _Book:
 
 
 def _join_all(book: _Book, names: Iterable[str], side: int) -> list[Draft]:
-    listed = _listed("names", names)
-    return join(book.state, book.directory, listed, side=side) if listed else []
+    joining = _as_list("names", names)
+    return join(book.state, book.directory, joining, side=side) if joining else []
 
 
 def import_past(state: State, directory: Directory, results: Iterable[tuple[Name, Name, int, float]]) -> list[Draft]:
@@ -160,7 +160,7 @@ def join(state: State, directory: Directory, names: Iterable[str], *, side: str 
     place = _side(state, side)
     fresh: dict[str, int] = {}
     back: list[int] = []
-    for name in map(normalize_name, _listed("names", names)):
+    for name in map(normalize_name, _as_list("names", names)):
         item = directory.find(name, place)
         if item is None and name not in fresh:
             fresh[name] = state.n_items + len(fresh) + 1
@@ -274,7 +274,7 @@ def configure(state: State, **changes: Any) -> list[Draft]:
 
 
 def needs_record(state: State, number: int) -> bool:
-    """Is this proposal closed, so that its sheet must be read from the log? An error if there is none."""
+    """Is this proposal closed, so that its state must be read from the log? An error if there is none."""
     whole = _checked("the number of a proposal", number, minimum=1, code="unknown-proposal")
     if whole > state.last_number:
         last = f"the last one is {state.last_number}" if state.last_number else "there was none yet"
@@ -285,55 +285,60 @@ def needs_record(state: State, number: int) -> bool:
 def tell(
     state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: ProposalState | None = None
 ) -> tuple[list[Draft], Receipt]:
-    """Outcomes of some or all pairs of a proposal; `record` is the sheet of a closed one.
+    """Outcomes of some or all pairs of a proposal; `record` is the state of a closed one.
 
     What was told before is no news; what contradicts it is refused.
     """
-    sheet = _sheet(state, number, record)
-    given = _outcomes(state, directory, sheet, outcomes)
-    fresh = {key: reward for key, reward in given.items() if key not in sheet.known}
-    for key, reward in given.items():
-        if key in sheet.known and sheet.known[key] != reward:
+    proposal = _proposal_state(state, number, record)
+    rewards = _outcomes(state, directory, proposal, outcomes)
+    fresh = {key: reward for key, reward in rewards.items() if key not in proposal.known}
+    for key, reward in rewards.items():
+        if key in proposal.known and proposal.known[key] != reward:
             raise LeagueError(
                 "contradiction",
-                f"{_words(directory, key)} of proposal {sheet.number} have the outcome "
-                f"{_outcome_words(sheet.known[key])} already; got {_outcome_words(reward)}. "
+                f"{_words(directory, key)} of proposal {proposal.number} have the outcome "
+                f"{_outcome_words(proposal.known[key])} already; got {_outcome_words(reward)}. "
                 f"If the old one was wrong, or was set by the deadline, correct it (correct).",
             )
     receipt = Receipt(
-        proposal=sheet.number,
+        proposal=proposal.number,
         booked=len(fresh),
-        repeated=len(given) - len(fresh),
-        waiting=len(sheet.pairs) - len(sheet.known) - len(fresh),
+        repeated=len(rewards) - len(fresh),
+        waiting=len(proposal.pairs) - len(proposal.known) - len(fresh),
     )
     rows = [[*pair_of(key), reward] for key, reward in fresh.items()]
-    return ([Draft("told", {"proposal": sheet.number, "outcomes": rows})] if rows else []), receipt
+    return ([Draft("told", {"proposal": proposal.number, "outcomes": rows})] if rows else []), receipt
 
 
 def correct(
     state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: ProposalState | None = None
 ) -> tuple[list[Draft], Receipt]:
     """Other outcomes in the place of known ones; both stay in the log."""
-    sheet = _sheet(state, number, record)
-    given = _outcomes(state, directory, sheet, outcomes)
+    proposal = _proposal_state(state, number, record)
+    rewards = _outcomes(state, directory, proposal, outcomes)
     rows = []
-    for key, reward in given.items():
-        if key not in sheet.known:
+    for key, reward in rewards.items():
+        if key not in proposal.known:
             raise LeagueError(
                 "bad-value",
-                f"{_words(directory, key)} of proposal {sheet.number} have no outcome yet: there is nothing to "
-                f"correct. Tell it (tell).",
+                f"{_words(directory, key)} of proposal {proposal.number} have no outcome yet, so there is "
+                f"nothing to correct. Tell it (tell).",
             )
-        if sheet.known[key] != reward:
-            rows.append([*pair_of(key), sheet.known[key], reward])
-    if rows and state.last_round is not None and not _counts_alone(state) and state.last_round.number != sheet.number:
+        if proposal.known[key] != reward:
+            rows.append([*pair_of(key), proposal.known[key], reward])
+    if (
+        rows
+        and state.last_round is not None
+        and not _counts_alone(state)
+        and state.last_round.number != proposal.number
+    ):
         raise LeagueError(
             "not-supported",
-            f"{state.config['policy']} has gone on from proposal {sheet.number}: only the outcomes of its last round, "
-            f"proposal {state.last_round.number}, can be corrected. {OTHER_POLICIES}",
+            f"{state.config['policy']} has gone on from proposal {proposal.number}: only the outcomes of its "
+            f"last round, proposal {state.last_round.number}, can be corrected. {OTHER_POLICIES}",
         )
-    receipt = Receipt(sheet.number, len(rows), len(given) - len(rows), len(sheet.pairs) - len(sheet.known))
-    return ([Draft("corrected", {"proposal": sheet.number, "outcomes": rows})] if rows else []), receipt
+    receipt = Receipt(proposal.number, len(rows), len(rewards) - len(rows), len(proposal.pairs) - len(proposal.known))
+    return ([Draft("corrected", {"proposal": proposal.number, "outcomes": rows})] if rows else []), receipt
 
 
 def void(
@@ -345,8 +350,8 @@ def void(
     record: ProposalState | None = None,
 ) -> tuple[list[Draft], Receipt]:
     """These pairs of a proposal never met; by default, all that it still waits for."""
-    sheet = _sheet(state, number, record)
-    keys = sheet.waiting if pairs is None else _pairs(directory, pairs)
+    proposal = _proposal_state(state, number, record)
+    keys = proposal.waiting if pairs is None else _pairs(directory, pairs)
     return tell(state, directory, number, [(*pair_of(key), VOID) for key in keys], record=record)
 
 
@@ -358,8 +363,8 @@ def expire(state: State, now: str) -> list[Draft]:
     default = state.config["default"]
     reward = None if default == "void" else default
     return [
-        Draft("expired", {"proposal": number, "outcomes": [[*pair_of(key), reward] for key in sheet.waiting]})
-        for number, sheet in ((number, state.open[number]) for number in due)
+        Draft("expired", {"proposal": number, "outcomes": [[*pair_of(key), reward] for key in proposal.waiting]})
+        for number, proposal in ((number, state.open[number]) for number in due)
     ]
 
 
@@ -378,16 +383,16 @@ def _checked(name: str, value: object, *, minimum: int, maximum: int | None = No
         raise LeagueError(code, str(error)) from None
 
 
-def _listed(what: str, given: Iterable[Any]) -> list[Any]:
-    """The given things as a list of a size that one call may have."""
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise LeagueError("bad-value", f"{what} come as a list; got {given!r}.")
-    listed = list(given)
-    if len(listed) > MOST_AT_ONCE:
+def _as_list(what: str, values: Iterable[Any]) -> list[Any]:
+    """The values as a list of a size that one call may have."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise LeagueError("bad-value", f"{what} come as a list; got {values!r}.")
+    as_list = list(values)
+    if len(as_list) > MOST_AT_ONCE:
         raise LeagueError(
-            "bad-value", f"{len(listed)} {what} at once; at most {MOST_AT_ONCE} fit into one call. Give them in parts."
+            "bad-value", f"{len(as_list)} {what} at once; at most {MOST_AT_ONCE} fit into one call. Give them in parts."
         )
-    return listed
+    return as_list
 
 
 def _side_names(sides: Mapping[str, Iterable[str]]) -> list[str]:
@@ -422,12 +427,12 @@ def item_of(state: State, directory: Directory, name: Name, side: str | int | No
 
 def _items(state: State, directory: Directory, names: Iterable[Name], side: str | int | None) -> list[int]:
     """The items of these names, each once."""
-    return list(dict.fromkeys(item_of(state, directory, name, side) for name in _listed("names", names)))
+    return list(dict.fromkeys(item_of(state, directory, name, side) for name in _as_list("names", names)))
 
 
 def _pairs(directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[int]:
     """The keys of these pairs, each once."""
-    return list(dict.fromkeys(key_of(*directory.resolve_pair(pair)) for pair in _listed("pairs", pairs)))
+    return list(dict.fromkeys(key_of(*directory.resolve_pair(pair)) for pair in _as_list("pairs", pairs)))
 
 
 def _about_pairs(kind: str, keys: list[int]) -> list[Draft]:
@@ -444,8 +449,8 @@ def _outcome_words(reward: float | None) -> str:
     return "void" if reward is None else float_text(reward)
 
 
-def _sheet(state: State, number: int, record: ProposalState | None) -> ProposalState:
-    """The sheet of this proposal, open or not."""
+def _proposal_state(state: State, number: int, record: ProposalState | None) -> ProposalState:
+    """The state of this proposal, open or not."""
     if not needs_record(state, number):
         return state.open[int(number)]
     if record is None or record.number != number:
@@ -453,42 +458,44 @@ def _sheet(state: State, number: int, record: ProposalState | None) -> ProposalS
     return record
 
 
-def _outcomes(state: State, directory: Directory, sheet: ProposalState, outcomes: Outcomes) -> dict[int, float | None]:
+def _outcomes(
+    state: State, directory: Directory, proposal: ProposalState, outcomes: Outcomes
+) -> dict[int, float | None]:
     """Outcomes by pair, checked; None: void."""
     if isinstance(outcomes, Mapping):
         rows: Iterable[Any] = [(pair, reward) for pair, reward in outcomes.items()]
     else:
         rows = []
-        for row in _listed("outcomes", outcomes):
+        for row in _as_list("outcomes", outcomes):
             if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 3:
                 raise LeagueError("bad-value", f"an outcome is (name, name, reward); got {row!r}.")
             rows.append((row[:2], row[2]))
-    found: dict[int, float | None] = {}
-    for pair, reward in _listed("outcomes", rows):
+    by_pair: dict[int, float | None] = {}
+    for pair, reward in _as_list("outcomes", rows):
         key = key_of(*directory.resolve_pair(pair))
-        if key not in sheet.pairs:
+        if key not in proposal.pairs:
             raise LeagueError(
                 "not-proposed",
-                f"{_words(directory, key)} are no pair of proposal {sheet.number}. Its pairs are "
-                f"{_some_pairs(directory, sheet)}.",
+                f"{_words(directory, key)} are not a pair of proposal {proposal.number}. Its pairs are "
+                f"{_some_pairs(directory, proposal)}.",
             )
-        known = sheet.known.get(key)
+        known = proposal.known.get(key)
         if known is not None and is_number(reward) and float(reward) == known:
             value: float | None = known  # no news, even if a version before 0.8 took what is refused now
         else:
             value = check_reward(state.rewards, reward, _words(directory, key))
-        if found.setdefault(key, value) != value:
+        if by_pair.setdefault(key, value) != value:
             raise LeagueError(
                 "contradiction",
-                f"{_words(directory, key)} are given twice, with {_outcome_words(found[key])} and "
+                f"{_words(directory, key)} are given twice, with {_outcome_words(by_pair[key])} and "
                 f"{_outcome_words(value)}. Give each pair once.",
             )
-    return found
+    return by_pair
 
 
-def _some_pairs(directory: Directory, sheet: ProposalState, most: int = 5) -> str:
-    pairs = [" + ".join(directory.pair(pair)) for pair in sheet.ids[:most]]
-    return ", ".join(pairs) + (f" and {len(sheet.pairs) - most} more" if len(sheet.pairs) > most else "")
+def _some_pairs(directory: Directory, proposal: ProposalState, most: int = 5) -> str:
+    pairs = [" + ".join(directory.pair(pair)) for pair in proposal.ids[:most]]
+    return ", ".join(pairs) + (f" and {len(proposal.pairs) - most} more" if len(proposal.pairs) > most else "")
 
 
 def distribution_of(rewards: str | RewardDistribution) -> RewardDistribution:

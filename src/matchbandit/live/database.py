@@ -1,4 +1,4 @@
-"""The database below a store: SQLite or PostgreSQL, its transactions, and what can go wrong with it, in words."""
+"""The database of a store: SQLite or PostgreSQL, transactions, and its errors in words."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ class Database:
     def __init__(self, url: str, *, lock_timeout: float) -> None:
         """`lock_timeout`: how many seconds a transaction waits for others."""
         self.url = _checked(url)
-        plain = self.url.set(drivername=self.url.get_backend_name())  # as it is given, without our driver's name
-        self.where = plain.render_as_string(hide_password=True)
+        without_driver = self.url.set(drivername=self.url.get_backend_name())
+        self.where = without_driver.render_as_string(hide_password=True)
         self.lock_timeout = lock_timeout
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         try:
@@ -48,7 +48,7 @@ class Database:
         """That of the store, by which its keys are hashed."""
 
     def prepare(self, *, now: str, program: str) -> None:
-        """Make the tables, or bring them up to date; refuse what is no store, or a newer one."""
+        """Create the tables, or bring them up to date; refuse what is not a store, or a newer one."""
         with self.reading() as connection:
             ready, migrating = schema.is_current(connection, self.where), False
             if not ready and self.is_sqlite:
@@ -73,9 +73,9 @@ class Database:
         try:
             schema.bring_up_to_date(connection, now=now, program=program)
         except DBAPIError as error:
-            told = self._told(error)
+            translated = self._translate(error)
             version = schema.newest()
-            raise told or LeagueError(
+            raise translated or LeagueError(
                 "store-unusable",
                 f"the store {self.where} cannot be brought to schema version {version}; nothing was changed. "
                 f"Restore it from a backup. The database says: {_first_line(error)}",
@@ -124,28 +124,28 @@ class Database:
             self.unwiped = bool(busy)
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """What the database says, in one line that a user can act on."""
+        """Turn errors of the database into one line that a user can act on."""
         try:
             yield
         except NoConnection:
             raise self._busy() from None
         except DBAPIError as error:
-            told = self._told(error)
-            if told is None:
+            translated = self._translate(error)
+            if translated is None:
                 raise
-            raise told from error
+            raise translated from error
 
     def _busy(self) -> LeagueError:
         return LeagueError(
             "store-busy", f"the store {self.where} was locked by others for {self.lock_timeout:g} seconds. Try again."
         )
 
-    def _told(self, error: DBAPIError) -> LeagueError | None:
+    def _translate(self, error: DBAPIError) -> LeagueError | None:
         if isinstance(error.orig, sqlite3.Error):
             code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # the rest are details of the same
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -179,11 +179,11 @@ class Database:
 
 
 _SQLITE = {
-    sqlite3.SQLITE_READONLY: "can only be read. Give this program the right to write to the file and to its folder.",
-    sqlite3.SQLITE_FULL: "is full: nothing was written. Make room on its disk.",
+    sqlite3.SQLITE_READONLY: "can only be read. Allow this program to write to the file and its folder.",
+    sqlite3.SQLITE_FULL: "is full: nothing was written. Free space on its disk.",
     sqlite3.SQLITE_IOERR: "cannot be read or written: the disk failed.",
     sqlite3.SQLITE_CORRUPT: "is damaged. Restore it from a backup.",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened. Look at the path, and at your rights to file and folder.",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened. Check the path, and your permissions for the file and its folder.",
     sqlite3.SQLITE_NOTADB: "is not a SQLite database. Choose another file.",
     sqlite3.SQLITE_PERM: "may not be opened by you.",
     sqlite3.SQLITE_AUTH: "may not be opened by you.",
@@ -192,7 +192,7 @@ _POSTGRESQL = {
     "53": "has no room or memory left: nothing was written.",
     "25006": "can only be read: this server is a replica, or the database is set so.",
     "42501": "does not give this user the rights that are needed.",
-    "08": "cannot be connected to. Look at its address, and whether it runs.",
+    "08": "cannot be connected to. Check its address, and that it is running.",
     "57": "ended the session. Try again once it runs.",
     "58": "failed.",
     "XX": "is damaged, or its server failed.",
@@ -244,7 +244,7 @@ def _checked(url: str) -> URL:
     if backend != "sqlite":
         raise LeagueError(
             "bad-value",
-            f"a store lies in SQLite or PostgreSQL; got {backend}. Use sqlite:///club.db or postgresql://…",
+            f"a store is in SQLite or PostgreSQL; got {backend}. Use sqlite:///club.db or postgresql://…",
         )
     file = _file_of(parsed)
     if str(file) in (".", ":memory:"):

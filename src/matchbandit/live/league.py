@@ -178,7 +178,7 @@ class League:
         """A closed proposal, which the state does not hold any more; None if it is open."""
         if not commands.needs_record(view.state, number):
             return None
-        return views.proposal_from(view.events_of(self._replica.league, number)).sheet
+        return views.proposal_from(view.events_of(self._replica.league, number)).state
 
     # Items -----------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Names of items, and which item has which: events carry ids only, names live here and in a table of their own."""
+"""Names of items: events carry ids only; names are in this directory and in a separate table."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -9,44 +9,44 @@ from matchbandit.live.errors import LeagueError
 LONGEST_NAME = 200
 """Characters, once normalised."""
 MOST_COMPARED = 2000
-"""Names among which "did you mean" looks; of more, those that begin alike."""
-_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Marks that turn the direction of writing: with them one name can be made to look like another."""
+"""Names among which "did you mean" searches; of more, those with the same first letter."""
+_DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Marks that change the direction of writing: they can make one name look like another."""
 _INVISIBLE = frozenset(
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060\u2061\u2062\u2063\u2064\u3164\ufeff\uffa0"
 )
-"""Characters that nobody sees, with which two names look like one. Joiners (U+200C, U+200D) stay: Persian, Hindi and
-emoji are written with them."""
+"""Invisible characters: two names that differ only in them look the same. Joiners (U+200C, U+200D) stay: Persian, Hindi
+and emoji are written with them."""
 _SHOWN = 60
 """Characters of a refused name that an error repeats."""
 
 
 def normalize_name(name: object) -> str:
-    """The name as it is kept: normalised (NFC), without space around it, with one plain space for any space inside.
+    """The name as it is stored: normalised (NFC), without space around it, with one plain space for any space inside.
 
     >>> normalize_name("  Ann \\t Lee ")
     'Ann Lee'
     """
     if not isinstance(name, str):
         raise LeagueError("bad-name", f"a name is a text; got {name!r}.")
-    plain = collapse_spaces(name)
-    if not any(unicodedata.category(character)[0] in "LNPS" and character not in _INVISIBLE for character in plain):
+    text = collapse_spaces(name)
+    if not any(unicodedata.category(character)[0] in "LNPS" and character not in _INVISIBLE for character in text):
         raise LeagueError("bad-name", f"a name needs a character that can be seen; got {name[:_SHOWN]!r}.")
-    if len(plain) > LONGEST_NAME:
+    if len(text) > LONGEST_NAME:
         raise LeagueError(
             "bad-name",
-            f"a name has at most {LONGEST_NAME} characters; {plain[:_SHOWN]!r}… has {len(plain)}. Shorten it.",
+            f"a name has at most {LONGEST_NAME} characters; {text[:_SHOWN]!r}… has {len(text)}. Shorten it.",
         )
-    for character in plain:
-        if unicodedata.category(character) in ("Cc", "Cs", "Cn") or character in _TURNING | _INVISIBLE:
+    for character in text:
+        if unicodedata.category(character) in ("Cc", "Cs", "Cn") or character in _DIRECTION_MARKS | _INVISIBLE:
             raise LeagueError(
                 "bad-name",
-                f"a name has no control characters, and none that cannot be seen; {plain[:_SHOWN]!r} has "
+                f"a name has no control characters, and none that cannot be seen; {text[:_SHOWN]!r} has "
                 f"U+{ord(character):04X}. Leave it out.",
             )
-    if _number_of(plain) is not None:
-        raise LeagueError("bad-name", f"{plain!r} stands for the item of that number; take another name.")
-    return plain
+    if _number_of(text) is not None:
+        raise LeagueError("bad-name", f"{text!r} stands for the item of that number. Use another name.")
+    return text
 
 
 def shown(item: int) -> str:

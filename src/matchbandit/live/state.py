@@ -24,7 +24,7 @@ SNAPSHOT_VERSION = 4
 
 
 class ProposalState:
-    """The sheet of a proposal: its pairs, and what is known of them."""
+    """What is known of a proposal: its pairs, and their outcomes."""
 
     __slots__ = ("at", "byes", "due", "fixed", "known", "memory", "number", "pairs", "seq")
 
@@ -74,10 +74,10 @@ class ProposalState:
     @classmethod
     def from_description(cls, described: dict[str, Any]) -> "ProposalState":
         """What `described` described."""
-        sheet = cls(described["number"], described["seq"], described, described["at"])
-        keys = list(sheet.pairs)
-        sheet.known = {keys[place]: reward for place, reward in described["known"]}
-        return sheet
+        proposal = cls(described["number"], described["seq"], described, described["at"])
+        keys = list(proposal.pairs)
+        proposal.known = {keys[place]: reward for place, reward in described["known"]}
+        return proposal
 
 
 class State:
@@ -120,7 +120,7 @@ class State:
         """The last proposal of a policy that plays whole rounds: it goes on from there."""
         self.tally = Tally()
         self.off_grid = 0
-        """Results of a binomial league that are no share of its trials: versions up to 0.7 took any in [0, 1]."""
+        """Results of a binomial league that are not a share of its trials: versions up to 0.7 took any in [0, 1]."""
         self.dues: list[tuple[str, int]] = []
         """Deadlines of open proposals, the earliest first (a heap; closed ones may linger)."""
         self._accounting: RewardAccounting
@@ -133,7 +133,7 @@ class State:
     @property
     def counting(self) -> RewardDistribution:
         """How policies and the model count results: binomial ones as `trials` coins each, but all as one coin each
-        while the league has any that is no share of the trials. Weights that depend on the outcome would be biased."""
+        while any is not a share of the trials: weights that depend on the outcome would be biased."""
         return Bernoulli() if self.off_grid else self.rewards
 
     @property
@@ -313,29 +313,29 @@ class State:
             raise ValueError(f"proposal {number} comes after {self.last_number}")
         self.next_number = number + 1
         self.rules_seq = self.seq
-        sheet = ProposalState(number, self.seq, data, at)
-        if sheet.pairs:
-            self.open[number] = sheet
+        proposal = ProposalState(number, self.seq, data, at)
+        if proposal.pairs:
+            self.open[number] = proposal
         waiting = self.waiting
-        for key in sheet.pairs:
+        for key in proposal.pairs:
             waiting[key] = waiting.get(key, 0) + 1
         if data.get("available") is not None:
             self._level_absent(data["available"], number)
-        for item in sheet.byes:
+        for item in proposal.byes:
             self.byes[item - 1] += 1
             self.effective_byes[item - 1] += 1
             self.last_bye[item - 1] = number
-        for a, b in sheet.fixed:
+        for a, b in proposal.fixed:
             self.wishes.pop(key_of(a, b), None)
-        if sheet.due is not None:
-            heappush(self.dues, (sheet.due, number))
-        if sheet.memory is not None:
-            self.last_round = sheet
+        if proposal.due is not None:
+            heappush(self.dues, (proposal.due, number))
+        if proposal.memory is not None:
+            self.last_round = proposal
 
     def _told(self, data: dict[str, Any], at: str) -> None:
         number = data["proposal"]
-        sheet = self.open[number]
-        pairs, known, waiting, accounting = sheet.pairs, sheet.known, self.waiting, self._accounting
+        proposal = self.open[number]
+        pairs, known, waiting, accounting = proposal.pairs, proposal.known, self.waiting, self._accounting
         rewards, has_grid = self.rewards, self.rewards.has_grid
         for a, b, reward in data["outcomes"]:
             key = a << 32 | b
@@ -361,7 +361,7 @@ class State:
 
     def _corrected(self, data: dict[str, Any], at: str) -> None:
         number, accounting = data["proposal"], self._accounting
-        sheets = [self.open.get(number), self.last_round]
+        states = [self.open.get(number), self.last_round]
         for a, b, was, now in data["outcomes"]:
             key = key_of(a, b)
             if self.rewards.has_grid:
@@ -375,9 +375,9 @@ class State:
                 self.tally.add(key, number, self.seq, now, accounting.one(now, number, a, b))
                 self.meetings[a - 1] += 1
                 self.meetings[b - 1] += 1
-            for sheet in sheets:
-                if sheet is not None and sheet.number == number:
-                    sheet.known[key] = now
+            for proposal in states:
+                if proposal is not None and proposal.number == number:
+                    proposal.known[key] = now
 
     # -----------------------------------------------------------------------------------------------------------------
 
@@ -409,7 +409,7 @@ class State:
             "exclusions": [list(pair_of(key)) for key in sorted(self.exclusions)],
             "wishes": [list(pair_of(key)) for key in self.wishes],
             "next_number": self.next_number,
-            "open": [sheet.described() for sheet in self.open.values()],
+            "open": [proposal.described() for proposal in self.open.values()],
             "last_round": None if self.last_round is None else self.last_round.described(),
             "tally": self.tally.described(),
             "off_grid": self.off_grid,
@@ -430,8 +430,8 @@ class State:
         state = cls()
         state.seq, state.names_seq, state.rules_seq = whole["seq"], whole["names_seq"], whole["rules_seq"]
         state.config, state.next_number = whole["config"], whole["next_number"]
-        for name, listed in whole["items"].items():
-            setattr(state, name, listed)
+        for name, values in whole["items"].items():
+            setattr(state, name, values)
         for side in state.sides_by_item:
             state.on_side[side] += 1
         state.exclusions = {key_of(a, b) for a, b in whole["exclusions"]}
@@ -441,10 +441,10 @@ class State:
         last = whole["last_round"]
         if last is not None:
             state.last_round = state.open.get(last["number"]) or ProposalState.from_description(last)
-        for sheet in state.open.values():
-            for key in sheet.waiting:
+        for proposal in state.open.values():
+            for key in proposal.waiting:
                 state.waiting[key] = state.waiting.get(key, 0) + 1
-        state.dues = [(sheet.due, sheet.number) for sheet in state.open.values() if sheet.due is not None]
+        state.dues = [(proposal.due, proposal.number) for proposal in state.open.values() if proposal.due is not None]
         heapify(state.dues)
         state.tally, state.off_grid = Tally.from_description(whole["tally"]), whole["off_grid"]
         if state.config:

@@ -29,7 +29,7 @@ MOST_NAMED = 5
 class Record:
     """A proposal and all that came of it, by id."""
 
-    sheet: ProposalState
+    state: ProposalState
     """Its pairs and what is known of them: what `tell` and `correct` need of a closed proposal."""
     data: Mapping[str, Any]
     """What was recorded when it was proposed."""
@@ -42,11 +42,11 @@ def proposal_from(events: Iterable[Event]) -> Record:
     record: Record | None = None
     for event in events:
         if event.kind == "proposed":
-            sheet = ProposalState(event.data["number"], event.seq, event.data, event.at)
-            record = Record(sheet, event.data, event.at, event.by)
-        elif record is not None and proposal_of(event.kind, event.data) == record.sheet.number:
+            state = ProposalState(event.data["number"], event.seq, event.data, event.at)
+            record = Record(state, event.data, event.at, event.by)
+        elif record is not None and proposal_of(event.kind, event.data) == record.state.number:
             for row in event.data["outcomes"]:
-                record.sheet.known[key_of(row[0], row[1])] = row[-1]
+                record.state.known[key_of(row[0], row[1])] = row[-1]
     if record is None:
         raise LeagueError("unknown-proposal", "there is no such proposal in these events.")
     return record
@@ -54,20 +54,20 @@ def proposal_from(events: Iterable[Event]) -> Record:
 
 def proposal(record: Record, directory: Directory) -> Proposal:
     """The proposal with names."""
-    data, sheet = record.data, record.sheet
+    data, state = record.data, record.state
     shadow = data.get("shadow")
     if shadow is not None and "pairs" in shadow:
         shadow = {**shadow, "pairs": [directory.pair(pair) for pair in shadow["pairs"]]}
     return Proposal(
-        number=sheet.number,
-        pairs=[directory.pair(pair) for pair in sheet.ids],
-        byes=[directory.name(item) for item in sheet.byes],
-        ids=sheet.ids,
-        bye_ids=list(sheet.byes),
+        number=state.number,
+        pairs=[directory.pair(pair) for pair in state.ids],
+        byes=[directory.name(item) for item in state.byes],
+        ids=state.ids,
+        bye_ids=list(state.byes),
         at=record.at,
-        due=sheet.due,
-        outcomes=outcomes(sheet, directory),
-        fixed=[directory.pair(pair) for pair in sheet.fixed],
+        due=state.due,
+        outcomes=outcomes(state, directory),
+        fixed=[directory.pair(pair) for pair in state.fixed],
         expected=data.get("expected"),
         best=data.get("best"),
         notes=notes(data, directory),
@@ -81,9 +81,9 @@ def proposal(record: Record, directory: Directory) -> Proposal:
     )
 
 
-def outcomes(sheet: ProposalState, directory: Directory) -> dict[Names, Outcome]:
+def outcomes(state: ProposalState, directory: Directory) -> dict[Names, Outcome]:
     """What is known of a proposal, in the order of its pairs."""
-    return {directory.pair(pair_of(key)): _outcome(sheet.known[key]) for key in sheet.pairs if key in sheet.known}
+    return {directory.pair(pair_of(key)): _outcome(state.known[key]) for key in state.pairs if key in state.known}
 
 
 def _outcome(reward: float | None) -> Outcome:

@@ -96,22 +96,22 @@ def why_pair(model: LeagueModel, directory: Directory, pair: Sequence[int], *, r
     }
     if records:
         row = _rows(records[-1], directory)[key_of(a, b)]
-        numbers["proposal"] = {"number": records[-1].sheet.number, **row}
-        words.append(f" In proposal {records[-1].sheet.number}: {_why_chosen(row, records[-1].data['policy'])}.")
+        numbers["proposal"] = {"number": records[-1].state.number, **row}
+        words.append(f" In proposal {records[-1].state.number}: {_why_chosen(row, records[-1].data['policy'])}.")
     return Why("".join(words), numbers)
 
 
 def why_proposal(record: Record, directory: Directory) -> Why:
     """Why these pairs: what was expected of them, what the best guess was, and what exploring was to cost."""
-    data, sheet = record.data, record.sheet
+    data, state = record.data, record.state
     rows = _rows(record, directory)
     n, expected, best = len(rows), data["expected"], data["best"]
     cost = max(best - expected, 0.0)
     words = [
-        f"Proposal {sheet.number} is {plural(n, 'pair')} that {data['policy']} expected to achieve {expected:.2f} "
+        f"Proposal {state.number} is {plural(n, 'pair')} that {data['policy']} expected to achieve {expected:.2f} "
         f"together."
         if n != 1
-        else f"Proposal {sheet.number} is one pair, expected to achieve {expected:.2f}."
+        else f"Proposal {state.number} is one pair, expected to achieve {expected:.2f}."
     ]
     tried = [row for row in rows.values() if not row["in_best_guess"] and not row["fixed"]]
     if not tried:
@@ -143,7 +143,7 @@ def why_proposal(record: Record, directory: Directory) -> Why:
     return Why(
         "".join(words),
         {
-            "proposal": sheet.number,
+            "proposal": state.number,
             "policy": data["policy"],
             "decided_at": data["decided_at"],
             "expected": expected,
@@ -189,15 +189,15 @@ def why_league(model: LeagueModel, directory: Directory) -> Why:
 
 def _rows(record: Record, directory: Directory) -> dict[int, dict[str, Any]]:
     """The pairs of a proposal, each with the numbers by which it was chosen."""
-    data, sheet = record.data, record.sheet
+    data, state = record.data, record.state
     best = {key_of(a, b) for a, b in data["best_pairs"]}
-    fixed = {key_of(a, b) for a, b in sheet.fixed}
+    fixed = {key_of(a, b) for a, b in state.fixed}
     rows = {}
     draws = getattr(CATALOGUE.get(data["policy"]), "draws", False)
-    for key, estimate, value in zip(sheet.pairs, data["estimates"], data["values"], strict=True):
+    for key, estimate, value in zip(state.pairs, data["estimates"], data["values"], strict=True):
         outcome: Any = None
-        if key in sheet.known:
-            outcome = VOID.value if sheet.known[key] is None else sheet.known[key]
+        if key in state.known:
+            outcome = VOID.value if state.known[key] is None else state.known[key]
         rows[key] = {
             "pair": list(pair_of(key)),
             "names": list(directory.pair(pair_of(key))),
