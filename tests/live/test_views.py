@@ -5,7 +5,7 @@ from small_league import START, SmallLeague
 
 from matchbandit.live import views
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import KINDS, Event
+from matchbandit.live.events import KINDS, LIFE_CYCLE, Draft, Event
 from matchbandit.live.model import LeagueModel
 from matchbandit.live.records import VOID
 
@@ -96,6 +96,8 @@ def test_the_audit_trail_has_a_sentence_for_everything():
     club.configure(deadline=60)
     club.propose((1, 2))
     club.wait(60)
+    for kind in sorted(LIFE_CYCLE):
+        club.take([Draft(kind, {})])
     assert {event.kind for event in club.log} == set(KINDS)
     trail = [views.sentence(event, club.directory) for event in club.log]
     assert trail == [
@@ -118,5 +120,8 @@ def test_the_audit_trail_has_a_sentence_for_everything():
         "Settings were changed: deadline = 60.0.",
         "Proposal 2: ann + bob.",
         "The deadline of proposal 2 passed: ann + bob = void.",
+        "The league was archived.",
+        "The league was deleted.",
+        "The league was restored.",
     ]
     assert "does not know" in views.sentence(Event(1, "", "merged", {}), club.directory)

@@ -26,6 +26,7 @@ CODES: dict[str, int] = {
     "infeasible": 409,
     "name-taken": 409,
     "league-exists": 409,
+    "league-archived": 409,
     "key-reused": 422,
     "not-supported": 422,
     "damaged": 422,

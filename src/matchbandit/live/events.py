@@ -28,11 +28,16 @@ KINDS: Final = (
     "told",
     "corrected",
     "expired",
+    "archived",
+    "deleted",
+    "restored",
 )
 """All kinds of events. A kind gains keys, and never loses or changes one: old logs stay readable."""
 NAMING: Final = frozenset({"joined", "renamed", "forgotten"})
 """Kinds that go with a change of the names table."""
-DECIDING: Final = frozenset(KINDS) - {"renamed", "told", "corrected", "expired", "began"}
+LIFE_CYCLE: Final = frozenset({"archived", "deleted", "restored"})
+"""Kinds that say whether the league is active; see `lifecycle`."""
+DECIDING: Final = frozenset(KINDS) - LIFE_CYCLE - {"renamed", "told", "corrected", "expired", "began"}
 """Kinds that make a decision out of date which was taken before them: proposals, the roster, rules and settings.
 
 Outcomes do not: a proposal may be decided a moment before a result arrives."""

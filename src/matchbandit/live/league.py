@@ -351,7 +351,7 @@ class League:
 
     def shadow_report(self) -> ShadowReport:
         """How often the live policy and its shadow differ, and what each expects."""
-        with self.store.reading() as connection:
+        with self._replica.transaction() as connection:
             return shadow_report(log.proposed(connection, self._replica.league))
 
     def audit(self, after: int = 0, limit: int | None = None) -> list[tuple[Event, str]]:
@@ -359,12 +359,15 @@ class League:
         with self.view() as view:
             return view.sentences(view.events(after=after, limit=limit))
 
-    def verify(self, *, progress: Callable[[int], None] = lambda seq: None) -> Verification:
-        """Fold the log from nothing, decide every proposal again, and compare; `progress` hears how far it is."""
+    def verify(self, *, progress: Callable[[int], None] = lambda seq: None, decisions: bool = True) -> Verification:
+        """Fold the log from nothing, decide every proposal again, and compare; `progress` hears how far it is.
+
+        Without `decisions`, proposals are taken as they were recorded, which is much quicker.
+        """
         with self._replica.reading() as view:
             live = view.state.seq, view.state.digest()
-        with self.store.reading() as connection:
-            return verified(connection, self._replica.league, live, progress)
+        with self._replica.transaction() as connection:
+            return verified(connection, self._replica.league, live, progress, decides=decisions)
 
     def expire(self) -> None:
         """Let deadlines pass that have; any request that writes does so first."""
@@ -382,7 +385,7 @@ class League:
 
     def export(self, path: str | os.PathLike[str], *, names: bool = True) -> Path:
         """Write the league into one file: JSON Lines, compressed if its name ends in .gz."""
-        with self.store.reading() as connection:  # one moment of the store, while others go on writing
+        with self._replica.transaction() as connection:  # one moment of the store, while others go on writing
             league = self._replica.league
             header = {"slug": self.name, "exported": self.store.now(), "matchbandit": this_version()}
             kept = log.names(connection, league) if names else None

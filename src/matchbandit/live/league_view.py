@@ -50,7 +50,7 @@ class LeagueView:
         self.name = name
         self.directory = directory
         self.config = dict(state.config)
-        self.seq = state.seq
+        self.seq, self.archived = state.seq, state.archived
         self.rewards = state.rewards
         self.two_sided, self.n_items, self.last_number = state.two_sided, state.n_items, state.last_number
         self.active, self.forgotten = list(state.active), list(state.forgotten)
@@ -77,7 +77,7 @@ class LeagueView:
     @property
     def summary(self) -> LeagueSummary:
         """What lists of leagues show of it."""
-        return LeagueSummary(name=self.name, archived=None, **self.state_summary)
+        return LeagueSummary(name=self.name, archived=self.archived, **self.state_summary)
 
     def about(self) -> dict[str, Any]:
         """Settings and counts, as plain data."""
@@ -87,6 +87,7 @@ class LeagueView:
             **self.config,
             **self.settings.to_config(),
             **counts,
+            "archived": self.archived,
             "n_exclusions": len(self._exclusions),
             "n_wishes": len(self._wishes),
             "exclusions": self.exclusions(limit=MAX_RULES_IN_ABOUT),

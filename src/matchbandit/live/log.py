@@ -19,7 +19,9 @@ _MOVE_HEAD = (
     .where(schema.leagues.c.id == bindparam("league"))
     .values(head=bindparam("seq"), summary=bindparam("new_summary"))
 )
-_HEAD = select(schema.leagues.c.head).where(schema.leagues.c.id == bindparam("league"))
+_HEAD = select(schema.leagues.c.head).where(
+    schema.leagues.c.id == bindparam("league"), schema.leagues.c.deleted.is_(None)
+)
 _COLUMNS = (schema.events.c.seq, schema.events.c.at, schema.events.c.kind, schema.events.c.data, schema.events.c.by)
 _TAIL = (
     select(*_COLUMNS)
@@ -49,7 +51,7 @@ _NAMES = select(schema.names.c.item, schema.names.c.name).where(schema.names.c.l
 
 
 def head(connection: Connection, league: int) -> int | None:
-    """The number of a league's last event; None if there is no such league any more."""
+    """The number of a league's last event; None if there is no such league any more, or it was deleted."""
     found = connection.execute(_HEAD, {"league": league}).scalar_one_or_none()
     return None if found is None else int(found)
 

@@ -112,10 +112,11 @@ def page(
 
 
 def overdue(connection: Connection, now: str) -> list[str]:
-    """The leagues in which a deadline has passed."""
+    """The active leagues in which a deadline has passed."""
     slug = schema.leagues.c.slug
     due = select(slug).join_from(schema.proposals, schema.leagues).where(_TABLE.closed.is_(False), _TABLE.due <= now)
-    return list(connection.execute(due.distinct().order_by(slug)).scalars())
+    active = due.where(schema.leagues.c.archived.is_(None), schema.leagues.c.deleted.is_(None))
+    return list(connection.execute(active.distinct().order_by(slug)).scalars())
 
 
 _CHANGING = ("told", "expired", "corrected")

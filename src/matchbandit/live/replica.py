@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from matchbandit.live import log, projection, snapshots
+from matchbandit.live import lifecycle, log, projection, snapshots
 from matchbandit.live.commands import expire
 from matchbandit.live.database import Database
 from matchbandit.live.deciding import Decider
@@ -98,6 +98,8 @@ class Replica:
         """The seq of the last snapshot that we know of."""
         self._was_slow = False
         self._model: LeagueModel | None = None
+        self.is_gone = False
+        """It was deleted; under its name there may be another league."""
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -122,6 +124,13 @@ class Replica:
             yield view
         self._keep_snapshot()
 
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A reading transaction for a league that is there; it holds nobody up."""
+        with self.database.reading() as connection:
+            self._head(log.head(connection, self.league))
+            yield connection
+
     def prepared(self, key: Key | None, prepare: Callable[[View], _T]) -> _T | Answer:
         """What a slow decision needs of the league; or the answer, if the request was answered before under this key.
 
@@ -133,6 +142,7 @@ class Replica:
                     stored = self._keys.read(view.connection, [key])
                     if stored:
                         return stored[key.text].repeat(key, view.directory)
+                self._refuse_archived(view.state)
                 if not expire(view.state, view.now):
                     return prepare(view)
             self.write(lambda _: ([], {}), by="clock")
@@ -155,7 +165,7 @@ class Replica:
             if projection.is_complete(view.connection, self.league, view.state.last_number):
                 return
         with self.database.writing() as connection:
-            log.head_locked(connection, self.league)
+            self._head(log.head_locked(connection, self.league))
             projection.rebuild(connection, self.league, log.read(connection, self.league))
 
     @contextmanager
@@ -171,8 +181,13 @@ class Replica:
 
     def _head(self, head: int | None) -> int:
         if head is None:
+            self.is_gone = True
             raise LeagueError("unknown-league", f"the league {self.slug} is not in the store any more.")
         return head
+
+    def _refuse_archived(self, state: State) -> None:
+        if state.archived is not None:
+            raise lifecycle.archived_error(self.slug, state.archived)
 
     def _caught_up(self, connection: Connection, head: int) -> State:
         """The state with all events up to the head."""
@@ -271,11 +286,13 @@ class Replica:
         for job in jobs:
             now = self._now()
             job.error = None
-            happen(expire(state, now), now, "clock")
+            if state.archived is None:  # else deadlines do not pass
+                happen(expire(state, now), now, "clock")
             try:
                 if job.key is not None and job.key.text in stored:
                     job.answer = stored[job.key.text].repeat(job.key, directory)
                     continue
+                self._refuse_archived(state)
                 drafts, job.answer = job.command(View(state, directory, now, connection, events))
             except (LeagueError, OutOfDateError) as error:
                 job.error = error
@@ -318,7 +335,7 @@ class Replica:
                 seq, data = state.seq, snapshots.encoded(state)
                 self._snapshot = seq
             with self.database.writing() as connection:
-                log.head_locked(connection, self.league)
+                self._head(log.head_locked(connection, self.league))
                 snapshots.save(connection, self.league, seq, data)
 
 

@@ -39,6 +39,7 @@ store = Table(
     Column("created", Text, nullable=False),
     Column("program", Text, nullable=False),  # the matchbandit that made or last migrated it
     Column("secret", Text),  # random; see `hash_key`
+    Column("last_league", Integer),  # the largest id of an erased league: SQLite would use it again
 )
 
 leagues = Table(
@@ -160,11 +161,12 @@ def hash_key(secret: str, league: int, key: str) -> str:
 
 def _add_summaries_and_life_cycle(connection: Connection) -> None:
     """From version 1 (matchbandit 0.5 to 0.10) to 2."""
-    for table, columns in (
-        (store, ("secret",)),
-        (leagues, ("summary", "archived", "deleted")),
-        (proposals, ("expected_of_told",)),
-    ):
+    added = {
+        store: ("secret", "last_league"),
+        leagues: ("summary", "archived", "deleted"),
+        proposals: ("expected_of_told",),
+    }
+    for table, columns in added.items():
         for name in columns:
             kind = table.c[name].type.compile(connection.dialect)
             connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {name} {kind}"))

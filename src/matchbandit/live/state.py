@@ -121,6 +121,8 @@ class State:
         self.tally = Tally()
         self.off_grid = 0
         """Results of a binomial league that are not a share of its trials: versions up to 0.7 took any in [0, 1]."""
+        self.archived: str | None = None
+        """When it was archived; None: it can be written."""
         self.dues: list[tuple[str, int]] = []
         """Deadlines of open proposals, the earliest first (a heap; closed ones may linger)."""
         self._accounting: RewardAccounting
@@ -379,6 +381,15 @@ class State:
                 if proposal is not None and proposal.number == number:
                     proposal.known[key] = now
 
+    def _archived(self, data: dict[str, Any], at: str) -> None:
+        self.archived = at
+
+    def _deleted(self, data: dict[str, Any], at: str) -> None:
+        pass  # while it is deleted nobody reads it
+
+    def _restored(self, data: dict[str, Any], at: str) -> None:
+        self.archived = None
+
     # -----------------------------------------------------------------------------------------------------------------
 
     def _set_rewards(self) -> None:
@@ -414,6 +425,8 @@ class State:
             "tally": self.tally.described(),
             "off_grid": self.off_grid,
         }
+        if self.archived is not None:
+            whole["archived"] = self.archived
         packed: dict[str, Any] = pack(whole)
         return packed
 
@@ -430,6 +443,7 @@ class State:
         state = cls()
         state.seq, state.names_seq, state.rules_seq = whole["seq"], whole["names_seq"], whole["rules_seq"]
         state.config, state.next_number = whole["config"], whole["next_number"]
+        state.archived = whole.get("archived")
         for name, values in whole["items"].items():
             setattr(state, name, values)
         for side in state.sides_by_item:
@@ -484,4 +498,7 @@ _HANDLERS: dict[str, _Handler] = {
     "told": State._told,
     "corrected": State._corrected,
     "expired": State._told,  # a deadline tells what nobody told
+    "archived": State._archived,
+    "deleted": State._deleted,
+    "restored": State._restored,
 }

@@ -4,9 +4,10 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict
-from datetime import datetime
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
 from difflib import get_close_matches
+from itertools import islice
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
@@ -16,12 +17,14 @@ from sqlalchemy.exc import IntegrityError
 
 from matchbandit.deprecation import warn_renamed
 from matchbandit.errors import MatchbanditError
-from matchbandit.live import commands, log, projection, schema, transfer
+from matchbandit.live import commands, lifecycle, log, maintenance, projection, schema, transfer
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Draft, stamp, this_version, utc_now
+from matchbandit.live.events import Draft, later, stamp, this_version, utc_now
 from matchbandit.live.keys import Key, KeyTable, item_ids, pair_ids
 from matchbandit.live.league import League
+from matchbandit.live.lifecycle import LeagueStatus
+from matchbandit.live.maintenance import Pruned, Retention, StoreCheck, StoreInfo
 from matchbandit.live.names import Directory
 from matchbandit.live.records import LeagueSummary
 from matchbandit.live.replica import Replica
@@ -32,6 +35,8 @@ from matchbandit.rewards import RewardDistribution
 
 _MOST_OPEN = 1000
 """Leagues whose state a process keeps; the ones opened first are let go, and read again when they are asked for."""
+
+_IS_THERE = schema.leagues.c.deleted.is_(None)
 
 Past = PastResults | str | os.PathLike[str] | Mapping[str, Sequence[Any]] | Iterable[Sequence[Any]]
 
@@ -47,6 +52,8 @@ class Store:
         What time it is, with its zone. Tests and simulations have their own.
     lock_timeout : float, default 10
         How many seconds a request waits for others before the store is said to be busy.
+    retention : Retention, optional
+        For how long idempotency keys, ended tokens and sessions, and deleted leagues are kept; 30 days each by default.
     """
 
     def __init__(
@@ -55,6 +62,7 @@ class Store:
         *,
         clock: Callable[[], datetime] = utc_now,
         lock_timeout: float = 10.0,
+        retention: Retention | None = None,
         patience: float | None = None,
     ) -> None:
         """Open it, make it if it is new, bring it up to date if it is old."""
@@ -64,6 +72,9 @@ class Store:
         self.clock = clock
         self._replicas: dict[str, Replica] = {}
         self._opening = Lock()
+        self.retention = retention or Retention()
+        self._pruning: Iterator[object] | None = None
+        self._next_prune = ""
         self.database = Database(url, lock_timeout=lock_timeout)
         try:
             self.database.prepare(now=self.now(), program=this_version())
@@ -159,10 +170,10 @@ class Store:
             found = self._find(connection, slug)
             if found is None:
                 self._begin(connection, slug, drafts, request, by)
-        league = self.open(slug)
-        if found is not None and (request is None or not league._was_created_by(request)):
-            raise self._exists(slug)
-        return league
+        if found is not None and not self._was_created_by(slug, request):
+            with self.reading() as connection:
+                raise self._exists(connection, slug)
+        return self.open(slug)
 
     @contextmanager
     def _new_league(self, slug: str) -> Iterator[None]:
@@ -170,17 +181,24 @@ class Store:
         try:
             yield
         except IntegrityError:
-            raise self._exists(slug) from None
+            with self.reading() as connection:
+                raise self._exists(connection, slug) from None
 
-    def _exists(self, slug: str) -> LeagueError:
+    def _exists(self, connection: Connection, slug: str) -> LeagueError:
+        status = lifecycle.status(connection, slug, self.retention.deleted)
+        if status is not None and status.status == "deleted":
+            return LeagueError(
+                "league-exists",
+                f"the name {slug!r} belongs to a league that was deleted; it is free again once that is erased, after "
+                f"{status.erase_after}. Use another name, or erase it: matchbandit league delete {slug} --now",
+            )
         return LeagueError(
-            "league-exists", f"there is a league {slug!r} in the store already. Take another name, or open it."
+            "league-exists", f"there is a league {slug!r} in the store already. Use another name, or open it."
         )
 
     def _begin(self, connection: Connection, slug: str, drafts: list[Draft], key: Key | None, by: str) -> None:
         now = self.now()
-        row = insert(schema.leagues).values(slug=slug, head=0, created=now).returning(schema.leagues.c.id)
-        league = connection.execute(row).scalar_one()
+        league = self._add_row(connection, slug)
         events = [draft.event(seq, now, by) for seq, draft in enumerate(drafts, start=1)]
         state = State().fold(events)
         log.append(connection, league, events, summary=state.summary())
@@ -190,23 +208,31 @@ class Store:
             directory = Directory.of(state.config["sides"], state.sides_by_item, rows)
             KeyTable(self.database.secret, league).save(connection, now, {key.text: key.answered(directory, {})})
 
+    def _add_row(self, connection: Connection, slug: str) -> int:
+        """The row of a new league, and its id."""
+        row: dict[str, Any] = {"slug": slug, "head": 0, "created": self.now()}
+        if self.database.is_sqlite:
+            row["id"] = lifecycle.next_id(connection)
+        return int(connection.execute(insert(schema.leagues).values(row).returning(schema.leagues.c.id)).scalar_one())
+
+    def _was_created_by(self, slug: str, request: Key | None) -> bool:
+        """Was this the request that created the league? Of a deleted one nothing is said."""
+        if request is None:
+            return False
+        with self.reading() as connection:
+            if self._find(connection, slug, deleted=False) is None:
+                return False
+        return self.open(slug)._was_created_by(request)
+
     def open(self, slug: str) -> League:
         """A league that is there."""
         replica = self._replicas.get(slug)
-        if replica is None:
+        if replica is None or replica.is_gone:
+            self._replicas.pop(slug, None)
             with self.reading() as connection:
-                league = self._find(connection, slug)
-                known = [] if league is not None else self._slugs(connection)
-            if league is None:
-                near = get_close_matches(str(slug)[:80], known, n=1)
-                hint = (
-                    f"; did you mean {near[0]!r}?"
-                    if near
-                    else f". Known: {', '.join(known[:10])}{', …' if len(known) > 10 else ''}."
-                    if known
-                    else "."
-                )
-                raise LeagueError("unknown-league", f"there is no league {str(slug)[:80]!r} in {self.where}{hint}")
+                league = self._find(connection, slug, deleted=False)
+                if league is None:
+                    raise self._unknown(connection, slug)
             replica = Replica(self.database, league, slug, self.now)
             replica.repair_proposals()
             with self._opening:  # all threads share one
@@ -215,13 +241,143 @@ class Store:
                     del self._replicas[next(iter(self._replicas))]
         return League(self, replica)
 
-    def leagues(self) -> list[str]:
-        """The names of all leagues, sorted."""
+    def _unknown(self, connection: Connection, slug: str) -> LeagueError:
+        status = None if self._find(connection, slug) is None else lifecycle.status(connection, slug, self._grace)
+        if status is not None and status.since != lifecycle.ERASING:
+            return lifecycle.deleted_error(status)
+        known = self._slugs(connection)
+        near = get_close_matches(str(slug)[:80], known, n=1)
+        hint = (
+            f"; did you mean {near[0]!r}?"
+            if near
+            else f". Known: {', '.join(known[:10])}{', …' if len(known) > 10 else ''}."
+            if known
+            else "."
+        )
+        return LeagueError("unknown-league", f"there is no league {str(slug)[:80]!r} in {self.where}{hint}")
+
+    def leagues(self, *, archived: bool = False) -> list[str]:
+        """The names of all leagues, sorted; those that are archived only if wanted, deleted ones never."""
         with self.reading() as connection:
-            return self._slugs(connection)
+            return self._slugs(connection, archived=archived)
+
+    def statuses(self) -> list[LeagueStatus]:
+        """Every league by name, active, archived or deleted, and since when."""
+        with self.reading() as connection:
+            return lifecycle.statuses(connection, self._grace)
+
+    def archive(self, slug: str, *, by: str = "python") -> LeagueStatus:
+        """Archive a league: it can be read and not written, and is not listed. Its deadlines do not pass meanwhile."""
+        return self._change(slug, "archived", by)
+
+    def restore(self, slug: str, *, by: str = "python") -> LeagueStatus:
+        """Make an archived or deleted league active again; deadlines that are over pass with the next write."""
+        return self._change(slug, "restored", by)
+
+    def delete(self, slug: str, *, now: bool = False, by: str = "python") -> LeagueStatus:
+        """Delete a league: it is hidden at once, and erased once its grace period is over.
+
+        Parameters
+        ----------
+        slug : str
+            Its name, which is free again once it is erased.
+        now : bool, default False
+            Erase it at once, also if it was deleted before. Nothing of it can be restored then.
+        by : str
+            Who, for the log.
+
+        Returns
+        -------
+        LeagueStatus
+            Until when it can be restored.
+        """
+        with self.reading() as connection:
+            league = self._find(connection, slug)
+            status = None if league is None else lifecycle.status(connection, slug, self._grace)
+        if status is None or status.status != "deleted" or not now:
+            status = self._change(slug, "deleted", by)
+        if now:
+            for _ in lifecycle.erase(self.database, slug):
+                pass
+        return status
+
+    def _change(self, slug: str, kind: lifecycle.Change, by: str) -> LeagueStatus:
+        with self.writing() as connection:
+            if self._find(connection, slug, deleted=kind == "restored") is None:
+                raise self._unknown(connection, slug)
+            lifecycle.change(connection, slug, kind, now=self.now(), by=by)
+            status = lifecycle.status(connection, slug, self._grace)
+        assert status is not None
+        if kind == "deleted":
+            self._replicas.pop(slug, None)
+        return status
+
+    @property
+    def _grace(self) -> timedelta:
+        return self.retention.deleted
+
+    def prune(self, *, older_than: timedelta | None = None, dry_run: bool = False) -> Pruned:
+        """Erase idempotency keys, ended tokens and sessions, and deleted leagues whose grace period is over.
+
+        Parameters
+        ----------
+        older_than : timedelta, optional
+            The age of keys, tokens and sessions; that of `retention` by default. Leagues keep their grace period.
+        dry_run : bool, default False
+            Only count them.
+
+        Returns
+        -------
+        Pruned
+            How many there were.
+        """
+        retention = self.retention
+        if older_than is not None:
+            retention = replace(retention, keys=older_than, access=older_than)
+        if dry_run:
+            with self.reading() as connection:
+                return maintenance.prunable(connection, now=self.now(), retention=retention)
+        return maintenance.prune(self.database, now=self.now(), retention=retention)
+
+    def info(self) -> StoreInfo:
+        """What it holds, in numbers."""
+        return maintenance.info(self.database, grace=self._grace)
+
+    def check(self, *, progress: Callable[[str], None] = lambda league: None) -> StoreCheck:
+        """Check the file, the tables and the log of every league; `progress` hears which league is next."""
+        return maintenance.check(self.database, progress=progress)
+
+    def vacuum(self) -> None:
+        """Give unused space back to the disk; on SQLite others cannot write meanwhile."""
+        maintenance.vacuum(self.database)
+
+    def _prune_some(self) -> None:
+        """Once a day, a few transactions in each tick until it is done."""
+        if self._pruning is None:
+            if self.now() < self._next_prune:
+                return
+            self._pruning = maintenance.prune_steps(self.database, now=self.now(), retention=self.retention)
+            self._next_prune = later(self.now(), maintenance.PRUNE_INTERVAL_S)
+        steps, self._pruning = self._pruning, None  # what fails begins again tomorrow
+        if len(list(islice(steps, maintenance.STEPS_PER_TICK))) == maintenance.STEPS_PER_TICK:
+            self._pruning = steps
+
+    def _close_deleted(self) -> None:
+        """Let go of leagues that are not there any more: another may get the name of one."""
+        with self.reading() as connection:
+            there = set(connection.execute(select(schema.leagues.c.id).where(_IS_THERE)).scalars())
+        for slug, replica in list(self._replicas.items()):
+            if replica.league not in there:
+                self._replicas.pop(slug, None)
 
     def summaries(
-        self, *, after: str = "", limit: int | None = None, names: Iterable[str] | None = None, search: str = ""
+        self,
+        *,
+        after: str = "",
+        limit: int | None = None,
+        names: Iterable[str] | None = None,
+        search: str = "",
+        archived: bool = False,
     ) -> list[LeagueSummary]:
         """What lists of leagues show, in the order of names; no league is loaded for it.
 
@@ -235,6 +391,8 @@ class Store:
             Only leagues with these names.
         search : str
             Only leagues whose name or title contains this text, whatever its case.
+        archived : bool, default False
+            Also leagues that are archived.
 
         Returns
         -------
@@ -244,12 +402,14 @@ class Store:
         query = select(table.slug, table.summary, table.archived).where(table.slug > after, table.deleted.is_(None))
         if names is not None:
             query = query.where(table.slug.in_(list(names)))
+        if not archived:
+            query = query.where(table.archived.is_(None))
         with self.reading() as connection:
             rows = connection.execute(query.order_by(table.slug).limit(None if text else limit)).all()
-        for slug, stored, archived in rows:
+        for slug, stored, since in rows:
             values = self._summarize(slug) if stored is None else json.loads(stored)
             if text in slug or text in values["title"].casefold():
-                page.append(LeagueSummary(name=slug, archived=archived, **values))
+                page.append(LeagueSummary(name=slug, archived=since, **values))
             if len(page) == limit:
                 break
         return page
@@ -264,7 +424,10 @@ class Store:
         return values
 
     def tick(self) -> int:
-        """Let deadlines pass, in all leagues; says in how many one had. What `forget` could not wipe is wiped."""
+        """Let deadlines pass, in all leagues; says in how many one had.
+
+        What `forget` could not wipe is wiped, and once a day what is over is pruned.
+        """
         if self.database.unwiped:
             self.database.wipe_log()
         with self.reading() as connection:
@@ -275,6 +438,11 @@ class Store:
                 self.open(slug).expire()
             except LeagueError as error:  # the others' deadlines pass nevertheless
                 failed.append(error)
+        try:
+            self._close_deleted()
+            self._prune_some()
+        except LeagueError as error:
+            failed.append(error)
         if failed:
             raise failed[0]
         return len(slugs)
@@ -286,19 +454,23 @@ class Store:
             name = commands.check_slug(export.header.get("slug") if slug is None else slug)
             with self._new_league(name), self.writing() as connection:
                 if self._find(connection, name) is not None:
-                    raise self._exists(name)
-                transfer.import_events(connection, name, export, now=self.now())
+                    raise self._exists(connection, name)
+                transfer.import_events(connection, self._add_row(connection, name), export)
         return self.open(name)
 
-    def _find(self, connection: Connection, slug: str) -> int | None:
+    def _find(self, connection: Connection, slug: str, *, deleted: bool = True) -> int | None:
+        """The id of the league that has this name; also of one that was deleted, if wanted."""
         try:
             commands.check_slug(slug)
         except LeagueError:  # there is none; and some texts a database cannot even be asked for
             return None
-        return connection.execute(select(schema.leagues.c.id).where(schema.leagues.c.slug == slug)).scalar_one_or_none()
+        row = select(schema.leagues.c.id).where(schema.leagues.c.slug == slug)
+        return connection.execute(row if deleted else row.where(_IS_THERE)).scalar_one_or_none()
 
-    def _slugs(self, connection: Connection) -> list[str]:
-        return list(connection.execute(select(schema.leagues.c.slug).order_by(schema.leagues.c.slug)).scalars())
+    def _slugs(self, connection: Connection, *, archived: bool = True) -> list[str]:
+        slugs = select(schema.leagues.c.slug).where(_IS_THERE).order_by(schema.leagues.c.slug)
+        wanted = slugs if archived else slugs.where(schema.leagues.c.archived.is_(None))
+        return list(connection.execute(wanted).scalars())
 
     def ready(self) -> None:
         """A cheap check that requests can be answered; an error says why not."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import IO, Any, cast
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, update
 
 from matchbandit.live import log, projection, schema, snapshots
 from matchbandit.live.errors import LeagueError
@@ -152,10 +152,8 @@ class Export:
         return LeagueError("damaged", f"{self.source} is damaged: line {self._number} {words}. Export it again.")
 
 
-def import_events(connection: Connection, slug: str, export: Export, *, now: str) -> None:
-    """Write an export into the store as a new league: every event fits those before it, or nothing is kept."""
-    row = insert(schema.leagues).values(slug=slug, head=0, created=now).returning(schema.leagues.c.id)
-    league = connection.execute(row).scalar_one()
+def import_events(connection: Connection, league: int, export: Export) -> None:
+    """Write an export into the row of a new league: every event fits those before it, or nothing is kept."""
     state, page = State(), list[Event]()
     table: dict[int, dict[str, Any]] = {}
     for event in projection.fold_rows(export.events(), table):
@@ -175,6 +173,8 @@ def import_events(connection: Connection, slug: str, export: Export, *, now: str
     if len(taken) < len(export.names):
         raise LeagueError("damaged", f"{export.source} gives one name to two items.")
     log.write_names(connection, league, export.names)
+    if state.archived is not None:  # it stays what it was
+        connection.execute(update(schema.leagues).where(schema.leagues.c.id == league).values(archived=state.archived))
     snapshots.save(connection, league, state.seq, snapshots.encoded(state))
 
 

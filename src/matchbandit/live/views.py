@@ -219,6 +219,9 @@ _SENTENCES: dict[str, Callable[[Mapping[str, Any], Directory], str]] = {
     "expired": lambda data, known: (
         f"The deadline of proposal {data['proposal']} passed: {_told(known, data['outcomes'])}."
     ),
+    "archived": lambda data, known: "The league was archived.",
+    "deleted": lambda data, known: "The league was deleted.",
+    "restored": lambda data, known: "The league was restored.",
 }
 
 

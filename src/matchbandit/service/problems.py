@@ -63,6 +63,7 @@ TITLES: dict[str, str] = {
     "infeasible": "The rules leave no pair",
     "name-taken": "The name is taken",
     "league-exists": "The league exists",
+    "league-archived": "The league is archived",
     "key-reused": "The key was used for something else",
     "not-supported": "This league cannot do this",
     "damaged": "The record is damaged",

@@ -1,0 +1,294 @@
+"""Keep a store small and sound: prune what is over, describe it, check it, give unused space back."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Literal
+
+from sqlalchemy import Connection, delete, func, or_, select, text, tuple_
+
+from matchbandit.live import lifecycle, schema
+from matchbandit.live.database import Database
+from matchbandit.live.errors import LeagueError
+from matchbandit.live.lifecycle import BATCH, ERASING, LeagueStatus, before
+from matchbandit.live.verify import verify_log
+
+PRUNE_INTERVAL_S = 86_400.0
+"""Seconds between two prunings in the background."""
+STEPS_PER_TICK = 20
+"""Transactions of a pruning that one tick makes; the next tick goes on."""
+_MONTH = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Retention:
+    """For how long a store keeps what is over."""
+
+    keys: timedelta = _MONTH
+    """Answers under idempotency keys: a request that is repeated later is done again."""
+    access: timedelta = _MONTH
+    """Tokens and sessions after their end. The log goes on naming a token by its id."""
+    deleted: timedelta = _MONTH
+    """Deleted leagues: the grace period in which they can be restored."""
+
+    def __post_init__(self) -> None:
+        """Refuse an age below zero, which would prune what is in use."""
+        for name in ("keys", "access", "deleted"):
+            age = getattr(self, name)
+            if not isinstance(age, timedelta) or not timedelta(0) <= age <= timedelta(days=36_500):
+                raise LeagueError("bad-value", f"retention: {name} lies between 0 and 36500 days; got {age!r}.")
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """How much a pruning erased, or would erase."""
+
+    keys: int = 0
+    tokens: int = 0
+    sessions: int = 0
+    leagues: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """What a store holds, in numbers."""
+
+    url: str
+    """Without the password."""
+    schema_version: int
+    program: str
+    """The version of matchbandit that made it or migrated it last."""
+    created: str
+    size_bytes: int
+    """Of the file, or of its tables and indexes in PostgreSQL."""
+    free_bytes: int | None
+    """What `vacuum` would give back at least; None: PostgreSQL sees to it by itself."""
+    leagues: int
+    """Active ones."""
+    inactive: tuple[LeagueStatus, ...]
+    """Those that are archived or deleted."""
+    events: int
+    keys: int
+    tokens: int
+    sessions: int
+    open_proposals: int
+    oldest_open: str | None
+    """When the oldest open proposal of an active league was made."""
+
+
+@dataclass(frozen=True)
+class StoreCheck:
+    """What a check found."""
+
+    leagues: int
+    events: int
+    """Folded from nothing."""
+    problems: tuple[str, ...]
+    """A sentence each, with the way out."""
+
+    @property
+    def ok(self) -> bool:
+        """Is nothing wrong?"""
+        return not self.problems
+
+
+# Pruning -------------------------------------------------------------------------------------------------------------
+
+Kind = Literal["keys", "tokens", "sessions", "leagues"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one short transaction of a pruning erased."""
+
+    kind: Kind
+    rows: int = 0
+    league: str = field(default="", kw_only=True)
+
+
+def prune_steps(database: Database, *, now: str, retention: Retention) -> Iterator[Step]:
+    """Erase what is over, step by step: no step has the write lock for more than a batch of rows."""
+    with database.reading() as connection:
+        slugs = lifecycle.overdue(connection, now=now, grace=retention.deleted)
+    for slug in slugs:
+        for rows in lifecycle.erase(database, slug):
+            yield Step("leagues", rows, league=slug)
+    yield from _prune_keys(database, before(now, retention.keys))
+    for kind, table, ended in _ended_access(before(now, retention.access)):
+        while True:
+            some = select(table.c.id).where(ended).limit(BATCH)
+            with database.writing() as connection:
+                rows = connection.execute(delete(table).where(table.c.id.in_(some))).rowcount
+            yield Step(kind, rows)
+            if rows < BATCH:
+                break
+
+
+def prune(database: Database, *, now: str, retention: Retention) -> Pruned:
+    """Erase all that is over."""
+    pruned = Pruned()
+    for step in prune_steps(database, now=now, retention=retention):
+        if step.kind != "leagues":
+            pruned = replace(pruned, **{step.kind: getattr(pruned, step.kind) + step.rows})
+        elif step.league not in pruned.leagues:
+            pruned = replace(pruned, leagues=(*pruned.leagues, step.league))
+    return pruned
+
+
+def prunable(connection: Connection, *, now: str, retention: Retention) -> Pruned:
+    """What a pruning would erase now."""
+    slugs = tuple(lifecycle.overdue(connection, now=now, grace=retention.deleted))
+    rest = schema.leagues.c.slug.not_in(slugs)
+    old = select(func.count()).select_from(schema.keys.join(schema.leagues)).where(rest)
+    counts = {"keys": connection.execute(old.where(schema.keys.c.at < before(now, retention.keys))).scalar_one()}
+    for kind, table, ended in _ended_access(before(now, retention.access)):
+        counts[kind] = connection.execute(select(func.count()).select_from(table).where(ended)).scalar_one()
+    return Pruned(leagues=slugs, **counts)
+
+
+def _prune_keys(database: Database, cutoff: str) -> Iterator[Step]:
+    """Walk over the keys in the order of the table, which has no index by age: pages are read without the lock."""
+    table = schema.keys.c
+    place: tuple[int, str] = (0, "")
+    while True:
+        page = select(table.league_id, table.key, table.at).where(tuple_(table.league_id, table.key) > place)
+        with database.reading() as connection:
+            rows = connection.execute(page.order_by(table.league_id, table.key).limit(BATCH)).all()
+        old: dict[int, list[str]] = {}
+        for league, key, at in rows:
+            if at < cutoff:
+                old.setdefault(league, []).append(key)
+        if old:
+            with database.writing() as connection:
+                for league, keys in old.items():
+                    mine = delete(schema.keys).where(table.league_id == league, table.key.in_(keys))
+                    connection.execute(mine.where(table.at < cutoff))
+        yield Step("keys", sum(map(len, old.values())))
+        if len(rows) < BATCH:
+            return
+        place = rows[-1][0], rows[-1][1]
+
+
+def _ended_access(cutoff: str):  # type: ignore[no-untyped-def]
+    """The tables of tokens and sessions, and which of their rows ended before the cutoff. Sessions go first."""
+    tokens, sessions = schema.tokens, schema.sessions
+    yield "sessions", sessions, sessions.c.expires < cutoff
+    yield "tokens", tokens, or_(tokens.c.revoked < cutoff, tokens.c.expires < cutoff)
+
+
+# Description ---------------------------------------------------------------------------------------------------------
+
+
+def info(database: Database, *, grace: timedelta) -> StoreInfo:
+    """Describe a store."""
+    with database.reading() as connection:
+        row = connection.execute(select(schema.store)).one()
+        statuses = lifecycle.statuses(connection, grace)
+        inactive = tuple(status for status in statuses if status.status != "active")
+        open_, oldest = connection.execute(
+            select(func.count(), func.min(schema.proposals.c.at))
+            .join_from(schema.proposals, schema.leagues)
+            .where(
+                schema.proposals.c.closed.is_(False),
+                schema.leagues.c.archived.is_(None),
+                schema.leagues.c.deleted.is_(None),
+            )
+        ).one()
+        size, free = _size(database, connection)
+        return StoreInfo(
+            url=database.where,
+            schema_version=row.version,
+            program=row.program,
+            created=row.created,
+            size_bytes=size,
+            free_bytes=free,
+            leagues=len(statuses) - len(inactive),
+            inactive=inactive,
+            events=int(connection.execute(select(func.coalesce(func.sum(schema.leagues.c.head), 0))).scalar_one()),
+            keys=_count(connection, schema.keys),
+            tokens=_count(connection, schema.tokens),
+            sessions=_count(connection, schema.sessions),
+            open_proposals=open_,
+            oldest_open=oldest,
+        )
+
+
+def _count(connection: Connection, table) -> int:  # type: ignore[no-untyped-def]
+    return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def _size(database: Database, connection: Connection) -> tuple[int, int | None]:
+    if database.is_sqlite:
+        page, pages, free = (
+            int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
+            for name in ("page_size", "page_count", "freelist_count")
+        )
+        return page * pages, page * free
+    sizes = [
+        connection.execute(text("SELECT pg_total_relation_size(to_regclass(:name))"), {"name": table.name}).scalar_one()
+        for table in schema.metadata.sorted_tables
+    ]
+    return sum(sizes), None
+
+
+# Checks --------------------------------------------------------------------------------------------------------------
+
+
+def check(database: Database, *, progress: Callable[[str], None] = lambda league: None) -> StoreCheck:
+    """Check the file, the tables, and every league: its log is folded and compared with what is derived from it."""
+    problems: list[str] = []
+    events = count = 0
+    with database.reading() as connection:
+        if database.is_sqlite:
+            problems += _file_problems(connection, database.where)
+        schema.check_tables(connection, database.where)
+        if problems:  # what is read from a damaged file says nothing
+            return StoreCheck(0, 0, tuple(problems))
+        columns = schema.leagues.c
+        rows = select(columns.id, columns.slug, columns.head, columns.summary, columns.archived, columns.deleted)
+        for row in connection.execute(rows.order_by(columns.slug)).all():
+            if row.deleted == ERASING:
+                continue
+            progress(row.slug)
+            found, state = verify_log(connection, row.id)
+            differences = list(found.differences)
+            if found.events != row.head:
+                differences.append(f"Its last event is {found.events}, and {row.head} are expected.")
+            elif state.archived != row.archived and row.deleted is None:
+                differences.append("Whether it is archived differs from its log.")
+            elif row.summary is not None and json.loads(row.summary) != state.summary():
+                differences.append("Its summary, which lists of leagues show, differs from its log.")
+            problems += [f"{row.slug}: {words} {_way_out(row.slug)}" for words in differences]
+            events, count = events + found.events, count + 1
+    return StoreCheck(count, events, tuple(problems))
+
+
+def _way_out(slug: str) -> str:
+    return f"Restore a backup, or rebuild it from its log: `matchbandit league export {slug}`, then import it."
+
+
+def _file_problems(connection: Connection, where: str) -> list[str]:
+    verdicts = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
+    way_out = "Restore it from a backup."
+    problems = [f"the file {where} is damaged: {words}. {way_out}" for words in verdicts if words != "ok"]
+    orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    if orphans:
+        problems.append(f"the table {orphans[0][0]} has rows of a league or token that is not there. {way_out}")
+    return problems
+
+
+# Space ---------------------------------------------------------------------------------------------------------------
+
+
+def vacuum(database: Database) -> None:
+    """Give unused space back; SQLite's file is written anew, so nobody else may write meanwhile."""
+    with database.translate_errors(), database.engine.connect() as connection:
+        if database.is_sqlite:
+            connection.execution_options(begin="")
+            connection.exec_driver_sql("VACUUM")
+        else:
+            connection.execution_options(isolation_level="AUTOCOMMIT")
+            for table in schema.metadata.sorted_tables:
+                connection.exec_driver_sql(f"VACUUM (ANALYZE) {table.name}")
+    database.wipe_log()
