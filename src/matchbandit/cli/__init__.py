@@ -25,6 +25,7 @@ from matchbandit.cli.reproduce import reproduce
 from matchbandit.cli.run import run
 from matchbandit.cli.serve import serve
 from matchbandit.cli.simulate import simulate
+from matchbandit.cli.store import VERBS as STORE
 from matchbandit.cli.token import VERBS as TOKEN
 from matchbandit.cli.warm_up import warm_up
 from matchbandit.cli.watch import watch
@@ -80,6 +81,7 @@ _group(
     "Pair people or things with names, day by day.\n\n"
     "You tell what pairs achieved together, not who won; whom to pair next is learnt from it.",
 )
+_group("store", STORE, "Describe, check, prune and copy a store of leagues.")
 _group("token", TOKEN, "Make, list and end the keys to `matchbandit serve`.")
 
 

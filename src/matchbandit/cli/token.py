@@ -37,7 +37,7 @@ def new(
         from matchbandit.service import tokens
 
         token, text = tokens.new(kept, label, scope=scope, leagues=league or None, lasting=_lasting(days))
-        missing = sorted(set(league or ()) - set(kept.leagues()))
+        missing = sorted(set(league or ()) - set(kept.leagues(archived=True)))
     if as_json:
         print_json({**_told(token), "token": text})
     else:

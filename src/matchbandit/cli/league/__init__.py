@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from matchbandit.cli.league.keeping import backup, export, import_, verify
+from matchbandit.cli.league.lifecycle import archive, delete, restore
 from matchbandit.cli.league.playing import ask, correct, tell, void
 from matchbandit.cli.league.reading import events, fit, history, list_, meetings, ranking, shadow, show, why
 from matchbandit.cli.league.replay import replay
@@ -39,5 +40,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "export": export,
     "import": import_,
     "backup": backup,
+    "archive": archive,
+    "restore": restore,
+    "delete": delete,
 }
 """In the order of --help."""

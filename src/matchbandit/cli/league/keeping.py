@@ -22,7 +22,7 @@ def verify(league: MaybeLeague = None, store: StoreUrl = STORE, as_json: Json = 
     The state, and every decision again: these are promised to be equal for equal versions only.
     """
     with opened_store(store) as kept:
-        found = {name: kept.open(name).verify() for name in ([league] if league else kept.leagues())}
+        found = {name: kept.open(name).verify() for name in ([league] if league else kept.leagues(archived=True))}
     if as_json:
         print_json({name: {**plain(one), "ok": one.ok} for name, one in found.items()})
     else:
@@ -52,7 +52,7 @@ def export(
         if league is None:
             folder = out or Path()
             folder.mkdir(parents=True, exist_ok=True)
-            places = {name: folder / f"{name}.jsonl.gz" for name in kept.leagues()}
+            places = {name: folder / f"{name}.jsonl.gz" for name in kept.leagues(archived=True)}
         else:
             places = {league: out or Path(f"{league}.jsonl.gz")}
         for name, place in places.items():

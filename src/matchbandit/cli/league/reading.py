@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from matchbandit.live.league import League
 
 
-def list_(store: StoreUrl = STORE, as_json: Json = False) -> None:
+def list_(
+    archived: Annotated[bool, typer.Option("--archived", help="Also those that are archived.")] = False,
+    store: StoreUrl = STORE,
+    as_json: Json = False,
+) -> None:
     """List the leagues of a store."""
     with opened_store(store) as kept:
-        abouts = [kept.open(name).about() for name in kept.leagues()]
+        abouts = [kept.open(name).about() for name in kept.leagues(archived=archived)]
     if as_json:
         print_json(abouts)
     elif not abouts:
