@@ -243,7 +243,8 @@ ROUTES = [
     ("admin", "POST", "/wishes/removals"), ("read", "GET", "/ranking"), ("read", "GET", "/why"),
     ("read", "GET", "/why/1"), ("read", "GET", "/why/1/2"), ("read", "GET", "/fit"), ("read", "GET", "/shadow"),
     ("read", "GET", "/events"), ("read", "GET", "/audit"), ("read", "GET", "/history"), ("read", "GET", "/meetings"),
-    ("read", "GET", "/results"),
+    ("read", "GET", "/results"), ("admin", "DELETE", ""), ("admin", "POST", "/archive"), ("admin", "POST", "/restore"),
+    ("admin", "POST", "/verify"),
 ]  # fmt: skip
 
 
@@ -363,8 +364,10 @@ def test_a_hundred_thousand_names_at_once_are_refused_before_they_are_read(serve
 
 def test_methods_that_are_not_there_say_which_are(served, bearer, store_with_club):
     client, headers = served(), bearer()
-    for path, allowed in (("/v1/leagues", "GET, POST"), ("/v1/leagues/club", "GET, PATCH"), ("/healthz", "GET")):
-        answer = client.delete(path, headers=headers)
+    for path, allowed in (
+        ("/v1/leagues", "GET, POST"), ("/v1/leagues/club", "DELETE, GET, PATCH"), ("/healthz", "GET")
+    ):  # fmt: skip
+        answer = client.put(path, headers=headers)
         assert (answer.status_code, answer.json()["code"], answer.headers["allow"]) == (405, "wrong-method", allowed)
 
 

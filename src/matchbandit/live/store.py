@@ -447,15 +447,43 @@ class Store:
             raise failed[0]
         return len(slugs)
 
-    def import_league(self, path: str | os.PathLike[str], *, slug: str | None = None) -> League:
-        """Read a league that `League.export` wrote, with all its numbers; under another name, if wanted."""
+    def import_league(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        slug: str | None = None,
+        source: str | None = None,
+        max_bytes: int | None = None,
+    ) -> League:
+        """Read a league that `League.export` wrote, with all its numbers; one that was archived stays so.
+
+        Parameters
+        ----------
+        path : str or path
+            The export, compressed or not.
+        slug : str, optional
+            Its name here; that of the export by default.
+        source : str, optional
+            What errors call the file; its path by default.
+        max_bytes : int, optional
+            Refuse a file that is larger once it is unpacked.
+
+        Returns
+        -------
+        League
+            The new league.
+        """
+        source = source or repr(os.fspath(path))
         with transfer.opened(path) as file:
-            export = transfer.Export(file, repr(os.fspath(path)))
+            export = transfer.Export(file, source, max_bytes)
             name = commands.check_slug(export.header.get("slug") if slug is None else slug)
+            contents = transfer.fold(export)  # before the write lock is taken: it is most of the work
+            file.seek(0)
+            again = transfer.Export(file, source, max_bytes)
             with self._new_league(name), self.writing() as connection:
                 if self._find(connection, name) is not None:
                     raise self._exists(connection, name)
-                transfer.import_events(connection, self._add_row(connection, name), export)
+                transfer.import_events(connection, self._add_row(connection, name), again, contents)
         return self.open(name)
 
     def _find(self, connection: Connection, slug: str, *, deleted: bool = True) -> int | None:

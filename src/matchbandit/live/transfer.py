@@ -9,8 +9,10 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from io import BufferedIOBase
+from itertools import islice
 from pathlib import Path
 from threading import get_ident
 from typing import IO, Any, cast
@@ -84,9 +86,10 @@ class Export:
     What is read is right only once `events` has come to its end: the checksum is in the last line.
     """
 
-    def __init__(self, file: IO[bytes], source: str) -> None:
-        """Read the header and the names."""
+    def __init__(self, file: IO[bytes], source: str, max_bytes: int | None = None) -> None:
+        """Read the header and the names; a file of more bytes is refused."""
         self._file, self.source, self._digest = file, source, blake2b(digest_size=16)
+        self._bytes_left = max_bytes
         self._number = 0
         header = self._next()
         version = header.get(_MARK) if isinstance(header, dict) else None
@@ -137,10 +140,21 @@ class Export:
 
     def _read(self, size: int) -> bytes:
         """A line, or the first bytes of it."""
+        if self._bytes_left is not None:
+            size = min(size, self._bytes_left + 1)
         try:
-            return bytes(self._file.readline(size))
+            line = bytes(self._file.readline(size))
         except (OSError, EOFError, zlib.error) as error:
             raise LeagueError("damaged", f"{self.source} cannot be unpacked: {error}.") from None
+        if self._bytes_left is not None:
+            self._bytes_left -= len(line)
+            if self._bytes_left < 0:
+                raise LeagueError(
+                    "bad-value",
+                    f"{self.source} is too large once it is unpacked. Import it on the server: matchbandit league "
+                    "import FILE",
+                )
+        return line
 
     def _name(self, line: dict[str, Any]) -> tuple[int, str]:
         item, name = line["item"], line.get("name")
@@ -152,18 +166,20 @@ class Export:
         return LeagueError("damaged", f"{self.source} is damaged: line {self._number} {words}. Export it again.")
 
 
-def import_events(connection: Connection, league: int, export: Export) -> None:
-    """Write an export into the row of a new league: every event fits those before it, or nothing is kept."""
-    state, page = State(), list[Event]()
-    table: dict[int, dict[str, Any]] = {}
-    for event in projection.fold_rows(export.events(), table):
+@dataclass(frozen=True)
+class Contents:
+    """An export that was read to its end: every event fits those before it."""
+
+    state: State
+    proposals: dict[int, dict[str, Any]]
+    """The rows of the table of proposals, by number."""
+
+
+def fold(export: Export) -> Contents:
+    """Read a whole export, and check it: an error at the first thing that is wrong."""
+    state, proposals = State(), dict[int, dict[str, Any]]()
+    for event in projection.fold_rows(export.events(), proposals):
         state.apply(event)
-        page.append(event)
-        if len(page) == _PAGE:
-            log.append(connection, league, page)
-            page = []
-    log.append(connection, league, page, summary=state.summary() if state.exists else None)
-    projection.write(connection, league, table)
     if not state.exists:
         raise LeagueError("damaged", f"{export.source} holds no league: it has no events.")
     for item, _ in export.names:
@@ -172,9 +188,20 @@ def import_events(connection: Connection, league: int, export: Export) -> None:
     taken = {(state.sides_by_item[item - 1], name) for item, name in export.names}
     if len(taken) < len(export.names):
         raise LeagueError("damaged", f"{export.source} gives one name to two items.")
+    return Contents(state, proposals)
+
+
+def import_events(connection: Connection, league: int, export: Export, contents: Contents) -> None:
+    """Write an export that was checked into the row of a new league."""
+    state, events = contents.state, export.events()
+    summary = state.summary()
+    while page := list(islice(events, _PAGE)):
+        log.append(connection, league, page, summary=summary)
+    projection.write(connection, league, contents.proposals)
     log.write_names(connection, league, export.names)
     if state.archived is not None:  # it stays what it was
-        connection.execute(update(schema.leagues).where(schema.leagues.c.id == league).values(archived=state.archived))
+        row = update(schema.leagues).where(schema.leagues.c.id == league)
+        connection.execute(row.values(archived=state.archived))
     snapshots.save(connection, league, state.seq, snapshots.encoded(state))
 
 

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from matchbandit.live.store import Store
-from matchbandit.service import api, dashboard, documentation, metrics
+from matchbandit.service import admin_api, api, dashboard, documentation, metrics
 from matchbandit.service.access_log import AccessLog
 from matchbandit.service.auth import AuthMiddleware
 from matchbandit.service.limits import RequestLimits
@@ -45,6 +45,7 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan(store, settings, counted),
     )
     app.include_router(api.router(store, counted))
+    app.include_router(admin_api.router(store, settings))
     app.include_router(_watched(store, counted))
     app.include_router(documentation.router(app))
     if settings.dashboard:

@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from matchbandit.service.problems import Problem
 from matchbandit.service.settings import Settings
 
+IMPORT_PATH = "/v1/leagues/import"
+"""Its handler reads the body into a file, within limits of its own."""
 UNLIMITED = ("/healthz", "/readyz")
 """What a watchdog asks for gets an answer whatever the load."""
 _LINGER_SECONDS = 2.0
@@ -65,7 +67,7 @@ class RequestLimits:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body within its limits, then wait for the beginning of an answer."""
-        if scope["type"] != "http" or scope["path"] in UNLIMITED:
+        if scope["type"] != "http" or scope["path"] in (*UNLIMITED, IMPORT_PATH):
             await self._app(scope, receive, send)
             return
         body = await self._body(scope, receive, send)

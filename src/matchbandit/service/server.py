@@ -118,7 +118,8 @@ class Server:
 def _app(server: Server) -> FastAPI:
     """The app of one process, with its own connections to the store."""
     logs.write_to(level=server.log_level)
-    return create_app(Store(server.store), settings=server.settings)
+    store = Store(server.store, retention=server.settings.retention)
+    return create_app(store, settings=server.settings)
 
 
 def _is_loopback(host: str) -> bool:

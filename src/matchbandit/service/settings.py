@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from matchbandit.errors import MatchbanditError, check_float, check_int
+from matchbandit.live.maintenance import Retention
 
-_WHOLE = ("body_bytes", "in_flight", "burst", "wrong_tokens", "threads")
-_POSITIVE = ("body_seconds", "answer_seconds", "rate", "token_seconds")
+_WHOLE = ("body_bytes", "import_bytes", "in_flight", "burst", "wrong_tokens", "threads")
+_POSITIVE = ("body_seconds", "import_seconds", "answer_seconds", "rate", "token_seconds")
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,14 @@ class Settings:
     """The largest body of a request; more is refused before it is read."""
     body_seconds: float = 20.0
     """A body must have arrived by then."""
+    import_bytes: int = 16 * 2**20
+    """The largest export that is imported over HTTP, before and after it is unpacked."""
+    import_seconds: float = 120.0
+    """An export must have arrived by then."""
+    retention_days: float = 30.0
+    """For how long idempotency keys, and tokens and sessions that have ended, are kept."""
+    grace_days: float = 30.0
+    """For how long a deleted league can be restored."""
     answer_seconds: float = 30.0
     """An answer must have begun by then; what was asked for may still be done, and a repeat with its key finds it."""
     in_flight: int = 200
@@ -45,7 +55,17 @@ class Settings:
         """Check all numbers."""
         for name in _WHOLE:
             check_int(name, getattr(self, name), minimum=1)
-        for name in (*_POSITIVE, "tick_seconds"):
+        for name in (*_POSITIVE, "tick_seconds", "retention_days", "grace_days"):
             value = check_float(name, getattr(self, name))
             if value < 0 or (value == 0 and name in _POSITIVE):
                 raise MatchbanditError(f"{name} must be positive; got {value!r}.")
+        _ = self.retention  # refuses ages that are too long
+
+    @property
+    def retention(self) -> Retention:
+        """The ages as a store takes them."""
+        try:
+            kept = timedelta(days=self.retention_days)
+            return Retention(keys=kept, access=kept, deleted=timedelta(days=self.grace_days))
+        except OverflowError:
+            raise MatchbanditError("retention_days and grace_days are at most 36500.") from None
