@@ -27,9 +27,9 @@ from matchbandit.cli import app, main
 from matchbandit.live import Event, Item, Proposal, Receipt, Why
 from matchbandit.live.events import KINDS
 from matchbandit.live.model import Fit, Standing
+from matchbandit.live.records import ProposalSummary
 from matchbandit.live.shadow import ShadowReport
-from matchbandit.live.verify import Verified
-from matchbandit.live.views import Line
+from matchbandit.live.verify import Verification
 from matchbandit.policies.explanation import PARTS, Elimination
 from matchbandit.problems.families import FAMILIES, parameters_taken
 from matchbandit.results import RunInfo
@@ -416,7 +416,7 @@ def public(kind):
 def test_leagues_are_in_the_reference_whole():
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     section = reference.partition("\n## Leagues\n")[2].partition("\n## Files\n")[0]
-    records = (Standing, Line, ShadowReport, Fit, Verified, Item, Proposal, Receipt, Event, Why)
+    records = (Standing, ProposalSummary, ShadowReport, Fit, Verification, Item, Proposal, Receipt, Event, Why)
     names = [*live.__all__, *KINDS, *STATUSES, *public(live.Store), *public(live.League)]
     names += [name for kind in records for name in public(kind)]
     inside = {name for code in re.findall(r"`([^`]+)`", section) for name in re.findall(r"[\w-]+", code)}
