@@ -8,6 +8,7 @@ from pathlib import Path
 
 from matchbandit.live.database import sqlite_file
 from matchbandit.live.errors import LeagueError
+from matchbandit.live.private_files import create_private
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ def backup(url: str, path: Path) -> Backup:
     if path.exists():
         raise LeagueError("bad-value", f"{path} exists already. Name a new file, so that no older copy is lost.")
     part = path.with_name(f".{path.name}.part")
+    create_private(part)
     try:
         with closing(_read_only(source)) as store, closing(sqlite3.connect(part)) as copy:
             store.backup(copy)

@@ -16,6 +16,7 @@ from matchbandit.extras import need
 from matchbandit.live import schema
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.fair_lock import FairLock
+from matchbandit.live.private_files import create_private
 
 _A_MOMENT = 1000  # milliseconds: most reads are done by then, and writers wait meanwhile
 _MIGRATING = 0x6D62  # "mb": the advisory lock of PostgreSQL under which tables are made and changed
@@ -33,6 +34,8 @@ class Database:
         self.where = without_driver.render_as_string(hide_password=True)
         self.lock_timeout = lock_timeout
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.file = _file_of(self.url)
+        """The file of a SQLite store that is given by its path."""
         try:
             with catch_warnings():
                 simplefilter("error", SAWarning)  # a query argument that would be ignored
@@ -49,6 +52,8 @@ class Database:
 
     def prepare(self, *, now: str, program: str) -> None:
         """Create the tables, or bring them up to date; refuse what is not a store, or a newer one."""
+        if self.file is not None:
+            create_private(self.file)  # SQLite gives its -wal and -shm files the same mode
         with self.reading() as connection:
             ready, migrating = schema.is_current(connection, self.where), False
             if not ready and self.is_sqlite:
@@ -254,6 +259,11 @@ def _checked(url: str) -> URL:
         raise LeagueError("store-unusable", f"there is no folder {str(folder)!r} for the store. Create it first.")
     _refuse_other_files(file)
     return parsed.set(drivername="sqlite+pysqlite")
+
+
+def _file_of(url: URL) -> Path | None:
+    path = str(url.database)
+    return Path(path) if url.get_backend_name() == "sqlite" and not path.startswith("file:") else None
 
 
 def _refuse_other_files(path: Path) -> None:

@@ -23,6 +23,7 @@ from matchbandit.live import log, projection, schema, snapshots
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event
 from matchbandit.live.names import normalize_name
+from matchbandit.live.private_files import create_private
 from matchbandit.live.state import State
 
 FORMAT = 1
@@ -45,7 +46,8 @@ def write(
         raise LeagueError("bad-value", f"{str(path)!r} is a folder. Give the export a file's name.")
     draft = target.with_name(f".{target.name}.{os.getpid()}-{get_ident()}")  # beside it, so that it can take its place
     try:
-        with draft.open("xb") as file:
+        create_private(draft)
+        with draft.open("wb") as file:
             if target.suffix == ".gz":
                 with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
                     _write_lines(packed, header, names, events)

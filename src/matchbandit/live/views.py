@@ -74,7 +74,7 @@ def proposal(record: Record, directory: Directory) -> Proposal:
         shadow=shadow,
         propensities={
             directory.pair(pair): share
-            for pair, share in zip(sheet.ids, data.get("propensities", ()), strict=False)
+            for pair, share in zip(state.ids, data.get("propensities", ()), strict=False)
             if share is not None
         },
         propensity_draws=data.get("propensity_draws"),

@@ -20,6 +20,7 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event
 from matchbandit.live.league_api import Outcomes, Pair
 from matchbandit.live.model import Fit, Standing
+from matchbandit.live.private_files import create_private
 from matchbandit.live.records import VOID, Item, Meetings, Proposal, ProposalSummary, Receipt
 from matchbandit.live.shadow import ShadowReport
 from matchbandit.live.why import Why
@@ -131,6 +132,7 @@ class Client:
         """An answer into a file, which is there whole or not at all."""
         file = Path(target)
         part = file.with_name(f".{file.name}.part")
+        create_private(part)
         try:
             with self._http.stream("GET", path, params=params) as answer, part.open("wb") as stream:
                 if not answer.is_success:
