@@ -272,6 +272,7 @@ def test_a_store_that_was_cut_off_before_its_version_was_written_is_finished(url
 RELEASED = schema.MIGRATIONS
 NEW_IN_2 = [
     ("mb_store", "secret"),
+    ("mb_store", "last_league"),
     *(("mb_leagues", name) for name in ("summary", "archived", "deleted")),
     ("mb_proposals", "expected_of_told"),
 ]

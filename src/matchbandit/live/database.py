@@ -34,7 +34,7 @@ class Database:
         self.where = without_driver.render_as_string(hide_password=True)
         self.lock_timeout = lock_timeout
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.file = _file_of(self.url)
+        self.file = _file_of(self.url) if self.is_sqlite else None
         """The file of a SQLite store that is given by its path."""
         try:
             with catch_warnings():
@@ -259,11 +259,6 @@ def _checked(url: str) -> URL:
         raise LeagueError("store-unusable", f"there is no folder {str(folder)!r} for the store. Create it first.")
     _refuse_other_files(file)
     return parsed.set(drivername="sqlite+pysqlite")
-
-
-def _file_of(url: URL) -> Path | None:
-    path = str(url.database)
-    return Path(path) if url.get_backend_name() == "sqlite" and not path.startswith("file:") else None
 
 
 def _refuse_other_files(path: Path) -> None:

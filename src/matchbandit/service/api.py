@@ -103,10 +103,11 @@ def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a li
         after: Annotated[str, Query(max_length=64, description="`next` of the page before.")] = "",
         limit: Limit = 1000,
         search: Annotated[str, Query(max_length=100, description="A part of the name or title.")] = "",
+        archived: Annotated[bool, Query(description="Also those that are archived.")] = False,
     ) -> Any:
         """The leagues that the token opens, in the order of their names."""
         token: Token = request.scope[CONTEXT].token
-        page = store.summaries(after=after, limit=limit + 1, names=token.leagues, search=search)
+        page = store.summaries(after=after, limit=limit + 1, names=token.leagues, search=search, archived=archived)
         rows, more = page[:limit], len(page) > limit
         return _page(
             request, bodies.LeaguesPage, rows, rows[-1].name if more else None, leagues=[one.name for one in rows]

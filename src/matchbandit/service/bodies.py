@@ -330,6 +330,7 @@ class LeagueOut(Response):
     kind: Literal["players", "sides"]
     sides: list[str] | None
     title: str
+    archived: str | None = Field(description="When it was archived; null: it can be written.")
     policy: str
     options: dict[str, Anything]
     selection: Literal["pair", "matching"]
