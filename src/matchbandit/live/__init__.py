@@ -1,4 +1,4 @@
-"""Leagues of named items: whom to pair today, what came back, and why; kept safe, explained, never forgotten.
+"""Leagues of named items: whom to pair, what the pairs achieved, and why; stored and explained.
 
 A reward is what a pair achieved *together*, not who won.
 """
@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from matchbandit.live.errors import LeagueError as LeagueError
     from matchbandit.live.events import Event as Event
     from matchbandit.live.league import League as League
+    from matchbandit.live.league_api import LeagueApi as LeagueApi
+    from matchbandit.live.league_view import LeagueView as LeagueView
     from matchbandit.live.records import VOID as VOID
     from matchbandit.live.records import Item as Item
     from matchbandit.live.records import Outcome as Outcome
     from matchbandit.live.records import Proposal as Proposal
     from matchbandit.live.records import Receipt as Receipt
+    from matchbandit.live.settings import LeagueSettings as LeagueSettings
     from matchbandit.live.store import Store as Store
     from matchbandit.live.why import Why as Why
 
@@ -24,15 +27,32 @@ _HOME = {
     "errors": ("LeagueError",),
     "events": ("Event",),
     "league": ("League",),
+    "league_api": ("LeagueApi",),
+    "league_view": ("LeagueView",),
     "records": ("VOID", "Item", "Outcome", "Proposal", "Receipt"),
+    "settings": ("LeagueSettings",),
     "store": ("Store",),
     "why": ("Why",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_STORED = ("league", "store")
+_STORED = ("league", "league_view", "store")
 """What needs a database; what decides and explains does not."""
 
-__all__ = ["VOID", "Event", "Item", "League", "LeagueError", "Outcome", "Proposal", "Receipt", "Store", "Why"]
+__all__ = [
+    "VOID",
+    "Event",
+    "Item",
+    "League",
+    "LeagueApi",
+    "LeagueError",
+    "LeagueSettings",
+    "LeagueView",
+    "Outcome",
+    "Proposal",
+    "Receipt",
+    "Store",
+    "Why",
+]
 
 
 def __getattr__(name: str) -> Any:
