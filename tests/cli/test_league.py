@@ -86,7 +86,7 @@ def test_a_course_of_pairs_from_its_first_day_on(say):
     told = say("tell", "course", "1", f"{first}=1")
     assert told == "proposal 1: 1 outcome booked; waiting for 1 pair\n"
     told = say("tell", "course", "1", f"{first}=1", "{1}+{0}=void".format(*second.split("+")))
-    assert told == "proposal 1: 1 outcome booked, 1 known already; no pair is waited for any more\n"
+    assert told == "proposal 1: 1 outcome booked, 1 known already; all outcomes recorded\n"
     shown = say("show", "course", "1")
     assert f"{first.replace('+', ' + ')} = 1" in shown
     assert f"{second.replace('+', ' + ')} = void" in shown

@@ -7,8 +7,7 @@ from matchbandit.cli.league.lifecycle import archive, delete, restore
 from matchbandit.cli.league.playing import ask, correct, tell, void
 from matchbandit.cli.league.reading import events, fit, history, list_, meetings, ranking, shadow, show, why
 from matchbandit.cli.league.replay import replay
-from matchbandit.cli.league.roster import forget, join, leave, rename
-from matchbandit.cli.league.rules import allow, exclude, unwish, wish
+from matchbandit.cli.league.roster import allow, exclude, forget, join, leave, rename, unwish, wish
 from matchbandit.cli.league.settings import new, set_
 
 VERBS: dict[str, Callable[..., None]] = {

@@ -99,7 +99,7 @@ def tell(
     """
     with opened_league(store, league) as opened:
         proposal = whole("NUMBER", number)
-        receipt = opened.tell(proposal, _given(opened, proposal, outcomes, sheet), by=BY)
+        receipt = opened.tell(proposal, _outcome_rows(opened, proposal, outcomes, sheet), by=BY)
     if as_json:
         print_json(receipt)
     else:
@@ -120,14 +120,14 @@ def correct(
     """
     with opened_league(store, league) as opened:
         proposal = whole("NUMBER", number)
-        receipt = opened.correct(proposal, _given(opened, proposal, outcomes, sheet), by=BY)
+        receipt = opened.correct(proposal, _outcome_rows(opened, proposal, outcomes, sheet), by=BY)
     if as_json:
         print_json(receipt)
     else:
         print_receipt(receipt)
 
 
-def _given(league: "League", number: int, outcomes: list[str] | None, sheet: Path | None) -> "OutcomeRows":
+def _outcome_rows(league: "League", number: int, outcomes: list[str] | None, sheet: Path | None) -> "OutcomeRows":
     """What was typed, or what a scoresheet says."""
     if bool(outcomes) == (sheet is not None):
         raise MatchbanditError("give outcomes, such as ann+bob=1 or ann+bob=void, or a file of them with --sheet.")
@@ -139,18 +139,20 @@ def void(
     number: Number,
     pairs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PAIR]...", help="Such as ann+bob; by default all that wait.", show_default=False),
+        typer.Argument(
+            metavar="[PAIR]...", help="Such as ann+bob; by default all without an outcome.", show_default=False
+        ),
     ] = None,
     store: StoreUrl = STORE,
     as_json: Json = False,
 ) -> None:
     """Say that pairs never met.
 
-    Void is no result, and not 0.
+    A void outcome is not a result, and not 0.
     """
     with opened_league(store, league) as opened:
-        given = pairs_typed(pairs, lambda: _names(opened)) if pairs else None
-        receipt = opened.void(whole("NUMBER", number), given, by=BY)
+        names = pairs_typed(pairs, lambda: _names(opened)) if pairs else None
+        receipt = opened.void(whole("NUMBER", number), names, by=BY)
     if as_json:
         print_json(receipt)
     else:

@@ -35,7 +35,7 @@ def list_(
     if as_json:
         print_json(abouts)
     elif not abouts:
-        typer.echo("no league yet. Found one: matchbandit league new NAME ann bob cem dee")
+        typer.echo("no league yet. Create one: matchbandit league new NAME ann bob cem dee")
     else:
         lines = [
             (
@@ -95,17 +95,17 @@ def _of_what(about: dict[str, Any]) -> str:
 
 def _rules(about: dict[str, Any]) -> list[str]:
     """The rules that are set, a line each."""
-    told = []
+    lines = []
     if about["deadline"] is not None:
-        told.append(f"deadline: {span(about['deadline'])}, then {outcome_shown(about['default'])}")
+        lines.append(f"deadline: {span(about['deadline'])}, then {outcome_shown(about['default'])}")
     if about["no_rematch"]:
-        told.append(f"no rematch within {plural(about['no_rematch'], 'proposal')}")
+        lines.append(f"no rematch within {plural(about['no_rematch'], 'proposal')}")
     for what in ("exclusions", "wishes"):
         if about[what]:
-            told.append(f"{what}: {', '.join(' + '.join(pair) for pair in about[what])}")
+            lines.append(f"{what}: {', '.join(' + '.join(pair) for pair in about[what])}")
     if about["shadow"] is not None:
-        told.append(f"shadow: {about['shadow']['policy']}")
-    return told
+        lines.append(f"shadow: {about['shadow']['policy']}")
+    return lines
 
 
 def ranking(league: LeagueName, store: StoreUrl = STORE, as_json: Json = False) -> None:
@@ -156,16 +156,16 @@ def why(
         raise MatchbanditError("ask of a name, of a pair or of a proposal, one at a time.")
     with opened_league(store, league) as opened:
         if proposal is not None:
-            told = opened.why(whole("--proposal", proposal))
+            answer = opened.why(whole("--proposal", proposal))
         elif what is None:
-            told = opened.why()
+            answer = opened.why()
         else:
-            told = opened.why(_question(what, [item.name for item in opened.items()]))
+            answer = opened.why(_question(what, [item.name for item in opened.items()]))
     if as_json:
-        print_json(told)
+        print_json(answer)
     else:
-        say(told.sentence)
-        _print_numbers(plain(told.numbers))
+        say(answer.sentence)
+        _print_numbers(plain(answer.numbers))
 
 
 def _question(typed: str, names: list[str]) -> str | int | tuple[str, str]:
@@ -192,22 +192,22 @@ def _print_numbers(numbers: dict[str, Any]) -> None:
         ]
         table(("pair", "expected", "drawn", "best guess too", "outcome"), lines)
         return
-    told = [
+    parts = [
         f"{key.replace('_', ' ')} {value:.3g}"
         for key, value in numbers.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and key not in ("item", "proposal")
     ]
-    say(", ".join(told))
+    say(", ".join(parts))
 
 
 def fit(league: LeagueName, store: StoreUrl = STORE, as_json: Json = False) -> None:
     """Test whether the results fit a product."""
     with opened_league(store, league) as opened:
-        found = opened.fit()
+        answer = opened.fit()
     if as_json:
-        print_json(found)
+        print_json(answer)
     else:
-        say(found.sentence)
+        say(answer.sentence)
 
 
 def history(league: LeagueName, store: StoreUrl = STORE, as_json: Json = False) -> None:

@@ -1,4 +1,4 @@
-"""`matchbandit league replay`: play policies on a simulator that is fitted to a league's results."""
+"""`matchbandit league replay`: play policies on a simulator fitted to past results; and files of such results."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchbandit.cli.league.opening import STORE, StoreUrl, opened_league, opened_store
-from matchbandit.cli.league.past import Kind, OnMissing, read_past, refuse_without_file
 from matchbandit.cli.league.shown import print_json
 from matchbandit.cli.options import Json, Seed, Workers
 from matchbandit.cli.parsing import rewards_of, settings, whole, whole_if
@@ -21,6 +20,17 @@ if TYPE_CHECKING:
     from matchbandit.rewards import RewardDistribution
     from matchbandit.studies.replay import Replay
 
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        help="players or sides: are the items of that file on one side, or on two? Seen by their names if left out.",
+        show_default=False,
+    ),
+]
+OnMissing = Annotated[
+    str | None,
+    typer.Option(help="Rows of that file without a name: error (by default), or skip.", show_default=False),
+]
 POLICIES = ("rank1-thompson", "cucb", "uniform")
 
 
@@ -75,20 +85,20 @@ def replay(
     if file is None:
         refuse_without_file("--file", column=column, kind=kind, on_missing=on_missing)
     specs = [_policy(text) for text in policy or ()]
-    given = None if rewards is None else rewards_of(rewards)
+    distribution = None if rewards is None else rewards_of(rewards)
     results, own = _of_file(file, column, kind, on_missing) if file is not None else _of_store(store, league or "")
     from matchbandit.studies.replay import largest_part
     from matchbandit.studies.replay import replay as choose
 
     specs = specs or _default_policies(largest_part(results, truth), selection)  # type: ignore[arg-type]  # as below
     with bar("replaying") as advance:
-        done = choose(
+        replayed = choose(
             results,
             specs,
             horizon=whole_if("--horizon", horizon),
             runs=whole("--runs", runs),
             seed=whole("--seed", seed),
-            rewards=given or own,
+            rewards=distribution or own,
             selection=selection,  # type: ignore[arg-type]  # others are refused with their name, here and below
             start=start,  # type: ignore[arg-type]
             truth=truth,  # type: ignore[arg-type]
@@ -96,11 +106,11 @@ def replay(
             progress=lambda finished, total: advance("runs", finished, total),
         )
     if figure is not None:
-        done.plot(figure)
+        replayed.plot(figure)
     if as_json:
-        print_json({**_as_data(done), "figure": None if figure is None else str(figure)})
+        print_json({**_as_data(replayed), "figure": None if figure is None else str(figure)})
     else:
-        typer.echo(repr(done))
+        typer.echo(repr(replayed))
 
 
 def _default_policies(results: "PastResults", selection: str | None) -> "list[PolicySpec]":
@@ -155,19 +165,66 @@ def _of_file(
     """The results of a CSV or Parquet file, or of a league that was exported, which is opened for a moment."""
     if file.name.endswith((".jsonl", ".jsonl.gz")):
         refuse_without_file("a CSV or Parquet file", column=column, kind=kind, on_missing=on_missing)
-        with TemporaryDirectory() as folder, opened_store(str(Path(folder) / "replay.db"), may_be_new=True) as kept:
-            return _of_league(kept.import_league(file))
+        with TemporaryDirectory() as folder, opened_store(str(Path(folder) / "replay.db"), may_be_new=True) as imported:
+            return _of_league(imported.import_league(file))
     return read_past(file, column, kind=kind, on_missing=on_missing), None
 
 
-def _as_data(done: "Replay") -> dict[str, Any]:
+def _as_data(replayed: "Replay") -> dict[str, Any]:
     return {
-        "horizon": done.horizon,
-        "selection": done.selection,
-        "places": done.summary(),
-        "verdict": done.verdict,
-        "product": done.product,
-        "fit": done.fit.p_value,
-        "drift": done.drift,
-        "notes": done.notes,
+        "horizon": replayed.horizon,
+        "selection": replayed.selection,
+        "places": replayed.summary(),
+        "verdict": replayed.verdict,
+        "product": replayed.product,
+        "fit": replayed.fit.p_value,
+        "drift": replayed.drift,
+        "notes": replayed.notes,
     }
+
+
+# Files of results ----------------------------------------------------------------------------------------------------
+
+
+def read_past(path: Path, column: list[str] | None, *, kind: str | None, on_missing: str | None) -> "PastResults":
+    """The results of a CSV or Parquet file; what is skipped is said on stderr."""
+    from matchbandit.past_results import read_results, skipped_rows
+
+    results = read_results(
+        path,
+        columns=columns_typed(column) or None,
+        kind=kind,  # type: ignore[arg-type]  # others are refused with their name, here and below
+        on_missing=on_missing or "error",  # type: ignore[arg-type]
+    )
+    if results.skipped:
+        typer.echo(f"{path.name}: {skipped_rows(results.skipped)}.", err=True)
+    return results
+
+
+def refuse_without_file(file: str, *, column: list[str] | None, kind: str | None, on_missing: str | None) -> None:
+    """Refuse what says how a file is read where none is given."""
+    for name, typed, what in (
+        ("--column", column, "whose columns it names"),
+        ("--kind", kind, "whose items it places"),
+        ("--on-missing", on_missing, "whose rows it skips"),
+    ):
+        if typed:
+            raise MatchbanditError(f"{name} goes with {file}, {what}.")
+
+
+def columns_typed(column: list[str] | None) -> dict[str, str]:
+    """Which column is what, of `first=ad,second=slot` or of one such option for each.
+
+    >>> columns_typed(["first=ad,second=slot", "reward=clicked, or not"])
+    {'first': 'ad', 'second': 'slot', 'reward': 'clicked, or not'}
+    """
+    parts: list[str] = []
+    for text in column or []:
+        first, *more = text.split(",")
+        parts.append(first)
+        for part in more:  # a comma that no role follows belongs to the name of a column
+            if "=" in part:
+                parts.append(part.strip())
+            else:
+                parts[-1] += f",{part}"
+    return {key: str(value) for key, value in settings("--column", parts).items()}

@@ -1,4 +1,4 @@
-"""`matchbandit league new`, `set`: found a league, and change its rules."""
+"""`matchbandit league new`, `set`: create a league, and change its settings."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_league, opened_store
-from matchbandit.cli.league.past import Kind, OnMissing, read_past, refuse_without_file
 from matchbandit.cli.league.reading import print_about
+from matchbandit.cli.league.replay import Kind, OnMissing, read_past, refuse_without_file
 from matchbandit.cli.league.typed import default_typed, names_in, seconds_typed
 from matchbandit.cli.options import Json, Option, Seed
 from matchbandit.cli.parsing import rewards_of, settings, whole
@@ -68,33 +68,33 @@ def new(
     store: StoreUrl = STORE,
     as_json: Json = False,
 ) -> None:
-    """Found a league.
+    """Create a league.
 
     Of players, or of two sides. More can join at any time.
     """
     sides = _sides(side)
     if sides and players:
         raise MatchbanditError("give the players' names, or --side twice, not both.")
-    given = _given(deadline, default, no_rematch, shadow, selection)
+    changes = _settings(deadline, default, no_rematch, shadow, selection)
     if option or policy:
-        given |= {"policy": policy or "rank1-thompson", "options": settings("--option", option)}
+        changes |= {"policy": policy or "rank1-thompson", "options": settings("--option", option)}
     if past is not None:
         named = "sides" if sides else "players" if players else None
         if kind and named and kind != named:
             raise MatchbanditError(f"--kind {kind} does not go with a league of {named}. Leave it out.")
-        given["past"] = read_past(past, column, kind=kind or named, on_missing=on_missing)
+        changes["past"] = read_past(past, column, kind=kind or named, on_missing=on_missing)
     else:
         refuse_without_file("--past", column=column, kind=kind, on_missing=on_missing)
-    with opened_store(store, may_be_new=True) as kept:
-        made = kept.create(
+    with opened_store(store, may_be_new=True) as opened:
+        created = opened.create(
             league,
             **({"sides": sides} if sides else {"players": players} if players or past is None else {}),
             rewards=rewards_of(rewards),
             seed=whole("--seed", seed),
             by=BY,
-            **given,
+            **changes,
         )
-        print_about(made, as_json=as_json)
+        print_about(created, as_json=as_json)
 
 
 def set_(
@@ -113,35 +113,35 @@ def set_(
 
     What is known is kept. `--shadow none` and `--deadline none` end what was set.
     """
-    given = _given(deadline, default, no_rematch, shadow, selection)
+    changes = _settings(deadline, default, no_rematch, shadow, selection)
     if policy is not None:
-        given["policy"] = policy
+        changes["policy"] = policy
     if option or policy:
-        given["options"] = settings("--option", option)
-    if not given:
+        changes["options"] = settings("--option", option)
+    if not changes:
         raise MatchbanditError("say what to set, such as --deadline 3d or --policy cucb; --help lists all.")
     with opened_league(store, league) as opened:
-        opened.configure(**given, by=BY)
+        opened.configure(**changes, by=BY)
         print_about(opened, as_json=as_json)
 
 
-def _given(
+def _settings(
     deadline: str | None, default: str | None, no_rematch: str | None, shadow: str | None, selection: str | None
 ) -> dict[str, Any]:
     """The settings that were typed; the others are left as they are."""
-    given: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     if deadline is not None:
-        given["deadline"] = seconds_typed("--deadline", deadline)
+        changes["deadline"] = seconds_typed("--deadline", deadline)
     if default is not None:
-        given["default"] = default_typed(default)
+        changes["default"] = default_typed(default)
     if no_rematch is not None:
         digits = no_rematch.strip()
-        given["no_rematch"] = check_int("--no-rematch", int(digits) if digits.isdecimal() else no_rematch, minimum=0)
+        changes["no_rematch"] = check_int("--no-rematch", int(digits) if digits.isdecimal() else no_rematch, minimum=0)
     if shadow is not None:
-        given["shadow"] = None if shadow.lower() == "none" else shadow
+        changes["shadow"] = None if shadow.lower() == "none" else shadow
     if selection is not None:
-        given["selection"] = selection
-    return given
+        changes["selection"] = selection
+    return changes
 
 
 def _sides(typed: list[str] | None) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Proposals and receipts, in words and as plain data."""
+"""Proposals and receipts, as text and as JSON."""
 
 import json
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ def print_proposal(proposal: "Proposal") -> None:
 def print_receipt(receipt: "Receipt") -> None:
     """What a tell did, in a line."""
     known = f", {receipt.repeated} known already" if receipt.repeated else ""
-    waiting = f"waiting for {plural(receipt.waiting, 'pair')}" if receipt.waiting else "no pair is waited for any more"
+    waiting = f"waiting for {plural(receipt.waiting, 'pair')}" if receipt.waiting else "all outcomes recorded"
     typer.echo(f"proposal {receipt.proposal}: {plural(receipt.booked, 'outcome')} booked{known}; {waiting}")
 
 
