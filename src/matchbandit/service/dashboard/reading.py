@@ -197,7 +197,7 @@ def tiles(league: "League") -> list[Tile]:
         share = max(0.0, sum(costs) / len(costs))
         exploring = Tile("Given up to learn, lately", f"{100 * share:.1f} %", "of what the best guess would bring")
     shown = [
-        Tile("Outcomes that wait", str(about["n_waiting"]), plural(about["n_open"], "open proposal")),
+        Tile("Pending outcomes", str(about["n_waiting"]), plural(about["n_open"], "open proposal")),
         Tile("Results", f"{about['n_results']:,}".replace(",", "\u202f"), plural(about["n_proposals"], "proposal")),
         reward,
         exploring,
