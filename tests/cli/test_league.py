@@ -391,7 +391,7 @@ def test_a_store_is_given_by_a_file_or_any_url_of_sqlite(say, refused, course, t
         "sqlite:///file:no.db?mode=rw&uri=true",
         "no.db",
     ):
-        assert "there is no store 'no.db'. `matchbandit league new` makes one" in refused("list", "--store", url)
+        assert "there is no store 'no.db'. `matchbandit league new` creates one" in refused("list", "--store", url)
     assert not (tmp_path / "no.db").exists()
     file = "matchbandit.db"
     for url in (f"sqlite+pysqlite:///{file}", f"sqlite:///{file}?timeout=5", f"sqlite:///file:{file}?uri=true", file):

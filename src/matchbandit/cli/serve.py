@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from matchbandit.cli.league.opening import STORE, StoreUrl, url_of
+from matchbandit.cli.league.common import STORE, StoreUrl, url_of
 from matchbandit.cli.parsing import number, whole
 from matchbandit.extras import need
 

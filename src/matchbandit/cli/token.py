@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.league.opening import STORE, StoreUrl, opened_store
-from matchbandit.cli.league.shown import print_json
+from matchbandit.cli.league.common import STORE, StoreUrl, opened_store, print_json
 from matchbandit.cli.options import Json, table
 from matchbandit.cli.parsing import number
 

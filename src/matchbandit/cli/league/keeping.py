@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from matchbandit.cli.league.opening import STORE, StoreUrl, opened_store, url_of
-from matchbandit.cli.league.shown import plain, print_json
+from matchbandit.cli.league.common import STORE, StoreUrl, opened_store, plain, print_json, url_of
 from matchbandit.cli.options import Json, say
 from matchbandit.errors import MatchbanditError, plural
 

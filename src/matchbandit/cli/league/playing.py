@@ -5,16 +5,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matchbandit.cli.league.opening import BY, STORE, LeagueName, Number, StoreUrl, opened_league
+from matchbandit.cli.league.common import (
+    BY,
+    STORE,
+    LeagueName,
+    Number,
+    StoreUrl,
+    names_in,
+    opened_league,
+    outcomes_typed,
+    pairs_typed,
+    print_json,
+    print_proposal,
+    print_receipt,
+    proposal_data,
+)
 from matchbandit.cli.league.scoresheet import check_writable, read_scoresheet, write_scoresheet
-from matchbandit.cli.league.shown import print_json, print_proposal, print_receipt, proposal_data
-from matchbandit.cli.league.typed import names_in, outcomes_typed, pairs_typed
 from matchbandit.cli.options import Json
 from matchbandit.cli.parsing import whole
 from matchbandit.errors import MatchbanditError, unknown
 
 if TYPE_CHECKING:
-    from matchbandit.cli.league.typed import Outcomes as OutcomeRows
+    from matchbandit.cli.league.common import Outcomes as OutcomeRows
     from matchbandit.live.commands import Name
     from matchbandit.live.league import League
 

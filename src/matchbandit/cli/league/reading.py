@@ -4,10 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.league.opening import STORE, LeagueName, StoreUrl, opened_league, opened_store
-from matchbandit.cli.league.shown import (
+from matchbandit.cli.league.common import (
+    STORE,
+    LeagueName,
+    StoreUrl,
     moment,
+    opened_league,
+    opened_store,
     outcome_shown,
+    pair_typed,
     plain,
     print_json,
     print_open,
@@ -15,7 +20,6 @@ from matchbandit.cli.league.shown import (
     proposal_data,
     span,
 )
-from matchbandit.cli.league.typed import pair_typed
 from matchbandit.cli.options import Json, as_typed, say, table
 from matchbandit.cli.parsing import whole
 from matchbandit.errors import MatchbanditError, check_int, plural

@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_league
-from matchbandit.cli.league.shown import print_json
-from matchbandit.cli.league.typed import pairs_typed
+from matchbandit.cli.league.common import BY, STORE, LeagueName, StoreUrl, opened_league, pairs_typed, print_json
 from matchbandit.cli.options import Json
 from matchbandit.errors import plural
 

@@ -5,11 +5,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from matchbandit.cli.league.typed import outcome_typed
+from matchbandit.cli.league.common import outcome_typed
 from matchbandit.errors import MatchbanditError, float_text
 
 if TYPE_CHECKING:
-    from matchbandit.cli.league.typed import Outcomes
+    from matchbandit.cli.league.common import Outcomes
     from matchbandit.live.records import Proposal
 
 HEADS = ("proposal", "first", "second", "outcome")

@@ -5,10 +5,19 @@ from typing import Annotated, Any
 
 import typer
 
-from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_league, opened_store
+from matchbandit.cli.league.common import (
+    BY,
+    STORE,
+    LeagueName,
+    StoreUrl,
+    default_typed,
+    names_in,
+    opened_league,
+    opened_store,
+    seconds_typed,
+)
 from matchbandit.cli.league.reading import print_about
 from matchbandit.cli.league.replay import Kind, OnMissing, read_past, refuse_without_file
-from matchbandit.cli.league.typed import default_typed, names_in, seconds_typed
 from matchbandit.cli.options import Json, Option, Seed
 from matchbandit.cli.parsing import rewards_of, settings, whole
 from matchbandit.errors import MatchbanditError, check_int

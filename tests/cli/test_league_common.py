@@ -1,11 +1,11 @@
-"""What is typed of leagues: names, pairs, outcomes, spans of time, and scoresheets."""
+"""What the commands of a league share: names, pairs, outcomes, spans of time, and scoresheets."""
 
 import csv
 
 import pytest
 
+from matchbandit.cli.league.common import names_in, outcomes_typed, pair_typed, seconds_typed
 from matchbandit.cli.league.scoresheet import read_scoresheet, write_scoresheet
-from matchbandit.cli.league.typed import names_in, outcomes_typed, pair_typed, seconds_typed
 from matchbandit.errors import MatchbanditError
 from matchbandit.live import VOID
 from matchbandit.live.records import Proposal
