@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from matchbandit.live import lifecycle, schema
+from matchbandit.live import lifecycle, schema, transfer
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import LIFE_CYCLE
 from matchbandit.live.maintenance import Retention
@@ -281,3 +281,69 @@ def test_an_older_program_refuses_the_new_kinds(store, monkeypatch):
         store.open("club")
     assert caught.value.code == "not-supported"
     assert club.name == "club"
+
+
+def test_an_import_is_there_whole_or_not_at_all(store, other, clock, tmp_path, monkeypatch):
+    club = store.create("club", players=PLAYERS)
+    for _ in range(4):
+        club.ask()
+    club.export(tmp_path / "club.jsonl")
+    monkeypatch.setattr("matchbandit.live.transfer._PAGE", 2)
+    pages = []
+
+    def look(page):  # between two transactions others write, and see nothing of it
+        pages.append(page)
+        assert other.leagues(archived=True) == ["club"]
+        assert other.check().problems == ()
+        assert [status.name for status in other.statuses()] == ["club"]
+        other.open("club").ask()
+
+    with transfer.opened(tmp_path / "club.jsonl") as file:
+        export = transfer.Export(file, "it")
+        contents = transfer.fold(export)
+        file.seek(0)
+        again = transfer.Export(file, "it")
+        plain = transfer.pages
+        with monkeypatch.context() as patched:
+            patched.setattr(transfer, "pages", lambda export: (look(page) or page for page in plain(export)))
+            store._write_import("copy", again, contents)
+    assert len(pages) == 3
+    assert store.open("copy").verify().ok
+    assert store.check().problems == ()
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(transfer, "write_derived", fail)
+    with pytest.raises(KeyboardInterrupt):
+        store.import_league(tmp_path / "club.jsonl", slug="third")
+    with store.reading() as connection:
+        assert sorted(connection.execute(select(schema.leagues.c.slug)).scalars()) == ["club", "copy"]
+
+
+def test_what_a_killed_import_leaves_is_erased_later(store, clock):
+    with store.writing() as connection:
+        store._add_row(connection, f"{lifecycle.IMPORTING}0123", deleted=store.now())
+    assert store.statuses() == []
+    assert code_of(lambda: store.restore(f"{lifecycle.IMPORTING}0123")) == "unknown-league"
+    clock.forward(days=31)
+    assert len(store.prune().leagues) == 1
+
+
+def test_of_two_imports_of_one_name_one_is_refused(store, other, tmp_path):
+    store.create("club", players=PLAYERS).export(tmp_path / "club.jsonl")
+
+    with transfer.opened(tmp_path / "club.jsonl") as file:
+        contents = transfer.fold(transfer.Export(file, "it"))
+        file.seek(0)
+        export = transfer.Export(file, "it")
+        plain = export.events
+
+        def events():
+            other.create("copy", players=["eve", "fay"])
+            return plain()
+
+        export.events = events
+        assert code_of(lambda: store._write_import("copy", export, contents)) == "league-exists"
+    assert [item.name for item in store.open("copy").items()] == ["eve", "fay"]
+    assert [status.name for status in store.statuses()] == ["club", "copy"]

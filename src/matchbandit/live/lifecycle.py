@@ -21,6 +21,9 @@ Status = Literal["active", "archived", "deleted"]
 Change = Literal["archived", "deleted", "restored"]
 ERASING = "0001-01-01T00:00:00.000000Z"
 """The time of deletion of a league whose erasure has begun: it cannot be restored, and every prune goes on with it."""
+IMPORTING = "~"
+"""How the name of a league begins while it is being imported, which no request can reach. It counts as deleted: what an
+import that was cut off has left is erased after the grace period."""
 BATCH = 1000
 """Rows that one transaction deletes."""
 _TABLE = schema.leagues.c
@@ -39,9 +42,14 @@ class LeagueStatus:
 
 
 def statuses(connection: Connection, grace: timedelta) -> list[LeagueStatus]:
-    """Every league of the store, by name; those whose erasure has begun are left out."""
+    """Every league of the store, by name; those that are being erased or imported are left out."""
     rows = connection.execute(_select().order_by(_TABLE.slug))
-    return [_status(row, grace) for row in rows if row.deleted != ERASING]
+    return [_status(row, grace) for row in rows if is_whole(row.slug, row.deleted)]
+
+
+def is_whole(slug: str, deleted: str | None) -> bool:
+    """Is a league neither being erased nor imported, by these columns of its row?"""
+    return deleted != ERASING and not slug.startswith(IMPORTING)
 
 
 def status(connection: Connection, slug: str, grace: timedelta) -> LeagueStatus | None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, or_, select, text, tuple_
 from matchbandit.live import lifecycle, schema
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.lifecycle import BATCH, ERASING, LeagueStatus, before
+from matchbandit.live.lifecycle import BATCH, LeagueStatus, before
 from matchbandit.live.verify import verify_log
 
 PRUNE_INTERVAL_S = 86_400.0
@@ -248,7 +248,7 @@ def check(database: Database, *, progress: Callable[[str], None] = lambda league
         columns = schema.leagues.c
         rows = select(columns.id, columns.slug, columns.head, columns.summary, columns.archived, columns.deleted)
         for row in connection.execute(rows.order_by(columns.slug)).all():
-            if row.deleted == ERASING:
+            if not lifecycle.is_whole(row.slug, row.deleted):
                 continue
             progress(row.slug)
             found, state = verify_log(connection, row.id)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, replace
@@ -17,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from matchbandit.deprecation import warn_renamed
 from matchbandit.errors import MatchbanditError
-from matchbandit.live import commands, lifecycle, log, maintenance, projection, schema, transfer
+from matchbandit.live import commands, lifecycle, log, maintenance, projection, schema, snapshots, transfer
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, later, stamp, this_version, utc_now
@@ -208,9 +209,9 @@ class Store:
             directory = Directory.of(state.config["sides"], state.sides_by_item, rows)
             KeyTable(self.database.secret, league).save(connection, now, {key.text: key.answered(directory, {})})
 
-    def _add_row(self, connection: Connection, slug: str) -> int:
+    def _add_row(self, connection: Connection, slug: str, *, deleted: str | None = None) -> int:
         """The row of a new league, and its id."""
-        row: dict[str, Any] = {"slug": slug, "head": 0, "created": self.now()}
+        row: dict[str, Any] = {"slug": slug, "head": 0, "created": self.now(), "deleted": deleted}
         if self.database.is_sqlite:
             row["id"] = lifecycle.next_id(connection)
         return int(connection.execute(insert(schema.leagues).values(row).returning(schema.leagues.c.id)).scalar_one())
@@ -479,12 +480,30 @@ class Store:
             name = commands.check_slug(export.header.get("slug") if slug is None else slug)
             contents = transfer.fold(export)  # before the write lock is taken: it is most of the work
             file.seek(0)
-            again = transfer.Export(file, source, max_bytes)
-            with self._new_league(name), self.writing() as connection:
-                if self._find(connection, name) is not None:
-                    raise self._exists(connection, name)
-                transfer.import_events(connection, self._add_row(connection, name), again, contents)
+            self._write_import(name, transfer.Export(file, source, max_bytes), contents)
         return self.open(name)
+
+    def _write_import(self, name: str, export: transfer.Export, contents: transfer.Contents) -> None:
+        """Write a league page by page under a name that nobody reaches, and give it its own in the last transaction."""
+        hidden = f"{lifecycle.IMPORTING}{secrets.token_hex(8)}"
+        with self.writing() as connection:
+            if self._find(connection, name) is not None:
+                raise self._exists(connection, name)
+            league = self._add_row(connection, hidden, deleted=self.now())
+        try:
+            for page in transfer.pages(export):
+                with self.writing() as connection:
+                    log.append(connection, league, page)
+            snapshot = snapshots.encoded(contents.state)
+            with self._new_league(name), self.writing() as connection:
+                transfer.write_derived(connection, league, export.names, contents, snapshot)
+                row = update(schema.leagues).where(schema.leagues.c.id == league)
+                connection.execute(row.values(slug=name, deleted=None))
+        except BaseException:
+            with suppress(LeagueError):  # else the next prune finds it
+                for _ in lifecycle.erase(self.database, hidden):
+                    pass
+            raise
 
     def _find(self, connection: Connection, slug: str, *, deleted: bool = True) -> int | None:
         """The id of the league that has this name; also of one that was deleted, if wanted."""

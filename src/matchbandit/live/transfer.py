@@ -27,7 +27,8 @@ from matchbandit.live.private_files import create_private
 from matchbandit.live.state import State
 
 FORMAT = 1
-_PAGE = 5000
+_PAGE = 1000
+"""Events that one transaction of an import writes."""
 _MARK = "matchbandit-league"
 _LONGEST_LINE = 256 * 2**20
 """Bytes; a proposal of 100 000 pairs has a few millions."""
@@ -193,18 +194,23 @@ def fold(export: Export) -> Contents:
     return Contents(state, proposals)
 
 
-def import_events(connection: Connection, league: int, export: Export, contents: Contents) -> None:
-    """Write an export that was checked into the row of a new league."""
-    state, events = contents.state, export.events()
-    summary = state.summary()
+def pages(export: Export) -> Iterator[list[Event]]:
+    """The events of an export, as many at a time as one short transaction writes."""
+    events = export.events()
     while page := list(islice(events, _PAGE)):
-        log.append(connection, league, page, summary=summary)
+        yield page
+
+
+def write_derived(
+    connection: Connection, league: int, names: Iterable[tuple[int, str]], contents: Contents, snapshot: bytes
+) -> None:
+    """Write all of a league whose events are written: its names, and what follows from its events."""
+    state = contents.state
     projection.write(connection, league, contents.proposals)
-    log.write_names(connection, league, export.names)
-    if state.archived is not None:  # it stays what it was
-        row = update(schema.leagues).where(schema.leagues.c.id == league)
-        connection.execute(row.values(archived=state.archived))
-    snapshots.save(connection, league, state.seq, snapshots.encoded(state))
+    log.write_names(connection, league, names)
+    snapshots.save(connection, league, state.seq, snapshot)
+    row = update(schema.leagues).where(schema.leagues.c.id == league)
+    connection.execute(row.values(summary=json.dumps(state.summary()), archived=state.archived))
 
 
 def opened(path: str | os.PathLike[str]) -> IO[bytes]:
