@@ -66,7 +66,9 @@ def test_a_league_is_archived_restored_and_deleted_by_its_own_admin(call, store,
     status, problem = call("POST", "/leagues/club/proposals", **mine)
     assert (status, problem["code"]) == (409, "league-archived")
     assert call("GET", "/leagues/club/items", **mine)[0] == 200
+    assert call("GET", "/leagues/club", **mine)[1]["archived"] == shown["since"]
     assert call("GET", "/leagues", **mine)[1]["leagues"] == []
+    assert call("GET", "/leagues?archived=true", **mine)[1]["leagues"] == ["club"]
     assert call("POST", "/leagues/club/restore", **mine)[1]["status"] == "active"
     status, shown = call("DELETE", "/leagues/club", **mine)
     assert (status, shown["erase_after"]) == (200, "2026-12-16T09:30:00.000000Z")

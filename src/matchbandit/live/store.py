@@ -409,16 +409,23 @@ class Store:
             rows = connection.execute(query.order_by(table.slug).limit(None if text else limit)).all()
         for slug, stored, since in rows:
             values = self._summarize(slug) if stored is None else json.loads(stored)
+            if values is None:
+                continue
             if text in slug or text in values["title"].casefold():
                 page.append(LeagueSummary(name=slug, archived=since, **values))
             if len(page) == limit:
                 break
         return page
 
-    def _summarize(self, slug: str) -> dict[str, Any]:
-        """Compute the summary of a league that no program since 0.11 has written to, and store it."""
-        with self.open(slug).view() as view:
-            values = view.state_summary
+    def _summarize(self, slug: str) -> dict[str, Any] | None:
+        """Compute the summary of a league that has none yet, and store it; None if the league was deleted meanwhile."""
+        try:
+            with self.open(slug).view() as view:
+                values = view.state_summary
+        except LeagueError as error:
+            if error.code != "unknown-league":
+                raise
+            return None
         where = (schema.leagues.c.slug == slug, schema.leagues.c.head == view.seq)
         with suppress(LeagueError), self.writing() as connection:
             connection.execute(update(schema.leagues).where(*where).values(summary=json.dumps(values)))

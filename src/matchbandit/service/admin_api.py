@@ -2,12 +2,13 @@
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path as File
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictStr
 from starlette.concurrency import run_in_threadpool
 
@@ -15,7 +16,8 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import later
 from matchbandit.live.lifecycle import LeagueStatus
 from matchbandit.live.store import Store
-from matchbandit.service import permissions, tokens
+from matchbandit.service import tokens
+from matchbandit.service.api import LeagueAccess, SlugInPath, access, unknown_league
 from matchbandit.service.bodies import SLUG, Slug
 from matchbandit.service.json_bodies import JsonRoute
 from matchbandit.service.limits import IMPORT_PATH
@@ -28,9 +30,6 @@ _MAX_IMPORTS = 2
 """Imports that one process works on at the same time."""
 _MAX_DAYS = LONGEST_LIFE.days
 
-SlugInPath = Annotated[
-    str, Path(alias="league", description="The league's URL name.", json_schema_extra={"pattern": SLUG})
-]
 TokenInPath = Annotated[str, Path(alias="id", description="The token's public id.", pattern=r"^[0-9a-f]{12}$")]
 
 
@@ -109,8 +108,8 @@ class TokensOut(BaseModel):
 
 
 def router(store: Store, settings: Settings) -> APIRouter:
-    """All of these routes."""
-    api = APIRouter(prefix="/v1", route_class=JsonRoute)
+    """All of these routes; operation ids are the names of the functions."""
+    api = APIRouter(prefix="/v1", route_class=JsonRoute, generate_unique_id_function=lambda route: route.name)
     _add_life_cycle(api, store)
     _add_verify(api, store, settings)
     _add_import(api, store, settings)
@@ -123,47 +122,42 @@ def _token(request: Request) -> Token:
     return token
 
 
-def _admin(request: Request, slug: str) -> str:
-    """Who acts, for the log, once the token is known to administer the league."""
-    token = _token(request)
-    permissions.require(token, "admin", slug)
-    request.scope[CONTEXT].league = slug
-    return f"token:{token.id}"
-
-
-def _hidden(error: LeagueError, slug: str) -> Exception:
-    """A league that is not there in the words that say nothing else of the store."""
-    return permissions.unknown_league(slug) if error.code == "unknown-league" else error
+def _require_all(token: Token, action: str) -> None:
+    """Refuse a token that does not administer all leagues, for what is not of one league."""
+    if not token.may("admin"):
+        raise ApiError(
+            "not-allowed", f"to {action} takes a token with the scope admin for all leagues; {token.id} is not one."
+        )
 
 
 # Leagues -------------------------------------------------------------------------------------------------------------
 
 
 def _add_life_cycle(api: APIRouter, store: Store) -> None:
-    @api.post("/leagues/{league}/archive", tags=["leagues"], summary="Archive a league", operation_id="archive_league")
-    def archive(request: Request, slug: SlugInPath) -> StatusOut:
+    Admin = Annotated[LeagueAccess, Depends(access(store, "admin"))]
+
+    def change(it: LeagueAccess, method: Callable[..., LeagueStatus], slug: str, **more: bool) -> StatusOut:
+        try:
+            return StatusOut.of(method(slug, by=it.writing(None)["by"], **more))
+        except LeagueError as error:
+            raise (unknown_league(slug) if error.code == "unknown-league" else error) from None
+
+    @api.post("/leagues/{league}/archive", tags=["leagues"], summary="Archive a league")
+    def archive_league(it: Admin, slug: SlugInPath) -> StatusOut:
         """It can be read and not written (409, `league-archived`), is not listed, and its deadlines do not pass.
 
         To archive it twice is no mistake. Scope: `admin`.
         """
-        by = _admin(request, slug)
-        try:
-            return StatusOut.of(store.archive(slug, by=by))
-        except LeagueError as error:
-            raise _hidden(error, slug) from None
+        return change(it, store.archive, slug)
 
-    @api.post("/leagues/{league}/restore", tags=["leagues"], summary="Restore a league", operation_id="restore_league")
-    def restore(request: Request, slug: SlugInPath) -> StatusOut:
+    @api.post("/leagues/{league}/restore", tags=["leagues"], summary="Restore a league")
+    def restore_league(it: Admin, slug: SlugInPath) -> StatusOut:
         """An archived league, or a deleted one that is not erased yet, is active again. Scope: `admin`."""
-        by = _admin(request, slug)
-        try:
-            return StatusOut.of(store.restore(slug, by=by))
-        except LeagueError as error:
-            raise _hidden(error, slug) from None
+        return change(it, store.restore, slug)
 
-    @api.delete("/leagues/{league}", tags=["leagues"], summary="Delete a league", operation_id="delete_league")
-    def delete(
-        request: Request,
+    @api.delete("/leagues/{league}", tags=["leagues"], summary="Delete a league")
+    def delete_league(
+        it: Admin,
         slug: SlugInPath,
         now: Annotated[bool, Query(description="Erase it at once; needs `admin` for all leagues.")] = False,
     ) -> StatusOut:
@@ -171,22 +165,18 @@ def _add_life_cycle(api: APIRouter, store: Store) -> None:
 
         Tokens that name it stay. Scope: `admin`.
         """
-        by = _admin(request, slug)
         if now:
-            permissions.require_all(_token(request), "admin", action="erase a league at once")
-        try:
-            return StatusOut.of(store.delete(slug, now=now, by=by))
-        except LeagueError as error:
-            raise _hidden(error, slug) from None
+            _require_all(it.token, "erase a league at once")
+        return change(it, store.delete, slug, now=now)
 
 
 def _add_verify(api: APIRouter, store: Store, settings: Settings) -> None:
+    Admin = Annotated[LeagueAccess, Depends(access(store, "admin"))]
     limit_s = 0.8 * settings.answer_seconds
 
-    @api.post("/leagues/{league}/verify", tags=["leagues"], summary="Verify a league", operation_id="verify_league")
-    def verify(
-        request: Request,
-        slug: SlugInPath,
+    @api.post("/leagues/{league}/verify", tags=["leagues"], summary="Verify a league")
+    def verify_league(
+        it: Admin,
         decisions: Annotated[
             bool, Query(description="Decide every proposal again, too; needs `admin` for all leagues.")
         ] = False,
@@ -195,9 +185,8 @@ def _add_verify(api: APIRouter, store: Store, settings: Settings) -> None:
 
         It has a time limit (503, `answer-too-slow`); a long log is verified by `matchbandit league verify`.
         """
-        _admin(request, slug)
         if decisions:
-            permissions.require_all(_token(request), "admin", action="decide every proposal again")
+            _require_all(it.token, "decide every proposal again")
         end = settings.monotonic() + limit_s
 
         def check_time(seq: int) -> None:
@@ -205,13 +194,10 @@ def _add_verify(api: APIRouter, store: Store, settings: Settings) -> None:
                 raise ApiError(
                     "answer-too-slow",
                     f"{seq} events were verified within {limit_s:g} s, and there are more. "
-                    f"Run it on the server: matchbandit league verify {slug}",
+                    f"Run it on the server: matchbandit league verify {it.league.name}",
                 )
 
-        try:
-            found = store.open(slug).verify(progress=check_time, decisions=decisions)
-        except LeagueError as error:
-            raise _hidden(error, slug) from None
+        found = it.league.verify(progress=check_time, decisions=decisions)
         fields = {name: getattr(found, name) for name in VerificationOut.model_fields if name != "differences"}
         return VerificationOut(differences=list(found.differences), **fields)
 
@@ -225,7 +211,6 @@ def _add_import(api: APIRouter, store: Store, settings: Settings) -> None:
         tags=["leagues"],
         summary="Import a league",
         status_code=201,
-        operation_id="import_league",
         openapi_extra={"requestBody": {"required": True, "content": kinds}},
     )
     async def import_league(
@@ -238,7 +223,7 @@ def _add_import(api: APIRouter, store: Store, settings: Settings) -> None:
 
         Its size has a limit of its own. Needs a token with the scope `admin` for all leagues.
         """
-        permissions.require_all(_token(request), "admin", action="import a league")
+        _require_all(_token(request), "import a league")
         if working.locked():
             raise ApiError("too-busy", f"{_MAX_IMPORTS} leagues are being imported. Try again in a moment.")
         async with working:
@@ -278,28 +263,28 @@ def _add_tokens(api: APIRouter, store: Store) -> None:
     def shown(token: Token) -> dict[str, Any]:
         return {**asdict(token), "ended": token.ended(store.now()) is not None}
 
-    @api.get("/tokens", tags=["tokens"], summary="List the tokens", operation_id="list_tokens")
+    @api.get("/tokens", tags=["tokens"], summary="List the tokens")
     def list_tokens(
         request: Request,
         after: Annotated[str | None, Query(description="Begin behind this id.", pattern=r"^[0-9a-f]{12}$")] = None,
         limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
     ) -> TokensOut:
         """Without their secrets, ended ones too. Needs a token with the scope `admin` for all leagues."""
-        permissions.require_all(_token(request), "admin", action="list tokens")
+        _require_all(_token(request), "list tokens")
         every = tokens.listed(store)
         first = 0 if after is None else 1 + next((k for k, token in enumerate(every) if token.id == after), len(every))
         page = every[first : first + limit]
         more = first + limit < len(every)
         return TokensOut(tokens=[TokenOut(**shown(token)) for token in page], next=page[-1].id if more else None)
 
-    @api.post("/tokens", tags=["tokens"], summary="Make a token", status_code=201, operation_id="create_token")
+    @api.post("/tokens", tags=["tokens"], summary="Make a token", status_code=201)
     def create_token(request: Request, body: NewToken) -> NewTokenOut:
         """The secret is in this answer and nowhere else. Needs a token with the scope `admin` for all leagues.
 
         A token that ends makes none that outlasts it.
         """
         maker = _token(request)
-        permissions.require_all(maker, "admin", action="make a token")
+        _require_all(maker, "make a token")
         lasting = None if body.days is None else timedelta(days=body.days)
         if maker.expires is not None:
             expires = None if lasting is None else later(store.now(), lasting.total_seconds())
@@ -312,13 +297,13 @@ def _add_tokens(api: APIRouter, store: Store) -> None:
         log("token made", {"token": token.id, "scope": token.scope, "by": f"token:{maker.id}"})
         return NewTokenOut(**shown(token), token=text)
 
-    @api.delete("/tokens/{id}", tags=["tokens"], summary="End a token", operation_id="revoke_token")
+    @api.delete("/tokens/{id}", tags=["tokens"], summary="End a token")
     def revoke_token(request: Request, id: TokenInPath) -> TokenOut:
         """It opens nothing any more; running servers notice within a second. To end it twice is no mistake.
 
         Needs a token with the scope `admin` for all leagues.
         """
-        permissions.require_all(_token(request), "admin", action="end a token")
+        _require_all(_token(request), "end a token")
         if tokens.by_id(store, id) is None:
             raise ApiError("not-found", f"no token has the id {id!r}.")
         token = tokens.revoke(store, id)
