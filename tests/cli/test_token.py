@@ -1,29 +1,12 @@
 """`matchbandit token` and `serve`, typed."""
 
 import json
-import sys
 
 import pytest
 
-from matchbandit.cli import main
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
 from matchbandit.service.server import Server
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Type `matchbandit …` in an empty folder; gives exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def typed(*words):
-        monkeypatch.setattr(sys, "argv", ["matchbandit", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        out = capsys.readouterr()
-        return end.value.code or 0, out.out, out.err
-
-    return typed
 
 
 def test_a_token_is_printed_once_and_can_be_listed_and_ended(run):
