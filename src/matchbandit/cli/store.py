@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matchbandit.cli.league.common import STORE, StoreUrl, moment, opened_store, print_json, seconds_typed
 from matchbandit.cli.league.keeping import backup
-from matchbandit.cli.league.opening import STORE, StoreUrl, opened_store
-from matchbandit.cli.league.shown import moment, print_json
-from matchbandit.cli.league.typed import seconds_typed
 from matchbandit.cli.options import Json, say, table
 from matchbandit.errors import MatchbanditError, plural
 

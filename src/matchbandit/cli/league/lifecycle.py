@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matchbandit.cli.league.opening import BY, STORE, LeagueName, StoreUrl, opened_store
-from matchbandit.cli.league.shown import moment, print_json
+from matchbandit.cli.league.common import BY, STORE, LeagueName, StoreUrl, moment, opened_store, print_json
 from matchbandit.cli.options import Json
 from matchbandit.errors import MatchbanditError
 
