@@ -1,8 +1,11 @@
 """The server as a process: it starts, answers, refuses what is too large, and ends well."""
 
+import os
 import signal
 import socket
+import subprocess
 import threading
+import time
 
 import httpx
 import pytest
@@ -11,7 +14,8 @@ from serving import PATIENCE, Serving
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.live.store import Store
-from matchbandit.service import tokens
+from matchbandit.service import logs, tokens
+from matchbandit.service import server as server_module
 from matchbandit.service.server import Server, _is_loopback
 
 
@@ -32,6 +36,8 @@ def kept(tmp_path_factory):
 def test_it_serves_a_league(kept):
     server, http = kept
     assert server.address.startswith("http://127.0.0.1:")
+    events = [line["event"] for line in server.lines()]
+    assert events.index("Application startup complete.") < events.index("listening")
     today = http.post("/v1/leagues/club/proposals", json={}).json()
     outcomes = [{"pair": pair["ids"], "reward": 1} for pair in today["pairs"]]
     answer = http.post(f"/v1/leagues/club/proposals/{today['number']}/outcomes", json={"outcomes": outcomes})
@@ -148,8 +154,11 @@ def test_mistakes_are_told_in_one_line(tmp_path, no_server):
     with Store(url) as store:
         tokens.new(store, "test")
     for options, words in [
-        ({"port": 70_000}, "--port"),
-        ({"workers": 0}, "--workers"),
+        ({"port": 70_000}, "port must be"),
+        ({"workers": 0}, "workers must be"),
+        ({"log_level": "loud"}, "log_level must be one of"),
+        ({"trusted_proxies": ("10.0.0.1/8",)}, "Use 10.0.0.0/8"),
+        ({"trusted_proxies": ("example.org",)}, "trusted_proxies takes addresses"),
         ({"host": "no host"}, "--host"),
         ({"host": "192.0.2.1"}, "cannot listen"),
         ({"store": f"sqlite:///{tmp_path}/no/folder.db"}, "no folder"),
@@ -157,6 +166,77 @@ def test_mistakes_are_told_in_one_line(tmp_path, no_server):
     ]:
         with pytest.raises(MatchbanditError, match=words):
             Server(**{"store": url, **options}).run()
+
+
+def test_a_public_address_without_a_proxy_is_warned_about(tmp_path, lines, monkeypatch):
+    monkeypatch.setattr(logs, "write_to", lambda **_: None)
+    url = f"sqlite:///{tmp_path}/store.db"
+    for host, proxies, warned in [("0.0.0.0", (), True), ("::", (), True), ("0.0.0.0", ("10.0.0.0/8",), False),
+                                  ("127.0.0.1", (), False)]:  # fmt: skip
+        before = len(lines())
+        Server(url, host=host, trusted_proxies=proxies)._warn_of_exposure()
+        assert [line["event"] for line in lines()[before:]] == (["public without proxy"] if warned else [])
+
+
+def test_a_store_that_others_can_read_is_warned_about(tmp_path, lines):
+    server = Server(f"sqlite:///{tmp_path}/store.db")
+    server._check_store()
+    assert lines() == []
+    (tmp_path / "store.db").chmod(0o640)
+    server._check_store()
+    assert [line["event"] for line in lines()] == ["store readable by others"]
+
+
+def test_metrics_folders_of_dead_servers_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(server_module.tempfile, "gettempdir", lambda: str(tmp_path))
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    alive = os.getpid()
+    contents = {  # folder, and the files in it
+        f"matchbandit-metrics-{dead.pid}-x1": [],
+        f"matchbandit-metrics-{dead.pid}-x2": [f"counter_{dead.pid}.db", f"gauge_livesum_{dead.pid}.db"],
+        "matchbandit-metrics-abc": [f"counter_{dead.pid}.db"],
+        f"matchbandit-metrics-{dead.pid}-x3": [f"counter_{alive}.db"],
+        f"matchbandit-metrics-{alive}-x4": [],
+        "matchbandit-metrics-def": [],
+        "other-1": [],
+    }
+    for folder, files in contents.items():
+        (tmp_path / folder).mkdir()
+        for file in files:
+            (tmp_path / folder / file).touch()
+    server_module._remove_stale_metrics()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*contents][3:])
+
+
+def wait_until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_refused(address):
+    try:
+        httpx.get(f"{address}/healthz", timeout=PATIENCE)
+    except httpx.ConnectError:
+        return True
+    return False
+
+
+@pytest.mark.slow
+def test_workers_end_with_a_parent_that_was_killed_and_listening_is_logged_once_all_accept(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    url = f"sqlite:///{tmp_path}/store.db"
+    with Serving(url, None, "--workers", "2") as server:
+        started = [line for line in server.lines() if line["event"] == "Application startup complete."]
+        assert len(started) == 2  # before "listening", which is the last line read so far
+        assert httpx.get(f"{server.address}/readyz", timeout=PATIENCE).status_code == 200
+        assert len(list(tmp_path.glob("matchbandit-metrics-*"))) == 1
+        server.kill()
+        wait_until(lambda: is_refused(server.address))
+    monkeypatch.setattr(server_module.tempfile, "gettempdir", lambda: str(tmp_path))
+    wait_until(lambda: not server_module._remove_stale_metrics() and not list(tmp_path.glob("matchbandit-metrics-*")))
 
 
 @pytest.mark.slow

@@ -1,50 +1,56 @@
 """`matchbandit serve`: leagues over HTTP."""
 
-from typing import Annotated
+import os
+from typing import Annotated, Any
 
 import typer
 
 from matchbandit.cli.league.common import STORE, StoreUrl, url_of
-from matchbandit.cli.parsing import number, whole
 from matchbandit.extras import need
 
 
 def serve(
     store: StoreUrl = STORE,
     host: Annotated[
-        str, typer.Option(help="The address to listen at; beyond this machine only once there is a token.")
-    ] = "127.0.0.1",
-    port: Annotated[str, typer.Option(help="0 takes any that is free.")] = "8000",
-    workers: Annotated[str, typer.Option(help="Processes; one is right for SQLite.")] = "1",
+        str | None, typer.Option(help="Address to listen on (127.0.0.1); others only once there is a token.")
+    ] = None,
+    port: Annotated[str | None, typer.Option(help="Port to listen on (8000); 0 chooses a free one.")] = None,
+    workers: Annotated[str | None, typer.Option(help="Processes (1); one is right for SQLite.")] = None,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy on this machine speaks https and says who asks.")
-    ] = False,
-    body_bytes: Annotated[str, typer.Option(help="The largest body of a request.")] = "1048576",
-    rate: Annotated[str, typer.Option(help="Requests a second that one token may make.")] = "1000",
-    no_dashboard: Annotated[bool, typer.Option("--no-dashboard", help="The API alone.")] = False,
+        bool | None,
+        typer.Option("--behind-proxy/--no-behind-proxy", help="Trust the X-Forwarded headers of a local proxy."),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None, typer.Option(help="Trust those of this address or network (10.0.0.0/8); may be repeated.")
+    ] = None,
+    body_bytes: Annotated[str | None, typer.Option(help="Largest body of a request (1048576).")] = None,
+    rate: Annotated[str | None, typer.Option(help="Requests per second that one token may make (1000).")] = None,
+    dashboard: Annotated[
+        bool | None, typer.Option("--dashboard/--no-dashboard", help="Serve the dashboard, or the API alone.")
+    ] = None,
 ) -> None:
     """Serve leagues over HTTP: a JSON API and a dashboard.
 
-    Its log is JSON, a line a request, on stderr. TERM and Ctrl-C stop it; what is being answered is answered first.
+    The log is JSON on stderr, one line per request. TERM and Ctrl-C stop the server after it has answered the requests
+    in progress. Every setting also has an environment variable, such as MATCHBANDIT_SERVE_PORT.
     """  # fmt: skip
-    for module in ("sqlalchemy", "fastapi", "uvicorn", "prometheus_client", "jinja2"):
+    for module in ("sqlalchemy", "fastapi", "uvicorn", "httptools", "prometheus_client", "jinja2"):
         need(module, "the service")
     from matchbandit.service.server import Server
-    from matchbandit.service.settings import Settings
+    from matchbandit.service.settings import Settings, read_values
 
-    a_second = number("--rate", rate, example="1000")
-    settings = Settings(
-        body_bytes=whole("--body-bytes", body_bytes),
-        rate=a_second,
-        burst=max(1, round(2 * a_second)) if 0 < a_second < 1e12 else 1,
-        https=behind_proxy,
-        dashboard=not no_dashboard,
-    )
-    Server(
-        store=url_of(store),
-        host=host,
-        port=0 if port.strip() == "0" else whole("--port", port),
-        workers=whole("--workers", workers),
-        behind_proxy=behind_proxy,
-        settings=settings,
-    ).run()
+    typed: dict[str, Any] = {
+        "store": url_of(store),
+        "host": host,
+        "port": port,
+        "workers": workers,
+        "behind_proxy": behind_proxy,
+    }
+    typed |= {"trusted_proxies": tuple(trusted_proxy) if trusted_proxy else None}
+    typed |= {"body_bytes": body_bytes, "rate": rate, "dashboard": dashboard}
+    server, settings = read_values((Server, Settings), typed, os.environ)
+    if "rate" in settings:
+        settings.setdefault("burst", max(1, round(2 * settings["rate"])))
+    if server.get("behind_proxy") or server.get("trusted_proxies"):
+        settings.setdefault("https", True)
+    Server(**server, settings=Settings(**settings)).run()

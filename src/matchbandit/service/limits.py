@@ -3,11 +3,13 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from matchbandit.service.logs import CONTEXT, RequestContext
 from matchbandit.service.problems import Problem
 from matchbandit.service.settings import Settings
 
@@ -62,6 +64,8 @@ class RequestLimits:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         """Around an app."""
         self._app, self._settings = app, settings
+        self._buffered = 0
+        """Bytes of bodies in memory: those that arrive, and those of requests in progress."""
         self._working: set[asyncio.Task[None]] = set()
         """What is being worked on, also what nobody waits for any more; not those whose body is still to come."""
 
@@ -70,20 +74,26 @@ class RequestLimits:
         if scope["type"] != "http" or scope["path"] in (*UNLIMITED, IMPORT_PATH):
             await self._app(scope, receive, send)
             return
-        body = await self._body(scope, receive, send)
-        if body is None:
-            return
-        if len(self._working) >= self._settings.in_flight:
-            words = f"{self._settings.in_flight} requests are being worked on. Try again in a moment."
-            await Problem("too-busy", words)(scope, receive, send)
-            return
-        await self._answer(scope, _replayed(body, receive), send)
+        share = _BodyShare()
+        try:
+            body = await self._body(scope, receive, send, share)
+            if body is None:
+                return
+            if len(self._working) >= self._settings.in_flight:
+                words = f"{self._settings.in_flight} requests are being worked on. Try again in a moment."
+                await Problem("too-busy", words)(scope, receive, send)
+                return
+            await self._answer(scope, _replayed(body, receive), send)
+        finally:
+            self._buffered -= share.size
 
-    async def _body(self, scope: Scope, receive: Receive, send: Send) -> bytes | None:
+    async def _body(self, scope: Scope, receive: Receive, send: Send, share: "_BodyShare") -> bytes | None:
         """The whole body; None if it was refused, or the client has gone."""
         most = self._settings.body_bytes
+        if not _is_known(scope):
+            most = min(most, self._settings.anonymous_body_bytes)
         if _announced(scope) > most:
-            await self._too_large(scope, receive, send)
+            await _refuse_while_sending(_too_large(most), scope, receive, send)
             return None
         parts: list[bytes] = []
         size = 0
@@ -95,33 +105,25 @@ class RequestLimits:
                         return None
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
+                    self._buffered += len(parts[-1])
+                    share.size = size
                     if size > most:
                         parts.clear()
                         break
+                    if self._buffered > self._settings.buffered_bytes:
+                        parts.clear()
+                        words = "other bodies fill the memory that is set aside for them. Try again in a moment."
+                        refusal = Problem("too-busy", words, headers={"Connection": "close"})
+                        await _refuse_while_sending(refusal, scope, receive, send)
+                        return None
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
             words = f"the body did not arrive within {self._settings.body_seconds:g} s. Send it again."
             await Problem("body-too-slow", words, headers={"Connection": "close"})(scope, receive, send)
             return None
-        await self._too_large(scope, receive, send)
+        await _refuse_while_sending(_too_large(most), scope, receive, send)
         return None
-
-    async def _too_large(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse at once, then let the client finish its sentence for a moment, so that it reads the refusal."""
-
-        async def lingering(message: Message) -> None:
-            if message["type"] == "http.response.body":
-                await send({**message, "more_body": True})
-                await _listen(receive)
-                message = {"type": "http.response.body", "body": b"", "more_body": False}
-            await send(message)
-
-        words = (
-            f"a body has at most {self._settings.body_bytes} bytes here. Send fewer outcomes or names at a time; "
-            "the operator sets the limit with --body-bytes."
-        )
-        await Problem("body-too-large", words, headers={"Connection": "close"})(scope, receive, lingering)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the app; if it has not begun to answer in time, say so. What it does goes on, and its answer is lost."""
@@ -156,6 +158,27 @@ async def _run(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None
     await app(scope, receive, send)
 
 
+def _too_large(most: int) -> Problem:
+    words = (
+        f"a body has at most {most} bytes here. Send fewer outcomes or names at a time; "
+        "the operator sets the limit with --body-bytes."
+    )
+    return Problem("body-too-large", words, headers={"Connection": "close"})
+
+
+async def _refuse_while_sending(refusal: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    """Refuse at once, then read on for a moment: a client whose connection is reset may never see the refusal."""
+
+    async def lingering(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await send({**message, "more_body": True})
+            await _listen(receive)
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
+        await send(message)
+
+    await refusal(scope, receive, lingering)
+
+
 async def _listen(receive: Receive) -> None:
     """Hear the client out, for a moment, and forget what it says."""
     try:
@@ -164,6 +187,20 @@ async def _listen(receive: Receive) -> None:
                 pass
     except TimeoutError:
         pass
+
+
+@dataclass
+class _BodyShare:
+    """The bytes that one request holds of the memory for bodies."""
+
+    size: int = 0
+
+
+def _is_known(scope: Scope) -> bool:
+    """Does the request have a valid token, or a cookie that may be a session's? A login has neither."""
+    context: RequestContext | None = scope.get(CONTEXT)
+    has_token = context is not None and context.token is not None
+    return has_token or (scope["path"] != "/login" and "cookie" in Headers(scope=scope))
 
 
 def _announced(scope: Scope) -> int:
