@@ -1,7 +1,8 @@
 """The database of a store: SQLite or PostgreSQL, transactions, and its errors in words."""
 
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,9 @@ class Database:
             raise LeagueError("bad-value", f"the query of the URL {self.where} cannot be used: {words}.") from None
         # SQLite has one writer at a time. Between processes it asks again and again; within one, we queue.
         self._writers = FairLock() if self.is_sqlite else None
+        self.lock_observer: Callable[[str, float], None] | None = None
+        """Called with the kind of a lock ("league", "store") and the seconds that a thread waited for it."""
+        self.pool_limit = _CONNECTIONS + _MORE[self.url.get_backend_name()]
         self.unwiped = False
         """Something was erased that may still be in SQLite's log."""
         self.secret: str
@@ -98,6 +102,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is kept whole, or not at all; on SQLite, the only one that writes."""
+        began = time.monotonic()
         if self._writers is not None and not self._writers.acquire(self.lock_timeout):
             raise self._busy()
         try:
@@ -105,10 +110,16 @@ class Database:
                 # Whoever is going to write says so at once: a reader may find the store changed when it wants to.
                 connection.execution_options(begin="BEGIN IMMEDIATE")
                 with connection.begin():
+                    self.observe_wait("store", time.monotonic() - began)
                     yield connection
         finally:
             if self._writers is not None:
                 self._writers.release()
+
+    def observe_wait(self, lock: str, seconds: float) -> None:
+        """Report a wait for a lock to whoever watches."""
+        if self.lock_observer is not None:
+            self.lock_observer(lock, seconds)
 
     def wipe_log(self) -> None:
         """What was erased must not linger in SQLite's write-ahead log.

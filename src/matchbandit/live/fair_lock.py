@@ -1,6 +1,8 @@
 """A lock that is handed over in the order of arrival: under load nobody waits for long, and nobody for ever."""
 
+import time
 from collections import deque
+from collections.abc import Callable
 from threading import Lock
 from types import TracebackType
 
@@ -11,8 +13,9 @@ class FairLock:
     A plain lock goes to whoever runs first, which under load is often the thread that has just released it.
     """
 
-    def __init__(self) -> None:
-        """Nobody has it."""
+    def __init__(self, on_wait: Callable[[float], None] | None = None) -> None:
+        """`on_wait` is called with the seconds of each wait for it."""
+        self._on_wait = on_wait
         self._mutex = Lock()
         self._is_locked = False
         self._waiting: deque[Lock] = deque()
@@ -26,6 +29,7 @@ class FairLock:
             turn = Lock()
             turn.acquire()  # opened by whoever hands over
             self._waiting.append(turn)
+        began = time.monotonic()
         try:
             if turn.acquire(timeout=timeout):
                 return True
@@ -33,6 +37,9 @@ class FairLock:
             if not self._gave_up(turn):
                 self.release()
             raise
+        finally:
+            if self._on_wait is not None:
+                self._on_wait(time.monotonic() - began)
         return not self._gave_up(turn)
 
     def _gave_up(self, turn: Lock) -> bool:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -84,11 +85,12 @@ class Replica:
     def __init__(self, database: Database, league: int, slug: str, now: Callable[[], str]) -> None:
         """Nothing is read yet."""
         self.database, self.league, self.slug, self._now = database, league, slug, now
-        self.asking = FairLock()
+        observe = partial(database.observe_wait, "league")
+        self.asking = FairLock(observe)
         """One thread decides at a time: a second decision would be out of date."""
         self.decider = Decider()
         self._keys = KeyTable(database.secret, league)
-        self._turn, self._guard = FairLock(), FairLock()
+        self._turn, self._guard = FairLock(observe), FairLock(observe)
         self._queue: deque[_Job] = deque()
         self._state: State | None = None
         self._directory = Directory()

@@ -122,6 +122,7 @@ proposals = Table(
     Column("best", Float),
     Column("expected_of_told", Float),  # the estimates of the pairs told, summed; null: to be computed from the log
     Index("mb_proposals_due", "closed", "due"),
+    Index("mb_proposals_open", "closed", "at"),  # the oldest open one, for the metrics
     sqlite_with_rowid=False,
 )
 
@@ -170,6 +171,7 @@ def _add_summaries_and_life_cycle(connection: Connection) -> None:
         for name in columns:
             kind = table.c[name].type.compile(connection.dialect)
             connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {name} {kind}"))
+    connection.execute(text("CREATE INDEX mb_proposals_open ON mb_proposals (closed, at)"))
     _erase_keys(connection)
 
 

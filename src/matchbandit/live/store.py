@@ -534,6 +534,25 @@ class Store:
                     "store-unusable", f"the store {self.where} is of an older version. Start this program again."
                 )
 
+    def usage(self) -> tuple[int, float]:
+        """Measure the store in one statement.
+
+        Returns
+        -------
+        size : int
+            Bytes of the SQLite file and its write-ahead log, or of the PostgreSQL database.
+        age : float
+            Seconds since the oldest open proposal of a league that is neither archived nor deleted; 0 without one.
+        """
+        database = self.database
+        with self.reading() as connection:
+            size, oldest = projection.measure(connection)
+        if database.file is not None:
+            log_file = database.file.with_name(f"{database.file.name}-wal")
+            size = sum(path.stat().st_size for path in (database.file, log_file) if path.exists())
+        age = (self.clock() - datetime.fromisoformat(oldest)).total_seconds() if oldest is not None else 0.0
+        return size, max(0.0, age)
+
     def close(self) -> None:
         """Let go of the database."""
         self.database.close()

@@ -20,6 +20,7 @@ from matchbandit.service.logs import CONTEXT, log
 from matchbandit.service.metrics import Metrics
 from matchbandit.service.problems import HANDLERS, ApiError
 from matchbandit.service.settings import Settings
+from matchbandit.service.store_metrics import StoreMetrics
 
 
 def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
@@ -34,6 +35,7 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
     """
     settings = settings or Settings()
     counted = Metrics()
+    measured = StoreMetrics(store, counted.registry)
     app = FastAPI(
         title="matchbandit",
         version=version("matchbandit"),
@@ -46,7 +48,8 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
     )
     app.include_router(api.router(store, counted))
     app.include_router(admin_api.router(store, settings))
-    app.include_router(_watched(store, counted))
+    app.include_router(_watched(store, counted, measured))
+    app.state.metrics = counted
     app.include_router(documentation.router(app))
     if settings.dashboard:
         app.include_router(dashboard.router(store, settings))
@@ -60,7 +63,7 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
     return app
 
 
-def _watched(store: Store, counted: Metrics) -> APIRouter:
+def _watched(store: Store, counted: Metrics, measured: StoreMetrics) -> APIRouter:
     """What watchdogs and Prometheus ask for."""
     router = APIRouter(tags=["health"])
 
@@ -86,7 +89,7 @@ def _watched(store: Store, counted: Metrics) -> APIRouter:
         token = request.scope[CONTEXT].token
         if not token.may("read"):
             raise ApiError("not-allowed", f"the metrics are of all leagues; the token {token.id} is for some only.")
-        return Response(counted.text(), media_type=metrics.MEDIA_TYPE)
+        return Response(counted.text() + measured.text(), media_type=metrics.MEDIA_TYPE)
 
     return router
 

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from matchbandit.service.limits import UNLIMITED
 from matchbandit.service.logs import log
 from matchbandit.service.settings import Settings
+from matchbandit.service.store_metrics import ConnectionMetrics
 
 PROBE_CONNECTIONS = 32
 """Connections beyond the limit that are accepted for health checks."""
@@ -50,8 +51,9 @@ class ConnectionLimiter:
     def __init__(self, settings: Settings, *, trusted_proxies: Iterable[str] = ()) -> None:
         """`trusted_proxies` have no limit of their own: they bring the connections of many clients."""
         self.settings = settings
-        self.refused: Counter[str] = Counter()
-        """Connections refused or closed since the start, by reason."""
+        self.metrics: ConnectionMetrics | None = None
+        """Set by the process that serves."""
+        self._refused: Counter[str] = Counter()
         self._trusted = as_networks(trusted_proxies)
         self._open: Counter[str] = Counter()
         self._last_logged: dict[str, tuple[float, int]] = {}
@@ -63,6 +65,7 @@ class ConnectionLimiter:
         """
         key = self._key(address)
         self._open[key] += 1
+        self._update_gauge()
         if self._open.total() > self.settings.max_connections + PROBE_CONNECTIONS:
             return "too-many-connections"
         if key and self._open[key] > self.settings.connections_per_address:
@@ -75,6 +78,7 @@ class ConnectionLimiter:
         self._open[key] -= 1
         if self._open[key] <= 0:
             del self._open[key]
+        self._update_gauge()
 
     @property
     def is_full(self) -> bool:
@@ -83,13 +87,19 @@ class ConnectionLimiter:
 
     def report(self, reason: str, address: str) -> None:
         """Count a refusal, and log it unless the same reason was logged a moment ago."""
-        self.refused[reason] += 1
+        self._refused[reason] += 1
+        if self.metrics is not None:
+            self.metrics.refused.labels(reason).inc()
         now = self.settings.monotonic()
         logged_at, logged = self._last_logged.get(reason, (-LOG_INTERVAL_S, 0))
         if now - logged_at >= LOG_INTERVAL_S:
-            self._last_logged[reason] = (now, self.refused[reason])
-            content = {"reason": reason, "address": address, "count": self.refused[reason] - logged}
+            self._last_logged[reason] = (now, self._refused[reason])
+            content = {"reason": reason, "address": address, "count": self._refused[reason] - logged}
             log("connection refused", content, level=logging.WARNING)
+
+    def _update_gauge(self) -> None:
+        if self.metrics is not None:
+            self.metrics.open.set(self._open.total())
 
     def _key(self, address: str) -> str:
         """What is counted together: an IPv4 address, an IPv6 /64 network, or "" for trusted proxies."""

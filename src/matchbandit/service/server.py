@@ -20,6 +20,7 @@ from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
+from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.supervisors import Multiprocess
 
 from matchbandit.errors import MatchbanditError
@@ -35,6 +36,7 @@ from matchbandit.service.connections import (
 )
 from matchbandit.service.metrics import TOGETHER
 from matchbandit.service.settings import Settings, check_fields
+from matchbandit.service.store_metrics import ConnectionMetrics
 
 SHUTDOWN_TIMEOUT_S = 20
 """Time for requests in progress to finish once the server is asked to stop."""
@@ -148,7 +150,7 @@ class Server:
     def _config(self) -> uvicorn.Config:
         limiter = ConnectionLimiter(self.settings, trusted_proxies=self.proxies)
         return uvicorn.Config(
-            partial(_create_worker_app, self),
+            partial(_create_worker_app, self, limiter),
             factory=True,
             http=cast(Any, partial(LimitedProtocol, limiter=limiter)),
             workers=self.workers,
@@ -185,7 +187,10 @@ class _AnnouncingWorkers(Multiprocess):
         self._content: dict[str, Any] | None = content
 
     def keep_subprocess_alive(self) -> None:
+        before = {process.pid for process in self.processes}
         super().keep_subprocess_alive()
+        for pid in before - {process.pid for process in self.processes}:
+            mark_process_dead(pid)  # type: ignore[no-untyped-call] # its gauges no longer count
         if self._content is None or self.should_exit.is_set():
             return
         if all(process.is_ready(WORKER_TIMEOUT_S) for process in self.processes):
@@ -193,14 +198,16 @@ class _AnnouncingWorkers(Multiprocess):
             self._content = None
 
 
-def _create_worker_app(server: Server) -> FastAPI:
+def _create_worker_app(server: Server, limiter: ConnectionLimiter) -> FastAPI:
     """The app of one process, with its own connections to the store."""
     logs.write_to(level=server.log_level)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_stop_after, args=(parent,), daemon=True).start()
     store = Store(server.store, retention=server.settings.retention)
-    return create_app(store, settings=server.settings)
+    app = create_app(store, settings=server.settings)
+    limiter.metrics = ConnectionMetrics(app.state.metrics.registry)
+    return app
 
 
 def _stop_after(parent: Any) -> None:
