@@ -6,22 +6,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 PATIENCE = 60.0  # seconds; it takes two or three
+_COMMAND = (sys.executable, "-m", "matchbandit", "serve")
 
 
 class Serving:
     """`matchbandit serve`, started, and ended with the block."""
 
-    def __init__(self, store: str | None = None, folder: Path | None = None, *options: str) -> None:
+    def __init__(
+        self, store: str | None = None, folder: Path | None = None, *options: str, command: Sequence[str] = _COMMAND
+    ) -> None:
         """Over this store; by default the one that the environment says, in this folder."""
         variables = {**os.environ, **({} if store is None else {"MATCHBANDIT_STORE": store})}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "matchbandit", "serve", "--port", "0", *options],
+            [*command, "--port", "0", *options],
             stderr=subprocess.PIPE,
             text=True,
             env=variables,
