@@ -21,8 +21,6 @@ from matchbandit.live import Store
 from matchbandit.service import tokens
 
 CASES = (("rank1-thompson", 20), ("rank1-thompson", 200), ("rank1-thompson", 2000), ("cts-beta", 20), ("cts-beta", 200))
-MORE_LEAGUES = 20
-"""Leagues of the same size that are opened to measure the memory of one."""
 MANY_LEAGUES = 1050
 """Leagues of the store whose `/metrics` is timed."""
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -82,10 +80,11 @@ def size_of(folder: Path) -> int:
 
 
 def measure(policy: str, players: int, rounds: int, folder: Path) -> str:
+    more_leagues = min(100, 40_000 // players)  # of the same size, to measure the memory of one
     url = f"sqlite:///{folder}/store.db"
     names = [f"player {number}" for number in range(players)]
     with Store(url) as store:
-        for number in range(1 + MORE_LEAGUES):
+        for number in range(1 + more_leagues):
             store.create(f"league-{number}", players=names, policy=policy, seed=number)
     before = size_of(folder)
     process = Process(url)
@@ -94,8 +93,8 @@ def measure(policy: str, players: int, rounds: int, folder: Path) -> str:
         process.play("league-0", rng)  # loads compiled code
         played = [process.play("league-0", rng) for _ in range(rounds)]
         memory = process.memory()
-        others = [process.play(f"league-{number}", rng) for number in range(1, 1 + MORE_LEAGUES)]
-        memory = (process.memory() - memory) // MORE_LEAGUES
+        others = [process.play(f"league-{number}", rng) for number in range(1, 1 + more_leagues)]
+        memory = (process.memory() - memory) // more_leagues
     finally:
         process.stop()
     Store(url).close()  # the write-ahead log is written back
@@ -105,7 +104,7 @@ def measure(policy: str, players: int, rounds: int, folder: Path) -> str:
     cpu = 1000 * sum(each for _, each, _ in played) / rounds
     return (
         f"| `{policy}` | {players} | {np.quantile(seconds, 0.5):.0f} ms | {np.quantile(seconds, 0.99):.0f} ms | "
-        f"{cpu:.0f} ms | {max(0.0, memory / 2**20):.1f} MiB | {size / outcomes * 1e5 / 2**20:.0f} MiB |"
+        f"{cpu:.0f} ms | {memory / 1024:.0f} KiB | {size / outcomes * 1e5 / 2**20:.0f} MiB |"
     )
 
 

@@ -12,6 +12,7 @@ from threading import Event, Thread
 import postgres
 import pytest
 import sqlalchemy as sa
+import yaml
 from serving import Serving
 from starlette.testclient import TestClient
 
@@ -20,6 +21,10 @@ from matchbandit.live import LeagueError, Store, schema
 from matchbandit.service import tokens
 from matchbandit.service.app import create_app
 from matchbandit.service.client import Client
+from matchbandit.service.connections import PROBE_CONNECTIONS
+from matchbandit.service.server import _OTHER_FILES
+from matchbandit.service.settings import Settings
+from matchbandit.service.store_metrics import ConnectionMetrics
 
 PAGE = (Path(__file__).parents[2] / "docs" / "production.md").read_text(encoding="utf-8")
 PLAYERS = [f"player {k}" for k in range(8)]
@@ -70,6 +75,27 @@ def test_the_units_are_whole_and_type_what_there_is(typed, tmp_path):
             if str(tmp_path) in line
         ]
         assert checked == []
+
+
+def test_the_unit_allows_as_many_files_as_there_may_be_connections():
+    (unit,) = [text for text in blocks("ini") if "matchbandit serve" in text]
+    limit = int(re.search(r"^LimitNOFILE=(\d+)$", unit, re.MULTILINE)[1])
+    assert limit >= Settings().max_connections + PROBE_CONNECTIONS + _OTHER_FILES
+
+
+def test_every_metric_of_the_page_is_exposed_and_every_one_exposed_is_on_the_page(tmp_path):
+    with Store(f"sqlite:///{tmp_path}/store.db") as store:
+        app = create_app(store)
+        ConnectionMetrics(app.state.metrics.registry)
+        _, token = tokens.new(store, "prometheus")
+        with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as http:
+            text = http.get("/metrics").text
+    exposed = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
+    exposed = {name.removesuffix("_created") for name in exposed} - {"matchbandit_build"}
+    named = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"\bmatchbandit_[a-z_]+", PAGE)}
+    assert {name.removesuffix("_total") for name in named} == {name.removesuffix("_total") for name in exposed}
+    for block in blocks("yaml"):
+        assert yaml.safe_load(block)
 
 
 class Load:
