@@ -269,6 +269,9 @@ def test_anonymous_bodies_are_small_and_a_flood_of_them_is_turned_away(serve, ur
         answer = read_all(refused[0])
         assert status_of(answer) == 503
         assert b"retry-after: 1" in answer
+    form = head.format("/nowhere", "Cookie: session=x\r\n", 2000).encode()  # a cookie that may be a session's
+    with connect(port, form + b"x" * 1999) as wire:  # more than the half that is for everybody
+        assert status_of(read_all(wire)) == 503
     for _ in range(3):  # what was held is free again
         with connect(port, request + b" ") as wire:
             assert status_of(read_all(wire)) == 400

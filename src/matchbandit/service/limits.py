@@ -89,9 +89,11 @@ class RequestLimits:
 
     async def _body(self, scope: Scope, receive: Receive, send: Send, share: "_BodyShare") -> bytes | None:
         """The whole body; None if it was refused, or the client has gone."""
-        most = self._settings.body_bytes
-        if not _is_known(scope):
-            most = min(most, self._settings.anonymous_body_bytes)
+        most, memory = self._settings.body_bytes, self._settings.buffered_bytes
+        if not _has_token(scope):
+            memory //= 2  # the rest is for requests with a token
+            if scope["path"] == "/login" or "cookie" not in Headers(scope=scope):  # a cookie may be a session's
+                most = min(most, self._settings.anonymous_body_bytes)
         if _announced(scope) > most:
             await _refuse_while_sending(_too_large(most), scope, receive, send)
             return None
@@ -110,7 +112,7 @@ class RequestLimits:
                     if size > most:
                         parts.clear()
                         break
-                    if self._buffered > self._settings.buffered_bytes:
+                    if self._buffered > memory:
                         parts.clear()
                         words = "other bodies fill the memory that is set aside for them. Try again in a moment."
                         refusal = Problem("too-busy", words, headers={"Connection": "close"})
@@ -196,11 +198,10 @@ class _BodyShare:
     size: int = 0
 
 
-def _is_known(scope: Scope) -> bool:
-    """Does the request have a valid token, or a cookie that may be a session's? A login has neither."""
+def _has_token(scope: Scope) -> bool:
+    """Was the request's token found valid? A session's is looked up later."""
     context: RequestContext | None = scope.get(CONTEXT)
-    has_token = context is not None and context.token is not None
-    return has_token or (scope["path"] != "/login" and "cookie" in Headers(scope=scope))
+    return context is not None and context.token is not None
 
 
 def _announced(scope: Scope) -> int:

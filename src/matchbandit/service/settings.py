@@ -28,7 +28,7 @@ class Settings:
     anonymous_body_bytes: int = 2**14
     """Largest body of a request with neither, such as a login."""
     buffered_bytes: int = 64 * 2**20
-    """Bodies that a process holds in memory at the same time, in total; beyond that requests get 503."""
+    """Bodies that a process holds in memory, in total, half of it for requests with a token; beyond that: 503."""
     body_seconds: float = 20.0
     """Time limit for a body to arrive."""
     import_bytes: int = 16 * 2**20
