@@ -253,7 +253,7 @@ def test_pipelined_requests_are_limited(serve, lines):
     port = serve()
     with connect(port) as wire:
         with contextlib.suppress(OSError):
-            wire.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 2000)
+            wire.sendall(GET * 2000)
         read_all(wire)
     assert "too-many-pipelined" in [line.get("reason") for line in lines()]
 
