@@ -171,6 +171,18 @@ def test_a_body_that_is_never_read_by_the_app_does_not_hold_the_connection(serve
         assert status_of(read_all(wire)) == 200
 
 
+def test_an_import_has_a_time_limit_of_its_own(serve, url, monkeypatch):
+    monkeypatch.setattr(connections, "BODY_GRACE_S", 0.0)
+    port = serve(body_seconds=0.1)
+    with Store(url) as store:
+        _, text = tokens.new(store, "test", scope="admin")
+    head = f"POST /v1/leagues/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {text}\r\nConnection: close\r\n"
+    with connect(port, f"{head}Content-Length: 10\r\n\r\n".encode()) as wire:
+        time.sleep(0.3)
+        wire.sendall(b"no export.")
+        assert status_of(read_all(wire)) == 422
+
+
 def test_an_idle_connection_is_closed(serve):
     port = serve(idle_seconds=0.2)
     with connect(port, GET) as wire:

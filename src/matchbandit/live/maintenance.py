@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, func, or_, select, text, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, or_, select, text, tuple_
 
 from matchbandit.live import lifecycle, schema
 from matchbandit.live.database import Database
@@ -186,23 +186,15 @@ def info(database: Database, *, grace: timedelta) -> StoreInfo:
         row = connection.execute(select(schema.store)).one()
         statuses = lifecycle.statuses(connection, grace)
         inactive = tuple(status for status in statuses if status.status != "active")
-        open_, oldest = connection.execute(
-            select(func.count(), func.min(schema.proposals.c.at))
-            .join_from(schema.proposals, schema.leagues)
-            .where(
-                schema.proposals.c.closed.is_(False),
-                schema.leagues.c.archived.is_(None),
-                schema.leagues.c.deleted.is_(None),
-            )
-        ).one()
-        size, free = _size(database, connection)
+        open_ = connection.execute(_open_proposals(func.count())).scalar_one()
+        size, oldest = measure(connection)
         return StoreInfo(
             url=database.where,
             schema_version=row.version,
             program=row.program,
             created=row.created,
             size_bytes=size,
-            free_bytes=free,
+            free_bytes=_free_bytes(connection) if database.is_sqlite else None,
             leagues=len(statuses) - len(inactive),
             inactive=inactive,
             events=int(connection.execute(select(func.coalesce(func.sum(schema.leagues.c.head), 0))).scalar_one()),
@@ -218,18 +210,30 @@ def _count(connection: Connection, table) -> int:  # type: ignore[no-untyped-def
     return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
-def _size(database: Database, connection: Connection) -> tuple[int, int | None]:
-    if database.is_sqlite:
-        page, pages, free = (
-            int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
-            for name in ("page_size", "page_count", "freelist_count")
-        )
-        return page * pages, page * free
-    sizes = [
-        connection.execute(text("SELECT pg_total_relation_size(to_regclass(:name))"), {"name": table.name}).scalar_one()
-        for table in schema.metadata.sorted_tables
-    ]
-    return sum(sizes), None
+def measure(connection: Connection) -> tuple[int, str | None]:
+    """The size in bytes, and when the oldest open proposal of an active league was made; one cheap statement."""
+    oldest = _open_proposals(schema.proposals.c.at).order_by(schema.proposals.c.at).limit(1)  # follows an index
+    if connection.dialect.name == "sqlite":
+        size = text("(SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)")
+    else:
+        names = ", ".join(f"'{table.name}'" for table in schema.metadata.sorted_tables)
+        size = text(f"(SELECT sum(pg_total_relation_size(to_regclass(name))) FROM unnest(ARRAY[{names}]) AS name)")
+    row = connection.execute(select(size, oldest.scalar_subquery())).one()
+    return int(row[0]), row[1]
+
+
+def _open_proposals(column: ColumnElement[Any]) -> Select[Any]:
+    """Select from the open proposals of active leagues."""
+    of, leagues = schema.proposals, schema.leagues
+    is_active = leagues.c.archived.is_(None) & leagues.c.deleted.is_(None)
+    return select(column).join_from(of, leagues).where(of.c.closed.is_(False), is_active)
+
+
+def _free_bytes(connection: Connection) -> int:
+    page, free = (
+        int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()) for name in ("page_size", "freelist_count")
+    )
+    return page * free
 
 
 # Checks --------------------------------------------------------------------------------------------------------------

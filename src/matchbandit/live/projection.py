@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from matchbandit.live import schema
 from matchbandit.live.events import Event, pair_estimates
@@ -109,24 +109,6 @@ def page(
         rows = rows.where(_TABLE.closed.is_(False))
     rows = rows.order_by(_TABLE.number.desc() if newest_first else _TABLE.number).limit(limit)
     return [dict(row) for row in connection.execute(rows).mappings()]
-
-
-def measure(connection: Connection) -> tuple[int, str | None]:
-    """The size of the database in bytes, and when the oldest open proposal of a league in use was made."""
-    leagues = schema.leagues.c
-    oldest = (
-        select(_TABLE.at)
-        .join_from(schema.proposals, schema.leagues)
-        .where(_TABLE.closed.is_(False), leagues.archived.is_(None), leagues.deleted.is_(None))
-        .order_by(_TABLE.at)
-        .limit(1)
-    )
-    if connection.dialect.name == "sqlite":
-        size = text("(SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)")
-    else:
-        size = text("pg_database_size(current_database())")
-    row = connection.execute(select(size, oldest.scalar_subquery())).one()
-    return int(row[0]), row[1]
 
 
 def overdue(connection: Connection, now: str) -> list[str]:

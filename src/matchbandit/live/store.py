@@ -540,16 +540,12 @@ class Store:
         Returns
         -------
         size : int
-            Bytes of the SQLite file and its write-ahead log, or of the PostgreSQL database.
+            Bytes of the SQLite file without its write-ahead log, or of the tables and indexes in PostgreSQL.
         age : float
             Seconds since the oldest open proposal of a league that is neither archived nor deleted; 0 without one.
         """
-        database = self.database
         with self.reading() as connection:
-            size, oldest = projection.measure(connection)
-        if database.file is not None:
-            log_file = database.file.with_name(f"{database.file.name}-wal")
-            size = sum(path.stat().st_size for path in (database.file, log_file) if path.exists())
+            size, oldest = maintenance.measure(connection)
         age = (self.clock() - datetime.fromisoformat(oldest)).total_seconds() if oldest is not None else 0.0
         return size, max(0.0, age)
 

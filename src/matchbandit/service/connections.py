@@ -14,7 +14,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from matchbandit.service.limits import UNLIMITED
+from matchbandit.service.limits import IMPORT_PATH, UNLIMITED
 from matchbandit.service.logs import log
 from matchbandit.service.settings import Settings
 from matchbandit.service.store_metrics import ConnectionMetrics
@@ -28,7 +28,7 @@ MAX_PIPELINED = 16
 LOG_INTERVAL_S = 10.0
 """Refusals with the same reason are logged at most once in this time, with their number."""
 BODY_GRACE_S = 15.0
-"""The app refuses a slow body with 408 at `body_seconds`; this much later the connection is closed in any case."""
+"""The app refuses a slow body with 408 after its time limit; this much later the connection is closed in any case."""
 _REFUSALS = {"431 Request Header Fields Too Large": b"", "503 Service Unavailable": b"Retry-After: 1\r\n"}
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -168,8 +168,10 @@ class LimitedProtocol(HttpToolsProtocol):
         """Wait for the body; requests other than health checks are refused on a connection kept for those."""
         self._is_in_head = False
         self._stop_receive_timer()
-        self._receive_timer = self._after(self._settings.body_seconds + BODY_GRACE_S, "slow-body")
-        if self._is_for_probes and self.url.partition(b"?")[0].decode("latin-1") not in UNLIMITED:
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        seconds = self._settings.import_seconds if path == IMPORT_PATH else self._settings.body_seconds
+        self._receive_timer = self._after(seconds + BODY_GRACE_S, "slow-body")
+        if self._is_for_probes and path not in UNLIMITED:
             self._limiter.report("too-many-connections", self._address)
             self.app = _answer_too_busy
         super().on_headers_complete()

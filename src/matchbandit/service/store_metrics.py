@@ -59,7 +59,7 @@ class StoreMetrics:
             gauge("up", "Whether the store could be read for these metrics.", 0)
             return generate_latest(registry)
         gauge("up", "Whether the store could be read for these metrics.", 1)
-        gauge("size_bytes", "Size of the store: the SQLite file with its log, or the PostgreSQL database.", size)
+        gauge("size_bytes", "Size of the SQLite file, or of the tables and indexes in PostgreSQL.", size)
         gauge("oldest_open_proposal_seconds", "Age of the oldest open proposal of a league in use; 0: none.", age)
         return generate_latest(registry)
 
