@@ -171,7 +171,7 @@ def _add_summaries_and_life_cycle(connection: Connection) -> None:
         for name in columns:
             kind = table.c[name].type.compile(connection.dialect)
             connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {name} {kind}"))
-    connection.execute(text("CREATE INDEX mb_proposals_open ON mb_proposals (closed, at)"))
+    connection.execute(text("CREATE INDEX IF NOT EXISTS mb_proposals_open ON mb_proposals (closed, at)"))
     _erase_keys(connection)
 
 
