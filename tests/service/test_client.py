@@ -98,7 +98,7 @@ def test_what_is_read_from_afar_is_what_is_read_nearby(club, store, tmp_path):
 def test_it_has_the_methods_of_a_league():
     near = {name for name in dir(League) if not name.startswith("_")}
     far = {"name", *(name for name in dir(RemoteLeague) if not name.startswith("_"))}
-    assert near - far == {"audit", "digest", "expire", "verify", "view"}  # an operator's, or the dashboard's
+    assert near - far == {"audit", "digest", "expire", "view"}  # an operator's, or the dashboard's
     assert far <= near
 
 

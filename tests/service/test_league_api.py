@@ -101,3 +101,26 @@ def test_propensities_are_recorded_where_a_league_wants_them(club):
     later = club.ask()
     assert all(1 / 21 <= share <= 1 for share in later.propensities.values())
     assert club.proposal(later.number) == later
+
+
+def test_the_life_of_a_league(leagues, club, tmp_path):
+    club.ask()
+    file = club.export(tmp_path / "club.jsonl")
+    copy = leagues.import_league(file, slug="copy")
+    assert [item.name for item in copy.items()] == [item.name for item in club.items()]
+    assert copy.verify(decisions=True).ok
+    assert leagues.archive("copy").status == "archived"
+    with pytest.raises(LeagueError) as refused:
+        copy.ask()
+    assert refused.value.code == "league-archived"
+    assert leagues.leagues() == ["club"]
+    assert leagues.restore("copy").status == "active"
+    assert leagues.delete("copy").status == "deleted"
+    with pytest.raises(LeagueError) as refused:
+        leagues.open("copy")
+    assert refused.value.code == "unknown-league"
+    assert leagues.restore("copy").status == "active"
+    leagues.delete("copy", now=True)
+    with pytest.raises(LeagueError) as refused:
+        leagues.restore("copy")
+    assert refused.value.code == "unknown-league"

@@ -19,10 +19,12 @@ from matchbandit.live.commands import Name
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event
 from matchbandit.live.league_api import Outcomes, Pair
+from matchbandit.live.lifecycle import LeagueStatus
 from matchbandit.live.model import Fit, Standing
 from matchbandit.live.private_files import create_private
 from matchbandit.live.records import VOID, Item, Meetings, Proposal, ProposalSummary, Receipt
 from matchbandit.live.shadow import ShadowReport
+from matchbandit.live.verify import Verification
 from matchbandit.live.why import Why
 
 _AGAIN = frozenset({429, 502, 503, 504})
@@ -114,6 +116,24 @@ class Client:
         league.about()
         return league
 
+    def archive(self, slug: str) -> LeagueStatus:
+        """Archive a league: it can be read and not written."""
+        return LeagueStatus(**self.send("POST", f"{_league_path(slug)}/archive"))
+
+    def restore(self, slug: str) -> LeagueStatus:
+        """Make an archived or deleted league active again."""
+        return LeagueStatus(**self.send("POST", f"{_league_path(slug)}/restore"))
+
+    def delete(self, slug: str, *, now: bool = False) -> LeagueStatus:
+        """Delete a league; it can be restored for some time, unless `now` is true."""
+        return LeagueStatus(**self.send("DELETE", _league_path(slug), params={"now": str(now).lower()}))
+
+    def import_league(self, path: str | os.PathLike[str], *, slug: str | None = None) -> "RemoteLeague":
+        """Import a league that `export` wrote; under another name, if given."""
+        params = {} if slug is None else {"slug": slug}
+        payload = self.send("POST", "/leagues/import", content=Path(path).read_bytes(), params=params)
+        return RemoteLeague(self, payload["name"])
+
     def close(self) -> None:
         """Let go of the connections."""
         self._http.close()
@@ -164,6 +184,7 @@ class Client:
         path: str,
         *,
         json: Any = None,
+        content: bytes | None = None,
         params: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Any:
@@ -173,7 +194,7 @@ class Client:
         for attempt in range(1, self._attempts + 1):
             last = attempt == self._attempts
             try:
-                answer = self._http.request(method, path, json=json, params=params, headers=headers)
+                answer = self._http.request(method, path, json=json, content=content, params=params, headers=headers)
             except httpx.TransportError as error:
                 if last:
                     raise ServiceError(
@@ -204,7 +225,7 @@ class RemoteLeague:
         """Nothing is sent yet."""
         self.name = name
         self._client = client
-        self._path = f"/leagues/{quote(name, safe='')}"
+        self._path = _league_path(name)
 
     def __repr__(self) -> str:
         """Its name, and where it is."""
@@ -385,6 +406,12 @@ class RemoteLeague:
         """Write the league into one file, as `matchbandit league import` reads it; with names it needs `admin`."""
         return self._client.download(f"{self._path}/export", path, {"names": str(names).lower()})
 
+    def verify(self, *, decisions: bool = True) -> Verification:
+        """Fold the log from nothing and compare; with `decisions` (which needs admin for all leagues), decide again."""
+        payload = self._client.send("POST", f"{self._path}/verify", params={"decisions": str(decisions).lower()})
+        del payload["ok"]  # it follows from the differences
+        return Verification(**{**payload, "differences": tuple(payload["differences"])})
+
     # Requests --------------------------------------------------------------------------------------------------------
 
     def _send(self, method: str, path: str, *, json: Any = None, key: str | None = None) -> Any:
@@ -398,6 +425,10 @@ class RemoteLeague:
 
     def _pages(self, path: str, name: str, after: int | str, limit: int | None, **params: Any) -> Iterator[Any]:
         return self._client.pages(f"{self._path}{path}", name, after, limit, **params)
+
+
+def _league_path(slug: str) -> str:
+    return f"/leagues/{quote(slug, safe='')}"
 
 
 def new_key() -> str:
