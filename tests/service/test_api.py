@@ -462,5 +462,6 @@ def test_operations_have_readable_names(served):
     paths = served().app.openapi()["paths"]
     names = [one["operationId"] for methods in paths.values() for one in methods.values()]
     assert len(names) == len(set(names))
+    assert {"healthz", "readyz"} <= set(names)
     assert {"ask", "tell", "tell_many", "list_items", "get_item", "update_league", "list_proposals"} <= set(names)
     assert all(name.isidentifier() and "v1" not in name for name in names)

@@ -108,8 +108,8 @@ class TokensOut(BaseModel):
 
 
 def router(store: Store, settings: Settings) -> APIRouter:
-    """All of these routes; operation ids are the names of the functions."""
-    api = APIRouter(prefix="/v1", route_class=JsonRoute, generate_unique_id_function=lambda route: route.name)
+    """All of these routes."""
+    api = APIRouter(prefix="/v1", route_class=JsonRoute)
     _add_life_cycle(api, store)
     _add_verify(api, store, settings)
     _add_import(api, store, settings)

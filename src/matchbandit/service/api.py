@@ -89,8 +89,8 @@ def access(store: Store, scope: str) -> Callable[..., Awaitable[LeagueAccess]]:
 
 
 def router(store: Store, metrics: Metrics) -> APIRouter:  # noqa: PLR0915 - a list of routes
-    """All routes below `/v1`; operation ids are the names of the functions."""
-    api = APIRouter(prefix="/v1", route_class=JsonRoute, generate_unique_id_function=lambda route: route.name)
+    """All routes below `/v1`."""
+    api = APIRouter(prefix="/v1", route_class=JsonRoute)
     Read = Annotated[LeagueAccess, Depends(access(store, "read"))]
     Play = Annotated[LeagueAccess, Depends(access(store, "play"))]
     Admin = Annotated[LeagueAccess, Depends(access(store, "admin"))]

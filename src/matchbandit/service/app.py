@@ -44,6 +44,7 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
         docs_url=None,  # FastAPI's own pages fetch scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,  # readable names in generated clients
         lifespan=_lifespan(store, settings, counted),
     )
     app.include_router(api.router(store, counted))
@@ -84,7 +85,7 @@ def _watched(store: Store, counted: Metrics, measured: StoreMetrics) -> APIRoute
         response_class=Response,
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
-    def numbers(request: Request) -> Response:
+    def get_metrics(request: Request) -> Response:
         """Needs a token for all leagues: the numbers are of all of them together."""
         token = request.scope[CONTEXT].token
         if not token.may("read"):

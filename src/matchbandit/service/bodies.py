@@ -156,7 +156,7 @@ def _setting_fields(*, with_defaults: bool) -> dict[str, Any]:
     descriptions = field_descriptions(LeagueSettings)
     definitions = {}
     for each in fields(LeagueSettings):
-        default = each.default if each.default is not MISSING else {}
+        default = each.default if each.default is not MISSING else None
         extra = None if with_defaults else _drop_default
         definitions[each.name] = (
             _SETTING_TYPES[each.name],
