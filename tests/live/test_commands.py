@@ -412,3 +412,17 @@ def test_an_error_shows_outcomes_exactly():
     refused("contradiction", words, club.tell, 1, {("ann", "bob"): 0.987654322})
     words = "bernoulli rewards lie in [0, 1]; got 1.0000001"
     refused("reward-outside", words, playing().tell, 1, {("ann", "bob"): 1.0000001})
+
+
+def test_a_league_has_a_limit_on_rules(monkeypatch):
+    monkeypatch.setattr(commands, "MAX_RULES", 3)
+    club = SmallLeague(players=["ann", "bob", "cem", "dee"])
+    club.do("exclude", [(1, 2), (1, 3)])
+    club.do("wish", [(3, 4)])
+    for command, pair in (("exclude", (2, 3)), ("wish", (2, 4))):
+        with pytest.raises(LeagueError, match=r"at most 3 exclusions and wishes .* got 4\. .*\(allow\)") as caught:
+            club.do(command, [pair])
+        assert caught.value.code == "too-many-rules"
+    assert club.do("exclude", [(1, 2)]) == []  # nothing new
+    club.do("allow", [(1, 2)])
+    club.do("exclude", [(2, 3)])

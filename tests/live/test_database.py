@@ -382,3 +382,32 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path, content):
         Store(f"sqlite:///{tmp_path}/notes.txt")
     assert refused.value.code == "store-unusable"
     assert (tmp_path / "notes.txt").read_bytes() == content
+
+
+@pytest.mark.parametrize("damage", ["page", "text", "json"])
+def test_a_damaged_file_is_said_to_be_damaged_also_by_verify(sqlite_url, tmp_path, damage):
+    with Store(sqlite_url) as store:
+        league = store.create("club", players=[f"player {k}" for k in range(40)])
+        for _ in range(40):
+            league.ask()
+        assert league.verify().ok
+    path = tmp_path / "store.db"
+    connection = sqlite3.connect(path, isolation_level=None)
+    if damage != "page":
+        text_of = {"text": b"\xff\xfe", "json": b"{"}[damage]
+        connection.execute("UPDATE mb_events SET data = CAST(? AS TEXT) WHERE seq = 9", (text_of,))
+    connection.execute("DELETE FROM mb_snapshots")
+    connection.close()
+    if damage == "page":
+        whole = bytearray(path.read_bytes())
+        for page in range(len(whole) // 4096 // 2, len(whole) // 4096):
+            whole[page * 4096 : page * 4096 + 64] = b"\xee" * 64
+        path.write_bytes(whole)
+    with (
+        pytest.raises(LeagueError, match=r"is damaged\. Restore it from a backup") as caught,
+        Store(sqlite_url) as store,
+    ):
+        store.open("club").verify()
+    assert caught.value.code == "store-unusable"
+    assert "\n" not in str(caught.value)
+    assert "pairs" not in str(caught.value)  # nothing of what is in the file

@@ -11,6 +11,7 @@ from clocks import Clock
 from starlette.testclient import TestClient
 
 from matchbandit.live.store import Store
+from matchbandit.live.warm_up import load_compiled_code
 from matchbandit.service import logs, tokens
 from matchbandit.service.app import create_app
 from matchbandit.service.settings import Settings
@@ -45,6 +46,7 @@ def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
 @pytest.fixture
 def served(store: Store, ticks: Ticks) -> Iterator[Callable[..., TestClient]]:
     """Serve the store with these settings; gives a client without a token."""
+    load_compiled_code()  # so that it is ready at once
     clients = []
 
     def serve(**settings: object) -> TestClient:

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 
 from matchbandit.cli import main
 from matchbandit.live import LeagueError, Store, schema
+from matchbandit.live.warm_up import load_compiled_code
 from matchbandit.service import tokens
 from matchbandit.service.app import create_app
 from matchbandit.service.client import Client
@@ -176,6 +177,7 @@ def test_a_copy_made_under_load_is_whole_and_is_restored(typed, tmp_path, monkey
         part.rename(replaced / part.name)
     shutil.copy("copy.db", "store.db")
     with Store(url) as store, TestClient(create_app(store)) as server:
+        load_compiled_code()  # as it does at its start, in the background
         assert server.get("/readyz").json() == {"status": "ready"}
         course = store.open("course")
         last = course.about()["n_proposals"]

@@ -34,6 +34,9 @@ Outcomes = (
 
 MOST_AT_ONCE = 10_000
 """Items, pairs or outcomes in one call, and results in one event."""
+MAX_RULES = 100_000
+"""Exclusions and wishes of a league together: collecting them for a proposal takes 25 ms then, during which nobody else
+is served (`python benchmarks/compute_costs.py rules`)."""
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 
@@ -229,7 +232,9 @@ def exclude(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name
                 "contradiction", f"{_words(directory, key)} are wished for. Take the wish back first (unwish)."
             )
     _refuse_rules(state, "exclusions")
-    return _about_pairs("excluded", [key for key in keys if key not in state.exclusions])
+    new = [key for key in keys if key not in state.exclusions]
+    _refuse_too_many_rules(state, len(new))
+    return _about_pairs("excluded", new)
 
 
 def allow(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
@@ -249,7 +254,19 @@ def wish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]])
             if state.forgotten[item - 1]:
                 raise LeagueError("not-supported", f"{shown(item)} was forgotten and is not paired any more.")
     _refuse_rules(state, "wishes")
-    return _about_pairs("wished", [key for key in keys if key not in state.wishes])
+    new = [key for key in keys if key not in state.wishes]
+    _refuse_too_many_rules(state, len(new))
+    return _about_pairs("wished", new)
+
+
+def _refuse_too_many_rules(state: State, more: int) -> None:
+    total = len(state.exclusions) + len(state.wishes) + more
+    if more and total > MAX_RULES:
+        raise LeagueError(
+            "too-many-rules",
+            f"a league has at most {MAX_RULES} exclusions and wishes together; got {total}. Let items leave that meet "
+            f"nobody (leave), or take exclusions back (allow).",
+        )
 
 
 def unwish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:

@@ -1,15 +1,18 @@
 """The database of a store: SQLite or PostgreSQL, transactions, and its errors in words."""
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote, urlsplit
 from warnings import catch_warnings, simplefilter
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SAWarning
 from sqlalchemy.exc import TimeoutError as NoConnection
 
@@ -22,7 +25,9 @@ from matchbandit.live.private_files import create_private
 _A_MOMENT = 1000  # milliseconds: most reads are done by then, and writers wait meanwhile
 _MIGRATING = 0x6D62  # "mb": the advisory lock of PostgreSQL under which tables are made and changed
 _CONNECTIONS = 8  # kept open by each process
-_MORE = {"sqlite": 32, "postgresql": 8}  # opened beyond that when all are busy; PostgreSQL has a hundred for all
+_MORE = {"sqlite": 32, "postgresql": 12}  # opened beyond that when all are busy; PostgreSQL has a hundred for all
+FAILING_S = 10.0
+"""Writes that have failed for so long make a store unready; without any for so long, one is tried."""
 
 
 class Database:
@@ -51,6 +56,12 @@ class Database:
         self.pool_limit = _CONNECTIONS + _MORE[self.url.get_backend_name()]
         self.unwiped = False
         """Something was erased that may still be in SQLite's log."""
+        self.monotonic = time.monotonic
+        self._failing_since: float | None = None
+        """When the first write since the last successful one failed."""
+        self._wrote_at = -inf
+        self._last_failure = ""
+        self._probing = Lock()
         self.secret: str
         """That of the store, by which its keys are hashed."""
 
@@ -102,6 +113,33 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is kept whole, or not at all; on SQLite, the only one that writes."""
+        try:
+            with self._write_transaction() as connection:
+                yield connection
+        except LeagueError as error:
+            if error.code in ("store-busy", "store-unusable"):
+                self._last_failure = str(error)
+                if self._failing_since is None:
+                    self._failing_since = self.monotonic()
+            raise
+        self._failing_since, self._wrote_at = None, self.monotonic()
+
+    def check_writes(self) -> None:
+        """An error if writes have failed for a while; where nobody has written lately, one is tried."""
+        if self.monotonic() - self._wrote_at > FAILING_S and self._probing.acquire(blocking=False):
+            try:
+                with suppress(LeagueError), self.writing() as connection:
+                    connection.execute(update(schema.store).values(id=schema.store.c.id))  # changes a page, no value
+            finally:
+                self._probing.release()
+        since = self._failing_since
+        if since is not None and self.monotonic() - since >= FAILING_S:
+            raise LeagueError(
+                "store-unusable", f"writes have failed for {FAILING_S:g} s or longer: {self._last_failure}"
+            )
+
+    @contextmanager
+    def _write_transaction(self) -> Iterator[Connection]:
         began = time.monotonic()
         if self._writers is not None and not self._writers.acquire(self.lock_timeout):
             raise self._busy()
@@ -150,6 +188,8 @@ class Database:
             yield
         except NoConnection:
             raise self._busy() from None
+        except json.JSONDecodeError as error:  # requests are read before: it is text of the database
+            raise self._damaged("an event is no JSON") from error
         except DBAPIError as error:
             translated = self._translate(error)
             if translated is None:
@@ -161,11 +201,17 @@ class Database:
             "store-busy", f"the store {self.where} was locked by others for {self.lock_timeout:g} seconds. Try again."
         )
 
+    def _damaged(self, what: str) -> LeagueError:
+        words = _SQLITE[sqlite3.SQLITE_CORRUPT]
+        return LeagueError("store-unusable", f"the store {self.where} {words} What was found: {what}.")
+
     def _translate(self, error: DBAPIError) -> LeagueError | None:
         if isinstance(error.orig, sqlite3.Error):
             code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # the rest are details of the same
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 return self._busy()
+            if "Could not decode to UTF-8" in str(error.orig):  # it would quote the text
+                return self._damaged("a text is not UTF-8")
             words = _SQLITE.get(code)
         else:
             state = getattr(error.orig, "sqlstate", None) or ("08000" if error.connection_invalidated else "")

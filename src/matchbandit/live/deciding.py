@@ -9,7 +9,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, nan
 from threading import Lock
 from typing import Any
@@ -24,10 +24,10 @@ from matchbandit.live.events import Draft, later, this_version
 from matchbandit.live.model import counted, graph_of
 from matchbandit.live.names import Directory
 from matchbandit.live.reward_accounting import RewardAccounting
-from matchbandit.live.rules import Constraints, constraints, unconstrained
+from matchbandit.live.rules import Constraints, assign_bye, collect_constraints, unconstrained
 from matchbandit.live.settings import policy_spec
 from matchbandit.live.state import State
-from matchbandit.live.tally import Results, key_of, pair_of, pairs_of
+from matchbandit.live.tally import Results, pair_of, pairs_of
 from matchbandit.policies.base import Policy
 from matchbandit.policies.capabilities import Capabilities
 from matchbandit.policies.catalogue import CATALOGUE, counts_policy, restore
@@ -38,6 +38,8 @@ from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistr
 from matchbandit.seeding import stream
 from matchbandit.strengths import Posterior
 
+_PAIR_BYTES = 24
+"""Of a policy with a number for each pair: plays, sums and weights."""
 DIGITS = 6
 """Of the numbers that a proposal records for people; pairs are recorded exactly."""
 
@@ -84,6 +86,10 @@ class Decider:
         self._lock = Lock()
         self._kept: dict[str, _PolicyCache] = {}
 
+    def memory(self) -> int:
+        """How many bytes its policies take, by estimate, where they keep a number for each pair."""
+        return sum(cache.memory() for cache in list(self._kept.values()))
+
     def prepare(
         self,
         state: State,
@@ -97,7 +103,7 @@ class Decider:
         config = state.config
         deadline = config["deadline"]
         if CATALOGUE[config["policy"]].decides_from_counts:
-            last, today = None, constraints(state, directory, available=available, fixed=fixed)
+            last, today = None, collect_constraints(state, directory, available=available, fixed=fixed)
         else:
             last = _whole_round(state, available, fixed)
             today = unconstrained(last.roster)
@@ -128,6 +134,7 @@ class Decider:
                 raise LeagueError("not-supported", str(error)) from error
 
     def _decided(self, inputs: Inputs) -> Draft:
+        inputs = replace(inputs, constraints=assign_bye(inputs.constraints))
         config, today = inputs.config, inputs.constraints
         index = _GraphIndex(inputs)
         memory = None
@@ -282,6 +289,10 @@ class _PolicyCache:
         self._policy: CountsPolicy | None = None
         self._seq = 0
 
+    def memory(self) -> int:
+        built = self._policy
+        return 0 if built is None or built.capabilities.any_size else _PAIR_BYTES * built.graph.n_pairs
+
     def decision(self, index: _GraphIndex, named: Mapping[str, Any], rng: np.random.Generator) -> _Chosen:
         inputs, capabilities = index.inputs, CATALOGUE[named["policy"]].capabilities
         if not capabilities.constrained or capabilities.max_matchings is not None:
@@ -415,17 +426,14 @@ def _notes(inputs: Inputs, byes: list[int], decision: Decision | None) -> list[l
 def _partners(inputs: Inputs) -> Any:
     """How many partners of an item are excluded, how many it met lately, and how many are free."""
     today = inputs.constraints
-    excluded: dict[int, int] = {}
-    met: dict[int, int] = {}
-    for a, b in today.forbidden.tolist():
-        counts = excluded if key_of(a, b) in today.by_exclusion else met
-        for item in (a, b):
-            counts[item] = counts.get(item, 0) + 1
+    n = len(inputs.places) + 1
+    excluded = np.bincount(today.forbidden[today.is_excluded].ravel(), minlength=n).tolist()
+    met = np.bincount(today.forbidden[~today.is_excluded].ravel(), minlength=n).tolist()
     on_side = np.bincount(inputs.sides[today.present - 1], minlength=2).tolist()
 
     def of(item: int) -> tuple[int, int, int]:
         others = on_side[1 - int(inputs.sides[item - 1])] if inputs.two_sided else len(today.present) - 1
-        without, before = excluded.get(item, 0), met.get(item, 0)
+        without, before = excluded[item], met[item]
         return without, before, others - without - before
 
     return of

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.deprecation import RenamedAttribute
+from matchbandit.errors import plural
 from matchbandit.live import commands, keys, log, transfer, views
 from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs
@@ -90,7 +91,7 @@ class League:
 
     def _asked(self, available: list[Name] | None, fixed: list[Pair] | None, key: Key | None, by: str) -> Answer:
         """Decide without holding others up, and write it unless a proposal or a change of the rules came first."""
-        replica = self._replica
+        replica, compute = self._replica, self.store.compute
         decider = replica.decider
 
         def inputs_of(view: View) -> Inputs:
@@ -98,14 +99,17 @@ class League:
 
         def decide_now(view: View) -> tuple[list[Draft], Answer]:
             inputs = inputs_of(view)
+            if compute is not None and not compute.is_quick(inputs):  # nothing slow while others wait
+                raise replica.busy("compute-busy", f"was changed by others during {plural(_TRIES, 'decision')}")
             return [decider.decide(inputs)], {"number": inputs.number}
 
-        with replica.asking:
+        with replica.deciding():
             for _ in range(_TRIES):
                 known = replica.prepared(key, inputs_of)
                 if not isinstance(known, Inputs):
                     return known
-                inputs, draft = known, decider.decide(known)
+                inputs = known
+                draft = decider.decide(inputs) if compute is None else compute.decide(decider, inputs)
 
                 def write(view: View, inputs: Inputs = inputs, draft: Draft = draft) -> tuple[list[Draft], Answer]:
                     if view.state.rules_seq > inputs.decided_at:
@@ -287,7 +291,8 @@ class League:
         model : bool, default False
             Whether the view has the model of strengths, and with it rankings, results and explanations.
         """
-        return self._replica.view(model=model)
+        compute = self.store.compute
+        return self._replica.view(model=model, assess=None if compute is None else compute.fit)
 
     def proposal(self, number: int) -> Proposal:
         """A proposal, open or closed, with all outcomes that are known."""

@@ -4,10 +4,11 @@ The model says that a pair pays u_i u_j (u_i v_j across two sides) on average. S
 pairs come from it; whether it fits at all is tested, too.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
+from threading import Lock, RLock
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,11 +80,27 @@ class Fit:
     sentence: str
 
 
-class LeagueModel:
-    """The model of a league at one moment. Made quickly, from copies; fitted when it is first asked."""
+class FitInputs(NamedTuple):
+    """All that the test of the product model depends on."""
 
-    def __init__(self, state: State) -> None:
+    graph: Graph
+    places: Counts
+    numbers: Counts
+    """The number of each item in the graph, rows before columns; item k stands at place k − 1."""
+    results: Results
+    rewards: RewardDistribution
+
+
+class LeagueModel:
+    """The model of a league at one moment. Made quickly, from copies; fitted when it is first asked.
+
+    Whoever asks while it is being fitted waits for the same result. `assess` tests the fit: `assess_fit`, in this
+    process or another.
+    """
+
+    def __init__(self, state: State, assess: "Callable[[FitInputs], Fit] | None" = None) -> None:
         """Copy what is needed; afterwards the state may move on."""
+        self._assess = assess or assess_fit
         self.seq = state.seq
         self.two_sided = state.two_sided
         self.rewards = state.counting
@@ -96,8 +113,10 @@ class LeagueModel:
         self.faded = state.tally.half_life is not None
         self.policy = str(state.config["policy"])
         self.exclusions, self.wishes = state.share_exclusions(), frozenset(state.wishes)
-        self._lock = Lock()
+        self._lock = RLock()
+        self._fit_lock = Lock()
         self._posterior: Posterior | None = None
+        self._interval_ends: tuple[Floats, Floats] | None = None
         self._fit: Fit | None = None
 
     @property
@@ -114,10 +133,13 @@ class LeagueModel:
                 self._posterior = Posterior.fit(self.graph, self.rewards, edges, plays, sums)
             return self._posterior
 
-    @cached_property
+    @property
     def _intervals(self) -> tuple[Floats, Floats]:
         """Lower and upper ends for all strengths, rows first."""
-        return self.posterior.item_intervals(INTERVAL_LEVEL)
+        with self._lock:  # a cached_property alone would let every thread that comes meanwhile compute them
+            if self._interval_ends is None:
+                self._interval_ends = self.posterior.item_intervals(INTERVAL_LEVEL)
+            return self._interval_ends
 
     @cached_property
     def _by_item(self) -> tuple[Counts, Floats]:
@@ -191,9 +213,10 @@ class LeagueModel:
 
     def fit(self) -> Fit:
         """Does a product fit? All results count alike here, also those that have faded for the policy."""
-        if self._fit is None:
-            self._fit = _tested(self)
-        return self._fit
+        with self._fit_lock:
+            if self._fit is None:
+                self._fit = self._assess(FitInputs(self.graph, self.places, self.numbers, self.results, self.rewards))
+            return self._fit
 
 
 def counted(
@@ -220,19 +243,19 @@ def sorted_edges(graph: Graph, places: Counts, results: Results) -> tuple[Edges,
     return edges[order][played], order, played
 
 
-def _tested(model: LeagueModel) -> Fit:
-    """The test of `product_fit`."""
-    results = model.results
+def assess_fit(inputs: FitInputs) -> Fit:
+    """The test of `product_fit`, in words."""
+    results = inputs.results
     total = int(results.counts.sum())
     if not total:
         return Fit(None, None, total, (), "There are no results yet to test the model with.")
-    edges, order, played = sorted_edges(model.graph, model.places, results)
+    edges, order, played = sorted_edges(inputs.graph, inputs.places, results)
     test = product_fit(
-        model.graph,
-        model.graph.pairs_of(edges),
+        inputs.graph,
+        inputs.graph.pairs_of(edges),
         counts=results.counts[order][played],
         sums=results.paid[order][played],
-        rewards=model.rewards,
+        rewards=inputs.rewards,
         simulate_null=False,
     )
     p = float(test.p_value)
@@ -248,12 +271,12 @@ def _tested(model: LeagueModel) -> Fit:
             (),
             f"The {total} results cannot tell whether the model fits (p = {p:.2g}).",
         )
-    ids = {number: item for item, number in enumerate(model.numbers.tolist(), start=1)}
+    ids = {number: item for item, number in enumerate(inputs.numbers.tolist(), start=1)}
     return Fit(
         False,
         p,
         total,
-        tuple((ids[i], ids[j + model.graph.n_rows], residual) for i, j, residual in test.worst(5)),
+        tuple((ids[i], ids[j + inputs.graph.n_rows], residual) for i, j, residual in test.worst(5)),
         f"The results do not fit the model, in which each item has one strength (p = {p:.2g}): some pairs achieve more "
         f"together, or less, than their strengths say. Estimates of pairs are then averages of unlike things; "
         f"cucb or cts-gaussian judge each pair by itself.",

@@ -11,7 +11,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -27,7 +27,7 @@ from matchbandit.live.events import Draft, Event, pair_estimates, proposal_of, w
 from matchbandit.live.fair_lock import FairLock
 from matchbandit.live.keys import Key, KeyTable, StoredAnswer
 from matchbandit.live.league_view import LeagueView
-from matchbandit.live.model import LeagueModel
+from matchbandit.live.model import Fit, FitInputs, LeagueModel
 from matchbandit.live.names import Directory
 from matchbandit.live.projection import Estimates
 from matchbandit.live.state import State
@@ -36,6 +36,8 @@ _MOST_TOGETHER = 64
 """Requests that one commit serves."""
 _OF_THE_STORE = ("store-busy", "store-unusable", "unknown-league")
 """What no request is to blame for."""
+_EMPTY_BYTES, _ITEM_BYTES, _RESULT_BYTES, _RULE_BYTES, _OPEN_PAIR_BYTES = 40_000, 1200, 320, 150, 100
+"""Of a league in memory with its decider and its model: `python benchmarks/compute_costs.py memory`."""
 _SLOW = 0.5
 """Seconds; a start that takes longer leaves a snapshot for the next one."""
 
@@ -86,8 +88,7 @@ class Replica:
         """Nothing is read yet."""
         self.database, self.league, self.slug, self._now = database, league, slug, now
         observe = partial(database.observe_wait, "league")
-        self.asking = FairLock(observe)
-        """One thread decides at a time: a second decision would be out of date."""
+        self._asking = FairLock(observe)
         self.decider = Decider()
         self._keys = KeyTable(database.secret, league)
         self._turn, self._guard = FairLock(observe), FairLock(observe)
@@ -102,6 +103,20 @@ class Replica:
         self._model: LeagueModel | None = None
         self.is_gone = False
         """It was deleted; under its name there may be another league."""
+        self._memory = _EMPTY_BYTES
+
+    def memory(self) -> int:
+        """How many bytes it takes, by estimate: that of the last state which nobody was changing."""
+        state = self._state
+        if state is not None:
+            self._memory = (
+                _EMPTY_BYTES
+                + _ITEM_BYTES * state.n_items
+                + _RESULT_BYTES * len(state.tally.counts)
+                + _RULE_BYTES * (len(state.exclusions) + len(state.wishes))
+                + _OPEN_PAIR_BYTES * len(state.waiting)
+            )
+        return self._memory + self.decider.memory()
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -116,12 +131,15 @@ class Replica:
         self._keep_snapshot()
 
     @contextmanager
-    def view(self, *, model: bool = False) -> Iterator[LeagueView]:
-        """The league now, for a reader: the guard is released before the reader gets it."""
+    def view(self, *, model: bool = False, assess: Callable[[FitInputs], Fit] | None = None) -> Iterator[LeagueView]:
+        """The league now, for a reader: the guard is released before the reader gets it.
+
+        `assess` tests the fit of the model, see `LeagueModel`.
+        """
         with self.database.reading() as connection:
             with self._guarded():
                 state = self._caught_up(connection, self._head(log.head(connection, self.league)))
-                current = self._current_model(state) if model else None
+                current = self._current_model(state, assess) if model else None
                 view = LeagueView(state, self._directory, connection, self.league, self.slug, current)
             yield view
         self._keep_snapshot()
@@ -155,10 +173,10 @@ class Replica:
             stored = self._keys.read(view.connection, [key])
             return stored[key.text].repeat(key, view.directory) if stored else None
 
-    def _current_model(self, state: State) -> LeagueModel:
+    def _current_model(self, state: State, assess: Callable[[FitInputs], Fit] | None) -> LeagueModel:
         """The model of the league, kept until the league moves on; it needs no guard afterwards."""
         if self._model is None or self._model.seq != state.seq:
-            self._model = LeagueModel(state)
+            self._model = LeagueModel(state, assess)
         return self._model
 
     def repair_proposals(self) -> None:
@@ -171,15 +189,26 @@ class Replica:
             projection.rebuild(connection, self.league, log.read(connection, self.league))
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        if not self._guard.acquire(self.database.lock_timeout):
-            raise LeagueError(
-                "store-busy", f"the league {self.slug} was busy for {self.database.lock_timeout:g} seconds. Try again."
-            )
+    def deciding(self) -> Iterator[None]:
+        """One thread decides at a time: a second decision would be out of date."""
+        with self._held(self._asking, "compute-busy"):
+            yield
+
+    def _guarded(self) -> AbstractContextManager[None]:
+        return self._held(self._guard)
+
+    @contextmanager
+    def _held(self, lock: FairLock, code: str = "store-busy") -> Iterator[None]:
+        if not lock.acquire(self.database.lock_timeout):
+            raise self.busy(code, f"was busy for {self.database.lock_timeout:g} seconds")
         try:
             yield
         finally:
-            self._guard.release()
+            lock.release()
+
+    def busy(self, code: str, why: str) -> LeagueError:
+        """That others came first; `why` continues "the league club"."""
+        return LeagueError(code, f"the league {self.slug} {why}. Try again.")
 
     def _head(self, head: int | None) -> int:
         if head is None:

@@ -1,16 +1,20 @@
-"""Whom the rules let meet today: who is there, who is fixed, who must not meet, and who sits out in turn."""
+"""Whom the rules let meet today: who is there, who is fixed, who must not meet, and who sits out in turn.
+
+In two steps: `collect_constraints` reads the state and is quick, since others wait meanwhile; `assign_bye` may need a
+maximum matching, and takes its time on what was read.
+"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import rustworkx as rx
+from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.names import Directory
 from matchbandit.live.state import State
-from matchbandit.live.tally import key_of, pair_of
+from matchbandit.live.tally import key_of, pair_of, pairs_of
 from matchbandit.rewards import Counts
 
 LARGEST_EXACT = 300
@@ -31,25 +35,30 @@ class Constraints:
     forbidden: Counts
     """Pairs of them that must not meet, shape (k, 2)."""
     bye: int | None
-    """Who sits out in turn, of an odd number of players."""
-    by_exclusion: frozenset[int]
-    """Which of the forbidden pairs are excluded, by key; the others have met lately."""
+    """Who sits out in turn, of an odd number of players; None as long as it is not assigned."""
+    is_excluded: NDArray[np.bool_]
+    """True for each forbidden pair that is excluded; the others have met lately."""
+    bye_order: Counts | None = None
+    """Of an odd number of players whose bye is not assigned yet: all of them, the first in turn first."""
 
 
 def unconstrained(items: list[int]) -> Constraints:
     """A day without rules, on which a policy decides itself who sits out."""
     nobody = np.zeros((0, 2), dtype=np.int64)
-    return Constraints(None, [], np.array(items, dtype=np.int64), nobody, None, frozenset())
+    return Constraints(None, [], np.array(items, dtype=np.int64), nobody, None, np.zeros(0, dtype=np.bool_))
 
 
-def constraints(
+def collect_constraints(
     state: State,
     directory: Directory,
     *,
     available: Iterable[str | int] | None = None,
     fixed: Iterable[tuple[str | int, str | int]] | None = None,
 ) -> Constraints:
-    """Who can be paired now; an error that says which rule to relax if no pair is possible at all."""
+    """Who can be paired now, with the bye still to be assigned: all that needs the state.
+
+    An error says which rule to relax if no pair is possible at all.
+    """
     there = _resolve_available(state, directory, available)
     chosen = _fixed(state, directory, there, fixed)
     taken = {item for pair in chosen for item in pair}
@@ -57,23 +66,45 @@ def constraints(
     one_pair = state.config["selection"] == "pair"
     if one_pair and chosen:
         rest = []
-    excluded, met = _forbidden(state, set(rest))
-    forbidden = excluded | met
+    excluded, met = _forbidden(state, rest)
+    only_met = met[~_contains(excluded, met)]
+    forbidden = np.concatenate([excluded, only_met])
+    order_of_keys = np.argsort(forbidden) if len(only_met) else np.arange(len(forbidden))
+    is_excluded = (np.arange(len(forbidden)) < len(excluded))[order_of_keys]
     if not chosen and not _some_pair(state, rest, len(forbidden)):
         raise _infeasible(state, rest, excluded, met)
-    bye = None
+    order = None
     if not (state.two_sided or one_pair) and len(rest) % 2:
-        bye = _fair_bye(state, rest, forbidden)
-    if bye is not None:
-        rest.remove(bye)
-        forbidden = {key for key in forbidden if bye not in pair_of(key)}
+        order = np.array(
+            sorted(rest, key=lambda item: (state.effective_byes[item - 1], state.last_bye[item - 1], -item)),
+            dtype=np.int64,
+        )
     return Constraints(
         available=None if available is None else there,
         fixed=chosen,
         present=np.array(rest, dtype=np.int64),
-        forbidden=np.array([pair_of(key) for key in sorted(forbidden)], dtype=np.int64).reshape(-1, 2),
+        forbidden=np.stack(pairs_of(forbidden[order_of_keys]), axis=1),
+        bye=None,
+        is_excluded=is_excluded,
+        bye_order=order,
+    )
+
+
+def assign_bye(today: Constraints) -> Constraints:
+    """The constraints once it is known who sits out; the same if nobody does, or it is too much to tell."""
+    if today.bye_order is None:
+        return today
+    bye = _fair_bye(today.bye_order, today.forbidden)
+    if bye is None:
+        return replace(today, bye_order=None)
+    without = (today.forbidden != bye).all(axis=1)
+    return replace(
+        today,
+        present=today.present[today.present != bye],
+        forbidden=today.forbidden[without],
         bye=bye,
-        by_exclusion=frozenset(excluded & forbidden),
+        is_excluded=today.is_excluded[without],
+        bye_order=None,
     )
 
 
@@ -121,18 +152,32 @@ def _fixed(
     return chosen[:1] if state.config["selection"] == "pair" else chosen
 
 
-def _forbidden(state: State, rest: set[int]) -> tuple[set[int], set[int]]:
-    """Pairs of these that are excluded, and pairs that have met, or are to meet, within the last proposals."""
-    excluded = {key for key in state.exclusions if rest.issuperset(pair_of(key))}
+def _forbidden(state: State, rest: list[int]) -> tuple[Counts, Counts]:
+    """The keys of pairs of these that are excluded, and of pairs that have met, or are to meet, within the last
+    proposals; each in rising order."""
+    present = np.zeros(state.n_items + 1, dtype=np.bool_)
+    present[rest] = True
+
+    def among(keys: set[int]) -> Counts:
+        array = np.fromiter(keys, dtype=np.int64, count=len(keys))
+        first, second = pairs_of(array)
+        return np.sort(array[present[first] & present[second]])
+
+    excluded = among(state.exclusions)
     window = state.config["no_rematch"]
-    if not window:
-        return excluded, set()
     since = max(state.next_number - window, 1)
-    met = {key for key in state.tally.met_since(since) if rest.issuperset(pair_of(key))}
-    for number in range(since, state.next_number):
-        sheet = state.open.get(number)
-        met.update(key for key in (sheet.waiting if sheet is not None else ()) if rest.issuperset(pair_of(key)))
-    return excluded, met
+    met = set(state.tally.met_since(since) if window else ())
+    for number, sheet in state.open.items() if window else ():
+        met.update(sheet.waiting if number >= since else ())
+    return excluded, among(met)
+
+
+def _contains(keys: Counts, wanted: Counts) -> NDArray[np.bool_]:
+    """True for each wanted key that is among these, which are in rising order."""
+    if not len(keys):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.asarray(keys[place] == wanted)
 
 
 def _n_pairs(state: State, rest: list[int]) -> int:
@@ -147,7 +192,7 @@ def _some_pair(state: State, rest: list[int], n_forbidden: int) -> bool:
     return _n_pairs(state, rest) > n_forbidden
 
 
-def _infeasible(state: State, rest: list[int], excluded: set[int], met: set[int]) -> LeagueError:
+def _infeasible(state: State, rest: list[int], excluded: Counts, met: Counts) -> LeagueError:
     """Why there is no pair at all, and which rule to relax."""
     n_pairs, window = _n_pairs(state, rest), state.config["no_rematch"]
     if not n_pairs:
@@ -170,39 +215,34 @@ def _infeasible(state: State, rest: list[int], excluded: set[int], met: set[int]
     )
 
 
-def _fair_bye(state: State, rest: list[int], forbidden: set[int]) -> int | None:
+def _fair_bye(order: Counts, forbidden: Counts) -> int | None:
     """Who sits out: the fewest effective byes, then the longest since the last bye, then the last to join.
 
     Nobody whose absence costs a pair. None: too many to tell, and whoever is left sits out.
     """
-    order = sorted(rest, key=lambda item: (state.effective_byes[item - 1], state.last_bye[item - 1], -item))
-    pairs = [pair_of(key) for key in forbidden]
-    degrees = dict.fromkeys(rest, len(rest) - 1)
-    for pair in pairs:
-        for item in pair:
-            degrees[item] -= 1
-    first = order[0]
-    without = {item: degree - 1 for item, degree in degrees.items() if item != first}
-    for pair in pairs:
-        if first in pair:
-            without[pair[0] if pair[1] == first else pair[1]] += 1
-    if _surely_all(sorted(without.values())):
+    first = int(order[0])
+    others = order[1:]
+    kept = forbidden[(forbidden != first).all(axis=1)]
+    degrees = len(others) - 1 - np.bincount(kept.ravel(), minlength=int(order.max()) + 1)[others]
+    if _surely_all(np.sort(degrees)):
         return first
-    if len(rest) > LARGEST_EXACT:
+    if len(order) > LARGEST_EXACT:
         return None
-    return _cheapest_bye(order, set(pairs))
+    return _cheapest_bye(order.tolist(), {(a, b) for a, b in forbidden.tolist()})
 
 
-def _surely_all(degrees: list[int]) -> bool:
+def _surely_all(degrees: ArrayLike) -> bool:
     """Can all be paired, by their sorted degrees alone? (False: perhaps.)
 
     An even number n of players has a Hamiltonian cycle, and so a perfect matching, if for all i < n/2 with d_i ≤ i the
     degree d_(n−i) is at least n − i [Chvatal1972]; two need to be allowed to meet.
     """
-    n = len(degrees)
+    d = np.asarray(degrees)
+    n = len(d)
     if n <= 2:
-        return n == 0 or degrees[0] > 0
-    return all(degrees[i - 1] > i or degrees[n - i - 1] >= n - i for i in range(1, (n + 1) // 2))
+        return n == 0 or bool(d[0] > 0)
+    i = np.arange(1, (n + 1) // 2)
+    return bool(((d[i - 1] > i) | (d[n - i - 1] >= n - i)).all())
 
 
 def _cheapest_bye(order: list[int], forbidden: set[tuple[int, int]]) -> int:
@@ -211,6 +251,8 @@ def _cheapest_bye(order: list[int], forbidden: set[tuple[int, int]]) -> int:
     A guest who may meet everybody joins: of the largest matchings the one is wanted in which he meets whoever comes
     first in the order.
     """
+    import rustworkx as rx  # noqa: PLC0415  # only players with many rules need it
+
     graph: Any = rx.PyGraph()
     graph.add_nodes_from(order)
     guest = graph.add_node(0)

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, replace
@@ -19,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from matchbandit.deprecation import warn_renamed
 from matchbandit.errors import MatchbanditError
 from matchbandit.live import commands, lifecycle, log, maintenance, projection, schema, snapshots, transfer
+from matchbandit.live.compute import WorkerPool
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, later, stamp, this_version, utc_now
@@ -34,8 +36,9 @@ from matchbandit.live.state import State
 from matchbandit.past_results import PastResults, ResultsKind, is_table, read_results
 from matchbandit.rewards import RewardDistribution
 
-_MOST_OPEN = 1000
-"""Leagues whose state a process keeps; the ones opened first are let go, and read again when they are asked for."""
+CACHE_BYTES = 128 * 2**20
+"""Of the leagues whose state a process keeps, by estimate; those not used for longest are let go, and read again when
+they are asked for."""
 
 _IS_THERE = schema.leagues.c.deleted.is_(None)
 
@@ -55,6 +58,9 @@ class Store:
         How many seconds a request waits for others before the store is said to be busy.
     retention : Retention, optional
         For how long idempotency keys, ended tokens and sessions, and deleted leagues are kept; 30 days each by default.
+    compute : WorkerPool, optional
+        Where slow decisions and fits are computed, and refused if they take too long; whoever made it closes it. By
+        default the calling thread computes everything, however long it takes.
     """
 
     def __init__(
@@ -64,6 +70,7 @@ class Store:
         clock: Callable[[], datetime] = utc_now,
         lock_timeout: float = 10.0,
         retention: Retention | None = None,
+        compute: WorkerPool | None = None,
         patience: float | None = None,
     ) -> None:
         """Open it, make it if it is new, bring it up to date if it is old."""
@@ -71,7 +78,10 @@ class Store:
             warn_renamed("patience", "lock_timeout")
             lock_timeout = patience
         self.clock = clock
-        self._replicas: dict[str, Replica] = {}
+        self.compute = compute
+        self._replicas: OrderedDict[str, Replica] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+        """Their bytes, by estimate, when they were last opened."""
         self._opening = Lock()
         self.retention = retention or Retention()
         self._pruning: Iterator[object] | None = None
@@ -236,11 +246,20 @@ class Store:
                     raise self._unknown(connection, slug)
             replica = Replica(self.database, league, slug, self.now)
             replica.repair_proposals()
-            with self._opening:  # all threads share one
-                replica = self._replicas.setdefault(slug, replica)
-                while len(self._replicas) > _MOST_OPEN:
-                    del self._replicas[next(iter(self._replicas))]
-        return League(self, replica)
+        return League(self, self._keep(slug, replica))
+
+    def _keep(self, slug: str, replica: Replica) -> Replica:
+        """Keep a league in memory, the one that is used last; all threads share one replica of it."""
+        with self._opening:
+            replica = self._replicas.setdefault(slug, replica)
+            self._replicas.move_to_end(slug)
+            self._sizes[slug] = replica.memory()
+            for gone in self._sizes.keys() - self._replicas.keys():  # deleted since
+                del self._sizes[gone]
+            while sum(self._sizes.values()) > CACHE_BYTES and len(self._replicas) > 1:
+                oldest, _ = self._replicas.popitem(last=False)
+                del self._sizes[oldest]
+            return replica
 
     def _unknown(self, connection: Connection, slug: str) -> LeagueError:
         status = None if self._find(connection, slug) is None else lifecycle.status(connection, slug, self._grace)
@@ -533,6 +552,7 @@ class Store:
                 raise LeagueError(
                     "store-unusable", f"the store {self.where} is of an older version. Start this program again."
                 )
+        self.database.check_writes()
 
     def usage(self) -> tuple[int, float]:
         """Measure the store in one statement.

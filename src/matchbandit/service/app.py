@@ -2,16 +2,24 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
+import os
+import sys
+import time
 from collections.abc import AsyncIterator
 from importlib.metadata import version
+from threading import Thread
 
 import anyio.to_thread
+from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
+from matchbandit.live.compute import WorkerPool
 from matchbandit.live.store import Store
+from matchbandit.live.warm_up import is_loaded, load_compiled_code
 from matchbandit.service import admin_api, api, dashboard, documentation, metrics
 from matchbandit.service.access_log import AccessLog
 from matchbandit.service.auth import AuthMiddleware
@@ -21,6 +29,11 @@ from matchbandit.service.metrics import Metrics
 from matchbandit.service.problems import HANDLERS, ApiError
 from matchbandit.service.settings import Settings
 from matchbandit.service.store_metrics import StoreMetrics
+
+_SWITCH_SECONDS = 0.001
+"""After which a thread that computes lets others go on; five times as often as usual, since requests are short."""
+_OWN_THREADS = 4
+"""For probes and token look-ups, whatever leagues do."""
 
 
 def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
@@ -36,6 +49,7 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
     settings = settings or Settings()
     counted = Metrics()
     measured = StoreMetrics(store, counted.registry)
+    own_threads = CapacityLimiter(_OWN_THREADS)
     app = FastAPI(
         title="matchbandit",
         version=version("matchbandit"),
@@ -49,7 +63,7 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
     )
     app.include_router(api.router(store, counted))
     app.include_router(admin_api.router(store, settings))
-    app.include_router(_watched(store, counted, measured))
+    app.include_router(_watched(store, counted, measured, own_threads))
     app.state.metrics = counted
     app.include_router(documentation.router(app))
     if settings.dashboard:
@@ -58,25 +72,29 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
         app.add_exception_handler(kind, handler)
     # The last one added is the outermost: who asks is known before a body is read, and everything is written down.
     app.add_middleware(RequestLimits, settings=settings)
-    app.add_middleware(AuthMiddleware, store=store, settings=settings)
+    app.add_middleware(AuthMiddleware, store=store, settings=settings, threads=own_threads)
     app.add_middleware(AccessLog, settings=settings, metrics=counted)
     documentation.describe(app)
     return app
 
 
-def _watched(store: Store, counted: Metrics, measured: StoreMetrics) -> APIRouter:
+def _watched(store: Store, counted: Metrics, measured: StoreMetrics, threads: CapacityLimiter) -> APIRouter:
     """What watchdogs and Prometheus ask for."""
     router = APIRouter(tags=["health"])
 
+    @router.head("/healthz", include_in_schema=False)
     @router.get("/healthz", summary="Is the process alive?")
     async def healthz() -> dict[str, str]:
         """Answers as long as the process does; it asks nobody."""
         return {"status": "ok"}
 
+    @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz", summary="Can it answer requests?")
-    def readyz() -> dict[str, str]:
-        """Asks the store; 503 while it cannot be used."""
-        store.ready()
+    async def readyz() -> dict[str, str]:
+        """503 until the compiled code is loaded, while the store cannot be read, and when writes fail for 10 s."""
+        if not is_loaded():
+            raise ApiError("starting", "the compiled code is being loaded. Try again in a moment.")
+        await anyio.to_thread.run_sync(store.ready, limiter=threads)
         return {"status": "ready"}
 
     @router.get(
@@ -99,6 +117,13 @@ def _lifespan(store: Store, settings: Settings, counted: Metrics):  # type: igno
     @contextlib.asynccontextmanager
     async def alive(_app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        if not is_loaded():
+            Thread(target=_load, daemon=True, name="warm-up").start()
+        pool = None
+        if store.compute is None and hasattr(os, "fork"):  # workers inherit the end of a pipe
+            pool = WorkerPool(size=settings.compute_workers, time_limit=settings.compute_seconds)
+            store.compute = pool
         ticking = asyncio.create_task(_tick(store, settings, counted)) if settings.tick_seconds else None
         try:
             yield
@@ -107,8 +132,23 @@ def _lifespan(store: Store, settings: Settings, counted: Metrics):  # type: igno
                 ticking.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await ticking
+            if pool is not None:
+                store.compute = None
+                pool.close()
 
     return alive
+
+
+def _load() -> None:
+    began = time.perf_counter()
+    try:
+        load_compiled_code()
+        gc.collect()
+        gc.freeze()  # a full collection of all that was imported stops every request for 150 ms
+    except Exception as error:
+        log("warm-up failed", {}, level=logging.ERROR, error=error)
+    else:
+        log("ready", {"seconds": round(time.perf_counter() - began, 2)})
 
 
 async def _tick(store: Store, settings: Settings, counted: Metrics) -> None:
@@ -117,6 +157,8 @@ async def _tick(store: Store, settings: Settings, counted: Metrics) -> None:
         await asyncio.sleep(settings.tick_seconds)
         try:
             await run_in_threadpool(store.tick)
+            if store.compute is not None:
+                store.compute.end_idle()
             counted.ticks.labels("done").inc()
         except Exception as error:
             counted.ticks.labels("failed").inc()

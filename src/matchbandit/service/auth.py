@@ -4,7 +4,8 @@ import hashlib
 from collections import OrderedDict
 from math import ceil
 
-from starlette.concurrency import run_in_threadpool
+import anyio.to_thread
+from anyio import CapacityLimiter
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -23,8 +24,9 @@ _NEEDED = "Send the header `Authorization: Bearer mbt_…`; `matchbandit token n
 class AuthMiddleware:
     """Lets requests to the API through that bring a token; counts those for anything else by address."""
 
-    def __init__(self, app: ASGIApp, store: Store, settings: Settings) -> None:
-        """Around an app."""
+    def __init__(self, app: ASGIApp, store: Store, settings: Settings, threads: CapacityLimiter) -> None:
+        """Around an app; tokens are looked up with threads that leagues cannot occupy."""
+        self._threads = threads
         self._app, self._store, self._settings = app, store, settings
         self._clock = settings.monotonic
         self._rates = Buckets(settings.rate, settings.burst, settings.monotonic)
@@ -64,7 +66,7 @@ class AuthMiddleware:
             wait = self._wrong.wait(address)
             if wait > 0:
                 raise _too_many("too many wrong tokens came from this address.", wait)
-            token = await run_in_threadpool(tokens.known, self._store, text.strip())
+            token = await anyio.to_thread.run_sync(tokens.known, self._store, text.strip(), limiter=self._threads)
             if token is None:
                 self._wrong.take(address)
                 raise ApiError("wrong-token", f"there is no such token. {_NEEDED}")

@@ -1,15 +1,18 @@
 """RequestLimits before anything is parsed: requests at a time, requests a second, bytes of a body, seconds for it."""
 
 import asyncio
-from collections import OrderedDict
+import logging
+import re
+from collections import Counter, OrderedDict
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from matchbandit.service.logs import CONTEXT, RequestContext
+from matchbandit.service.logs import CONTEXT, RequestContext, log
 from matchbandit.service.problems import Problem
 from matchbandit.service.settings import Settings
 
@@ -17,6 +20,11 @@ IMPORT_PATH = "/v1/leagues/import"
 """Its handler reads the body into a file, within limits of its own."""
 UNLIMITED = ("/healthz", "/readyz")
 """What a watchdog asks for gets an answer whatever the load."""
+_LEAGUE_SHARE, _TELL_SHARE = 4, 2
+"""A league gets one of so many parts of the threads at a time; and for telling outcomes, which is quick and which many
+do together in one commit, one of so many more."""
+_LEAGUE_PATH = re.compile(r"/(?:v1/)?leagues/([a-z0-9-]{1,64})(?:/|\Z)")
+_TELL_PATH = re.compile(r".*/(?:outcomes|corrections?|void)\Z")
 _LINGER_SECONDS = 2.0
 """A client that is refused while it sends is listened to for so long, or it may never read the answer."""
 
@@ -68,6 +76,10 @@ class RequestLimits:
         """Bytes of bodies in memory: those that arrive, and those of requests in progress."""
         self._working: set[asyncio.Task[None]] = set()
         """What is being worked on, also what nobody waits for any more; not those whose body is still to come."""
+        self._per_key: Counter[str] = Counter()
+        """How many of these are of each league, and of each token or address."""
+        self._turns: dict[str, dict[bool, asyncio.Semaphore]] = {}
+        """Of each league with requests: which of them are worked on, and which wait."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body within its limits, then wait for the beginning of an answer."""
@@ -79,13 +91,45 @@ class RequestLimits:
             body = await self._body(scope, receive, send, share)
             if body is None:
                 return
-            if len(self._working) >= self._settings.in_flight:
-                words = f"{self._settings.in_flight} requests are being worked on. Try again in a moment."
-                await Problem("too-busy", words)(scope, receive, send)
+            league, client = _league_of(scope), _client_of(scope)
+            refusal = self._refusal(league, client)
+            if refusal is not None:
+                await refusal(scope, receive, send)
                 return
-            await self._answer(scope, _replayed(body, receive), send)
+            await self._answer(scope, _replayed(body, receive), send, league, client)
         finally:
             self._buffered -= share.size
+
+    def _refusal(self, league: str | None, client: str) -> Problem | None:
+        """Why there may not be one more request now: at all, of this client, or of this league."""
+        settings = self._settings
+        if len(self._working) >= settings.in_flight:
+            return Problem("too-busy", f"{settings.in_flight} requests are being worked on. Try again in a moment.")
+        if self._per_key[client] >= settings.in_flight_per_token:
+            words = (
+                f"{settings.in_flight_per_token} requests of this client are being worked on. Wait for their answers."
+            )
+            return Problem("too-many-requests", words, headers={"Retry-After": "1"})
+        if league is not None and self._per_key[league] >= settings.in_flight_per_league:
+            words = (
+                f"{settings.in_flight_per_league} requests of this league are being worked on. Try again in a moment."
+            )
+            return Problem("too-busy", words)
+        return None
+
+    def _turns_of(self, league: str, path: str) -> asyncio.Semaphore:
+        """What the requests of a league wait for."""
+        tells = _TELL_PATH.match(path) is not None
+        most = max(1, self._settings.threads // (_TELL_SHARE if tells else _LEAGUE_SHARE))
+        return self._turns.setdefault(league, {}).setdefault(tells, asyncio.Semaphore(most))
+
+    def _forget(self, keys: list[str]) -> None:
+        """A request has ended."""
+        for key in keys:
+            self._per_key[key] -= 1
+            if not self._per_key[key]:
+                del self._per_key[key]
+                self._turns.pop(key, None)
 
     async def _body(self, scope: Scope, receive: Receive, send: Send, share: "_BodyShare") -> bytes | None:
         """The whole body; None if it was refused, or the client has gone."""
@@ -127,9 +171,12 @@ class RequestLimits:
         await _refuse_while_sending(_too_large(most), scope, receive, send)
         return None
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app; if it has not begun to answer in time, say so. What it does goes on, and its answer is lost."""
-        begun = late = False
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, league: str | None, client: str) -> None:
+        """Run the app; if it has not begun to answer in time, say so. What it does goes on, and its answer is lost.
+
+        What still waits for its turn then is not done at all.
+        """
+        begun = late = working = False
 
         async def unless_late(message: Message) -> None:
             nonlocal begun
@@ -137,9 +184,28 @@ class RequestLimits:
                 begun = True
                 await send(message)
 
-        work = asyncio.ensure_future(_run(self._app, scope, receive, unless_late))
+        keys = [client] if league is None else [client, league]
+        turns = nullcontext() if league is None else self._turns_of(league, scope["path"])
+
+        async def run() -> None:
+            nonlocal working
+            async with turns:
+                working = True
+                await self._app(scope, receive, unless_late)
+
+        def finish(work: asyncio.Task[None]) -> None:
+            self._working.discard(work)
+            self._forget(keys)
+            error = None if work.cancelled() else work.exception()
+            if error is not None and late:  # nobody waits for it, so nobody else writes it down
+                context: RequestContext = scope[CONTEXT]
+                told = {"request_id": context.request_id, "after": "answer-too-slow"}
+                log("defect", told, level=logging.ERROR, error=error)
+
+        self._per_key.update(keys)
+        work = asyncio.ensure_future(run())
         self._working.add(work)
-        work.add_done_callback(self._working.discard)
+        work.add_done_callback(finish)
         try:
             await asyncio.wait({work}, timeout=self._settings.answer_seconds)
             if work.done() or begun:
@@ -149,6 +215,11 @@ class RequestLimits:
             work.cancel()
             raise
         late = True
+        if not working:
+            work.cancel()
+            words = f"the league was busy for {self._settings.answer_seconds:g} s, and nothing was done. Try again."
+            await Problem("too-busy", words)(scope, receive, send)
+            return
         words = (
             f"no answer within {self._settings.answer_seconds:g} s. It may still be done: repeat the request with the "
             "same Idempotency-Key, and it is done once."
@@ -156,8 +227,19 @@ class RequestLimits:
         await Problem("answer-too-slow", words)(scope, receive, send)
 
 
-async def _run(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    await app(scope, receive, send)
+def _league_of(scope: Scope) -> str | None:
+    """The league of a path, as a key; None if there is none, or the token does not open it."""
+    match = _LEAGUE_PATH.match(scope["path"])
+    if match is None:
+        return None
+    token = scope[CONTEXT].token
+    return None if token is not None and not token.sees(match[1]) else f"league {match[1]}"
+
+
+def _client_of(scope: Scope) -> str:
+    """Whose request it is, as a key: a token, or an address."""
+    token = scope[CONTEXT].token
+    return f"token {token.id}" if token is not None else f"from {(scope.get('client') or ('unknown',))[0]}"
 
 
 def _too_large(most: int) -> Problem:

@@ -32,6 +32,7 @@ OWN_CODES: dict[str, int] = {
     "internal": 500,
     "too-busy": 503,
     "answer-too-slow": 503,
+    "starting": 503,
 }
 """The codes that only the service has, and their statuses; the others are those of `LeagueError`."""
 TITLES: dict[str, str] = {
@@ -50,6 +51,7 @@ TITLES: dict[str, str] = {
     "internal": "A defect of the service",
     "too-busy": "The service is busy",
     "answer-too-slow": "The answer did not come in time",
+    "starting": "The service is starting",
     "bad-value": "A value is not as it must be",
     "bad-name": "A name is not as it must be",
     "unknown-league": "There is no such league",
@@ -61,18 +63,28 @@ TITLES: dict[str, str] = {
     "proposal-closed": "The proposal is closed",
     "round-open": "A round is open",
     "infeasible": "The rules leave no pair",
+    "too-many-rules": "The league has too many rules",
     "name-taken": "The name is taken",
     "league-exists": "The league exists",
     "league-archived": "The league is archived",
     "key-reused": "The key was used for something else",
     "not-supported": "This league cannot do this",
     "damaged": "The record is damaged",
+    "compute-limit": "The computation takes too long",
+    "compute-busy": "Too many computations at a time",
     "store-busy": "The store is busy",
     "store-unusable": "The store cannot be used",
 }
 STATUSES = {**CODES, **OWN_CODES}
 """Every code and its status."""
-_RETRY = {"too-busy": "1", "store-busy": "1", "store-unusable": "5", "answer-too-slow": "1"}
+_RETRY = {
+    "too-busy": "1",
+    "compute-busy": "2",
+    "store-busy": "1",
+    "store-unusable": "5",
+    "answer-too-slow": "1",
+    "starting": "1",
+}
 _STORE = {
     "store-busy": "others are writing to the store, and it took too long. Nothing was done; try again.",
     "store-unusable": "the store cannot be used now. Nothing was done; the operator's log says why.",

@@ -55,6 +55,10 @@ class Settings:
     """Open connections from one address (IPv6: one /64 network); trusted proxies are exempt."""
     in_flight: int = 200
     """Requests in progress or waiting at the same time; more are turned away at once."""
+    in_flight_per_league: int = 32
+    """The same for one league, which has a part of the threads, so that other leagues find some free."""
+    in_flight_per_token: int = 64
+    """The same for one token; for requests without a token, for one address."""
     rate: float = 1000.0
     """Requests per second that a token may make in the long run."""
     burst: int = 2000
@@ -65,6 +69,10 @@ class Settings:
     """How long a token is cached: a running server notices a revocation after this time."""
     threads: int = 16
     """Requests that one process works on at the same time."""
+    compute_workers: int = 2
+    """Processes for slow decisions and fits beside each server process; they start when needed."""
+    compute_seconds: float = 20.0
+    """Time limit of a slow decision or fit; one that is estimated to take more than half of it is refused at once."""
     tick_seconds: float = _may_be_zero(5.0)
     """Time between two checks for passed deadlines; 0: never, another process does it."""
     https: bool = False

@@ -99,7 +99,7 @@ def whole_weights(weights: Floats) -> list[int]:
     return np.rint(weights * (_SCALE / largest)).astype(np.int64).tolist()  # type: ignore[no-any-return]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)  # 200 players need 3 MB, 800 need 50
 def _numbered(graph: Graph) -> Any:
     """The graph as the blossom solver takes it, each edge with its number, built once: a call looks weights up."""
     import rustworkx as rx  # noqa: PLC0415

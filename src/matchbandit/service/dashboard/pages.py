@@ -249,7 +249,7 @@ def add_pages(routes: APIRouter, guard: Guard) -> None:
     Before = Annotated[int | None, Query(ge=1, le=2**62)]
 
     @routes.get("/assets/{name}")
-    def asset(request: Request, name: str) -> Response:
+    async def asset(request: Request, name: str) -> Response:  # from memory: it needs no thread
         return assets.served(request, name)
 
     @routes.get("/")
