@@ -56,9 +56,9 @@ class Settings:
     in_flight: int = 200
     """Requests in progress or waiting at the same time; more are turned away at once."""
     in_flight_per_league: int = 32
-    """The same for one league, which has a part of the threads, so that other leagues find some free."""
+    """Requests of one league in progress or waiting; more get 503. It has a part of the threads, others the rest."""
     in_flight_per_token: int = 64
-    """The same for one token; for requests without a token, for one address."""
+    """Requests of one token in progress or waiting, or of one address without a token; more get 429."""
     rate: float = 1000.0
     """Requests per second that a token may make in the long run."""
     burst: int = 2000
