@@ -341,3 +341,12 @@ Machine.TestCase.settings = settings(
     max_examples=40, stateful_step_count=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 TestMachine = Machine.TestCase
+
+
+@pytest.mark.parametrize("key", ["policy", "deadline", "shadow", "seed"])
+def test_a_damaged_key_of_the_first_event_is_said_in_one_line(key):
+    data = dict(league().log[0].data)
+    data[f"x{key}"] = data.pop(key)
+    with pytest.raises(LeagueError, match=f"event 1 \\(created\\) does not fit.*it has no '{key}'") as refused:
+        State().apply(Event(1, "", "created", data))
+    assert refused.value.code == "damaged"

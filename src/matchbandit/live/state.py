@@ -208,6 +208,9 @@ class State:
     def _created(self, data: dict[str, Any], at: str) -> None:
         if self.config:
             raise ValueError("the league exists")
+        missing = [name for name in _REQUIRED if name not in data]
+        if missing:
+            raise ValueError(f"it has no {missing[0]!r}")
         self.config = {**data, "created": at}
         self.rules_seq = self.seq
         self._set_rewards()
@@ -478,6 +481,11 @@ def _newer(seq: int, what: str) -> LeagueError:
     return LeagueError("not-supported", f"event {seq} {what}: this log is newer than this program. Update matchbandit.")
 
 
+_REQUIRED = (
+    *("key", "kind", "sides", "rewards", "seed"),
+    *("policy", "options", "selection", "deadline", "default", "no_rematch", "shadow"),
+)
+"""What every version has recorded of a new league."""
 _ITEM_LISTS = ("sides_by_item", "places", "active", "forgotten", "byes", "effective_byes", "last_bye", "meetings")
 
 _Handler = Callable[[State, dict[str, Any], str], None]
