@@ -47,7 +47,8 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it is ready."""
-        self.process = FORKS.Process(target=serve, args=(self.words, str(self.log)), daemon=True)
+        has_workers = "--workers" in self.words and self.words[self.words.index("--workers") + 1] != "1"
+        self.process = FORKS.Process(target=serve, args=(self.words, str(self.log)), daemon=not has_workers)
         self.process.start()
         end = time.monotonic() + PATIENCE
         while True:
@@ -62,6 +63,14 @@ class Server:
         """kill −9."""
         self.process.kill()
         self.process.join(PATIENCE)
+        end = time.monotonic() + PATIENCE
+        while self._has_listener():  # its worker processes end by themselves
+            assert time.monotonic() < end, "a worker outlived its killed parent"
+            time.sleep(0.02)
+
+    def _has_listener(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def __enter__(self) -> "Server":
         return self

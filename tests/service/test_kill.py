@@ -115,19 +115,24 @@ class Load:
         assert self.errors == []
 
 
-def kill_again_and_again(store: str, folder: Path, *, servers: int, kills: int) -> None:
+def kill_again_and_again(
+    store: str, folder: Path, *, servers: int, kills: int, workers: int = 1, outcomes: int = 0
+) -> None:
+    """Kill servers under load, and compare the log with what was acknowledged: at least so many outcomes."""
     with Store(store) as opened:
         opened.create("club", players=PLAYERS, seed=3)
         _, token = tokens.new(opened, "load", scope="play")
-    running = [Server(store, folder) for _ in range(servers)]
+    running = [Server(store, folder, "--workers", str(workers)) for _ in range(servers)]
     rng = random.Random(kills)
     try:
         load = Load([server.address for server in running], token)
         for kill in range(kills):
-            load.wait_for(rng.randint(5, 60))
+            load.wait_for(rng.randint(5, 60) if not outcomes else rng.randint(20, 200))
             running[kill % servers].kill()
             running[kill % servers].start()
         load.wait_for(20)
+        while len(load.told) < outcomes:
+            load.wait_for(20)
         load.end()
         with Store(store) as opened, Client(running[0].address, token) as client:
             check(opened, load)
@@ -183,12 +188,12 @@ def test_two_kills_on_sqlite(tmp_path):
 
 @pytest.mark.slow
 def test_twenty_kills_on_sqlite(tmp_path):
-    kill_again_and_again(f"sqlite:///{tmp_path}/store.db", tmp_path, servers=1, kills=20)
+    kill_again_and_again(f"sqlite:///{tmp_path}/store.db", tmp_path, servers=1, kills=20, outcomes=5000)
 
 
 @pytest.mark.slow
-def test_twenty_kills_on_postgresql(tmp_path):
-    kill_again_and_again(postgres.fresh_database(), tmp_path, servers=1, kills=20)
+def test_twenty_kills_of_three_workers_on_postgresql(tmp_path):
+    kill_again_and_again(postgres.fresh_database(), tmp_path, servers=1, kills=20, workers=3, outcomes=5000)
 
 
 @pytest.mark.slow

@@ -79,7 +79,8 @@ def blossom_seconds(players: int) -> float:
 
 def decision_seconds(inputs: Inputs) -> float:
     """The estimated time of a decision, with that of its shadow and of repeated draws for propensities."""
-    total = _policy_seconds(inputs, inputs.config) * (1 + inputs.config.get("record_propensity", 0))
+    draws: int = inputs.config.get("record_propensity", 0)
+    total = _policy_seconds(inputs, inputs.config) * (1 + draws)
     if inputs.config["shadow"] is not None:
         total += _policy_seconds(inputs, inputs.config["shadow"])
     return total

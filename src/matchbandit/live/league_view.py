@@ -6,7 +6,7 @@ in the same database transaction, without the lock. Lists are pages: nothing gro
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
@@ -15,6 +15,7 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event, proposal_of
 from matchbandit.live.model import LeagueModel, Standing
 from matchbandit.live.names import Directory
+from matchbandit.live.projection import Page
 from matchbandit.live.records import Item, LeagueSummary, Names, PairResult, Proposal, ProposalSummary
 from matchbandit.live.settings import LeagueSettings
 from matchbandit.live.state import State
@@ -192,34 +193,16 @@ class LeagueView:
         """A proposal, open or closed, with all outcomes that are known."""
         return views.proposal(self.record(number), self.directory)
 
-    def proposals(
-        self,
-        *,
-        after: int = 0,
-        before: int | None = None,
-        limit: int | None = None,
-        open_only: bool = False,
-        newest_first: bool = False,
-    ) -> list[Proposal]:
+    def proposals(self, **page: Unpack[Page]) -> list[Proposal]:
         """A page of proposals; fewer than `limit` where they have more than `MAX_PAIRS_PER_PAGE` pairs together."""
-        records = self.records(after=after, before=before, limit=limit, open_only=open_only, newest_first=newest_first)
-        return [views.proposal(record, self.directory) for record in records]
+        return [views.proposal(record, self.directory) for record in self.records(**page)]
 
-    def records(
-        self,
-        *,
-        after: int = 0,
-        before: int | None = None,
-        limit: int | None = None,
-        open_only: bool = False,
-        newest_first: bool = False,
-    ) -> list[Record]:
+    def records(self, **page: Unpack[Page]) -> list[Record]:
         """The log's records of a page of proposals: two statements, however many there are."""
-        rows = self._rows(after=after, before=before, limit=limit, open_only=open_only, newest_first=newest_first)
         numbers, pairs = list[int](), 0
-        for row in rows:
+        for row in projection.read_page(self._connection, self._league, **page):
             pairs += row["n_pairs"]
-            if limit is not None and numbers and pairs > MAX_PAIRS_PER_PAGE:
+            if page.get("limit") is not None and numbers and pairs > MAX_PAIRS_PER_PAGE:
                 break
             numbers.append(row["number"])
         of_proposal: dict[int | None, list[Event]] = {number: [] for number in numbers}
@@ -227,21 +210,10 @@ class LeagueView:
             of_proposal[proposal_of(event.kind, event.data)].append(event)
         return [views.proposal_from(events) for events in of_proposal.values()]
 
-    def history(
-        self,
-        *,
-        after: int = 0,
-        before: int | None = None,
-        limit: int | None = None,
-        open_only: bool = False,
-        newest_first: bool = False,
-    ) -> list[ProposalSummary]:
+    def history(self, **page: Unpack[Page]) -> list[ProposalSummary]:
         """A line for each proposal: what was expected of it, and what it achieved."""
-        rows = self._rows(after=after, before=before, limit=limit, open_only=open_only, newest_first=newest_first)
+        rows = projection.read_page(self._connection, self._league, **page)
         return [views.proposal_summary(row) for row in rows]
-
-    def _rows(self, **page: Any) -> list[dict[str, Any]]:
-        return projection.page(self._connection, self._league, **page)
 
     def _check_number(self, number: object) -> None:
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= self.last_number:

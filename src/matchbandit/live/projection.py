@@ -1,7 +1,7 @@
 """The table of proposals: what the log says of each, so that lists and deadlines need no fold."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
@@ -90,25 +90,31 @@ def is_complete(connection: Connection, league: int, last_number: int) -> bool:
     return last_proposal(connection, league) == last_number and not connection.execute(missing).scalar()
 
 
-def page(
-    connection: Connection,
-    league: int,
-    *,
-    after: int = 0,
-    before: int | None = None,
-    limit: int | None = None,
-    open_only: bool = False,
-    newest_first: bool = False,
-) -> list[dict[str, Any]]:
-    """The rows between two proposal numbers, at most `limit`, in the order of numbers or the newest first."""
+class Page(TypedDict, total=False):
+    """Which proposals: by default all, in the order of their numbers."""
+
+    after: int
+    """Only those with larger numbers."""
+    before: int | None
+    """Only those with smaller numbers."""
+    limit: int | None
+    """The largest number of proposals."""
+    open_only: bool
+    """Only those with an outcome missing."""
+    newest_first: bool
+
+
+def read_page(connection: Connection, league: int, **page: Unpack[Page]) -> list[dict[str, Any]]:
+    """The rows of these proposals."""
     columns = [column for column in schema.proposals.c if column.name != "league_id"]
-    rows = select(*columns).where(_TABLE.league_id == league, _TABLE.number > after)
+    rows = select(*columns).where(_TABLE.league_id == league, _TABLE.number > page.get("after", 0))
+    before = page.get("before")
     if before is not None:
         rows = rows.where(_TABLE.number < before)
-    if open_only:
+    if page.get("open_only"):
         rows = rows.where(_TABLE.closed.is_(False))
-    rows = rows.order_by(_TABLE.number.desc() if newest_first else _TABLE.number).limit(limit)
-    return [dict(row) for row in connection.execute(rows).mappings()]
+    rows = rows.order_by(_TABLE.number.desc() if page.get("newest_first") else _TABLE.number)
+    return [dict(row) for row in connection.execute(rows.limit(page.get("limit"))).mappings()]
 
 
 def overdue(connection: Connection, now: str) -> list[str]:

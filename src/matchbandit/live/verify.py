@@ -80,7 +80,7 @@ class _Check:
             if event.seq in self.kept:
                 self._compare_snapshot(event.seq)
             progress(event.seq)
-        table = {row["number"]: row for row in projection.page(self.connection, self.league)}
+        table = {row["number"]: row for row in projection.read_page(self.connection, self.league)}
         for number in sorted(table.keys() | self.rows.keys()):
             if not _is_equal(table.get(number), self.rows.get(number)):
                 self.differs(f"The table of proposals is wrong about proposal {number}.")
