@@ -6,6 +6,7 @@ They stay at their port, so that clients find them again.
 import multiprocessing
 import os
 import socket
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -47,26 +48,33 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it is ready."""
-        has_workers = "--workers" in self.words and self.words[self.words.index("--workers") + 1] != "1"
-        self.process = FORKS.Process(target=serve, args=(self.words, str(self.log)), daemon=not has_workers)
-        self.process.start()
+        if "--workers" in self.words:  # processes of its own need a program of their own
+            with self.log.open("ab") as log:
+                command = [sys.executable, "-m", "matchbandit", "serve", *self.words]
+                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)
+        else:
+            self.process = FORKS.Process(target=serve, args=(self.words, str(self.log)), daemon=True)
+            self.process.start()
         end = time.monotonic() + PATIENCE
         while True:
             with suppress(httpx.TransportError):
                 if httpx.get(f"{self.address}/readyz").is_success:
                     return
-            assert self.process.is_alive(), self.log.read_text()
+            assert self._is_alive(), self.log.read_text()
             assert time.monotonic() < end, self.log.read_text()
             time.sleep(0.02)
 
     def kill(self) -> None:
         """kill −9."""
         self.process.kill()
-        self.process.join(PATIENCE)
+        self.process.wait(PATIENCE) if isinstance(self.process, subprocess.Popen) else self.process.join(PATIENCE)
         end = time.monotonic() + PATIENCE
         while self._has_listener():  # its worker processes end by themselves
             assert time.monotonic() < end, "a worker outlived its killed parent"
             time.sleep(0.02)
+
+    def _is_alive(self) -> bool:
+        return self.process.poll() is None if isinstance(self.process, subprocess.Popen) else self.process.is_alive()
 
     def _has_listener(self) -> bool:
         with socket.socket() as probe:

@@ -499,3 +499,14 @@ def test_help_of_leagues_imports_nothing_heavy():
     )
     out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, env=os.environ)
     assert out.stdout.splitlines()[-1] == "[]"
+
+
+def test_titles_and_propensities_are_settings(run):
+    _, out, _ = run("league", "new", "club", "ann", "bob", "--title", "Chess  club")
+    assert out.splitlines()[0] == "club (Chess club): 2 players"
+    assert run("league", "set", "club", "--title", "Go", "--record-propensity", "5")[0] == 0
+    about = json.loads(run("league", "show", "club", "--json")[1])
+    assert (about["title"], about["record_propensity"]) == ("Go", 5)
+    code, _, error = run("league", "set", "club", "--record-propensity", "x")
+    assert code == 2
+    assert "--record-propensity" in error

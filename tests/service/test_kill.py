@@ -122,7 +122,8 @@ def kill_again_and_again(
     with Store(store) as opened:
         opened.create("club", players=PLAYERS, seed=3)
         _, token = tokens.new(opened, "load", scope="play")
-    running = [Server(store, folder, "--workers", str(workers)) for _ in range(servers)]
+    several = ("--workers", str(workers)) if workers > 1 else ()
+    running = [Server(store, folder, *several) for _ in range(servers)]
     rng = random.Random(kills)
     try:
         load = Load([server.address for server in running], token)

@@ -13,7 +13,7 @@ import typer
 
 from matchbandit.cli.options import say, table
 from matchbandit.cli.parsing import number
-from matchbandit.errors import MatchbanditError, float_text, plural
+from matchbandit.errors import MatchbanditError, check_int, float_text, plural
 from matchbandit.extras import need
 
 if TYPE_CHECKING:
@@ -269,3 +269,9 @@ def print_open(proposals: "list[Proposal]") -> None:
     ]
     if lines:
         table(("proposal", "waiting for", "due"), lines)
+
+
+def count_typed(name: str, text: str) -> int:
+    """A whole number from 0 on."""
+    digits = text.strip()
+    return check_int(name, int(digits) if digits.isascii() and digits.isdecimal() else text, minimum=0)

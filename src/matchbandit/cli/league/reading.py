@@ -8,6 +8,7 @@ from matchbandit.cli.league.common import (
     STORE,
     LeagueName,
     StoreUrl,
+    count_typed,
     moment,
     opened_league,
     opened_store,
@@ -22,7 +23,7 @@ from matchbandit.cli.league.common import (
 )
 from matchbandit.cli.options import Json, as_typed, say, table
 from matchbandit.cli.parsing import whole
-from matchbandit.errors import MatchbanditError, check_int, plural
+from matchbandit.errors import MatchbanditError, plural
 
 if TYPE_CHECKING:
     from matchbandit.live.league import League
@@ -82,7 +83,8 @@ def print_about(league: "League", *, as_json: bool) -> None:
     of = _of_what(about)
     left = about["n_items"] - about["n_active"]
     options = ", ".join(f"{key}={as_typed(value)}" for key, value in about["options"].items())
-    typer.echo(f"{about['name']}: {about['n_active']} {of}{f', {left} left' if left else ''}")
+    title = f" ({about['title']})" if about["title"] else ""
+    typer.echo(f"{about['name']}{title}: {about['n_active']} {of}{f', {left} left' if left else ''}")
     say(f"policy: {about['policy']}{f' ({options})' if options else ''}, {about['rewards']} rewards", indent=2)
     for line in _rules(about):
         say(line, indent=2, first="")
@@ -260,7 +262,7 @@ def events(
 
     A sentence for each event; with --json the events themselves, which have ids and no names.
     """
-    first = _count("--after", after)
+    first = count_typed("--after", after)
     most = None if limit is None else whole("--limit", limit)
     with opened_league(store, league) as opened:
         if as_json:
@@ -271,12 +273,6 @@ def events(
             for event, sentence in opened.audit(after=first, limit=most)
         ]
     table(("event", "at", "by", "what"), lines)
-
-
-def _count(name: str, text: str) -> int:
-    """A whole number from 0 on."""
-    digits = text.strip()
-    return check_int(name, int(digits) if digits.isascii() and digits.isdecimal() else text, minimum=0)
 
 
 def shadow(league: LeagueName, store: StoreUrl = STORE, as_json: Json = False) -> None:

@@ -10,6 +10,7 @@ from matchbandit.cli.league.common import (
     STORE,
     LeagueName,
     StoreUrl,
+    count_typed,
     default_typed,
     names_in,
     opened_league,
@@ -20,7 +21,7 @@ from matchbandit.cli.league.reading import print_about
 from matchbandit.cli.league.replay import Kind, OnMissing, read_past, refuse_without_file
 from matchbandit.cli.options import Json, Option, Seed
 from matchbandit.cli.parsing import rewards_of, settings, whole
-from matchbandit.errors import MatchbanditError, check_int
+from matchbandit.errors import MatchbanditError
 
 Policy = Annotated[
     str | None, typer.Option(help="A name from `matchbandit policies`; rank1-thompson by default.", show_default=False)
@@ -44,6 +45,15 @@ NoRematch = Annotated[
 Shadow = Annotated[
     str | None,
     typer.Option(help="A second policy, which proposes beside the first; nothing of it is played.", show_default=False),
+]
+
+Title = Annotated[str | None, typer.Option(help="A title for people, besides the URL name.", show_default=False)]
+RecordPropensity = Annotated[
+    str | None,
+    typer.Option(
+        help="Estimate the probability of each proposed pair from this many repeated draws, and record it; 0: off.",
+        show_default=False,
+    ),
 ]
 
 
@@ -74,6 +84,8 @@ def new(
     default: Default = None,
     no_rematch: NoRematch = None,
     shadow: Shadow = None,
+    title: Title = None,
+    record_propensity: RecordPropensity = None,
     store: StoreUrl = STORE,
     as_json: Json = False,
 ) -> None:
@@ -84,7 +96,7 @@ def new(
     sides = _sides(side)
     if sides and players:
         raise MatchbanditError("give the players' names, or --side twice, not both.")
-    changes = _settings(deadline, default, no_rematch, shadow, selection)
+    changes = _settings(deadline, default, no_rematch, shadow, selection, title, record_propensity)
     if option or policy:
         changes |= {"policy": policy or "rank1-thompson", "options": settings("--option", option)}
     if past is not None:
@@ -115,6 +127,8 @@ def set_(
     default: Default = None,
     no_rematch: NoRematch = None,
     shadow: Shadow = None,
+    title: Title = None,
+    record_propensity: RecordPropensity = None,
     store: StoreUrl = STORE,
     as_json: Json = False,
 ) -> None:
@@ -122,7 +136,7 @@ def set_(
 
     What is known is kept. `--shadow none` and `--deadline none` end what was set.
     """
-    changes = _settings(deadline, default, no_rematch, shadow, selection)
+    changes = _settings(deadline, default, no_rematch, shadow, selection, title, record_propensity)
     if policy is not None:
         changes["policy"] = policy
     if option or policy:
@@ -135,7 +149,13 @@ def set_(
 
 
 def _settings(
-    deadline: str | None, default: str | None, no_rematch: str | None, shadow: str | None, selection: str | None
+    deadline: str | None,
+    default: str | None,
+    no_rematch: str | None,
+    shadow: str | None,
+    selection: str | None,
+    title: str | None,
+    record_propensity: str | None,
 ) -> dict[str, Any]:
     """The settings that were typed; the others are left as they are."""
     changes: dict[str, Any] = {}
@@ -144,8 +164,11 @@ def _settings(
     if default is not None:
         changes["default"] = default_typed(default)
     if no_rematch is not None:
-        digits = no_rematch.strip()
-        changes["no_rematch"] = check_int("--no-rematch", int(digits) if digits.isdecimal() else no_rematch, minimum=0)
+        changes["no_rematch"] = count_typed("--no-rematch", no_rematch)
+    if record_propensity is not None:
+        changes["record_propensity"] = count_typed("--record-propensity", record_propensity)
+    if title is not None:
+        changes["title"] = title
     if shadow is not None:
         changes["shadow"] = None if shadow.lower() == "none" else shadow
     if selection is not None:
