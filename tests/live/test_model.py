@@ -108,12 +108,24 @@ def test_the_ranking_names_those_who_are_there():
     club.do("leave", ["cem"])
     ranking = LeagueModel(club.state).ranking(names_of(club), None)
     assert [standing.name for standing in ranking] == ["bob", "ann", "dee"]
-    assert [standing.place for standing in ranking] == [1, 2, 3]
+    assert [standing.place for standing in ranking] == [1, 2, None]  # dee has no results
     assert [standing.meetings for standing in ranking] == [50, 100, 0]
     assert [standing.mean for standing in ranking] == [0.9, 0.5, None]
     assert ranking[2].low < 0.2 < ranking[2].estimate < 0.8 < ranking[2].high  # nothing is known of dee
-    assert LeagueModel(club.state).place(4) == (3, 3)
+    assert LeagueModel(club.state).place(4) == (None, 3)
+    assert LeagueModel(club.state).place(1) == (2, 3)
     assert LeagueModel(club.state).place(3) == (None, 3)
+
+
+def test_equal_items_share_a_place_and_those_without_results_have_none():
+    past = [("ann", "bob", 4, 4), ("cem", "dee", 4, 0), ("eve", "fay", 4, 2)]
+    club = SmallLeague(players=["new", "cem", "ann", "dee", "eve", "bob", "fay"], past=past)
+    model = LeagueModel(club.state)
+    ranking = model.ranking(names_of(club), None)
+    assert [(standing.place, standing.name) for standing in ranking] == [
+        (1, "ann"), (1, "bob"), (3, "eve"), (3, "fay"), (5, "cem"), (5, "dee"), (None, "new"),
+    ]  # fmt: skip
+    assert [model.place(standing.id) for standing in ranking] == [(standing.place, 7) for standing in ranking]
 
 
 def test_a_model_stays_as_it_was():

@@ -256,7 +256,7 @@ class LeagueView:
         if isinstance(what, str):
             return partial(why_item, self.model, self.directory, self.directory.resolve(what))
         if isinstance(what, int):
-            return partial(why_proposal, self.record(what), self.directory)
+            return partial(why_proposal, self.record(what), self.directory, self.rewards)
         pair = self.directory.resolve_pair(what)
         number = self._last_proposal_of(key_of(*pair))
         return partial(why_pair, self.model, self.directory, pair, records=[self.record(number)] if number else [])

@@ -22,6 +22,8 @@ from matchbandit.strengths import Posterior, clip_outliers
 
 INTERVAL_LEVEL = 0.9
 """The probability with which the intervals of strengths and of pair means hold, by the model."""
+EQUAL_STRENGTH = 1e-6
+"""Strengths that differ by less share a place: the fit is not more exact."""
 
 
 def graph_of(two_sided: bool, on_side: Sequence[int]) -> Graph:
@@ -35,8 +37,8 @@ def graph_of(two_sided: bool, on_side: Sequence[int]) -> Graph:
 class Standing(Documented):
     """An item in the ranking."""
 
-    place: int
-    """From 1, on its side."""
+    place: int | None
+    """From 1, on its side; equal items share one. None before the first result."""
     id: int
     name: str
     side: str | None
@@ -150,14 +152,12 @@ class LeagueModel:
         return counts, np.bincount(ends, np.tile(r.paid, 2), minlength=n).astype(np.float64)
 
     def ranking(self, names: Sequence[str], side_names: Sequence[str] | None) -> list[Standing]:
-        """All items that are in the league, the strongest first, each side for itself; `names` by id − 1."""
+        """All items in the league by place, each side for itself, those without results last; `names` by id − 1."""
         numbers, (low, high) = self.numbers, self._intervals
         strengths, low, high = self.posterior.strengths[numbers], low[numbers], high[numbers]
         counts, paid = self._by_item
         standings: list[Standing] = []
         for side in (0, 1) if self.two_sided else (0,):
-            items = [k for k in range(len(numbers)) if self.active[k] and self.sides[k] == side]
-            items.sort(key=lambda k: (-strengths[k], k))
             standings += [
                 Standing(
                     place=place,
@@ -172,9 +172,22 @@ class LeagueModel:
                     byes=self.byes[k],
                     active=True,
                 )
-                for place, k in enumerate(items, start=1)
+                for k, place in self._places(side).items()
             ]
         return standings
+
+    def _places(self, side: int) -> dict[int, int | None]:
+        """The places of the active items of a side, by item − 1, in the order of the ranking."""
+        strengths, (counts, _) = self.posterior.strengths[self.numbers].tolist(), self._by_item
+        items = [k for k in range(len(strengths)) if self.active[k] and self.sides[k] == side]
+        items.sort(key=lambda k: (not counts[k], -strengths[k], k))
+        places: dict[int, int | None] = {}
+        place, top = 0, np.inf
+        for position, k in enumerate(items, start=1):
+            if strengths[k] < top - EQUAL_STRENGTH:
+                place, top = position, strengths[k]
+            places[k] = place if counts[k] else None
+        return places
 
     def item(self, item: int) -> tuple[float, float, float, int, float | None]:
         """Strength, its 90 % interval, results, and what they paid on average."""
@@ -185,12 +198,9 @@ class LeagueModel:
         return strength, float(low[number]), float(high[number]), count, mean
 
     def place(self, item: int) -> tuple[int | None, int]:
-        """Its place among the active items of its side, and how many these are; None if it has left."""
-        strengths, sides = self.posterior.strengths[self.numbers].tolist(), self.sides.tolist()
-        mine = (-strengths[item - 1], item)
-        others = [k + 1 for k in range(len(strengths)) if self.active[k] and sides[k] == sides[item - 1]]
-        before = sum((-strengths[k - 1], k) < mine for k in others)
-        return (before + 1 if self.active[item - 1] else None), len(others)
+        """Its place among the active items of its side, and how many these are; None if it left or has no results."""
+        places = self._places(int(self.sides[item - 1]))
+        return places.get(item - 1), len(places)
 
     def pair(self, a: int, b: int) -> PairEstimate:
         """What is known of this pair."""

@@ -1,6 +1,6 @@
 """Why: what is believed of an item, a pair, a proposal or a league, in numbers and in a sentence without jargon."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,10 @@ from matchbandit.live.records import VOID
 from matchbandit.live.tally import key_of, pair_of
 from matchbandit.live.views import Record, notes
 from matchbandit.policies.catalogue import CATALOGUE
+from matchbandit.rewards import RewardDistribution
+
+MAX_NOTES = 10
+"""Notes of a proposal, such as who sits out, that its explanation repeats."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ def why_item(model: LeagueModel, directory: Directory, item: int) -> Why:
         words.append(f"anything between {low:.2f} and {high:.2f}.")
     if place is not None:
         words.append(f" That is place {place} of {of}.")
-    else:
+    elif not model.active[item - 1]:
         words.append(" It has left the league.")
     words.append(" A pair is expected to achieve the product of its two strengths.")
     byes = model.byes[item - 1]
@@ -95,16 +99,16 @@ def why_pair(model: LeagueModel, directory: Directory, pair: Sequence[int], *, r
         "wished": key_of(a, b) in model.wishes,
     }
     if records:
-        row = _rows(records[-1], directory)[key_of(a, b)]
+        row = _rows(records[-1], directory, model.rewards)[key_of(a, b)]
         numbers["proposal"] = {"number": records[-1].state.number, **row}
         words.append(f" In proposal {records[-1].state.number}: {_why_chosen(row, records[-1].data['policy'])}.")
     return Why("".join(words), numbers)
 
 
-def why_proposal(record: Record, directory: Directory) -> Why:
+def why_proposal(record: Record, directory: Directory, rewards: RewardDistribution) -> Why:
     """Why these pairs: what was expected of them, what the best guess was, and what exploring was to cost."""
     data, state = record.data, record.state
-    rows = _rows(record, directory)
+    rows = _rows(record, directory, rewards)
     n, expected, best = len(rows), data["expected"], data["best"]
     cost = max(best - expected, 0.0)
     words = [
@@ -115,13 +119,11 @@ def why_proposal(record: Record, directory: Directory) -> Why:
     ]
     tried = [row for row in rows.values() if not row["in_best_guess"] and not row["fixed"]]
     if not tried:
-        words.append(" That is the best guess under the rules of the day: nothing was given up to learn.")
+        words.append(" That is the best guess under the rules of the day: nothing was given up.")
     else:
         others = f"with {plural(len(tried), 'other pair')}"
-        if f"{cost:.2f}" == "0.00":
-            words.append(
-                f" The best guess under the same rules, {others}, was no better: nothing was given up to learn."
-            )
+        if _is_free(data):
+            words.append(f" The best guess under the same rules, {others}, was equally good: nothing was given up.")
         else:
             words.append(
                 f" The best guess under the same rules was {best:.2f}: to learn more, {cost:.2f} was given up"
@@ -135,8 +137,10 @@ def why_proposal(record: Record, directory: Directory) -> Why:
     fixed = [" + ".join(row["names"]) for row in rows.values() if row["fixed"]]
     if fixed:
         words.append(f" {', '.join(fixed)} {'was' if len(fixed) == 1 else 'were'} fixed, not chosen.")
-    for note in notes(data, directory):
-        words.append(f" {note}")
+    sentences = notes(data, directory)
+    words += [f" {note}" for note in sentences[:MAX_NOTES]]
+    if len(sentences) > MAX_NOTES:
+        words.append(f" The proposal has {plural(len(sentences) - MAX_NOTES, 'more note')} of this kind.")
     achieved = [row["outcome"] for row in rows.values() if isinstance(row["outcome"], float)]
     if achieved:
         words.append(f" So far {plural(len(achieved), 'outcome')} came to {sum(achieved):.2f}.")
@@ -187,13 +191,21 @@ def why_league(model: LeagueModel, directory: Directory) -> Why:
     )
 
 
-def _rows(record: Record, directory: Directory) -> dict[int, dict[str, Any]]:
+def _is_free(data: Mapping[str, Any]) -> bool:
+    """Was the proposal expected to achieve as much as the best guess, to two digits?"""
+    return f"{max(data['best'] - data['expected'], 0.0):.2f}" == "0.00"
+
+
+def _rows(record: Record, directory: Directory, rewards: RewardDistribution) -> dict[int, dict[str, Any]]:
     """The pairs of a proposal, each with the numbers by which it was chosen."""
     data, state = record.data, record.state
     best = {key_of(a, b) for a, b in data["best_pairs"]}
     fixed = {key_of(a, b) for a, b in state.fixed}
     rows = {}
+    # A draw or an index may lie outside of what a mean can be; means of draws lie in [0, 1] by the model.
     draws = getattr(CATALOGUE.get(data["policy"]), "draws", False)
+    low, high = (0.0, 1.0) if draws else (rewards.low, rewards.high)
+    other = "equally good" if _is_free(data) else "to learn"
     for key, estimate, value in zip(state.pairs, data["estimates"], data["values"], strict=True):
         outcome: Any = None
         if key in state.known:
@@ -202,10 +214,10 @@ def _rows(record: Record, directory: Directory) -> dict[int, dict[str, Any]]:
             "pair": list(pair_of(key)),
             "names": list(directory.pair(pair_of(key))),
             "estimate": estimate,
-            # A draw may lie outside [0, 1]; the mean of a pair, of which this speaks, cannot.
-            "value": min(max(value, 0.0), 1.0) if draws and value is not None else value,
+            "value": None if value is None else min(max(value, low), high),
             "fixed": key in fixed,
             "in_best_guess": key in best,
+            "reason": "fixed" if key in fixed else "best guess" if key in best else other,
             "outcome": outcome,
         }
     return rows

@@ -127,7 +127,7 @@ def ranking(league: LeagueName, store: StoreUrl = STORE, as_json: Json = False) 
     two_sided = any(standing.side is not None for standing in standings)
     lines = [
         (
-            str(each.place),
+            "–" if each.place is None else str(each.place),
             each.name,
             *([each.side or ""] if two_sided else []),
             f"{each.estimate:.2f}",
