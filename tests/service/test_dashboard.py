@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Callable
+from contextlib import contextmanager
 from functools import partial
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -13,16 +14,20 @@ import pytest
 from clocks import Clock
 from fastapi import APIRouter
 from starlette.testclient import TestClient
+from statements import Statements
 
 from matchbandit.figures.interactive import READABLE, contrast
+from matchbandit.live.csv_tables import csv_text
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.league import League
-from matchbandit.live.records import VOID
+from matchbandit.live.records import VOID, Item, PairResult, ProposalSummary
+from matchbandit.live.settings import LeagueSettings, field_descriptions
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
-from matchbandit.service.dashboard import pages
-from matchbandit.service.dashboard.meetings import MOST_LISTED, MOST_MATRIX, MOST_SQUARES, Met, Place, drawn
-from matchbandit.service.dashboard.progress import MOST_POINTS, Past, charts
+from matchbandit.service.dashboard import content, pages
+from matchbandit.service.dashboard.league_form import setting_fields
+from matchbandit.service.dashboard.meetings import MAX_CELLS, MAX_MATRIX, MAX_SQUARES, meetings_map
+from matchbandit.service.dashboard.progress import MAX_POINTS, charts
 
 HOSTILE = "<script>alert(1)</script>"
 PEOPLE = ["Ann", "Bob", HOSTILE, "Dee", "Eve"]
@@ -81,8 +86,8 @@ class Reader(HTMLParser):
 class Desk:
     """Somebody at the dashboard with a token of this scope."""
 
-    def __init__(self, client: TestClient, text: str) -> None:
-        self.client = client
+    def __init__(self, client: TestClient, store: Store, text: str) -> None:
+        self.client, self.store = client, store
         self.login = client.post("/login", data={"token": text, "next": "/"}, headers=ORIGIN, follow_redirects=False)
         self.csrf = self.get("/").csrf() if self.login.status_code == 303 else ""
 
@@ -128,14 +133,15 @@ def desk(store: Store, served: Callable[..., TestClient]) -> Callable[..., Desk]
     def sit(scope: str = "admin", *leagues: str) -> Desk:
         _, text = tokens.new(store, f"{scope} desk", scope=scope, leagues=leagues or None)
         clients.append(TestClient(clients[0].app) if clients else served())
-        return Desk(clients[-1], text)
+        return Desk(clients[-1], store, text)
 
     return sit
 
 
 def pages_of(league: Any) -> list[str]:
     below = ["", "/ranking", "/meetings", "/progress", "/proposals", "/proposals/1", "/proposals/4", "/items"]
-    return ["/", "/new", *(f"/leagues/{league.name}{path}" for path in (*below, "/items/3", "/log"))]
+    more = ["/items/3", "/rules", "/log", "/settings"]
+    return ["/", "/new", *(f"/leagues/{league.name}{path}" for path in (*below, *more))]
 
 
 def test_a_rename_while_a_page_is_made_is_no_error(
@@ -143,16 +149,20 @@ def test_a_rename_while_a_page_is_made_is_no_error(
 ) -> None:
     club.exclude([(1, 2)])
     club.wish([(1, 3)])
-    sat, names, items = desk(), count(), League.items
+    sat, names, view, other = desk(), count(), League.view, Store(club.store.database.url)
 
-    def renamed_before(league: League) -> Any:
-        league.rename(1, f"Ann {next(names)}")
-        return items(league)
+    @contextmanager
+    def renamed_meanwhile(league: League, **settings: Any) -> Any:
+        with view(league, **settings) as seen:
+            if league.store is not other:
+                other.open("club").rename(1, f"Ann {next(names)}")
+            yield seen
 
-    monkeypatch.setattr(League, "items", renamed_before)
+    monkeypatch.setattr(League, "view", renamed_meanwhile)
     for path in pages_of(club):
         sat.get(path)
-    assert next(names) > 5
+    assert next(names) == len(pages_of(club)) - 2  # each page of a league is made from one view
+    other.close()
 
 
 # Who looks -----------------------------------------------------------------------------------------------------------
@@ -289,13 +299,15 @@ def test_a_scope_shows_the_forms_that_it_allows_and_the_others_are_refused(
         found = set()
         for path in pages_of(club):
             if path != "/new":
-                found |= {re.sub(r"\d+", "N", str(form["action"])) for form, _ in sat.get(path).forms}
+                forms = [form for form, _ in sat.get(path).forms if form["method"] == "post"]
+                found |= {re.sub(r"\d+", "N", str(form["action"])) for form in forms}
         return found - {"/logout"}
 
     below = "/leagues/club/proposals"
     playing = {below, *(f"{below}/N/{verb}" for verb in ("outcomes", "corrections", "void"))}
     items = "/leagues/club/items"
-    changing = {items, "/leagues/club/rules", *(f"{items}/N/{verb}" for verb in ("name", "leave", "forget"))}
+    changing = {items, *(f"{items}/N/{verb}" for verb in ("name", "leave", "forget"))}
+    changing |= {"/leagues/club/rules", "/leagues/club/settings"}
     reading, player, admin = desk("read"), desk("play"), desk("admin")
     assert {*targets(reading)} == {f"{below}/N/outcomes"} & targets(reading)  # without fields
     assert targets(player) == playing
@@ -321,15 +333,18 @@ FORGED = [
 ]
 
 
+FORMS = ("proposals", "proposals/4/outcomes", "proposals/4/void", "items", "items/1/forget", "rules", "settings")
+
+
 @pytest.mark.parametrize(("headers", "right_csrf"), FORGED)
 def test_a_forged_form_does_nothing(
     club: Any, desk: Callable[..., Desk], headers: dict[str, str], right_csrf: bool
 ) -> None:
     sat, other = desk(), desk()
     before = club.digest()
-    for path in ("proposals", "proposals/4/outcomes", "proposals/4/void", "items", "items/1/forget", "rules"):
+    for path in FORMS:
         for csrf in [sat.csrf] if right_csrf else ["", other.csrf, sat.csrf[:-1]]:
-            fields = {"csrf": csrf, "sure": "1", "names": "Fay", "rule": "exclude", "one": "1", "two": "2"}
+            fields = {"csrf": csrf, "sure": "1", "names": "Fay", "rule": "exclude", "ids": "1-2", "title": "Mine"}
             answer = sat.client.post(f"/leagues/club/{path}", data=fields, headers=headers)
             assert answer.status_code == 403
     out = sat.client.post("/logout", data={"csrf": sat.csrf if right_csrf else ""}, headers=headers)
@@ -409,7 +424,7 @@ def test_a_name_is_text_whatever_it_looks_like(club: Any, desk: Callable[..., De
         assert [script for script in read.all("script") if "src" not in script and "type" not in script] == []
         assert not read.all("b")
         seen += HOSTILE in read.plain
-    assert seen == len(pages_of(club)) - 4  # there are no names on lists of leagues and proposals, and in charts
+    assert seen == len(pages_of(club)) - 5  # no names: leagues, a new one, proposals, charts, settings
     data = json.loads(sat.get("/leagues/club/meetings").scripts[0])
     assert HOSTILE in data["heat"]["rows"]
 
@@ -490,7 +505,7 @@ def test_results_are_entered_and_the_ranking_moves(club: Any, desk: Callable[...
     assert {**club.proposal(4).outcomes} == {club.proposal(4).pairs[0]: 1.0}
     assert club.events()[-1].by == f"token:{tokens.listed(club.store)[-1].id}"
     read = sat.does("/leagues/club/proposals/4/outcomes", **{field_of(two): "void"})
-    assert "Nothing waits" in read.plain
+    assert "All outcomes recorded." in read.plain
     assert list(club.proposal(4).outcomes.values()) == [1.0, VOID]
 
 
@@ -660,8 +675,8 @@ def test_people_join_leave_come_back_are_renamed_and_forgotten(club: Any, desk: 
 
 def test_rules_are_made_and_taken_back(club: Any, desk: Callable[..., Desk]) -> None:
     sat = desk("admin")
-    sat.does("/leagues/club/rules", rule="exclude", one="1", two="3")
-    read = sat.does("/leagues/club/rules", rule="wish", one="4", two="2")
+    sat.does("/leagues/club/rules", rule="exclude", one="Ann", two=HOSTILE)
+    read = sat.does("/leagues/club/rules", rule="wish", one="Dee", two="Bob")
     assert club.about()["exclusions"] == [("Ann", HOSTILE)]
     assert club.about()["wishes"] == [("Bob", "Dee")]
     undo = [
@@ -669,18 +684,22 @@ def test_rules_are_made_and_taken_back(club: Any, desk: Callable[..., Desk]) -> 
         for form, fields in read.forms
         if form["action"] == "/leagues/club/rules" and {"tag": "input"}.items() <= fields[1].items()
     ]
-    assert [form["rule"] for form in undo] == ["allow", "unwish"]
+    assert [form["rule"] for form in undo] == ["unwish", "allow"]
     for form in undo:
         sat.does("/leagues/club/rules", **form)
     assert club.about()["exclusions"] == club.about()["wishes"] == []
-    assert sat.post("/leagues/club/rules", rule="exclude", one="1", two="x").status_code == 422
-    assert sat.post("/leagues/club/rules", rule="explode", one="1", two="2").status_code == 422
+    refused = sat.post("/leagues/club/rules", rule="wish", one="Ann", two="Bop")
+    assert refused.status_code == 422
+    assert "did you mean 'Bob'?" in Reader(refused.text).plain
+    assert [f["value"] for f in Reader(refused.text).all("input") if f.get("name") in ("one", "two")] == ["Ann", "Bop"]
+    for wrong in ({"rule": "explode", "one": "Ann", "two": "Bob"}, {"rule": "allow", "ids": "1-x"}):
+        assert sat.post("/leagues/club/rules", **wrong).status_code == 422
 
 
 def test_a_league_is_made_on_a_page(store: Store, desk: Callable[..., Desk]) -> None:
     sat = desk("admin")
     assert "No league yet" in sat.get("/").plain
-    fields = {"slug": "teams", "first": "Ann\nBob", "rewards": "bernoulli", "policy": "cucb", "deadline": "1.5"}
+    fields = {"slug": "teams", "first": "Ann\nBob", "rewards": "bernoulli", "policy": "cucb", "deadline": "1.5 hours"}
     read = sat.does("/new", **fields, no_rematch="2", key="k1")
     assert "The league is ready." in read.plain
     about = store.open("teams").about()
@@ -706,8 +725,8 @@ def test_a_league_is_made_on_a_page(store: Store, desk: Callable[..., Desk]) -> 
 def test_lists_are_turned_page_by_page(
     store: Store, desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "PROPOSALS", 4)
-    monkeypatch.setattr(pages, "LOG_LINES", 5)
+    monkeypatch.setattr(content, "PAGE_SIZE", 4)
+    monkeypatch.setattr(pages, "PAGE_SIZE", 4)
     league = store.create("long", players=["Ann", "Bob"], seed=1)
     for _ in range(9):
         league.tell(league.ask().number, {("Ann", "Bob"): 1})
@@ -732,83 +751,353 @@ def test_lists_are_turned_page_by_page(
 
 
 def test_the_ranking_shows_what_the_league_says(club: Any, desk: Callable[..., Desk]) -> None:
+    club.join("Fay")
     text = desk("read").client.get("/leagues/club/ranking").text
     rows = re.findall(
-        r'class="rank">(\d+)</td>.*?items/(\d+)">.*?class="number">([\d.]+)</td>.*?aria-label="([^"]+)"', text, re.S
+        r'class="rank">(\d+|–)</td>.*?items/(\d+)">.*?class="number">([\d.]+)</td>.*?aria-label="([^"]+)"', text, re.S
     )
-    expected = [(str(row.place), str(row.id), f"{row.estimate:.2f}") for row in club.ranking()]
+    expected = [(str(row.place or "–"), str(row.id), f"{row.estimate:.2f}") for row in club.ranking()]
     assert [row[:3] for row in rows] == expected
+    assert [row[0] for row in rows][-1] == "–"  # Fay has no results
     assert all("between" in row[3] for row in rows)
 
 
 def test_an_empty_league_has_all_its_pages(store: Store, desk: Callable[..., Desk]) -> None:
     store.create("new", players=[])
     sat = desk("admin")
-    for path in ("", "/ranking", "/meetings", "/progress", "/proposals", "/items", "/log"):
+    for path in ("", "/ranking", "/meetings", "/progress", "/proposals", "/items", "/rules", "/log", "/settings"):
         sat.get(f"/leagues/new{path}")
     assert sat.post("/leagues/new/proposals").status_code == 409
 
 
-def met(a: int, b: int, meetings: int = 1, mean: float = 0.5) -> Met:
-    return Met((a, b), (f"p{a}", f"p{b}"), meetings, mean)
+def texts_of(sat: Desk, path: str) -> tuple[int, int]:
+    """How many statements a page takes, and its bytes."""
+    sat.get(path)  # the league is loaded
+    with Statements(sat.store) as statements:
+        answer = sat.client.get(path)
+    assert answer.status_code == 200
+    return len(statements), len(answer.content)
+
+
+def test_pages_take_as_many_statements_however_many_proposals_are_open(store: Store, desk: Callable[..., Desk]) -> None:
+    league, sat = store.create("club", players=["Ann", "Bob", "Cem", "Dee"], seed=1), desk()
+    league.ask()
+    few = {path: texts_of(sat, path)[0] for path in pages_of(league) if not path.endswith("/4")}
+    for _ in range(60):
+        league.ask()
+    assert {path: texts_of(sat, path)[0] for path in few} == few
+    assert max(few.values()) <= 6
+
+
+def test_the_list_of_leagues_loads_none_of_them_and_is_paged_and_searched(
+    store: Store, desk: Callable[..., Desk]
+) -> None:
+    for k in range(120):
+        store.create(f"league-{k:03}", players=[], title=f"Number {k}" if k != 7 else "")
+    sat = desk()
+    assert texts_of(sat, "/")[0] == 3  # session, token, leagues
+    seen, path = list[str](), "/"
+    while path:
+        text = sat.client.get(path).text
+        seen += re.findall(r'href="/leagues/([\w-]+)">', text)
+        following = re.search(r'href="(\?after=[\w-]+)">Next', text)
+        path = f"/{following[1]}" if following else ""
+    assert seen == store.leagues()
+    searched = sat.get("/?search=NUMBER+11").plain
+    assert searched.count("Number 11") == 11  # 11, 110, …, 119
+    assert "league-007" in sat.get("/").plain
+    assert "No league has this" in sat.get("/?search=nothing").plain
+    rows = json.loads(sat.client.get("/leagues.json?search=number+11").text)
+    assert [row["title"] for row in rows] == ["Number 11", *(f"Number {k}" for k in range(110, 120))]
+
+
+@pytest.mark.parametrize(
+    ("path", "size"),
+    [("items", 11), ("ranking", 11), ("proposals/1", 10), ("rules", 11), ("items/1", 4), ("meetings", 11)],
+)
+def test_everybody_is_on_one_of_the_pages(
+    store: Store, desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch, path: str, size: int
+) -> None:
+    monkeypatch.setattr(content, "PAGE_SIZE", 2)
+    monkeypatch.setattr(pages, "PAGE_SIZE", 2)
+    names = [f"p{k}" for k in range(11)]
+    league = store.create("club", players=names, seed=1, past=[("p0", f"p{k}", 1, 1) for k in range(2, 6)])
+    league.ask()
+    league.tell(1, {pair: 1.0 for pair in league.proposal(1).ids})
+    bye = league.proposal(1).bye_ids[0]
+    league.tell(league.ask(fixed=[(bye, bye % 11 + 1)]).number, {(bye, bye % 11 + 1): 1.0})
+    league.exclude([(1, k) for k in range(2, 12)])
+    sat, seen, query, back = desk("read"), set[str](), "?", 0
+    while query:
+        text = sat.client.get(f"/leagues/club/{path}{query}").text.replace("&amp;", "&")
+        main = text[text.index("<main") :]
+        seen |= set(re.findall(r'/items/(\d+)"', main)) - ({"1"} if path == "items/1" else set())
+        following = re.search(r'href="(\?[^"]+)">Next', text)
+        query, back = following[1] if following else "", back + 1
+    expected = {str(item) for pair in league.proposal(1).ids for item in pair} if path == "proposals/1" else None
+    assert seen == expected if expected else len(seen) >= size
+    while previous := re.search(r'href="(\?[^"]*)">(Previous|First page)', text):
+        text = sat.client.get(f"/leagues/club/{path}{previous[1]}").text.replace("&amp;", "&")
+        back -= 1
+    assert back == 1 or path == "rules"
+
+
+def test_pages_of_five_thousand_players_are_small(store: Store, desk: Callable[..., Desk]) -> None:
+    names = [f"player number {k} with a name that is rather long, as names may be" for k in range(5000)]
+    league = store.create("crowd", players=names, seed=1)
+    first = league.ask()
+    league.tell(1, {pair: float(k % 2) for k, pair in enumerate(first.ids)})
+    league.ask()
+    league.exclude([(1, k) for k in range(2, 400)])
+    sat = desk()
+    for path in (page.replace("/proposals/4", "/proposals/2") for page in pages_of(league)):
+        assert len(sat.client.get(path).content) < 300_000, path
+    text = sat.client.get("/leagues/crowd/ranking?after=4950").text
+    assert text.count('class="rank">') == 51  # with its head
+    assert ">Next<" not in text
+    assert "player number 4999" in sat.get("/leagues/crowd/items?search=NUMBER+4999").plain
+    assert sat.get("/leagues/crowd/ranking?search=number+4999").plain.count("player number 4999") == 1
+
+
+def test_a_form_for_many_takes_the_names_of_those_who_are_absent_or_present(
+    store: Store, desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "MAX_CHECKBOXES", 4)
+    league, sat = store.create("club", players=PEOPLE, seed=1), desk("play")
+    read = sat.get("/leagues/club")
+    assert "here" not in {field.get("name") for field in read.all("input")}
+    assert {"roster", "mode"} <= {field.get("name") for field in read.all("input")}
+
+    def paired(**fields: str) -> set[int]:
+        sat.does("/leagues/club/proposals", roster="typed", **fields)
+        proposal = league.open_proposals()[-1]
+        return {item for pair in proposal.ids for item in pair} | {*proposal.bye_ids}
+
+    assert paired(mode="absent", names="Ann\r\nBob") == {3, 4, 5}
+    assert paired(mode="present", names="name\nAnn\nBob") == {1, 2}
+    assert paired(mode="absent", names="") == {1, 2, 3, 4, 5}
+    answer = sat.post("/leagues/club/proposals", roster="typed", mode="present", names="Ann\nBop")
+    assert answer.status_code == 422
+    assert "did you mean 'Bob'?" in Reader(answer.text).plain
+    assert "Ann Bop" in Reader(answer.text).plain  # what was typed
+
+
+def test_settings_are_changed_on_a_page_and_only_those_that_were(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("admin")
+
+    def form() -> dict[str, str]:
+        text = sat.client.get("/leagues/club/settings").text
+        (fields,) = [fields for form, fields in Reader(text).forms if str(form.get("action")).endswith("/settings")]
+        values = {str(f["name"]): str(f["value"]) for f in fields if f["tag"] == "input" and "name" in f}
+        return values | {str(f["name"]): values[f"was-{f['name']}"] for f in fields if f["tag"] == "select"}
+
+    shown = form()
+    assert {name for name in shown if f"was-{name}" in shown} == {*LeagueSettings.names()}
+    assert "Nothing was changed" in sat.does("/leagues/club/settings", **shown).plain
+    club.configure(no_rematch=1)  # meanwhile, by somebody else
+    changes = {"title": "Chess  Club", "deadline": "36 hours", "options": "half_life=100", "default": "0"}
+    read = sat.does("/leagues/club/settings", **shown | changes)
+    assert "The settings have changed." in read.plain
+    about = club.about()
+    assert (about["title"], about["deadline"], about["options"]) == ("Chess Club", 129_600.0, {"half_life": 100})
+    assert (about["default"], about["no_rematch"]) == (0.0, 1)
+    assert [*club.events()[-1].data] == ["options", "deadline", "default", "title"]
+    assert (form()["deadline"], form()["options"], form()["default"]) == ("36 hours", "half_life=100", "0")
+    assert ("Chess Club" in sat.get("/leagues/club").plain, "Chess Club" in sat.get("/").plain) == (True, True)
+    for wrong in ({"policy": "cucbb"}, {"deadline": "3 moons"}, {"options": "half_life"}, {"no_rematch": "0.5"}):
+        answer = sat.post("/leagues/club/settings", **form() | wrong)
+        assert answer.status_code in (409, 422), wrong
+        assert next(iter(wrong.values())) in answer.text or "policy" in wrong
+    sat.does("/leagues/club/settings", **form() | {"policy": "cucb"})
+    assert (club.about()["policy"], club.about()["options"]) == ("cucb", {})
+    assert "Save settings" not in desk("play").get("/leagues/club/settings").plain
+
+
+def test_every_setting_is_described_in_the_form() -> None:
+    fields = setting_fields(LeagueSettings())
+    descriptions = field_descriptions(LeagueSettings)
+    assert {field.name for field in fields} == {*LeagueSettings.names()}
+    assert all(field.hint.startswith(descriptions[field.name].replace("`", "")) for field in fields)
+
+
+def test_names_are_pasted_from_a_table(club: Any, store: Store, desk: Callable[..., Desk]) -> None:
+    sat = desk("admin")
+    roster = [{"id": k, "name": name, "byes": 0} for k, name in enumerate(["=1+1", "Lee, Fay"])]
+    assert "Added: 2 names." in sat.does("/leagues/club/items", names=csv_text(roster)).plain
+    sat.does("/leagues/club/items", names="Name\tClub\r\nGus\tA\r\nHal\tB")
+    sat.does("/leagues/club/items", names="O'Neil, Ian\nname in the second line")
+    assert [item.name for item in club.items()][5:] == [
+        "=1+1", "Lee, Fay", "Gus", "Hal", "O'Neil, Ian", "name in the second line",
+    ]  # fmt: skip
+    league = store.create("ads", sides={"ads": [], "slots": []})
+    table = "name,side\nred,ads\ntop,slots"
+    answer = sat.post("/leagues/ads/items", names=table, side="ads")
+    assert (answer.status_code, league.items()) == (422, [])
+    assert "Line 3 is of the side 'slots', not 'ads'." in Reader(answer.text).plain
+    sat.does("/leagues/ads/items", names="name,side\nred,ads", side="ads")
+    assert [(item.name, item.side) for item in league.items()] == [("red", "ads")]
+
+
+def test_every_table_is_there_as_csv_and_json(club: Any, store: Store, desk: Callable[..., Desk]) -> None:
+    club.exclude([(1, 3)])
+    club.rename(2, "=2*3")
+    club.configure(shadow="cucb")
+    sat = desk("read", "club")
+    links = set()
+    for path in pages_of(club):
+        if path != "/new":
+            links |= {str(a["href"]) for a in sat.get(path).all("a") if "download" in a}
+    below = "/leagues/club"
+    names = (
+        "items",
+        "ranking",
+        "results",
+        "proposals",
+        "proposals/1",
+        "proposals/4",
+        "items/3",
+        "rules",
+        "log",
+        "shadow",
+    )
+    assert links == {
+        f"{path}.{kind}" for path in ("/leagues", *(f"{below}/{name}" for name in names)) for kind in ("csv", "json")
+    }
+    for link in links:
+        answer = sat.client.get(link)
+        assert answer.status_code == 200, link
+        assert answer.headers["content-disposition"].startswith("attachment; filename=")
+        assert answer.headers["cache-control"] == "no-store"
+        rows = json.loads(answer.text) if link.endswith("json") else answer.text.splitlines()[1:]
+        assert rows, link
+    assert sat.client.get(f"{below}/items.csv").text.splitlines()[2].startswith("2,'=2*3,")
+    assert [row["name"] for row in sat.client.get(f"{below}/ranking.json?search=EVE").json()] == ["Eve"]
+    assert sat.client.get(f"{below}/proposals/4.json").json()[0]["outcome"] is None
+    assert len(sat.client.get(f"{below}/log.json").json()) == club.about()["n_events"]
+    for missing in ("nothing.csv", "items.xml", "items/99.csv", "proposals/99.csv"):
+        assert sat.client.get(f"{below}/{missing}").status_code == 404, missing
+    store.create("secret", players=["Zed"])
+    assert sat.client.get("/leagues/secret/items.csv").status_code == 404
+    assert "secret" not in sat.client.get("/leagues.csv").text
+    sat.post("/logout")
+    assert sat.client.get(f"{below}/items.csv", follow_redirects=False).status_code == 303
+
+
+def test_a_page_of_pairs_is_where_one_stays(
+    store: Store, desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(content, "PAGE_SIZE", 2)
+    monkeypatch.setattr(pages, "PAGE_SIZE", 2)
+    league = store.create("club", players=[f"p{k}" for k in range(10)], seed=1)
+    pair = league.ask().ids[3]
+    sat = desk("play")
+    assert len([f for f in sat.get("/leagues/club/proposals/1?after=2").all("fieldset")]) == 2
+    sent = {field_of(pair): "1", "from": "proposal", "after": "2"}
+    answer = sat.post("/leagues/club/proposals/1/outcomes", **sent)
+    assert answer.headers["location"] == "/leagues/club/proposals/1?done=told:1&after=2"
+    refused = sat.post("/leagues/club/proposals/1/outcomes", **sent | {field_of(pair): "2"})
+    assert 'name="after" value="2"' in refused.text
+    name = league.proposal(1).pairs[4][0]
+    assert len(sat.get(f"/leagues/club/proposals/1?search={name}").all("fieldset")) == 1
+
+
+def test_no_page_says_to_learn_where_nothing_was_given_up(club: Any, desk: Callable[..., Desk]) -> None:
+    sat = desk("read")
+    for _ in range(12):
+        club.ask()
+    said = set()
+    for number in range(1, club.about()["n_proposals"] + 1):
+        text = sat.get(f"/leagues/club/proposals/{number}").plain
+        chip = "to learn" in text.replace("Given up to learn", "").replace("to learn more", "")
+        assert chip != ("nothing was given up" in text)
+        said.add(chip)
+    assert said == {True, False}
+
+
+def an_item(number: int) -> Item:
+    return Item(number, f"p{number}", None, active=True, forgotten=False, byes=0, meetings=0)
+
+
+def met(a: int, b: int, count: int = 2, total: float = 1.0) -> PairResult:
+    return PairResult((a, b), (f"p{a}", f"p{b}"), count, total)
 
 
 def test_the_map_of_few_is_a_table_too_and_symmetric() -> None:
-    places = [Place(k, f"p{k}") for k in (3, 1, 2)]
-    found = drawn(places, None, [met(1, 3, 4, 0.25), met(1, 2)])
-    assert found.data is not None
-    assert found.data["cells"] == [[1, 0, 4, 0.25], [1, 2, 1, 0.5]]
-    assert (found.data["most"], found.data["means"]) == (4, [0.25, 0.5])
-    assert found.matrix is not None
-    assert [cells for _, cells in found.matrix] == [[None, 4, 0], [4, None, 1], [0, 1, None]]
-    assert found.words == "2 of 3 possible pairs have met."
+    drawn = meetings_map([an_item(k) for k in (3, 1, 2)], None, [met(1, 3, 4), met(1, 2)])
+    assert drawn.data is not None
+    assert drawn.data["cells"] == [[1, 0, 4, 0.25], [1, 2, 2, 0.5]]
+    assert (drawn.data["most"], drawn.data["means"]) == (4, [0.25, 0.5])
+    assert drawn.matrix is not None
+    assert [cells for _, cells in drawn.matrix] == [[None, 4, 0], [4, None, 2], [0, 2, None]]
+    assert drawn.words == "2 of 3 possible pairs have met."
 
 
 def test_the_map_of_two_sides_has_rows_and_columns() -> None:
-    found = drawn([Place(1, "a")], [Place(2, "l"), Place(3, "r")], [met(1, 3)])
-    assert found.data is not None
-    assert (found.data["same"], found.data["cells"]) == (False, [[0, 1, 1, 0.5]])
-    assert found.matrix is not None
-    assert [cells for _, cells in found.matrix] == [[0, 1]]
+    drawn = meetings_map([an_item(1)], [an_item(2), an_item(3)], [met(1, 3)])
+    assert drawn.data is not None
+    assert (drawn.data["same"], drawn.data["cells"]) == (False, [[0, 1, 2, 0.5]])
+    assert drawn.matrix is not None
+    assert [cells for _, cells in drawn.matrix] == [[0, 2]]
 
 
-def test_the_map_of_many_lists_those_who_met_most_and_shows_no_more_than_can_be_seen() -> None:
-    places = [Place(k, f"p{k}") for k in range(500)]
-    found = drawn(places, None, [met(k, k + 1, meetings=k + 1) for k in range(499)])
-    assert found.matrix is None
-    assert len(places) > MOST_SQUARES > MOST_MATRIX
-    assert found.data is not None
-    assert len(found.data["rows"]) == MOST_SQUARES
-    assert len(found.data["cells"]) == MOST_SQUARES - 1
-    assert [one.meetings for one in found.most] == list(range(499, 499 - MOST_LISTED, -1))
-    assert "first 400" in found.words
+def test_the_map_of_many_shows_no_more_than_can_be_seen() -> None:
+    items = [an_item(k) for k in range(1, 501)]
+    drawn = meetings_map(items, None, [met(k, k + 1) for k in range(1, 500)])
+    assert drawn.matrix is None
+    assert len(items) > MAX_SQUARES > MAX_MATRIX
+    assert drawn.data is not None
+    assert len(drawn.data["rows"]) == MAX_SQUARES
+    assert len(drawn.data["cells"]) == MAX_SQUARES - 1
+    assert "first 400" in drawn.words
 
 
-def test_the_reward_is_an_average_of_results_and_exploring_a_share_of_the_best_guess() -> None:
-    past = [Past(1, 4, 1.0, 0.4, 0.5), Past(2, 0, 0.0, 0.5, 0.5), Past(3, 1, 1.0, 0.6, 0.5)]
-    reward, exploring = charts(past)
+def test_the_map_of_many_who_all_met_shows_as_many_as_fit_and_all_their_meetings() -> None:
+    items = [an_item(k) for k in range(1, 301)]
+    drawn = meetings_map(items, None, [met(a, b) for a in range(1, 301) for b in range(a + 1, 301)])
+    assert drawn.data is not None
+    shown = len(drawn.data["rows"])
+    assert len(drawn.data["cells"]) == shown * (shown - 1) // 2 <= MAX_CELLS < (shown + 1) * shown // 2
+    assert f"the first {shown} of the ranking" in drawn.words
+
+
+def one(number: int, results: int, reward: float, expected: float | None, best: float | None) -> ProposalSummary:
+    """A proposal of four pairs, `expected` and `best` per pair."""
+    share = None if expected is None or not best else max(0.0, 1 - expected / best)
+    total = None if expected is None else 4 * expected
+    of_told = results * (expected or 0.0)
+    return ProposalSummary(
+        number, "", None, 4, results, 0, reward, of_told, total, None if best is None else 4 * best, share
+    )
+
+
+def test_all_curves_are_averages_over_the_same_results() -> None:
+    history = [one(1, 4, 1.0, 0.4, 0.5), one(2, 0, 0.0, 0.5, 0.5), one(3, 1, 1.0, 0.6, 0.7)]
+    reward, exploring = charts(history)
     achieved, expected, best = reward.lines
-    assert achieved.x.tolist() == [1, 2, 3]
-    assert achieved.y.tolist() == pytest.approx([0.25, 0.25, 0.4])
-    assert expected.y.tolist() == [0.4, 0.5, 0.6]
-    assert best.y.tolist() == [0.5, 0.5, 0.5]
+    for line in reward.lines:
+        assert line.x.tolist() == [1, 3]  # the second has no results, and is compared with nothing
+    assert achieved.y.tolist() == pytest.approx([0.25, 2 / 5])
+    assert expected.y.tolist() == pytest.approx([0.4, (4 * 0.4 + 0.6) / 5])
+    assert best.y.tolist() == pytest.approx([0.5, (4 * 0.5 + 0.7) / 5])
     dots, share = exploring.lines
-    assert dots.y.tolist() == pytest.approx([20, 0, 0])
-    assert share.y.tolist() == pytest.approx([20, 10, 20 / 3])
+    assert dots.y.tolist() == pytest.approx([20, 0, 100 / 7])
+    assert share.y.tolist() == pytest.approx([20, 10, (20 + 100 / 7) / 3])
     assert charts([]) == []
-    assert charts([Past(1, 0, 0.0, None, None)]) == []
+    assert charts([one(1, 0, 0.0, None, None)]) == []
+    (unexpected,) = charts([one(1, 4, 1.0, None, None)])
+    assert [len(line.x) for line in unexpected.lines] == [1, 0, 0]
 
 
 def test_long_histories_are_drawn_by_averages() -> None:
     rng = np.random.default_rng(1)
     rewards = rng.random(10_007)
-    reward, exploring = charts([Past(k + 1, 1, float(r), 0.4, 0.5) for k, r in enumerate(rewards)])
+    reward, exploring = charts([one(k + 1, 1, float(r), 0.4, 0.5) for k, r in enumerate(rewards)])
     for line in (*reward.lines, *exploring.lines):
-        assert len(line.x) <= MOST_POINTS
+        assert len(line.x) <= MAX_POINTS
         assert np.all(np.diff(line.x) > 0)
     weights = np.diff([0, *np.flatnonzero(np.diff(np.arange(10_007) // 42)) + 1, 10_007])
-    whole = np.average(reward.lines[0].y, weights=weights)
-    assert whole == pytest.approx(rewards.mean(), abs=1e-3)
+    mean = np.average(reward.lines[0].y, weights=weights)
+    assert mean == pytest.approx(rewards.mean(), abs=1e-3)
 
 
 def test_the_log_of_the_server_knows_neither_names_nor_secrets(

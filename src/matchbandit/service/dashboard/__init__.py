@@ -1,4 +1,4 @@
-"""Pages for people, beside the API: who stands where, what waits, who met whom, how it goes, what happened.
+"""Pages for people, beside the API: ranking, pending outcomes, meetings, progress, roster, rules, settings, log.
 
 Server-rendered, so that everything works without scripts; charts and the map of meetings are drawn where scripts run.
 """
@@ -10,6 +10,7 @@ from matchbandit.service.dashboard.actions import add_changes, add_login, add_ou
 from matchbandit.service.dashboard.guard import Guard
 from matchbandit.service.dashboard.html import PageRoute
 from matchbandit.service.dashboard.pages import add_pages
+from matchbandit.service.dashboard.tables import add_tables
 from matchbandit.service.settings import Settings
 
 
@@ -18,6 +19,7 @@ def router(store: Store, settings: Settings) -> APIRouter:
     routes = APIRouter(route_class=PageRoute, include_in_schema=False)
     guard = Guard(store, settings)
     add_login(routes, guard)
+    add_tables(routes, guard)
     add_pages(routes, guard)
     add_outcomes(routes, guard)
     add_changes(routes, guard)

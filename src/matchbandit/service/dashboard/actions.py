@@ -1,4 +1,4 @@
-"""What forms do: log in and out, propose, tell, correct, void, change who takes part and the rules.
+"""What forms do: log in and out, propose, tell, correct, void, change who takes part, the rules and the settings.
 
 Each ends with a new page to go to, so that loading it again does nothing twice; a refusal shows the form again, with
 what was typed.
@@ -7,6 +7,7 @@ what was typed.
 from collections.abc import Callable
 from math import ceil
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
@@ -16,12 +17,12 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.records import VOID, Ids, Outcome
 from matchbandit.service import sessions, tokens
 from matchbandit.service.dashboard import pages
+from matchbandit.service.dashboard.content import query_string
 from matchbandit.service.dashboard.guard import Form, Guard, Visitor, check, safe_path
+from matchbandit.service.dashboard.league_form import changed_settings, names_in, new_league, parse_number
 from matchbandit.service.limits import Buckets
 from matchbandit.service.problems import ApiError
 from matchbandit.service.sessions import Session
-
-AN_HOUR = 3600.0
 
 
 def add_login(routes: APIRouter, guard: Guard) -> None:
@@ -73,28 +74,34 @@ def add_outcomes(routes: APIRouter, guard: Guard) -> None:
 
     @routes.post("/leagues/{slug}/proposals")
     def ask(visitor: Playing, form: Sent) -> Response:
-        ticked: list[int] = []
+        ticked: list[int] | None = None
         try:
-            ticked = [_id(text) for text in form.get("here", [])]
-            # Without a roster the policy takes everybody. With one, only those ticked: others may have joined since.
-            available = ticked if form.one("roster") else None
+            if form.one("roster") == "typed":
+                available = _typed_roster(visitor, form)
+            else:
+                # Without a roster the policy takes everybody; with one, those ticked: others may have joined since.
+                ticked = [_id(text) for text in form.get("here", [])] if form.one("roster") else None
+                available = ticked
             proposal = visitor.league.ask(available=available, **visitor.writing(form.one("key")))
         except MatchbanditError as error:
-            return pages.today(visitor, error=error, chosen=ticked)
+            return pages.today(visitor, error=error, chosen=ticked, typed=form.plain())
         return _to(f"/leagues/{visitor.slug}", f"proposed:{proposal.number}")
 
     @routes.post("/leagues/{slug}/proposals/{number}/outcomes")
-    def tell(request: Request, visitor: Playing, number: int, form: Sent) -> Response:
-        given = {name.partition("-")[2]: texts[0] for name, texts in form.items() if name.startswith("outcome-")}
+    def tell(visitor: Playing, number: int, form: Sent) -> Response:
+        typed = {name.partition("-")[2]: texts[0] for name, texts in form.items() if name.startswith("outcome-")}
+        of_proposal = form.one("from") == "proposal"
         try:
             outcomes = _outcomes(form)
             receipt = visitor.league.tell(number, outcomes, **visitor.writing()) if outcomes else None
         except MatchbanditError as error:
-            if form.one("from") == "proposal":
-                return pages.proposal(visitor, number, error=error, given=given)
-            return pages.today(visitor, error=error, given=given, given_of=number)
-        where = f"/leagues/{visitor.slug}" + (f"/proposals/{number}" if form.one("from") == "proposal" else "")
-        return _to(where, "nothing" if receipt is None else f"told:{receipt.booked}")
+            if of_proposal:
+                return pages.proposal(visitor, number, error=error, typed=typed, **_page_of(form))
+            return pages.today(visitor, error=error, typed=typed, typed_for=number)
+        done = "nothing" if receipt is None else f"told:{receipt.booked}"
+        if of_proposal:
+            return _to(f"/leagues/{visitor.slug}/proposals/{number}", done, **_page_of(form))
+        return _to(f"/leagues/{visitor.slug}", done)
 
     @routes.post("/leagues/{slug}/proposals/{number}/corrections")
     def correct(visitor: Playing, number: int, form: Sent) -> Response:
@@ -102,11 +109,9 @@ def add_outcomes(routes: APIRouter, guard: Guard) -> None:
             changes = _corrections(form)
             receipt = visitor.league.correct(number, changes, **visitor.writing()) if changes else None
         except MatchbanditError as error:
-            return pages.proposal(visitor, number, error=error, correcting=True)
-        return _to(
-            f"/leagues/{visitor.slug}/proposals/{number}",
-            "unchanged" if receipt is None else f"corrected:{receipt.booked}",
-        )
+            return pages.proposal(visitor, number, error=error, correcting=True, **_page_of(form))
+        done = "unchanged" if receipt is None else f"corrected:{receipt.booked}"
+        return _to(f"/leagues/{visitor.slug}/proposals/{number}", done, **_page_of(form))
 
     @routes.post("/leagues/{slug}/proposals/{number}/void")
     def void(visitor: Playing, number: int, form: Sent) -> Response:
@@ -118,7 +123,7 @@ def add_outcomes(routes: APIRouter, guard: Guard) -> None:
 
 
 def add_changes(routes: APIRouter, guard: Guard) -> None:
-    """Leagues, who takes part, and the rules."""
+    """Leagues, who takes part, the rules, and the settings."""
     Sent = Annotated[Form, Depends(guard.form)]
     Changing = Annotated[Visitor, Depends(_writer(guard, "admin"))]
 
@@ -127,20 +132,33 @@ def add_changes(routes: APIRouter, guard: Guard) -> None:
         check(session, form)
         pages.must_create(session)
         try:
-            made = guard.store.create(
-                form.one("slug"), **_new_league(form), by=f"token:{session.token.id}", key=_key(session, form)
+            league = guard.store.create(
+                form.one("slug"), **new_league(form), by=f"token:{session.token.id}", key=_key(session, form)
             )
         except MatchbanditError as error:
-            return pages.new(session, given=form.plain(), error=error)
-        return _to(f"/leagues/{made.name}", "created")
+            return pages.new(session, typed=form.plain(), error=error)
+        return _to(f"/leagues/{league.name}", "created")
+
+    @routes.post("/leagues/{slug}/settings")
+    def configure(visitor: Changing, form: Sent) -> Response:
+        try:
+            changes = changed_settings(form)
+            if changes:
+                visitor.league.configure(**changes, **visitor.writing())
+        except MatchbanditError as error:
+            return pages.settings(visitor, error=error, typed=form.plain())
+        return _to(f"/leagues/{visitor.slug}/settings", "configured" if changes else "unchanged")
 
     @routes.post("/leagues/{slug}/items")
     def join(visitor: Changing, form: Sent) -> Response:
+        side = form.one("side")
         try:
-            visitor.league.join(*_names(form, "names"), side=form.one("side") or None, **visitor.writing())
+            joined = visitor.league.join(
+                *names_in(form.one("names"), side=side), side=side or None, **visitor.writing()
+            )
         except MatchbanditError as error:
-            return pages.items(visitor, error=error, given=form.plain())
-        return _to(f"/leagues/{visitor.slug}/items", "joined")
+            return pages.items(visitor, error=error, typed=form.plain())
+        return _to(f"/leagues/{visitor.slug}/items", f"joined:{len(joined)}")
 
     @routes.post("/leagues/{slug}/items/{number}/{action}")
     def change(visitor: Changing, number: int, action: str, form: Sent) -> Response:
@@ -157,7 +175,7 @@ def add_changes(routes: APIRouter, guard: Guard) -> None:
         try:
             act()
         except MatchbanditError as error:
-            return pages.item(visitor, number, error=error, given=form.plain())
+            return pages.item(visitor, number, error=error, typed=form.plain())
         return _to(f"/leagues/{visitor.slug}/items/{number}", done)
 
     @routes.post("/leagues/{slug}/rules")
@@ -167,10 +185,12 @@ def add_changes(routes: APIRouter, guard: Guard) -> None:
         try:
             if form.one("rule") not in rules:
                 raise LeagueError("bad-value", "a rule is to exclude, to allow, to wish, or to wish no more.")
-            rules[form.one("rule")]([(_id(form.one("one")), _id(form.one("two")))], **visitor.writing())
+            # What is undone comes from the page, by id; what is new was typed, by name.
+            pair = _pair(form.one("ids")) if form.one("ids") else (form.one("one"), form.one("two"))
+            rules[form.one("rule")]([pair], **visitor.writing())
         except MatchbanditError as error:
-            return pages.items(visitor, error=error, given=form.plain())
-        return _to(f"/leagues/{visitor.slug}/items", "rule")
+            return pages.rules(visitor, error=error, typed=form.plain())
+        return _to(f"/leagues/{visitor.slug}/rules", "rule")
 
 
 def _writer(guard: Guard, scope: str) -> Callable[..., Visitor]:
@@ -185,8 +205,27 @@ def _writer(guard: Guard, scope: str) -> Callable[..., Visitor]:
     return checked
 
 
-def _to(path: str, done: str) -> Response:
-    return RedirectResponse(f"{path}?done={done}", 303)
+def _to(path: str, done: str, **query: Any) -> Response:
+    more = query_string({}, **query)
+    return RedirectResponse(f"{path}?done={quote(done, safe=':')}{more and '&'}{more}", 303)
+
+
+def _page_of(form: Form) -> dict[str, Any]:
+    """Which page of the pairs of a proposal the form was on."""
+    after = form.one("after")
+    return {"after": int(after) if after.isdecimal() and len(after) < 10 else 0, "search": form.one("search")[:200]}
+
+
+def _typed_roster(visitor: Visitor, form: Form) -> list[int] | None:
+    """Who is available, of names that were typed: these only, or everybody but these; None if none were typed."""
+    names = names_in(form.one("names"))
+    if not names:
+        return None
+    with visitor.league.view() as view:
+        ids = {view.resolve(name) for name in names}
+        if form.one("mode") == "absent":
+            return [item.id for item in view.items(active=True) if item.id not in ids]
+        return sorted(ids)
 
 
 def _key(session: Session, form: Form) -> str | None:
@@ -208,7 +247,7 @@ def _outcomes(form: Form) -> dict[Ids, Outcome]:
         if kind == "void" or (kind == "outcome" and text == "void"):
             outcomes[_pair(pair)] = VOID
         elif kind == "outcome" and text and not form.one(f"void-{pair}"):
-            outcomes[_pair(pair)] = _number(text, "an outcome")
+            outcomes[_pair(pair)] = parse_number(text, "an outcome")
     return outcomes
 
 
@@ -228,40 +267,3 @@ def _id(text: str) -> int:
     if text.isdecimal() and len(text) <= len(str(pages.LARGEST_ID)):
         return int(text)
     raise LeagueError("unknown-item", f"an item is given by its id; got {text[:40]!r}.")
-
-
-def _number(text: str, what: str) -> float:
-    try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        raise LeagueError("bad-value", f"{what} is a number, such as 0.5; got {text[:40]!r}.") from None
-
-
-def _whole(text: str) -> int:
-    number = _number(text, "a number of proposals")
-    if not number.is_integer():
-        raise LeagueError("bad-value", f"a number of proposals is whole, such as 2; got {text[:40]!r}.")
-    return int(number)
-
-
-def _names(form: Form, field: str) -> list[str]:
-    return [line for line in form.one(field).splitlines() if line.strip()]
-
-
-def _new_league(form: Form) -> dict[str, Any]:
-    """What `Store.create` takes, from the form."""
-    first, second = _names(form, "first"), _names(form, "second")
-    sides = form.one("first-side"), form.one("second-side")
-    if second or any(sides):
-        if not all(sides):
-            raise LeagueError("bad-value", "two sides have a name each, such as ads and slots.")
-        who: dict[str, Any] = {"sides": dict(zip(sides, (first, second), strict=True))}
-    else:
-        who = {"players": first}
-    hours = form.one("deadline")
-    return who | {
-        "rewards": form.one("rewards", "bernoulli"),
-        "policy": form.one("policy", "rank1-thompson"),
-        "deadline": _number(hours, "a deadline in hours") * AN_HOUR if hours else None,
-        "no_rematch": _whole(form.one("no_rematch") or "0"),
-    }

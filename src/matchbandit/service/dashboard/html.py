@@ -119,16 +119,16 @@ def _sentence(words: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("matchbandit.service.dashboard"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"when": when, "digits": digits, "fixed": fixed, "as_json": as_json}
-    made.globals |= {"asset": address, "echarts": ECHARTS}
-    return made
+    environment.filters |= {"when": when, "digits": digits, "fixed": fixed, "as_json": as_json}
+    environment.globals |= {"asset": address, "echarts": ECHARTS}
+    return environment
 
 
 def when(at: str) -> str:
