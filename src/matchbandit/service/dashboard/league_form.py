@@ -31,7 +31,7 @@ _LABELS = {
 }
 _EXAMPLES = {
     "options": "Such as half_life=100; several are separated by commas.",
-    "deadline": "Such as 36 hours or 3 days; empty for none.",
+    "deadline": "Give a unit, such as 36 hours or 3 days; empty for none.",
     "default": "A number, or void.",
 }
 
