@@ -502,11 +502,11 @@ def test_help_of_leagues_imports_nothing_heavy():
 
 
 def test_titles_and_propensities_are_settings(run):
-    _, out, _ = run("league", "new", "club", "ann", "bob", "--title", "Chess  club")
+    _, out, _ = run("new", "club", "ann", "bob", "--title", "Chess  club")
     assert out.splitlines()[0] == "club (Chess club): 2 players"
-    assert run("league", "set", "club", "--title", "Go", "--record-propensity", "5")[0] == 0
-    about = json.loads(run("league", "show", "club", "--json")[1])
+    assert run("set", "club", "--title", "Go", "--record-propensity", "5")[0] == 0
+    about = json.loads(run("show", "club", "--json")[1])
     assert (about["title"], about["record_propensity"]) == ("Go", 5)
-    code, _, error = run("league", "set", "club", "--record-propensity", "x")
+    code, _, error = run("set", "club", "--record-propensity", "x")
     assert code == 2
     assert "--record-propensity" in error
