@@ -93,7 +93,10 @@ def test_a_course_of_pairs_from_its_first_day_on(say):
     assert say("show", "course", "1", "--json")["outcomes"] == [[*first.split("+"), 1.0], [*second.split("+"), "void"]]
 
     assert say("correct", "course", "1", f"{first}=0", "--json")["booked"] == 1
-    assert [item["name"] for item in say("ranking", "course", "--json")][-2:] == first.split("+")
+    places = [(item["name"], item["place"]) for item in say("ranking", "course", "--json")]
+    assert places[:2] == [(name, 1) for name in first.split("+")]
+    assert [place for _, place in places[2:]] == [None, None]  # void is not a result
+    assert say("ranking", "course").splitlines()[-1].startswith("–")
     assert say("meetings", "course", "--json") == [{"pair": first.split("+"), "meetings": 1, "total": 0.0}]
     history = say("history", "course", "--json")
     assert [(line["told"], line["void"], line["reward"]) for line in history] == [(2, 1, 0.0)]
