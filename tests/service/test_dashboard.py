@@ -738,7 +738,7 @@ def test_lists_are_turned_page_by_page(
             text = sat.client.get(where).text
             seen += [
                 int(number)
-                for number in re.findall(r'class="seq">(\d+)<|proposals/\d+">(\d+)</a></th>', text)
+                for number in re.findall(r'class="seq">(\d+)<|proposals/\d+">(\d+)</a><span', text)
                 for number in number
                 if number
             ]

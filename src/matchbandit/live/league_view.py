@@ -223,7 +223,7 @@ class LeagueView:
     # Results ---------------------------------------------------------------------------------------------------------
 
     def ranking(self) -> list[Standing]:
-        """All active items, the strongest first, each side for itself; it may fit the model, which takes its time."""
+        """All active items by place, each side for itself; it may fit the model, which takes its time."""
         names = [self.directory.name(item) for item in range(1, self.n_items + 1)]
         return self.model.ranking(names, self.config["sides"])
 

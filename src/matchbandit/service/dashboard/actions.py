@@ -84,7 +84,7 @@ def add_outcomes(routes: APIRouter, guard: Guard) -> None:
                 available = ticked
             proposal = visitor.league.ask(available=available, **visitor.writing(form.one("key")))
         except MatchbanditError as error:
-            return pages.today(visitor, error=error, chosen=ticked, typed=form.plain())
+            return pages.today(visitor, error=error, chosen=ticked, typed=form.first_texts())
         return _to(f"/leagues/{visitor.slug}", f"proposed:{proposal.number}")
 
     @routes.post("/leagues/{slug}/proposals/{number}/outcomes")
@@ -136,7 +136,7 @@ def add_changes(routes: APIRouter, guard: Guard) -> None:
                 form.one("slug"), **new_league(form), by=f"token:{session.token.id}", key=_key(session, form)
             )
         except MatchbanditError as error:
-            return pages.new(session, typed=form.plain(), error=error)
+            return pages.new(session, typed=form.first_texts(), error=error)
         return _to(f"/leagues/{league.name}", "created")
 
     @routes.post("/leagues/{slug}/settings")
@@ -146,7 +146,7 @@ def add_changes(routes: APIRouter, guard: Guard) -> None:
             if changes:
                 visitor.league.configure(**changes, **visitor.writing())
         except MatchbanditError as error:
-            return pages.settings(visitor, error=error, typed=form.plain())
+            return pages.settings(visitor, error=error, typed=form.first_texts())
         return _to(f"/leagues/{visitor.slug}/settings", "configured" if changes else "unchanged")
 
     @routes.post("/leagues/{slug}/items")
@@ -157,7 +157,7 @@ def add_changes(routes: APIRouter, guard: Guard) -> None:
                 *names_in(form.one("names"), side=side), side=side or None, **visitor.writing()
             )
         except MatchbanditError as error:
-            return pages.items(visitor, error=error, typed=form.plain())
+            return pages.items(visitor, error=error, typed=form.first_texts())
         return _to(f"/leagues/{visitor.slug}/items", f"joined:{len(joined)}")
 
     @routes.post("/leagues/{slug}/items/{number}/{action}")
@@ -175,7 +175,7 @@ def add_changes(routes: APIRouter, guard: Guard) -> None:
         try:
             act()
         except MatchbanditError as error:
-            return pages.item(visitor, number, error=error, typed=form.plain())
+            return pages.item(visitor, number, error=error, typed=form.first_texts())
         return _to(f"/leagues/{visitor.slug}/items/{number}", done)
 
     @routes.post("/leagues/{slug}/rules")
@@ -189,7 +189,7 @@ def add_changes(routes: APIRouter, guard: Guard) -> None:
             pair = _pair(form.one("ids")) if form.one("ids") else (form.one("one"), form.one("two"))
             rules[form.one("rule")]([pair], **visitor.writing())
         except MatchbanditError as error:
-            return pages.rules(visitor, error=error, typed=form.plain())
+            return pages.rules(visitor, error=error, typed=form.first_texts())
         return _to(f"/leagues/{visitor.slug}/rules", "rule")
 
 

@@ -34,7 +34,7 @@ def _figures(name: str) -> str:
     return files("matchbandit.figures").joinpath(name).read_text("utf-8")
 
 
-_MADE: dict[str, tuple[str, Callable[[], str]]] = {
+_SOURCES: dict[str, tuple[str, Callable[[], str]]] = {
     "dashboard.css": ("text/css", lambda: _figures("page.css") + _own("dashboard.css")),
     "dashboard.js": ("text/javascript", lambda: _own("dashboard.js")),
     "heat.js": ("text/javascript", lambda: _own("heat.js")),
@@ -46,8 +46,8 @@ _MADE: dict[str, tuple[str, Callable[[], str]]] = {
 
 @cache
 def _asset(name: str) -> Asset:
-    kind, made = _MADE[name]
-    content = made().encode()
+    kind, read = _SOURCES[name]
+    content = read().encode()
     return Asset(content, kind, sha256(content).hexdigest()[:16], gzip.compress(content, mtime=0))
 
 
@@ -56,9 +56,9 @@ def address(name: str) -> str:
     return f"/assets/{name}?v={_asset(name).version}"
 
 
-def served(request: Request, name: str) -> Response:
+def serve(request: Request, name: str) -> Response:
     """The file, packed if the browser takes that."""
-    if name not in _MADE:
+    if name not in _SOURCES:
         raise ApiError("not-found", "there is no such file.")
     asset = _asset(name)
     same = request.query_params.get("v") == asset.version

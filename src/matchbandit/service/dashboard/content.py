@@ -79,9 +79,9 @@ def newest_first(last: int, before: int | None) -> tuple[int, int, Pager]:
     return first, end, Pager(back, ("Older", query_string({}, before=first + 1)) if first > 0 else None)
 
 
-def query_string(kept: Mapping[str, str], **cursor: object) -> str:
+def query_string(query: Mapping[str, str], **cursor: object) -> str:
     """The query of a link to another page; what is empty is left out."""
-    return urlencode({name: value for name, value in {**kept, **cursor}.items() if value})
+    return urlencode({name: value for name, value in {**query, **cursor}.items() if value})
 
 
 def matching(rows: Sequence[T], search: str, *names: str) -> Sequence[T]:

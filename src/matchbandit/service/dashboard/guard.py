@@ -32,7 +32,7 @@ class Form(dict[str, list[str]]):
         """The text of a field that is there once."""
         return self.get(name, [default])[0].strip()
 
-    def plain(self) -> dict[str, str]:
+    def first_texts(self) -> dict[str, str]:
         """The first text of each field, to fill the form again."""
         return {name: texts[0] for name, texts in self.items() if name != "csrf"}
 
@@ -174,5 +174,5 @@ def safe_path(wanted: str) -> str:
     >>> [safe_path(path) for path in ("/leagues/club", "//evil.example", "/\\evil.example", "https://evil.example", "")]
     ['/leagues/club', '/', '/', '/', '/']
     """
-    plain = wanted.startswith("/") and not wanted.startswith("//") and wanted.isprintable() and "\\" not in wanted
-    return wanted if plain else "/"
+    is_local = wanted.startswith("/") and not wanted.startswith("//") and wanted.isprintable() and "\\" not in wanted
+    return wanted if is_local else "/"

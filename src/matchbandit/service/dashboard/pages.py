@@ -385,7 +385,7 @@ def add_pages(routes: APIRouter, guard: Guard) -> None:
 
     @routes.get("/assets/{name}")
     async def asset(request: Request, name: str) -> Response:  # from memory: it needs no thread
-        return assets.served(request, name)
+        return assets.serve(request, name)
 
     @routes.get("/")
     def leagues_page(

@@ -69,15 +69,15 @@
     const row = document.createElement("div");
     row.className = "row";
     const button = (words, on) => {
-      const made = document.createElement("button");
-      made.type = "button";
-      made.className = "quiet";
-      made.textContent = words;
-      made.addEventListener("click", () => {
+      const element = document.createElement("button");
+      element.type = "button";
+      element.className = "quiet";
+      element.textContent = words;
+      element.addEventListener("click", () => {
         for (const box of boxes) if (!box.closest("label").hidden) box.checked = on;
-        tell();
+        countTicks();
       });
-      return made;
+      return element;
     };
     const filter = document.createElement("input");
     filter.type = "search";
@@ -93,15 +93,17 @@
     filter.addEventListener("keydown", (event) => {
       if (event.key === "Enter") event.preventDefault(); // it looks for a name, and sends nothing
     });
-    const told = document.createElement("span");
-    told.className = "small muted";
-    told.setAttribute("role", "status");
-    const tell = () => (told.textContent = `${boxes.filter((box) => box.checked).length} of ${boxes.length} are here`);
-    row.append(button("All", true), button("None", false), told);
+    const status = document.createElement("span");
+    status.className = "small muted";
+    status.setAttribute("role", "status");
+    const countTicks = () => {
+      status.textContent = `${boxes.filter((box) => box.checked).length} of ${boxes.length} are here`;
+    };
+    row.append(button("All", true), button("None", false), status);
     const list = checks.querySelector(".checks");
     if (boxes.length > 12) list.before(filter);
     list.before(row);
-    list.addEventListener("input", tell);
-    tell();
+    list.addEventListener("input", countTicks);
+    countTicks();
   }
 })();
