@@ -24,7 +24,8 @@ from matchbandit.live.records import VOID, Item, PairResult, ProposalSummary
 from matchbandit.live.settings import LeagueSettings, field_descriptions
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
-from matchbandit.service.dashboard import content, pages
+from matchbandit.service.dashboard import content, pages, tables
+from matchbandit.service.dashboard.html import digits
 from matchbandit.service.dashboard.league_form import setting_fields
 from matchbandit.service.dashboard.meetings import MAX_CELLS, MAX_MATRIX, MAX_SQUARES, meetings_map
 from matchbandit.service.dashboard.progress import MAX_POINTS, charts
@@ -981,6 +982,27 @@ def test_every_table_is_there_as_csv_and_json(club: Any, store: Store, desk: Cal
     assert "secret" not in sat.client.get("/leagues.csv").text
     sat.post("/logout")
     assert sat.client.get(f"{below}/items.csv", follow_redirects=False).status_code == 303
+
+
+def test_long_tables_are_saved_in_parts(club: Any, desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MAX_ROWS", 3)
+    sat, last = desk("read"), club.about()["n_events"]
+    for name, column, highest in (("proposals", "number", 4), ("log", "seq", last)):
+        seen, path = list[int](), f"/leagues/club/{name}.json"
+        while path:
+            answer = sat.client.get(path)
+            seen += [row[column] for row in answer.json()]
+            path = answer.links["next"]["url"] if "next" in answer.links else ""
+        assert seen == list(range(highest, 0, -1))
+
+
+def test_the_first_figures_compare_the_same_results(store: Store, desk: Callable[..., Desk]) -> None:
+    league = store.create("club", players=["Ann", "Bob", "Cem", "Dee"], seed=1)
+    for _ in range(3):
+        league.ask()
+    league.tell(1, {pair: 1.0 for pair in league.proposal(1).ids})
+    assert league.ask().best != league.proposal(1).best  # it has no results, and is compared with nothing
+    assert f"best guess {digits(league.proposal(1).best / 2)}" in desk("read").get("/leagues/club").plain
 
 
 def test_a_page_of_pairs_is_where_one_stays(

@@ -168,8 +168,12 @@ def tiles(view: LeagueView, recent: Sequence[ProposalSummary]) -> list[Tile]:
     results = sum(one.told - one.void for one in recent)
     reward = Tile("Reward per pair, recently", "–", "no results yet")
     if results:
-        best = _mean([one.best / one.pairs for one in recent if one.best is not None and one.pairs])
-        more = f"in the last {plural(len(recent), 'proposal')}" if best is None else f"best guess {digits(best)}"
+        # Of the same results, so that the two can be compared.
+        best = sum((one.told - one.void) * one.best / one.pairs for one in recent if one.best is not None and one.pairs)
+        is_expected = all(one.best is not None for one in recent)
+        more = (
+            f"best guess {digits(best / results)}" if is_expected else f"of the last {plural(len(recent), 'proposal')}"
+        )
         reward = Tile("Reward per pair, recently", digits(sum(one.reward for one in recent) / results), more)
     share = _mean([one.explored for one in recent if one.explored is not None])
     exploring = Tile("Given up to learn, recently", "–", "no proposals yet")
