@@ -42,7 +42,7 @@ def call(served, bearer):
 
 
 GLOBAL = [
-    ("POST", "/leagues/import"), ("GET", "/tokens"), ("POST", "/tokens"), ("DELETE", "/tokens/000000000000"),
+    ("POST", "/imports"), ("GET", "/tokens"), ("POST", "/tokens"), ("DELETE", "/tokens/000000000000"),
     ("DELETE", "/leagues/club?now=true"), ("POST", "/leagues/club/verify?decisions=true"),
 ]  # fmt: skip
 
@@ -52,7 +52,7 @@ GLOBAL = [
 def test_what_is_of_all_leagues_needs_admin_for_all(call, store, club, export, method, path, scope, leagues):
     before = len(tokens.listed(store)), store.statuses(), club.digest()
     body = {"json": {"label": "x"}} if (method, path) == ("POST", "/tokens") else {}
-    if path == "/leagues/import":
+    if path == "/imports":
         body = {"content": export, "params": {"slug": "other"}, "headers": BINARY}
     status, problem = call(method, path, scope=scope, leagues=leagues, **body)
     assert (status, problem["code"]) == (403, "not-allowed")
@@ -102,10 +102,10 @@ def test_a_league_is_verified_within_a_time_limit(call, store, club, served, bea
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_an_export_is_imported(call, store, club, export, pack):
-    status, shown = call("POST", "/leagues/import?slug=copy", content=pack(export), headers=BINARY)
+    status, shown = call("POST", "/imports?slug=copy", content=pack(export), headers=BINARY)
     assert (status, shown) == (201, {"name": "copy", "events": 4, "archived": None})
     assert store.open("copy").digest() == club.digest()
-    status, problem = call("POST", "/leagues/import", content=export, headers=BINARY)
+    status, problem = call("POST", "/imports", content=export, headers=BINARY)
     assert (status, problem["code"]) == (409, "league-exists")
 
 
@@ -113,7 +113,7 @@ def test_an_export_is_imported(call, store, club, export, pack):
     "content", [b"", b"{}", b"\xff\xff\n", b"\x1f\x8b\x08nothing", b'{"matchbandit-league": 99}\n']
 )
 def test_what_is_not_an_export_is_refused(call, store, content):
-    status, problem = call("POST", "/leagues/import", content=content, headers=BINARY)
+    status, problem = call("POST", "/imports", content=content, headers=BINARY)
     assert (status, problem["detail"].startswith("the body ")) == (422, True)
     assert store.statuses() == []
 
@@ -121,13 +121,13 @@ def test_what_is_not_an_export_is_refused(call, store, content):
 def test_an_export_has_a_limit_of_its_own_packed_or_not(served, bearer, store, club, export):
     served_small = served(body_bytes=100, import_bytes=len(export))
     headers = {**bearer(), **BINARY}
-    assert served_small.post("/v1/leagues/import?slug=a", content=export, headers=headers).status_code == 201
+    assert served_small.post("/v1/imports?slug=a", content=export, headers=headers).status_code == 201
     tiny = served(import_bytes=len(export) - 1)
-    answer = tiny.post("/v1/leagues/import?slug=b", content=export, headers=headers)
+    answer = tiny.post("/v1/imports?slug=b", content=export, headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (413, "body-too-large")
     bomb = gzip.compress(b'{"matchbandit-league": 1, "slug": "bomb", "' + b"a" * 10**6)
     assert len(bomb) < len(export) - 1
-    answer = tiny.post("/v1/leagues/import", content=bomb, headers=headers)
+    answer = tiny.post("/v1/imports", content=bomb, headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (422, "bad-value")
     assert "too large once it is unpacked" in answer.json()["detail"]
     assert store.leagues() == ["a", "club"]
@@ -136,9 +136,7 @@ def test_an_export_has_a_limit_of_its_own_packed_or_not(served, bearer, store, c
 def test_an_export_that_never_comes_is_given_up(served, bearer, export):
     app = served(import_seconds=0.05).app
     header = bearer()["Authorization"]
-    status, _, body, _ = drive(
-        app, path="/v1/leagues/import", headers=[("Authorization", header)], body=[export[:10], None]
-    )
+    status, _, body, _ = drive(app, path="/v1/imports", headers=[("Authorization", header)], body=[export[:10], None])
     assert (status, json.loads(body)["code"]) == (408, "body-too-slow")
 
 
@@ -202,7 +200,7 @@ def test_operations_have_readable_ids(served):
             "create_token", "revoke_token"} <= ids  # fmt: skip
     made = paths["/v1/tokens"]["post"]
     assert "admin` for all leagues" in made["description"]
-    assert list(paths["/v1/leagues/import"]["post"]["requestBody"]["content"]) == ["application/octet-stream"]
+    assert list(paths["/v1/imports"]["post"]["requestBody"]["content"]) == ["application/octet-stream"]
 
 
 def test_the_server_hands_the_ages_to_its_store(served, tmp_path):

@@ -188,7 +188,7 @@ def test_an_import_has_a_time_limit_of_its_own(serve, url, monkeypatch):
     port = serve(body_seconds=0.1)
     with Store(url) as store:
         _, text = tokens.new(store, "test", scope="admin")
-    head = f"POST /v1/leagues/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {text}\r\nConnection: close\r\n"
+    head = f"POST /v1/imports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {text}\r\nConnection: close\r\n"
     with connect(port, f"{head}Content-Length: 10\r\n\r\n".encode()) as wire:
         time.sleep(0.3)
         wire.sendall(b"no export.")

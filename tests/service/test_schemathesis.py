@@ -26,9 +26,8 @@ positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409",
 """
 
 
-def ends_the_league(part):
-    """After one of these operations all others would be refused."""
-    return isinstance(part, dict) and part.get("operationId") in ("archive_league", "delete_league")
+ENDS_THE_LEAGUE = ("archive_league", "delete_league")
+"""Operations after which all others would be refused."""
 
 
 def narrowed(part):
@@ -37,7 +36,6 @@ def narrowed(part):
         return [narrowed(one) for one in part]
     if not isinstance(part, dict):
         return part
-    part = {name: value for name, value in part.items() if not ends_the_league(value)}
     if part.get("in") == "path":
         only = {"type": "string", "enum": ["club"]} if part["name"] == "league" else {**part["schema"], "maximum": 25}
         return {**part, "schema": only}
@@ -65,7 +63,8 @@ def findings(folder, *, one_league, examples, phases):
             [sys.executable, "-m", "schemathesis.cli", "--config-file", "st.toml", "run", "api.json",
              "--url", server.address, "--header", f"Authorization: Bearer {token}", "--max-examples", str(examples),
              "--phases", phases, "--seed", "7", "--no-color", "--suppress-health-check", "all",
-             "--generation-database", "none"],
+             "--generation-database", "none",
+             *(f"--exclude-operation-id={name}" for name in ENDS_THE_LEAGUE if one_league)],
             cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": ""},
         )  # fmt: skip
         server.stop()
@@ -99,6 +98,8 @@ def test_it_finds_nothing_in_a_league_in_a_few_seconds(mode, tmp_path, store, se
                      suppress_health_check=list(HealthCheck))  # fmt: skip
     for operation in schema.get_all_operations():
         asked = operation.ok()
+        if asked.definition.raw.get("operationId") in ENDS_THE_LEAGUE:
+            continue
         if mode == "positive" or asked.path_parameters or asked.body or asked.query:
             quick(given(asked.as_strategy(schemathesis.GenerationMode(mode)))(probe))()
     assert len(tried) > 60

@@ -131,7 +131,7 @@ class Client:
     def import_league(self, path: str | os.PathLike[str], *, slug: str | None = None) -> "RemoteLeague":
         """Import a league that `export` wrote; under another name, if given."""
         params = {} if slug is None else {"slug": slug}
-        payload = self.send("POST", "/leagues/import", content=Path(path).read_bytes(), params=params)
+        payload = self.send("POST", "/imports", content=Path(path).read_bytes(), params=params)
         return RemoteLeague(self, payload["name"])
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from matchbandit.service.logs import CONTEXT, RequestContext, log
 from matchbandit.service.problems import Problem
 from matchbandit.service.settings import Settings
 
-IMPORT_PATH = "/v1/leagues/import"
+IMPORT_PATH = "/v1/imports"
 """Its handler reads the body into a file, within limits of its own."""
 UNLIMITED = ("/healthz", "/readyz")
 """What a watchdog asks for gets an answer whatever the load."""
