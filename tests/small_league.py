@@ -7,7 +7,7 @@ from typing import Any
 
 from matchbandit.live import commands, views
 from matchbandit.live.deciding import Decider
-from matchbandit.live.events import Draft, Event, later, written
+from matchbandit.live.events import Draft, Event, add_seconds, to_json
 from matchbandit.live.names import Directory
 from matchbandit.live.records import Receipt
 from matchbandit.live.state import State
@@ -28,13 +28,13 @@ class SmallLeague:
     def take(self, drafts: list[Draft], by: str = "python") -> None:
         for draft in drafts:
             # As from a database: nothing that is not JSON survives, and nothing is shared.
-            event = Event(self.state.seq + 1, self.now, draft.kind, json.loads(written(draft.data)), by)
+            event = Event(self.state.seq + 1, self.now, draft.kind, json.loads(to_json(draft.data)), by)
             self.state.apply(event)
             self.directory.write(draft.names, self.state.sides_by_item)
             self.log.append(event)
 
     def wait(self, seconds: float) -> None:
-        self.now = later(self.now, seconds)
+        self.now = add_seconds(self.now, seconds)
         self.take(commands.expire(self.state, self.now), by="clock")
 
     def do(self, command: str, *arguments: Any, **options: Any) -> list[Draft]:
@@ -54,7 +54,7 @@ class SmallLeague:
         """A proposal that nobody decided."""
         number = self.state.next_number
         deadline = self.state.config["deadline"]
-        due = None if deadline is None else later(self.now, deadline)
+        due = None if deadline is None else add_seconds(self.now, deadline)
         data = {"number": number, "pairs": [list(p) for p in pairs], "byes": list(byes), "fixed": [], "due": due}
         self.take([Draft("proposed", {**data, **more})])
         return number

@@ -370,7 +370,7 @@ def test_many_may_open_a_new_store_at_once(url):
 def test_clocks_need_a_zone(sqlite_url):
     clock = Clock()
     clock.moment = clock.moment.replace(tzinfo=None)
-    with pytest.raises(LeagueError, match="times need their zone"):
+    with pytest.raises(LeagueError, match="times need a time zone"):
         Store(sqlite_url, clock=clock)
     assert not Path(sqlite_url.removeprefix("sqlite:///")).exists()
 

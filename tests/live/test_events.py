@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import KINDS, Draft, Event, later, moment, stamp, written
+from matchbandit.live.events import KINDS, Draft, Event, add_seconds, format_time, parse_time, to_json
 from matchbandit.live.state import _HANDLERS
 from matchbandit.live.views import _SENTENCES
 
@@ -17,24 +17,24 @@ MOMENTS = st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.
 @settings(deadline=None, derandomize=True)
 @given(MOMENTS, MOMENTS)
 def test_texts_are_in_the_order_of_time(one, other):
-    assert (stamp(one) < stamp(other)) == (one < other)
-    assert moment(stamp(one)) == one
+    assert (format_time(one) < format_time(other)) == (one < other)
+    assert parse_time(format_time(one)) == one
 
 
 def test_times_are_written_in_utc():
     east = timezone(timedelta(hours=2))
-    assert stamp(datetime(2026, 1, 1, 1, 30, tzinfo=east)) == "2025-12-31T23:30:00.000000Z"
-    with pytest.raises(LeagueError, match="need their zone"):
-        stamp(datetime(2026, 1, 1))
+    assert format_time(datetime(2026, 1, 1, 1, 30, tzinfo=east)) == "2025-12-31T23:30:00.000000Z"
+    with pytest.raises(LeagueError, match="need a time zone"):
+        format_time(datetime(2026, 1, 1))
 
 
-def test_later_counts_seconds():
-    assert later("2026-12-31T23:59:59.500000Z", 0.75) == "2027-01-01T00:00:00.250000Z"
+def test_add_seconds():
+    assert add_seconds("2026-12-31T23:59:59.500000Z", 0.75) == "2027-01-01T00:00:00.250000Z"
 
 
-def test_what_is_no_json_is_not_written():
+def test_nan_is_not_written():
     with pytest.raises(ValueError, match="JSON"):
-        written({"reward": float("nan")})
+        to_json({"reward": float("nan")})
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_snapshot_and_an_export_know_that_it_is_archived(store, clock, tmp_pat
     club = store.create("club", players=PLAYERS)
     club.ask()
     since = store.archive("club").since
-    monkeypatch.setattr("matchbandit.live.snapshots._OFTEN", 1)
+    monkeypatch.setattr("matchbandit.live.snapshots._MIN_EVENTS", 1)
     club.about()
     with store.reading() as connection:
         assert connection.execute(select(func.max(schema.snapshots.c.seq))).scalar_one() == 4
@@ -168,7 +168,7 @@ def test_a_deleted_league_is_hidden_at_once_and_comes_back(store, other, clock):
 def test_what_is_deleted_is_erased_after_the_grace_period(store, other, clock, monkeypatch):
     club = store.create("club", players=PLAYERS, key="create")
     store.create("chess", players=PLAYERS)
-    monkeypatch.setattr("matchbandit.live.snapshots._OFTEN", 1)
+    monkeypatch.setattr("matchbandit.live.snapshots._MIN_EVENTS", 1)
     for number in range(1, 6):
         proposal = club.ask(key=f"ask {number}")
         club.tell(number, {pair: 1.0 for pair in proposal.pairs})

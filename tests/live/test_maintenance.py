@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete, func, insert, select, text, update
 
 from matchbandit.live import lifecycle, maintenance, schema
-from matchbandit.live.events import later
+from matchbandit.live.events import add_seconds
 from matchbandit.live.maintenance import Pruned, Retention
 from matchbandit.live.store import Store
 
@@ -35,10 +35,10 @@ def aged(store, clock):
     for number in range(1, 8):
         for league in (club, chess):
             league.void(league.ask(key=f"ask {number}").number, key=f"void {number}")
-    add_token(store, "expired", expires=later(store.now(), 60))
+    add_token(store, "expired", expires=add_seconds(store.now(), 60))
     add_token(store, "revoked", revoked=store.now())
     add_token(store, "lasting")
-    add_token(store, "far", expires=later(store.now(), 86_400 * 90))
+    add_token(store, "far", expires=add_seconds(store.now(), 86_400 * 90))
     clock.forward(days=31)
     club.ask(key="new")
     add_token(store, "fresh", revoked=store.now())

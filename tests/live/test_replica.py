@@ -349,7 +349,7 @@ def kept(store: Store) -> list[int]:
 
 
 def test_a_snapshot_now_and_then_of_which_two_are_kept(club, store, monkeypatch):
-    monkeypatch.setattr(snapshots, "_OFTEN", 4)
+    monkeypatch.setattr(snapshots, "_MIN_EVENTS", 4)
     assert kept(store) == []
     for _ in range(14):
         club.ask()
@@ -366,7 +366,7 @@ def test_a_snapshot_now_and_then_of_which_two_are_kept(club, store, monkeypatch)
 @pytest.mark.parametrize("damage", ["data = X'00'", "checksum = 'x'", "version = 99", "seq = seq - 1"])
 def test_a_snapshot_that_is_damaged_is_left_aside(sqlite_url, damage, monkeypatch):
     with Store(sqlite_url) as store, monkeypatch.context() as patch:
-        patch.setattr(snapshots, "_OFTEN", 4)
+        patch.setattr(snapshots, "_MIN_EVENTS", 4)
         club = store.create("club", players=TEN, policy="cucb")
         for _ in range(9):
             club.ask()
@@ -387,8 +387,8 @@ def test_a_large_league_makes_them_seldom():
     class State:
         seq, tally = 30_000, range(200_000)
 
-    assert not snapshots.is_time(State(), 0)
-    assert snapshots.is_time(State(), -10_000)
+    assert not snapshots.is_due(State(), 0)
+    assert snapshots.is_due(State(), -10_000)
 
 
 def test_a_slow_start_leaves_one_for_the_next(sqlite_url, monkeypatch):
@@ -431,7 +431,7 @@ def test_a_snapshot_that_has_to_wait_spoils_no_answer(sqlite_url, monkeypatch):
         club = store.create("club", players=TEN, policy="cucb", seed=1)
         made = club.ask()
         replica = club._replica
-        monkeypatch.setattr(snapshots, "is_time", lambda state, last: True)
+        monkeypatch.setattr(snapshots, "is_due", lambda state, last: True)
         taken = replica._turn.release
 
         def release() -> None:  # somebody takes the guard as soon as the commit is done

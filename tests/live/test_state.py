@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from small_league import SmallLeague
 
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Draft, Event, later
+from matchbandit.live.events import Draft, Event, add_seconds
 from matchbandit.live.records import VOID
 from matchbandit.live.state import State
 from matchbandit.live.tally import key_of, pair_of
@@ -291,7 +291,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([10, 150]))
     def wait(self, seconds):
-        due = [n for at, n in self.league.state.dues if at <= later(self.league.now, seconds)]
+        due = [n for at, n in self.league.state.dues if at <= add_seconds(self.league.now, seconds)]
         for number in {n for n in due if n in self.league.state.open}:
             for key in self.league.state.open[number].waiting:
                 default = self.league.state.config["default"]

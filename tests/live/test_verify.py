@@ -10,7 +10,7 @@ from matchbandit.live.league import League
 
 
 def played(store: Store, monkeypatch: pytest.MonkeyPatch) -> League:
-    monkeypatch.setattr(snapshots, "_OFTEN", 5)
+    monkeypatch.setattr(snapshots, "_MIN_EVENTS", 5)
     club = store.create("club", players=[*"abcdefg"], policy="cts-gaussian", seed=3, no_rematch=1)
     for _ in range(3):
         club.ask()

@@ -14,7 +14,7 @@ from matchbandit.errors import MatchbanditError, check_int, float_text
 from matchbandit.graphs import MAX_PAIRS
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, this_version
-from matchbandit.live.names import Directory, normalize_name, shown
+from matchbandit.live.names import Directory, item_label, normalize_name
 from matchbandit.live.records import VOID, Outcome, Receipt
 from matchbandit.live.settings import OTHER_POLICIES, LeagueSettings, check_reward, is_number
 from matchbandit.live.state import ProposalState, State
@@ -193,7 +193,9 @@ def rejoin(state: State, directory: Directory, names: Iterable[Name], *, side: s
     back = [item for item in _items(state, directory, names, side) if not state.active[item - 1]]
     for item in back:
         if state.forgotten[item - 1]:
-            raise LeagueError("not-supported", f"{shown(item)} was forgotten and cannot come back. Join as a new item.")
+            raise LeagueError(
+                "not-supported", f"{item_label(item)} was forgotten and cannot rejoin. Join it as a new item."
+            )
     if back:
         _refuse_new_roster(state, "comes back")
     return [Draft("returned", {"items": back})] if back else []
@@ -204,7 +206,7 @@ def rename(state: State, directory: Directory, old: Name, new: str, *, side: str
     item = item_of(state, directory, old, side)
     name = normalize_name(new)
     if state.forgotten[item - 1]:
-        raise LeagueError("not-supported", f"{shown(item)} was forgotten: it gets no name again.")
+        raise LeagueError("not-supported", f"{item_label(item)} was forgotten: it gets no name again.")
     other = directory.find(name, state.sides_by_item[item - 1])
     if other == item:
         return []
@@ -252,7 +254,7 @@ def wish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]])
             )
         for item in pair_of(key):
             if state.forgotten[item - 1]:
-                raise LeagueError("not-supported", f"{shown(item)} was forgotten and is not paired any more.")
+                raise LeagueError("not-supported", f"{item_label(item)} was forgotten and is not paired any more.")
     _refuse_rules(state, "wishes")
     new = [key for key in keys if key not in state.wishes]
     _refuse_too_many_rules(state, len(new))

@@ -20,7 +20,7 @@ from matchbandit.allowed import Allowed
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs, bipartite, monopartite
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Draft, later, this_version
+from matchbandit.live.events import Draft, add_seconds, this_version
 from matchbandit.live.model import counted, graph_of
 from matchbandit.live.names import Directory
 from matchbandit.live.reward_accounting import RewardAccounting
@@ -119,7 +119,7 @@ class Decider:
             results=state.tally.results(state.last_number),
             waiting=_waiting(state),
             constraints=today,
-            due=None if deadline is None else later(now, deadline),
+            due=None if deadline is None else add_seconds(now, deadline),
             round=last,
         )
 

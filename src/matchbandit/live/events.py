@@ -1,4 +1,4 @@
-"""The log of a league: what happened, in order. Ids only, never a name; what is written is never changed."""
+"""Events: the append-only log of a league. Events hold ids, never names."""
 
 import json
 from collections.abc import Mapping
@@ -32,72 +32,72 @@ KINDS: Final = (
     "deleted",
     "restored",
 )
-"""All kinds of events. A kind gains keys, and never loses or changes one: old logs stay readable."""
+"""All kinds of events. A kind may gain keys but never loses or changes one, so old logs stay readable."""
 NAMING: Final = frozenset({"joined", "renamed", "forgotten"})
-"""Kinds that go with a change of the names table."""
+"""Kinds that change the names table."""
 LIFE_CYCLE: Final = frozenset({"archived", "deleted", "restored"})
-"""Kinds that say whether the league is active; see `lifecycle`."""
+"""Kinds that change whether the league is active; see `lifecycle`."""
 DECIDING: Final = frozenset(KINDS) - LIFE_CYCLE - {"renamed", "told", "corrected", "expired", "began"}
-"""Kinds that make a decision out of date which was taken before them: proposals, the roster, rules and settings.
+"""Kinds that invalidate a decision in progress: proposals and changes of the roster, the rules or the settings.
 
-Outcomes do not: a proposal may be decided a moment before a result arrives."""
+Outcomes do not: a proposal may be decided just before a result arrives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened."""
+    """One entry of the log."""
 
     __pydantic_config__: ClassVar = {"use_attribute_docstrings": True}
 
     seq: int
-    """From 1, without a gap."""
+    """Consecutive numbers from 1."""
     at: str
-    """When, in UTC: 2026-11-16T09:30:00.000000Z."""
+    """Time in UTC, such as 2026-11-16T09:30:00.000000Z."""
     kind: str
     """One of `KINDS`."""
     data: dict[str, Any]
-    """What: plain JSON, with ids in the place of names."""
+    """The content: plain JSON, with ids instead of names."""
     by: str = "python"
-    """Which door it came through, or "clock"."""
+    """The interface or token it came through, or "clock"."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An event that is about to happen, and the rows of the names table that go with it."""
+    """An event that is not written yet, with its changes to the names table."""
 
     kind: str
     data: dict[str, Any]
     names: tuple[tuple[int, str | None], ...] = ()
-    """(id, name) to write, (id, None) to erase."""
+    """(id, name) writes a name, (id, None) erases one."""
 
     def event(self, seq: int, at: str, by: str = "python") -> Event:
-        """As it happens."""
+        """The event with its number, time and origin."""
         return Event(seq, at, self.kind, self.data, by)
 
     @property
     def proposal(self) -> int | None:
-        """The number of the proposal that it is about, if any."""
-        return proposal_of(self.kind, self.data)
+        """The number of the proposal it refers to, if any."""
+        return proposal_number(self.kind, self.data)
 
 
-def proposal_of(kind: str, data: Mapping[str, Any]) -> int | None:
-    """The number of the proposal that an event is about, if any."""
+def proposal_number(kind: str, data: Mapping[str, Any]) -> int | None:
+    """The number of the proposal an event refers to, if any."""
     if kind == "proposed":
         return int(data["number"])
     return int(data["proposal"]) if kind in ("told", "corrected", "expired") else None
 
 
 def pair_estimates(data: Mapping[str, Any]) -> dict[int, float]:
-    """What the model expected of each pair of a proposal, by the key of the pair; 0 where it is not recorded."""
+    """The reward the model expected of each pair of a proposal, by pair key; 0 where it was not recorded."""
     keys = [key_of(a, b) for a, b in data["pairs"]]
     estimates = data.get("estimates") or [None] * len(keys)
     return {key: estimate or 0.0 for key, estimate in zip(keys, estimates, strict=True)}
 
 
-def written(data: Mapping[str, Any]) -> str:
-    """Data as it is stored: compact JSON, in plain ASCII.
+def to_json(data: Mapping[str, Any]) -> str:
+    """Serialize event data as it is stored: compact ASCII JSON.
 
-    >>> written({"items": [[1, 0]]})
+    >>> to_json({"items": [[1, 0]]})
     '{"items":[[1,0]]}'
     """
     return json.dumps(data, separators=(",", ":"), allow_nan=False)
@@ -105,35 +105,35 @@ def written(data: Mapping[str, Any]) -> str:
 
 @cache
 def this_version() -> str:
-    """That of this program, which events of decisions name."""
+    """The installed version of matchbandit, which events about decisions record."""
     return version("matchbandit")
 
 
 def utc_now() -> datetime:
-    """The clock of the wall."""
+    """The current time, in UTC."""
     return datetime.now(UTC)
 
 
-def stamp(moment: datetime) -> str:
-    """A moment as it is logged: UTC, with microseconds, so that texts are in the order of time.
+def format_time(time: datetime) -> str:
+    """Format a time as the log has it: UTC with microseconds, so that string order is time order.
 
-    >>> stamp(datetime(2026, 11, 16, 9, 30, tzinfo=UTC))
+    >>> format_time(datetime(2026, 11, 16, 9, 30, tzinfo=UTC))
     '2026-11-16T09:30:00.000000Z'
     """
-    if moment.tzinfo is None:
-        raise LeagueError("bad-value", f"times need their zone; got {moment.isoformat()} without one. Take UTC.")
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if time.tzinfo is None:
+        raise LeagueError("bad-value", f"times need a time zone; got {time.isoformat()} without one. Use UTC.")
+    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def moment(at: str) -> datetime:
-    """The moment that was logged."""
+def parse_time(at: str) -> datetime:
+    """Inverse of `format_time`."""
     return datetime.fromisoformat(at)
 
 
-def later(at: str, seconds: float) -> str:
-    """So many seconds after a logged moment.
+def add_seconds(at: str, seconds: float) -> str:
+    """Add seconds to a logged time.
 
-    >>> later("2026-11-16T09:30:00.000000Z", 90)
+    >>> add_seconds("2026-11-16T09:30:00.000000Z", 90)
     '2026-11-16T09:31:30.000000Z'
     """
-    return stamp(moment(at) + timedelta(seconds=seconds))
+    return format_time(parse_time(at) + timedelta(seconds=seconds))

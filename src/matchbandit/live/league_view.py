@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from matchbandit.live import log, projection, views
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Event, proposal_of
+from matchbandit.live.events import Event, proposal_number
 from matchbandit.live.model import LeagueModel, Standing
 from matchbandit.live.names import Directory
 from matchbandit.live.projection import Page
@@ -207,7 +207,7 @@ class LeagueView:
             numbers.append(row["number"])
         of_proposal: dict[int | None, list[Event]] = {number: [] for number in numbers}
         for event in log.read_proposals(self._connection, self._league, numbers):
-            of_proposal[proposal_of(event.kind, event.data)].append(event)
+            of_proposal[proposal_number(event.kind, event.data)].append(event)
         return [views.proposal_from(events) for events in of_proposal.values()]
 
     def history(self, **page: Unpack[Page]) -> list[ProposalSummary]:

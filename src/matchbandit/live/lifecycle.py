@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, delete, func, select, update
 from matchbandit.live import log, schema
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Event, later, moment, stamp
+from matchbandit.live.events import Event, add_seconds, format_time, parse_time
 
 Status = Literal["active", "archived", "deleted"]
 Change = Literal["archived", "deleted", "restored"]
@@ -137,7 +137,7 @@ def next_id(connection: Connection) -> int:
 
 def before(now: str, age: timedelta) -> str:
     """The moment that lies so long before `now`."""
-    return stamp(moment(now) - age)
+    return format_time(parse_time(now) - age)
 
 
 def _select() -> Any:
@@ -146,7 +146,7 @@ def _select() -> Any:
 
 def _status(row: Row[Any], grace: timedelta) -> LeagueStatus:
     if row.deleted is not None:
-        after = ERASING if row.deleted == ERASING else later(row.deleted, grace.total_seconds())
+        after = ERASING if row.deleted == ERASING else add_seconds(row.deleted, grace.total_seconds())
         return LeagueStatus(row.slug, "deleted", row.deleted, after)
     if row.archived is not None:
         return LeagueStatus(row.slug, "archived", row.archived, None)

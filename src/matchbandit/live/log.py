@@ -1,4 +1,4 @@
-"""The log in the database: events of a league appended and read, and the tables that go with them."""
+"""Append and read the events and names of a league in the database."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from matchbandit.live import schema
-from matchbandit.live.events import Event, proposal_of, written
+from matchbandit.live.events import Event, proposal_number, to_json
 from matchbandit.live.state import State
 
-_PAGE = 5000
-"""Events that are read at once."""
+_PAGE_SIZE = 5000
+"""Events per query."""
 
 _APPEND = insert(schema.events)
 _MOVE_HEAD = (
@@ -42,7 +42,7 @@ _OF_PROPOSALS = (
     )
     .order_by(schema.events.c.seq)
 )
-_PROPOSED = (
+_PROPOSED_EVENTS = (
     select(*_COLUMNS)
     .where(schema.events.c.league_id == bindparam("league"), schema.events.c.kind == "proposed")
     .order_by(schema.events.c.proposal)
@@ -51,27 +51,27 @@ _NAMES = select(schema.names.c.item, schema.names.c.name).where(schema.names.c.l
 
 
 def head(connection: Connection, league: int) -> int | None:
-    """The number of a league's last event; None if there is no such league any more, or it was deleted."""
-    found = connection.execute(_HEAD, {"league": league}).scalar_one_or_none()
-    return None if found is None else int(found)
+    """The number of a league's last event; None if the league was erased or deleted."""
+    seq = connection.execute(_HEAD, {"league": league}).scalar_one_or_none()
+    return None if seq is None else int(seq)
 
 
 def head_locked(connection: Connection, league: int) -> int | None:
-    """The same in a writing transaction, before which no other process writes to this league until it ends."""
-    # SQLite, which has one writer at a time, leaves FOR UPDATE out by itself.
-    found = connection.execute(_HEAD.with_for_update(), {"league": league}).scalar_one_or_none()
-    return None if found is None else int(found)
+    """Like `head`, in a writing transaction: no other process writes to this league until it ends."""
+    # SQLAlchemy omits FOR UPDATE on SQLite, which has one writer at a time.
+    seq = connection.execute(_HEAD.with_for_update(), {"league": league}).scalar_one_or_none()
+    return None if seq is None else int(seq)
 
 
 def read(connection: Connection, league: int, *, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-    """The events that follow `after`, in order."""
+    """The events after number `after`, in order."""
     for page in _pages(connection, league, after, limit):
         for seq, at, kind, data, by in page:
             yield Event(seq, at, kind, json.loads(data), by)
 
 
 def fold(connection: Connection, league: int, state: State) -> None:
-    """Let a state take in all events that follow: the quick way, without an object for each."""
+    """Apply all later events to a state; faster than `read`, since it creates no `Event` objects."""
     step, loads = state.step, json.loads
     for page in _pages(connection, league, state.seq, None):
         for seq, at, kind, data, _ in page:
@@ -81,7 +81,7 @@ def fold(connection: Connection, league: int, state: State) -> None:
 def _pages(connection: Connection, league: int, after: int, limit: int | None) -> Iterator[Sequence[Any]]:
     left = limit
     while left is None or left > 0:
-        size = _PAGE if left is None else min(_PAGE, left)
+        size = _PAGE_SIZE if left is None else min(_PAGE_SIZE, left)
         rows = connection.execute(_TAIL, {"league": league, "after": after, "limit": size}).fetchall()
         yield rows
         if len(rows) < size:
@@ -91,24 +91,24 @@ def _pages(connection: Connection, league: int, after: int, limit: int | None) -
 
 
 def read_proposal(connection: Connection, league: int, number: int) -> list[Event]:
-    """All events about one proposal, in order."""
+    """All events of one proposal, in order."""
     rows = connection.execute(_OF_PROPOSAL, {"league": league, "number": number})
     return [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
 
 
 def read_proposals(connection: Connection, league: int, numbers: Sequence[int]) -> list[Event]:
-    """All events about the proposals with these numbers, in the order of the log."""
+    """All events of several proposals, in the order of the log."""
     events = []
-    for first in range(0, len(numbers), _PAGE):  # databases limit the parameters of a statement
-        chunk = list(numbers[first : first + _PAGE])
+    for first in range(0, len(numbers), _PAGE_SIZE):  # databases limit the parameters of a statement
+        chunk = list(numbers[first : first + _PAGE_SIZE])
         rows = connection.execute(_OF_PROPOSALS, {"league": league, "numbers": chunk})
         events += [Event(seq, at, kind, json.loads(data), by) for seq, at, kind, data, by in rows]
     return events
 
 
 def proposed(connection: Connection, league: int) -> Iterator[Event]:
-    """The events that made proposals, in order, one by one."""
-    rows = connection.execute(_PROPOSED.execution_options(yield_per=100), {"league": league})
+    """The "proposed" events, in order, streamed."""
+    rows = connection.execute(_PROPOSED_EVENTS.execution_options(yield_per=100), {"league": league})
     for seq, at, kind, data, by in rows:
         yield Event(seq, at, kind, json.loads(data), by)
 
@@ -121,7 +121,7 @@ def names(connection: Connection, league: int) -> list[tuple[int, str]]:
 def append(
     connection: Connection, league: int, events: Sequence[Event], *, summary: Mapping[str, Any] | None = None
 ) -> None:
-    """Write events after the last one; `summary` is that of the state after them, None if it is not known."""
+    """Append events; `summary` is that of the resulting state, or None if it is not computed."""
     if not events:
         return
     connection.execute(
@@ -132,9 +132,9 @@ def append(
                 "seq": event.seq,
                 "at": event.at,
                 "kind": event.kind,
-                "proposal": proposal_of(event.kind, event.data),
+                "proposal": proposal_number(event.kind, event.data),
                 "by": event.by,
-                "data": written(event.data),
+                "data": to_json(event.data),
             }
             for event in events
         ],
@@ -144,7 +144,7 @@ def append(
 
 
 def write_names(connection: Connection, league: int, rows: Iterable[tuple[int, str | None]]) -> None:
-    """Write names, and erase those that are None; of several for one item the last one counts."""
+    """Write names and erase those that are None; the last entry of an item counts."""
     last = dict(rows)
     if not last:
         return

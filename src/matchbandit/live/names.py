@@ -49,10 +49,10 @@ def normalize_name(name: object) -> str:
     return text
 
 
-def shown(item: int) -> str:
+def item_label(item: int) -> str:
     """How an item without a name is written.
 
-    >>> shown(7)
+    >>> item_label(7)
     '#7'
     """
     return f"#{item}"
@@ -117,7 +117,7 @@ class Directory:
 
     def name(self, item: int) -> str:
         """Its name, or `#7` if it has none any more."""
-        return self._names.get(item) or shown(item)
+        return self._names.get(item) or item_label(item)
 
     def pair(self, pair: Sequence[int]) -> tuple[str, str]:
         """The names of both."""

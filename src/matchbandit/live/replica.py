@@ -23,7 +23,7 @@ from matchbandit.live.commands import expire
 from matchbandit.live.database import Database
 from matchbandit.live.deciding import Decider
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Draft, Event, pair_estimates, proposal_of, written
+from matchbandit.live.events import Draft, Event, pair_estimates, proposal_number, to_json
 from matchbandit.live.fair_lock import FairLock
 from matchbandit.live.keys import Key, KeyTable, StoredAnswer
 from matchbandit.live.league_view import LeagueView
@@ -58,7 +58,7 @@ class View(NamedTuple):
 
     def events_of(self, league: int, number: int) -> list[Event]:
         """All events about a proposal."""
-        new = [event for event in self.pending if proposal_of(event.kind, event.data) == number]
+        new = [event for event in self.pending if proposal_number(event.kind, event.data) == number]
         return log.read_proposal(self.connection, league, number) + new
 
 
@@ -307,7 +307,7 @@ class Replica:
                 directory = directory.copy()  # readers keep the other one
             for draft in drafts:
                 # As from the log: what is not plain JSON fails here, and the state is what a replay would make it.
-                event = Event(state.seq + 1, now, draft.kind, json.loads(written(draft.data)), by)
+                event = Event(state.seq + 1, now, draft.kind, json.loads(to_json(draft.data)), by)
                 estimates.append(self._estimates(connection, state, event))
                 state.apply(event)
                 directory.write(draft.names, state.sides_by_item)
@@ -342,7 +342,7 @@ class Replica:
 
     def _estimates(self, connection: Connection, state: State, event: Event) -> Estimates:
         """Those of the proposal that the event is about, before it is applied."""
-        number = None if event.kind == "proposed" else proposal_of(event.kind, event.data)
+        number = None if event.kind == "proposed" else proposal_number(event.kind, event.data)
         if number is None:
             return {}
         if number in state.open:
@@ -355,7 +355,7 @@ class Replica:
     def _keep_snapshot(self) -> None:
         """Now and then, and after a slow start. Without the guard: to write takes its time."""
         state = self._state
-        if state is None or not (self._was_slow or snapshots.is_time(state, self._snapshot)):
+        if state is None or not (self._was_slow or snapshots.is_due(state, self._snapshot)):
             return
         # What was asked for is done: that others are busy, or the store can only be read, costs a snapshot, no more.
         with suppress(LeagueError):
@@ -363,7 +363,7 @@ class Replica:
                 state, self._was_slow = self._state, False
                 if state is None or state.seq <= self._snapshot:
                     return
-                seq, data = state.seq, snapshots.encoded(state)
+                seq, data = state.seq, snapshots.encode(state)
                 self._snapshot = seq
             with self.database.writing() as connection:
                 self._head(log.head_locked(connection, self.league))

@@ -1,6 +1,6 @@
-"""Snapshots: the state of a league now and then, so that a restart does not fold the log from its beginning.
+"""Snapshots of league states, so that a restart does not replay the whole log.
 
-They are a convenience, never the truth: one that is damaged, or of another version, is left aside.
+The log is authoritative: a snapshot that is damaged or of another version is ignored.
 """
 
 import json
@@ -14,60 +14,61 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.state import SNAPSHOT_VERSION, State
 
 _TABLE = schema.snapshots.c
-_KEPT = 2
-_OFTEN = 2000
-_SELDOM = 50_000
+_KEEP = 2
+_MIN_EVENTS = 2000
+_MAX_EVENTS = 50_000
+"""Between two snapshots."""
 
 
-def is_time(state: State, last: int) -> bool:
-    """Is a new one worth its price? `last` is the seq of the one before.
+def is_due(state: State, last: int) -> bool:
+    """Is it time for a new snapshot? `last` is the event number of the previous one.
 
-    Every 2000 events. In a large league a snapshot costs as much as folding so many events as a fifth of its pairs;
-    there it is made after that many.
+    One is due every 2000 events. In a large league a snapshot costs as much as replaying one event for every five
+    pairs, so it waits for that many.
     """
-    return state.seq - last >= min(max(_OFTEN, len(state.tally) // 5), _SELDOM)
+    return state.seq - last >= min(max(_MIN_EVENTS, len(state.tally) // 5), _MAX_EVENTS)
 
 
-def encoded(state: State) -> bytes:
-    """The state as it is stored."""
+def encode(state: State) -> bytes:
+    """Serialize and compress a state."""
     return zlib.compress(json.dumps(state.snapshot(), separators=(",", ":")).encode(), 1)
 
 
 def save(connection: Connection, league: int, seq: int, data: bytes) -> None:
-    """Keep this one and the one before it."""
+    """Store a snapshot and delete all but the one before it."""
     seqs = list(connection.execute(select(_TABLE.seq).where(_TABLE.league_id == league)).scalars())
     if seq in seqs:
         return
     row = {"league_id": league, "seq": seq, "version": SNAPSHOT_VERSION, "data": data, "checksum": _checksum(data)}
     connection.execute(insert(schema.snapshots).values(row))
-    old = sorted([*seqs, seq])[:-_KEPT]
+    old = sorted([*seqs, seq])[:-_KEEP]
     if old:
         connection.execute(delete(schema.snapshots).where(_TABLE.league_id == league, _TABLE.seq.in_(old)))
 
 
 def load(connection: Connection, league: int, *, up_to: int) -> State | None:
-    """The newest state that can be read, at most that after event `up_to`; None if there is none."""
+    """The newest readable state at or before event `up_to`; None if there is none."""
     newest_first = (
         select(_TABLE.seq, _TABLE.data, _TABLE.checksum)
         .where(_TABLE.league_id == league, _TABLE.version == SNAPSHOT_VERSION, _TABLE.seq <= up_to)
         .order_by(_TABLE.seq.desc())
     )
     for seq, data, checksum in connection.execute(newest_first):
-        state = decoded(data, checksum)
+        state = decode(data, checksum)
         if state is not None and state.seq == seq:
             return state
     return None
 
 
-def all_of(connection: Connection, league: int) -> dict[int, tuple[bytes, str]]:
-    """All that are kept in this version, by seq: data and checksum."""
-    kept = select(_TABLE.seq, _TABLE.data, _TABLE.checksum)
-    mine = kept.where(_TABLE.league_id == league, _TABLE.version == SNAPSHOT_VERSION)
-    return {seq: (data, checksum) for seq, data, checksum in connection.execute(mine)}
+def read_all(connection: Connection, league: int) -> dict[int, tuple[bytes, str]]:
+    """Data and checksum of all snapshots of the current version, by event number."""
+    columns = select(_TABLE.seq, _TABLE.data, _TABLE.checksum)
+    rows = columns.where(_TABLE.league_id == league, _TABLE.version == SNAPSHOT_VERSION)
+    return {seq: (data, checksum) for seq, data, checksum in connection.execute(rows)}
 
 
-def decoded(data: bytes, checksum: str) -> State | None:
-    """The state in a snapshot; None if it is damaged."""
+def decode(data: bytes, checksum: str) -> State | None:
+    """Inverse of `encode`; None if the data is damaged."""
     if _checksum(data) != checksum:
         return None
     try:

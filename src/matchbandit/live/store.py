@@ -23,7 +23,7 @@ from matchbandit.live import commands, lifecycle, log, maintenance, projection, 
 from matchbandit.live.compute import WorkerPool
 from matchbandit.live.database import Database
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Draft, later, stamp, this_version, utc_now
+from matchbandit.live.events import Draft, add_seconds, format_time, this_version, utc_now
 from matchbandit.live.keys import Key, KeyTable, item_ids, pair_ids
 from matchbandit.live.league import League
 from matchbandit.live.lifecycle import LeagueStatus
@@ -105,7 +105,7 @@ class Store:
 
     def now(self) -> str:
         """What time it is, as it is logged."""
-        return stamp(self.clock())
+        return format_time(self.clock())
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that sees one moment of the store, and waits for nobody."""
@@ -377,7 +377,7 @@ class Store:
             if self.now() < self._next_prune:
                 return
             self._pruning = maintenance.prune_steps(self.database, now=self.now(), retention=self.retention)
-            self._next_prune = later(self.now(), maintenance.PRUNE_INTERVAL_S)
+            self._next_prune = add_seconds(self.now(), maintenance.PRUNE_INTERVAL_S)
         steps, self._pruning = self._pruning, None  # what fails begins again tomorrow
         if len(list(islice(steps, maintenance.STEPS_PER_TICK))) == maintenance.STEPS_PER_TICK:
             self._pruning = steps
@@ -520,7 +520,7 @@ class Store:
             for page in transfer.pages(export):
                 with self.writing() as connection:
                     log.append(connection, league, page)
-            snapshot = snapshots.encoded(contents.state)
+            snapshot = snapshots.encode(contents.state)
             with self._new_league(name), self.writing() as connection:
                 transfer.write_derived(connection, league, export.names, contents, snapshot)
                 row = update(schema.leagues).where(schema.leagues.c.id == league)

@@ -64,7 +64,7 @@ class _Check:
         self.connection, self.league, self.decides = connection, league, decides
         self.state, self.decider = State(), Decider()
         self.rows: dict[int, dict[str, Any]] = {}
-        self.kept = snapshots.all_of(connection, league)
+        self.kept = snapshots.read_all(connection, league)
         self.differences: list[str] = []
         self.proposals = self.other_versions = self.snapshots = 0
 
@@ -110,7 +110,7 @@ class _Check:
 
     def _compare_snapshot(self, seq: int) -> None:
         self.snapshots += 1
-        kept = snapshots.decoded(*self.kept[seq])
+        kept = snapshots.decode(*self.kept[seq])
         if kept is None or kept.digest() != self.state.digest():
             self.differs(f"The snapshot at event {seq} is not the state there. It can be deleted.")
 

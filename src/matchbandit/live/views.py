@@ -11,7 +11,7 @@ import numpy as np
 
 from matchbandit.errors import float_text, plural
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import Event, proposal_of
+from matchbandit.live.events import Event, proposal_number
 from matchbandit.live.model import LeagueModel
 from matchbandit.live.names import Directory
 from matchbandit.live.records import VOID, Meetings, Names, Outcome, Proposal, ProposalSummary
@@ -44,7 +44,7 @@ def proposal_from(events: Iterable[Event]) -> Record:
         if event.kind == "proposed":
             state = ProposalState(event.data["number"], event.seq, event.data, event.at)
             record = Record(state, event.data, event.at, event.by)
-        elif record is not None and proposal_of(event.kind, event.data) == record.state.number:
+        elif record is not None and proposal_number(event.kind, event.data) == record.state.number:
             for row in event.data["outcomes"]:
                 record.state.known[key_of(row[0], row[1])] = row[-1]
     if record is None:

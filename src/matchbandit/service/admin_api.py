@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr
 from starlette.concurrency import run_in_threadpool
 
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import later
+from matchbandit.live.events import add_seconds
 from matchbandit.live.lifecycle import LeagueStatus
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
@@ -287,7 +287,7 @@ def _add_tokens(api: APIRouter, store: Store) -> None:
         _require_all(maker, "make a token")
         lasting = None if body.days is None else timedelta(days=body.days)
         if maker.expires is not None:
-            expires = None if lasting is None else later(store.now(), lasting.total_seconds())
+            expires = None if lasting is None else add_seconds(store.now(), lasting.total_seconds())
             if expires is None or expires > maker.expires:
                 raise ApiError(
                     "not-allowed",

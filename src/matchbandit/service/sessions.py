@@ -11,7 +11,7 @@ from hmac import compare_digest
 
 from sqlalchemy import delete, insert, select
 
-from matchbandit.live.events import later
+from matchbandit.live.events import add_seconds
 from matchbandit.live.schema import sessions as table
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
@@ -41,7 +41,7 @@ def begin(store: Store, token: Token) -> str:
     """A new session for this token: what the cookie is to hold. Sessions whose time is over are swept away."""
     secret, now = secrets.token_urlsafe(_SECRET_BYTES), store.now()
     row = {"id": _hashed(secret), "token_id": token.id, "csrf": secrets.token_urlsafe(_SECRET_BYTES)}
-    row |= {"created": now, "expires": later(now, LASTING.total_seconds())}
+    row |= {"created": now, "expires": add_seconds(now, LASTING.total_seconds())}
     with store.writing() as connection:
         connection.execute(delete(table).where(table.c.expires <= now))
         connection.execute(insert(table).values(row))

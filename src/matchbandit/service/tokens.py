@@ -16,7 +16,7 @@ from hmac import compare_digest
 from sqlalchemy import RowMapping, insert, select, update
 
 from matchbandit.errors import MatchbanditError, unknown
-from matchbandit.live.events import later
+from matchbandit.live.events import add_seconds
 from matchbandit.live.schema import tokens as table
 from matchbandit.live.store import Store
 
@@ -105,7 +105,7 @@ def new(
         scope=scope,
         leagues=opened,
         created=now,
-        expires=None if lasting is None else later(now, lasting.total_seconds()),
+        expires=None if lasting is None else add_seconds(now, lasting.total_seconds()),
         revoked=None,
     )
     secret = secrets.token_hex(32)

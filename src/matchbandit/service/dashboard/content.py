@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 from matchbandit.errors import float_text, plural
-from matchbandit.live.events import proposal_of
+from matchbandit.live.events import proposal_number
 from matchbandit.live.league_view import LeagueView
 from matchbandit.live.records import Ids, Item, LeagueSummary, Names, PairResult, ProposalSummary
 from matchbandit.live.store import Store
@@ -442,7 +442,7 @@ def log_lines(
             "seq": event.seq,
             "at": event.at,
             "by": sources.get(event.by, event.by),
-            "proposal": proposal_of(event.kind, event.data),
+            "proposal": proposal_number(event.kind, event.data),
             "sentence": sentence,
         }
         for event, sentence in view.sentences(view.events(after=after, limit=limit))
