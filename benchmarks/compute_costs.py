@@ -39,8 +39,8 @@ class Club:
         self.directory = Directory(drafts[0].data["sides"])
         self.apply(drafts)
         listed = sorted(rules)
-        for first in range(0, len(listed), commands.MOST_AT_ONCE):
-            self.apply(commands.exclude(self.state, self.directory, listed[first : first + commands.MOST_AT_ONCE]))
+        for first in range(0, len(listed), commands.MAX_PER_CALL):
+            self.apply(commands.exclude(self.state, self.directory, listed[first : first + commands.MAX_PER_CALL]))
 
     def apply(self, drafts: Iterable[Any]) -> None:
         for draft in drafts:

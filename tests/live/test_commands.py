@@ -107,9 +107,9 @@ def test_two_sides_play_matchings_too():
         ({"policy": "adaptive-matching", "options": {"horizon": 0}}, "not-supported", "horizon must be"),
         ({"options": {"horizon": 10}}, "not-supported", "unknown option of rank1-thompson 'horizon'"),
         ({"players": ["ann", "ann"]}, "name-taken", "'ann' is in the league already"),
-        ({"players": "ann"}, "bad-value", "names come as a list; got 'ann'"),
+        ({"players": "ann"}, "bad-value", "names must be a list; got 'ann'"),
         ({"players": ["a\x00"]}, "bad-name", "control characters"),
-        ({"players": [f"p{k}" for k in range(10_001)]}, "bad-value", "10001 names at once; at most 10000"),
+        ({"players": [f"p{k}" for k in range(10_001)]}, "bad-value", "at most 10000 names; got 10001"),
         ({"players": ["a", "b"], "past": [("a", "b", 0, 0)]}, "bad-value", "the count of 'a' and 'b'"),
         ({"players": ["a", "b"], "past": [("a", "b", 2, 3)]}, "reward-outside", "sum to between 0 and 2; got 3"),
         ({"players": ["a", "b"], "past": [("a", "b", 2)]}, "bad-value", "(name, name, count, sum); got ('a', 'b', 2)"),
@@ -194,7 +194,7 @@ def test_forgetting():
     assert not club.state.wishes
     assert club.do("forget", "#1") == []
     club.tell(1, {("#1", "bob"): 1})  # its results are still welcome
-    refused("not-supported", "#1 was forgotten and cannot come back", club.do, "rejoin", [1])
+    refused("not-supported", "#1 was forgotten and cannot rejoin", club.do, "rejoin", [1])
     refused("not-supported", "#1 was forgotten: it gets no name again", club.do, "rename", 1, "ann")
     refused("not-supported", "#1 was forgotten", club.do, "wish", [(1, 2)])
     assert club.do("join", ["ann"])[0].data == {"items": [[6, 0]]}  # someone else of that name
@@ -206,7 +206,7 @@ def test_sides_are_said():
     refused("bad-value", "got 'adds'", market.do, "join", ["b"], side="adds")
     market.do("join", ["b"], side=1)
     assert market.do("leave", ["a"], side="slots")[0].data == {"items": [2]}
-    refused("bad-value", "no sides; got the side 'ads'", league().do, "join", ["b"], side="ads")
+    refused("bad-value", "not sides; got side 'ads'", league().do, "join", ["b"], side="ads")
 
 
 # Rules
@@ -303,7 +303,7 @@ def test_binomial_outcomes_are_shares_of_the_trials():
     refused("reward-outside", "got 0.37 for a pair by default", SmallLeague, **settings, default=0.37)
     words = "2 binomial rewards with 5 trials sum to a multiple of 0.2; got 1.5 for 'ann' and 'bob'"
     refused("reward-outside", words, SmallLeague, **settings, past=[("ann", "bob", 2, 1.5)])
-    refused("reward-outside", "is a number; got '1'", SmallLeague, **settings, past=[("ann", "bob", 2, "1")])
+    refused("reward-outside", "must be a number; got '1'", SmallLeague, **settings, past=[("ann", "bob", 2, "1")])
 
 
 def test_contradictions_are_refused():
@@ -324,7 +324,7 @@ def test_pairs_that_were_not_proposed_are_refused():
     refused("not-proposed", words, club.tell, 1, {("ann", "cem"): 1})
     refused("unknown-item", "did you mean 'ann'", club.tell, 1, {("anm", "cem"): 1})
     refused("bad-value", "(name, name, reward); got ('ann', 1)", club.tell, 1, [("ann", 1)])
-    refused("bad-value", "outcomes come as a list", club.tell, 1, 7)
+    refused("bad-value", "outcomes must be a list", club.tell, 1, 7)
     refused("unknown-proposal", "there is no proposal 2; the last one is 1", club.tell, 2, {})
     refused("unknown-proposal", "must be a whole number", club.tell, "one", {})
     refused("unknown-proposal", "there was none yet", league().tell, 1, {})
@@ -372,7 +372,7 @@ def test_whole_rounds_have_a_fixed_roster():
     number = club.ask()["number"]
     for command, arguments in (("join", ["hal"]), ("leave", ["ann"]), ("rejoin", ["fay"])):
         refused("not-supported", "after the first proposal", club.do, command, arguments)
-    refused("not-supported", "without exclusions", club.do, "exclude", [("ann", "bob")])
+    refused("not-supported", "does not support exclusions", club.do, "exclude", [("ann", "bob")])
     refused("not-supported", "without wishes", club.do, "wish", [("ann", "bob")])
     refused("round-open", "waits for proposal 1", club.configure, policy="rank1-thompson")
     refused("not-supported", "rematches included", club.configure, no_rematch=1)
@@ -390,7 +390,7 @@ def test_too_many_items_for_a_policy_are_refused():
     SmallLeague(players=names)
     refused(
         "not-supported",
-        "cucb keeps a number for each pair, and there would be",
+        "cucb stores a number per pair, and there would be",
         SmallLeague,
         players=names,
         policy="cucb",

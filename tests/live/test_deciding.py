@@ -329,7 +329,7 @@ def test_whole_rounds_go_on_as_the_policy_itself_would(name):
                 club.correct(number, {(a, b): reward})
         built.tell(built.ask(), rewards)
         if number % 2:  # a restart
-            club.state = State.restored(json.loads(json.dumps(club.state.snapshot())))
+            club.state = State.from_snapshot(json.loads(json.dumps(club.state.snapshot())))
             club.decider = Decider()
     assert redecided(club, data)["pairs"] == data["pairs"]
 

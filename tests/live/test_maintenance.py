@@ -131,7 +131,7 @@ def test_a_sound_store_has_no_problem(store):
 
 HARM = {
     "table of proposals is wrong": update(schema.proposals).values(n_void=7),
-    "the log has a hole": delete(schema.events).where(schema.events.c.seq == 2),
+    "the log has a gap": delete(schema.events).where(schema.events.c.seq == 2),
     "Its last event is 4, and 9 are expected": update(schema.leagues).values(head=9),
     "Its summary, which lists of leagues show, differs": update(schema.leagues).values(summary='{"title": ""}'),
     "Whether it is archived differs": update(schema.leagues).values(archived="2026-11-16T09:30:00.000000Z"),

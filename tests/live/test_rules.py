@@ -80,20 +80,20 @@ def test_the_fair_bye_costs_no_pair(n, forbidden, byes):
 def test_degrees_are_believed_only_if_all_can_be_paired(n, forbidden):
     forbidden = {pair for pair in forbidden if max(pair) <= n}
     degrees = sorted(n - 1 - sum(item in pair for pair in forbidden) for item in range(1, n + 1))
-    if rules._surely_all(degrees):
+    if rules._can_pair_all(degrees):
         assert largest(range(1, n + 1), forbidden) == n // 2
 
 
 def test_a_look_at_the_degrees_is_enough_for_few_rules():
-    assert rules._surely_all([100] * 199 + [3])  # one who may meet three
-    assert not rules._surely_all([0] + [198] * 199)
-    assert rules._surely_all([])
-    assert rules._surely_all([1, 1])
-    assert not rules._surely_all([0, 0])
+    assert rules._can_pair_all([100] * 199 + [3])  # one who may meet three
+    assert not rules._can_pair_all([0] + [198] * 199)
+    assert rules._can_pair_all([])
+    assert rules._can_pair_all([1, 1])
+    assert not rules._can_pair_all([0, 0])
 
 
 def test_many_players_with_hard_rules_leave_the_bye_to_the_matching(monkeypatch):
-    monkeypatch.setattr(rules, "LARGEST_EXACT", 4)
+    monkeypatch.setattr(rules, "MAX_EXACT_PLAYERS", 4)
     club = league()
     club.do("exclude", [(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)])
     assert today(club).bye is None
@@ -143,9 +143,9 @@ def test_only_who_is_there_is_paired():
     assert (found.available, found.present.tolist(), found.bye) == (None, [1, 3, 4, 5], None)
     found = today(club, available=["eve", "ann", 3, "ann"])
     assert (found.available, found.present.tolist(), found.bye) == ([1, 3, 5], [1, 3], 5)
-    refused("bad-value", "'bob' has left the league. Let it come back first", club, available=["ann", "bob"])
+    refused("bad-value", "'bob' has left the league. Let it rejoin first", club, available=["ann", "bob"])
     refused("unknown-item", "did you mean 'ann'", club, available=["anm", "bob"])
-    refused("bad-value", "come as a list of names; got 'ann'", club, available="ann")
+    refused("bad-value", "available must be a list of names; got 'ann'", club, available="ann")
 
 
 def test_wishes_are_fixed_when_both_are_there_and_free():
@@ -157,7 +157,7 @@ def test_wishes_are_fixed_when_both_are_there_and_free():
     found = today(club, fixed=[("cem", "ann")])
     assert found.fixed == [(1, 3), (4, 5)]
     assert (found.present.tolist(), found.bye) == ([], 2)
-    refused("infeasible", "'ann' and 'bob' are to be a pair, and are not both available", club,
+    refused("infeasible", "'ann' and 'bob' are a fixed pair but not both available", club,
             fixed=[("bob", "ann")], available=["ann", "cem"])  # fmt: skip
     refused("infeasible", "one of them is in another fixed pair", club, fixed=[("bob", "ann"), ("ann", "cem")])
     club.do("exclude", [("ann", "eve")])
@@ -242,12 +242,12 @@ def test_what_cannot_be_satisfied_says_which_rule_to_relax():
     refused("infeasible", "nobody is available, and a pair needs two", club, available=[])
     refused("infeasible", "only one player is available", club, available=["ann"])
     club.do("exclude", [("ann", "bob")])
-    refused("infeasible", "all pairs of the 2 that are available are excluded. Take", club, available=["ann", "bob"])
+    refused("infeasible", "all pairs of the 2 available items are excluded. Remove", club, available=["ann", "bob"])
     club.propose((2, 3), (1, 4))
-    words = "have met within the last 3 proposals. Lower no_rematch, which is 3 now."
+    words = "met within the last 3 proposals. Lower no_rematch (now 3)."
     refused("infeasible", words, club, available=["bob", "cem"])
     club.propose((1, 3))
-    words = "are excluded, or have met within the last 3 proposals. Lower no_rematch, which is 3 now, or take"
+    words = "are excluded or met within the last 3 proposals. Lower no_rematch (now 3), or remove"
     refused("infeasible", words, club, available=["ann", "bob", "cem"])
     assert today(club, available=["ann", "bob", "cem", "eve"]).present.tolist() == [1, 2, 3, 5]
 
@@ -258,7 +258,7 @@ def test_two_sides_need_one_of_each():
     refused("infeasible", "none of ads is available", market, available=["x"])
     refused("infeasible", "none of ads is available", market, available=[])
     market.do("exclude", [("a", "x")])
-    refused("infeasible", "all pairs of the 2 that are available are excluded", market, available=["a", "x"])
+    refused("infeasible", "all pairs of the 2 available items are excluded", market, available=["a", "x"])
     found = today(market, available=["a", "b", "x"])
     assert (found.present.tolist(), found.bye, found.forbidden.tolist()) == ([1, 2, 3], None, [[1, 3]])
 

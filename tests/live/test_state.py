@@ -83,7 +83,7 @@ def test_a_deadline_tells_what_nobody_told():
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (Event(9, "", "left", {"items": [1]}), "comes 3, not 9"),
+        (Event(9, "", "left", {"items": [1]}), "event 2 is followed by 9, not 3"),
         (Event(3, "", "left", {"items": [77]}), "event 3 .left. does not fit"),
         (Event(3, "", "told", {"proposal": 1, "outcomes": []}), "event 3 .told. does not fit"),
         (Event(3, "", "proposed", {"number": 2, "pairs": []}), "proposal 2 comes after 0"),
@@ -101,7 +101,7 @@ def test_a_pair_is_told_once():
     club = league()
     club.propose((1, 2), (3, 4))
     club.tell(1, {(1, 2): 1})
-    with pytest.raises(LeagueError, match="do not wait"):
+    with pytest.raises(LeagueError, match="have no missing outcome"):
         club.take([Draft("told", {"proposal": 1, "outcomes": [[1, 2, 1.0]]})])
 
 
@@ -120,7 +120,7 @@ def test_keys_that_are_new_do_no_harm():
 
 def test_a_snapshot_of_another_version_is_refused():
     with pytest.raises(LeagueError, match="version 99; this program reads 4"):
-        State.restored({**league().state.snapshot(), "version": 99})
+        State.from_snapshot({**league().state.snapshot(), "version": 99})
 
 
 def test_digests_tell_states_apart():
@@ -166,8 +166,8 @@ def test_policies_that_flip_coins_flip_the_same_when_folded_again():
 def everything(state):
     """All that a state holds, so that nothing escapes the snapshot."""
     plain = {name: part for name, part in vars(state).items() if name not in ("_accounting", "tally", "dues")}
-    plain["open"] = {number: sheet.described() for number, sheet in state.open.items()}
-    plain["last_round"] = state.last_round and state.last_round.described()
+    plain["open"] = {number: sheet.to_dict() for number, sheet in state.open.items()}
+    plain["last_round"] = state.last_round and state.last_round.to_dict()
     return plain | {name: part for name, part in vars(state.tally).items()}
 
 
@@ -207,7 +207,7 @@ class Machine(RuleBasedStateMachine):
             default=default,
             past=[(*first, 3, 1.5)] if past else None,
         )
-        self.restored = State.restored(json.loads(json.dumps(self.league.state.snapshot())))
+        self.restored = State.from_snapshot(json.loads(json.dumps(self.league.state.snapshot())))
         self.known = {}
         """Outcomes by proposal and pair: what the tally must come to."""
         self.began = {key_of(1, 4) if sides else key_of(1, 2): (3, 1.5)} if past else {}
@@ -300,7 +300,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def snapshot(self):
-        self.restored = State.restored(json.loads(json.dumps(self.league.state.snapshot())))
+        self.restored = State.from_snapshot(json.loads(json.dumps(self.league.state.snapshot())))
 
     @invariant()
     def fold_from_nothing_and_from_a_snapshot(self):

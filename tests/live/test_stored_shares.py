@@ -73,7 +73,7 @@ def test_they_are_found_wherever_they_are_stored():
         begun = SmallLeague(players=["a", "b"], rewards="binomial:5")
         begun.take([Draft("began", {"results": results})])
         assert begun.state.counting == counting
-        assert State.restored(json.loads(json.dumps(begun.state.snapshot()))).counting == counting
+        assert State.from_snapshot(json.loads(json.dumps(begun.state.snapshot()))).counting == counting
 
 
 def test_bernoulli_leagues_take_any_number_and_count_as_before():

@@ -114,7 +114,7 @@ def test_a_description_is_the_whole_tally():
     tally = filled([(AB, number, 1.0) for number in range(1, 1000)], half_life=0.5)
     tally.add(AC, 999, 1, 0.5, 0.25, 2)
     assert tally.shift > 0
-    again = Tally.from_description(tally.described())
+    again = Tally.from_dict(tally.to_dict())
     again.low, again.high = tally.low, tally.high
     assert vars(again) == vars(tally)
     again.add(AB, 1000, 2, 1.0, 1.0)

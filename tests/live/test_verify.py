@@ -107,7 +107,7 @@ def test_an_event_that_is_gone(club, store):
     change(store, "DELETE FROM mb_events WHERE seq = 9")
     found = club.verify()
     assert found.events == 8
-    assert "the log has a hole" in found.differences[0]
+    assert "the log has a gap" in found.differences[0]
 
 
 def test_of_many_differences_the_first_ten_are_told(store):

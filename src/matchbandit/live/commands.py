@@ -1,7 +1,6 @@
-"""What can be asked of a league, checked: state and names in, drafts of events out. Nothing is changed here.
+"""Commands: check a request against the state and return drafts of events. Nothing is changed here.
 
-All or nothing: a command gives all its drafts, or raises a `LeagueError` that says what to fix. No drafts: what was
-asked for is so already.
+A command returns all its drafts or raises a `LeagueError` that says what to fix. No drafts: there is nothing to change.
 """
 
 import re
@@ -24,27 +23,27 @@ from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.rewards import RewardDistribution, parse_rewards
 
 Name = str | int
-"""An item: by its name, or by its id."""
+"""An item, by name or id."""
 Outcomes = (
-    Mapping[tuple[str, str], Outcome]  # a mapping's keys are of one type: mypy would refuse names where both may be
+    Mapping[tuple[str, str], Outcome]  # mappings are invariant in their keys, so mypy needs each type
     | Mapping[tuple[int, int], Outcome]
     | Mapping[tuple[Name, Name], Outcome]
     | Iterable[tuple[Name, Name, Outcome]]
 )
 
-MOST_AT_ONCE = 10_000
-"""Items, pairs or outcomes in one call, and results in one event."""
+MAX_PER_CALL = 10_000
+"""Most items, pairs or outcomes in one call, and most results in one event."""
 MAX_RULES = 100_000
-"""Exclusions and wishes of a league together: collecting them for a proposal takes 25 ms then, during which nobody else
-is served (`python benchmarks/compute_costs.py rules`)."""
+"""Most exclusions and wishes of a league together. Collecting as many for a proposal takes 25 ms, under the lock of the
+league (`python benchmarks/compute_costs.py rules`)."""
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 
-# To begin ------------------------------------------------------------------------------------------------------------
+# Creation ------------------------------------------------------------------------------------------------------------
 
 
 def check_slug(slug: object) -> str:
-    """The name of a league as it stands in addresses: lower-case letters, digits and hyphens.
+    """Check the URL name of a league: lower-case letters, digits and hyphens.
 
     >>> check_slug("chess-club-2")
     'chess-club-2'
@@ -53,7 +52,7 @@ def check_slug(slug: object) -> str:
         return slug
     raise LeagueError(
         "bad-name",
-        f"a league is named by 1 to 64 lower-case letters, digits and hyphens, such as chess-club; "
+        f"the name of a league is 1 to 64 lower-case letters, digits and hyphens, such as chess-club; "
         f"got {str(slug)[:80]!r}.",
     )
 
@@ -69,97 +68,99 @@ def create(
     past: Iterable[tuple[str, str, int, float]] | None = None,
     **changes: Any,
 ) -> list[Draft]:
-    """A new league of `players`, or of two `sides`; `past` are earlier results, as (name, name, count, sum).
+    """Create a league of `players` or of two `sides`; `past` are earlier results as (name, name, count, sum).
 
-    Items that only `past` names join, too.
+    Items that only occur in `past` join as well.
     """
     check_slug(slug)
     if (players is not None) and (sides is not None):
         raise LeagueError("bad-value", "a league has players or two sides, not both.")
     side_names = None if sides is None else _side_names(sides)
     kind = "players" if side_names is None else "sides"
-    distribution = distribution_of(rewards)
+    distribution = resolve_rewards(rewards)
     created = {
         "key": slug,
         "kind": kind,
         "sides": side_names,
         **(settings or LeagueSettings()).replace(changes).validate(kind, distribution).to_config(),
         "rewards": distribution.notation,
-        "seed": _checked("seed", 0 if seed is None else seed, minimum=0),
+        "seed": _check_int("seed", 0 if seed is None else seed, minimum=0),
         "matchbandit": this_version(),
     }
-    book = _Book(Directory(side_names))
-    book.take([Draft("created", created)])
+    preview = _Preview(Directory(side_names))
+    preview.apply([Draft("created", created)])
     if sides is not None:
         for place, names in enumerate(sides.values()):
-            book.take(_join_all(book, names, place))
+            preview.apply(_join_all(preview, names, place))
     elif players is not None:
-        book.take(_join_all(book, players, 0))
+        preview.apply(_join_all(preview, players, 0))
     if past is not None:
         rows = list(past)
         for place in range(1 if side_names is None else 2):
             columns = (0, 1) if side_names is None else (place,)
             named = dict.fromkeys(normalize_name(row[column]) for row in rows for column in columns)
-            book.take(_join_all(book, [name for name in named if book.directory.find(name, place) is None], place))
-        book.take(import_past(book.state, book.directory, rows))
-    return book.drafts
+            preview.apply(
+                _join_all(preview, [name for name in named if preview.directory.find(name, place) is None], place)
+            )
+        preview.apply(import_past(preview.state, preview.directory, rows))
+    return preview.drafts
 
 
-class _Book:
-    """A state and a directory that drafts are tried on, one after the other."""
+class _Preview:
+    """A new state and directory to which drafts are applied one after the other."""
 
     def __init__(self, directory: Directory) -> None:
         self.state, self.directory = State(), directory
         self.drafts: list[Draft] = []
 
-    def take(self, drafts: Iterable[Draft]) -> None:
+    def apply(self, drafts: Iterable[Draft]) -> None:
         for draft in drafts:
             self.state.apply(draft.event(self.state.seq + 1, ""))
             self.directory.write(draft.names, self.state.sides_by_item)
             self.drafts.append(draft)
 
 
-def _join_all(book: _Book, names: Iterable[str], side: int) -> list[Draft]:
+def _join_all(preview: _Preview, names: Iterable[str], side: int) -> list[Draft]:
     joining = _as_list("names", names)
-    return join(book.state, book.directory, joining, side=side) if joining else []
+    return join(preview.state, preview.directory, joining, side=side) if joining else []
 
 
 def import_past(state: State, directory: Directory, results: Iterable[tuple[Name, Name, int, float]]) -> list[Draft]:
-    """Results from before the league: (name, name, how often, what they paid in total), before the first proposal."""
+    """Import earlier results, as (name, name, count, sum), before the first proposal."""
     if state.last_number:
         raise LeagueError(
             "not-supported",
-            "results from before come before the first proposal. Make a new league from them, with past=.",
+            "earlier results can only be imported before the first proposal. Create a new league with past=.",
         )
     kind = CATALOGUE[state.config["policy"]]
     if not (kind.decides_from_counts or kind.capabilities.warm_start):
         raise LeagueError("not-supported", f"{kind.name} cannot use results that others have sampled. {OTHER_POLICIES}")
-    known: dict[int, list[Any]] = {}
+    totals: dict[int, list[Any]] = {}
     rewards = state.rewards
     for row in results:
         if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 4:
-            raise LeagueError("bad-value", f"a result from before is (name, name, count, sum); got {row!r}.")
+            raise LeagueError("bad-value", f"an earlier result is (name, name, count, sum); got {row!r}.")
         key = key_of(*directory.resolve_pair(row[:2]))
-        words = _words(directory, key)
-        count = _checked(f"the count of {words}", row[2], minimum=1, maximum=MAX_PLAYS)
+        pair = _pair_text(directory, key)
+        count = _check_int(f"the count of {pair}", row[2], minimum=1, maximum=MAX_PLAYS)
         paid = row[3]
         if not is_number(paid):
-            raise LeagueError("reward-outside", f"the sum of the rewards of {words} is a number; got {paid!r}.")
+            raise LeagueError("reward-outside", f"the sum of the rewards of {pair} must be a number; got {paid!r}.")
         if rewards.impossible(np.asarray(float(paid)), count):
-            raise LeagueError("reward-outside", rewards.refusal(float(paid), count, pair=words))
-        entry = known.setdefault(key, [*pair_of(key), 0, 0.0])
+            raise LeagueError("reward-outside", rewards.refusal(float(paid), count, pair=pair))
+        entry = totals.setdefault(key, [*pair_of(key), 0, 0.0])
         entry[2] += count
         entry[3] += float(paid)
-    rows = list(known.values())
-    chunks = [rows[first : first + MOST_AT_ONCE] for first in range(0, len(rows), MOST_AT_ONCE)]
+    rows = list(totals.values())
+    chunks = [rows[first : first + MAX_PER_CALL] for first in range(0, len(rows), MAX_PER_CALL)]
     return [Draft("began", {"results": chunk}) for chunk in chunks]
 
 
-# Who plays -----------------------------------------------------------------------------------------------------------
+# Roster -----------------------------------------------------------------------------------------------------------
 
 
 def join(state: State, directory: Directory, names: Iterable[str], *, side: str | int | None = None) -> list[Draft]:
-    """Items join; those that left come back. In a league of two sides, `side` says which."""
+    """Add items; those that left rejoin. A league of two sides needs `side`."""
     place = _side(state, side)
     fresh: dict[str, int] = {}
     back: list[int] = []
@@ -170,7 +171,7 @@ def join(state: State, directory: Directory, names: Iterable[str], *, side: str 
         elif item is not None and not state.active[item - 1] and item not in back:
             back.append(item)
         else:
-            raise LeagueError("name-taken", f"{name!r} is in the league already. Give the new one another name.")
+            raise LeagueError("name-taken", f"{name!r} is in the league already. Use another name.")
     _refuse_new_roster(state, "joins")
     drafts = [Draft("returned", {"items": back})] if back else []
     if fresh:
@@ -181,7 +182,7 @@ def join(state: State, directory: Directory, names: Iterable[str], *, side: str 
 
 
 def leave(state: State, directory: Directory, names: Iterable[Name], *, side: str | int | None = None) -> list[Draft]:
-    """Items leave: they are not paired any more, and all that they have played stays."""
+    """Let items leave: they are no longer paired; their results stay."""
     gone = [item for item in _items(state, directory, names, side) if state.active[item - 1]]
     if gone:
         _refuse_new_roster(state, "leaves")
@@ -189,7 +190,7 @@ def leave(state: State, directory: Directory, names: Iterable[Name], *, side: st
 
 
 def rejoin(state: State, directory: Directory, names: Iterable[Name], *, side: str | int | None = None) -> list[Draft]:
-    """Items that left come back, with all that they have played."""
+    """Let items that left rejoin, with their results."""
     back = [item for item in _items(state, directory, names, side) if not state.active[item - 1]]
     for item in back:
         if state.forgotten[item - 1]:
@@ -197,27 +198,27 @@ def rejoin(state: State, directory: Directory, names: Iterable[Name], *, side: s
                 "not-supported", f"{item_label(item)} was forgotten and cannot rejoin. Join it as a new item."
             )
     if back:
-        _refuse_new_roster(state, "comes back")
+        _refuse_new_roster(state, "rejoins")
     return [Draft("returned", {"items": back})] if back else []
 
 
 def rename(state: State, directory: Directory, old: Name, new: str, *, side: str | int | None = None) -> list[Draft]:
-    """An item gets another name, and keeps all else."""
+    """Rename an item."""
     item = item_of(state, directory, old, side)
     name = normalize_name(new)
     if state.forgotten[item - 1]:
-        raise LeagueError("not-supported", f"{item_label(item)} was forgotten: it gets no name again.")
+        raise LeagueError("not-supported", f"{item_label(item)} was forgotten and cannot be renamed.")
     other = directory.find(name, state.sides_by_item[item - 1])
     if other == item:
         return []
     if other is not None:
         where = "is in the league already" if state.active[other - 1] else "has left the league, and keeps its name"
-        raise LeagueError("name-taken", f"{name!r} {where}. Take another name.")
+        raise LeagueError("name-taken", f"{name!r} {where}. Use another name.")
     return [Draft("renamed", {"item": item}, ((item, name),))]
 
 
 def forget(state: State, directory: Directory, name: Name, *, side: str | int | None = None) -> list[Draft]:
-    """Erase a name; the item leaves, and its results stay under its number."""
+    """Erase a name; the item leaves, and its results stay under its id."""
     item = item_of(state, directory, name, side)
     return [] if state.forgotten[item - 1] else [Draft("forgotten", {"item": item}, ((item, None),))]
 
@@ -226,39 +227,39 @@ def forget(state: State, directory: Directory, name: Name, *, side: str | int | 
 
 
 def exclude(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
-    """These pairs are never proposed."""
+    """Never propose these pairs."""
     keys = _pairs(directory, pairs)
     for key in keys:
         if key in state.wishes:
             raise LeagueError(
-                "contradiction", f"{_words(directory, key)} are wished for. Take the wish back first (unwish)."
+                "contradiction", f"{_pair_text(directory, key)} are wished for. Remove the wish first (unwish)."
             )
     _refuse_rules(state, "exclusions")
     new = [key for key in keys if key not in state.exclusions]
     _refuse_too_many_rules(state, len(new))
-    return _about_pairs("excluded", new)
+    return _pair_drafts("excluded", new)
 
 
 def allow(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
-    """Take exclusions back."""
-    return _about_pairs("allowed", [key for key in _pairs(directory, pairs) if key in state.exclusions])
+    """Remove exclusions."""
+    return _pair_drafts("allowed", [key for key in _pairs(directory, pairs) if key in state.exclusions])
 
 
 def wish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
-    """These pairs are fixed in the next proposal in which both are available."""
+    """Fix each pair in the next proposal for which both items are available."""
     keys = _pairs(directory, pairs)
     for key in keys:
         if key in state.exclusions:
             raise LeagueError(
-                "contradiction", f"{_words(directory, key)} are excluded. Take the exclusion back first (allow)."
+                "contradiction", f"{_pair_text(directory, key)} are excluded. Remove the exclusion first (allow)."
             )
         for item in pair_of(key):
             if state.forgotten[item - 1]:
-                raise LeagueError("not-supported", f"{item_label(item)} was forgotten and is not paired any more.")
+                raise LeagueError("not-supported", f"{item_label(item)} was forgotten and cannot be paired.")
     _refuse_rules(state, "wishes")
     new = [key for key in keys if key not in state.wishes]
     _refuse_too_many_rules(state, len(new))
-    return _about_pairs("wished", new)
+    return _pair_drafts("wished", new)
 
 
 def _refuse_too_many_rules(state: State, more: int) -> None:
@@ -266,18 +267,18 @@ def _refuse_too_many_rules(state: State, more: int) -> None:
     if more and total > MAX_RULES:
         raise LeagueError(
             "too-many-rules",
-            f"a league has at most {MAX_RULES} exclusions and wishes together; got {total}. Let items leave that meet "
-            f"nobody (leave), or take exclusions back (allow).",
+            f"a league has at most {MAX_RULES} exclusions and wishes together; got {total}. Remove exclusions "
+            f"(allow), or let items leave that meet nobody (leave).",
         )
 
 
 def unwish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[Draft]:
-    """Take wishes back."""
-    return _about_pairs("unwished", [key for key in _pairs(directory, pairs) if key in state.wishes])
+    """Remove wishes."""
+    return _pair_drafts("unwished", [key for key in _pairs(directory, pairs) if key in state.wishes])
 
 
 def configure(state: State, **changes: Any) -> list[Draft]:
-    """Change settings from now on: any field of `LeagueSettings`. A new policy starts with all results there are."""
+    """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far."""
     old = LeagueSettings.from_config(state.config)
     new = old.replace(changes).validate(state.config["kind"], state.rewards, check_default="default" in changes)
     before, after = old.to_config(), new.to_config()
@@ -293,8 +294,8 @@ def configure(state: State, **changes: Any) -> list[Draft]:
 
 
 def needs_record(state: State, number: int) -> bool:
-    """Is this proposal closed, so that its state must be read from the log? An error if there is none."""
-    whole = _checked("the number of a proposal", number, minimum=1, code="unknown-proposal")
+    """Is this proposal closed, so that its state must be read from the log? Raises if it does not exist."""
+    whole = _check_int("the number of a proposal", number, minimum=1, code="unknown-proposal")
     if whole > state.last_number:
         last = f"the last one is {state.last_number}" if state.last_number else "there was none yet"
         raise LeagueError("unknown-proposal", f"there is no proposal {whole}; {last}. Ask first.")
@@ -304,9 +305,9 @@ def needs_record(state: State, number: int) -> bool:
 def tell(
     state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: ProposalState | None = None
 ) -> tuple[list[Draft], Receipt]:
-    """Outcomes of some or all pairs of a proposal; `record` is the state of a closed one.
+    """Record outcomes of some or all pairs of a proposal; `record` is the state of a closed one.
 
-    What was told before is no news; what contradicts it is refused.
+    Repeated outcomes are ignored; contradictions are refused.
     """
     proposal = _proposal_state(state, number, record)
     rewards = _outcomes(state, directory, proposal, outcomes)
@@ -315,8 +316,8 @@ def tell(
         if key in proposal.known and proposal.known[key] != reward:
             raise LeagueError(
                 "contradiction",
-                f"{_words(directory, key)} of proposal {proposal.number} have the outcome "
-                f"{_outcome_words(proposal.known[key])} already; got {_outcome_words(reward)}. "
+                f"{_pair_text(directory, key)} of proposal {proposal.number} have the outcome "
+                f"{_outcome_text(proposal.known[key])} already; got {_outcome_text(reward)}. "
                 f"If the old one was wrong, or was set by the deadline, correct it (correct).",
             )
     receipt = Receipt(
@@ -332,7 +333,7 @@ def tell(
 def correct(
     state: State, directory: Directory, number: int, outcomes: Outcomes, *, record: ProposalState | None = None
 ) -> tuple[list[Draft], Receipt]:
-    """Other outcomes in the place of known ones; both stay in the log."""
+    """Replace recorded outcomes; both stay in the log."""
     proposal = _proposal_state(state, number, record)
     rewards = _outcomes(state, directory, proposal, outcomes)
     rows = []
@@ -340,15 +341,15 @@ def correct(
         if key not in proposal.known:
             raise LeagueError(
                 "bad-value",
-                f"{_words(directory, key)} of proposal {proposal.number} have no outcome yet, so there is "
-                f"nothing to correct. Tell it (tell).",
+                f"{_pair_text(directory, key)} of proposal {proposal.number} have no outcome yet, so there is "
+                f"nothing to correct. Record it first (tell).",
             )
         if proposal.known[key] != reward:
             rows.append([*pair_of(key), proposal.known[key], reward])
     if (
         rows
         and state.last_round is not None
-        and not _counts_alone(state)
+        and not _decides_from_counts(state)
         and state.last_round.number != proposal.number
     ):
         raise LeagueError(
@@ -368,14 +369,14 @@ def void(
     *,
     record: ProposalState | None = None,
 ) -> tuple[list[Draft], Receipt]:
-    """These pairs of a proposal never met; by default, all that it still waits for."""
+    """Record that pairs of a proposal never met; by default, all whose outcome is missing."""
     proposal = _proposal_state(state, number, record)
     keys = proposal.waiting if pairs is None else _pairs(directory, pairs)
     return tell(state, directory, number, [(*pair_of(key), VOID) for key in keys], record=record)
 
 
 def expire(state: State, now: str) -> list[Draft]:
-    """The outcomes that a deadline gives to pairs that nobody told of: void, or the league's default."""
+    """Set missing outcomes after the deadline: void, or the league's default."""
     if not state.dues or state.dues[0][0] > now:
         return []
     due = sorted({number for at, number in state.dues if at <= now and number in state.open})
@@ -390,12 +391,12 @@ def expire(state: State, now: str) -> list[Draft]:
 # Checks --------------------------------------------------------------------------------------------------------------
 
 
-def _counts_alone(state: State) -> bool:
+def _decides_from_counts(state: State) -> bool:
     return CATALOGUE[state.config["policy"]].decides_from_counts
 
 
-def _checked(name: str, value: object, *, minimum: int, maximum: int | None = None, code: str = "bad-value") -> int:
-    """`check_int`, with a code."""
+def _check_int(name: str, value: object, *, minimum: int, maximum: int | None = None, code: str = "bad-value") -> int:
+    """`check_int`, raising a `LeagueError`."""
     try:
         return check_int(name, value, minimum=minimum, maximum=maximum)
     except MatchbanditError as error:
@@ -403,14 +404,12 @@ def _checked(name: str, value: object, *, minimum: int, maximum: int | None = No
 
 
 def _as_list(what: str, values: Iterable[Any]) -> list[Any]:
-    """The values as a list of a size that one call may have."""
+    """The values as a list, of a length that one call may have."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise LeagueError("bad-value", f"{what} come as a list; got {values!r}.")
+        raise LeagueError("bad-value", f"{what} must be a list; got {values!r}.")
     as_list = list(values)
-    if len(as_list) > MOST_AT_ONCE:
-        raise LeagueError(
-            "bad-value", f"{len(as_list)} {what} at once; at most {MOST_AT_ONCE} fit into one call. Give them in parts."
-        )
+    if len(as_list) > MAX_PER_CALL:
+        raise LeagueError("bad-value", f"one call takes at most {MAX_PER_CALL} {what}; got {len(as_list)}. Split them.")
     return as_list
 
 
@@ -426,12 +425,12 @@ def _side_names(sides: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _side(state: State, side: str | int | None) -> int:
-    """0 or 1; of players always 0."""
+    """The index of a side, 0 or 1; always 0 for players."""
     names = state.config["sides"]
     if names is None:
         if side in (None, 0):
             return 0
-        raise LeagueError("bad-value", f"this league has players, no sides; got the side {side!r}.")
+        raise LeagueError("bad-value", f"this league has players, not sides; got side {side!r}. Omit it.")
     if isinstance(side, int) and not isinstance(side, bool) and side in (0, 1):
         return side
     if side in names:
@@ -440,31 +439,31 @@ def _side(state: State, side: str | int | None) -> int:
 
 
 def item_of(state: State, directory: Directory, name: Name, side: str | int | None) -> int:
-    """The item of this name, on this side if one is given."""
+    """The id of an item, on a side if one is given."""
     return directory.resolve(name, None if side is None else _side(state, side))
 
 
 def _items(state: State, directory: Directory, names: Iterable[Name], side: str | int | None) -> list[int]:
-    """The items of these names, each once."""
+    """The ids of these items, without duplicates."""
     return list(dict.fromkeys(item_of(state, directory, name, side) for name in _as_list("names", names)))
 
 
 def _pairs(directory: Directory, pairs: Iterable[tuple[Name, Name]]) -> list[int]:
-    """The keys of these pairs, each once."""
+    """The keys of these pairs, without duplicates."""
     return list(dict.fromkeys(key_of(*directory.resolve_pair(pair)) for pair in _as_list("pairs", pairs)))
 
 
-def _about_pairs(kind: str, keys: list[int]) -> list[Draft]:
+def _pair_drafts(kind: str, keys: list[int]) -> list[Draft]:
     return [Draft(kind, {"pairs": [list(pair_of(key)) for key in keys]})] if keys else []
 
 
-def _words(directory: Directory, key: int) -> str:
-    """A pair in an error."""
+def _pair_text(directory: Directory, key: int) -> str:
+    """A pair, for an error message."""
     a, b = directory.pair(pair_of(key))
     return f"{a!r} and {b!r}"
 
 
-def _outcome_words(reward: float | None) -> str:
+def _outcome_text(reward: float | None) -> str:
     return "void" if reward is None else float_text(reward)
 
 
@@ -480,7 +479,7 @@ def _proposal_state(state: State, number: int, record: ProposalState | None) -> 
 def _outcomes(
     state: State, directory: Directory, proposal: ProposalState, outcomes: Outcomes
 ) -> dict[int, float | None]:
-    """Outcomes by pair, checked; None: void."""
+    """Check outcomes; returns them by pair key, None for void."""
     if isinstance(outcomes, Mapping):
         rows: Iterable[Any] = [(pair, reward) for pair, reward in outcomes.items()]
     else:
@@ -495,30 +494,30 @@ def _outcomes(
         if key not in proposal.pairs:
             raise LeagueError(
                 "not-proposed",
-                f"{_words(directory, key)} are not a pair of proposal {proposal.number}. Its pairs are "
-                f"{_some_pairs(directory, proposal)}.",
+                f"{_pair_text(directory, key)} are not a pair of proposal {proposal.number}. Its pairs are "
+                f"{_list_pairs(directory, proposal)}.",
             )
-        known = proposal.known.get(key)
-        if known is not None and is_number(reward) and float(reward) == known:
-            value: float | None = known  # no news, even if a version before 0.8 took what is refused now
+        recorded = proposal.known.get(key)
+        if recorded is not None and is_number(reward) and float(reward) == recorded:
+            value: float | None = recorded  # a repeat is valid even if versions before 0.8 accepted what is refused now
         else:
-            value = check_reward(state.rewards, reward, _words(directory, key))
+            value = check_reward(state.rewards, reward, _pair_text(directory, key))
         if by_pair.setdefault(key, value) != value:
             raise LeagueError(
                 "contradiction",
-                f"{_words(directory, key)} are given twice, with {_outcome_words(by_pair[key])} and "
-                f"{_outcome_words(value)}. Give each pair once.",
+                f"{_pair_text(directory, key)} are given twice, with {_outcome_text(by_pair[key])} and "
+                f"{_outcome_text(value)}. Give each pair once.",
             )
     return by_pair
 
 
-def _some_pairs(directory: Directory, proposal: ProposalState, most: int = 5) -> str:
-    pairs = [" + ".join(directory.pair(pair)) for pair in proposal.ids[:most]]
-    return ", ".join(pairs) + (f" and {len(proposal.pairs) - most} more" if len(proposal.pairs) > most else "")
+def _list_pairs(directory: Directory, proposal: ProposalState, limit: int = 5) -> str:
+    pairs = [" + ".join(directory.pair(pair)) for pair in proposal.ids[:limit]]
+    return ", ".join(pairs) + (f" and {len(proposal.pairs) - limit} more" if len(proposal.pairs) > limit else "")
 
 
-def distribution_of(rewards: str | RewardDistribution) -> RewardDistribution:
-    """The reward distribution, also by name."""
+def resolve_rewards(rewards: str | RewardDistribution) -> RewardDistribution:
+    """The reward distribution, which may be given by name."""
     try:
         return rewards if isinstance(rewards, RewardDistribution) else parse_rewards(rewards)
     except MatchbanditError as error:
@@ -526,31 +525,33 @@ def distribution_of(rewards: str | RewardDistribution) -> RewardDistribution:
 
 
 def _refuse_new_roster(state: State, what: str) -> None:
-    """Policies that play whole rounds have the items with which they began."""
-    if state.last_number and not _counts_alone(state):
+    """Refuse a change of the roster: a round policy keeps the items it started with."""
+    if state.last_number and not _decides_from_counts(state):
         name = state.config["policy"]
         raise LeagueError(
             "not-supported",
-            f"{name} plays whole rounds with the items it began with: nobody {what} after the first proposal. "
-            f"Configure another policy first, or make a new league. {OTHER_POLICIES}",
+            f"{name} plays whole rounds with its first items: nobody {what} after the first proposal. "
+            f"Configure another policy first, or create a new league. {OTHER_POLICIES}",
         )
 
 
 def _refuse_rules(state: State, what: str) -> None:
-    if not _counts_alone(state):
+    if not _decides_from_counts(state):
         raise LeagueError(
-            "not-supported", f"{state.config['policy']} plays rounds of its own, without {what}. {OTHER_POLICIES}"
+            "not-supported",
+            f"{state.config['policy']} plans its own rounds and does not support {what}. {OTHER_POLICIES}",
         )
 
 
 def _refuse_too_many(state: State, more: list[int]) -> None:
-    """Refuse items whose pairs the policy could not keep in memory."""
+    """Refuse items whose pairs would not fit into the policy's memory."""
     kind = CATALOGUE[state.config["policy"]]
     n_pairs = _n_pairs(state.two_sided, [state.on_side[0] + more[0], state.on_side[1] + more[1]])
     if n_pairs > MAX_PAIRS and not kind.capabilities.any_size:
         raise LeagueError(
             "not-supported",
-            f"{kind.name} keeps a number for each pair, and there would be {n_pairs}. {OTHER_POLICIES}",
+            f"{kind.name} stores a number per pair, and there would be {n_pairs} (at most {MAX_PAIRS}). "
+            f"{OTHER_POLICIES}",
         )
 
 
@@ -559,22 +560,23 @@ def _n_pairs(two_sided: bool, on_side: list[int]) -> int:
 
 
 def _refuse_change_of_policy(state: State, new: Mapping[str, Any]) -> None:
-    """A policy that plays whole rounds begins a league, and is given up between rounds."""
+    """Refuse a round policy after the first proposal, and giving one up during a round."""
     old = CATALOGUE[state.config["policy"]]
     if state.last_number and not CATALOGUE[new["policy"]].decides_from_counts:
         raise LeagueError(
             "not-supported",
-            f"{new['policy']} plays whole rounds from the first one on, and this league has had proposals. "
-            f"Make a new league for it.",
+            f"{new['policy']} plays whole rounds from the start, and this league has had proposals. "
+            f"Create a new league for it.",
         )
     if state.open and not old.decides_from_counts:
         number = next(iter(state.open))
         raise LeagueError(
-            "round-open", f"{old.name} waits for proposal {number}. Tell or void its pairs, then change the policy."
+            "round-open",
+            f"{old.name} waits for proposal {number}. Tell or void its pairs, then change the policy.",
         )
     if not CATALOGUE[new["policy"]].decides_from_counts and (state.exclusions or state.wishes):
+        raise LeagueError("not-supported", f"{new['policy']} plans its own rounds. Remove exclusions and wishes first.")
+    if not CATALOGUE[new["policy"]].capabilities.any_size and _n_pairs(state.two_sided, state.on_side) > MAX_PAIRS:
         raise LeagueError(
-            "not-supported", f"{new['policy']} plays rounds of its own. Take exclusions and wishes back first."
+            "not-supported", f"{new['policy']} stores a number per pair and supports at most {MAX_PAIRS} pairs."
         )
-    if not CATALOGUE[new["policy"]].capabilities.any_size and _n_pairs(state.two_sided, state.on_side) > (MAX_PAIRS):
-        raise LeagueError("not-supported", f"{new['policy']} keeps a number for each pair; there are too many here.")

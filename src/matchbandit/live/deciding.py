@@ -342,7 +342,7 @@ def _counts(index: _GraphIndex, named: Mapping[str, Any], since: int) -> tuple[E
         plays, sums = results.plays, results.sums
     else:
         accounting = RewardAccounting(named["policy"], inputs.rewards, inputs.config["seed"], inputs.config["key"])
-        plays, sums = results.counts.astype(np.float64), accounting.totals(results.counts, results.paid)
+        plays, sums = results.counts.astype(np.float64), accounting.credit_totals(results.counts, results.paid)
     which = np.flatnonzero(results.touched > (-1 if _fades(inputs) else since))
     if not len(which):
         return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)

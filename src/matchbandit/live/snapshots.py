@@ -72,7 +72,7 @@ def decode(data: bytes, checksum: str) -> State | None:
     if _checksum(data) != checksum:
         return None
     try:
-        return State.restored(json.loads(zlib.decompress(data)))
+        return State.from_snapshot(json.loads(zlib.decompress(data)))
     except (LeagueError, ValueError, KeyError, zlib.error):
         return None
 

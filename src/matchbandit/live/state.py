@@ -1,7 +1,7 @@
-"""The state of a league: a fold of its events, and nothing else. No I/O, no clock, no decision.
+"""The state of a league: a fold of its events, without I/O, clock or decisions.
 
-Proposals are facts: the fold takes them as they were recorded. The only random numbers are coins that a policy's
-bookkeeping flips for a result, from a stream named by the league, the proposal and the pair.
+Proposals are applied as they were recorded. The only random numbers are the coins that a policy's reward accounting
+flips for a result, from a stream named by the league, the proposal and the pair.
 """
 
 import json
@@ -20,44 +20,44 @@ from matchbandit.policies.serialization import pack, unpack
 from matchbandit.rewards import Bernoulli, RewardDistribution, parse_rewards
 
 SNAPSHOT_VERSION = 4
-"""Of `State.snapshot`. Snapshots of other versions are ignored and the log is folded again."""
+"""Version of `State.snapshot`. Snapshots of other versions are ignored and the log is replayed."""
 
 
 class ProposalState:
-    """What is known of a proposal: its pairs, and their outcomes."""
+    """The pairs of a proposal and their outcomes so far."""
 
     __slots__ = ("at", "byes", "due", "fixed", "known", "memory", "number", "pairs", "seq")
 
     def __init__(self, number: int, seq: int, data: dict[str, Any], at: str = "") -> None:
-        """As it was proposed; `data` is that of the event."""
+        """A new proposal, from the data of its event."""
         self.number, self.seq, self.at = number, seq, at
         self.due: str | None = data.get("due")
         self.pairs = pair_estimates(data)
-        """What the model expected of each pair."""
+        """The reward the model expected, by pair key."""
         self.known: dict[int, float | None] = {}
-        """Outcomes by pair; None: void."""
+        """Outcomes by pair key; None: void."""
         self.byes: list[int] = data.get("byes", [])
         self.fixed: list[list[int]] = data.get("fixed", [])
         self.memory: str | None = data.get("memory")
-        """That of a policy which plays whole rounds, as it was when it had proposed this one."""
+        """The state of a round policy after it proposed this round."""
 
     @property
     def open(self) -> bool:
-        """Does it wait for an outcome?"""
+        """Is an outcome missing?"""
         return len(self.known) < len(self.pairs)
 
     @property
     def waiting(self) -> list[int]:
-        """The pairs that it waits for."""
+        """The pairs whose outcome is missing."""
         return [key for key in self.pairs if key not in self.known]
 
     @property
     def ids(self) -> list[tuple[int, int]]:
-        """Its pairs."""
+        """The pairs by item id."""
         return [pair_of(key) for key in self.pairs]
 
-    def described(self) -> dict[str, Any]:
-        """All of it, for a snapshot."""
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a snapshot."""
         return {
             "number": self.number,
             "seq": self.seq,
@@ -72,80 +72,83 @@ class ProposalState:
         }
 
     @classmethod
-    def from_description(cls, described: dict[str, Any]) -> "ProposalState":
-        """What `described` described."""
-        proposal = cls(described["number"], described["seq"], described, described["at"])
+    def from_dict(cls, values: dict[str, Any]) -> "ProposalState":
+        """Inverse of `to_dict`."""
+        proposal = cls(values["number"], values["seq"], values, values["at"])
         keys = list(proposal.pairs)
-        proposal.known = {keys[place]: reward for place, reward in described["known"]}
+        proposal.known = {keys[place]: reward for place, reward in values["known"]}
         return proposal
 
 
 class State:
-    """All that a league knows, after the events up to `seq`."""
+    """The state of a league after the events up to `seq`."""
 
     def __init__(self) -> None:
-        """Before the first event."""
+        """The state before the first event."""
         self.seq = 0
         self.names_seq = 0
-        """The seq of the last event that changed a name."""
+        """The last event that changed a name."""
         self.rules_seq = 0
-        """The seq of the last event after which a decision taken before is out of date; see `events.DECIDING`."""
+        """The last event that invalidates decisions in progress; see `events.DECIDING`."""
         self.config: dict[str, Any] = {}
         self.rewards: RewardDistribution
         self.sides_by_item: list[int] = []
-        """The side of item k stands at place k − 1, as in all lists of items."""
+        """The side of item k is at index k − 1, as in all lists of items."""
         self.places: list[int] = []
-        """Its place on its side, from 0: its number in the graph of a policy."""
+        """The index of each item on its side, from 0: its number in the graph of a policy."""
         self.active: list[bool] = []
         self.forgotten: list[bool] = []
         self.byes: list[int] = []
         self.effective_byes: list[int] = []
-        """Byes as they count for whose turn it is: who comes, or comes back, or was away for a proposal, is level with
-        the lowest there, and does not sit out again and again to make up for byes that others had before."""
+        """Byes as they count towards whose turn it is. An item that joins, rejoins or was absent is raised to the
+        lowest count present, so that it does not sit out repeatedly to catch up with the others."""
         self.last_bye: list[int] = []
-        """The number of the last proposal in which it sat out or was away, or after which it joined."""
+        """The last proposal in which the item sat out or was absent, or after which it joined."""
         self.meetings: list[int] = []
-        """Results that it had a part in."""
+        """Results per item."""
         self.on_side = [0, 0]
-        """How many items each side has; players are of the first."""
+        """Number of items per side; players are all on the first."""
         self.exclusions: set[int] = set()
         self._exclusions_are_shared = False
         self.wishes: dict[int, None] = {}
-        """In the order in which they were made."""
+        """In order of creation."""
         self.next_number = 1
         self.open: dict[int, ProposalState] = {}
         self.waiting: dict[int, int] = {}
-        """Pairs with an outcome to come, and in how many open proposals each is."""
+        """Pairs with a missing outcome, and in how many open proposals each occurs."""
         self.last_round: ProposalState | None = None
-        """The last proposal of a policy that plays whole rounds: it goes on from there."""
+        """The last proposal of a round policy, from which it continues."""
         self.tally = Tally()
         self.off_grid = 0
-        """Results of a binomial league that are not a share of its trials: versions up to 0.7 took any in [0, 1]."""
+        """Results of a binomial league that are no multiple of 1/trials; versions before 0.8 took any."""
         self.archived: str | None = None
-        """When it was archived; None: it can be written."""
+        """When the league was archived; None: it is writable."""
         self.dues: list[tuple[str, int]] = []
-        """Deadlines of open proposals, the earliest first (a heap; closed ones may linger)."""
+        """Deadlines of open proposals: a heap, which may still hold closed ones."""
         self._accounting: RewardAccounting
 
     @property
     def exists(self) -> bool:
-        """Was it created?"""
+        """Has the league been created?"""
         return bool(self.config)
 
     @property
     def counting(self) -> RewardDistribution:
-        """How policies and the model count results: binomial ones as `trials` coins each, but all as one coin each
-        while any is not a share of the trials: weights that depend on the outcome would be biased."""
+        """The distribution by which policies and the model count results.
+
+        A binomial result counts as `trials` coins. While any result is not a multiple of 1/trials, every result
+        counts as one coin: weights that depend on the outcome would be biased.
+        """
         return Bernoulli() if self.off_grid else self.rewards
 
     @property
     def n_items(self) -> int:
-        """How many items ever joined."""
+        """Number of items that ever joined."""
         return len(self.active)
 
     @property
     def two_sided(self) -> bool:
-        """Are there two sides?"""
+        """Does the league have two sides?"""
         return bool(self.config["kind"] == "sides")
 
     def summary(self) -> dict[str, Any]:
@@ -177,19 +180,21 @@ class State:
         return self.next_number - 1
 
     def apply(self, event: Event) -> None:
-        """Take in the next event."""
+        """Apply the next event."""
         self.step(event.seq, event.kind, event.data, event.at)
 
     def fold(self, events: Iterable[Event]) -> "State":
-        """Take in the next events, in order."""
+        """Apply the next events, in order."""
         for event in events:
             self.step(event.seq, event.kind, event.data, event.at)
         return self
 
     def step(self, seq: int, kind: str, data: dict[str, Any], at: str = "") -> None:
-        """Take in the next event, taken apart: for whoever reads many."""
+        """Apply the next event, given by its fields: faster when reading many."""
         if seq != self.seq + 1:
-            raise LeagueError("damaged", f"after event {self.seq} comes {self.seq + 1}, not {seq}: the log has a hole.")
+            raise LeagueError(
+                "damaged", f"the log has a gap: event {self.seq} is followed by {seq}, not {self.seq + 1}."
+            )
         handler = _HANDLERS.get(kind)
         if handler is None:
             raise _newer(seq, f"is of the kind {kind!r}")
@@ -245,16 +250,16 @@ class State:
         self.rules_seq = self.seq
 
     def _level_absent(self, available: list[int], number: int) -> None:
-        """Whoever comes seldom has sat out seldom, but is not to sit out whenever there."""
-        here = set(available)
-        level = min((self.effective_byes[item - 1] for item in here), default=0)
+        """Raise the byes of absent items: who is seldom present should not sit out whenever they are."""
+        present = set(available)
+        level = min((self.effective_byes[item - 1] for item in present), default=0)
         for place, active in enumerate(self.active):
-            if active and place + 1 not in here:
+            if active and place + 1 not in present:
                 self.effective_byes[place] = max(self.effective_byes[place], level)
                 self.last_bye[place] = number
 
     def _lowest_effective_byes(self) -> int:
-        """The least that someone who is there has sat out."""
+        """The lowest effective byes of an active item."""
         if not self.last_number:
             return 0
         return min((byes for byes, active in zip(self.effective_byes, self.active, strict=True) if active), default=0)
@@ -278,7 +283,7 @@ class State:
         self.rules_seq = self.seq
 
     def share_exclusions(self) -> Set[int]:
-        """The exclusions for a reader who keeps them: the next change is made to a copy."""
+        """The exclusions, for a reader that keeps them: the next change copies them first."""
         self._exclusions_are_shared = True
         return self.exclusions
 
@@ -305,8 +310,8 @@ class State:
     def _began(self, data: dict[str, Any], at: str) -> None:
         accounting = self._accounting
         for a, b, count, paid in data["results"]:
-            encode_rewards = paid if accounting.is_plain else accounting.total(count, paid)
-            self.tally.add(key_of(a, b), 0, self.seq, paid, encode_rewards, count)
+            credit = paid if accounting.is_identity else accounting.credit_total(count, paid)
+            self.tally.add(key_of(a, b), 0, self.seq, paid, credit, count)
             if self.rewards.has_grid and self.rewards.impossible(paid, count):
                 self.off_grid += count
             self.meetings[a - 1] += count
@@ -345,15 +350,15 @@ class State:
         for a, b, reward in data["outcomes"]:
             key = a << 32 | b
             if key not in pairs or key in known:
-                raise ValueError(f"{a} and {b} do not wait in proposal {number}")
+                raise ValueError(f"{a} and {b} have no missing outcome in proposal {number}")
             known[key] = reward
             if waiting[key] == 1:
                 del waiting[key]
             else:
                 waiting[key] -= 1
             if reward is not None:
-                encode_rewards = reward if accounting.is_plain else accounting.one(reward, number, a, b)
-                self.tally.add(key, number, self.seq, reward, encode_rewards)
+                credit = reward if accounting.is_identity else accounting.credit(reward, number, a, b)
+                self.tally.add(key, number, self.seq, reward, credit)
                 if has_grid and not rewards.is_possible(reward):
                     self.off_grid += 1
                 self.meetings[a - 1] += 1
@@ -373,11 +378,11 @@ class State:
                 is_off = [reward is not None and not self.rewards.is_possible(reward) for reward in (was, now)]
                 self.off_grid += is_off[1] - is_off[0]
             if was is not None:
-                self.tally.remove(key, number, self.seq, was, accounting.one(was, number, a, b))
+                self.tally.remove(key, number, self.seq, was, accounting.credit(was, number, a, b))
                 self.meetings[a - 1] -= 1
                 self.meetings[b - 1] -= 1
             if now is not None:
-                self.tally.add(key, number, self.seq, now, accounting.one(now, number, a, b))
+                self.tally.add(key, number, self.seq, now, accounting.credit(now, number, a, b))
                 self.meetings[a - 1] += 1
                 self.meetings[b - 1] += 1
             for proposal in states:
@@ -388,7 +393,7 @@ class State:
         self.archived = at
 
     def _deleted(self, data: dict[str, Any], at: str) -> None:
-        pass  # while it is deleted nobody reads it
+        pass  # deleted leagues are not read
 
     def _restored(self, data: dict[str, Any], at: str) -> None:
         self.archived = None
@@ -400,7 +405,7 @@ class State:
         self.tally.low, self.tally.high = self.rewards.low, self.rewards.high
 
     def _account_by_policy(self) -> None:
-        """Count results as the policy of the league does from now on, those from before as well as they can be."""
+        """Count results as the league's policy does; earlier ones as far as their totals allow."""
         config = self.config
         if config["policy"] not in CATALOGUE:
             raise _newer(self.seq, f"names the policy {config['policy']!r}")
@@ -408,11 +413,11 @@ class State:
         self._accounting = RewardAccounting(config["policy"], self.rewards, config["seed"], config["key"])
         if config["policy"] != before:
             results = self.tally.results(self.last_number)
-            self.tally.recompute_credits(self._accounting.totals(results.counts, results.paid), self.seq)
+            self.tally.recompute_credits(self._accounting.credit_totals(results.counts, results.paid), self.seq)
         self.tally.fade_by(config["options"].get("half_life"), self.last_number)
 
     def snapshot(self) -> dict[str, Any]:
-        """All of it as plain JSON data; `restored` reads it back."""
+        """The whole state as plain JSON data; `from_snapshot` is the inverse."""
         whole = {
             "version": SNAPSHOT_VERSION,
             "seq": self.seq,
@@ -423,9 +428,9 @@ class State:
             "exclusions": [list(pair_of(key)) for key in sorted(self.exclusions)],
             "wishes": [list(pair_of(key)) for key in self.wishes],
             "next_number": self.next_number,
-            "open": [proposal.described() for proposal in self.open.values()],
-            "last_round": None if self.last_round is None else self.last_round.described(),
-            "tally": self.tally.described(),
+            "open": [proposal.to_dict() for proposal in self.open.values()],
+            "last_round": None if self.last_round is None else self.last_round.to_dict(),
+            "tally": self.tally.to_dict(),
             "off_grid": self.off_grid,
         }
         if self.archived is not None:
@@ -434,36 +439,36 @@ class State:
         return packed
 
     @classmethod
-    def restored(cls, snapshot: dict[str, Any]) -> "State":
-        """The state that gave this snapshot."""
+    def from_snapshot(cls, snapshot: dict[str, Any]) -> "State":
+        """Inverse of `snapshot`."""
         if snapshot.get("version") != SNAPSHOT_VERSION:
             raise LeagueError(
                 "not-supported",
                 f"the snapshot has version {snapshot.get('version')!r}; this program reads {SNAPSHOT_VERSION}. "
-                f"Fold the log instead.",
+                f"Replay the log instead.",
             )
         whole = unpack(snapshot)
         state = cls()
         state.seq, state.names_seq, state.rules_seq = whole["seq"], whole["names_seq"], whole["rules_seq"]
         state.config, state.next_number = whole["config"], whole["next_number"]
         state.archived = whole.get("archived")
-        for name, values in whole["items"].items():
-            setattr(state, name, values)
+        for name, column in whole["items"].items():
+            setattr(state, name, column)
         for side in state.sides_by_item:
             state.on_side[side] += 1
         state.exclusions = {key_of(a, b) for a, b in whole["exclusions"]}
         state.wishes = {key_of(a, b): None for a, b in whole["wishes"]}
-        for described in whole["open"]:
-            state.open[described["number"]] = ProposalState.from_description(described)
+        for values in whole["open"]:
+            state.open[values["number"]] = ProposalState.from_dict(values)
         last = whole["last_round"]
         if last is not None:
-            state.last_round = state.open.get(last["number"]) or ProposalState.from_description(last)
+            state.last_round = state.open.get(last["number"]) or ProposalState.from_dict(last)
         for proposal in state.open.values():
             for key in proposal.waiting:
                 state.waiting[key] = state.waiting.get(key, 0) + 1
         state.dues = [(proposal.due, proposal.number) for proposal in state.open.values() if proposal.due is not None]
         heapify(state.dues)
-        state.tally, state.off_grid = Tally.from_description(whole["tally"]), whole["off_grid"]
+        state.tally, state.off_grid = Tally.from_dict(whole["tally"]), whole["off_grid"]
         if state.config:
             state._set_rewards()
             config = state.config
@@ -471,7 +476,7 @@ class State:
         return state
 
     def digest(self) -> str:
-        """A short name for all of it: equal for equal states, whether folded from nothing or from a snapshot."""
+        """A hash of the state: equal for equal states, whether replayed from the log or from a snapshot."""
         text = json.dumps(self.snapshot(), sort_keys=True, separators=(",", ":"))
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -485,7 +490,7 @@ _REQUIRED = (
     *("key", "kind", "sides", "rewards", "seed"),
     *("policy", "options", "selection", "deadline", "default", "no_rematch", "shadow"),
 )
-"""What every version has recorded of a new league."""
+"""Fields that every version records of a new league."""
 _ITEM_LISTS = ("sides_by_item", "places", "active", "forgotten", "byes", "effective_byes", "last_bye", "meetings")
 
 _Handler = Callable[[State, dict[str, Any], str], None]
@@ -505,7 +510,7 @@ _HANDLERS: dict[str, _Handler] = {
     "proposed": State._proposed,
     "told": State._told,
     "corrected": State._corrected,
-    "expired": State._told,  # a deadline tells what nobody told
+    "expired": State._told,  # a deadline sets the missing outcomes
     "archived": State._archived,
     "deleted": State._deleted,
     "restored": State._restored,

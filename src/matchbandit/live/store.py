@@ -163,7 +163,7 @@ class Store:
             sides = {side: _listed(names) for side, names in sides.items()}
         results = None if past is None else _results(past, players=players, sides=sides)
         if results is not None:
-            _refuse_impossible(results, commands.distribution_of(rewards))
+            _refuse_impossible(results, commands.resolve_rewards(rewards))
         if results is not None and results.kind == "sides" and players is None and sides is None:
             sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
         chosen = (settings or LeagueSettings()).replace(changes)

@@ -1,6 +1,6 @@
-"""What the pairs of a league have paid so far: plays and sums of each pair that has a result.
+"""Plays and rewards of each pair of a league that has a result.
 
-Plain arrays that grow, with a dict from pair to place: a result costs about a microsecond.
+Growing arrays and a dict from pair key to index: adding a result takes about a microsecond.
 """
 
 from array import array
@@ -14,21 +14,21 @@ from matchbandit.rewards import Counts, Floats
 
 _BITS = 32
 _MASK = (1 << _BITS) - 1
-_LARGEST_EXPONENT = 500.0
-"""Of two, in a weight: before it is reached, all weights are divided by a power of two, which rounds nothing."""
+_MAX_EXPONENT = 500.0
+"""Largest power of two in a weight: before it is exceeded, all weights are divided by a power of two exactly."""
 _VANISHED = 10_000
-"""Of two: nothing is left of a float that is halved so often."""
+"""Halvings after which any float is 0."""
 _INTEGERS = ("a", "b", "counts", "last", "second_last", "touched")
-"""Columns of whole numbers."""
+"""Integer columns."""
 
 
 def key_of(a: int, b: int) -> int:
-    """A pair of ids as one number, quicker to look up than a tuple."""
+    """A pair of ids as one integer, which is faster to look up than a tuple."""
     return a << _BITS | b
 
 
 def pair_of(key: int) -> tuple[int, int]:
-    """The ids of both.
+    """Inverse of `key_of`.
 
     >>> pair_of(key_of(3, 7))
     (3, 7)
@@ -42,37 +42,37 @@ def pairs_of(keys: Counts) -> tuple[Counts, Counts]:
 
 
 class Results(NamedTuple):
-    """A copy of the tally as arrays, a place for each pair with a result, in the order of first results."""
+    """A copy of the tally as arrays: one entry per pair with a result, in the order of first results."""
 
     a: Counts
     b: Counts
     counts: Counts
-    """Results of each pair, not faded."""
+    """Results per pair, without fading."""
     paid: Floats
-    """What they paid in total."""
+    """Total rewards."""
     plays: Floats
-    """Results as the policy counts them: faded, if it has a half-life."""
+    """Results as the policy counts them: discounted if it has a half-life."""
     sums: Floats
-    """What it was credited with: coins flipped, slips clipped, faded."""
+    """Total credits of the policy: coins flipped, outliers clipped, discounted."""
     last: Counts
-    """The number of the last proposal in which the pair met; 0: before the first."""
+    """The last proposal in which the pair met; 0: before the first."""
     touched: Counts
-    """The seq of the event that changed it last."""
+    """The last event that changed the pair."""
 
 
 class Tally:
-    """Plays and sums by pair. Faded ones, if there is a half-life, are kept beside them.
+    """Plays and sums by pair, and their discounted values if there is a half-life h.
 
-    A result of proposal k weighs 2^(k/h − shift): rather than all that is old for less, the new counts for more. So a
+    A result of proposal k has the weight 2^(k/h − shift): newer results weigh more, instead of older ones less. So a
     late result has the age of its proposal, and the order in which results arrive does not matter.
     """
 
     def __init__(self) -> None:
-        """No results."""
+        """An empty tally."""
         self.index: dict[int, int] = {}
         self.a, self.b, self.counts, self.last, self.second_last, self.touched = (array("q") for _ in range(6))
-        # The numbers of the two last proposals in which a pair met. A result of either may be undone; of a pair whose
-        # two last meetings are undone, earlier ones count no more for rematches.
+        # `last` and `second_last` are the last two proposals in which a pair met: a result of either may be undone.
+        # Once both are, earlier meetings no longer count as rematches.
         self.paid, self.sums = array("d"), array("d")
         self.low, self.high = -inf, inf
         """The range of a reward."""
@@ -81,16 +81,16 @@ class Tally:
         self.faded_plays, self.faded_sums = array("d"), array("d")
 
     def __len__(self) -> int:
-        """Pairs that have, or had, a result."""
+        """Number of pairs that have or had a result."""
         return len(self.index)
 
     @property
     def n_results(self) -> int:
-        """Results of all pairs."""
+        """Number of results of all pairs."""
         return int(_whole(self.counts).sum())
 
     def _place(self, key: int) -> int:
-        """Where the pair stands; at the end, if it is new."""
+        """The index of a pair; a new one is appended."""
         place = self.index.get(key)
         if place is None:
             place = self.index[key] = len(self.a)
@@ -108,12 +108,12 @@ class Tally:
                 self.faded_sums.append(0.0)
         return place
 
-    def add(self, key: int, number: int, seq: int, reward: float, encode_rewards: float, count: int = 1) -> None:
-        """Results of a proposal: so many, what they paid in total, and what the policy is credited with."""
+    def add(self, key: int, number: int, seq: int, reward: float, credit: float, count: int = 1) -> None:
+        """Add `count` results of a proposal, with their total reward and total credit."""
         place = self._place(key)
         self.counts[place] += count
         self.paid[place] += reward
-        self.sums[place] += encode_rewards
+        self.sums[place] += credit
         self.touched[place] = seq
         if number > self.last[place]:
             self.last[place], self.second_last[place] = number, self.last[place]
@@ -122,10 +122,10 @@ class Tally:
         if self.half_life is not None:
             weight = self._weight(number)
             self.faded_plays[place] += weight * count
-            self.faded_sums[place] += weight * encode_rewards
+            self.faded_sums[place] += weight * credit
 
-    def remove(self, key: int, number: int, seq: int, reward: float, encode_rewards: float) -> None:
-        """Undo one result. A pair that has none left is as good as new: rounding leaves no trace of it."""
+    def remove(self, key: int, number: int, seq: int, reward: float, credit: float) -> None:
+        """Undo one result. A pair without results is reset exactly: no rounding error remains."""
         place = self.index[key]
         self.counts[place] -= 1
         self.touched[place] = seq
@@ -134,22 +134,22 @@ class Tally:
         elif number == self.second_last[place]:
             self.second_last[place] = 0
         self.paid[place] = self._within(self.paid[place] - reward, self.counts[place])
-        self.sums[place] = self._within(self.sums[place] - encode_rewards, self.counts[place])
+        self.sums[place] = self._within(self.sums[place] - credit, self.counts[place])
         if self.half_life is not None:
             weight = self._weight(number)
             left = max(self.faded_plays[place] - weight, 0.0) if self.counts[place] else 0.0
             self.faded_plays[place] = left
-            self.faded_sums[place] = self._within(self.faded_sums[place] - weight * encode_rewards, left)
+            self.faded_sums[place] = self._within(self.faded_sums[place] - weight * credit, left)
 
     def _within(self, total: float, plays: float) -> float:
-        """What so many plays can pay: differences of floats may leave that range by a rounding."""
+        """Clip a total to what this many plays can pay: a difference of floats may leave that range by rounding."""
         return min(max(total, self.low * plays), self.high * plays) if plays else 0.0
 
     def _weight(self, number: int) -> float:
-        """2^(k/h − shift), with a higher shift for all if this were too large for a float."""
+        """2^(k/h − shift), with a larger shift for all if it would overflow."""
         assert self.half_life is not None
         exponent = number / self.half_life - self.shift
-        if exponent > _LARGEST_EXPONENT:
+        if exponent > _MAX_EXPONENT:
             more = floor(exponent)
             for part in (self.faded_plays, self.faded_sums):
                 part[:] = array("d", np.ldexp(np.array(part), -min(more, _VANISHED)).tolist())
@@ -159,9 +159,9 @@ class Tally:
         return ldexp(2.0 ** (exponent - whole), max(whole, -_VANISHED))
 
     def fade_by(self, half_life: float | None, number: int) -> None:
-        """Let results fade from now on, or no longer; what is known so far counts as if it were of this proposal.
+        """Set or remove the half-life; earlier results count as if they were of this proposal.
 
-        From one half-life to another, what has faded stays faded.
+        A change of the half-life keeps the discount so far.
         """
         if half_life == self.half_life:
             return
@@ -173,7 +173,7 @@ class Tally:
             self.faded_plays, self.faded_sums = (array("d", (part * weight).tolist()) for part in (plays, sums))
 
     def faded(self, number: int) -> tuple[Floats, Floats]:
-        """Plays and credited sums as they count once proposal `number` is told: its own results in full."""
+        """Discounted plays and sums as of proposal `number`, whose own results count in full."""
         if self.half_life is None:
             return np.array(self.counts, dtype=np.float64), np.array(self.sums)
         exponent = number / self.half_life - self.shift
@@ -182,13 +182,13 @@ class Tally:
         halved = min(whole, _VANISHED)
         return tuple(np.ldexp(np.array(part) / scale, -halved) for part in (self.faded_plays, self.faded_sums))
 
-    def recompute_credits(self, encode_rewards: Floats, seq: int) -> None:
-        """Other credited sums for all pairs, as another policy counts them; what has faded fades in proportion."""
+    def recompute_credits(self, credits: Floats, seq: int) -> None:
+        """Replace the credits of all pairs when the policy changes; discounts are kept in proportion."""
         if self.half_life is not None:
             counts = np.array(self.counts, dtype=np.float64)
             share = np.divide(np.array(self.faded_plays), counts, out=np.zeros(len(counts)), where=counts > 0)
-            self.faded_sums = array("d", (share * encode_rewards).tolist())
-        self.sums = array("d", encode_rewards.tolist())
+            self.faded_sums = array("d", (share * credits).tolist())
+        self.sums = array("d", credits.tolist())
         self.touched = array("q", [seq]) * len(self.touched)
 
     def results(self, number: int) -> Results:
@@ -198,31 +198,31 @@ class Tally:
         return Results(a, b, counts, np.array(self.paid), plays, sums, last, touched)
 
     def met_since(self, number: int) -> list[int]:
-        """Pairs whose last meeting was in this proposal or a later one."""
+        """Keys of pairs that last met in this proposal or a later one."""
         places = np.flatnonzero(_whole(self.last) >= number).tolist()
         return [self.a[place] << _BITS | self.b[place] for place in places if self.counts[place]]
 
     def of_pair(self, key: int) -> tuple[int, float]:
-        """Results of this pair, and what they paid in total."""
+        """Number of results of a pair and their total reward."""
         place = self.index.get(key)
         return (0, 0.0) if place is None else (self.counts[place], self.paid[place])
 
-    def described(self) -> dict[str, Any]:
-        """All of it, for a snapshot."""
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a snapshot."""
         whole = {name: _whole(getattr(self, name)) for name in _INTEGERS}
         parts = {name: np.array(getattr(self, name)) for name in ("paid", "sums", "faded_plays", "faded_sums")}
         return {**whole, **parts, "half_life": self.half_life, "shift": self.shift}
 
     @classmethod
-    def from_description(cls, described: dict[str, Any]) -> "Tally":
-        """What `described` described."""
+    def from_dict(cls, values: dict[str, Any]) -> "Tally":
+        """Inverse of `to_dict`."""
         tally = cls()
         for name in _INTEGERS:
-            setattr(tally, name, array("q", described[name].astype("<i8").tobytes()))
+            setattr(tally, name, array("q", values[name].astype("<i8").tobytes()))
         for name in ("paid", "sums", "faded_plays", "faded_sums"):
-            setattr(tally, name, array("d", described[name].tobytes()))
-        tally.half_life, tally.shift = described["half_life"], described["shift"]
-        keys = described["a"] << _BITS | described["b"]
+            setattr(tally, name, array("d", values[name].tobytes()))
+        tally.half_life, tally.shift = values["half_life"], values["shift"]
+        keys = values["a"] << _BITS | values["b"]
         tally.index = dict(zip(keys.tolist(), range(len(keys)), strict=True))
         return tally
 

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from matchbandit.live.commands import MOST_AT_ONCE
+from matchbandit.live.commands import MAX_PER_CALL
 from matchbandit.live.events import Event
 from matchbandit.live.model import Fit, Standing
 from matchbandit.live.names import LONGEST_NAME
@@ -188,7 +188,7 @@ class Side(Request):
     """One of two sides."""
 
     name: Name = Field(description="Such as ads.")
-    items: list[Name] = Field(default=[], max_length=MOST_AT_ONCE)
+    items: list[Name] = Field(default=[], max_length=MAX_PER_CALL)
 
 
 class PastResult(Request):
@@ -201,11 +201,11 @@ class PastResult(Request):
 
 class _NewLeague(SettingsBody):
     slug: Slug
-    players: list[Name] | None = Field(default=None, max_length=MOST_AT_ONCE)
+    players: list[Name] | None = Field(default=None, max_length=MAX_PER_CALL)
     sides: list[Side] | None = Field(default=None, min_length=2, max_length=2)
     rewards: StrictStr = Field(default="bernoulli", description="bernoulli, gaussian:SD or binomial:TRIALS.")
     seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] | None = None
-    past: list[PastResult] | None = Field(default=None, max_length=MOST_AT_ONCE)
+    past: list[PastResult] | None = Field(default=None, max_length=MAX_PER_CALL)
 
     def parameters(self) -> dict[str, Any]:
         """The keyword arguments of `Store.create`."""
@@ -237,9 +237,9 @@ class Ask(Request):
     """Whom a proposal may pair."""
 
     available: list[NameOrId] | None = Field(
-        default=None, max_length=MOST_AT_ONCE, description="Who is available; all who have not left, if omitted."
+        default=None, max_length=MAX_PER_CALL, description="Who is available; all who have not left, if omitted."
     )
-    fixed: list[Pair] | None = Field(default=None, max_length=MOST_AT_ONCE, description="Pairs that must be in it.")
+    fixed: list[Pair] | None = Field(default=None, max_length=MAX_PER_CALL, description="Pairs that must be in it.")
 
 
 class PairOutcome(Request):
@@ -252,7 +252,7 @@ class PairOutcome(Request):
 class Outcomes(Request):
     """Outcomes of some or all pairs of a proposal."""
 
-    outcomes: list[PairOutcome] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    outcomes: list[PairOutcome] = Field(min_length=1, max_length=MAX_PER_CALL)
 
     def rows(self) -> list[tuple[str | int, str | int, Outcome]]:
         """As `League.tell` takes them."""
@@ -268,7 +268,7 @@ class NumberedOutcome(PairOutcome):
 class ManyOutcomes(Request):
     """Outcomes of several proposals."""
 
-    outcomes: list[NumberedOutcome] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    outcomes: list[NumberedOutcome] = Field(min_length=1, max_length=MAX_PER_CALL)
 
     def by_proposal(self) -> dict[int, list[tuple[str | int, str | int, Outcome]]]:
         """As `League.tell_many` takes them."""
@@ -281,7 +281,7 @@ class ManyOutcomes(Request):
 class Pairs(Request):
     """Some pairs."""
 
-    pairs: list[Pair] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    pairs: list[Pair] = Field(min_length=1, max_length=MAX_PER_CALL)
 
     def rows(self) -> list[tuple[str | int, str | int]]:
         """As a league takes them."""
@@ -291,13 +291,13 @@ class Pairs(Request):
 class SomePairs(Request):
     """Some pairs, or all whose outcome is missing."""
 
-    pairs: list[Pair] | None = Field(default=None, min_length=1, max_length=MOST_AT_ONCE)
+    pairs: list[Pair] | None = Field(default=None, min_length=1, max_length=MAX_PER_CALL)
 
 
 class Join(Request):
     """Who joins, or comes back."""
 
-    names: list[Name] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    names: list[Name] = Field(min_length=1, max_length=MAX_PER_CALL)
     side: StrictStr | None = Field(default=None, description="The side they are on, in a league of two.")
 
 
