@@ -345,7 +345,7 @@ def test_whole_rounds_come_one_after_the_other():
         with pytest.raises(LeagueError, match="with all its items"):
             club.ask(**options)
     club.do("forget", "ann")
-    with pytest.raises(LeagueError, match="one of them has gone"):
+    with pytest.raises(LeagueError, match="one of them has left"):
         club.ask()
 
 

@@ -214,5 +214,5 @@ def test_gaussian_leagues_have_a_model_too():
 
 
 def test_graphs_have_room_for_two():
-    assert model.graph_of(False, [0, 0]) == monopartite(2)
-    assert model.graph_of(True, [0, 3]) == bipartite(1, 3)
+    assert model.league_graph(False, [0, 0]) == monopartite(2)
+    assert model.league_graph(True, [0, 3]) == bipartite(1, 3)

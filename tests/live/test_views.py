@@ -124,4 +124,4 @@ def test_the_audit_trail_has_a_sentence_for_everything():
         "The league was deleted.",
         "The league was restored.",
     ]
-    assert "does not know" in views.sentence(Event(1, "", "merged", {}), club.directory)
+    assert "unknown kind" in views.sentence(Event(1, "", "merged", {}), club.directory)

@@ -530,7 +530,7 @@ def _refuse_new_roster(state: State, what: str) -> None:
         name = state.config["policy"]
         raise LeagueError(
             "not-supported",
-            f"{name} plays whole rounds with its first items: nobody {what} after the first proposal. "
+            f"{name} plays whole rounds with a fixed set of items: nobody {what} after the first proposal. "
             f"Configure another policy first, or create a new league. {OTHER_POLICIES}",
         )
 

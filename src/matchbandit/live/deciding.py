@@ -1,7 +1,7 @@
-"""Whom to pair next: a policy's decision on the state of a league, under its rules.
+"""Decide a proposal: a policy, applied to the state of a league under its rules.
 
-In two steps. `prepare` is quick and copies what it needs of the state; `decide` takes its time, changes nothing that
-others see, and gives the same draft for the same inputs, whatever was decided before.
+Two steps: `prepare` is quick and copies what it needs of the state; `decide` may be slow, changes nothing that others
+see, and returns the same draft for the same inputs, whatever was decided before.
 """
 
 import base64
@@ -21,7 +21,7 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs, bipartite, monopartite
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, add_seconds, this_version
-from matchbandit.live.model import counted, graph_of
+from matchbandit.live.model import count_results, league_graph
 from matchbandit.live.names import Directory
 from matchbandit.live.reward_accounting import RewardAccounting
 from matchbandit.live.rules import Constraints, assign_bye, collect_constraints, unconstrained
@@ -39,56 +39,56 @@ from matchbandit.seeding import stream
 from matchbandit.strengths import Posterior
 
 _PAIR_BYTES = 24
-"""Of a policy with a number for each pair: plays, sums and weights."""
-DIGITS = 6
-"""Of the numbers that a proposal records for people; pairs are recorded exactly."""
+"""Bytes per pair of a policy that stores a number per pair: plays, sums and weights."""
+SIGNIFICANT_DIGITS = 6
+"""Of the numbers that a proposal records for readers; pairs are recorded exactly."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """The last round of a policy that plays whole rounds: its memory then, and what came back."""
+    """The last round of a round policy: the state of the policy then, and the outcomes."""
 
     memory: str | None
     outcomes: dict[tuple[int, int], float | None]
     roster: list[int]
-    """All that are active now."""
+    """The items that are active now."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that a decision depends on."""
+    """Everything a decision depends on."""
 
     number: int
     decided_at: int
     config: Mapping[str, Any]
-    """The settings then."""
+    """The settings of the league."""
     rewards: RewardDistribution
-    """As results count, see `State.counting`."""
+    """How results count; see `State.counting`."""
     two_sided: bool
     on_side: tuple[int, int]
     places: Counts
-    """The number of each item on its side; item k stands at place k − 1."""
+    """The number of each item on its side; item k is at index k − 1."""
     sides: Counts
     results: Results
     waiting: Pairs
-    """Pairs of ids whose outcome is still to come, as often as they wait."""
+    """Pairs of ids whose outcome is missing, once per open proposal."""
     constraints: Constraints
     due: str | None
     round: Round | None
-    """Of a policy that plays whole rounds."""
+    """The last round of a round policy; None for other policies."""
 
 
 class Decider:
-    """Decides for one league in one process; it keeps built policies, brought up to date rather than built anew."""
+    """Decides for one league in one process; it caches policies and updates them instead of rebuilding them."""
 
     def __init__(self) -> None:
-        """Nothing built yet."""
+        """With an empty cache."""
         self._lock = Lock()
-        self._kept: dict[str, _PolicyCache] = {}
+        self._caches: dict[str, _PolicyCache] = {}
 
     def memory(self) -> int:
-        """How many bytes its policies take, by estimate, where they keep a number for each pair."""
-        return sum(cache.memory() for cache in list(self._kept.values()))
+        """Estimated bytes of the cached policies that store a number per pair."""
+        return sum(cache.memory() for cache in list(self._caches.values()))
 
     def prepare(
         self,
@@ -99,14 +99,14 @@ class Decider:
         available: Iterable[str | int] | None = None,
         fixed: Iterable[tuple[str | int, str | int]] | None = None,
     ) -> Inputs:
-        """Check what is asked for, and copy what the decision needs."""
+        """Check the request and copy what the decision needs."""
         config = state.config
         deadline = config["deadline"]
         if CATALOGUE[config["policy"]].decides_from_counts:
-            last, today = None, collect_constraints(state, directory, available=available, fixed=fixed)
+            last, constraints = None, collect_constraints(state, directory, available=available, fixed=fixed)
         else:
-            last = _whole_round(state, available, fixed)
-            today = unconstrained(last.roster)
+            last = _last_round(state, available, fixed)
+            constraints = unconstrained(last.roster)
         return Inputs(
             number=state.next_number,
             decided_at=state.seq,
@@ -118,57 +118,57 @@ class Decider:
             sides=np.array(state.sides_by_item, dtype=np.int64),
             results=state.tally.results(state.last_number),
             waiting=_waiting(state),
-            constraints=today,
+            constraints=constraints,
             due=None if deadline is None else add_seconds(now, deadline),
             round=last,
         )
 
     def decide(self, inputs: Inputs) -> Draft:
-        """The proposal, as it will be recorded."""
+        """Decide the proposal; returns the event to record."""
         with self._lock:
             try:
-                return self._decided(inputs)
+                return self._draft(inputs)
             except LeagueError:
                 raise
             except MatchbanditError as error:
                 raise LeagueError("not-supported", str(error)) from error
 
-    def _decided(self, inputs: Inputs) -> Draft:
+    def _draft(self, inputs: Inputs) -> Draft:
         inputs = replace(inputs, constraints=assign_bye(inputs.constraints))
-        config, today = inputs.config, inputs.constraints
+        config, constraints = inputs.config, inputs.constraints
         index = _GraphIndex(inputs)
         memory = None
         if inputs.round is not None:
             pairs, values, memory = _next_round(inputs, inputs.round)
             decision = None
         else:
-            pairs, values, decision = self._chosen(index, config, "decision")
+            pairs, values, decision = self._choose(index, config, "decision")
         posterior = self._posterior(index)
-        fixed = [list(pair) for pair in today.fixed]
-        whole = fixed + pairs
-        estimates = posterior.pair_means(index.numbers[np.array(whole, dtype=np.int64).reshape(-1, 2) - 1])
-        best = fixed + index.ids(_best(index, posterior))
+        fixed = [list(pair) for pair in constraints.fixed]
+        all_pairs = fixed + pairs
+        estimates = posterior.pair_means(index.numbers[np.array(all_pairs, dtype=np.int64).reshape(-1, 2) - 1])
+        best = fixed + index.ids(_best_guess(index, posterior))
         best_value = float(posterior.pair_means(index.numbers[np.array(best, dtype=np.int64).reshape(-1, 2) - 1]).sum())
         expected = float(estimates.sum())
-        byes = [] if config["selection"] == "pair" else _byes(today, pairs)
+        byes = [] if config["selection"] == "pair" else _sitting_out(constraints, pairs)
         data = {
             "number": inputs.number,
-            "pairs": whole,
+            "pairs": all_pairs,
             "byes": byes,
             "fixed": fixed,
-            "available": today.available,
+            "available": constraints.available,
             "due": inputs.due,
             "decided_at": inputs.decided_at,
             "policy": config["policy"],
-            "expected": _short(expected),
-            "best": _short(max(best_value, expected)),
-            "estimates": [_short(value) for value in estimates.tolist()],
+            "expected": _round_digits(expected),
+            "best": _round_digits(max(best_value, expected)),
+            "estimates": [_round_digits(value) for value in estimates.tolist()],
             "values": [None] * len(fixed) + values,
             "best_pairs": best,
             "exact": decision is None or decision.exact,
-            "bound": None if decision is None else _short(decision.bound),
+            "bound": None if decision is None else _round_digits(decision.bound),
             "notes": _notes(inputs, byes, decision),
-            "shadow": self._shadow(index, posterior, {tuple(pair) for pair in whole}),
+            "shadow": self._shadow(index, posterior, {tuple(pair) for pair in all_pairs}),
             "matchbandit": this_version(),
         }
         if decision is not None and config.get("record_propensity"):
@@ -181,57 +181,60 @@ class Decider:
             data["memory"] = memory
         return Draft("proposed", data)
 
-    def _chosen(
-        self, index: "_GraphIndex", named: Mapping[str, Any], role: str
+    def _choose(
+        self, index: "_GraphIndex", config: Mapping[str, Any], role: str
     ) -> tuple[list[list[int]], list[float | None], Decision | None]:
-        """The pairs that a policy chooses of those that are left, and by which values."""
+        """The pairs that a policy chooses of those not fixed, and their values."""
         inputs = index.inputs
         sides = inputs.sides[inputs.constraints.present - 1]
-        if not len(sides) or (inputs.two_sided and (sides == sides[0]).all()):  # fixed pairs took all, or a whole side
+        # All items, or all of one side, are in fixed pairs.
+        if not len(sides) or (inputs.two_sided and (sides == sides[0]).all()):
             return [], [], None
         rng = stream(inputs.config["seed"], role, inputs.config["key"], inputs.number)
-        decision = self._keeper(role).decision(index, named, rng)
-        return decision.ids, [_short(value) for value in decision.decision.values.tolist()], decision.decision
+        decision = self._cache(role).decision(index, config, rng)
+        return decision.ids, [_round_digits(value) for value in decision.decision.values.tolist()], decision.decision
 
     def _propensities(self, index: "_GraphIndex", pairs: list[list[int]], n_draws: int) -> list[float | None]:
-        """The share of decisions that contain each pair, of `n_draws` repeated ones and the one that was played."""
-        config, cache = index.inputs.config, self._keeper("decision")
+        """The share of `n_draws` repeated decisions, and the proposed one, that contain each pair."""
+        config, cache = index.inputs.config, self._cache("decision")
         counts = Counter(map(tuple, pairs))
         for draw in range(n_draws):
             rng = stream(config["seed"], "propensity", config["key"], index.inputs.number, draw)
             counts.update(map(tuple, cache.decision(index, config, rng).ids))
-        return [_short(counts[tuple(pair)] / (n_draws + 1)) for pair in pairs]
+        return [_round_digits(counts[tuple(pair)] / (n_draws + 1)) for pair in pairs]
 
-    def _keeper(self, role: str) -> "_PolicyCache":
-        return self._kept.setdefault(role, _PolicyCache())
+    def _cache(self, role: str) -> "_PolicyCache":
+        return self._caches.setdefault(role, _PolicyCache())
 
     def _posterior(self, index: "_GraphIndex") -> Posterior:
-        """Of the strengths, which rank1-thompson has fitted already."""
-        known = self._keeper("decision").posterior(index)
-        if known is not None:
-            return known
+        """The posterior of the strengths, which rank1-thompson has already fitted."""
+        posterior = self._cache("decision").posterior(index)
+        if posterior is not None:
+            return posterior
         inputs = index.inputs
-        edges, plays, sums = counted(index.graph, inputs.places, inputs.results, inputs.rewards, faded=_fades(inputs))
+        edges, plays, sums = count_results(
+            index.graph, inputs.places, inputs.results, inputs.rewards, faded=_fades(inputs)
+        )
         return Posterior.fit(index.graph, inputs.rewards, edges, plays, sums)
 
     def _shadow(
         self, index: "_GraphIndex", posterior: Posterior, played: set[tuple[int, ...]]
     ) -> dict[str, Any] | None:
-        """What a second policy would have proposed, under the same rules; its failures are its own."""
-        named = index.inputs.config["shadow"]
-        if named is None:
+        """What the shadow policy would have proposed under the same rules; its errors are recorded, not raised."""
+        config = index.inputs.config["shadow"]
+        if config is None:
             return None
         try:
-            pairs, _, _ = self._chosen(index, named, "shadow")
+            pairs, _, _ = self._choose(index, config, "shadow")
         except MatchbanditError as error:
-            return {"policy": named["policy"], "error": str(error)}
-        whole = [list(pair) for pair in index.inputs.constraints.fixed] + pairs
-        ends = index.numbers[np.array(whole, dtype=np.int64).reshape(-1, 2) - 1]
+            return {"policy": config["policy"], "error": str(error)}
+        all_pairs = [list(pair) for pair in index.inputs.constraints.fixed] + pairs
+        ends = index.numbers[np.array(all_pairs, dtype=np.int64).reshape(-1, 2) - 1]
         return {
-            "policy": named["policy"],
-            "pairs": whole,
-            "expected": _short(float(posterior.pair_means(ends).sum())),
-            "common": len(played & {tuple(pair) for pair in whole}),
+            "policy": config["policy"],
+            "pairs": all_pairs,
+            "expected": _round_digits(float(posterior.pair_means(ends).sum())),
+            "common": len(played & {tuple(pair) for pair in all_pairs}),
         }
 
 
@@ -241,19 +244,19 @@ def _waiting(state: State) -> Pairs:
     return np.stack(pairs_of(np.repeat(keys, times)), axis=1)
 
 
-def _short(value: float) -> float | None:
-    """A number with a few digits; None for an index without bound, which JSON cannot write."""
-    return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
+def _round_digits(value: float) -> float | None:
+    """Round to significant digits; None for an infinite index, which JSON cannot represent."""
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isfinite(value) else None
 
 
 class _GraphIndex:
-    """The items of a league as the numbers of a graph."""
+    """Maps the items of a league to the vertices of a graph, and back."""
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
-        self.graph = graph_of(inputs.two_sided, inputs.on_side)
+        self.graph = league_graph(inputs.two_sided, inputs.on_side)
         self.numbers = inputs.places + inputs.sides * self.graph.n_rows
-        """Of each item, rows before columns; item k stands at place k − 1."""
+        """The vertex of each item, rows first; item k is at index k − 1."""
         self._ids = np.zeros(self.graph.n_items, dtype=np.int64)
         self._ids[self.numbers] = np.arange(1, len(self.numbers) + 1)
         present = np.zeros(self.graph.n_items, dtype=np.bool_)
@@ -261,28 +264,27 @@ class _GraphIndex:
         self.allowed = Allowed(self.graph, present=present, forbidden=self.edges(inputs.constraints.forbidden))
 
     def pairs(self, ids: Pairs) -> Pairs:
-        """Pairs of ids as pairs of the graph."""
+        """Pairs of ids to pairs of the graph."""
         return self.inputs.places[ids - 1] if len(ids) else np.zeros((0, 2), dtype=np.int64)
 
     def edges(self, ids: Pairs) -> Edges:
-        """Pairs of ids as edges."""
+        """Pairs of ids to edges."""
         return self.graph.edges(self.pairs(ids)) if len(ids) else np.zeros(0, dtype=np.int64)
 
     def ids(self, pairs: Pairs) -> list[list[int]]:
-        """Pairs of the graph as pairs of ids, players with the lower id first."""
-        found = self._ids[self.graph.items_of(pairs)] if len(pairs) else np.zeros((0, 2), dtype=np.int64)
-        listed: list[list[int]] = found.tolist()
-        return listed
+        """Pairs of the graph to pairs of ids; of players, the lower id first."""
+        ids: list[list[int]] = self._ids[self.graph.items_of(pairs)].tolist() if len(pairs) else []
+        return ids
 
 
 @dataclass(frozen=True)
-class _Chosen:
+class _Choice:
     ids: list[list[int]]
     decision: Decision
 
 
 class _PolicyCache:
-    """A policy that is built, and how far it is up to date."""
+    """A policy and the last event it has taken into account."""
 
     def __init__(self) -> None:
         self._key: object = None
@@ -290,58 +292,58 @@ class _PolicyCache:
         self._seq = 0
 
     def memory(self) -> int:
-        built = self._policy
-        return 0 if built is None or built.capabilities.any_size else _PAIR_BYTES * built.graph.n_pairs
+        policy = self._policy
+        return 0 if policy is None or policy.capabilities.any_size else _PAIR_BYTES * policy.graph.n_pairs
 
-    def decision(self, index: _GraphIndex, named: Mapping[str, Any], rng: np.random.Generator) -> _Chosen:
-        inputs, capabilities = index.inputs, CATALOGUE[named["policy"]].capabilities
+    def decision(self, index: _GraphIndex, config: Mapping[str, Any], rng: np.random.Generator) -> _Choice:
+        inputs, capabilities = index.inputs, CATALOGUE[config["policy"]].capabilities
         if not capabilities.constrained or capabilities.max_matchings is not None:
-            return _among_present(index, named, rng, capabilities)
-        built = self._up_to_date(index, named)
-        decision = built.decision(rng, allowed=index.allowed, waiting=index.pairs(inputs.waiting))
-        return _Chosen(index.ids(decision.pairs), decision)
+            return _among_present(index, config, rng, capabilities)
+        policy = self._up_to_date(index, config)
+        decision = policy.decision(rng, allowed=index.allowed, waiting=index.pairs(inputs.waiting))
+        return _Choice(index.ids(decision.pairs), decision)
 
-    def _up_to_date(self, index: _GraphIndex, named: Mapping[str, Any]) -> CountsPolicy:
-        """The policy with the present counts: those that have changed are put, or all, if it is another one."""
+    def _up_to_date(self, index: _GraphIndex, config: Mapping[str, Any]) -> CountsPolicy:
+        """The policy with the current counts: only changed ones are set, unless the policy itself is new."""
         inputs = index.inputs
         key = (
-            named["policy"],
-            json.dumps(named["options"], sort_keys=True),
-            named["selection"],
+            config["policy"],
+            json.dumps(config["options"], sort_keys=True),
+            config["selection"],
             index.graph,
             inputs.rewards,
         )
         since = self._seq
         if self._policy is None or key != self._key or since > inputs.decided_at:
-            self._policy, self._key, since = counts_policy(policy_spec(named), index.graph, inputs.rewards), key, -1
-        changed = _counts(index, named, since)
+            self._policy, self._key, since = counts_policy(policy_spec(config), index.graph, inputs.rewards), key, -1
+        changed = _counts(index, config, since)
         if len(changed[0]):
             self._policy.set_counts(*changed)
         self._seq = inputs.decided_at
         return self._policy
 
     def posterior(self, index: _GraphIndex) -> Posterior | None:
-        """That of the strengths, if the policy has just fitted it to these counts."""
-        built = self._policy
-        if not isinstance(built, Rank1Thompson) or built.graph != index.graph:
+        """The posterior of the strengths, if the policy has just fitted it to these counts."""
+        policy = self._policy
+        if not isinstance(policy, Rank1Thompson) or policy.graph != index.graph:
             return None
-        return built.posterior if self._seq == index.inputs.decided_at else None
+        return policy.posterior if self._seq == index.inputs.decided_at else None
 
 
 def _fades(inputs: Inputs) -> bool:
     return inputs.config["options"].get("half_life") is not None
 
 
-def _counts(index: _GraphIndex, named: Mapping[str, Any], since: int) -> tuple[Edges, Floats, Floats]:
-    """Edges, in rising order, with plays and credited sums, of pairs that an event after `since` has changed.
+def _counts(index: _GraphIndex, config: Mapping[str, Any], since: int) -> tuple[Edges, Floats, Floats]:
+    """Edges in increasing order, plays and credits of pairs that changed after event `since`.
 
-    Results that fade change all the time. A shadow counts as it would if it began with these results.
+    Discounted results change all the time. A shadow counts as if it started with these results.
     """
     inputs, results = index.inputs, index.inputs.results
-    if named is inputs.config:
+    if config is inputs.config:
         plays, sums = results.plays, results.sums
     else:
-        accounting = RewardAccounting(named["policy"], inputs.rewards, inputs.config["seed"], inputs.config["key"])
+        accounting = RewardAccounting(config["policy"], inputs.rewards, inputs.config["seed"], inputs.config["key"])
         plays, sums = results.counts.astype(np.float64), accounting.credit_totals(results.counts, results.paid)
     which = np.flatnonzero(results.touched > (-1 if _fades(inputs) else since))
     if not len(which):
@@ -353,9 +355,9 @@ def _counts(index: _GraphIndex, named: Mapping[str, Any], since: int) -> tuple[E
 
 
 def _among_present(
-    index: _GraphIndex, named: Mapping[str, Any], rng: np.random.Generator, capabilities: Capabilities
-) -> _Chosen:
-    """The decision of a policy that looks at whole matchings: built on those alone who are to be paired."""
+    index: _GraphIndex, config: Mapping[str, Any], rng: np.random.Generator, capabilities: Capabilities
+) -> _Choice:
+    """The decision of a policy that enumerates matchings: it is built for the present items only."""
     inputs = index.inputs
     present = inputs.constraints.present
     sides = inputs.sides[present - 1]
@@ -369,88 +371,88 @@ def _among_present(
     if len(forbidden) and not capabilities.constrained:
         raise LeagueError(
             "not-supported",
-            f"{named['policy']} cannot leave pairs out. Take exclusions back and set no_rematch to 0, or configure "
+            f"{config['policy']} cannot leave pairs out. Remove exclusions and set no_rematch to 0, or configure "
             f"another policy, such as rank1-thompson.",
         )
-    built = counts_policy(policy_spec(named), graph, inputs.rewards)
-    edges, plays, sums = _counts(index, named, -1)
+    policy = counts_policy(policy_spec(config), graph, inputs.rewards)
+    edges, plays, sums = _counts(index, config, -1)
     pairs = np.array(index.ids(index.graph.pairs_of(edges)), dtype=np.int64).reshape(-1, 2)
-    there = (place[pairs] >= 0).all(axis=1)
-    if there.any():
-        own = graph.edges(place[pairs[there]])
-        order = np.argsort(own, kind="stable")
-        built.set_counts(own[order], plays[there][order], sums[there][order])
-    waits = place[inputs.waiting]
-    waits = waits[(waits >= 0).all(axis=1)]
+    is_present = (place[pairs] >= 0).all(axis=1)
+    if is_present.any():
+        present_edges = graph.edges(place[pairs[is_present]])
+        order = np.argsort(present_edges, kind="stable")
+        policy.set_counts(present_edges[order], plays[is_present][order], sums[is_present][order])
+    waiting = place[inputs.waiting]
+    waiting = waiting[(waiting >= 0).all(axis=1)]
     allowed = Allowed(graph, forbidden=graph.edges(place[forbidden])) if len(forbidden) else None
-    decision = built.decision(rng, allowed=allowed, waiting=waits)
+    decision = policy.decision(rng, allowed=allowed, waiting=waiting)
     ids = np.stack([rows[decision.pairs[:, 0]], columns[decision.pairs[:, 1]]], axis=1)
-    return _Chosen(ids.tolist(), decision)
+    return _Choice(ids.tolist(), decision)
 
 
-def _best(index: _GraphIndex, posterior: Posterior) -> Pairs:
-    """The pairs of the best guess of those that are left."""
+def _best_guess(index: _GraphIndex, posterior: Posterior) -> Pairs:
+    """The best guess among the pairs not fixed."""
     if not len(index.inputs.constraints.present):
         return np.zeros((0, 2), dtype=np.int64)
     return by_products(index.allowed, posterior.strengths, index.inputs.config["selection"]).pairs
 
 
-def _byes(today: Constraints, pairs: Sequence[Sequence[int]]) -> list[int]:
-    """Who sits out: whose turn it is, and who is left."""
+def _sitting_out(constraints: Constraints, pairs: Sequence[Sequence[int]]) -> list[int]:
+    """Who sits out: whose turn it is, and who is left over."""
     paired = {item for pair in pairs for item in pair}
-    left = [item for item in today.present.tolist() if item not in paired]
-    return left if today.bye is None else sorted([today.bye, *left])
+    left = [item for item in constraints.present.tolist() if item not in paired]
+    return left if constraints.bye is None else sorted([constraints.bye, *left])
 
 
 def _notes(inputs: Inputs, byes: list[int], decision: Decision | None) -> list[list[Any]]:
-    """Codes and ids for what a human should know; `views` makes sentences of them."""
-    today = inputs.constraints
-    notes: list[list[Any]] = [] if today.bye is None else [["turn", today.bye]]
+    """Notes for readers, as codes and ids; `views` turns them into sentences."""
+    constraints = inputs.constraints
+    notes: list[list[Any]] = [] if constraints.bye is None else [["turn", constraints.bye]]
     partners = _partners(inputs)
     for item in byes:
-        if item == today.bye:
+        if item == constraints.bye:
             continue
         excluded, met, free = partners(item)
         if free > 0 or not (excluded or met):
-            if not inputs.two_sided:  # of unequal sides some are left, without a reason of their own
+            if not inputs.two_sided:  # with unequal sides some are always left over
                 notes.append(["left", item])
         elif excluded and met:
             notes.append(["nobody", item, "both"])
         else:
             notes.append(["nobody", item, "excluded" if excluded else "met"])
     if decision is not None and not decision.exact:
-        notes.append(["near", _short(decision.value), _short(decision.bound)])
+        notes.append(["near", _round_digits(decision.value), _round_digits(decision.bound)])
     return notes
 
 
 def _partners(inputs: Inputs) -> Any:
-    """How many partners of an item are excluded, how many it met lately, and how many are free."""
-    today = inputs.constraints
+    """A function from an item to its numbers of excluded, recently met and free partners."""
+    constraints = inputs.constraints
     n = len(inputs.places) + 1
-    excluded = np.bincount(today.forbidden[today.is_excluded].ravel(), minlength=n).tolist()
-    met = np.bincount(today.forbidden[~today.is_excluded].ravel(), minlength=n).tolist()
-    on_side = np.bincount(inputs.sides[today.present - 1], minlength=2).tolist()
+    excluded = np.bincount(constraints.forbidden[constraints.is_excluded].ravel(), minlength=n).tolist()
+    met = np.bincount(constraints.forbidden[~constraints.is_excluded].ravel(), minlength=n).tolist()
+    on_side = np.bincount(inputs.sides[constraints.present - 1], minlength=2).tolist()
 
-    def of(item: int) -> tuple[int, int, int]:
-        others = on_side[1 - int(inputs.sides[item - 1])] if inputs.two_sided else len(today.present) - 1
+    def count(item: int) -> tuple[int, int, int]:
+        others = on_side[1 - int(inputs.sides[item - 1])] if inputs.two_sided else len(constraints.present) - 1
         without, before = excluded[item], met[item]
         return without, before, others - without - before
 
-    return of
+    return count
 
 
 # Policies that play whole rounds -------------------------------------------------------------------------------------
 
 
-def _whole_round(
+def _last_round(
     state: State, available: Iterable[str | int] | None, fixed: Iterable[tuple[str | int, str | int]] | None
 ) -> Round:
-    """The round before, told in full; an error if this league asks for what such a policy cannot do."""
+    """The last round with all its outcomes; raises if it is incomplete or the request does not suit a round policy."""
     name = state.config["policy"]
     hint = "Configure another policy for that, such as rank1-thompson."
     if available is not None or fixed:
         raise LeagueError(
-            "not-supported", f"{name} plays whole rounds with all its items, and pairs of its own. {hint}"
+            "not-supported", f"{name} plays whole rounds with all its items and chooses all pairs. {hint}"
         )
     if state.open:
         number = next(iter(state.open))
@@ -465,37 +467,37 @@ def _whole_round(
 
 
 def _next_round(inputs: Inputs, last: Round) -> tuple[list[list[int]], list[float | None], str]:
-    """The next round of a policy that plays whole rounds, and its memory after it was asked."""
+    """The next round of a round policy, and its state afterwards."""
     if last.memory is None:
-        built, roster = _first_round(inputs, last.roster), last.roster
+        policy, roster = _first_round(inputs, last.roster), last.roster
     else:
-        kept = json.loads(zlib.decompress(base64.b64decode(last.memory)))
-        built, roster = restore(kept["state"]), kept["roster"]
+        saved = json.loads(zlib.decompress(base64.b64decode(last.memory)))
+        policy, roster = restore(saved["state"]), saved["roster"]
         if roster != last.roster:
             raise LeagueError(
                 "not-supported",
-                f"{built.name} plays whole rounds with the items it began with, and one of them has gone. Configure "
+                f"{policy.name} plays whole rounds with a fixed set of items, and one of them has left. Configure "
                 f"another policy, such as rank1-thompson.",
             )
-        counts_coins = isinstance(inputs.rewards, Bernoulli) and isinstance(built.setting.rewards, Binomial)
-        if counts_coins or not built.has_open_round:  # without one it has begun again: its state was of another version
-            built = _first_round(inputs, roster, again=True)
+        counts_coins = isinstance(inputs.rewards, Bernoulli) and isinstance(policy.setting.rewards, Binomial)
+        if counts_coins or not policy.has_open_round:  # without one it was reset: its state was of another version
+            policy = _first_round(inputs, roster, again=True)
         else:
-            asked = _ids_of(inputs, roster, built.ask())
+            asked = _ids_of(inputs, roster, policy.ask())
             rewards = [last.outcomes.get((a, b)) for a, b in asked]
-            built.tell(built.ask(), [nan if reward is None else reward for reward in rewards])
-    pairs = _ids_of(inputs, roster, built.ask())
-    state = json.dumps({"roster": roster, "state": built.state()}, separators=(",", ":"))
+            policy.tell(policy.ask(), [nan if reward is None else reward for reward in rewards])
+    pairs = _ids_of(inputs, roster, policy.ask())
+    state = json.dumps({"roster": roster, "state": policy.state()}, separators=(",", ":"))
     memory = base64.b64encode(zlib.compress(state.encode(), 6)).decode("ascii")
     return pairs, [None] * len(pairs), memory
 
 
 def _first_round(inputs: Inputs, roster: list[int], *, again: bool = False) -> Policy:
-    """The policy as it begins, with results from before if it can use them.
+    """A new policy, warm-started with earlier results if it can use them.
 
-    It begins again, as if all results were from before, if its state was of a version whose evidence cannot be used,
-    and once one of them is found to be no share of the trials that it has counted with: what it has proved or excluded
-    so far rests on a distribution that the rewards do not have.
+    A policy also starts again, with all results as earlier ones, if its state is of a version whose evidence cannot be
+    used, and once a binomial result is not a multiple of 1/trials: what it has proved or excluded so far then rests on
+    a distribution that the rewards do not have.
     """
     config = inputs.config
     rows, columns = _sides_of(inputs, roster)
@@ -511,7 +513,7 @@ def _first_round(inputs: Inputs, roster: list[int], *, again: bool = False) -> P
 
 
 def _sides_of(inputs: Inputs, roster: list[int]) -> tuple[list[int], list[int]]:
-    """The items of either side; players are both."""
+    """The items of each side; players are on both."""
     if not inputs.two_sided:
         return roster, roster
     rows = [item for item in roster if inputs.sides[item - 1] == 0]

@@ -1,7 +1,7 @@
-"""What the results say of each item: the product model, fitted to the tally of a league, whatever its policy.
+"""The product model, fitted to the results of a league, whatever its policy.
 
-The model says that a pair pays u_i u_j (u_i v_j across two sides) on average. Strengths, their spread and estimates of
-pairs come from it; whether it fits at all is tested, too.
+In the model a pair achieves u_i u_j on average (u_i v_j with two sides). It gives strengths, intervals and estimates of
+pairs; a test says whether it fits.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,13 +21,13 @@ from matchbandit.rewards import Counts, Floats, RewardDistribution
 from matchbandit.strengths import Posterior, clip_outliers
 
 INTERVAL_LEVEL = 0.9
-"""The probability with which the intervals of strengths and of pair means hold, by the model."""
+"""Probability of the intervals of strengths and pair means, under the model."""
 EQUAL_STRENGTH = 1e-6
 """Strengths that differ by less share a place: the fit is not more exact."""
 
 
-def graph_of(two_sided: bool, on_side: Sequence[int]) -> Graph:
-    """The graph of all items that ever joined, the absent too: numbers stay as they are when others join or leave."""
+def league_graph(two_sided: bool, on_side: Sequence[int]) -> Graph:
+    """The graph of all items that ever joined: vertex numbers never change when others join or leave."""
     if two_sided:
         return bipartite(max(on_side[0], 1), max(on_side[1], 1))
     return monopartite(max(on_side[0], 2))
@@ -43,29 +43,29 @@ class Standing(Documented):
     name: str
     side: str | None
     estimate: float
-    """Its strength: two items are expected to achieve the product of theirs."""
+    """Strength; a pair is expected to achieve the product of its two strengths."""
     low: float
     """The 90 % interval of the strength."""
     high: float
     meetings: int
     """Results that it had a part in."""
     mean: float | None
-    """What its pairs achieved on average; None before the first result."""
+    """Average result of its pairs; None before the first one."""
     byes: int
     active: bool
 
 
 @dataclass(frozen=True)
 class PairEstimate:
-    """What the model and the results say of a pair."""
+    """Estimate and results of a pair."""
 
     estimate: float
     low: float
     high: float
-    """The interval that holds the mean with 90 %, by the model."""
+    """The 90 % interval of the mean, under the model."""
     meetings: int
     mean: float | None
-    """The average of its own results; None without any."""
+    """Average of its own results; None without any."""
 
 
 @dataclass(frozen=True)
@@ -73,40 +73,39 @@ class Fit:
     """Does the product model fit the results?"""
 
     fits: bool | None
-    """None: the results cannot tell."""
+    """None: the results do not suffice to tell."""
     p_value: float | None
-    """How probable results at least as far off are, were the model right."""
+    """Probability of results at least as far off if the model were right."""
     results: int
     worst: tuple[tuple[int, int, float], ...]
-    """The pairs that stick out most, by id, and by how many standard deviations; if it does not fit."""
+    """The pairs that deviate most, by id, with the number of standard deviations; empty unless the fit is bad."""
     sentence: str
 
 
 class FitInputs(NamedTuple):
-    """All that the test of the product model depends on."""
+    """Everything the test of the product model depends on."""
 
     graph: Graph
     places: Counts
     numbers: Counts
-    """The number of each item in the graph, rows before columns; item k stands at place k − 1."""
+    """The vertex of each item, rows first; item k is at index k − 1."""
     results: Results
     rewards: RewardDistribution
 
 
 class LeagueModel:
-    """The model of a league at one moment. Made quickly, from copies; fitted when it is first asked.
+    """The model of a league at one moment, fitted on first use.
 
-    Whoever asks while it is being fitted waits for the same result. `assess` tests the fit: `assess_fit`, in this
-    process or another.
+    Concurrent callers wait for the same fit. `assess` runs `assess_fit`, in this process or another.
     """
 
     def __init__(self, state: State, assess: "Callable[[FitInputs], Fit] | None" = None) -> None:
-        """Copy what is needed; afterwards the state may move on."""
+        """Copy what is needed, so that the state may change afterwards."""
         self._assess = assess or assess_fit
         self.seq = state.seq
         self.two_sided = state.two_sided
         self.rewards = state.counting
-        self.graph = graph_of(state.two_sided, state.on_side)
+        self.graph = league_graph(state.two_sided, state.on_side)
         self.places = np.array(state.places, dtype=np.int64)
         self.sides = np.array(state.sides_by_item, dtype=np.int64)
         self.active = list(state.active)
@@ -123,29 +122,31 @@ class LeagueModel:
 
     @property
     def numbers(self) -> Counts:
-        """The number of each item in the graph, rows before columns; item k stands at place k − 1."""
+        """The vertex of each item, rows first; item k is at index k − 1."""
         return self.places + self.sides * self.graph.n_rows
 
     @property
     def posterior(self) -> Posterior:
-        """Of the strengths."""
+        """The posterior of the strengths."""
         with self._lock:
             if self._posterior is None:
-                edges, plays, sums = counted(self.graph, self.places, self.results, self.rewards, faded=self.faded)
+                edges, plays, sums = count_results(
+                    self.graph, self.places, self.results, self.rewards, faded=self.faded
+                )
                 self._posterior = Posterior.fit(self.graph, self.rewards, edges, plays, sums)
             return self._posterior
 
     @property
     def _intervals(self) -> tuple[Floats, Floats]:
-        """Lower and upper ends for all strengths, rows first."""
-        with self._lock:  # a cached_property alone would let every thread that comes meanwhile compute them
+        """Lower and upper ends of the intervals of all strengths, rows first."""
+        with self._lock:  # a cached_property would let concurrent threads compute them again
             if self._interval_ends is None:
                 self._interval_ends = self.posterior.item_intervals(INTERVAL_LEVEL)
             return self._interval_ends
 
     @cached_property
     def _by_item(self) -> tuple[Counts, Floats]:
-        """Results of each item, and what they paid in total."""
+        """Number of results and total reward per item."""
         r, n = self.results, len(self.places)
         ends = np.concatenate([r.a, r.b]) - 1
         counts = np.bincount(ends, np.tile(r.counts, 2), minlength=n).astype(np.int64)
@@ -190,7 +191,7 @@ class LeagueModel:
         return places
 
     def item(self, item: int) -> tuple[float, float, float, int, float | None]:
-        """Strength, its 90 % interval, results, and what they paid on average."""
+        """Strength, its 90 % interval, number of results and their mean."""
         number, (counts, paid) = int(self.numbers[item - 1]), self._by_item
         strength, (low, high) = float(self.posterior.strengths[number]), self._intervals
         count = int(counts[item - 1])
@@ -203,7 +204,7 @@ class LeagueModel:
         return places.get(item - 1), len(places)
 
     def pair(self, a: int, b: int) -> PairEstimate:
-        """What is known of this pair."""
+        """Estimate and results of a pair."""
         ends = self.numbers[np.array([[a - 1, b - 1]])]
         low, high = self.posterior.pair_intervals(ends, INTERVAL_LEVEL)
         mine = np.flatnonzero((self.results.a == a) & (self.results.b == b))
@@ -217,24 +218,24 @@ class LeagueModel:
         )
 
     def expected(self, pairs: Iterable[Sequence[int]]) -> float:
-        """What these pairs are expected to achieve together, by the model now."""
-        listed = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
-        return float(self.posterior.pair_means(self.numbers[listed - 1]).sum())
+        """The total reward the model expects of these pairs."""
+        ids = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
+        return float(self.posterior.pair_means(self.numbers[ids - 1]).sum())
 
     def fit(self) -> Fit:
-        """Does a product fit? All results count alike here, also those that have faded for the policy."""
+        """Does a product fit? All results count equally here, even if the policy discounts them."""
         with self._fit_lock:
             if self._fit is None:
                 self._fit = self._assess(FitInputs(self.graph, self.places, self.numbers, self.results, self.rewards))
             return self._fit
 
 
-def counted(
+def count_results(
     graph: Graph, places: Counts, results: Results, rewards: RewardDistribution, *, faded: bool
 ) -> tuple[Edges, Floats, Floats]:
-    """Edges in rising order, plays and sums as the product model counts them: faded if the policy's are, slips clipped.
+    """Edges in increasing order, plays and sums for the product model: discounted like the policy's, outliers clipped.
 
-    Coins that a policy flipped for its own sums are not: the model takes the rewards.
+    The model uses the rewards themselves, not coins that a policy flipped for them.
     """
     edges, order, played = sorted_edges(graph, places, results)
     if faded:
@@ -244,7 +245,7 @@ def counted(
 
 
 def sorted_edges(graph: Graph, places: Counts, results: Results) -> tuple[Edges, Counts, Counts]:
-    """The edges of all pairs with a result, in rising order; how to order arrays like that, and which then to keep."""
+    """The edges of all pairs with a result, in increasing order; the sorting permutation, and which entries to keep."""
     if not len(results.a):
         return (np.zeros(0, dtype=np.int64),) * 3
     edges = graph.edges(np.stack([places[results.a - 1], places[results.b - 1]], axis=1))
@@ -254,7 +255,7 @@ def sorted_edges(graph: Graph, places: Counts, results: Results) -> tuple[Edges,
 
 
 def assess_fit(inputs: FitInputs) -> Fit:
-    """The test of `product_fit`, in words."""
+    """Run `product_fit` and describe its result."""
     results = inputs.results
     total = int(results.counts.sum())
     if not total:

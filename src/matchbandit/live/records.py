@@ -1,4 +1,4 @@
-"""What a league hands out: items, proposals, receipts. Plain records with names in them; events have none."""
+"""Records that a league returns: items, proposals, receipts. They contain names; events do not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,22 +33,22 @@ class Item(Documented):
     """A player, or an item of one of two sides."""
 
     id: int
-    """From 1 in the order of joining; never given twice."""
+    """Consecutive numbers from 1, in the order of joining; never reused."""
     name: str
     """Its name, or `#7` once it is forgotten."""
     side: str | None
     active: bool
-    """It can be asked for: it has not left."""
+    """Whether it can be paired: it has not left."""
     forgotten: bool
     byes: int
     """How often it sat out a proposal for which it was available."""
     meetings: int
-    """Results that it had a part in."""
+    """Number of results it took part in."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """Pairs to be played, under a number that is never given twice."""
+    """Numbered pairs to be played; numbers are never reused."""
 
     number: int
     pairs: list[Names]
@@ -57,17 +57,17 @@ class Proposal:
     """The pairs by id, in the order of `pairs`."""
     bye_ids: list[int]
     at: str
-    """When, in UTC: 2026-11-16T09:30:00.000000Z."""
+    """Time in UTC, such as 2026-11-16T09:30:00.000000Z."""
     due: str | None
     """The deadline of its outcomes."""
     outcomes: dict[Names, Outcome] = field(default_factory=dict)
-    """Those that are known."""
+    """Outcomes recorded so far."""
     fixed: list[Names] = field(default_factory=list)
     """Pairs that were wished for, not chosen."""
     expected: float | None = None
-    """What the model expected of these pairs when it proposed them."""
+    """Reward the model expected of these pairs when they were proposed."""
     best: float | None = None
-    """What it expected of its best guess under the same rules: the difference is the price of exploring."""
+    """Reward the model expected of its best guess under the same rules; the difference is the cost of exploring."""
     notes: list[str] = field(default_factory=list)
     """Sentences for a human: who sits out and why, how near the optimum a large constrained matching is."""
     shadow: Mapping[str, Any] | None = None
@@ -79,31 +79,31 @@ class Proposal:
 
     @property
     def waiting(self) -> list[Names]:
-        """The pairs whose outcome is not known yet."""
+        """The pairs whose outcome is missing."""
         return [pair for pair in self.pairs if pair not in self.outcomes]
 
     @property
     def open(self) -> bool:
-        """Does it wait for an outcome?"""
+        """Is an outcome missing?"""
         return bool(self.waiting)
 
 
 @dataclass(frozen=True)
 class Receipt(Documented):
-    """What a tell did."""
+    """The effect of recording outcomes."""
 
     proposal: int
     booked: int
-    """Outcomes that are new."""
+    """New outcomes."""
     repeated: int
-    """Outcomes that were known already, and equal."""
+    """Outcomes that had been recorded before, with the same value."""
     waiting: int
-    """Pairs of the proposal that still wait."""
+    """Pairs of the proposal whose outcome is still missing."""
 
 
 @dataclass(frozen=True)
 class LeagueSummary(Documented):
-    """What lists of leagues show."""
+    """A league in a list."""
 
     name: str
     """The URL name, or slug."""
@@ -115,9 +115,9 @@ class LeagueSummary(Documented):
     rewards: str
     created: str
     n_items: int
-    """All that ever joined."""
+    """Items that ever joined."""
     n_active: int
-    """Those that have not left."""
+    """Items that have not left."""
     active_by_side: list[int]
     n_proposals: int
     n_open: int
@@ -139,16 +139,16 @@ class ProposalSummary(Documented):
     due: str | None
     pairs: int
     told: int
-    """Outcomes that are known, the void ones too."""
+    """Recorded outcomes, including void ones."""
     void: int
     reward: float
-    """What the pairs achieved that are known and not void."""
+    """Total reward of the outcomes that are not void."""
     expected_of_told: float
-    """What the model expected of those pairs."""
+    """Reward the model expected of those pairs."""
     expected: float | None
-    """What it expected of all pairs."""
+    """Reward the model expected of all pairs."""
     best: float | None
-    """What it expected of its best guess under the same rules."""
+    """Reward the model expected of its best guess under the same rules."""
     explored: float | None
     """The share of the best guess that was given up to learn; None if nothing was expected."""
 
@@ -171,11 +171,11 @@ class PairResult:
 
 @dataclass(frozen=True)
 class Meetings(Documented):
-    """Who met whom, how often, and what came of it: a table of rows and columns, players on both."""
+    """Number and mean of the results of each pair, as a table; players are both rows and columns."""
 
     rows: list[int]
     columns: list[int]
-    """Ids; those of players are the same as the rows."""
+    """Ids; for players the same as the rows."""
     counts: list[list[int]]
     means: list[list[float | None]]
-    """What they achieved on average; None: they never met."""
+    """Mean results; None: the pair never met."""

@@ -1,5 +1,5 @@
-"""The shadow: a second policy proposes beside the live one, nothing of it is played, and what it would have done is
-compared by what was recorded."""
+"""Shadow policies: a second policy proposes in parallel, none of its pairs are played, and the recorded proposals are
+compared."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ from matchbandit.live.records import Documented
 
 @dataclass(frozen=True)
 class ShadowReport(Documented):
-    """How often live and shadow differ, and what each expects."""
+    """How often the live policy and its shadow agree, and what the model expects of each."""
 
     shadow: str | None
-    """The policy that was the shadow last; None: there was none."""
+    """The latest shadow policy; None: there was none."""
     live: str | None
-    """The policy that played beside it."""
+    """The live policy at that time."""
     proposals: int
-    """Proposals in which this one was the shadow of this one."""
+    """Proposals with this shadow and this live policy."""
     equal: int
-    """Of them, those with the very same pairs."""
+    """Proposals in which both chose the same pairs."""
     pairs: int
     common: int
-    """Pairs that were played, and those of them that the shadow proposed, too."""
+    """Proposed pairs, and those of them that the shadow chose as well."""
     failed: int
     """Proposals for which the shadow could not decide."""
     live_expects: float | None
-    """What the model expected of a proposal, on average: of what was played,"""
+    """Mean reward the model expected of a live proposal."""
     shadow_expects: float | None
-    """and of what the shadow would have played."""
+    """Mean reward the model expected of a shadow proposal."""
     difference: float | None
     """Shadow minus live, on average."""
     standard_error: float | None
-    """Of that difference; None with fewer than two proposals."""
+    """Of the difference; None with fewer than two proposals."""
 
     sentence: str = ""
     """The conclusion."""
@@ -63,13 +63,13 @@ class ShadowReport(Documented):
 
 
 def shadow_report(events: Iterable[Event]) -> ShadowReport:
-    """The report on the last pair of live and shadow policies, from any events of the league."""
+    """Compare the latest live and shadow policies, from the events of a league."""
     recorded = [event.data for event in events if event.kind == "proposed" and event.data.get("shadow")]
     if not recorded:
         return ShadowReport(None, None, 0, 0, 0, 0, 0, None, None, None, None)
     live, shadow = recorded[-1]["policy"], recorded[-1]["shadow"]["policy"]
-    ours = [data for data in recorded if (data["policy"], data["shadow"]["policy"]) == (live, shadow)]
-    decided = [data for data in ours if "pairs" in data["shadow"]]
+    proposals = [data for data in recorded if (data["policy"], data["shadow"]["policy"]) == (live, shadow)]
+    decided = [data for data in proposals if "pairs" in data["shadow"]]
     n = len(decided)
     differences = [data["shadow"]["expected"] - data["expected"] for data in decided]
     mean = sum(differences) / n if n else None
@@ -83,7 +83,7 @@ def shadow_report(events: Iterable[Event]) -> ShadowReport:
         equal=sum(data["shadow"]["common"] == len(data["pairs"]) == len(data["shadow"]["pairs"]) for data in decided),
         pairs=sum(len(data["pairs"]) for data in decided),
         common=sum(data["shadow"]["common"] for data in decided),
-        failed=len(ours) - n,
+        failed=len(proposals) - n,
         live_expects=sum(data["expected"] for data in decided) / n if n else None,
         shadow_expects=sum(data["shadow"]["expected"] for data in decided) / n if n else None,
         difference=mean,

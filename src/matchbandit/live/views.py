@@ -1,6 +1,6 @@
-"""What people read of a league: proposals, history, meetings and the audit trail, made from events and state.
+"""Readable views of a league: proposals, history, meetings and the audit trail, from events and state.
 
-Here ids become names, and codes become sentences.
+Ids become names, and codes become sentences.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ from matchbandit.live.records import VOID, Meetings, Names, Outcome, Proposal, P
 from matchbandit.live.state import ProposalState
 from matchbandit.live.tally import key_of, pair_of
 
-MOST_NAMED = 5
-"""Items or pairs that a line of the audit trail names."""
+MAX_NAMED = 5
+"""Most items or pairs named in a line of the audit trail."""
 
 
 # Proposals -----------------------------------------------------------------------------------------------------------
@@ -27,18 +27,18 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Record:
-    """A proposal and all that came of it, by id."""
+    """A proposal and its outcomes, by id."""
 
     state: ProposalState
-    """Its pairs and what is known of them: what `tell` and `correct` need of a closed proposal."""
+    """Its pairs and outcomes, which `tell` and `correct` need of a closed proposal."""
     data: Mapping[str, Any]
-    """What was recorded when it was proposed."""
+    """The data of its "proposed" event."""
     at: str
     by: str
 
 
 def proposal_from(events: Iterable[Event]) -> Record:
-    """The record of one proposal, from all events about it, in order."""
+    """The record of a proposal, from all its events in order."""
     record: Record | None = None
     for event in events:
         if event.kind == "proposed":
@@ -82,7 +82,7 @@ def proposal(record: Record, directory: Directory) -> Proposal:
 
 
 def outcomes(state: ProposalState, directory: Directory) -> dict[Names, Outcome]:
-    """What is known of a proposal, in the order of its pairs."""
+    """The recorded outcomes of a proposal, in the order of its pairs."""
     return {directory.pair(pair_of(key)): _outcome(state.known[key]) for key in state.pairs if key in state.known}
 
 
@@ -91,7 +91,7 @@ def _outcome(reward: float | None) -> Outcome:
 
 
 def notes(data: Mapping[str, Any], directory: Directory) -> list[str]:
-    """A sentence for each note of a proposal; codes of newer programs are passed over."""
+    """A sentence for each note of a proposal; unknown codes of newer versions are skipped."""
     sentences = []
     for code, *rest in data.get("notes", []):
         if code == "turn":
@@ -116,7 +116,7 @@ def notes(data: Mapping[str, Any], directory: Directory) -> list[str]:
 
 
 def proposal_summary(row: Mapping[str, Any]) -> ProposalSummary:
-    """A row of the table of proposals, as a record."""
+    """Convert a row of the proposals table."""
     expected, best = row["expected"], row["best"]
     return ProposalSummary(
         number=row["number"],
@@ -137,7 +137,7 @@ def proposal_summary(row: Mapping[str, Any]) -> ProposalSummary:
 
 
 def meetings(model: LeagueModel, *, most: int = 200) -> Meetings:
-    """The table of those who are active; of more than `most` on a side, those who met most."""
+    """The table of active items; with more than `most` on a side, those with the most meetings."""
     results, n_items = model.results, len(model.active)
     totals = np.zeros(n_items + 1, dtype=np.int64)
     np.add.at(totals, results.a, results.counts)
@@ -147,9 +147,9 @@ def meetings(model: LeagueModel, *, most: int = 200) -> Meetings:
     columns = rows if not model.two_sided else _most(_of_side(model, active, 1), totals, most)
     counts = [[0] * len(columns) for _ in rows]
     means: list[list[float | None]] = [[None] * len(columns) for _ in rows]
-    row_of, column_of = ({item: place for place, item in enumerate(listed)} for listed in (rows, columns))
-    listed = zip(results.a.tolist(), results.b.tolist(), results.counts.tolist(), results.paid.tolist(), strict=True)
-    for a, b, count, paid in listed:
+    row_of, column_of = ({item: index for index, item in enumerate(items)} for items in (rows, columns))
+    pairs = zip(results.a.tolist(), results.b.tolist(), results.counts.tolist(), results.paid.tolist(), strict=True)
+    for a, b, count, paid in pairs:
         for i, j in ((a, b),) if model.two_sided else ((a, b), (b, a)):
             if count and i in row_of and j in column_of:
                 counts[row_of[i]][column_of[j]] = count
@@ -171,11 +171,11 @@ def _most(items: list[int], totals: "np.ndarray[Any, np.dtype[np.int64]]", most:
 
 
 def sentence(event: Event, directory: Directory) -> str:
-    """What happened, in one sentence."""
-    words = _SENTENCES.get(event.kind)
-    if words is None:
-        return f"Something of the kind {event.kind} happened, which this program does not know."
-    return words(event.data, directory)
+    """Describe an event in one sentence."""
+    describe = _SENTENCES.get(event.kind)
+    if describe is None:
+        return f"An event of the unknown kind {event.kind}, from a newer version of matchbandit."
+    return describe(event.data, directory)
 
 
 def _created(data: Mapping[str, Any], directory: Directory) -> str:
@@ -200,28 +200,30 @@ def _proposed(data: Mapping[str, Any], directory: Directory) -> str:
 
 _SENTENCES: dict[str, Callable[[Mapping[str, Any], Directory], str]] = {
     "created": _created,
-    "joined": lambda data, known: f"{_names(known, [item for item, _ in data['items']])} joined.",
-    "left": lambda data, known: f"{_names(known, data['items'])} left.",
-    "returned": lambda data, known: f"{_names(known, data['items'])} came back.",
-    "renamed": lambda data, known: f"Item {data['item']} was renamed; it is {known.name(data['item'])} now.",
-    "forgotten": lambda data, known: f"The name of item {data['item']} was erased.",
-    "excluded": lambda data, known: f"{_pairs(known, data['pairs'])} must not meet.",
-    "allowed": lambda data, known: f"{_pairs(known, data['pairs'])} may meet again.",
-    "wished": lambda data, known: f"{_pairs(known, data['pairs'])} were wished for.",
-    "unwished": lambda data, known: f"The wish for {_pairs(known, data['pairs'])} was taken back.",
+    "joined": lambda data, directory: f"{_names(directory, [item for item, _ in data['items']])} joined.",
+    "left": lambda data, directory: f"{_names(directory, data['items'])} left.",
+    "returned": lambda data, directory: f"{_names(directory, data['items'])} came back.",
+    "renamed": lambda data, directory: f"Item {data['item']} was renamed; it is {directory.name(data['item'])} now.",
+    "forgotten": lambda data, directory: f"The name of item {data['item']} was erased.",
+    "excluded": lambda data, directory: f"{_pairs(directory, data['pairs'])} must not meet.",
+    "allowed": lambda data, directory: f"{_pairs(directory, data['pairs'])} may meet again.",
+    "wished": lambda data, directory: f"{_pairs(directory, data['pairs'])} were wished for.",
+    "unwished": lambda data, directory: f"The wish for {_pairs(directory, data['pairs'])} was taken back.",
     "configured": _configured,
     "began": _began,
     "proposed": _proposed,
-    "told": lambda data, known: f"Outcomes of proposal {data['proposal']}: {_told(known, data['outcomes'])}.",
-    "corrected": lambda data, known: (
-        f"Proposal {data['proposal']} was corrected: {_corrected(known, data['outcomes'])}."
+    "told": lambda data, directory: (
+        f"Outcomes of proposal {data['proposal']}: {_list_outcomes(directory, data['outcomes'])}."
     ),
-    "expired": lambda data, known: (
-        f"The deadline of proposal {data['proposal']} passed: {_told(known, data['outcomes'])}."
+    "corrected": lambda data, directory: (
+        f"Proposal {data['proposal']} was corrected: {_list_corrections(directory, data['outcomes'])}."
     ),
-    "archived": lambda data, known: "The league was archived.",
-    "deleted": lambda data, known: "The league was deleted.",
-    "restored": lambda data, known: "The league was restored.",
+    "expired": lambda data, directory: (
+        f"The deadline of proposal {data['proposal']} passed: {_list_outcomes(directory, data['outcomes'])}."
+    ),
+    "archived": lambda data, directory: "The league was archived.",
+    "deleted": lambda data, directory: "The league was deleted.",
+    "restored": lambda data, directory: "The league was restored.",
 }
 
 
@@ -231,26 +233,31 @@ def _setting(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _listed(texts: Sequence[str]) -> str:
-    shown = ", ".join(texts[:MOST_NAMED])
-    return shown if len(texts) <= MOST_NAMED else f"{shown} and {len(texts) - MOST_NAMED} more"
+def _join(texts: Sequence[str]) -> str:
+    text = ", ".join(texts[:MAX_NAMED])
+    return text if len(texts) <= MAX_NAMED else f"{text} and {len(texts) - MAX_NAMED} more"
 
 
 def _names(directory: Directory, ids: Sequence[int]) -> str:
-    return _listed([directory.name(item) for item in ids])
+    return _join([directory.name(item) for item in ids])
 
 
 def _pairs(directory: Directory, pairs: Sequence[Sequence[int]]) -> str:
-    return _listed([" + ".join(directory.pair(pair)) for pair in pairs])
+    return _join([" + ".join(directory.pair(pair)) for pair in pairs])
 
 
-def _words(reward: float | None) -> str:
+def _outcome_text(reward: float | None) -> str:
     return "void" if reward is None else float_text(reward)
 
 
-def _told(directory: Directory, rows: Sequence[Sequence[Any]]) -> str:
-    return _listed([f"{' + '.join(directory.pair(row[:2]))} = {_words(row[2])}" for row in rows])
+def _list_outcomes(directory: Directory, rows: Sequence[Sequence[Any]]) -> str:
+    return _join([f"{' + '.join(directory.pair(row[:2]))} = {_outcome_text(row[2])}" for row in rows])
 
 
-def _corrected(directory: Directory, rows: Sequence[Sequence[Any]]) -> str:
-    return _listed([f"{' + '.join(directory.pair(row[:2]))} = {_words(row[3])}, not {_words(row[2])}" for row in rows])
+def _list_corrections(directory: Directory, rows: Sequence[Sequence[Any]]) -> str:
+    return _join(
+        [
+            f"{' + '.join(directory.pair(row[:2]))} = {_outcome_text(row[3])}, not {_outcome_text(row[2])}"
+            for row in rows
+        ]
+    )

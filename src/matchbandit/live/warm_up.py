@@ -1,4 +1,4 @@
-"""Load the compiled code of a usual league, so that the first request does not wait for it."""
+"""Load the compiled code of a typical league, so that the first request does not wait for it."""
 
 from threading import Lock
 
@@ -12,27 +12,27 @@ from matchbandit.strengths import DENSE_BELOW
 
 _NOW = "2000-01-01T00:00:00.000000Z"
 _SIZES = (4, DENSE_BELOW)
-"""Few items are solved for by a dense factor, many by conjugate gradients: other code."""
+"""Few items use a dense factorization, many use conjugate gradients: different code."""
 _lock = Lock()
 _is_loaded = False
 
 
 def is_loaded() -> bool:
-    """True once `load_compiled_code` has been through, in this process."""
+    """Has `load_compiled_code` finished in this process?"""
     return _is_loaded
 
 
 def load_compiled_code() -> None:
-    """Ask, tell and rank once with rank1-thompson; where nothing is cached yet, this compiles."""
+    """Ask, tell and rank once with rank1-thompson; compiles what is not cached yet."""
     global _is_loaded  # noqa: PLW0603  # compiled code belongs to the process
     with _lock:
         if not _is_loaded:
             for size in _SIZES:
-                _use_once(size)
+                _play_once(size)
             _is_loaded = True
 
 
-def _use_once(size: int) -> None:
+def _play_once(size: int) -> None:
     state, decider, directory = State(), Decider(), Directory()
     names = [f"player {k}" for k in range(size)]
 

@@ -1,4 +1,4 @@
-"""Why: what is believed of an item, a pair, a proposal or a league, in numbers and in a sentence without jargon."""
+"""Explain an item, a pair, a proposal or a league, in numbers and in sentences without jargon."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +19,11 @@ MAX_NOTES = 10
 
 @dataclass(frozen=True)
 class Why:
-    """An answer."""
+    """An explanation."""
 
     sentence: str
     numbers: dict[str, Any] = field(default_factory=dict)
-    """The same in plain JSON data, and more of it."""
+    """The details as plain JSON data."""
 
     def __str__(self) -> str:
         """The sentence."""
@@ -31,28 +31,28 @@ class Why:
 
 
 def why_item(model: LeagueModel, directory: Directory, item: int) -> Why:
-    """What is believed of an item, and from what."""
+    """Explain the strength of an item."""
     strength, low, high, meetings, mean = model.item(item)
     place, of = model.place(item)
     name = directory.name(item)
-    words = [f"{name} has a strength of about {strength:.2f} (with 90 % between {low:.2f} and {high:.2f})"]
+    parts = [f"{name} has a strength of about {strength:.2f} (with 90 % between {low:.2f} and {high:.2f})"]
     if meetings:
-        words.append(f", from {plural(meetings, 'result')} that were {mean:.2f} on average.")
+        parts.append(f", from {plural(meetings, 'result')} that were {mean:.2f} on average.")
     else:
-        words = [
+        parts = [
             f"{name} has no results yet and is taken for average: a strength of {strength:.2f}, which may well be "
         ]
-        words.append(f"anything between {low:.2f} and {high:.2f}.")
+        parts.append(f"anything between {low:.2f} and {high:.2f}.")
     if place is not None:
-        words.append(f" That is place {place} of {of}.")
+        parts.append(f" That is place {place} of {of}.")
     elif not model.active[item - 1]:
-        words.append(" It has left the league.")
-    words.append(" A pair is expected to achieve the product of its two strengths.")
+        parts.append(" It has left the league.")
+    parts.append(" A pair is expected to achieve the product of its two strengths.")
     byes = model.byes[item - 1]
     if byes:
-        words.append(f" It has sat out {plural(byes, 'time')}.")
+        parts.append(f" It has sat out {plural(byes, 'time')}.")
     return Why(
-        "".join(words),
+        "".join(parts),
         {
             "item": item,
             "name": name,
@@ -71,47 +71,47 @@ def why_item(model: LeagueModel, directory: Directory, item: int) -> Why:
 
 
 def why_pair(model: LeagueModel, directory: Directory, pair: Sequence[int], *, records: Sequence[Record] = ()) -> Why:
-    """What is believed of a pair; `records` are proposals in which it was, the last one last."""
+    """Explain the estimate of a pair; `records` are the proposals that contain it, in order."""
     a, b = pair
-    known = model.pair(a, b)
+    result = model.pair(a, b)
     first, second = directory.pair(pair)
-    words = [
-        f"{first} and {second} are expected to achieve {known.estimate:.2f} (with 90 % between {known.low:.2f} and "
-        f"{known.high:.2f})."
+    parts = [
+        f"{first} and {second} are expected to achieve {result.estimate:.2f} (with 90 % between {result.low:.2f} and "
+        f"{result.high:.2f})."
     ]
-    if known.meetings:
-        words.append(f" They have met {plural(known.meetings, 'time')}, and achieved {known.mean:.2f} on average.")
+    if result.meetings:
+        parts.append(f" They have met {plural(result.meetings, 'time')}, and achieved {result.mean:.2f} on average.")
     else:
-        words.append(" They have not met yet: this is what their results with others say.")
+        parts.append(" They have not met yet: this is what their results with others say.")
     if key_of(a, b) in model.exclusions:
-        words.append(" They are excluded: they are not proposed.")
+        parts.append(" They are excluded: they are not proposed.")
     if key_of(a, b) in model.wishes:
-        words.append(" They are wished for: they are a pair of the next proposal for which both are available.")
+        parts.append(" They are wished for: they are a pair of the next proposal for which both are available.")
     numbers: dict[str, Any] = {
         "pair": [a, b],
         "names": [first, second],
-        "estimate": known.estimate,
-        "low": known.low,
-        "high": known.high,
-        "meetings": known.meetings,
-        "mean": known.mean,
+        "estimate": result.estimate,
+        "low": result.low,
+        "high": result.high,
+        "meetings": result.meetings,
+        "mean": result.mean,
         "excluded": key_of(a, b) in model.exclusions,
         "wished": key_of(a, b) in model.wishes,
     }
     if records:
         row = _rows(records[-1], directory, model.rewards)[key_of(a, b)]
         numbers["proposal"] = {"number": records[-1].state.number, **row}
-        words.append(f" In proposal {records[-1].state.number}: {_why_chosen(row, records[-1].data['policy'])}.")
-    return Why("".join(words), numbers)
+        parts.append(f" In proposal {records[-1].state.number}: {_why_chosen(row, records[-1].data['policy'])}.")
+    return Why("".join(parts), numbers)
 
 
 def why_proposal(record: Record, directory: Directory, rewards: RewardDistribution) -> Why:
-    """Why these pairs: what was expected of them, what the best guess was, and what exploring was to cost."""
+    """Explain a proposal: its expected reward, the best guess, and the cost of exploring."""
     data, state = record.data, record.state
     rows = _rows(record, directory, rewards)
     n, expected, best = len(rows), data["expected"], data["best"]
     cost = max(best - expected, 0.0)
-    words = [
+    parts = [
         f"Proposal {state.number} is {plural(n, 'pair')} that {data['policy']} expected to achieve {expected:.2f} "
         f"together."
         if n != 1
@@ -119,13 +119,13 @@ def why_proposal(record: Record, directory: Directory, rewards: RewardDistributi
     ]
     tried = [row for row in rows.values() if not row["in_best_guess"] and not row["fixed"]]
     if not tried:
-        words.append(" That is the best guess under the rules of the day: nothing was given up.")
+        parts.append(" That is the best guess under the rules of the day: nothing was given up.")
     else:
         others = f"with {plural(len(tried), 'other pair')}"
         if _is_free(data):
-            words.append(f" The best guess under the same rules, {others}, was equally good: nothing was given up.")
+            parts.append(f" The best guess under the same rules, {others}, was equally good: nothing was given up.")
         else:
-            words.append(
+            parts.append(
                 f" The best guess under the same rules was {best:.2f}: to learn more, {cost:.2f} was given up"
                 + (f" ({cost / best:.0%})" if best > 0 else "")
                 + f", {others}."
@@ -133,19 +133,19 @@ def why_proposal(record: Record, directory: Directory, rewards: RewardDistributi
         example = max(tried, key=lambda row: -1.0 if row["value"] is None else row["value"] - row["estimate"])
         if example["value"] is not None:
             together = " and ".join(example["names"])
-            words.append(f" For example, {together}: {_why_chosen(example, data['policy'])}.")
+            parts.append(f" For example, {together}: {_why_chosen(example, data['policy'])}.")
     fixed = [" + ".join(row["names"]) for row in rows.values() if row["fixed"]]
     if fixed:
-        words.append(f" {', '.join(fixed)} {'was' if len(fixed) == 1 else 'were'} fixed, not chosen.")
+        parts.append(f" {', '.join(fixed)} {'was' if len(fixed) == 1 else 'were'} fixed, not chosen.")
     sentences = notes(data, directory)
-    words += [f" {note}" for note in sentences[:MAX_NOTES]]
+    parts += [f" {note}" for note in sentences[:MAX_NOTES]]
     if len(sentences) > MAX_NOTES:
-        words.append(f" The proposal has {plural(len(sentences) - MAX_NOTES, 'more note')} of this kind.")
+        parts.append(f" The proposal has {plural(len(sentences) - MAX_NOTES, 'more note')} of this kind.")
     achieved = [row["outcome"] for row in rows.values() if isinstance(row["outcome"], float)]
     if achieved:
-        words.append(f" So far {plural(len(achieved), 'outcome')} came to {sum(achieved):.2f}.")
+        parts.append(f" So far {plural(len(achieved), 'outcome')} came to {sum(achieved):.2f}.")
     return Why(
-        "".join(words),
+        "".join(parts),
         {
             "proposal": state.number,
             "policy": data["policy"],
@@ -163,23 +163,23 @@ def why_proposal(record: Record, directory: Directory, rewards: RewardDistributi
 
 
 def why_league(model: LeagueModel, directory: Directory) -> Why:
-    """What is believed of the league as a whole: how much is known, who is strong, and whether the model fits."""
+    """Explain the league: how many results it has, who is strongest, and whether the model fits."""
     names = [directory.name(item) for item in range(1, len(model.places) + 1)]
     ranking = model.ranking(names, directory.sides)
     fit = model.fit()
     tops = [standing for standing in ranking if standing.place == 1]
-    words = [f"{plural(len(ranking), 'active item')}, {plural(fit.results, 'result')}."]
+    parts = [f"{plural(len(ranking), 'active item')}, {plural(fit.results, 'result')}."]
     if fit.results and tops:
         best = " and ".join(f"{top.name} ({top.estimate:.2f})" for top in tops)
-        words.append(f" The strongest {'is' if len(tops) == 1 else 'are'} {best}.")
-    words.append(f" {fit.sentence}")
+        parts.append(f" The strongest {'is' if len(tops) == 1 else 'are'} {best}.")
+    parts.append(f" {fit.sentence}")
     if fit.worst:
         a, b, residual = fit.worst[0]
         first, second = directory.pair((a, b))
         more = "more" if residual > 0 else "less"
-        words.append(f" {first} and {second} stick out most: they achieve {more} than their strengths say.")
+        parts.append(f" {first} and {second} stick out most: they achieve {more} than their strengths say.")
     return Why(
-        "".join(words),
+        "".join(parts),
         {
             "items": len(ranking),
             "results": fit.results,
@@ -197,7 +197,7 @@ def _is_free(data: Mapping[str, Any]) -> bool:
 
 
 def _rows(record: Record, directory: Directory, rewards: RewardDistribution) -> dict[int, dict[str, Any]]:
-    """The pairs of a proposal, each with the numbers by which it was chosen."""
+    """The pairs of a proposal with the numbers behind each choice, by pair key."""
     data, state = record.data, record.state
     best = {key_of(a, b) for a, b in data["best_pairs"]}
     fixed = {key_of(a, b) for a, b in state.fixed}
@@ -224,7 +224,7 @@ def _rows(record: Record, directory: Directory, rewards: RewardDistribution) -> 
 
 
 def _why_chosen(row: dict[str, Any], policy: str) -> str:
-    """What spoke for a pair, without jargon."""
+    """Why a pair was chosen, without jargon."""
     estimate, value = row["estimate"], row["value"]
     if row["fixed"]:
         return f"they were fixed, and expected to achieve {estimate:.2f}"
