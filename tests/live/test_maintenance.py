@@ -158,7 +158,7 @@ def test_a_file_with_rows_of_nobody_is_found(sqlite_url):
             file.execute("DELETE FROM mb_leagues")  # without foreign keys, as another program would
             file.commit()
         (problem,) = store.check().problems
-        assert "has rows of a league or token that is not there. Restore it from a backup." in problem
+        assert "has rows of a league or token that does not exist. Restore it from a backup." in problem
 
 
 def test_unused_space_is_given_back(store):

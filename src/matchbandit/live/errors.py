@@ -1,14 +1,14 @@
-"""What a league refuses: an error with a code that programs can read, in words that people can act on."""
+"""Errors of leagues and stores, with a machine-readable code."""
 
 from matchbandit.errors import MatchbanditError
 
 
 class LeagueError(MatchbanditError):
-    """A request that a league or its store cannot take; nothing was written."""
+    """A league or its store refused a request; nothing was written."""
 
-    def __init__(self, code: str, words: str) -> None:
+    def __init__(self, code: str, message: str) -> None:
         """The code is one of `CODES`."""
-        super().__init__(words)
+        super().__init__(message)
         self.code = code
 
 
@@ -36,4 +36,4 @@ CODES: dict[str, int] = {
     "store-busy": 503,
     "store-unusable": 503,
 }
-"""Every code, and the HTTP status that the service gives it."""
+"""Every code and its HTTP status in the service."""

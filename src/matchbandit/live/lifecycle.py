@@ -1,8 +1,8 @@
 """Archive, delete, restore and erase a league.
 
-An archived league can be read and not written. A deleted one is hidden, can be restored during a grace period, and is
-then erased. The columns of `mb_leagues` say which it is; they are read in the statement that reads the head, so that
-every process notices at once. The log has the same as events.
+An archived league is read-only. A deleted one is hidden, can be restored during a grace period, and is then erased. The
+status is stored in columns of `mb_leagues`, which are read together with the head of the log, so that every process
+notices a change at once. The log records the same as events.
 """
 
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from matchbandit.live.events import Event, add_seconds, format_time, parse_time
 Status = Literal["active", "archived", "deleted"]
 Change = Literal["archived", "deleted", "restored"]
 ERASING = "0001-01-01T00:00:00.000000Z"
-"""The time of deletion of a league whose erasure has begun: it cannot be restored, and every prune goes on with it."""
+"""Deletion time of a league whose erasure has begun: it cannot be restored, and each pruning continues the erasure."""
 IMPORTING = "~"
-"""How the name of a league begins while it is being imported, which no request can reach. It counts as deleted: what an
-import that was cut off has left is erased after the grace period."""
+"""Name prefix of a league that is being imported, which no request can reach. It counts as deleted, so that the remains
+of an interrupted import are erased after the grace period."""
 BATCH = 1000
-"""Rows that one transaction deletes."""
+"""Rows deleted per transaction."""
 _TABLE = schema.leagues.c
 
 
@@ -36,30 +36,30 @@ class LeagueStatus:
     name: str
     status: Status
     since: str | None
-    """When it was archived or deleted; None of an active league."""
+    """When it was archived or deleted; None if it is active."""
     erase_after: str | None
-    """When the grace period of a deleted league ends; None of others."""
+    """When the grace period of a deleted league ends; None if it is not deleted."""
 
 
 def statuses(connection: Connection, grace: timedelta) -> list[LeagueStatus]:
-    """Every league of the store, by name; those that are being erased or imported are left out."""
+    """All leagues by name, except those being erased or imported."""
     rows = connection.execute(_select().order_by(_TABLE.slug))
     return [_status(row, grace) for row in rows if is_whole(row.slug, row.deleted)]
 
 
 def is_whole(slug: str, deleted: str | None) -> bool:
-    """Is a league neither being erased nor imported, by these columns of its row?"""
+    """Is a league with these columns neither being erased nor imported?"""
     return deleted != ERASING and not slug.startswith(IMPORTING)
 
 
 def status(connection: Connection, slug: str, grace: timedelta) -> LeagueStatus | None:
-    """That of one league, deleted ones too; None if there is none of this name."""
+    """The status of a league, even if it is deleted; None if there is none with this name."""
     row = connection.execute(_select().where(_TABLE.slug == slug)).one_or_none()
     return None if row is None else _status(row, grace)
 
 
 def change(connection: Connection, slug: str, kind: Change, *, now: str, by: str) -> None:
-    """Archive, delete or restore a league that is there; what it is already is left as it is."""
+    """Archive, delete or restore an existing league; no effect if it already is in that state."""
     row = connection.execute(_select().where(_TABLE.slug == slug).with_for_update()).one()
     if row.deleted == ERASING:
         raise LeagueError("unknown-league", f"the league {slug!r} is being erased. Import it from an export.")
@@ -76,16 +76,16 @@ def change(connection: Connection, slug: str, kind: Change, *, now: str, by: str
 
 
 def archived_error(slug: str, since: str) -> LeagueError:
-    """The refusal of a write to an archived league."""
+    """The error for a write to an archived league."""
     return LeagueError(
         "league-archived",
-        f"the league {slug!r} was archived at {since}: it can be read and not changed. "
+        f"the league {slug!r} was archived at {since} and is read-only. "
         f"Restore it first: matchbandit league restore {slug}",
     )
 
 
 def deleted_error(status: LeagueStatus) -> LeagueError:
-    """The refusal of a request to a deleted league, for whoever may restore it."""
+    """The error for a request to a deleted league, for callers who may restore it."""
     return LeagueError(
         "unknown-league",
         f"the league {status.name!r} was deleted at {status.since}. Until it is erased, after {status.erase_after}, "
@@ -94,16 +94,16 @@ def deleted_error(status: LeagueStatus) -> LeagueError:
 
 
 def overdue(connection: Connection, *, now: str, grace: timedelta) -> list[str]:
-    """The names of deleted leagues whose grace period is over, or whose erasure was cut off."""
+    """Names of deleted leagues whose grace period is over or whose erasure was interrupted."""
     rows = select(_TABLE.slug).where(_TABLE.deleted < before(now, grace)).order_by(_TABLE.deleted, _TABLE.slug)
     return list(connection.execute(rows).scalars())
 
 
 def erase(database: Database, slug: str) -> Iterator[int]:
-    """Erase a deleted league for good; each step is one short transaction, and gives how many rows it deleted.
+    """Erase a deleted league permanently, in short transactions; yields the number of rows each one deleted.
 
-    Names go first. What is cut off is finished by the next prune. The id is not used again: another process may still
-    have the state of the league that had it.
+    Names go first. An interrupted erasure is finished by the next pruning. The id is not reused, since another process
+    may still hold the state of the erased league.
     """
     with database.writing() as connection:
         row = connection.execute(_select().where(_TABLE.slug == slug).with_for_update()).one_or_none()
@@ -113,10 +113,10 @@ def erase(database: Database, slug: str) -> Iterator[int]:
     for table in (schema.names, schema.keys, schema.snapshots, schema.proposals, schema.events):
         second = next(column for column in table.primary_key if column.name != "league_id")
         while True:
-            some = select(second).where(table.c.league_id == row.id).order_by(second).limit(BATCH)
+            batch = select(second).where(table.c.league_id == row.id).order_by(second).limit(BATCH)
             with database.writing() as connection:
-                mine = delete(table).where(table.c.league_id == row.id, second.in_(some))
-                count = connection.execute(mine).rowcount
+                statement = delete(table).where(table.c.league_id == row.id, second.in_(batch))
+                count = connection.execute(statement).rowcount
             yield count
             if count < BATCH:
                 break
@@ -129,14 +129,14 @@ def erase(database: Database, slug: str) -> Iterator[int]:
 
 
 def next_id(connection: Connection) -> int:
-    """An id that no league of a SQLite store ever had; a sequence of PostgreSQL sees to it by itself."""
+    """An id that no league of a SQLite store ever had; PostgreSQL uses a sequence."""
     largest = select(func.coalesce(func.max(_TABLE.id), 0)).scalar_subquery()
     erased = select(func.coalesce(func.max(schema.store.c.last_league), 0)).scalar_subquery()
     return 1 + int(max(*connection.execute(select(largest, erased)).one()))
 
 
 def before(now: str, age: timedelta) -> str:
-    """The moment that lies so long before `now`."""
+    """The time `age` before `now`."""
     return format_time(parse_time(now) - age)
 
 

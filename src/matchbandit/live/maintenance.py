@@ -1,4 +1,4 @@
-"""Keep a store small and sound: prune what is over, describe it, check it, give unused space back."""
+"""Maintain a store: prune, describe, check and vacuum it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -15,34 +15,34 @@ from matchbandit.live.lifecycle import BATCH, LeagueStatus, before
 from matchbandit.live.verify import verify_log
 
 PRUNE_INTERVAL_S = 86_400.0
-"""Seconds between two prunings in the background."""
+"""Seconds between prunings in the background."""
 STEPS_PER_TICK = 20
-"""Transactions of a pruning that one tick makes; the next tick goes on."""
+"""Transactions of a pruning per tick; the next tick continues."""
 _MONTH = timedelta(days=30)
 
 
 @dataclass(frozen=True)
 class Retention:
-    """For how long a store keeps what is over."""
+    """How long a store keeps expired data."""
 
     keys: timedelta = _MONTH
-    """Answers under idempotency keys: a request that is repeated later is done again."""
+    """Answers under idempotency keys; a request repeated later is executed again."""
     access: timedelta = _MONTH
-    """Tokens and sessions after their end. The log goes on naming a token by its id."""
+    """Tokens and sessions after their end. The log still names a token by its id."""
     deleted: timedelta = _MONTH
-    """Deleted leagues: the grace period in which they can be restored."""
+    """Deleted leagues: the grace period during which they can be restored."""
 
     def __post_init__(self) -> None:
-        """Refuse an age below zero, which would prune what is in use."""
+        """Refuse negative ages, which would prune data in use."""
         for name in ("keys", "access", "deleted"):
             age = getattr(self, name)
             if not isinstance(age, timedelta) or not timedelta(0) <= age <= timedelta(days=36_500):
-                raise LeagueError("bad-value", f"retention: {name} lies between 0 and 36500 days; got {age!r}.")
+                raise LeagueError("bad-value", f"retention: {name} must lie between 0 and 36500 days; got {age!r}.")
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """How much a pruning erased, or would erase."""
+    """What a pruning erased or would erase."""
 
     keys: int = 0
     tokens: int = 0
@@ -52,22 +52,22 @@ class Pruned:
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """What a store holds, in numbers."""
+    """Size and contents of a store."""
 
     url: str
     """Without the password."""
     schema_version: int
     program: str
-    """The version of matchbandit that made it or migrated it last."""
+    """The version of matchbandit that created or last migrated it."""
     created: str
     size_bytes: int
     """Of the file, or of its tables and indexes in PostgreSQL."""
     free_bytes: int | None
-    """What `vacuum` would give back at least; None: PostgreSQL sees to it by itself."""
+    """Bytes that `vacuum` would free at least; None on PostgreSQL, which vacuums by itself."""
     leagues: int
     """Active ones."""
     inactive: tuple[LeagueStatus, ...]
-    """Those that are archived or deleted."""
+    """Archived and deleted leagues."""
     events: int
     keys: int
     tokens: int
@@ -79,17 +79,17 @@ class StoreInfo:
 
 @dataclass(frozen=True)
 class StoreCheck:
-    """What a check found."""
+    """The result of a check."""
 
     leagues: int
     events: int
-    """Folded from nothing."""
+    """Events replayed."""
     problems: tuple[str, ...]
-    """A sentence each, with the way out."""
+    """One sentence each, with what to do."""
 
     @property
     def ok(self) -> bool:
-        """Is nothing wrong?"""
+        """Were no problems found?"""
         return not self.problems
 
 
@@ -100,7 +100,7 @@ Kind = Literal["keys", "tokens", "sessions", "leagues"]
 
 @dataclass(frozen=True)
 class Step:
-    """What one short transaction of a pruning erased."""
+    """The effect of one transaction of a pruning."""
 
     kind: Kind
     rows: int = 0
@@ -108,7 +108,7 @@ class Step:
 
 
 def prune_steps(database: Database, *, now: str, retention: Retention) -> Iterator[Step]:
-    """Erase what is over, step by step: no step has the write lock for more than a batch of rows."""
+    """Erase expired data step by step; no step holds the write lock for more than a batch of rows."""
     with database.reading() as connection:
         slugs = lifecycle.overdue(connection, now=now, grace=retention.deleted)
     for slug in slugs:
@@ -126,7 +126,7 @@ def prune_steps(database: Database, *, now: str, retention: Retention) -> Iterat
 
 
 def prune(database: Database, *, now: str, retention: Retention) -> Pruned:
-    """Erase all that is over."""
+    """Erase all expired data."""
     pruned = Pruned()
     for step in prune_steps(database, now=now, retention=retention):
         if step.kind != "leagues":
@@ -148,7 +148,7 @@ def prunable(connection: Connection, *, now: str, retention: Retention) -> Prune
 
 
 def _prune_keys(database: Database, cutoff: str) -> Iterator[Step]:
-    """Walk over the keys in the order of the table, which has no index by age: pages are read without the lock."""
+    """Scan the keys in primary-key order, since there is no index by age; pages are read without the write lock."""
     table = schema.keys.c
     place: tuple[int, str] = (0, "")
     while True:
@@ -171,7 +171,7 @@ def _prune_keys(database: Database, cutoff: str) -> Iterator[Step]:
 
 
 def _ended_access(cutoff: str):  # type: ignore[no-untyped-def]
-    """The tables of tokens and sessions, and which of their rows ended before the cutoff. Sessions go first."""
+    """The tables of sessions and tokens, with a condition for rows that ended before the cutoff."""
     tokens, sessions = schema.tokens, schema.sessions
     yield "sessions", sessions, sessions.c.expires < cutoff
     yield "tokens", tokens, or_(tokens.c.revoked < cutoff, tokens.c.expires < cutoff)
@@ -211,7 +211,7 @@ def _count(connection: Connection, table) -> int:  # type: ignore[no-untyped-def
 
 
 def measure(connection: Connection) -> tuple[int, str | None]:
-    """The size in bytes, and when the oldest open proposal of an active league was made; one cheap statement."""
+    """The size in bytes and the time of the oldest open proposal of an active league, in one cheap statement."""
     oldest = _open_proposals(schema.proposals.c.at).order_by(schema.proposals.c.at).limit(1)  # follows an index
     if connection.dialect.name == "sqlite":
         size = text("(SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)")
@@ -240,14 +240,14 @@ def _free_bytes(connection: Connection) -> int:
 
 
 def check(database: Database, *, progress: Callable[[str], None] = lambda league: None) -> StoreCheck:
-    """Check the file, the tables, and every league: its log is folded and compared with what is derived from it."""
+    """Check the file, the tables and every league: replay its log and compare it with the derived data."""
     problems: list[str] = []
     events = count = 0
     with database.reading() as connection:
         if database.is_sqlite:
             problems += _file_problems(connection, database.where)
         schema.check_tables(connection, database.where)
-        if problems:  # what is read from a damaged file says nothing
+        if problems:  # a damaged file cannot be checked further
             return StoreCheck(0, 0, tuple(problems))
         columns = schema.leagues.c
         rows = select(columns.id, columns.slug, columns.head, columns.summary, columns.archived, columns.deleted)
@@ -255,30 +255,30 @@ def check(database: Database, *, progress: Callable[[str], None] = lambda league
             if not lifecycle.is_whole(row.slug, row.deleted):
                 continue
             progress(row.slug)
-            found, state = verify_log(connection, row.id)
-            differences = list(found.differences)
-            if found.events != row.head:
-                differences.append(f"Its last event is {found.events}, and {row.head} are expected.")
+            verification, state = verify_log(connection, row.id)
+            differences = list(verification.differences)
+            if verification.events != row.head:
+                differences.append(f"Its last event is {verification.events}, and {row.head} are expected.")
             elif state.archived != row.archived and row.deleted is None:
                 differences.append("Whether it is archived differs from its log.")
             elif row.summary is not None and json.loads(row.summary) != state.summary():
                 differences.append("Its summary, which lists of leagues show, differs from its log.")
-            problems += [f"{row.slug}: {words} {_way_out(row.slug)}" for words in differences]
-            events, count = events + found.events, count + 1
+            problems += [f"{row.slug}: {difference} {_hint(row.slug)}" for difference in differences]
+            events, count = events + verification.events, count + 1
     return StoreCheck(count, events, tuple(problems))
 
 
-def _way_out(slug: str) -> str:
+def _hint(slug: str) -> str:
     return f"Restore a backup, or rebuild it from its log: `matchbandit league export {slug}`, then import it."
 
 
 def _file_problems(connection: Connection, where: str) -> list[str]:
     verdicts = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
-    way_out = "Restore it from a backup."
-    problems = [f"the file {where} is damaged: {words}. {way_out}" for words in verdicts if words != "ok"]
+    hint = "Restore it from a backup."
+    problems = [f"the file {where} is damaged: {verdict}. {hint}" for verdict in verdicts if verdict != "ok"]
     orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
     if orphans:
-        problems.append(f"the table {orphans[0][0]} has rows of a league or token that is not there. {way_out}")
+        problems.append(f"the table {orphans[0][0]} has rows of a league or token that does not exist. {hint}")
     return problems
 
 
@@ -286,7 +286,7 @@ def _file_problems(connection: Connection, where: str) -> list[str]:
 
 
 def vacuum(database: Database) -> None:
-    """Give unused space back; SQLite's file is written anew, so nobody else may write meanwhile."""
+    """Free unused space. SQLite rewrites the file, so nobody else can write meanwhile."""
     with database.translate_errors(), database.engine.connect() as connection:
         if database.is_sqlite:
             connection.execution_options(begin="")
