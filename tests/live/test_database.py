@@ -49,7 +49,7 @@ def test_a_store_is_made_once_and_found_again(url, clock):
     clock.forward(days=1)
     with Store(url, clock=clock) as store, store.reading() as connection:
         again = connection.execute(select(schema.store.c.version, schema.store.c.created)).all()
-    assert again == made == [(schema.newest(), "2026-11-16T09:30:00.000000Z")]
+    assert again == made == [(schema.newest_version(), "2026-11-16T09:30:00.000000Z")]
 
 
 def test_sqlite_is_set_up_for_what_is_acknowledged(sqlite_url):
@@ -144,7 +144,7 @@ def test_a_store_that_can_only_be_read(tmp_path):
     Store(f"sqlite:///{tmp_path}/store.db").close()
     with Store(f"sqlite:///file:{tmp_path}/store.db?mode=ro&uri=true") as store:
         store.ready()
-        with pytest.raises(LeagueError, match=r"can only be read\. Allow this program to write") as caught:
+        with pytest.raises(LeagueError, match=r"is read-only\. Allow this program to write") as caught:
             add_one(store)
     assert caught.value.code == "store-unusable"
 
@@ -154,7 +154,7 @@ def test_a_postgresql_that_can_only_be_read():
     Store(url).close()
     with Store(f"{url}&options=-c%20default_transaction_read_only%3Don") as store:
         store.ready()
-        with pytest.raises(LeagueError, match="can only be read: this server is a replica"):
+        with pytest.raises(LeagueError, match="is read-only: this server is a replica"):
             add_one(store)
 
 
@@ -166,7 +166,7 @@ def test_a_newer_store(url):
             store.ready()
     told = refusal(url)
     assert told.code == "store-unusable"
-    assert "has schema version 7; this matchbandit knows up to 2. Use the matchbandit that wrote it" in str(told)
+    assert "has schema version 7; this matchbandit supports up to 2. Use the matchbandit that wrote it" in str(told)
 
 
 def test_what_is_no_database(tmp_path):
@@ -211,8 +211,8 @@ def test_a_folder_in_the_place_of_a_file(tmp_path):
     [
         ("club.db", "a store is given by a URL; got 'club.db'. Use sqlite:///club.db"),
         ("", "a store is given by a URL; got ''. Use sqlite:///club.db"),
-        ("sqlite://", "a store is a file that stays"),
-        ("sqlite:///:memory:", "a store is a file that stays"),
+        ("sqlite://", "a store must be a file on disk"),
+        ("sqlite:///:memory:", "a store must be a file on disk"),
         ("mysql://root@localhost/club", "a store is in SQLite or PostgreSQL; got mysql"),
     ],
 )
@@ -257,7 +257,7 @@ def test_a_store_that_lost_a_table_is_refused(url):
         connection.execute(text("DROP TABLE mb_names"))
     told = refusal(url)
     assert told.code == "store-unusable"
-    assert "is half made: its table mb_names is missing or has other columns" in str(told)
+    assert "is incomplete: its table mb_names is missing or has other columns" in str(told)
 
 
 def test_a_store_that_was_cut_off_before_its_version_was_written_is_finished(url):
@@ -265,7 +265,7 @@ def test_a_store_that_was_cut_off_before_its_version_was_written_is_finished(url
         connection.execute(text("DELETE FROM mb_store"))
         connection.execute(text("DROP TABLE mb_sessions"))
     with Store(url) as store, store.reading() as connection:
-        assert connection.execute(select(schema.store.c.version)).scalar_one() == schema.newest()
+        assert connection.execute(select(schema.store.c.version)).scalar_one() == schema.newest_version()
         assert inspect(connection).has_table("mb_sessions")
 
 
@@ -302,7 +302,7 @@ def test_migrations_are_taken_one_after_the_other(url, monkeypatch):
     assert {"colour", "shape"} <= columns(url)
     assert {"colour", "shape"} <= columns(url)  # and once only
     monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour))
-    assert "has schema version 4; this matchbandit knows up to 3" in str(refusal(url))
+    assert "has schema version 4; this matchbandit supports up to 3" in str(refusal(url))
 
 
 def test_a_migration_that_fails_leaves_the_step_before_and_goes_on_later(url, monkeypatch):
@@ -364,7 +364,7 @@ def test_many_may_open_a_new_store_at_once(url):
         thread.join()
     assert failed == []
     with Store(url) as store, store.reading() as connection:
-        assert connection.execute(select(schema.store.c.version)).all() == [(schema.newest(),)]
+        assert connection.execute(select(schema.store.c.version)).all() == [(schema.newest_version(),)]
 
 
 def test_clocks_need_a_zone(sqlite_url):

@@ -288,7 +288,7 @@ def test_an_import_is_there_whole_or_not_at_all(store, other, clock, tmp_path, m
     for _ in range(4):
         club.ask()
     club.export(tmp_path / "club.jsonl")
-    monkeypatch.setattr("matchbandit.live.transfer._PAGE", 2)
+    monkeypatch.setattr("matchbandit.live.transfer._PAGE_SIZE", 2)
     pages = []
 
     def look(page):  # between two transactions others write, and see nothing of it
@@ -298,7 +298,7 @@ def test_an_import_is_there_whole_or_not_at_all(store, other, clock, tmp_path, m
         assert [status.name for status in other.statuses()] == ["club"]
         other.open("club").ask()
 
-    with transfer.opened(tmp_path / "club.jsonl") as file:
+    with transfer.open_export(tmp_path / "club.jsonl") as file:
         export = transfer.Export(file, "it")
         contents = transfer.fold(export)
         file.seek(0)
@@ -333,7 +333,7 @@ def test_what_a_killed_import_leaves_is_erased_later(store, clock):
 def test_of_two_imports_of_one_name_one_is_refused(store, other, tmp_path):
     store.create("club", players=PLAYERS).export(tmp_path / "club.jsonl")
 
-    with transfer.opened(tmp_path / "club.jsonl") as file:
+    with transfer.open_export(tmp_path / "club.jsonl") as file:
         contents = transfer.fold(transfer.Export(file, "it"))
         file.seek(0)
         export = transfer.Export(file, "it")

@@ -57,7 +57,7 @@ def test_it_is_migrated_when_it_is_opened(file):
             connection.execute(select(schema.leagues.c.archived, schema.leagues.c.deleted)).all() == [(None,) * 2] * 2
         )
         info = store.info()
-        assert (info.schema_version, info.leagues) == (schema.newest(), 2)
+        assert (info.schema_version, info.leagues) == (schema.newest_version(), 2)
         assert store.check().problems == ()
     with opened(file) as store:  # and once only
         assert store.leagues() == NAMES
@@ -145,13 +145,13 @@ def test_a_migration_that_was_cut_off_goes_on(file, monkeypatch):
     monkeypatch.setattr(schema, "MIGRATIONS", (step,))
     with opened(file) as store:
         assert store.check().problems == ()
-    assert version_of(file) == schema.newest()
+    assert version_of(file) == schema.newest_version()
 
 
 def test_a_program_of_schema_1_refuses_what_was_migrated(file, monkeypatch):
     opened(file).close()
     monkeypatch.setattr(schema, "MIGRATIONS", ())  # as in 0.5 to 0.10, which have the same check
-    with pytest.raises(LeagueError, match="has schema version 2; this matchbandit knows up to 1") as caught:
+    with pytest.raises(LeagueError, match="has schema version 2; this matchbandit supports up to 1") as caught:
         opened(file)
     assert (caught.value.code, "\n" in str(caught.value)) == ("store-unusable", False)
 

@@ -47,13 +47,13 @@ class Held:
     def __init__(self, league: League) -> None:
         self.replica = league._replica
         self.commits = 0
-        take = self.replica._take
+        take = self.replica._execute
 
         def counted(*given) -> None:
             self.commits += 1
             take(*given)
 
-        self.replica._take = counted
+        self.replica._execute = counted
 
     def __call__(self, *calls: Callable[[], object]) -> list[object]:
         """Serve these calls in one transaction, in their order."""
@@ -304,7 +304,7 @@ def test_readers_wait_for_nobody_who_writes_elsewhere(url):
 
 def test_nobody_sees_what_is_not_written_yet(club, monkeypatch):
     writing, go_on = Signal(), Signal()
-    project = club._replica.__class__.__dict__["_take"].__globals__["projection"].project
+    project = club._replica.__class__.__dict__["_execute"].__globals__["projection"].project
 
     def slow(*given):
         writing.set()
@@ -394,7 +394,7 @@ def test_a_large_league_makes_them_seldom():
 def test_a_slow_start_leaves_one_for_the_next(sqlite_url, monkeypatch):
     with Store(sqlite_url) as store:
         digest = store.create("club", players=TEN).digest()
-    monkeypatch.setattr("matchbandit.live.replica._SLOW", -1.0)
+    monkeypatch.setattr("matchbandit.live.replica._SLOW_START_S", -1.0)
     with Store(sqlite_url) as store:
         assert store.open("club").digest() == digest
         assert kept(store) == [2]

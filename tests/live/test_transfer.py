@@ -126,22 +126,22 @@ def test_every_byte_counts(lines, sqlite_url, tmp_path):
 @pytest.mark.parametrize(
     ("place", "new", "words"),
     [
-        (0, '{"matchbandit-league": "one"}\n', "is no export of a league"),
-        (0, "[1, 2]\n", "is no export of a league"),
-        (0, "hello\n", "line 1 is no JSON"),
-        (1, '{"item": "1", "name": "ann"}\n', "line 2 has no proper name"),
-        (1, '{"item": 1, "name": " ann"}\n', "line 2 has no proper name"),
+        (0, '{"matchbandit-league": "one"}\n', "is not an export of a league"),
+        (0, "[1, 2]\n", "is not an export of a league"),
+        (0, "hello\n", "line 1 is not JSON"),
+        (1, '{"item": "1", "name": "ann"}\n', "line 2 has no valid name"),
+        (1, '{"item": 1, "name": " ann"}\n', "line 2 has no valid name"),
         (1, '{"item": 1}\n', "a name is a text"),
-        (5, '{"seq": 1, "at": "now", "kind": "created", "data": {}}\n', "line 6 is no whole event"),
+        (5, '{"seq": 1, "at": "now", "kind": "created", "data": {}}\n', "line 6 is not a complete event"),
         (5, '{"seq": 7, "at": "now", "kind": "created", "by": "x", "data": {}}\n', "line 6 has event 7 after 0"),
-        (5, '{"seq": 1, "at": "now", "kind": "created", "by": "x", "data": {"a": NaN}}\n', "line 6 is no JSON"),
+        (5, '{"seq": 1, "at": "now", "kind": "created", "by": "x", "data": {"a": NaN}}\n', "line 6 is not JSON"),
         (
             5,
             '{"seq": 1, "at": "now", "kind": "left", "by": "x", "data": {"items": [9]}}\n',
             "does not fit those before",
         ),
         (6, "7\n", "line 7 is neither an event nor the end"),
-        (8, '{"events": 4, "checksum": "00"}\n', "its checksum does not fit"),
+        (8, '{"events": 4, "checksum": "00"}\n', "its checksum does not match"),
     ],
 )
 def test_what_is_wrong_is_named(lines, sqlite_url, tmp_path, place, new, words):

@@ -205,8 +205,8 @@ def test_an_upgrade_changes_no_past_and_the_copy_is_the_way_back(typed, tmp_path
         with Store(url) as store:
             assert store.open("course").digest() == digest
             assert store.open("course").verify().ok
-    old = schema.newest()
-    with pytest.raises(LeagueError, match=rf"schema version {old + 1}; this matchbandit knows up to {old}"):
+    old = schema.newest_version()
+    with pytest.raises(LeagueError, match=rf"schema version {old + 1}; this matchbandit supports up to {old}"):
         Store(url)
     for part in tmp_path.glob("store.db*"):
         part.unlink()

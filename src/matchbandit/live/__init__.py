@@ -1,4 +1,4 @@
-"""Leagues of named items: whom to pair, what the pairs achieved, and why; stored and explained.
+"""Leagues of named items: propose pairs, record outcomes, explain decisions.
 
 A reward is what a pair achieved *together*, not who won.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matchbandit.live.store import Store as Store
     from matchbandit.live.why import Why as Why
 
-_HOME = {
+_NAMES_BY_MODULE = {
     "errors": ("LeagueError",),
     "events": ("Event",),
     "league": ("League",),
@@ -34,9 +34,9 @@ _HOME = {
     "store": ("Store",),
     "why": ("Why",),
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_STORED = ("league", "league_view", "store")
-"""What needs a database; what decides and explains does not."""
+_MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+_NEED_SQLALCHEMY = ("league", "league_view", "store")
+"""Modules that need SQLAlchemy."""
 
 __all__ = [
     "VOID",
@@ -56,9 +56,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported when it is first used."""
-    if name not in _MODULE_OF:
+    """Import a public name on first use."""
+    if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module 'matchbandit.live' has no attribute {name!r}")
-    if _MODULE_OF[name] in _STORED:
+    if _MODULE_BY_NAME[name] in _NEED_SQLALCHEMY:
         need("sqlalchemy", "a store of leagues")
-    return getattr(import_module(f"matchbandit.live.{_MODULE_OF[name]}"), name)
+    return getattr(import_module(f"matchbandit.live.{_MODULE_BY_NAME[name]}"), name)

@@ -1,4 +1,4 @@
-"""The database of a store: SQLite or PostgreSQL, transactions, and its errors in words."""
+"""The database of a store: SQLite or PostgreSQL, transactions, and readable errors."""
 
 import json
 import sqlite3
@@ -22,79 +22,81 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.fair_lock import FairLock
 from matchbandit.live.private_files import create_private
 
-_A_MOMENT = 1000  # milliseconds: most reads are done by then, and writers wait meanwhile
-_MIGRATING = 0x6D62  # "mb": the advisory lock of PostgreSQL under which tables are made and changed
-_CONNECTIONS = 8  # kept open by each process
-_MORE = {"sqlite": 32, "postgresql": 12}  # opened beyond that when all are busy; PostgreSQL has a hundred for all
+_CHECKPOINT_TIMEOUT_MS = 1000  # most reads are done by then; writers wait meanwhile
+_MIGRATION_LOCK = 0x6D62  # "mb": PostgreSQL's advisory lock for creating and changing tables
+_POOL_SIZE = 8  # connections kept open by each process
+_MAX_OVERFLOW = {"sqlite": 32, "postgresql": 12}  # further ones when all are busy; PostgreSQL has 100 for all processes
 FAILING_S = 10.0
-"""Writes that have failed for so long make a store unready; without any for so long, one is tried."""
+"""A store is unready after writes have failed for this long; a test write is made after as long without one."""
 
 
 class Database:
     """Transactions on one database, for all threads of a process."""
 
     def __init__(self, url: str, *, lock_timeout: float) -> None:
-        """`lock_timeout`: how many seconds a transaction waits for others."""
-        self.url = _checked(url)
+        """`lock_timeout` is the number of seconds a transaction waits for others."""
+        self.url = _check_url(url)
         without_driver = self.url.set(drivername=self.url.get_backend_name())
         self.where = without_driver.render_as_string(hide_password=True)
         self.lock_timeout = lock_timeout
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.file = _file_of(self.url) if self.is_sqlite else None
-        """The file of a SQLite store that is given by its path."""
+        """The file of a SQLite store."""
         try:
             with catch_warnings():
                 simplefilter("error", SAWarning)  # a query argument that would be ignored
                 self.engine = _engine(self.url, lock_timeout)
         except (SAWarning, ValueError) as error:
-            words = str(error).partition(" (Background")[0].rstrip(".")
-            raise LeagueError("bad-value", f"the query of the URL {self.where} cannot be used: {words}.") from None
-        # SQLite has one writer at a time. Between processes it asks again and again; within one, we queue.
+            message = str(error).partition(" (Background")[0].rstrip(".")
+            raise LeagueError("bad-value", f"the query of the URL {self.where} cannot be used: {message}.") from None
+        # SQLite has one writer at a time. It polls between processes; threads of one process queue here.
         self._writers = FairLock() if self.is_sqlite else None
         self.lock_observer: Callable[[str, float], None] | None = None
         """Called with the kind of a lock ("league", "store") and the seconds that a thread waited for it."""
-        self.pool_limit = _CONNECTIONS + _MORE[self.url.get_backend_name()]
+        self.pool_limit = _POOL_SIZE + _MAX_OVERFLOW[self.url.get_backend_name()]
         self.unwiped = False
-        """Something was erased that may still be in SQLite's log."""
+        """Erased data may still be in SQLite's write-ahead log."""
         self.monotonic = time.monotonic
         self._failing_since: float | None = None
-        """When the first write since the last successful one failed."""
+        """Time of the first failed write since the last successful one."""
         self._wrote_at = -inf
         self._last_failure = ""
         self._probing = Lock()
         self.secret: str
-        """That of the store, by which its keys are hashed."""
+        """The secret of the store, with which its idempotency keys are hashed."""
 
     def prepare(self, *, now: str, program: str) -> None:
-        """Create the tables, or bring them up to date; refuse what is not a store, or a newer one."""
+        """Create or migrate the tables; refuse other databases and newer stores."""
         if self.file is not None:
             create_private(self.file)  # SQLite gives its -wal and -shm files the same mode
         with self.reading() as connection:
             ready, migrating = schema.is_current(connection, self.where), False
             if not ready and self.is_sqlite:
-                self._refuse_strangers(connection)
+                self._refuse_other_tables(connection)
         if self.is_sqlite:
-            self._outside("PRAGMA journal_mode=WAL")  # readers and a writer at once; the file remembers it
+            self._execute_outside_transaction(
+                "PRAGMA journal_mode=WAL"
+            )  # concurrent readers and a writer; stored in the file
         while not ready:
             with self.writing() as connection:
                 if not self.is_sqlite:
-                    connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATING})
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATION_LOCK})
                 ready = schema.is_current(connection, self.where)
                 if not ready:
-                    migrating = schema.version_of(connection) is not None
-                    self._take_step(connection, now=now, program=program)
-        if migrating:  # it may have erased names
+                    migrating = schema.read_version(connection) is not None
+                    self._migrate_step(connection, now=now, program=program)
+        if migrating:  # the migration may have erased names
             self.wipe_log()
         with self.reading() as connection:
             schema.check_tables(connection, self.where)
-            self.secret = schema.secret_of(connection)
+            self.secret = schema.read_secret(connection)
 
-    def _take_step(self, connection: Connection, *, now: str, program: str) -> None:
+    def _migrate_step(self, connection: Connection, *, now: str, program: str) -> None:
         try:
-            schema.bring_up_to_date(connection, now=now, program=program)
+            schema.migrate_step(connection, now=now, program=program)
         except DBAPIError as error:
             translated = self._translate(error)
-            version = schema.newest()
+            version = schema.newest_version()
             raise translated or LeagueError(
                 "store-unusable",
                 f"the store {self.where} cannot be brought to schema version {version}; nothing was changed. "
@@ -103,7 +105,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one moment of the store, and waits for nobody."""
+        """A read transaction: a consistent snapshot, without locks."""
         with self.translate_errors(), self.engine.connect() as connection:
             if not self.is_sqlite:
                 connection.execution_options(isolation_level="REPEATABLE READ")
@@ -112,7 +114,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is kept whole, or not at all; on SQLite, the only one that writes."""
+        """A write transaction; on SQLite, the only one at a time."""
         try:
             with self._write_transaction() as connection:
                 yield connection
@@ -125,7 +127,7 @@ class Database:
         self._failing_since, self._wrote_at = None, self.monotonic()
 
     def check_writes(self) -> None:
-        """An error if writes have failed for a while; where nobody has written lately, one is tried."""
+        """Raise if writes have been failing; if none was made recently, try one."""
         if self.monotonic() - self._wrote_at > FAILING_S and self._probing.acquire(blocking=False):
             try:
                 with suppress(LeagueError), self.writing() as connection:
@@ -145,7 +147,7 @@ class Database:
             raise self._busy()
         try:
             with self.translate_errors(), self.engine.connect() as connection:
-                # Whoever is going to write says so at once: a reader may find the store changed when it wants to.
+                # Take the write lock at the start: a read transaction that starts to write may find the store changed.
                 connection.execution_options(begin="BEGIN IMMEDIATE")
                 with connection.begin():
                     self.observe_wait("store", time.monotonic() - began)
@@ -155,22 +157,22 @@ class Database:
                 self._writers.release()
 
     def observe_wait(self, lock: str, seconds: float) -> None:
-        """Report a wait for a lock to whoever watches."""
+        """Report a wait for a lock to the observer."""
         if self.lock_observer is not None:
             self.lock_observer(lock, seconds)
 
     def wipe_log(self) -> None:
-        """What was erased must not linger in SQLite's write-ahead log.
+        """Truncate SQLite's write-ahead log, so that erased data does not remain there.
 
-        Others may look at what was before: it waits for them a moment; then the log is `unwiped`, and the next tick of
-        this process tries again.
+        Readers of older snapshots delay this. After a short wait the log stays `unwiped`, and the next tick of this
+        process tries again.
         """
         if not self.is_sqlite:
             return
         self.unwiped = True
         with suppress(LeagueError), self.translate_errors(), self.engine.connect() as connection:
             connection.execution_options(begin="")
-            connection.exec_driver_sql(f"PRAGMA busy_timeout={_A_MOMENT}")
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_TIMEOUT_MS}")
             try:
                 busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
             finally:
@@ -183,13 +185,13 @@ class Database:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Turn errors of the database into one line that a user can act on."""
+        """Turn database errors into one-line messages that a user can act on."""
         try:
             yield
         except NoConnection:
             raise self._busy() from None
-        except json.JSONDecodeError as error:  # requests are read before: it is text of the database
-            raise self._damaged("an event is no JSON") from error
+        except json.JSONDecodeError as error:  # requests were parsed before, so this is stored text
+            raise self._damaged("an event is not JSON") from error
         except DBAPIError as error:
             translated = self._translate(error)
             if translated is None:
@@ -202,29 +204,31 @@ class Database:
         )
 
     def _damaged(self, what: str) -> LeagueError:
-        words = _SQLITE[sqlite3.SQLITE_CORRUPT]
-        return LeagueError("store-unusable", f"the store {self.where} {words} What was found: {what}.")
+        message = _SQLITE[sqlite3.SQLITE_CORRUPT]
+        return LeagueError("store-unusable", f"the store {self.where} {message} What was found: {what}.")
 
     def _translate(self, error: DBAPIError) -> LeagueError | None:
         if isinstance(error.orig, sqlite3.Error):
-            code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # the rest are details of the same
+            code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # without the extended code
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 return self._busy()
-            if "Could not decode to UTF-8" in str(error.orig):  # it would quote the text
+            if "Could not decode to UTF-8" in str(error.orig):  # its message quotes the text
                 return self._damaged("a text is not UTF-8")
-            words = _SQLITE.get(code)
+            message = _SQLITE.get(code)
         else:
             state = getattr(error.orig, "sqlstate", None) or ("08000" if error.connection_invalidated else "")
             if not state and (isinstance(error, OperationalError) or "connection" in str(error.orig)):
-                state = "08000"  # refused, or its host not found, before there was a session to have a state
-            if state in ("55P03", "40001", "40P01", "53300"):  # a lock, a conflict, a deadlock, no connection left
+                state = "08000"  # refused, or host not found, before there was a session
+            if state in ("55P03", "40001", "40P01", "53300"):  # lock timeout, conflict, deadlock, no connection left
                 return self._busy()
-            words = _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2])
-        if words is None:
+            message = _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2])
+        if message is None:
             return None
-        return LeagueError("store-unusable", f"the store {self.where} {words} The database says: {_first_line(error)}")
+        return LeagueError(
+            "store-unusable", f"the store {self.where} {message} The database says: {_first_line(error)}"
+        )
 
-    def _refuse_strangers(self, connection: Connection) -> None:
+    def _refuse_other_tables(self, connection: Connection) -> None:
         others = [name for name in inspect(connection).get_table_names() if not name.startswith("mb_")]
         if others:
             raise LeagueError(
@@ -233,27 +237,27 @@ class Database:
                 "Choose another file for the store.",
             )
 
-    def _outside(self, statement: str) -> None:
-        """A statement to SQLite that no transaction may surround."""
+    def _execute_outside_transaction(self, statement: str) -> None:
+        """Execute a SQLite statement that is not allowed in a transaction."""
         with self.translate_errors(), self.engine.connect() as connection:
             connection.execution_options(begin="")
             connection.exec_driver_sql(statement)
 
 
 _SQLITE = {
-    sqlite3.SQLITE_READONLY: "can only be read. Allow this program to write to the file and its folder.",
+    sqlite3.SQLITE_READONLY: "is read-only. Allow this program to write to the file and its folder.",
     sqlite3.SQLITE_FULL: "is full: nothing was written. Free space on its disk.",
     sqlite3.SQLITE_IOERR: "cannot be read or written: the disk failed.",
     sqlite3.SQLITE_CORRUPT: "is damaged. Restore it from a backup.",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened. Check the path, and your permissions for the file and its folder.",
     sqlite3.SQLITE_NOTADB: "is not a SQLite database. Choose another file.",
-    sqlite3.SQLITE_PERM: "may not be opened by you.",
-    sqlite3.SQLITE_AUTH: "may not be opened by you.",
+    sqlite3.SQLITE_PERM: "cannot be opened: permission denied.",
+    sqlite3.SQLITE_AUTH: "cannot be opened: permission denied.",
 }
 _POSTGRESQL = {
-    "53": "has no room or memory left: nothing was written.",
-    "25006": "can only be read: this server is a replica, or the database is set so.",
-    "42501": "does not give this user the rights that are needed.",
+    "53": "is out of disk space or memory: nothing was written.",
+    "25006": "is read-only: this server is a replica, or the database is configured so.",
+    "42501": "does not grant this user the required privileges.",
     "08": "cannot be connected to. Check its address, and that it is running.",
     "57": "ended the session. Try again once it runs.",
     "58": "failed.",
@@ -269,12 +273,12 @@ def _first_line(error: DBAPIError) -> str:
 
 
 def sqlite_file(url: str) -> Path | None:
-    """The file of a SQLite store, whatever driver and query the URL has; None for other databases.
+    """The file of a SQLite store, for any driver and query of the URL; None for other databases.
 
     >>> print(sqlite_file("sqlite+pysqlite:///club.db?timeout=5"))
     club.db
     """
-    parsed = _parsed(url)
+    parsed = _parse_url(url)
     return _file_of(parsed) if parsed.get_backend_name() == "sqlite" else None
 
 
@@ -284,7 +288,7 @@ def _file_of(url: URL) -> Path:
     return Path(unquote(urlsplit(database).path) if is_uri else database)
 
 
-def _parsed(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     try:
         return make_url(url)
     except ArgumentError:
@@ -294,9 +298,9 @@ def _parsed(url: str) -> URL:
         ) from None
 
 
-def _checked(url: str) -> URL:
-    """The URL with the driver that we use; what cannot hold a store is refused."""
-    parsed = _parsed(url)
+def _check_url(url: str) -> URL:
+    """The URL with our driver; refuses URLs that cannot be a store."""
+    parsed = _parse_url(url)
     backend = parsed.get_backend_name()
     if backend == "postgres":
         backend = "postgresql"
@@ -310,7 +314,7 @@ def _checked(url: str) -> URL:
         )
     file = _file_of(parsed)
     if str(file) in (".", ":memory:"):
-        raise LeagueError("bad-value", f"a store is a file that stays; got {url!r}. Use sqlite:///club.db")
+        raise LeagueError("bad-value", f"a store must be a file on disk; got {url!r}. Use sqlite:///club.db")
     folder = file.absolute().parent
     if not folder.is_dir():
         raise LeagueError("store-unusable", f"there is no folder {str(folder)!r} for the store. Create it first.")
@@ -319,13 +323,13 @@ def _checked(url: str) -> URL:
 
 
 def _refuse_other_files(path: Path) -> None:
-    """SQLite takes a file that is too short to be a database for an empty one, and writes over it: we do not."""
+    """Refuse other files: SQLite overwrites a file that is too short to be a database."""
     try:
         with path.open("rb") as file:
-            begins = file.read(len(_HEADER))
+            header = file.read(len(_HEADER))
     except OSError:
-        return  # it is new, or SQLite says what is wrong with it
-    if begins not in (b"", _HEADER):
+        return  # a new file, or SQLite reports what is wrong
+    if header not in (b"", _HEADER):
         raise LeagueError("store-unusable", f"{str(path)!r} is not a SQLite database. Choose another file.")
 
 
@@ -334,10 +338,10 @@ def _engine(url: URL, lock_timeout: float) -> Engine:
     is_sqlite = backend == "sqlite"
     engine = create_engine(
         url,
-        pool_size=_CONNECTIONS,
-        max_overflow=_MORE[backend],
+        pool_size=_POOL_SIZE,
+        max_overflow=_MAX_OVERFLOW[backend],
         pool_timeout=lock_timeout,
-        pool_pre_ping=not is_sqlite,  # a PostgreSQL that was started again costs one quiet new connection
+        pool_pre_ping=not is_sqlite,  # reconnect silently after a restart of PostgreSQL
         connect_args={"timeout": lock_timeout} if is_sqlite else {"connect_timeout": max(2, round(lock_timeout))},
     )
     if is_sqlite:
@@ -356,11 +360,11 @@ def _engine(url: URL, lock_timeout: float) -> Engine:
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # we begin and end transactions ourselves
+    connection.isolation_level = None  # transactions are begun and ended explicitly
     for setting in (
         "foreign_keys=ON",
-        "synchronous=FULL",  # what is acknowledged is on the disk, also if the machine fails
-        "secure_delete=ON",  # a name that is erased leaves no trace in the file
+        "synchronous=FULL",  # acknowledged writes survive a power failure
+        "secure_delete=ON",  # erased names leave no trace in the file
     ):
         connection.execute(f"PRAGMA {setting}")
 

@@ -1,4 +1,4 @@
-"""A league: whom to pair now, what came back, who joins and leaves, and why.
+"""A league: ask for pairs, record outcomes, manage items and rules, explain.
 
 A reward is what a pair achieved *together*, not who won.
 """
@@ -26,36 +26,37 @@ from matchbandit.live.records import Item, Meetings, Proposal, ProposalSummary, 
 from matchbandit.live.replica import Answer, OutOfDateError, Replica, View
 from matchbandit.live.shadow import ShadowReport, shadow_report
 from matchbandit.live.state import ProposalState
-from matchbandit.live.verify import Verification, verified
+from matchbandit.live.verify import Verification, verify_league
 from matchbandit.live.why import Why
 
 if TYPE_CHECKING:
     from matchbandit.live.store import Store
 
 _Roster = Callable[..., list[Draft]]
-_TRIES = 3
-"""Decisions that others may overtake before one is made while they wait."""
+_MAX_TRIES = 3
+"""Decisions that may become out of date before one is made under the lock."""
 
 
 class League:
-    """A league of a store; `Store.create` and `Store.open` give it. All threads may use it.
+    """A league of a store, from `Store.create` or `Store.open`; thread-safe.
 
-    Items are given by name, or by id. Each method that writes takes `key`: under the same key, the same request is
-    done once and gets the same answer, however often it is sent. `by` says in the log through which door it came.
+    Items are given by name or id. Each writing method takes an idempotency `key`: a repeated request with the same
+    key is executed once and gets the same answer. `by` names the
+    interface in the log.
     """
 
     def __init__(self, store: "Store", replica: Replica) -> None:
-        """Only a store knows which leagues there are."""
+        """Use `Store.create` or `Store.open` instead."""
         self.store = store
         self._replica = replica
 
     @property
     def name(self) -> str:
-        """By which its store knows it."""
+        """The URL name."""
         return self._replica.slug
 
     def __repr__(self) -> str:
-        """Which one it is."""
+        """Name and store."""
         return f"League({self.name!r}, {self.store.where})"
 
     def _was_created_by(self, key: Key) -> bool:
@@ -72,25 +73,27 @@ class League:
         key: str | None = None,
         by: str = "python",
     ) -> Proposal:
-        """Pairs to be played now, of those who are available (default: all active), under a new number.
+        """Propose pairs of the available items (default: all active), under a new number.
 
-        Ask as often as you like: proposals stay open until their outcomes are told. `fixed` pairs are taken as they
-        are. With an odd number of players, whoever has sat out least sits out.
+        Proposals stay open until their outcomes are recorded, and there may be several. `fixed` pairs are included
+        unchanged. With an odd number of players, whoever has sat out least sits out.
         """
         if isinstance(available, str):
-            raise LeagueError("bad-value", f"available is a list of names; got {available!r}.")
-        there = None if available is None else list(available)
+            raise LeagueError("bad-value", f"available must be a list of names; got {available!r}.")
+        available_names = None if available is None else list(available)
         pairs = None if fixed is None else list(fixed)
 
         def content(directory: Directory) -> Any:
-            ids = None if there is None else sorted(keys.item_ids(directory, name) for name in there)
+            ids = (
+                None if available_names is None else sorted(keys.item_ids(directory, name) for name in available_names)
+            )
             return ids, keys.pairs_ids(directory, pairs)
 
         request = Key.of(key, "ask", content)
-        return self.proposal(self._asked(there, pairs, request, by)["number"])
+        return self.proposal(self._ask(available_names, pairs, request, by)["number"])
 
-    def _asked(self, available: list[Name] | None, fixed: list[Pair] | None, key: Key | None, by: str) -> Answer:
-        """Decide without holding others up, and write it unless a proposal or a change of the rules came first."""
+    def _ask(self, available: list[Name] | None, fixed: list[Pair] | None, key: Key | None, by: str) -> Answer:
+        """Decide without blocking others; decide again if a proposal or a change of the rules came first."""
         replica, compute = self._replica, self.store.compute
         decider = replica.decider
 
@@ -99,16 +102,16 @@ class League:
 
         def decide_now(view: View) -> tuple[list[Draft], Answer]:
             inputs = inputs_of(view)
-            if compute is not None and not compute.is_quick(inputs):  # nothing slow while others wait
-                raise replica.busy("compute-busy", f"was changed by others during {plural(_TRIES, 'decision')}")
+            if compute is not None and not compute.is_quick(inputs):  # nothing slow under the lock
+                raise replica.busy("compute-busy", f"was changed by others during {plural(_MAX_TRIES, 'decision')}")
             return [decider.decide(inputs)], {"number": inputs.number}
 
         with replica.deciding():
-            for _ in range(_TRIES):
-                known = replica.prepared(key, inputs_of)
-                if not isinstance(known, Inputs):
-                    return known
-                inputs = known
+            for _ in range(_MAX_TRIES):
+                prepared = replica.prepare(key, inputs_of)
+                if not isinstance(prepared, Inputs):
+                    return prepared
+                inputs = prepared
                 draft = decider.decide(inputs) if compute is None else compute.decide(decider, inputs)
 
                 def write(view: View, inputs: Inputs = inputs, draft: Draft = draft) -> tuple[list[Draft], Answer]:
@@ -121,65 +124,64 @@ class League:
             return replica.write(decide_now, by=by, key=key)
 
     def tell(self, number: int, outcomes: Outcomes, *, key: str | None = None, by: str = "python") -> Receipt:
-        """What pairs of a proposal achieved: some or all, late, in any order. `VOID`: it never happened.
+        """Record outcomes of some or all pairs of a proposal, in any order; `VOID` if a pair never met.
 
-        What was told before is no news; what contradicts it is refused: `correct` it.
+        Repeated outcomes are ignored. Contradictions are refused: use `correct`.
         """
         return self._outcomes("tell", commands.tell, number, outcomes, key, by)
 
     def tell_many(
         self, outcomes: Mapping[int, Outcomes], *, key: str | None = None, by: str = "python"
     ) -> list[Receipt]:
-        """Outcomes of several proposals, by their numbers: all are recorded, or none. A receipt for each."""
-        rows = {number: list(given) if isinstance(given, Iterator) else given for number, given in outcomes.items()}
+        """Record outcomes of several proposals, by number, all or none; returns a receipt for each."""
+        rows = {number: list(part) if isinstance(part, Iterator) else part for number, part in outcomes.items()}
 
         def write(view: View) -> tuple[list[Draft], Answer]:
             drafts, receipts = [], []
-            for number, given in rows.items():
+            for number, part in rows.items():
                 new, receipt = commands.tell(
-                    view.state, view.directory, number, given, record=self._closed_proposal(view, number)
+                    view.state, view.directory, number, part, record=self._closed_proposal(view, number)
                 )
                 drafts += new
                 receipts.append(asdict(receipt))
             return drafts, {"receipts": receipts}
 
         def content(directory: Directory) -> Any:
-            return [[number, keys.outcomes_ids(directory, given)] for number, given in sorted(rows.items())]
+            return [[number, keys.outcomes_ids(directory, part)] for number, part in sorted(rows.items())]
 
         answer = self._replica.write(write, by=by, key=Key.of(key, "tell many", content))
         return [Receipt(**receipt) for receipt in answer["receipts"]]
 
     def correct(self, number: int, outcomes: Outcomes, *, key: str | None = None, by: str = "python") -> Receipt:
-        """Other outcomes in the place of those that were told, also of closed proposals; both stay in the log."""
+        """Replace recorded outcomes, even of closed proposals; both stay in the log."""
         return self._outcomes("correct", commands.correct, number, outcomes, key, by)
 
     def void(
         self, number: int, pairs: Iterable[Pair] | None = None, *, key: str | None = None, by: str = "python"
     ) -> Receipt:
-        """These pairs of a proposal never met; by default, all that it still waits for."""
-        listed = None if pairs is None else list(pairs)
-        return self._outcomes("void", commands.void, number, listed, key, by)
+        """Record that pairs of a proposal never met; by default, all whose outcome is missing."""
+        as_list = None if pairs is None else list(pairs)
+        return self._outcomes("void", commands.void, number, as_list, key, by)
 
     def _outcomes(
-        self, request: str, command: Callable[..., Any], number: int, given: Any, key: str | None, by: str
+        self, request: str, command: Callable[..., Any], number: int, values: Any, key: str | None, by: str
     ) -> Receipt:
-        if isinstance(given, Iterator):  # it is read for the key, and again if a commit must be tried twice
-            given = list(given)
+        if isinstance(values, Iterator):  # it is read for the key, and again if a commit is retried
+            values = list(values)
 
         def write(view: View) -> tuple[list[Draft], Answer]:
             record = self._closed_proposal(view, number)
-            drafts, receipt = command(view.state, view.directory, number, given, record=record)
+            drafts, receipt = command(view.state, view.directory, number, values, record=record)
             return drafts, asdict(receipt)
 
         def content(directory: Directory) -> Any:
             by_id = keys.pairs_ids if request == "void" else keys.outcomes_ids
-            return number, by_id(directory, given)
+            return number, by_id(directory, values)
 
-        wanted = Key.of(key, request, content)
-        return Receipt(**self._replica.write(write, by=by, key=wanted))
+        return Receipt(**self._replica.write(write, by=by, key=Key.of(key, request, content)))
 
     def _closed_proposal(self, view: View, number: int) -> ProposalState | None:
-        """A closed proposal, which the state does not hold any more; None if it is open."""
+        """A closed proposal, read from the log; None if it is open."""
         if not commands.needs_record(view.state, number):
             return None
         return views.proposal_from(view.events_of(self._replica.league, number)).state
@@ -197,15 +199,15 @@ class League:
             return view.item(view.resolve(name, side))
 
     def join(self, *names: str, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
-        """Items join, or come back if they had left. In a league of two sides, say which `side`."""
+        """Add items, or let those that left rejoin. A league of two sides needs `side`."""
         return self._roster("join", commands.join, key, by, list(names), side=side)
 
     def leave(self, *names: Name, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
-        """Items leave: they are not paired any more; all that they have played stays, and they may come back."""
+        """Let items leave: they are no longer paired; their results stay, and they may rejoin."""
         return self._roster("leave", commands.leave, key, by, list(names), side=side)
 
     def rejoin(self, *names: Name, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
-        """Items that had left come back, with all that they have played."""
+        """Let items that left rejoin, with their results."""
         return self._roster("bring back", commands.rejoin, key, by, list(names), side=side)
 
     bring_back = RenamedAttribute("rejoin")
@@ -213,66 +215,65 @@ class League:
     def rename(
         self, old: Name, new: str, *, side: str | None = None, key: str | None = None, by: str = "python"
     ) -> Item:
-        """An item gets another name, and keeps all else."""
+        """Rename an item."""
         return self._roster("rename", commands.rename, key, by, old, new, side=side)[0]
 
     def forget(self, name: Name, *, side: str | None = None, key: str | None = None, by: str = "python") -> Item:
-        """Erase a name for good. The item leaves; its results stay, under its number."""
-        forgotten = self._roster("forget", commands.forget, key, by, name, side=side)[0]
+        """Erase a name permanently. The item leaves; its results stay under its id."""
+        item = self._roster("forget", commands.forget, key, by, name, side=side)[0]
         self.store.database.wipe_log()
-        return forgotten
+        return item
 
     def _roster(
-        self, request: str, command: _Roster, key: str | None, by: str, *given: Any, side: str | None
+        self, request: str, command: _Roster, key: str | None, by: str, *args: Any, side: str | None
     ) -> list[Item]:
         def write(view: View) -> tuple[list[Draft], Answer]:
-            drafts = command(view.state, view.directory, *given, side=side)
-            return drafts, {"items": [item for draft in drafts for item in _touched(draft)] or named(view)}
+            drafts = command(view.state, view.directory, *args, side=side)
+            return drafts, {"items": [item for draft in drafts for item in _draft_items(draft)] or requested(view)}
 
-        def named(view: View) -> list[int]:  # nothing changes: those that were meant
-            names = given[0] if isinstance(given[0], list) else given[:1]
-            return [_resolved(view, name, side) for name in names]
+        def requested(view: View) -> list[int]:  # nothing changes
+            names = args[0] if isinstance(args[0], list) else args[:1]
+            return [_resolve(view, name, side) for name in names]
 
         def content(directory: Directory) -> Any:
-            names = given[0] if isinstance(given[0], list) else given
+            names = args[0] if isinstance(args[0], list) else args
             ids = [keys.item_ids(directory, name, side) for name in names]
             return ids if request == "rename" else sorted(ids)
 
-        wanted = Key.of(key, request, content)
-        items = self._replica.write(write, by=by, key=wanted)["items"]
+        items = self._replica.write(write, by=by, key=Key.of(key, request, content))["items"]
         with self.view() as view:
             return [view.item(item) for item in items]
 
     # Rules -----------------------------------------------------------------------------------------------------------
 
     def exclude(self, pairs: Iterable[Pair], *, key: str | None = None, by: str = "python") -> None:
-        """These pairs are never proposed."""
+        """Never propose these pairs."""
         self._rules("exclude", commands.exclude, pairs, key, by)
 
     def allow(self, pairs: Iterable[Pair], *, key: str | None = None, by: str = "python") -> None:
-        """Take exclusions back."""
+        """Remove exclusions."""
         self._rules("allow", commands.allow, pairs, key, by)
 
     def wish(self, pairs: Iterable[Pair], *, key: str | None = None, by: str = "python") -> None:
-        """These pairs are fixed in the next proposal in which both are available."""
+        """Fix each pair in the next proposal for which both items are available."""
         self._rules("wish", commands.wish, pairs, key, by)
 
     def unwish(self, pairs: Iterable[Pair], *, key: str | None = None, by: str = "python") -> None:
-        """Take wishes back."""
+        """Remove wishes."""
         self._rules("unwish", commands.unwish, pairs, key, by)
 
     def _rules(self, request: str, command: _Roster, pairs: Iterable[Pair], key: str | None, by: str) -> None:
-        listed = list(pairs)
+        as_list = list(pairs)
         self._replica.write(
-            lambda view: (command(view.state, view.directory, listed), {}),
+            lambda view: (command(view.state, view.directory, as_list), {}),
             by=by,
-            key=Key.of(key, request, lambda directory: keys.pairs_ids(directory, listed)),
+            key=Key.of(key, request, lambda directory: keys.pairs_ids(directory, as_list)),
         )
 
     def configure(self, *, key: str | None = None, by: str = "python", **changes: Any) -> dict[str, Any]:
-        """Other settings from now on: policy, options, selection, deadline, default, no_rematch, shadow.
+        """Change settings: any field of `LeagueSettings`, such as `policy` or `deadline`; returns `about()`.
 
-        A new policy begins with all results there are. Gives what `about` gives.
+        A new policy starts with all results so far.
         """
         self._replica.write(
             lambda view: (commands.configure(view.state, **changes), {}),
@@ -284,7 +285,7 @@ class League:
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def view(self, *, model: bool = False) -> AbstractContextManager[LeagueView]:
-        """The league at one moment: whatever a page or an answer shows comes from one transaction.
+        """A consistent view of the league: everything read from it comes from one transaction.
 
         Parameters
         ----------
@@ -295,114 +296,114 @@ class League:
         return self._replica.view(model=model, assess=None if compute is None else compute.fit)
 
     def proposal(self, number: int) -> Proposal:
-        """A proposal, open or closed, with all outcomes that are known."""
+        """A proposal, open or closed, with its outcomes so far."""
         with self.view() as view:
             return view.proposal(number)
 
     def open_proposals(self) -> list[Proposal]:
-        """Those with an outcome missing, in the order of their numbers."""
+        """Proposals with a missing outcome, in the order of their numbers."""
         with self.view() as view:
             return view.proposals(open_only=True)
 
     def proposals(self, after: int = 0, limit: int | None = None) -> list[Proposal]:
-        """Those that follow number `after`, at most `limit` of them."""
+        """At most `limit` proposals after number `after`."""
         with self.view() as view:
             return view.proposals(after=after, limit=limit)
 
     def about(self) -> dict[str, Any]:
-        """Its settings, and how much there is of everything; plain data."""
+        """Settings and counts of the league, as plain data."""
         with self.view() as view:
             return view.about()
 
     def ranking(self) -> list[Standing]:
-        """All active items, the strongest first, each side for itself, with 90 % intervals, by the product model."""
+        """Active items per side, strongest first, with 90 % intervals from the product model."""
         with self.view(model=True) as view:
             pass
-        return view.ranking()  # to fit the model takes its time
+        return view.ranking()  # fitting the model may be slow
 
     def why(
         self, what: str | Sequence[Name] | int | None = None, *, item: Name | None = None, side: str | None = None
     ) -> Why:
-        """What is believed, from what, and why it was proposed: of an item, a pair, a proposal (its number), or all.
+        """Explain an item, a pair, a proposal (by number) or, without arguments, the league.
 
-        A number is that of a proposal; items go by id with `item`.
+        A number means a proposal; pass `item` for an item by id.
         """
         with self.view(model=True) as view:
             name = what if isinstance(what, str) else item
             explain = view.why(what, item=None if name is None else view.resolve(name, side))
-        return explain()  # to fit the model takes its time
+        return explain()  # fitting the model may be slow
 
     def fit(self) -> Fit:
-        """Do the results fit a product of strengths?"""
+        """Test whether the results fit a product of strengths."""
         with self.view(model=True) as view:
             model = view.model
         return model.fit()
 
     def history(self, after: int = 0, limit: int | None = None) -> list[ProposalSummary]:
-        """A line for each proposal that follows number `after`: what was expected of it, and what it achieved."""
+        """Expected and achieved rewards of the proposals after number `after`."""
         with self.view() as view:
             return view.history(after=after, limit=limit)
 
     def meetings(self, *, most: int = 200) -> Meetings:
-        """Who met whom, how often, and what came of it, as a table of ids; of many items, those who met most."""
+        """Number and mean of the results of each pair, as a table; of many items, those with the most meetings."""
         with self.view(model=True) as view:
             model = view.model
         return views.meetings(model, most=most)
 
     def results(self) -> list[tuple[str, str, int, float]]:
-        """All results, as (name, name, count, total): another league, or a replay, can start from them."""
+        """All results as (name, name, count, total), from which another league or a replay can start."""
         with self.view(model=True) as view:
             return [(*row.names, row.count, row.total) for row in view.results()]
 
     def shadow_report(self) -> ShadowReport:
-        """How often the live policy and its shadow differ, and what each expects."""
+        """How often the live policy and its shadow agree, and what the model expects of each."""
         with self._replica.transaction() as connection:
             return shadow_report(log.proposed(connection, self._replica.league))
 
     def audit(self, after: int = 0, limit: int | None = None) -> list[tuple[Event, str]]:
-        """The log after event `after` with a sentence for each event, names in it."""
+        """The log after event `after`, with a sentence for each event."""
         with self.view() as view:
             return view.sentences(view.events(after=after, limit=limit))
 
     def verify(self, *, progress: Callable[[int], None] = lambda seq: None, decisions: bool = True) -> Verification:
-        """Fold the log from nothing, decide every proposal again, and compare; `progress` hears how far it is.
+        """Replay the log, decide every proposal again, and compare; `progress` is called with each event number.
 
-        Without `decisions`, proposals are taken as they were recorded, which is much quicker.
+        Without `decisions`, proposals are not decided again, which is much faster.
         """
         with self._replica.reading() as view:
             live = view.state.seq, view.state.digest()
         with self._replica.transaction() as connection:
-            return verified(connection, self._replica.league, live, progress, decides=decisions)
+            return verify_league(connection, self._replica.league, live, progress, decides=decisions)
 
     def expire(self) -> None:
-        """Let deadlines pass that have; any request that writes does so first."""
+        """Apply passed deadlines; every writing request does so first."""
         self._replica.write(lambda _: ([], {}), by="clock")
 
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The log after event `after`: ids in the place of names."""
+        """The log after event `after`, with ids instead of names."""
         with self.view() as view:
             return view.events(after=after, limit=limit)
 
     def digest(self) -> str:
-        """A short name for its whole state: equal wherever the same events were folded."""
+        """A hash of the state: equal wherever the same events were applied."""
         with self._replica.reading() as view:
             return view.state.digest()
 
     def export(self, path: str | os.PathLike[str], *, names: bool = True) -> Path:
-        """Write the league into one file: JSON Lines, compressed if its name ends in .gz."""
-        with self._replica.transaction() as connection:  # one moment of the store, while others go on writing
+        """Export the league to one file: JSON Lines, compressed if the file name ends in .gz."""
+        with self._replica.transaction() as connection:  # a consistent snapshot, while others write
             league = self._replica.league
             header = {"slug": self.name, "exported": self.store.now(), "matchbandit": this_version()}
-            kept = log.names(connection, league) if names else None
-            return transfer.write(path, header=header, names=kept, events=log.read(connection, league))
+            rows = log.names(connection, league) if names else None
+            return transfer.write(path, header=header, names=rows, events=log.read(connection, league))
 
 
-def _resolved(view: View, name: Name, side: str | None) -> int:
+def _resolve(view: View, name: Name, side: str | None) -> int:
     return commands.item_of(view.state, view.directory, name, side)
 
 
-def _touched(draft: Draft) -> list[int]:
-    """The items that a draft about items is about."""
+def _draft_items(draft: Draft) -> list[int]:
+    """The items that a draft changes."""
     if draft.kind == "joined":
         return [item for item, _ in draft.data["items"]]
     return list(draft.data["items"]) if "items" in draft.data else [draft.data["item"]]

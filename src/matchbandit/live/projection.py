@@ -1,4 +1,4 @@
-"""The table of proposals: what the log says of each, so that lists and deadlines need no fold."""
+"""The proposals table: a read model of the log, so that lists and deadlines need no replay."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypedDict, Unpack
@@ -25,11 +25,11 @@ _CHUNK = 10_000
 
 
 Estimates = Mapping[int, float]
-"""What the model expected of each pair of a proposal, by key."""
+"""The reward the model expected of each pair of a proposal, by pair key."""
 
 
 def project(connection: Connection, league: int, events: Iterable[tuple[Event, Estimates]]) -> None:
-    """Write into the table what these events, which come next, say of proposals; each with its proposal's estimates."""
+    """Update the table with new events, each with the estimates of its proposal."""
     inserts, updates = [], []
     for event, estimates in events:
         if event.kind == "proposed":
@@ -44,7 +44,7 @@ def project(connection: Connection, league: int, events: Iterable[tuple[Event, E
 
 
 def fold_rows(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Iterator[Event]:
-    """The events as they are, while `rows` becomes the table, by number; each counts once it was passed on."""
+    """Pass events through and update `rows`, the table by number; an event counts once the next one is requested."""
     estimates: dict[int, Estimates] = {}
     for event in events:
         yield event
@@ -63,7 +63,7 @@ def fold_rows(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Itera
 
 
 def rebuild(connection: Connection, league: int, events: Iterable[Event]) -> None:
-    """Make the table again from the log."""
+    """Rebuild the table from the log."""
     table: dict[int, dict[str, Any]] = {}
     for _ in fold_rows(events, table):
         pass
@@ -71,7 +71,7 @@ def rebuild(connection: Connection, league: int, events: Iterable[Event]) -> Non
 
 
 def write(connection: Connection, league: int, table: Mapping[int, dict[str, Any]]) -> None:
-    """Put this table in the place of the one that is there."""
+    """Replace the table."""
     connection.execute(delete(schema.proposals).where(_TABLE.league_id == league))
     rows = [{"league_id": league, **row} for row in table.values()]
     for first in range(0, len(rows), _CHUNK):
@@ -79,19 +79,19 @@ def write(connection: Connection, league: int, table: Mapping[int, dict[str, Any
 
 
 def last_proposal(connection: Connection, league: int) -> int:
-    """The number of the last proposal in the table; 0: there is none."""
+    """The number of the last proposal in the table; 0 if there is none."""
     return int(connection.execute(select(func.max(_TABLE.number)).where(_TABLE.league_id == league)).scalar() or 0)
 
 
 def is_complete(connection: Connection, league: int, last_number: int) -> bool:
-    """Does the table have all proposals up to this one, and no value that an older version did not compute?"""
+    """Does the table have all proposals up to this one, with all values? Older versions did not compute some."""
     of_league = _TABLE.league_id == league
     missing = select(func.count()).where(of_league, _TABLE.expected_of_told.is_(None))
     return last_proposal(connection, league) == last_number and not connection.execute(missing).scalar()
 
 
 class Page(TypedDict, total=False):
-    """Which proposals: by default all, in the order of their numbers."""
+    """Which proposals to read; by default all, in the order of their numbers."""
 
     after: int
     """Only those with larger numbers."""
@@ -118,7 +118,7 @@ def read_page(connection: Connection, league: int, **page: Unpack[Page]) -> list
 
 
 def overdue(connection: Connection, now: str) -> list[str]:
-    """The active leagues in which a deadline has passed."""
+    """Names of active leagues in which a deadline has passed."""
     slug = schema.leagues.c.slug
     due = select(slug).join_from(schema.proposals, schema.leagues).where(_TABLE.closed.is_(False), _TABLE.due <= now)
     active = due.where(schema.leagues.c.archived.is_(None), schema.leagues.c.deleted.is_(None))

@@ -1,10 +1,10 @@
-"""A league in this process: its state kept up to date with the log, and the one way in which events are written.
+"""The replica of a league in this process: its state, kept in sync with the log, and the only writer of its events.
 
-Two locks, each handed over in the order of arrival. `_turn`: one thread writes at a time, and takes along what others
-want written meanwhile, so that one commit (and one wait for the disk) serves many. `_guard`: whoever looks at the
-state, or changes it; it is held while events are applied and committed, so that nobody sees what may yet fail.
+There are two fair locks. `_turn`: one thread writes at a time, and executes the queued requests of others as well, so
+that one commit (and one disk sync) serves many. `_guard` protects the state; it is held while events are applied and
+committed, so that nobody sees what may still fail.
 
-The order is: a connection first, then the guard. Whoever has the guard never waits for a connection.
+Lock order: a connection first, then the guard. A thread that holds the guard never waits for a connection.
 """
 
 import json
@@ -32,32 +32,32 @@ from matchbandit.live.names import Directory
 from matchbandit.live.projection import Estimates
 from matchbandit.live.state import State
 
-_MOST_TOGETHER = 64
-"""Requests that one commit serves."""
-_OF_THE_STORE = ("store-busy", "store-unusable", "unknown-league")
-"""What no request is to blame for."""
+_MAX_BATCH = 64
+"""Most requests per commit."""
+_STORE_CODES = ("store-busy", "store-unusable", "unknown-league")
+"""Errors that no request has caused."""
 _EMPTY_BYTES, _ITEM_BYTES, _RESULT_BYTES, _RULE_BYTES, _OPEN_PAIR_BYTES = 40_000, 1200, 320, 150, 100
-"""Of a league in memory with its decider and its model: `python benchmarks/compute_costs.py memory`."""
-_SLOW = 0.5
-"""Seconds; a start that takes longer leaves a snapshot for the next one."""
+"""Memory of a league with its decider and model, measured: `python benchmarks/compute_costs.py memory`."""
+_SLOW_START_S = 0.5
+"""A slower start saves a snapshot for the next one."""
 
 _T = TypeVar("_T")
 Answer = dict[str, Any]
-"""What a request is answered with: plain JSON without names, since it is kept beside the request's key."""
+"""The answer to a request: plain JSON without names, since it is stored with the idempotency key."""
 
 
 class View(NamedTuple):
-    """The state of a league while the guard is held: what commands see. Readers get a `LeagueView`, which stays."""
+    """What commands see: the state while the guard is held. Readers get a `LeagueView`, which stays valid."""
 
     state: State
     directory: Directory
     now: str
     connection: Connection
     pending: Sequence[Event] = ()
-    """Events that this transaction has not written yet."""
+    """Events of this transaction that are not written yet."""
 
     def events_of(self, league: int, number: int) -> list[Event]:
-        """All events about a proposal."""
+        """All events of a proposal."""
         new = [event for event in self.pending if proposal_number(event.kind, event.data) == number]
         return log.read_proposal(self.connection, league, number) + new
 
@@ -66,7 +66,7 @@ Command = Callable[[View], tuple[list[Draft], Answer]]
 
 
 class OutOfDateError(Exception):
-    """A decision that was overtaken by another proposal or a change of the rules; decide again."""
+    """Another proposal or a change of the rules came first; decide again."""
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Replica:
     """The state of one league, for all threads of this process."""
 
     def __init__(self, database: Database, league: int, slug: str, now: Callable[[], str]) -> None:
-        """Nothing is read yet."""
+        """Nothing is loaded yet."""
         self.database, self.league, self.slug, self._now = database, league, slug, now
         observe = partial(database.observe_wait, "league")
         self._asking = FairLock(observe)
@@ -95,18 +95,18 @@ class Replica:
         self._queue: deque[_Job] = deque()
         self._state: State | None = None
         self._directory = Directory()
-        self._named = -1
-        """The names_seq of the directory."""
+        self._directory_seq = -1
+        """The `names_seq` of the directory."""
         self._snapshot = 0
-        """The seq of the last snapshot that we know of."""
+        """The event number of the last known snapshot."""
         self._was_slow = False
         self._model: LeagueModel | None = None
         self.is_gone = False
-        """It was deleted; under its name there may be another league."""
+        """The league was deleted; another one may have its name."""
         self._memory = _EMPTY_BYTES
 
     def memory(self) -> int:
-        """How many bytes it takes, by estimate: that of the last state which nobody was changing."""
+        """Estimated bytes, as of the last time the state was not being changed."""
         state = self._state
         if state is not None:
             self._memory = (
@@ -122,39 +122,39 @@ class Replica:
 
     @contextmanager
     def reading(self) -> Iterator[View]:
-        """The league now, with all that any process has written; be quick, others wait."""
+        """The current league, including writes of other processes; the guard is held, so be quick."""
         with self.database.reading() as connection, self._guarded():
-            # The first question to the database fixes the moment that its answers are of. It comes after the guard, so
-            # that the state, which others of this process may move until then, is never ahead of them.
-            state = self._caught_up(connection, self._head(log.head(connection, self.league)))
+            # The first query fixes the snapshot of the transaction. It comes after the guard, so that the state, which
+            # other threads may advance until then, is never ahead of the snapshot.
+            state = self._catch_up(connection, self._head(log.head(connection, self.league)))
             yield View(state, self._directory, self._now(), connection)
-        self._keep_snapshot()
+        self._save_snapshot()
 
     @contextmanager
     def view(self, *, model: bool = False, assess: Callable[[FitInputs], Fit] | None = None) -> Iterator[LeagueView]:
-        """The league now, for a reader: the guard is released before the reader gets it.
+        """The current league for a reader, without the guard.
 
         `assess` tests the fit of the model, see `LeagueModel`.
         """
         with self.database.reading() as connection:
             with self._guarded():
-                state = self._caught_up(connection, self._head(log.head(connection, self.league)))
+                state = self._catch_up(connection, self._head(log.head(connection, self.league)))
                 current = self._current_model(state, assess) if model else None
                 view = LeagueView(state, self._directory, connection, self.league, self.slug, current)
             yield view
-        self._keep_snapshot()
+        self._save_snapshot()
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A reading transaction for a league that is there; it holds nobody up."""
+        """A read transaction for an existing league; it blocks nobody."""
         with self.database.reading() as connection:
             self._head(log.head(connection, self.league))
             yield connection
 
-    def prepared(self, key: Key | None, prepare: Callable[[View], _T]) -> _T | Answer:
-        """What a slow decision needs of the league; or the answer, if the request was answered before under this key.
+    def prepare(self, key: Key | None, prepare: Callable[[View], _T]) -> _T | Answer:
+        """Prepare a slow decision; returns the stored answer instead if the key was used before.
 
-        Deadlines that have passed count first.
+        Passed deadlines are applied first.
         """
         while True:
             with self.reading() as view:
@@ -168,19 +168,19 @@ class Replica:
             self.write(lambda _: ([], {}), by="clock")
 
     def stored_answer(self, key: Key) -> Answer | None:
-        """The answer to a request that was done under this key, or None."""
+        """The stored answer to an earlier request with this key, or None."""
         with self.reading() as view:
             stored = self._keys.read(view.connection, [key])
             return stored[key.text].repeat(key, view.directory) if stored else None
 
     def _current_model(self, state: State, assess: Callable[[FitInputs], Fit] | None) -> LeagueModel:
-        """The model of the league, kept until the league moves on; it needs no guard afterwards."""
+        """The model of this state, cached until the next event; using it needs no guard."""
         if self._model is None or self._model.seq != state.seq:
             self._model = LeagueModel(state, assess)
         return self._model
 
     def repair_proposals(self) -> None:
-        """Make the table of proposals again if rows or values of it are missing."""
+        """Rebuild the proposals table if rows or values are missing."""
         with self.reading() as view:
             if projection.is_complete(view.connection, self.league, view.state.last_number):
                 return
@@ -191,14 +191,14 @@ class Replica:
     @contextmanager
     def deciding(self) -> Iterator[None]:
         """One thread decides at a time: a second decision would be out of date."""
-        with self._held(self._asking, "compute-busy"):
+        with self._hold(self._asking, "compute-busy"):
             yield
 
     def _guarded(self) -> AbstractContextManager[None]:
-        return self._held(self._guard)
+        return self._hold(self._guard)
 
     @contextmanager
-    def _held(self, lock: FairLock, code: str = "store-busy") -> Iterator[None]:
+    def _hold(self, lock: FairLock, code: str = "store-busy") -> Iterator[None]:
         if not lock.acquire(self.database.lock_timeout):
             raise self.busy(code, f"was busy for {self.database.lock_timeout:g} seconds")
         try:
@@ -207,81 +207,81 @@ class Replica:
             lock.release()
 
     def busy(self, code: str, why: str) -> LeagueError:
-        """That others came first; `why` continues "the league club"."""
+        """The error for a busy league; `why` continues "the league club"."""
         return LeagueError(code, f"the league {self.slug} {why}. Try again.")
 
     def _head(self, head: int | None) -> int:
         if head is None:
             self.is_gone = True
-            raise LeagueError("unknown-league", f"the league {self.slug} is not in the store any more.")
+            raise LeagueError("unknown-league", f"the league {self.slug} is no longer in the store.")
         return head
 
     def _refuse_archived(self, state: State) -> None:
         if state.archived is not None:
             raise lifecycle.archived_error(self.slug, state.archived)
 
-    def _caught_up(self, connection: Connection, head: int) -> State:
-        """The state with all events up to the head."""
+    def _catch_up(self, connection: Connection, head: int) -> State:
+        """The state after all events up to the head."""
         state = self._state
-        if state is not None and state.seq > head:  # the log was put back: another database, or a backup
+        if state is not None and state.seq > head:  # an older log: another database, or a restored backup
             state = None
-        self._state = None  # what fails on the way is read again
-        begun = time.monotonic()
+        self._state = None  # loaded again after a failure
+        started = time.monotonic()
         if state is None:
             state = snapshots.load(connection, self.league, up_to=head) or State()
-            self._snapshot, self._named = state.seq, -1
+            self._snapshot, self._directory_seq = state.seq, -1
         if state.seq < head:
             log.fold(connection, self.league, state)
-        if self._named != state.names_seq:
+        if self._directory_seq != state.names_seq:
             rows = log.names(connection, self.league)
             self._directory = Directory.of(state.config["sides"], state.sides_by_item, rows)
-            self._named = state.names_seq
-        self._was_slow |= time.monotonic() - begun > _SLOW
+            self._directory_seq = state.names_seq
+        self._was_slow |= time.monotonic() - started > _SLOW_START_S
         self._state = state
         return state
 
     # Writing ---------------------------------------------------------------------------------------------------------
 
     def write(self, command: Command, *, by: str, key: Key | None = None) -> Answer:
-        """Write what a command drafts, and give its answer once it is on the disk; under a known key, the answer then.
+        """Execute a command and return its answer once its events are on disk, or the stored answer of a repeated key.
 
-        The command sees the league as it is when its turn comes, and is the only one that writes to it.
+        The command sees the current league and is the only writer to it.
         """
         job = _Job(command, by, key)
         self._queue.append(job)
         try:
             with self._turn:
-                while not job.done:  # else whoever had the turn before has taken it along
-                    self._serve(self._next())
-        except BaseException:  # Ctrl-C while waiting: nobody shall do it later
+                while not job.done:  # otherwise the previous holder of the turn has executed it
+                    self._serve(self._next_jobs())
+        except BaseException:  # Ctrl-C while waiting: nobody may execute it later
             with suppress(ValueError):
                 self._queue.remove(job)
             raise
-        self._keep_snapshot()
+        self._save_snapshot()
         if job.error is not None:
             raise job.error
         return job.answer
 
-    def _next(self) -> list[_Job]:
+    def _next_jobs(self) -> list[_Job]:
         jobs: list[_Job] = []
         with suppress(IndexError):
-            while len(jobs) < _MOST_TOGETHER:
+            while len(jobs) < _MAX_BATCH:
                 jobs.append(self._queue.popleft())
         return jobs
 
     def _serve(self, jobs: list[_Job]) -> None:
-        """Commands one after the other, in one transaction."""
+        """Execute commands in order, in one transaction."""
         try:
             with self.database.writing() as connection:
                 head = self._head(log.head_locked(connection, self.league))
                 with self._guarded():
-                    self._take(connection, head, jobs)
+                    self._execute(connection, head, jobs)
         except Exception as error:
-            if isinstance(error, LeagueError) and error.code in _OF_THE_STORE:
+            if isinstance(error, LeagueError) and error.code in _STORE_CODES:
                 _fail(jobs, error.code, str(error))
             elif len(jobs) == 1:
                 jobs[0].error = error
-            else:  # nobody suffers for another's request
+            else:  # one request must not fail the others
                 for job in jobs:
                     self._serve([job])
         except BaseException:
@@ -291,9 +291,9 @@ class Replica:
             for job in jobs:
                 job.done = True
 
-    def _take(self, connection: Connection, head: int, jobs: list[_Job]) -> None:
-        state = self._caught_up(connection, head)
-        self._state = None  # until all of it is committed
+    def _execute(self, connection: Connection, head: int, jobs: list[_Job]) -> None:
+        state = self._catch_up(connection, head)
+        self._state = None  # until everything is committed
         directory = self._directory
         stored = self._keys.read(connection, [job.key for job in jobs if job.key is not None])
         events: list[Event] = []
@@ -301,12 +301,12 @@ class Replica:
         names: list[tuple[int, str | None]] = []
         answers: dict[str, StoredAnswer] = {}
 
-        def happen(drafts: list[Draft], now: str, by: str) -> None:
+        def apply(drafts: list[Draft], now: str, by: str) -> None:
             nonlocal directory
             if directory is self._directory and any(draft.names for draft in drafts):
-                directory = directory.copy()  # readers keep the other one
+                directory = directory.copy()  # readers keep the old one
             for draft in drafts:
-                # As from the log: what is not plain JSON fails here, and the state is what a replay would make it.
+                # Round trip as through the log: anything but plain JSON fails here, and the state is that of a replay.
                 event = Event(state.seq + 1, now, draft.kind, json.loads(to_json(draft.data)), by)
                 estimates.append(self._estimates(connection, state, event))
                 state.apply(event)
@@ -317,8 +317,8 @@ class Replica:
         for job in jobs:
             now = self._now()
             job.error = None
-            if state.archived is None:  # else deadlines do not pass
-                happen(expire(state, now), now, "clock")
+            if state.archived is None:  # deadlines of an archived league do not pass
+                apply(expire(state, now), now, "clock")
             try:
                 if job.key is not None and job.key.text in stored:
                     job.answer = stored[job.key.text].repeat(job.key, directory)
@@ -328,7 +328,7 @@ class Replica:
             except (LeagueError, OutOfDateError) as error:
                 job.error = error
                 continue
-            happen(drafts, now, job.by)
+            apply(drafts, now, job.by)
             if job.key is not None:
                 stored[job.key.text] = answers[job.key.text] = job.key.answered(directory, job.answer)
         log.append(connection, self.league, events, summary=state.summary() if events else None)
@@ -338,10 +338,10 @@ class Replica:
         transaction = connection.get_transaction()
         assert transaction is not None
         transaction.commit()
-        self._state, self._directory, self._named = state, directory, state.names_seq
+        self._state, self._directory, self._directory_seq = state, directory, state.names_seq
 
     def _estimates(self, connection: Connection, state: State, event: Event) -> Estimates:
-        """Those of the proposal that the event is about, before it is applied."""
+        """The estimates of an event's proposal, before the event is applied."""
         number = None if event.kind == "proposed" else proposal_number(event.kind, event.data)
         if number is None:
             return {}
@@ -352,12 +352,12 @@ class Replica:
 
     # Snapshots -------------------------------------------------------------------------------------------------------
 
-    def _keep_snapshot(self) -> None:
-        """Now and then, and after a slow start. Without the guard: to write takes its time."""
+    def _save_snapshot(self) -> None:
+        """Save a snapshot when it is due or after a slow start; it is written without the guard."""
         state = self._state
         if state is None or not (self._was_slow or snapshots.is_due(state, self._snapshot)):
             return
-        # What was asked for is done: that others are busy, or the store can only be read, costs a snapshot, no more.
+        # The request is already done: a busy or read-only store costs a snapshot, nothing more.
         with suppress(LeagueError):
             with self._guarded():
                 state, self._was_slow = self._state, False
@@ -370,6 +370,6 @@ class Replica:
                 snapshots.save(connection, self.league, seq, data)
 
 
-def _fail(jobs: list[_Job], code: str, words: str) -> None:
+def _fail(jobs: list[_Job], code: str, message: str) -> None:
     for job in jobs:
-        job.error = LeagueError(code, words)
+        job.error = LeagueError(code, message)

@@ -1,4 +1,4 @@
-"""The tables of a store, and how a store of an older version becomes one of this version."""
+"""The tables of a store and their migrations."""
 
 from collections.abc import Callable
 from hashlib import blake2b
@@ -37,9 +37,9 @@ store = Table(
     Column("id", Integer, primary_key=True),  # one row: 1
     Column("version", Integer, nullable=False),
     Column("created", Text, nullable=False),
-    Column("program", Text, nullable=False),  # the matchbandit that made or last migrated it
+    Column("program", Text, nullable=False),  # the version of matchbandit that created or last migrated it
     Column("secret", Text),  # random; see `hash_key`
-    Column("last_league", Integer),  # the largest id of an erased league: SQLite would use it again
+    Column("last_league", Integer),  # the largest id of an erased league, which SQLite would reuse
 )
 
 leagues = Table(
@@ -50,7 +50,7 @@ leagues = Table(
     Column("head", BigInteger, nullable=False),  # the number of its last event; its writers lock this row
     Column("created", Text, nullable=False),
     Column("summary", Text),  # JSON of `LeagueSummary`, as of `head`; null until the first write of version 0.11
-    Column("archived", Text),  # when it was archived: it can be read and not written
+    Column("archived", Text),  # when it was archived: read-only
     Column("deleted", Text),  # when it was deleted: hidden, and erased after a grace period
 )
 
@@ -59,7 +59,7 @@ def _league() -> Column[int]:
     return Column("league_id", Integer, ForeignKey("mb_leagues.id", ondelete="CASCADE"), primary_key=True)
 
 
-# Without a row id, SQLite keeps the events of a league beside one another: a replay reads them at one go.
+# Without a row id, SQLite stores the events of a league together: a replay reads them sequentially.
 events = Table(
     "mb_events",
     metadata,
@@ -67,7 +67,7 @@ events = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("at", Text, nullable=False),
     Column("kind", Text, nullable=False),
-    Column("proposal", BigInteger),  # the number that it is about, if any
+    Column("proposal", BigInteger),  # the number of its proposal, if any
     Column("by", Text, nullable=False),
     Column("data", Text, nullable=False),  # JSON: ids, never a name
     Index("mb_events_of_proposal", "league_id", "proposal"),
@@ -89,7 +89,7 @@ keys = Table(
     _league(),
     Column("key", Text, primary_key=True),  # see `hash_key`
     Column("request", Text, nullable=False),  # its kind, such as "ask"
-    Column("digest", Text),  # of the request, with ids in the place of names; null: stored by 0.10 or older
+    Column("digest", Text),  # of the request, with ids instead of names; null: stored by 0.10 or older
     Column("answer", Text, nullable=False),  # JSON, without names
     Column("at", Text, nullable=False),
     sqlite_with_rowid=False,
@@ -100,7 +100,7 @@ snapshots = Table(
     metadata,
     _league(),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("version", Integer, nullable=False),  # of what is inside; others are left aside
+    Column("version", Integer, nullable=False),  # of the format; other versions are ignored
     Column("data", LargeBinary, nullable=False),
     Column("checksum", Text, nullable=False),
 )
@@ -115,7 +115,7 @@ proposals = Table(
     Column("due", Text),
     Column("closed", Boolean, nullable=False),
     Column("n_pairs", Integer, nullable=False),
-    Column("n_told", Integer, nullable=False),  # pairs whose outcome is known and not void
+    Column("n_told", Integer, nullable=False),  # pairs whose outcome is recorded and not void
     Column("n_void", Integer, nullable=False),
     Column("reward", Float, nullable=False),  # the sum over those told
     Column("expected", Float),
@@ -153,9 +153,10 @@ Migration = Callable[[Connection], None]
 
 
 def hash_key(secret: str, league: int, key: str) -> str:
-    """How an idempotency key is stored: it may hold a name.
+    """Hash an idempotency key for storage, since it may contain a name.
 
-    Whoever has the whole store has the secret, too, and can test guesses; a copy of this table alone gives no hold.
+    The secret is in the store as well, so a copy of the whole store allows testing guesses; a copy of this table alone
+    does not.
     """
     return blake2b(f"{league}:{key}".encode(), key=bytes.fromhex(secret), digest_size=16).hexdigest()
 
@@ -176,7 +177,7 @@ def _add_summaries_and_life_cycle(connection: Connection) -> None:
 
 
 def _erase_keys(connection: Connection) -> None:
-    """Version 1 had the text of keys, and digests of requests with names in them: from both names could be read."""
+    """Hash the keys: version 1 stored their text, and digests of requests with names, which both could reveal names."""
     secret = token_hex(32)
     connection.execute(update(store).values(secret=secret))
     rows = connection.execute(select(keys.c.league_id, keys.c.key)).all()
@@ -189,26 +190,25 @@ def _erase_keys(connection: Connection) -> None:
 
 
 MIGRATIONS: tuple[Migration, ...] = (_add_summaries_and_life_cycle,)
-"""From version 1 to 2, from 2 to 3, … A change of the tables above comes with a function here, and with a store of the
-version before among the tests' data. A new store is made from the tables at once, in the newest version."""
+"""From version 1 to 2, from 2 to 3, … Each change of the tables above adds a function here, and a store of the previous
+version to the test data. New stores are created directly in the newest version."""
 
 
-def newest() -> int:
-    """The version that this program writes."""
+def newest_version() -> int:
+    """The schema version of this program."""
     return 1 + len(MIGRATIONS)
 
 
-def bring_up_to_date(connection: Connection, *, now: str, program: str) -> None:
-    """Make the tables, or take one step from an older version; call it until `is_current` says yes.
+def migrate_step(connection: Connection, *, now: str, program: str) -> None:
+    """Create the tables, or migrate by one version; call it until `is_current`.
 
-    Each call is one transaction that no other process shares: a step is there whole, or not at all, and a migration
-    that was cut off goes on where it was.
+    Each call is one exclusive transaction, so that an interrupted migration resumes where it stopped.
     """
-    version = version_of(connection)
+    version = read_version(connection)
     if version is None:
         metadata.create_all(connection)
         connection.execute(
-            insert(store).values(id=1, version=newest(), created=now, program=program, secret=token_hex(32))
+            insert(store).values(id=1, version=newest_version(), created=now, program=program, secret=token_hex(32))
         )
     else:
         MIGRATIONS[version - 1](connection)
@@ -216,38 +216,38 @@ def bring_up_to_date(connection: Connection, *, now: str, program: str) -> None:
 
 
 def is_current(connection: Connection, where: str) -> bool:
-    """Has this store the version that this program writes? A newer one is refused."""
-    version = version_of(connection)
-    if version is not None and version > newest():
+    """Does the store have the schema version of this program? Refuses a newer one."""
+    version = read_version(connection)
+    if version is not None and version > newest_version():
         raise LeagueError(
             "store-unusable",
-            f"the store {where} has schema version {version}; this matchbandit knows up to {newest()}. "
+            f"the store {where} has schema version {version}; this matchbandit supports up to {newest_version()}. "
             "Use the matchbandit that wrote it, or a newer one.",
         )
-    return version == newest()
+    return version == newest_version()
 
 
-def version_of(connection: Connection) -> int | None:
-    """The version of the store, or None where there is none yet."""
+def read_version(connection: Connection) -> int | None:
+    """The schema version of the store; None if there is no store yet."""
     if not inspect(connection).has_table(store.name):
         return None
-    found = connection.execute(select(store.c.version)).scalar_one_or_none()
-    return None if found is None else int(found)
+    version = connection.execute(select(store.c.version)).scalar_one_or_none()
+    return None if version is None else int(version)
 
 
-def secret_of(connection: Connection) -> str:
+def read_secret(connection: Connection) -> str:
     """The secret of the store."""
     return str(connection.execute(select(store.c.secret)).scalar_one())
 
 
 def check_tables(connection: Connection, where: str) -> None:
-    """Refuse a store whose tables are not those of its version: half restored, or changed by hand."""
+    """Refuse a store whose tables do not match its version: partly restored, or changed manually."""
     for table in metadata.sorted_tables:
         try:
             connection.execute(select(table).limit(0))
         except DBAPIError as error:
             raise LeagueError(
                 "store-unusable",
-                f"the store {where} is half made: its table {table.name} is missing or has other columns. "
+                f"the store {where} is incomplete: its table {table.name} is missing or has other columns. "
                 "Restore it from a backup, or import its leagues into a new store.",
             ) from error

@@ -1,4 +1,4 @@
-"""A store: where leagues are kept. A file of SQLite, or a database of PostgreSQL."""
+"""Store leagues in a SQLite file or a PostgreSQL database."""
 
 import json
 import os
@@ -37,30 +37,30 @@ from matchbandit.past_results import PastResults, ResultsKind, is_table, read_re
 from matchbandit.rewards import RewardDistribution
 
 CACHE_BYTES = 128 * 2**20
-"""Of the leagues whose state a process keeps, by estimate; those not used for longest are let go, and read again when
-they are asked for."""
+"""Estimated memory of the leagues that a process caches; the least recently used are evicted and loaded
+again on demand."""
 
-_IS_THERE = schema.leagues.c.deleted.is_(None)
+_NOT_DELETED = schema.leagues.c.deleted.is_(None)
 
 Past = PastResults | str | os.PathLike[str] | Mapping[str, Sequence[Any]] | Iterable[Sequence[Any]]
 
 
 class Store:
-    """All leagues of a database, for all threads of a process; other processes may use the same database.
+    """All leagues of a database; thread-safe, and several processes may share the database.
 
     Parameters
     ----------
     url : str
-        `sqlite:///club.db` (three strokes: a file here; four: an absolute path), or `postgresql://user@host/database`.
+        `sqlite:///club.db` (three slashes: a relative path; four: an absolute one), or `postgresql://user@host/database`.
     clock : callable, optional
-        What time it is, with its zone. Tests and simulations have their own.
+        Returns the current time with its time zone; for tests and simulations.
     lock_timeout : float, default 10
-        How many seconds a request waits for others before the store is said to be busy.
+        Seconds that a request waits for others before it fails with `store-busy`.
     retention : Retention, optional
-        For how long idempotency keys, ended tokens and sessions, and deleted leagues are kept; 30 days each by default.
+        How long idempotency keys, ended tokens and sessions, and deleted leagues are kept; by default 30 days each.
     compute : WorkerPool, optional
-        Where slow decisions and fits are computed, and refused if they take too long; whoever made it closes it. By
-        default the calling thread computes everything, however long it takes.
+        Runs slow decisions and fits, with a time limit; the caller closes it. By default the calling thread computes
+        everything, however long it takes.
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class Store:
         compute: WorkerPool | None = None,
         patience: float | None = None,
     ) -> None:
-        """Open it, make it if it is new, bring it up to date if it is old."""
+        """Open the store; create or migrate it if necessary."""
         if patience is not None:
             warn_renamed("patience", "lock_timeout")
             lock_timeout = patience
         self.clock = clock
         self.compute = compute
         self._replicas: OrderedDict[str, Replica] = OrderedDict()
-        self._sizes: dict[str, int] = {}
-        """Their bytes, by estimate, when they were last opened."""
+        self._replica_bytes: dict[str, int] = {}
+        """Estimated bytes of each replica when it was last opened."""
         self._opening = Lock()
         self.retention = retention or Retention()
         self._pruning: Iterator[object] | None = None
@@ -95,24 +95,24 @@ class Store:
 
     @property
     def where(self) -> str:
-        """Its URL, without the password."""
+        """The URL without the password."""
         return self.database.where
 
     @property
     def engine(self) -> Engine:
-        """What SQLAlchemy calls it."""
+        """The SQLAlchemy engine."""
         return self.database.engine
 
     def now(self) -> str:
-        """What time it is, as it is logged."""
+        """The current time in the format of the log."""
         return format_time(self.clock())
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """A transaction that sees one moment of the store, and waits for nobody."""
+        """A read transaction: a consistent snapshot, without locks."""
         return self.database.reading()
 
     def writing(self) -> AbstractContextManager[Connection]:
-        """A transaction that is kept whole, or not at all. Be quick: on SQLite it is the only one that writes."""
+        """A write transaction. Be quick: on SQLite it is the only one at a time."""
         return self.database.writing()
 
     def create(
@@ -160,42 +160,42 @@ class Store:
         League
         """
         if isinstance(sides, Mapping):
-            sides = {side: _listed(names) for side, names in sides.items()}
-        results = None if past is None else _results(past, players=players, sides=sides)
+            sides = {side: _as_list(names) for side, names in sides.items()}
+        results = None if past is None else _read_past(past, players=players, sides=sides)
         if results is not None:
             _refuse_impossible(results, commands.resolve_rewards(rewards))
         if results is not None and results.kind == "sides" and players is None and sides is None:
             sides = dict.fromkeys(results.sides or ("rows", "columns"), ())
-        chosen = (settings or LeagueSettings()).replace(changes)
+        merged = (settings or LeagueSettings()).replace(changes)
         items_and_rewards: dict[str, Any] = {
-            "players": None if players is None else _listed(players),
+            "players": None if players is None else _as_list(players),
             "sides": sides,
             "rewards": rewards,
             "seed": seed,
             "past": None if results is None else results.rows(),
         }
-        content = {**asdict(chosen), **items_and_rewards}
+        content = {**asdict(merged), **items_and_rewards}
         request = Key.of(key, "create", lambda directory: {"slug": slug, **_with_ids(directory, content)})
-        drafts = commands.create(slug, chosen, **items_and_rewards)
+        drafts = commands.create(slug, merged, **items_and_rewards)
         with self._new_league(slug), self.writing() as connection:
-            found = self._find(connection, slug)
-            if found is None:
-                self._begin(connection, slug, drafts, request, by)
-        if found is not None and not self._was_created_by(slug, request):
+            league_id = self._find(connection, slug)
+            if league_id is None:
+                self._insert_league(connection, slug, drafts, request, by)
+        if league_id is not None and not self._was_created_by(slug, request):
             with self.reading() as connection:
-                raise self._exists(connection, slug)
+                raise self._exists_error(connection, slug)
         return self.open(slug)
 
     @contextmanager
     def _new_league(self, slug: str) -> Iterator[None]:
-        """If another process makes a league of the same name at the same moment, one of the two is refused."""
+        """Translate the error when another process creates a league with the same name at the same time."""
         try:
             yield
         except IntegrityError:
             with self.reading() as connection:
-                raise self._exists(connection, slug) from None
+                raise self._exists_error(connection, slug) from None
 
-    def _exists(self, connection: Connection, slug: str) -> LeagueError:
+    def _exists_error(self, connection: Connection, slug: str) -> LeagueError:
         status = lifecycle.status(connection, slug, self.retention.deleted)
         if status is not None and status.status == "deleted":
             return LeagueError(
@@ -207,7 +207,7 @@ class Store:
             "league-exists", f"there is a league {slug!r} in the store already. Use another name, or open it."
         )
 
-    def _begin(self, connection: Connection, slug: str, drafts: list[Draft], key: Key | None, by: str) -> None:
+    def _insert_league(self, connection: Connection, slug: str, drafts: list[Draft], key: Key | None, by: str) -> None:
         now = self.now()
         league = self._add_row(connection, slug)
         events = [draft.event(seq, now, by) for seq, draft in enumerate(drafts, start=1)]
@@ -220,14 +220,14 @@ class Store:
             KeyTable(self.database.secret, league).save(connection, now, {key.text: key.answered(directory, {})})
 
     def _add_row(self, connection: Connection, slug: str, *, deleted: str | None = None) -> int:
-        """The row of a new league, and its id."""
+        """Insert the row of a new league; returns its id."""
         row: dict[str, Any] = {"slug": slug, "head": 0, "created": self.now(), "deleted": deleted}
         if self.database.is_sqlite:
             row["id"] = lifecycle.next_id(connection)
         return int(connection.execute(insert(schema.leagues).values(row).returning(schema.leagues.c.id)).scalar_one())
 
     def _was_created_by(self, slug: str, request: Key | None) -> bool:
-        """Was this the request that created the league? Of a deleted one nothing is said."""
+        """Was this the request that created the league? False for a deleted one."""
         if request is None:
             return False
         with self.reading() as connection:
@@ -236,32 +236,32 @@ class Store:
         return self.open(slug)._was_created_by(request)
 
     def open(self, slug: str) -> League:
-        """A league that is there."""
+        """Open an existing league."""
         replica = self._replicas.get(slug)
         if replica is None or replica.is_gone:
             self._replicas.pop(slug, None)
             with self.reading() as connection:
                 league = self._find(connection, slug, deleted=False)
                 if league is None:
-                    raise self._unknown(connection, slug)
+                    raise self._unknown_error(connection, slug)
             replica = Replica(self.database, league, slug, self.now)
             replica.repair_proposals()
-        return League(self, self._keep(slug, replica))
+        return League(self, self._cache(slug, replica))
 
-    def _keep(self, slug: str, replica: Replica) -> Replica:
-        """Keep a league in memory, the one that is used last; all threads share one replica of it."""
+    def _cache(self, slug: str, replica: Replica) -> Replica:
+        """Cache a replica as the most recently used; all threads share it."""
         with self._opening:
             replica = self._replicas.setdefault(slug, replica)
             self._replicas.move_to_end(slug)
-            self._sizes[slug] = replica.memory()
-            for gone in self._sizes.keys() - self._replicas.keys():  # deleted since
-                del self._sizes[gone]
-            while sum(self._sizes.values()) > CACHE_BYTES and len(self._replicas) > 1:
+            self._replica_bytes[slug] = replica.memory()
+            for gone in self._replica_bytes.keys() - self._replicas.keys():  # deleted since
+                del self._replica_bytes[gone]
+            while sum(self._replica_bytes.values()) > CACHE_BYTES and len(self._replicas) > 1:
                 oldest, _ = self._replicas.popitem(last=False)
-                del self._sizes[oldest]
+                del self._replica_bytes[oldest]
             return replica
 
-    def _unknown(self, connection: Connection, slug: str) -> LeagueError:
+    def _unknown_error(self, connection: Connection, slug: str) -> LeagueError:
         status = None if self._find(connection, slug) is None else lifecycle.status(connection, slug, self._grace)
         if status is not None and status.since != lifecycle.ERASING:
             return lifecycle.deleted_error(status)
@@ -277,21 +277,21 @@ class Store:
         return LeagueError("unknown-league", f"there is no league {str(slug)[:80]!r} in {self.where}{hint}")
 
     def leagues(self, *, archived: bool = False) -> list[str]:
-        """The names of all leagues, sorted; those that are archived only if wanted, deleted ones never."""
+        """Sorted names of all leagues; archived ones only on request, deleted ones never."""
         with self.reading() as connection:
             return self._slugs(connection, archived=archived)
 
     def statuses(self) -> list[LeagueStatus]:
-        """Every league by name, active, archived or deleted, and since when."""
+        """The status of all leagues, sorted by name."""
         with self.reading() as connection:
             return lifecycle.statuses(connection, self._grace)
 
     def archive(self, slug: str, *, by: str = "python") -> LeagueStatus:
-        """Archive a league: it can be read and not written, and is not listed. Its deadlines do not pass meanwhile."""
+        """Archive a league: it becomes read-only and is not listed. Its deadlines are suspended."""
         return self._change(slug, "archived", by)
 
     def restore(self, slug: str, *, by: str = "python") -> LeagueStatus:
-        """Make an archived or deleted league active again; deadlines that are over pass with the next write."""
+        """Make an archived or deleted league active again; passed deadlines apply with the next write."""
         return self._change(slug, "restored", by)
 
     def delete(self, slug: str, *, now: bool = False, by: str = "python") -> LeagueStatus:
@@ -304,7 +304,7 @@ class Store:
         now : bool, default False
             Erase it at once, also if it was deleted before. Nothing of it can be restored then.
         by : str
-            Who, for the log.
+            Who deletes it, for the log.
 
         Returns
         -------
@@ -324,7 +324,7 @@ class Store:
     def _change(self, slug: str, kind: lifecycle.Change, by: str) -> LeagueStatus:
         with self.writing() as connection:
             if self._find(connection, slug, deleted=kind == "restored") is None:
-                raise self._unknown(connection, slug)
+                raise self._unknown_error(connection, slug)
             lifecycle.change(connection, slug, kind, now=self.now(), by=by)
             status = lifecycle.status(connection, slug, self._grace)
         assert status is not None
@@ -360,34 +360,34 @@ class Store:
         return maintenance.prune(self.database, now=self.now(), retention=retention)
 
     def info(self) -> StoreInfo:
-        """What it holds, in numbers."""
+        """Size and contents of the store."""
         return maintenance.info(self.database, grace=self._grace)
 
     def check(self, *, progress: Callable[[str], None] = lambda league: None) -> StoreCheck:
-        """Check the file, the tables and the log of every league; `progress` hears which league is next."""
+        """Check the file, the tables and the log of every league; `progress` is called with the name of each league."""
         return maintenance.check(self.database, progress=progress)
 
     def vacuum(self) -> None:
-        """Give unused space back to the disk; on SQLite others cannot write meanwhile."""
+        """Free unused disk space; on SQLite nobody else can write meanwhile."""
         maintenance.vacuum(self.database)
 
     def _prune_some(self) -> None:
-        """Once a day, a few transactions in each tick until it is done."""
+        """Prune once a day, with a few transactions per tick."""
         if self._pruning is None:
             if self.now() < self._next_prune:
                 return
             self._pruning = maintenance.prune_steps(self.database, now=self.now(), retention=self.retention)
             self._next_prune = add_seconds(self.now(), maintenance.PRUNE_INTERVAL_S)
-        steps, self._pruning = self._pruning, None  # what fails begins again tomorrow
+        steps, self._pruning = self._pruning, None  # after a failure it starts again the next day
         if len(list(islice(steps, maintenance.STEPS_PER_TICK))) == maintenance.STEPS_PER_TICK:
             self._pruning = steps
 
-    def _close_deleted(self) -> None:
-        """Let go of leagues that are not there any more: another may get the name of one."""
+    def _drop_deleted(self) -> None:
+        """Drop cached leagues that were deleted: another league may get the name."""
         with self.reading() as connection:
-            there = set(connection.execute(select(schema.leagues.c.id).where(_IS_THERE)).scalars())
+            existing = set(connection.execute(select(schema.leagues.c.id).where(_NOT_DELETED)).scalars())
         for slug, replica in list(self._replicas.items()):
-            if replica.league not in there:
+            if replica.league not in existing:
                 self._replicas.pop(slug, None)
 
     def summaries(
@@ -399,7 +399,7 @@ class Store:
         search: str = "",
         archived: bool = False,
     ) -> list[LeagueSummary]:
-        """What lists of leagues show, in the order of names; no league is loaded for it.
+        """Summaries of leagues, sorted by name, without loading the leagues.
 
         Parameters
         ----------
@@ -410,7 +410,7 @@ class Store:
         names : iterable of str, optional
             Only leagues with these names.
         search : str
-            Only leagues whose name or title contains this text, whatever its case.
+            Only leagues whose name or title contains this text, ignoring case.
         archived : bool, default False
             Also leagues that are archived.
 
@@ -451,27 +451,27 @@ class Store:
         return values
 
     def tick(self) -> int:
-        """Let deadlines pass, in all leagues; says in how many one had.
+        """Apply passed deadlines in all leagues; returns the number of leagues with one.
 
-        What `forget` could not wipe is wiped, and once a day what is over is pruned.
+        It also finishes wiping the data erased by `forget`, and prunes the store once a day.
         """
         if self.database.unwiped:
             self.database.wipe_log()
         with self.reading() as connection:
             slugs = projection.overdue(connection, self.now())
-        failed: list[LeagueError] = []
+        errors: list[LeagueError] = []
         for slug in slugs:
             try:
                 self.open(slug).expire()
-            except LeagueError as error:  # the others' deadlines pass nevertheless
-                failed.append(error)
+            except LeagueError as error:  # the deadlines of other leagues still apply
+                errors.append(error)
         try:
-            self._close_deleted()
+            self._drop_deleted()
             self._prune_some()
         except LeagueError as error:
-            failed.append(error)
-        if failed:
-            raise failed[0]
+            errors.append(error)
+        if errors:
+            raise errors[0]
         return len(slugs)
 
     def import_league(
@@ -482,7 +482,7 @@ class Store:
         source: str | None = None,
         max_bytes: int | None = None,
     ) -> League:
-        """Read a league that `League.export` wrote, with all its numbers; one that was archived stays so.
+        """Import a league that `League.export` wrote; an archived one stays archived.
 
         Parameters
         ----------
@@ -491,9 +491,9 @@ class Store:
         slug : str, optional
             Its name here; that of the export by default.
         source : str, optional
-            What errors call the file; its path by default.
+            The name of the file in error messages; its path by default.
         max_bytes : int, optional
-            Refuse a file that is larger once it is unpacked.
+            Refuse a file that is larger when decompressed.
 
         Returns
         -------
@@ -501,20 +501,20 @@ class Store:
             The new league.
         """
         source = source or repr(os.fspath(path))
-        with transfer.opened(path) as file:
+        with transfer.open_export(path) as file:
             export = transfer.Export(file, source, max_bytes)
             name = commands.check_slug(export.header.get("slug") if slug is None else slug)
-            contents = transfer.fold(export)  # before the write lock is taken: it is most of the work
+            contents = transfer.fold(export)  # most of the work, so without the write lock
             file.seek(0)
             self._write_import(name, transfer.Export(file, source, max_bytes), contents)
         return self.open(name)
 
     def _write_import(self, name: str, export: transfer.Export, contents: transfer.Contents) -> None:
-        """Write a league page by page under a name that nobody reaches, and give it its own in the last transaction."""
+        """Write a league page by page under a hidden name, and rename it in the last transaction."""
         hidden = f"{lifecycle.IMPORTING}{secrets.token_hex(8)}"
         with self.writing() as connection:
             if self._find(connection, name) is not None:
-                raise self._exists(connection, name)
+                raise self._exists_error(connection, name)
             league = self._add_row(connection, hidden, deleted=self.now())
         try:
             for page in transfer.pages(export):
@@ -526,27 +526,27 @@ class Store:
                 row = update(schema.leagues).where(schema.leagues.c.id == league)
                 connection.execute(row.values(slug=name, deleted=None))
         except BaseException:
-            with suppress(LeagueError):  # else the next prune finds it
+            with suppress(LeagueError):  # otherwise the next pruning finds it
                 for _ in lifecycle.erase(self.database, hidden):
                     pass
             raise
 
     def _find(self, connection: Connection, slug: str, *, deleted: bool = True) -> int | None:
-        """The id of the league that has this name; also of one that was deleted, if wanted."""
+        """The id of a league by name, optionally of a deleted one."""
         try:
             commands.check_slug(slug)
-        except LeagueError:  # there is none; and some texts a database cannot even be asked for
+        except LeagueError:  # databases refuse some strings even in a query
             return None
         row = select(schema.leagues.c.id).where(schema.leagues.c.slug == slug)
-        return connection.execute(row if deleted else row.where(_IS_THERE)).scalar_one_or_none()
+        return connection.execute(row if deleted else row.where(_NOT_DELETED)).scalar_one_or_none()
 
     def _slugs(self, connection: Connection, *, archived: bool = True) -> list[str]:
-        slugs = select(schema.leagues.c.slug).where(_IS_THERE).order_by(schema.leagues.c.slug)
-        wanted = slugs if archived else slugs.where(schema.leagues.c.archived.is_(None))
-        return list(connection.execute(wanted).scalars())
+        slugs = select(schema.leagues.c.slug).where(_NOT_DELETED).order_by(schema.leagues.c.slug)
+        query = slugs if archived else slugs.where(schema.leagues.c.archived.is_(None))
+        return list(connection.execute(query).scalars())
 
     def ready(self) -> None:
-        """A cheap check that requests can be answered; an error says why not."""
+        """Cheap check that the store can be used; raises if not."""
         with self.reading() as connection:
             if not schema.is_current(connection, self.where):
                 raise LeagueError(
@@ -570,7 +570,7 @@ class Store:
         return size, max(0.0, age)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         self.database.close()
 
     def __enter__(self) -> Self:
@@ -584,13 +584,13 @@ class Store:
         self.close()
 
 
-def _listed(given: Iterable[Any]) -> Any:
-    """What can be read once only, as a list; what is no list of things is refused by the command."""
-    return list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else given
+def _as_list(values: Iterable[Any]) -> Any:
+    """Turn an iterable into a list; the command refuses other types."""
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping) else values
 
 
 def _with_ids(directory: Directory, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of `create` with ids in the place of names, for a digest."""
+    """Arguments of `create` with ids instead of names, for a digest."""
     sides, past = settings["sides"], settings["past"]
     if sides is not None:
         sides = [(str(side), [item_ids(directory, name, at) for name in sides[side]]) for at, side in enumerate(sides)]
@@ -603,15 +603,15 @@ def _with_ids(directory: Directory, settings: Mapping[str, Any]) -> dict[str, An
 
 
 def _refuse_impossible(results: PastResults, rewards: RewardDistribution) -> None:
-    """Refuse rewards row by row, with their place: the sum over a pair may look possible."""
+    """Check rewards row by row, since the sum of a pair may look possible; errors name the row."""
     try:
         results.refuse_outside(rewards)
     except MatchbanditError as error:
         raise LeagueError("reward-outside", str(error)) from None
 
 
-def _results(past: Past, *, players: object, sides: object) -> PastResults:
-    """Results from before; of a league that is named with its items, as many sides as that has."""
+def _read_past(past: Past, *, players: object, sides: object) -> PastResults:
+    """Read earlier results; players or sides as given to `create`."""
     kind: ResultsKind | None = "sides" if sides is not None else "players" if players is not None else None
     try:
         if isinstance(past, PastResults):

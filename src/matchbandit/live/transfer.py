@@ -1,6 +1,6 @@
-"""A league as one file, and back: to move it, to keep it, to study it. With names or without.
+"""Export a league to one file, with or without names, and read exports.
 
-JSON Lines, compressed if the file's name ends in .gz: a header, a line for each name (if wanted), a line for each
+The format is JSON Lines, compressed if the file name ends in .gz: a header, a line per name (optional), a line per
 event, and a last line with their count and checksum. Exports of older versions stay readable: keys are only added.
 """
 
@@ -27,11 +27,11 @@ from matchbandit.live.private_files import create_private
 from matchbandit.live.state import State
 
 FORMAT = 1
-_PAGE = 1000
-"""Events that one transaction of an import writes."""
+_PAGE_SIZE = 1000
+"""Events per transaction of an import."""
 _MARK = "matchbandit-league"
-_LONGEST_LINE = 256 * 2**20
-"""Bytes; a proposal of 100 000 pairs has a few millions."""
+_MAX_LINE_BYTES = 256 * 2**20
+"""A proposal of 100 000 pairs has a few million bytes."""
 
 
 def write(
@@ -41,14 +41,14 @@ def write(
     names: Iterable[tuple[int, str]] | None,
     events: Iterable[Event],
 ) -> Path:
-    """Write an export; the file is there whole, or as it was before."""
+    """Write an export, atomically."""
     target = Path(path).absolute()
     if target.is_dir():
-        raise LeagueError("bad-value", f"{str(path)!r} is a folder. Give the export a file's name.")
-    draft = target.with_name(f".{target.name}.{os.getpid()}-{get_ident()}")  # beside it, so that it can take its place
+        raise LeagueError("bad-value", f"{str(path)!r} is a folder. Give a file name.")
+    partial = target.with_name(f".{target.name}.{os.getpid()}-{get_ident()}")  # same folder, so that it can be renamed
     try:
-        create_private(draft)
-        with draft.open("wb") as file:
+        create_private(partial)
+        with partial.open("wb") as file:
             if target.suffix == ".gz":
                 with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
                     _write_lines(packed, header, names, events)
@@ -56,11 +56,11 @@ def write(
                 _write_lines(file, header, names, events)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(target)
+        partial.replace(target)
     except OSError as error:
         raise LeagueError("bad-value", f"{str(path)!r} cannot be written: {error.strerror or error}.") from None
     finally:
-        draft.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
     return target
 
 
@@ -84,20 +84,20 @@ def _write_lines(
 
 
 class Export:
-    """An export that is being read: its header, its names, then its events one by one; damage is refused.
+    """An export that is being read: its header and names, then its events one by one.
 
-    What is read is right only once `events` has come to its end: the checksum is in the last line.
+    The contents are verified only once `events` is exhausted: the checksum is in the last line.
     """
 
     def __init__(self, file: IO[bytes], source: str, max_bytes: int | None = None) -> None:
-        """Read the header and the names; a file of more bytes is refused."""
+        """Read the header and the names; files larger than `max_bytes` are refused."""
         self._file, self.source, self._digest = file, source, blake2b(digest_size=16)
         self._bytes_left = max_bytes
         self._number = 0
         header = self._next()
         version = header.get(_MARK) if isinstance(header, dict) else None
         if not isinstance(version, int):
-            raise LeagueError("damaged", f"{source} is no export of a league: its first line does not say so.")
+            raise LeagueError("damaged", f"{source} is not an export of a league: its first line has no such header.")
         if version > FORMAT:
             raise LeagueError(
                 "not-supported",
@@ -111,38 +111,38 @@ class Export:
             self._first = self._next()
 
     def events(self) -> Iterator[Event]:
-        """The events in order; an error at the first thing that is wrong."""
+        """Yield the events in order; raise at the first error."""
         line, last, before = self._first, 0, ""
         while isinstance(line, dict) and "seq" in line:
             parts = [line.get(name) for name in ("at", "kind", "by")]
             if not all(isinstance(part, str) for part in parts) or not isinstance(line.get("data"), dict):
-                raise self._damage("is no whole event")
+                raise self._damaged("is not a complete event")
             if line["seq"] != last + 1:
-                raise self._damage(f"has event {line['seq']!r} after {last}")
+                raise self._damaged(f"has event {line['seq']!r} after {last}")
             last += 1
             yield Event(last, line["at"], line["kind"], line["data"], line["by"])
             before = self._digest.hexdigest()
             line = self._next()
         if not isinstance(line, dict) or "checksum" not in line:
-            raise self._damage("is neither an event nor the end")
+            raise self._damaged("is neither an event nor the end")
         if line["checksum"] != before or line.get("events") != last:
-            raise LeagueError("damaged", f"{self.source} is damaged: its checksum does not fit. Export it again.")
-        if self._read(1):  # at the end of the file its own checksum is compared, too
-            raise self._damage("is the end, and more follows")
+            raise LeagueError("damaged", f"{self.source} is damaged: its checksum does not match. Export it again.")
+        if self._read(1):  # reading to the end also verifies the checksum of gzip
+            raise self._damaged("is the end, and more follows")
 
     def _next(self) -> Any:
-        text = self._read(_LONGEST_LINE)
+        text = self._read(_MAX_LINE_BYTES)
         self._number += 1
         if not text.endswith(b"\n"):
             raise LeagueError("damaged", f"{self.source} ends in line {self._number}: it was cut off. Copy it again.")
         self._digest.update(text)
         try:
-            return json.loads(text, parse_constant=_refuse)
+            return json.loads(text, parse_constant=_refuse_constant)
         except ValueError:
-            raise self._damage("is no JSON") from None
+            raise self._damaged("is not JSON") from None
 
     def _read(self, size: int) -> bytes:
-        """A line, or the first bytes of it."""
+        """Read a line, or its first bytes."""
         if self._bytes_left is not None:
             size = min(size, self._bytes_left + 1)
         try:
@@ -162,24 +162,24 @@ class Export:
     def _name(self, line: dict[str, Any]) -> tuple[int, str]:
         item, name = line["item"], line.get("name")
         if not isinstance(item, int) or normalize_name(name) != name:
-            raise self._damage("has no proper name")
+            raise self._damaged("has no valid name")
         return item, name
 
-    def _damage(self, words: str) -> LeagueError:
-        return LeagueError("damaged", f"{self.source} is damaged: line {self._number} {words}. Export it again.")
+    def _damaged(self, what: str) -> LeagueError:
+        return LeagueError("damaged", f"{self.source} is damaged: line {self._number} {what}. Export it again.")
 
 
 @dataclass(frozen=True)
 class Contents:
-    """An export that was read to its end: every event fits those before it."""
+    """The contents of an export, completely read and checked."""
 
     state: State
     proposals: dict[int, dict[str, Any]]
-    """The rows of the table of proposals, by number."""
+    """Rows of the proposals table, by number."""
 
 
 def fold(export: Export) -> Contents:
-    """Read a whole export, and check it: an error at the first thing that is wrong."""
+    """Read and check a whole export; raise at the first error."""
     state, proposals = State(), dict[int, dict[str, Any]]()
     for event in projection.fold_rows(export.events(), proposals):
         state.apply(event)
@@ -187,7 +187,9 @@ def fold(export: Export) -> Contents:
         raise LeagueError("damaged", f"{export.source} holds no league: it has no events.")
     for item, _ in export.names:
         if not 1 <= item <= state.n_items or state.forgotten[item - 1]:
-            raise LeagueError("damaged", f"{export.source} has a name for item {item}, which is not there to have one.")
+            raise LeagueError(
+                "damaged", f"{export.source} has a name for item {item}, which does not exist or was forgotten."
+            )
     taken = {(state.sides_by_item[item - 1], name) for item, name in export.names}
     if len(taken) < len(export.names):
         raise LeagueError("damaged", f"{export.source} gives one name to two items.")
@@ -195,16 +197,16 @@ def fold(export: Export) -> Contents:
 
 
 def pages(export: Export) -> Iterator[list[Event]]:
-    """The events of an export, as many at a time as one short transaction writes."""
+    """The events of an export, in pages for one short transaction each."""
     events = export.events()
-    while page := list(islice(events, _PAGE)):
+    while page := list(islice(events, _PAGE_SIZE)):
         yield page
 
 
 def write_derived(
     connection: Connection, league: int, names: Iterable[tuple[int, str]], contents: Contents, snapshot: bytes
 ) -> None:
-    """Write all of a league whose events are written: its names, and what follows from its events."""
+    """Write the names of an imported league and the data derived from its events."""
     state = contents.state
     projection.write(connection, league, contents.proposals)
     log.write_names(connection, league, names)
@@ -213,8 +215,8 @@ def write_derived(
     connection.execute(row.values(summary=json.dumps(state.summary()), archived=state.archived))
 
 
-def opened(path: str | os.PathLike[str]) -> IO[bytes]:
-    """The file of an export, unpacked if it is packed."""
+def open_export(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open an export for reading, decompressed if necessary."""
     try:
         with Path(path).open("rb") as file:
             is_packed = file.read(2) == b"\x1f\x8b"
@@ -223,5 +225,5 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes]:
         raise LeagueError("bad-value", f"{str(path)!r} cannot be read: {error.strerror or error}.") from None
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,7 +1,7 @@
-"""Is all of a league as its log says? The log is folded from nothing, and every proposal is decided again.
+"""Verify a league: replay its log, decide every proposal again, and compare.
 
-That a decision comes out the same is a promise for equal versions of matchbandit only: recorded proposals are facts,
-whatever a newer program would decide.
+Decisions are reproducible within one version of matchbandit only; recorded proposals stay valid whatever a newer
+version would decide.
 """
 
 from collections.abc import Callable
@@ -21,50 +21,50 @@ from matchbandit.live.state import State
 
 @dataclass(frozen=True)
 class Verification:
-    """What a verification found."""
+    """The result of a verification."""
 
     events: int
-    """Folded from nothing."""
+    """Events replayed."""
     proposals: int
-    """Decided again."""
+    """Proposals decided again."""
     snapshots: int
-    """Compared with the fold."""
+    """Snapshots compared with the replayed state."""
     differences: tuple[str, ...]
-    """What is not as the log says, a sentence each; at most ten."""
+    """Deviations from the log, one sentence each; at most ten."""
     other_versions: int
-    """Proposals that another version of matchbandit recorded and this one would decide otherwise: no fault."""
+    """Proposals of another version of matchbandit that this one would decide differently; not an error."""
 
     @property
     def ok(self) -> bool:
-        """Is all as the log says?"""
+        """Does everything agree with the log?"""
         return not self.differences
 
     @property
     def sentence(self) -> str:
-        """What it comes to."""
+        """A summary."""
         events, proposals = plural(self.events, "event"), plural(self.proposals, "proposal")
-        found = f"{events} folded from nothing, and {proposals} decided again"
+        checked = f"{events} folded from nothing, and {proposals} decided again"
         other = ""
         if self.other_versions:
             other = f" {self.other_versions} were recorded by other versions of matchbandit and would differ now."
         if self.ok:
-            return f"All is as the log says: {found}.{other}"
-        return f"Not all is as the log says. {self.differences[0]} ({found}.){other}"
+            return f"All is as the log says: {checked}.{other}"
+        return f"Not all is as the log says. {self.differences[0]} ({checked}.){other}"
 
 
-_MOST = 10
+_MAX_DIFFERENCES = 10
 _LATER_COLUMNS = ("expected_of_told",)
-"""Columns that a migration adds and a write fills."""
+"""Columns that a migration adds and the next write fills."""
 
 
 class _Check:
-    """A verification on its way."""
+    """A verification in progress."""
 
     def __init__(self, connection: Connection, league: int, *, decides: bool) -> None:
         self.connection, self.league, self.decides = connection, league, decides
         self.state, self.decider = State(), Decider()
         self.rows: dict[int, dict[str, Any]] = {}
-        self.kept = snapshots.read_all(connection, league)
+        self.stored = snapshots.read_all(connection, league)
         self.differences: list[str] = []
         self.proposals = self.other_versions = self.snapshots = 0
 
@@ -77,16 +77,16 @@ class _Check:
             if event.kind == "proposed":
                 upcoming = next(pending, None)
             self._compare_decision(upcoming)
-            if event.seq in self.kept:
+            if event.seq in self.stored:
                 self._compare_snapshot(event.seq)
             progress(event.seq)
         table = {row["number"]: row for row in projection.read_page(self.connection, self.league)}
         for number in sorted(table.keys() | self.rows.keys()):
             if not _is_equal(table.get(number), self.rows.get(number)):
-                self.differs(f"The table of proposals is wrong about proposal {number}.")
+                self.add_difference(f"The table of proposals is wrong about proposal {number}.")
 
     def _compare_decision(self, event: Event | None) -> None:
-        """Decide a proposal again if the state is the one that it was decided from."""
+        """Decide a proposal again if the state is the one it was decided from."""
         if event is None or event.data["decided_at"] != self.state.seq:
             return
         self.proposals += 1
@@ -106,28 +106,28 @@ class _Check:
         if not same and recorded.get("matchbandit") != this_version():
             self.other_versions += 1
         elif not same:
-            self.differs(f"Proposal {recorded['number']} would be decided otherwise now.")
+            self.add_difference(f"Proposal {recorded['number']} would be decided otherwise now.")
 
     def _compare_snapshot(self, seq: int) -> None:
         self.snapshots += 1
-        kept = snapshots.decode(*self.kept[seq])
-        if kept is None or kept.digest() != self.state.digest():
-            self.differs(f"The snapshot at event {seq} is not the state there. It can be deleted.")
+        snapshot = snapshots.decode(*self.stored[seq])
+        if snapshot is None or snapshot.digest() != self.state.digest():
+            self.add_difference(f"The snapshot at event {seq} is not the state there. It can be deleted.")
 
-    def differs(self, words: str) -> None:
-        if len(self.differences) < _MOST:
-            self.differences.append(words)
+    def add_difference(self, sentence: str) -> None:
+        if len(self.differences) < _MAX_DIFFERENCES:
+            self.differences.append(sentence)
 
 
 def _is_equal(stored: dict[str, Any] | None, folded: dict[str, Any] | None) -> bool:
-    """Does a row of the table of proposals say what the log says? A column that is not filled yet says nothing."""
+    """Does a row of the proposals table agree with the log? Columns that are not filled yet are ignored."""
     if stored is None or folded is None:
         return False
     unfilled = [name for name in _LATER_COLUMNS if stored[name] is None]
     return all(stored[name] == value for name, value in folded.items() if name not in unfilled)
 
 
-def verified(
+def verify_league(
     connection: Connection,
     league: int,
     live: tuple[int, str],
@@ -135,19 +135,19 @@ def verified(
     *,
     decides: bool = True,
 ) -> Verification:
-    """Verify a league; `live` is the seq and the digest of the state that this process has."""
+    """Verify a league; `live` is the event number and digest of the state of this process."""
     check = _Check(connection, league, decides=decides)
 
     def step(seq: int) -> None:
         if seq == live[0] and check.state.digest() != live[1]:
-            check.differs(f"The state of this process differs from the fold at event {seq}. Start it again.")
+            check.add_difference(f"The state of this process differs from the fold at event {seq}. Start it again.")
         progress(seq)
 
     return _run(check, step)
 
 
 def verify_log(connection: Connection, league: int) -> tuple[Verification, State]:
-    """Fold the log of a league, deleted or not, and compare it with its tables and snapshots; decide nothing."""
+    """Replay the log of a league, deleted or not, and compare it with its tables and snapshots, without deciding."""
     check = _Check(connection, league, decides=False)
     return _run(check, lambda seq: None), check.state
 
@@ -156,7 +156,7 @@ def _run(check: _Check, progress: Callable[[int], None]) -> Verification:
     try:
         check.run(progress)
     except LeagueError as error:
-        check.differs(str(error))
+        check.add_difference(str(error))
     return Verification(
         events=check.state.seq,
         proposals=check.proposals,
