@@ -1170,3 +1170,10 @@ def test_a_form_with_nonsense_in_it_is_refused(
     club: Any, desk: Callable[..., Desk], path: str, fields: dict[str, str]
 ) -> None:
     assert desk().post(path, **fields).status_code == 422
+
+
+def test_an_archived_league_says_so(store: Store, club: Any, desk: Callable[..., Desk]) -> None:
+    client = desk("read").client
+    assert "archived: read only" not in client.get("/leagues/club").text
+    store.archive("club")
+    assert "archived: read only" in client.get("/leagues/club").text
