@@ -178,7 +178,7 @@ class WorkerPool:
     max_waiting : int, default 16
         Computations that may wait for a worker; more are refused at once.
     idle_seconds : float, default 60
-        A worker that had nothing to do for so long ends, and frees its memory.
+        A worker that was idle for this long ends and frees its memory.
     """
 
     def __init__(
@@ -338,7 +338,7 @@ def _hint(policies: list[str]) -> str:
     slow = [name for name in policies if not CATALOGUE[name].capabilities.any_size]
     if slow:
         return f"Use rank1-thompson in place of {' and '.join(slow)}: it decides in milliseconds."
-    return "Take exclusions back, or let fewer be available."
+    return "Remove exclusions, or ask with fewer items available."
 
 
 def _start(time_limit: float, idle_seconds: float) -> _Worker:

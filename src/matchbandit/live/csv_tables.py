@@ -24,7 +24,7 @@ def quote_formula(text: str) -> str:
 
 
 def unquote_formula(cell: str) -> str:
-    """The text that `quote_formula` made this cell of."""
+    """Inverse of `quote_formula`."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 

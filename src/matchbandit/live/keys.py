@@ -1,7 +1,7 @@
 """Idempotency keys: a request that comes again under the same key gets the same answer, and does nothing.
 
 What is stored of them holds no name, and so nothing that `forget` would have to erase: of the request, a digest with
-ids in the place of names; of the key itself, a hash keyed with a secret of the store.
+ids instead of names; of the key itself, a hash keyed with a secret of the store.
 """
 
 import json
@@ -18,10 +18,10 @@ from matchbandit.live.errors import LeagueError
 from matchbandit.live.names import Directory
 
 _TABLE = schema.keys.c
-LONGEST_KEY = 200
+MAX_KEY_LENGTH = 200
 
 Content = Callable[[Directory], Any]
-"""What a request asks for, with ids in the place of names. A name that no item has stands for nothing: the old one of
+"""What a request asks for, with ids instead of names. A name that no item has stands for nothing: the old one of
 a rename that is repeated, say. It is evaluated once the request is done, and again when the key is used again."""
 
 
@@ -39,8 +39,10 @@ class Key:
         """For a request with this content; None without a key."""
         if key is None:
             return None
-        if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
-            raise LeagueError("bad-value", f"a key is a text of 1 to {LONGEST_KEY} characters; got {str(key)[:60]!r}.")
+        if not isinstance(key, str) or not 1 <= len(key) <= MAX_KEY_LENGTH or not key.isprintable():
+            raise LeagueError(
+                "bad-value", f"a key is a text of 1 to {MAX_KEY_LENGTH} characters; got {str(key)[:60]!r}."
+            )
         return cls(key, request, content)
 
     def answered(self, directory: Directory, answer: dict[str, Any]) -> "StoredAnswer":
@@ -155,6 +157,6 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, Real):
         try:
             return float(value)
-        except OverflowError:  # no request takes it; which words it gets is not for us to say
+        except OverflowError:  # no request accepts it, and its check raises the error
             return "too large"
     return value if value is None else str(value)

@@ -44,7 +44,7 @@ class LeagueApi(Protocol):
         ...
 
     def correct(self, number: int, outcomes: Outcomes, *, key: str | None = None) -> Receipt:
-        """Other outcomes in the place of known ones."""
+        """Replace recorded outcomes."""
         ...
 
     def void(self, number: int, pairs: Iterable[Pair] | None = None, *, key: str | None = None) -> Receipt:
@@ -72,7 +72,7 @@ class LeagueApi(Protocol):
         ...
 
     def join(self, *names: str, side: str | None = None, key: str | None = None) -> list[Item]:
-        """Items join, or come back."""
+        """Add items, or let those that left rejoin."""
         ...
 
     def leave(self, *names: Name, side: str | None = None, key: str | None = None) -> list[Item]:
@@ -80,7 +80,7 @@ class LeagueApi(Protocol):
         ...
 
     def rejoin(self, *names: Name, side: str | None = None, key: str | None = None) -> list[Item]:
-        """Items that had left come back."""
+        """Let items that left rejoin."""
         ...
 
     def rename(self, old: Name, new: str, *, side: str | None = None, key: str | None = None) -> Item:
@@ -96,7 +96,7 @@ class LeagueApi(Protocol):
         ...
 
     def allow(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
-        """Take exclusions back."""
+        """Remove exclusions."""
         ...
 
     def wish(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
@@ -104,7 +104,7 @@ class LeagueApi(Protocol):
         ...
 
     def unwish(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
-        """Take wishes back."""
+        """Remove wishes."""
         ...
 
     def configure(self, *, key: str | None = None, **changes: Any) -> dict[str, Any]:

@@ -66,8 +66,8 @@ class LeagueView:
 
     @property
     def model(self) -> LeagueModel:
-        """The fitted strengths; the view must have been made with `model=True`."""
-        assert self._model is not None, "ask for the model when the view is made"
+        """The fitted strengths; the view must have been created with `model=True`."""
+        assert self._model is not None, "create the view with model=True"
         return self._model
 
     @property
@@ -159,8 +159,8 @@ class LeagueView:
         if side is None:
             return self.directory.resolve(name)
         if sides is None or side not in sides:
-            known = "this league has players, not sides" if sides is None else f"the sides are {' and '.join(sides)}"
-            raise LeagueError("bad-value", f"unknown side {side!r}: {known}.")
+            hint = "this league has players, not sides" if sides is None else f"the sides are {' and '.join(sides)}"
+            raise LeagueError("bad-value", f"unknown side {side!r}: {hint}.")
         return self.directory.resolve(name, sides.index(side))
 
     # Rules -----------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class LeagueView:
         return views.proposal_from(log.read_proposal(self._connection, self._league, number))
 
     def proposal(self, number: int) -> Proposal:
-        """A proposal, open or closed, with all outcomes that are known."""
+        """A proposal, open or closed, with its outcomes so far."""
         return views.proposal(self.record(number), self.directory)
 
     def proposals(self, **page: Unpack[Page]) -> list[Proposal]:
@@ -223,7 +223,7 @@ class LeagueView:
     # Results ---------------------------------------------------------------------------------------------------------
 
     def ranking(self) -> list[Standing]:
-        """All active items by place, each side for itself; it may fit the model, which takes its time."""
+        """Active items by place, per side; it may fit the model, which can be slow."""
         names = [self.directory.name(item) for item in range(1, self.n_items + 1)]
         return self.model.ranking(names, self.config["sides"])
 
@@ -269,7 +269,7 @@ class LeagueView:
         return max([0, *met, *(number for number, state in self._open.items() if key in state.pairs)])
 
     def events(self, *, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The log after event `after`: ids in the place of names."""
+        """The log after event `after`: with ids instead of names."""
         return list(log.read(self._connection, self._league, after=after, limit=limit))
 
     def sentences(self, events: Iterable[Event]) -> list[tuple[Event, str]]:

@@ -6,9 +6,9 @@ from difflib import get_close_matches
 
 from matchbandit.live.errors import LeagueError
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 """Characters, once normalised."""
-MOST_COMPARED = 2000
+MAX_COMPARED = 2000
 """Names among which "did you mean" searches; of more, those with the same first letter."""
 _DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Marks that change the direction of writing: they can make one name look like another."""
@@ -32,10 +32,10 @@ def normalize_name(name: object) -> str:
     text = collapse_spaces(name)
     if not any(unicodedata.category(character)[0] in "LNPS" and character not in _INVISIBLE for character in text):
         raise LeagueError("bad-name", f"a name needs a character that can be seen; got {name[:_SHOWN]!r}.")
-    if len(text) > LONGEST_NAME:
+    if len(text) > MAX_NAME_LENGTH:
         raise LeagueError(
             "bad-name",
-            f"a name has at most {LONGEST_NAME} characters; {text[:_SHOWN]!r}… has {len(text)}. Shorten it.",
+            f"a name has at most {MAX_NAME_LENGTH} characters; {text[:_SHOWN]!r}… has {len(text)}. Shorten it.",
         )
     for character in text:
         if unicodedata.category(character) in ("Cc", "Cs", "Cn") or character in _DIRECTION_MARKS | _INVISIBLE:
@@ -116,7 +116,7 @@ class Directory:
         return len(self._names)
 
     def name(self, item: int) -> str:
-        """Its name, or `#7` if it has none any more."""
+        """Its name, or `#7` once it is forgotten."""
         return self._names.get(item) or item_label(item)
 
     def pair(self, pair: Sequence[int]) -> tuple[str, str]:
@@ -202,17 +202,21 @@ class Directory:
         return LeagueError("unknown-item", f"no item has the id {item}; there are {len(self._side)}.")
 
     def _kinds(self, searched: Iterable[int]) -> str:
-        """What is searched, in words."""
+        """The kinds of the searched items, for an error message."""
         return "the players" if self.sides is None else " or ".join(self.sides[side] for side in searched)
 
     def _unknown(self, name: str, searched: Iterable[int]) -> LeagueError:
-        known = [other for side in searched for other in self._ids[side]]
-        if len(known) > MOST_COMPARED:
+        candidates = [other for side in searched for other in self._ids[side]]
+        if len(candidates) > MAX_COMPARED:
             start = name[:1].casefold()
-            known = [other for other in known if other[:1].casefold() == start][:MOST_COMPARED]
-        alike = [other for other in known if other.casefold() == name.casefold()]
-        parts = [other for other in known if name.casefold() in other.casefold().split()]  # one of its words
-        near = alike[:1] or (parts if len(parts) == 1 else []) or get_close_matches(name[:LONGEST_NAME], known, n=1)
+            candidates = [other for other in candidates if other[:1].casefold() == start][:MAX_COMPARED]
+        alike = [other for other in candidates if other.casefold() == name.casefold()]
+        parts = [other for other in candidates if name.casefold() in other.casefold().split()]  # one of its words
+        near = (
+            alike[:1]
+            or (parts if len(parts) == 1 else [])
+            or get_close_matches(name[:MAX_NAME_LENGTH], candidates, n=1)
+        )
         hint = f"; did you mean {near[0]!r}?" if near else "."
         short = repr(name) if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}…"
         if self.sides is None:

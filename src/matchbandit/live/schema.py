@@ -117,7 +117,7 @@ proposals = Table(
     Column("n_pairs", Integer, nullable=False),
     Column("n_told", Integer, nullable=False),  # pairs whose outcome is recorded and not void
     Column("n_void", Integer, nullable=False),
-    Column("reward", Float, nullable=False),  # the sum over those told
+    Column("reward", Float, nullable=False),  # the sum over these pairs
     Column("expected", Float),
     Column("best", Float),
     Column("expected_of_told", Float),  # the estimates of the pairs told, summed; null: to be computed from the log

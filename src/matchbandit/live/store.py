@@ -265,13 +265,13 @@ class Store:
         status = None if self._find(connection, slug) is None else lifecycle.status(connection, slug, self._grace)
         if status is not None and status.since != lifecycle.ERASING:
             return lifecycle.deleted_error(status)
-        known = self._slugs(connection)
-        near = get_close_matches(str(slug)[:80], known, n=1)
+        slugs = self._slugs(connection)
+        near = get_close_matches(str(slug)[:80], slugs, n=1)
         hint = (
             f"; did you mean {near[0]!r}?"
             if near
-            else f". Known: {', '.join(known[:10])}{', …' if len(known) > 10 else ''}."
-            if known
+            else f". Known: {', '.join(slugs[:10])}{', …' if len(slugs) > 10 else ''}."
+            if slugs
             else "."
         )
         return LeagueError("unknown-league", f"there is no league {str(slug)[:80]!r} in {self.where}{hint}")
@@ -541,8 +541,9 @@ class Store:
         return connection.execute(row if deleted else row.where(_NOT_DELETED)).scalar_one_or_none()
 
     def _slugs(self, connection: Connection, *, archived: bool = True) -> list[str]:
-        slugs = select(schema.leagues.c.slug).where(_NOT_DELETED).order_by(schema.leagues.c.slug)
-        query = slugs if archived else slugs.where(schema.leagues.c.archived.is_(None))
+        query = select(schema.leagues.c.slug).where(_NOT_DELETED).order_by(schema.leagues.c.slug)
+        if not archived:
+            query = query.where(schema.leagues.c.archived.is_(None))
         return list(connection.execute(query).scalars())
 
     def ready(self) -> None:

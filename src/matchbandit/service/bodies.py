@@ -22,7 +22,7 @@ from pydantic import (
 from matchbandit.live.commands import MAX_PER_CALL
 from matchbandit.live.events import Event
 from matchbandit.live.model import Fit, Standing
-from matchbandit.live.names import LONGEST_NAME
+from matchbandit.live.names import MAX_NAME_LENGTH
 from matchbandit.live.records import (
     VOID,
     Item,
@@ -49,11 +49,11 @@ def _slug(value: object) -> str:
 
 
 def _name_or_id(value: object) -> str | int:
-    if isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME:
+    if isinstance(value, str) and 1 <= len(value) <= MAX_NAME_LENGTH:
         return value
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_ID:
         return value
-    raise ValueError(f"must be a name of 1 to {LONGEST_NAME} characters, or an id")
+    raise ValueError(f"must be a name of 1 to {MAX_NAME_LENGTH} characters, or an id")
 
 
 def _reward(value: object) -> float | str:
@@ -72,7 +72,7 @@ NameOrId = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+                {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH},
                 {"type": "integer", "minimum": 1, "maximum": MOST_ID},
             ],
             "description": "A name, or an id.",
@@ -92,7 +92,7 @@ Reward = Annotated[
         }
     ),
 ]
-Name = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_NAME)]
+Name = Annotated[StrictStr, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
 Pair = Annotated[list[NameOrId], Field(min_length=2, max_length=2, description="Two items, by name or by id.")]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0)]

@@ -29,7 +29,7 @@ from matchbandit.live.why import Why
 
 _AGAIN = frozenset({429, 502, 503, 504})
 """Statuses after which the same request may succeed."""
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE_S = 30.0
 _PAGE = 1000
 """Lines that are fetched at once."""
 
@@ -210,7 +210,7 @@ class Client:
                     raise _refusal(answer)
                 wanted = _retry_after(answer)
             # Clients that failed together must not come back together.
-            self._sleep(min(_LONGEST_PAUSE, max(wanted, pause * random.uniform(0.5, 1.0))))
+            self._sleep(min(_MAX_PAUSE_S, max(wanted, pause * random.uniform(0.5, 1.0))))
             pause *= 2
         raise AssertionError("the loop above returns or raises")
 
@@ -332,7 +332,7 @@ class RemoteLeague:
         self._post("/exclusions", _pairs(pairs), key)
 
     def allow(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
-        """Take exclusions back."""
+        """Remove exclusions."""
         self._post("/exclusions/removals", _pairs(pairs), key)
 
     def wish(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
@@ -340,7 +340,7 @@ class RemoteLeague:
         self._post("/wishes", _pairs(pairs), key)
 
     def unwish(self, pairs: Iterable[Pair], *, key: str | None = None) -> None:
-        """Take wishes back."""
+        """Remove wishes."""
         self._post("/wishes/removals", _pairs(pairs), key)
 
     def configure(self, *, key: str | None = None, **changes: Any) -> dict[str, Any]:
