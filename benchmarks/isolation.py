@@ -64,8 +64,8 @@ def prepare(store: Store, scenario: str) -> tuple[str, str]:
     listed = sorted(rules)
     for first in range(0, len(listed), 10_000):
         league.exclude(listed[first : first + 10_000])
-    _, quiet = tokens.new(store, "quiet", scope="play", leagues=["quiet"])
-    _, hostile = tokens.new(store, "hostile", scope="play", leagues=["hostile"])
+    _, quiet = tokens.create(store, "quiet", scope="play", leagues=["quiet"])
+    _, hostile = tokens.create(store, "hostile", scope="play", leagues=["hostile"])
     return quiet, hostile
 
 

@@ -56,7 +56,7 @@ def club(tmp_path: Path) -> Iterator[Callable[..., Wire]]:
             if settings:  # a rule or two: every player has two others whom it must not meet
                 order = rng.permutation(players) + 1
                 league.exclude([(int(a), int(b)) for a, b in zip(order, np.roll(order, 1), strict=True)])
-            _, token = tokens.new(store, "bench", scope="play")
+            _, token = tokens.create(store, "bench", scope="play")
         running.append(Server(url, tmp_path, "--rate", "1000000"))
         return Wire(running[0].port, token)
 
@@ -184,7 +184,7 @@ def test_restart_after_a_million_events(benchmark, million, tmp_path):
     """From the start of a process that has everything imported to its first proposal, over HTTP."""
     with Store(million) as store:
         store.open("club").about()  # as any process that was there would have: it leaves a snapshot
-        _, token = tokens.new(store, "bench", scope="play")
+        _, token = tokens.create(store, "bench", scope="play")
 
     def restart() -> None:
         with Server(million, tmp_path) as server:

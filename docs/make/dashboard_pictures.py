@@ -69,7 +69,7 @@ def main(folder: Path, browser: str | None) -> None:
         sync_playwright() as playwright,
     ):
         played(store, calendar)
-        token, _ = tokens.new(store, "Front desk", scope="play")
+        token, _ = tokens.create(store, "Front desk", scope="play")
         server = uvicorn.Server(uvicorn.Config(create_app(store, settings=Settings(tick_seconds=0)), log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
@@ -77,7 +77,7 @@ def main(folder: Path, browser: str | None) -> None:
         opened = playwright.chromium.launch(executable_path=browser, args=as_root)
         for name, (path, settings) in PICTURES.items():
             context = opened.new_context(timezone_id="UTC", locale="en-GB", **settings)
-            secret = sessions.begin(store, token)
+            secret = sessions.create(store, token)
             context.add_cookies([{"name": "matchbandit", "value": secret, "url": site}])
             page = context.new_page()
             page.goto(f"{site}/leagues/project-teams{path}")

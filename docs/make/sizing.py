@@ -31,7 +31,7 @@ class Process:
 
     def __init__(self, url: str) -> None:
         with Store(url) as store:
-            _, token = tokens.new(store, "sizing", scope="admin")
+            _, token = tokens.create(store, "sizing", scope="admin")
         command = [sys.executable, "-m", "matchbandit", "serve", "--port", "0", "--store", url, "--rate", "1e6"]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None

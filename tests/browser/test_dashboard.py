@@ -49,7 +49,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with Store(f"sqlite:///{tmp_path_factory.mktemp('site')}/store.db") as store:
-        _, token = tokens.new(store, "Front desk", scope="admin")
+        _, token = tokens.create(store, "Front desk", scope="admin")
         config = uvicorn.Config(create_app(store, settings=Settings(tick_seconds=0)), log_level="error")
         server = uvicorn.Server(config)
         with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -99,9 +99,9 @@ def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Visit]]:
         context = browser.new_context(**{**(PHONE if phone else DESKTOP), **settings})
         contexts.append(context)
         if logged_in:
-            found = tokens.known(site.store, site.token)
+            found = tokens.lookup(site.store, site.token)
             assert found
-            secret = sessions.begin(site.store, found)
+            secret = sessions.create(site.store, found)
             cookie = {"name": "matchbandit", "value": secret, "url": site.url, "httpOnly": True, "sameSite": "Strict"}
             context.add_cookies([cookie])  # type: ignore[list-item]
         visited = Visit(context.new_page(), site)

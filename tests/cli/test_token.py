@@ -16,7 +16,7 @@ def test_a_token_is_printed_once_and_can_be_listed_and_ended(run):
     assert (code, text.count("\n")) == (0, 1)
     assert "not shown again" in told
     with Store("sqlite:///matchbandit.db") as store:
-        token = tokens.find(store, text.strip())
+        token = tokens.find_active(store, text.strip())
         assert (token.label, token.scope, token.leagues) == ("web site", "play", ("club",))
     code, listed, _ = run("token", "list")
     assert code == 0
@@ -25,7 +25,7 @@ def test_a_token_is_printed_once_and_can_be_listed_and_ended(run):
     code, out, _ = run("token", "revoke", token.id, "--json")
     assert (code, json.loads(out)["id"]) == (0, token.id)
     with Store("sqlite:///matchbandit.db") as store:
-        assert tokens.find(store, text.strip()) is None
+        assert tokens.find_active(store, text.strip()) is None
     assert "revoked" in run("token", "list")[1]
     code, out, _ = run("token", "list", "--json")
     assert [entry["ended"] for entry in json.loads(out)] == [True]
@@ -42,7 +42,7 @@ def test_a_token_is_printed_once_and_can_be_listed_and_ended(run):
         (["token", "new", "--label", " "], "label"),
         (["token", "new", "--label", "x", "--scope", "plaay"], "did you mean 'play'?"),
         (["token", "new", "--label", "x", "--days", "soon"], "--days"),
-        (["token", "new", "--label", "x", "--days", "-1"], "lasts"),
+        (["token", "new", "--label", "x", "--days", "-1"], "lifetime"),
         (["token", "new", "--label", "x", "--days", "inf"], "--days"),
         (["token", "new", "--label", "x", "--days", "nan"], "--days"),
         (["token", "new", "--label", "x", "--days", "1e30"], "--days"),

@@ -123,12 +123,12 @@ def test_old_keys_do_nothing_twice_and_tokens_still_work(file):
         with pytest.raises(LeagueError, match="was used with an older matchbandit") as caught:
             store.open("club").ask(key="ask 6")
         assert caught.value.code == "key-reused"
-        token = tokens.find(store, EXPECTED["token"])
+        token = tokens.find_active(store, EXPECTED["token"])
         assert (token.label, token.scope, token.leagues) == ("website", "admin", None)
         pruned = store.prune(dry_run=True)
         assert (pruned.keys, pruned.tokens, pruned.leagues) == (5, 0, ())
         store.prune()
-        assert tokens.find(store, EXPECTED["token"]) == token
+        assert tokens.find_active(store, EXPECTED["token"]) == token
 
 
 def test_a_migration_that_was_cut_off_goes_on(file, monkeypatch):

@@ -66,7 +66,7 @@ def bearer(store: Store) -> Callable[..., dict[str, str]]:
     """The header of a new token."""
 
     def new(scope: str = "admin", *leagues: str) -> dict[str, str]:
-        _, text = tokens.new(store, "test", scope=scope, leagues=leagues or None)
+        _, text = tokens.create(store, "test", scope=scope, leagues=leagues or None)
         return {"Authorization": f"Bearer {text}"}
 
     return new

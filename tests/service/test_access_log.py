@@ -5,7 +5,7 @@ import json
 import pytest
 from asgi import code_of, request
 
-from matchbandit.service.access_log import AccessLog, BrokenOffError
+from matchbandit.service.access_log import AccessLog, InterruptedResponseError
 from matchbandit.service.metrics import Metrics
 from matchbandit.service.settings import Settings
 
@@ -76,7 +76,7 @@ def test_a_defect_is_answered_and_logged_without_its_message(lines):
 
 
 def test_an_answer_that_breaks_off_is_cut(lines):
-    with pytest.raises(BrokenOffError):
+    with pytest.raises(InterruptedResponseError):
         request(defective(), path="/begun")
     assert [line["event"] for line in lines()] == ["defect", "request"]
 

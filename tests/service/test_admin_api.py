@@ -50,13 +50,13 @@ GLOBAL = [
 @pytest.mark.parametrize(("method", "path"), GLOBAL)
 @pytest.mark.parametrize(("scope", "leagues"), [("admin", ("club",)), ("play", ()), ("read", ())])
 def test_what_is_of_all_leagues_needs_admin_for_all(call, store, club, export, method, path, scope, leagues):
-    before = len(tokens.listed(store)), store.statuses(), club.digest()
+    before = len(tokens.list_all(store)), store.statuses(), club.digest()
     body = {"json": {"label": "x"}} if (method, path) == ("POST", "/tokens") else {}
     if path == "/imports":
         body = {"content": export, "params": {"slug": "other"}, "headers": BINARY}
     status, problem = call(method, path, scope=scope, leagues=leagues, **body)
     assert (status, problem["code"]) == (403, "not-allowed")
-    assert (len(tokens.listed(store)) - 1, store.statuses(), club.digest()) == before  # the token that asked
+    assert (len(tokens.list_all(store)) - 1, store.statuses(), club.digest()) == before  # the token that asked
 
 
 def test_a_league_is_archived_restored_and_deleted_by_its_own_admin(call, store, club):
@@ -144,7 +144,7 @@ def test_a_token_is_made_listed_and_ended(call, store, served):
     status, made = call("POST", "/tokens", json={"label": "phone", "scope": "read", "leagues": ["club"], "days": 2})
     assert (status, made["scope"], made["leagues"], made["ended"]) == (201, "read", ["club"], False)
     assert made["expires"] == "2026-11-18T09:30:00.000000Z"
-    assert tokens.find(store, made["token"]).id == made["id"]
+    assert tokens.find_active(store, made["token"]).id == made["id"]
     secret = made["token"].rpartition("_")[2]
     status, page = call("GET", "/tokens")
     assert (status, len(page["tokens"]), page["next"]) == (200, 2, None)
@@ -153,7 +153,7 @@ def test_a_token_is_made_listed_and_ended(call, store, served):
     status, ended = call("DELETE", f"/tokens/{made['id']}")
     assert (status, ended["ended"], ended["revoked"]) == (200, True, store.now())
     assert "token" not in ended
-    assert tokens.find(store, made["token"]) is None
+    assert tokens.find_active(store, made["token"]) is None
     assert call("DELETE", f"/tokens/{made['id']}")[0] == 200
     assert call("DELETE", "/tokens/000000000000")[1]["code"] == "not-found"
     assert call("DELETE", "/tokens/nothing")[1]["code"] == "bad-request"
@@ -162,19 +162,19 @@ def test_a_token_is_made_listed_and_ended(call, store, served):
 def test_lists_of_tokens_are_paged(call, store):
     call("GET", "/tokens")
     for number in range(4):
-        tokens.new(store, f"t{number}")
+        tokens.create(store, f"t{number}")
     pages, after = [], ""
     while after is not None:
         _, page = call("GET", f"/tokens?limit=2{after and f'&after={after}'}")
         pages.append([token["id"] for token in page["tokens"]])
         after = page["next"]
     assert [len(page) for page in pages] == [2, 2, 1]
-    assert sorted(chain(*pages)) == sorted(token.id for token in tokens.listed(store))
+    assert sorted(chain(*pages)) == sorted(token.id for token in tokens.list_all(store))
 
 
 def test_no_token_makes_one_that_outlasts_it(served, store, clock):
     client = served()
-    _, text = tokens.new(store, "for a day", scope="admin", lasting=timedelta(days=1))
+    _, text = tokens.create(store, "for a day", scope="admin", lifetime=timedelta(days=1))
     headers = {"Authorization": f"Bearer {text}"}
     for days, status in ((None, 403), (1.01, 403), (1, 201), (0.5, 201)):
         body = {"label": "x", "scope": "read"} | ({} if days is None else {"days": days})
@@ -190,7 +190,7 @@ def test_no_token_makes_one_that_outlasts_it(served, store, clock):
 )  # fmt: skip
 def test_tokens_that_cannot_be(call, store, body):
     assert call("POST", "/tokens", json=body)[0] == 422
-    assert len(tokens.listed(store)) == 1
+    assert len(tokens.list_all(store)) == 1
 
 
 def test_operations_have_readable_ids(served):

@@ -37,7 +37,7 @@ def test_without_a_token_that_is_known_nothing_opens(served, header, expected):
 
 def test_a_token_that_has_ended_says_so(served, store, clock):
     client = served()
-    token, text = tokens.new(store, "short", lasting=timedelta(hours=1))
+    token, text = tokens.create(store, "short", lifetime=timedelta(hours=1))
     assert client.get("/v1/leagues", headers=bearing(text)).status_code == 200
     clock.forward(hours=1)  # it is still remembered as found, and yet it has expired
     answer = client.get("/v1/leagues", headers=bearing(text))
@@ -47,7 +47,7 @@ def test_a_token_that_has_ended_says_so(served, store, clock):
 
 def test_a_revoked_token_is_believed_for_a_second_at_most(served, store, ticks):
     client = served()
-    token, text = tokens.new(store, "lost")
+    token, text = tokens.create(store, "lost")
     assert client.get("/v1/leagues", headers=bearing(text)).status_code == 200
     tokens.revoke(store, token.id)
     ticks.now += 1.0
@@ -81,8 +81,8 @@ def test_guesses_are_slowed_down_but_not_whoever_is_known(served, bearer, ticks,
     guesses = [bearing(f"mbt_{'0' * 12}_{k:064x}") for k in range(5)]
     assert [client.get("/v1/leagues", headers=guess).status_code for guess in guesses] == [401, 401, 401, 429, 429]
     looked_up = []
-    real = tokens.known
-    monkeypatch.setattr(tokens, "known", lambda *given: looked_up.append(given) or real(*given))
+    real = tokens.lookup
+    monkeypatch.setattr(tokens, "lookup", lambda *given: looked_up.append(given) or real(*given))
     assert client.get("/v1/leagues", headers=known).status_code == 200
     answer = client.get("/v1/leagues", headers=fresh)
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "20")

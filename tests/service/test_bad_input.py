@@ -39,10 +39,10 @@ class Service:
             league = store.create("club", players=["ann", "bob", "cem", "dee"], seed=1, no_rematch=1)
             league.exclude([("ann", "dee")])
             self.pairs = league.ask().pairs
-            _, self.admin = tokens.new(store, "admin", scope="admin")
+            _, self.admin = tokens.create(store, "admin", scope="admin")
             clock.forward(days=-9)
-            _, self.expired = tokens.new(of_the_past, "expired", lasting=timedelta(days=1))
-            revoked, self.revoked = tokens.new(store, "revoked")
+            _, self.expired = tokens.create(of_the_past, "expired", lifetime=timedelta(days=1))
+            revoked, self.revoked = tokens.create(store, "revoked")
             tokens.revoke(store, revoked.id)
         self.server = Server(self.url, folder)
         self.http = httpx.Client(base_url=self.server.address, timeout=60)

@@ -187,7 +187,7 @@ def test_an_import_has_a_time_limit_of_its_own(serve, url, monkeypatch):
     monkeypatch.setattr(connections, "BODY_GRACE_S", 0.0)
     port = serve(body_seconds=0.1)
     with Store(url) as store:
-        _, text = tokens.new(store, "test", scope="admin")
+        _, text = tokens.create(store, "test", scope="admin")
     head = f"POST /v1/imports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {text}\r\nConnection: close\r\n"
     with connect(port, f"{head}Content-Length: 10\r\n\r\n".encode()) as wire:
         time.sleep(0.3)
@@ -289,7 +289,7 @@ def test_anonymous_bodies_are_small_and_a_flood_of_them_is_turned_away(serve, ur
     with connect(port, head.format("/login", "", 101).encode()) as wire:
         assert b'"code": "body-too-large"' in read_all(wire)
     with Store(url) as store:
-        _, text = tokens.new(store, "test", scope="admin")
+        _, text = tokens.create(store, "test", scope="admin")
     bearer = f"Authorization: Bearer {text}\r\nContent-Type: application/json\r\n"
     request = head.format("/v1/leagues", bearer, 2000).encode() + b" " * 1999
     with connect(port, request) as first, connect(port, request) as second:  # 3998 bytes, and neither is complete

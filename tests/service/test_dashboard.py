@@ -132,7 +132,7 @@ def desk(store: Store, served: Callable[..., TestClient]) -> Callable[..., Desk]
     clients: list[TestClient] = []
 
     def sit(scope: str = "admin", *leagues: str) -> Desk:
-        _, text = tokens.new(store, f"{scope} desk", scope=scope, leagues=leagues or None)
+        _, text = tokens.create(store, f"{scope} desk", scope=scope, leagues=leagues or None)
         clients.append(TestClient(clients[0].app) if clients else served())
         return Desk(clients[-1], store, text)
 
@@ -179,7 +179,7 @@ def test_nobody_sees_a_page_without_logging_in_and_then_sees_the_one_they_wanted
         assert answer.headers["location"] == f"/login?next={path}"
         assert "Ann" not in answer.text
     assert client.get("/login?next=/leagues/club").text.count('name="next" value="/leagues/club"') == 1
-    _, text = tokens.new(store, "desk")
+    _, text = tokens.create(store, "desk")
     fields = {"token": text, "next": "/leagues/club"}
     answer = client.post("/login", data=fields, headers=ORIGIN, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/leagues/club")
@@ -203,7 +203,7 @@ def test_who_was_logged_out_meanwhile_is_told_so_and_comes_back_to_the_page(
 
 @pytest.mark.parametrize("elsewhere", ["//evil.example/x", "https://evil.example", "/\\evil.example", "javascript:1"])
 def test_a_login_leads_to_no_other_site(store: Store, served: Callable[..., TestClient], elsewhere: str) -> None:
-    client, (_, text) = served(), tokens.new(store, "desk")
+    client, (_, text) = served(), tokens.create(store, "desk")
     answer = client.post("/login", data={"token": text, "next": elsewhere}, headers=ORIGIN, follow_redirects=False)
     assert answer.headers["location"] == "/"
     assert client.get("/login", params={"next": elsewhere}, follow_redirects=False).headers["location"] == "/"
@@ -213,7 +213,7 @@ def test_a_login_leads_to_no_other_site(store: Store, served: Callable[..., Test
 def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(
     store: Store, served: Callable[..., TestClient], https: bool
 ) -> None:
-    _, text = tokens.new(store, "desk")
+    _, text = tokens.create(store, "desk")
     answer = served(https=https).post("/login", data={"token": text}, headers=ORIGIN, follow_redirects=False)
     cookie, *flags = answer.headers["set-cookie"].split("; ")
     expected = {"HttpOnly", "SameSite=strict", "Path=/", "Max-Age=43200"} | ({"Secure"} if https else set())
@@ -233,7 +233,7 @@ def test_wrong_tokens_are_refused_in_words_and_too_many_are_not_even_looked_up(
     store: Store, served: Callable[..., TestClient], ticks: Any
 ) -> None:
     client = served(wrong_tokens=2)
-    _, text = tokens.new(store, "desk")
+    _, text = tokens.create(store, "desk")
     for wrong in ("", text[:-1] + ("0" if text[-1] != "0" else "1")):
         answer = client.post("/login", data={"token": wrong}, headers=ORIGIN)
         assert answer.status_code == 403
@@ -254,7 +254,7 @@ def test_wrong_tokens_that_come_at_once_share_the_permits(
         if not statuses:  # while the first is looked up, a second comes
             statuses.append(TestClient(client.app).post("/login", data={"token": "x"}, headers=ORIGIN).status_code)
 
-    monkeypatch.setattr(tokens, "known", known)
+    monkeypatch.setattr(tokens, "lookup", known)
     statuses.append(client.post("/login", data={"token": "x"}, headers=ORIGIN).status_code)
     assert statuses == [429, 403]
 
@@ -271,7 +271,7 @@ def test_a_session_ends_with_its_time_with_its_token_and_by_logging_out(
     clock.forward(hours=0.2)
     assert not is_in(sat)
     revoked = desk()
-    tokens.revoke(store, tokens.listed(store)[-1].id)
+    tokens.revoke(store, tokens.list_all(store)[-1].id)
     assert not is_in(revoked)
     gone = desk()
     secret = gone.client.cookies["matchbandit"]
@@ -504,7 +504,7 @@ def test_results_are_entered_and_the_ranking_moves(club: Any, desk: Callable[...
     assert club.proposal(4).waiting == [club.proposal(4).pairs[1]]
     assert club.ranking() != before
     assert {**club.proposal(4).outcomes} == {club.proposal(4).pairs[0]: 1.0}
-    assert club.events()[-1].by == f"token:{tokens.listed(club.store)[-1].id}"
+    assert club.events()[-1].by == f"token:{tokens.list_all(club.store)[-1].id}"
     read = sat.does("/leagues/club/proposals/4/outcomes", **{field_of(two): "void"})
     assert "All outcomes recorded." in read.plain
     assert list(club.proposal(4).outcomes.values()) == [1.0, VOID]
@@ -1134,7 +1134,7 @@ def test_the_log_of_the_server_knows_neither_names_nor_secrets(
     assert len(lines()) > 10
     for name in (*PEOPLE, "Fay", sat.csrf, sat.client.cookies["matchbandit"], "mbt_"):
         assert name not in text
-    assert {line["token"] for line in lines() if "token" in line} == {tokens.listed(club.store)[-1].id}
+    assert {line["token"] for line in lines() if "token" in line} == {tokens.list_all(club.store)[-1].id}
     assert {"club"} == {line["league"] for line in lines() if "league" in line}
     assert [line["code"] for line in lines() if "code" in line] == ["name-taken"]
 

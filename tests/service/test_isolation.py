@@ -81,7 +81,7 @@ def test_a_league_may_not_have_too_many_requests_and_others_may_have_theirs():
     assert refused[2][b"retry-after"] == b"1"
     assert [status for status, *_ in [*done, later]] == [200] * 6
     assert not limits._per_key
-    assert not limits._turns
+    assert not limits._semaphores
 
 
 def test_a_token_may_not_have_too_many_requests_nor_an_address_without_one():
@@ -262,8 +262,8 @@ def test_health_is_answered_while_a_matching_of_800_players_is_computed(tmp_path
     with Store(url) as store:
         store.create("large", players=[f"p{k}" for k in range(800)], policy="cts-beta", seed=1)
         store.create("small", players=["ann", "bob", "cem", "dee"], seed=1)
-        _, large = tokens.new(store, "large", scope="play", leagues=["large"])
-        _, small = tokens.new(store, "small", scope="play", leagues=["small"])
+        _, large = tokens.create(store, "large", scope="play", leagues=["large"])
+        _, small = tokens.create(store, "small", scope="play", leagues=["small"])
     with Serving(url) as server, httpx.Client(base_url=server.address, timeout=PATIENCE) as http:
         server.until(lambda: http.get("/readyz").is_success)
 

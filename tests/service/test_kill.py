@@ -121,7 +121,7 @@ def kill_again_and_again(
     """Kill servers under load, and compare the log with what was acknowledged: at least so many outcomes."""
     with Store(store) as opened:
         opened.create("club", players=PLAYERS, seed=3)
-        _, token = tokens.new(opened, "load", scope="play")
+        _, token = tokens.create(opened, "load", scope="play")
     several = ("--workers", str(workers)) if workers > 1 else ()
     running = [Server(store, folder, *several) for _ in range(servers)]
     rng = random.Random(kills)

@@ -50,7 +50,7 @@ def test_buckets_fill_at_their_rate(ticks):
 
 
 def test_buckets_forget_who_was_not_seen_for_longest(ticks):
-    buckets = Buckets(1.0, 1, ticks, most=2)
+    buckets = Buckets(1.0, 1, ticks, max_keys=2)
     for key in ("a", "b", "a", "c"):  # taking in vain is no visit
         buckets.take(key)
     assert [buckets.wait(key) for key in "abc"] == [0, 1, 1]
@@ -89,7 +89,7 @@ def test_a_body_in_parts_is_cut_off_at_the_limit(context, monkeypatch):
 def test_a_length_that_is_no_number_is_not_believed(context, length):
     app = RequestLimits(echo, within())
     scope = {"type": "http", "headers": [(b"content-length", length.encode())]}
-    assert limits._announced(scope) == 0
+    assert limits._content_length(scope) == 0
     assert request(app, body=[b"123"], context=context)[2] == b"123"
 
 

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from matchbandit.live.errors import CODES
 from matchbandit.service import bodies, problems
-from matchbandit.service.json_bodies import read
+from matchbandit.service.json_bodies import parse
 from matchbandit.service.problems import ApiError
 
 
@@ -21,8 +21,8 @@ def test_every_code_has_a_status_and_a_title():
     ("body", "words"),
     [
         (b"{", "line 1, column 2"),
-        (b'{"a": NaN}', "NaN is no number"),
-        (b"[-Infinity]", "-Infinity is no number"),
+        (b'{"a": NaN}', "NaN is not a number"),
+        (b"[-Infinity]", "-Infinity is not a number"),
         (b"\xff", "UTF-8"),
         (b'"\\ud800"', "surrogate"),
         (b'{"\\uDfff": 1}', "surrogate"),
@@ -33,13 +33,13 @@ def test_every_code_has_a_status_and_a_title():
 )
 def test_what_is_no_json_is_refused(body, words):
     with pytest.raises(ApiError) as refusal:
-        read(body)
+        parse(body)
     assert (refusal.value.status_code, refusal.value.code) == (400, "bad-json")
     assert words in refusal.value.detail
 
 
 def test_what_is_json_is_read():
-    assert read(b'["\\ud83d\\ude00", "\\\\ud800", 1e400, 0.5]') == ["\U0001f600", "\\ud800", float("inf"), 0.5]
+    assert parse(b'["\\ud83d\\ude00", "\\\\ud800", 1e400, 0.5]') == ["\U0001f600", "\\ud800", float("inf"), 0.5]
 
 
 def mistakes(model, value):
@@ -47,7 +47,7 @@ def mistakes(model, value):
         TypeAdapter(model).validate_python(value)
     found = [{**one, "loc": ("body", *one["loc"])} for one in wrong.value.errors()]
     answer = problems.bad_request(RequestValidationError(found))
-    return answer.words, answer.mistakes
+    return answer.message, answer.mistakes
 
 
 @pytest.mark.parametrize(

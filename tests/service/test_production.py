@@ -88,7 +88,7 @@ def test_every_metric_of_the_page_is_exposed_and_every_one_exposed_is_on_the_pag
     with Store(f"sqlite:///{tmp_path}/store.db") as store:
         app = create_app(store)
         ConnectionMetrics(app.state.metrics.registry)
-        _, token = tokens.new(store, "prometheus")
+        _, token = tokens.create(store, "prometheus")
         with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as http:
             text = http.get("/metrics").text
     exposed = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
@@ -152,7 +152,7 @@ def test_a_copy_made_under_load_is_whole_and_is_restored(typed, tmp_path, monkey
     monkeypatch.setenv("MATCHBANDIT_STORE", url)
     with Store(url) as store:
         store.create("course", players=PLAYERS, seed=1)
-        _, token = tokens.new(store, "drill")
+        _, token = tokens.create(store, "drill")
     with Serving(url) as server:
         load = Load(server.address, token, clients)
         load.wait_for(results)
@@ -230,7 +230,7 @@ def test_a_store_moves_from_sqlite_to_postgresql_as_the_page_types_it(typed, tmp
         there = store.open("course")
         assert (there.digest(), there.items(), there.events()) == kept
         assert there.ask().number == 2
-        assert [token.label for token in tokens.listed(store)] == ["website"]
+        assert [token.label for token in tokens.list_all(store)] == ["website"]
 
 
 def test_postgresql_is_dumped_while_it_is_used_and_restored(tmp_path):

@@ -54,7 +54,7 @@ def findings(folder, *, one_league, examples, phases):
         club = store.create("club", players=PLAYERS)
         for _ in range(5):
             club.ask()
-        _, token = tokens.new(store, "test", scope="admin", leagues=["club"] if one_league else None)
+        _, token = tokens.create(store, "test", scope="admin", leagues=["club"] if one_league else None)
     with Serving(url) as server:
         described = httpx.get(f"{server.address}/openapi.json", timeout=PATIENCE).json()
         (folder / "api.json").write_text(json.dumps(narrowed(described) if one_league else described))

@@ -26,7 +26,7 @@ def kept(tmp_path_factory):
     url = f"sqlite:///{folder}/store.db"
     with Store(url) as store:
         store.create("club", players=["ann", "bob", "cem", "dee"])
-        _, text = tokens.new(store, "test", scope="admin")
+        _, text = tokens.create(store, "test", scope="admin")
     with Serving(url) as server:
         headers = {"Authorization": f"Bearer {text}"}
         with httpx.Client(base_url=server.address, headers=headers, timeout=PATIENCE) as http:
@@ -137,7 +137,7 @@ def test_it_does_not_listen_beyond_this_machine_without_a_token(tmp_path, no_ser
     with pytest.raises(MatchbanditError, match="no token yet"):
         Server(url, host="0.0.0.0", port=0).run()
     with Store(url) as store:
-        token, _ = tokens.new(store, "ended")
+        token, _ = tokens.create(store, "ended")
         tokens.revoke(store, token.id)
     with pytest.raises(MatchbanditError, match="matchbandit token new"):
         Server(url, host="::", port=0).run()
@@ -152,7 +152,7 @@ def test_mistakes_are_told_in_one_line(tmp_path, no_server):
         with pytest.raises(MatchbanditError, match=f"cannot listen on 127.0.0.1 port {port}: address already in use"):
             Server(url, port=port).run()
     with Store(url) as store:
-        tokens.new(store, "test")
+        tokens.create(store, "test")
     for options, words in [
         ({"port": 70_000}, "port must be"),
         ({"workers": 0}, "workers must be"),
@@ -244,7 +244,7 @@ def test_several_processes_share_a_store_and_their_metrics(tmp_path):
     url = f"sqlite:///{tmp_path}/store.db"
     with Store(url) as store:
         club = store.create("club", players=["ann", "bob", "cem", "dee"])
-        _, text = tokens.new(store, "test", scope="admin")
+        _, text = tokens.create(store, "test", scope="admin")
         server = Serving(url, None, "--workers", "2")
         numbers = []
 

@@ -35,7 +35,7 @@ def new(
     with opened_store(store, may_be_new=True) as kept:
         from matchbandit.service import tokens
 
-        token, text = tokens.new(kept, label, scope=scope, leagues=league or None, lasting=_lasting(days))
+        token, text = tokens.create(kept, label, scope=scope, leagues=league or None, lifetime=_lasting(days))
         missing = sorted(set(league or ()) - set(kept.leagues(archived=True)))
     if as_json:
         print_json({**_told(token), "token": text})
@@ -51,9 +51,9 @@ def list_(store: StoreUrl = STORE, as_json: Json = False) -> None:
     with opened_store(store) as kept:
         from matchbandit.service import tokens
 
-        found, now = tokens.listed(kept), kept.now()
+        found, now = tokens.list_all(kept), kept.now()
     if as_json:
-        print_json([{**_told(token), "ended": token.ended(now) is not None} for token in found])
+        print_json([{**_told(token), "ended": token.end_reason(now) is not None} for token in found])
     elif not found:
         typer.echo("no token yet. Make one: matchbandit token new --label WHAT-FOR")
     else:
@@ -115,4 +115,4 @@ def _end(token: "Token", now: str) -> str:
         return f"revoked {token.revoked[:10]}"
     if token.expires is None:
         return "never"
-    return f"{'expired ' if token.ended(now) else ''}{token.expires[:10]}"
+    return f"{'expired ' if token.end_reason(now) else ''}{token.expires[:10]}"

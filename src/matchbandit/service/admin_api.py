@@ -1,4 +1,4 @@
-"""What operators do over HTTP: archive, delete, restore, verify and import leagues; make and end tokens."""
+"""HTTP API for operators: archive, delete, restore, verify and import leagues; create and revoke tokens."""
 
 import asyncio
 import tempfile
@@ -24,11 +24,11 @@ from matchbandit.service.limits import IMPORT_PATH
 from matchbandit.service.logs import CONTEXT, log
 from matchbandit.service.problems import ApiError
 from matchbandit.service.settings import Settings
-from matchbandit.service.tokens import LONGEST_LABEL, LONGEST_LIFE, Token
+from matchbandit.service.tokens import MAX_LABEL_LENGTH, MAX_LIFETIME, Token
 
 _MAX_IMPORTS = 2
 """Imports that one process works on at the same time."""
-_MAX_DAYS = LONGEST_LIFE.days
+_MAX_DAYS = MAX_LIFETIME.days
 
 TokenInPath = Annotated[str, Path(alias="id", description="The token's public id.", pattern=r"^[0-9a-f]{12}$")]
 
@@ -43,23 +43,23 @@ class StatusOut(BaseModel):
 
     @classmethod
     def of(cls, status: LeagueStatus) -> "StatusOut":
-        """From the store's own record."""
+        """Convert the record of the store."""
         return cls(**asdict(status))
 
 
 class VerificationOut(BaseModel):
-    """What a verification found."""
+    """The result of a verification."""
 
     ok: bool
-    events: int = Field(description="Folded from nothing.")
-    proposals: int = Field(description="Decided again.")
-    snapshots: int = Field(description="Compared with the fold.")
-    differences: list[str] = Field(description="What is not as the log says, a sentence each; at most ten.")
-    other_versions: int = Field(description="Proposals that another version decided otherwise; no fault.")
+    events: int = Field(description="Events replayed.")
+    proposals: int = Field(description="Proposals decided again.")
+    snapshots: int = Field(description="Snapshots compared with the replayed state.")
+    differences: list[str] = Field(description="Deviations from the log, one sentence each; at most ten.")
+    other_versions: int = Field(description="Proposals that another version decided differently; not an error.")
 
 
 class ImportOut(BaseModel):
-    """A league that was imported."""
+    """An imported league."""
 
     name: str
     events: int
@@ -67,14 +67,14 @@ class ImportOut(BaseModel):
 
 
 class NewToken(BaseModel):
-    """A token to be made."""
+    """A token to create."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    label: StrictStr = Field(min_length=1, max_length=LONGEST_LABEL, description="What it is for, in a word or two.")
+    label: StrictStr = Field(min_length=1, max_length=MAX_LABEL_LENGTH, description="What it is for, in a word or two.")
     scope: Literal["read", "play", "admin"] = "play"
     leagues: list[Slug] | None = Field(
-        default=None, min_length=1, max_length=1000, description="The leagues it opens; all if left out."
+        default=None, min_length=1, max_length=1000, description="The leagues it gives access to; all if omitted."
     )
     days: float | None = Field(
         default=None, gt=0, le=_MAX_DAYS, strict=True, allow_inf_nan=False, description="How long it lasts."
@@ -87,15 +87,15 @@ class TokenOut(BaseModel):
     id: str
     label: str
     scope: Literal["read", "play", "admin"]
-    leagues: list[str] | None = Field(description="Null: all leagues, also those to come.")
+    leagues: list[str] | None = Field(description="Null: all leagues, including future ones.")
     created: str
     expires: str | None
     revoked: str | None
-    ended: bool = Field(description="It opens nothing any more.")
+    ended: bool = Field(description="It is no longer valid.")
 
 
 class NewTokenOut(TokenOut):
-    """A token that was just made, with its secret: nobody can read that again."""
+    """A new token with its secret, which cannot be read again."""
 
     token: str = Field(description="What the header `Authorization: Bearer …` takes.")
 
@@ -108,7 +108,7 @@ class TokensOut(BaseModel):
 
 
 def router(store: Store, settings: Settings) -> APIRouter:
-    """All of these routes."""
+    """The routes of this module."""
     api = APIRouter(prefix="/v1", route_class=JsonRoute)
     _add_life_cycle(api, store)
     _add_verify(api, store, settings)
@@ -123,10 +123,10 @@ def _token(request: Request) -> Token:
 
 
 def _require_all(token: Token, action: str) -> None:
-    """Refuse a token that does not administer all leagues, for what is not of one league."""
+    """Refuse a token without admin rights for all leagues."""
     if not token.may("admin"):
         raise ApiError(
-            "not-allowed", f"to {action} takes a token with the scope admin for all leagues; {token.id} is not one."
+            "not-allowed", f"to {action} needs a token with the scope admin for all leagues; {token.id} is not one."
         )
 
 
@@ -146,7 +146,7 @@ def _add_life_cycle(api: APIRouter, store: Store) -> None:
     def archive_league(it: Admin, slug: SlugInPath) -> StatusOut:
         """It can be read and not written (409, `league-archived`), is not listed, and its deadlines do not pass.
 
-        To archive it twice is no mistake. Scope: `admin`.
+        Archiving it again has no effect. Scope: `admin`.
         """
         return change(it, store.archive, slug)
 
@@ -181,7 +181,7 @@ def _add_verify(api: APIRouter, store: Store, settings: Settings) -> None:
             bool, Query(description="Decide every proposal again, too; needs `admin` for all leagues.")
         ] = False,
     ) -> VerificationOut:
-        """Fold the log from nothing and compare it with all that is derived from it. Scope: `admin`.
+        """Replay the log and compare it with the data derived from it. Scope: `admin`.
 
         It has a time limit (503, `answer-too-slow`); a long log is verified by `matchbandit league verify`.
         """
@@ -197,9 +197,9 @@ def _add_verify(api: APIRouter, store: Store, settings: Settings) -> None:
                     f"Run it on the server: matchbandit league verify {it.league.name}",
                 )
 
-        found = it.league.verify(progress=check_time, decisions=decisions)
-        fields = {name: getattr(found, name) for name in VerificationOut.model_fields if name != "differences"}
-        return VerificationOut(differences=list(found.differences), **fields)
+        verification = it.league.verify(progress=check_time, decisions=decisions)
+        fields = {name: getattr(verification, name) for name in VerificationOut.model_fields if name != "differences"}
+        return VerificationOut(differences=list(verification.differences), **fields)
 
 
 def _add_import(api: APIRouter, store: Store, settings: Settings) -> None:
@@ -221,7 +221,7 @@ def _add_import(api: APIRouter, store: Store, settings: Settings) -> None:
     ) -> ImportOut:
         """The body is an export, as `GET /v1/leagues/{league}/export` gives it, plain or compressed with gzip.
 
-        Its size has a limit of its own. Needs a token with the scope `admin` for all leagues.
+        Its size has its own limit. Needs a token with the scope `admin` for all leagues.
         """
         _require_all(_token(request), "import a league")
         if working.locked():
@@ -236,7 +236,7 @@ def _add_import(api: APIRouter, store: Store, settings: Settings) -> None:
 
 
 async def _receive(request: Request, file: File, settings: Settings) -> None:
-    """Write the body into a file as it comes, within its limits."""
+    """Stream the body into a file, within its limits."""
     size = 0
     try:
         async with asyncio.timeout(settings.import_seconds):
@@ -244,12 +244,14 @@ async def _receive(request: Request, file: File, settings: Settings) -> None:
                 async for part in request.stream():
                     size += len(part)
                     if size > settings.import_bytes:
-                        words = f"an export has at most {settings.import_bytes} bytes here."
-                        raise ApiError("body-too-large", f"{words} Import it on the server: matchbandit league import")
+                        message = f"an export has at most {settings.import_bytes} bytes here."
+                        raise ApiError(
+                            "body-too-large", f"{message} Import it on the server: matchbandit league import"
+                        )
                     stream.write(part)
     except TimeoutError:
-        words = f"the export did not arrive within {settings.import_seconds:g} s. Send it again."
-        raise ApiError("body-too-slow", words, {"Connection": "close"}) from None
+        message = f"the export did not arrive within {settings.import_seconds:g} s. Send it again."
+        raise ApiError("body-too-slow", message, {"Connection": "close"}) from None
 
 
 def _import(store: Store, file: File, slug: str | None, max_bytes: int) -> dict[str, Any]:
@@ -260,8 +262,8 @@ def _import(store: Store, file: File, slug: str | None, max_bytes: int) -> dict[
 
 
 def _add_tokens(api: APIRouter, store: Store) -> None:
-    def shown(token: Token) -> dict[str, Any]:
-        return {**asdict(token), "ended": token.ended(store.now()) is not None}
+    def token_fields(token: Token) -> dict[str, Any]:
+        return {**asdict(token), "ended": token.end_reason(store.now()) is not None}
 
     @api.get("/tokens", tags=["tokens"], summary="List the tokens")
     def list_tokens(
@@ -271,11 +273,15 @@ def _add_tokens(api: APIRouter, store: Store) -> None:
     ) -> TokensOut:
         """Without their secrets, ended ones too. Needs a token with the scope `admin` for all leagues."""
         _require_all(_token(request), "list tokens")
-        every = tokens.listed(store)
-        first = 0 if after is None else 1 + next((k for k, token in enumerate(every) if token.id == after), len(every))
-        page = every[first : first + limit]
-        more = first + limit < len(every)
-        return TokensOut(tokens=[TokenOut(**shown(token)) for token in page], next=page[-1].id if more else None)
+        all_tokens = tokens.list_all(store)
+        first = (
+            0
+            if after is None
+            else 1 + next((k for k, token in enumerate(all_tokens) if token.id == after), len(all_tokens))
+        )
+        page = all_tokens[first : first + limit]
+        more = first + limit < len(all_tokens)
+        return TokensOut(tokens=[TokenOut(**token_fields(token)) for token in page], next=page[-1].id if more else None)
 
     @api.post("/tokens", tags=["tokens"], summary="Make a token", status_code=201)
     def create_token(request: Request, body: NewToken) -> NewTokenOut:
@@ -283,29 +289,29 @@ def _add_tokens(api: APIRouter, store: Store) -> None:
 
         A token that ends makes none that outlasts it.
         """
-        maker = _token(request)
-        _require_all(maker, "make a token")
-        lasting = None if body.days is None else timedelta(days=body.days)
-        if maker.expires is not None:
-            expires = None if lasting is None else add_seconds(store.now(), lasting.total_seconds())
-            if expires is None or expires > maker.expires:
+        creator = _token(request)
+        _require_all(creator, "make a token")
+        lifetime = None if body.days is None else timedelta(days=body.days)
+        if creator.expires is not None:
+            expires = None if lifetime is None else add_seconds(store.now(), lifetime.total_seconds())
+            if expires is None or expires > creator.expires:
                 raise ApiError(
                     "not-allowed",
-                    f"the token {maker.id} ends at {maker.expires} and makes none that outlasts it. Set fewer `days`.",
+                    f"the token {creator.id} ends at {creator.expires}; new tokens must not outlast it. Reduce `days`.",
                 )
-        token, text = tokens.new(store, body.label, scope=body.scope, leagues=body.leagues, lasting=lasting)
-        log("token made", {"token": token.id, "scope": token.scope, "by": f"token:{maker.id}"})
-        return NewTokenOut(**shown(token), token=text)
+        token, text = tokens.create(store, body.label, scope=body.scope, leagues=body.leagues, lifetime=lifetime)
+        log("token made", {"token": token.id, "scope": token.scope, "by": f"token:{creator.id}"})
+        return NewTokenOut(**token_fields(token), token=text)
 
     @api.delete("/tokens/{id}", tags=["tokens"], summary="End a token")
     def revoke_token(request: Request, id: TokenInPath) -> TokenOut:
-        """It opens nothing any more; running servers notice within a second. To end it twice is no mistake.
+        """It is no longer valid; running servers notice within a second. Revoking it again has no effect.
 
         Needs a token with the scope `admin` for all leagues.
         """
         _require_all(_token(request), "end a token")
-        if tokens.by_id(store, id) is None:
+        if tokens.get(store, id) is None:
             raise ApiError("not-found", f"no token has the id {id!r}.")
         token = tokens.revoke(store, id)
         log("token ended", {"token": token.id, "by": f"token:{_token(request).id}"})
-        return TokenOut(**shown(token))
+        return TokenOut(**token_fields(token))

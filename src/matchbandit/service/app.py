@@ -1,4 +1,4 @@
-"""The app: the API below `/v1`, health, metrics, the docs page and the dashboard, behind one wall of limits."""
+"""The app: the API below `/v1`, health, metrics, the docs page and the dashboard, behind middleware."""
 
 import asyncio
 import contextlib
@@ -31,55 +31,57 @@ from matchbandit.service.settings import Settings
 from matchbandit.service.store_metrics import StoreMetrics
 
 _SWITCH_SECONDS = 0.001
-"""After which a thread that computes lets others go on; five times as often as usual, since requests are short."""
-_OWN_THREADS = 4
-"""For probes and token look-ups, whatever leagues do."""
+"""Thread switch interval; shorter than the default of 5 ms, since requests are short."""
+_RESERVED_THREADS = 4
+"""Threads reserved for probes and token lookups."""
 
 
 def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
-    """The service over a store, which whoever opened it closes.
+    """Create the service for a store; the caller closes the store.
 
     Parameters
     ----------
     store : Store
         Where the leagues and the tokens are.
     settings : Settings, optional
-        RequestLimits and times.
+        Limits and times.
     """
     settings = settings or Settings()
-    counted = Metrics()
-    measured = StoreMetrics(store, counted.registry)
-    own_threads = CapacityLimiter(_OWN_THREADS)
+    request_metrics = Metrics()
+    store_metrics = StoreMetrics(store, request_metrics.registry)
+    reserved_threads = CapacityLimiter(_RESERVED_THREADS)
     app = FastAPI(
         title="matchbandit",
         version=version("matchbandit"),
         summary="Whom to pair today, what came back, and why.",
         description=documentation.INTRODUCTION,
-        docs_url=None,  # FastAPI's own pages fetch scripts from elsewhere
+        docs_url=None,  # FastAPI's own pages load scripts from a CDN
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,  # readable names in generated clients
-        lifespan=_lifespan(store, settings, counted),
+        lifespan=_lifespan(store, settings, request_metrics),
     )
-    app.include_router(api.router(store, counted))
+    app.include_router(api.router(store, request_metrics))
     app.include_router(admin_api.router(store, settings))
-    app.include_router(_watched(store, counted, measured, own_threads))
-    app.state.metrics = counted
+    app.include_router(_health_router(store, request_metrics, store_metrics, reserved_threads))
+    app.state.metrics = request_metrics
     app.include_router(documentation.router(app))
     if settings.dashboard:
         app.include_router(dashboard.router(store, settings))
     for kind, handler in HANDLERS.items():
         app.add_exception_handler(kind, handler)
-    # The last one added is the outermost: who asks is known before a body is read, and everything is written down.
+    # The last one added is the outermost: tokens are checked before a body is read, and everything is logged.
     app.add_middleware(RequestLimits, settings=settings)
-    app.add_middleware(AuthMiddleware, store=store, settings=settings, threads=own_threads)
-    app.add_middleware(AccessLog, settings=settings, metrics=counted)
+    app.add_middleware(AuthMiddleware, store=store, settings=settings, threads=reserved_threads)
+    app.add_middleware(AccessLog, settings=settings, metrics=request_metrics)
     documentation.describe(app)
     return app
 
 
-def _watched(store: Store, counted: Metrics, measured: StoreMetrics, threads: CapacityLimiter) -> APIRouter:
-    """What watchdogs and Prometheus ask for."""
+def _health_router(
+    store: Store, request_metrics: Metrics, store_metrics: StoreMetrics, threads: CapacityLimiter
+) -> APIRouter:
+    """Routes for health checks and Prometheus."""
     router = APIRouter(tags=["health"])
 
     @router.head("/healthz", include_in_schema=False)
@@ -108,58 +110,58 @@ def _watched(store: Store, counted: Metrics, measured: StoreMetrics, threads: Ca
         token = request.scope[CONTEXT].token
         if not token.may("read"):
             raise ApiError("not-allowed", f"the metrics are of all leagues; the token {token.id} is for some only.")
-        return Response(counted.text() + measured.text(), media_type=metrics.MEDIA_TYPE)
+        return Response(request_metrics.text() + store_metrics.text(), media_type=metrics.MEDIA_TYPE)
 
     return router
 
 
-def _lifespan(store: Store, settings: Settings, counted: Metrics):  # type: ignore[no-untyped-def]
+def _lifespan(store: Store, settings: Settings, request_metrics: Metrics):  # type: ignore[no-untyped-def]
     @contextlib.asynccontextmanager
-    async def alive(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         sys.setswitchinterval(_SWITCH_SECONDS)
         if not is_loaded():
             Thread(target=_load, daemon=True, name="warm-up").start()
         pool = None
-        if store.compute is None and hasattr(os, "fork"):  # workers inherit the end of a pipe
+        if store.compute is None and hasattr(os, "fork"):  # workers inherit one end of a pipe
             pool = WorkerPool(size=settings.compute_workers, time_limit=settings.compute_seconds)
             store.compute = pool
-        ticking = asyncio.create_task(_tick(store, settings, counted)) if settings.tick_seconds else None
+        tick_task = asyncio.create_task(_tick(store, settings, request_metrics)) if settings.tick_seconds else None
         try:
             yield
         finally:
-            if ticking is not None:
-                ticking.cancel()
+            if tick_task is not None:
+                tick_task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
-                    await ticking
+                    await tick_task
             if pool is not None:
                 store.compute = None
                 pool.close()
 
-    return alive
+    return lifespan
 
 
 def _load() -> None:
-    began = time.perf_counter()
+    started = time.perf_counter()
     try:
         load_compiled_code()
         gc.collect()
-        gc.freeze()  # a full collection of all that was imported stops every request for 150 ms
+        gc.freeze()  # a full collection of all imported objects would stop requests for 150 ms
     except Exception as error:
         log("warm-up failed", {}, level=logging.ERROR, error=error)
     else:
-        log("ready", {"seconds": round(time.perf_counter() - began, 2)})
+        log("ready", {"seconds": round(time.perf_counter() - started, 2)})
 
 
-async def _tick(store: Store, settings: Settings, counted: Metrics) -> None:
-    """Look at the deadlines again and again; a failure is written down, and the next look comes."""
+async def _tick(store: Store, settings: Settings, request_metrics: Metrics) -> None:
+    """Check the deadlines periodically; failures are logged."""
     while True:
         await asyncio.sleep(settings.tick_seconds)
         try:
             await run_in_threadpool(store.tick)
             if store.compute is not None:
                 store.compute.end_idle()
-            counted.ticks.labels("done").inc()
+            request_metrics.ticks.labels("done").inc()
         except Exception as error:
-            counted.ticks.labels("failed").inc()
+            request_metrics.ticks.labels("failed").inc()
             log("tick failed", {"code": getattr(error, "code", None)}, level=logging.ERROR, error=error)

@@ -1,4 +1,4 @@
-"""The API explained: its OpenAPI description, and a page made of it here, which fetches nothing from anywhere."""
+"""The OpenAPI description, and a documentation page that loads nothing from other servers."""
 
 from functools import cache
 from html import escape
@@ -31,12 +31,12 @@ _PROBLEM: dict[str, Any] = {
         "type": {"type": "string", "description": "Where this kind of problem is explained."},
         "title": {"type": "string", "description": "The kind of problem, in a few words."},
         "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What is wrong, with which value, and the way out."},
+        "detail": {"type": "string", "description": "What is wrong, with which value, and how to fix it."},
         "code": {"type": "string", "enum": sorted(STATUSES), "description": "The kind of problem, for programs."},
         "request_id": {"type": "string", "description": "Under which the log has this request."},
         "mistakes": {
             "type": "array",
-            "description": "The places of the request that are not as they must be.",
+            "description": "The invalid fields of the request.",
             "items": {
                 "type": "object",
                 "required": ["where", "what"],
@@ -46,35 +46,35 @@ _PROBLEM: dict[str, Any] = {
     },
 }
 _ALWAYS = (400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 503)
-"""Statuses that any request below `/v1` may get."""
+"""Statuses of any request below `/v1`."""
 _OPEN = (429, 500, 503)
-"""Those of what needs no token."""
+"""Statuses of requests that need no token."""
 
 
 def describe(app: FastAPI) -> None:
-    """Let the app describe its refusals as they are: problems, not what FastAPI supposes."""
-    made: dict[str, Any] = {}
+    """Describe errors as problems, instead of the schemas FastAPI assumes."""
+    cached: dict[str, Any] = {}
 
     def openapi() -> dict[str, Any]:
-        if not made:
-            made.update(_described(app))
-        return made
+        if not cached:
+            cached.update(_build_openapi(app))
+        return cached
 
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
-    told = get_openapi(
+def _build_openapi(app: FastAPI) -> dict[str, Any]:
+    spec = get_openapi(
         title=app.title, version=app.version, summary=app.summary, description=app.description, routes=app.routes
     )
-    parts = told.setdefault("components", {})
+    parts = spec.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas["Problem"] = _PROBLEM
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer", "description": "mbt_<id>_<secret>"}}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    for path, operations in told["paths"].items():
+    for path, operations in spec["paths"].items():
         closed = path.startswith("/v1/") or path == "/metrics"
         for operation in operations.values():
             answers = operation["responses"]
@@ -85,7 +85,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
                 answers[str(status)] = {"description": "; ".join(codes), "content": content}
             if closed:
                 operation["security"] = [{"token": []}]
-    return told
+    return spec
 
 
 def router(app: FastAPI) -> APIRouter:
@@ -107,24 +107,26 @@ def router(app: FastAPI) -> APIRouter:
     return pages
 
 
-def _page(told: dict[str, Any]) -> str:
+def _page(spec: dict[str, Any]) -> str:
     """The whole description as one page of HTML."""
     paths = [
-        (path, method, operation) for path, methods in told["paths"].items() for method, operation in methods.items()
+        (path, method, operation) for path, methods in spec["paths"].items() for method, operation in methods.items()
     ]
     sections: dict[str, list[str]] = {}
     for path, method, operation in paths:
         group = operation.get("tags", ["other"])[0]
-        sections.setdefault(group, []).append(_operation(path, method, operation, told))
+        sections.setdefault(group, []).append(_operation(path, method, operation, spec))
     contents = "".join(f'<li><a href="#{escape(group)}">{escape(group)}</a></li>' for group in sections)
-    body = "".join(f'<h2 id="{escape(group)}">{escape(group)}</h2>{"".join(made)}' for group, made in sections.items())
-    schemas = "".join(_schema(name, schema) for name, schema in sorted(told["components"]["schemas"].items()))
+    body = "".join(
+        f'<h2 id="{escape(group)}">{escape(group)}</h2>{"".join(parts)}' for group, parts in sections.items()
+    )
+    schemas = "".join(_schema(name, schema) for name, schema in sorted(spec["components"]["schemas"].items()))
     problems = "".join(
         f'<tr id="{code}"><td><code>{code}</code></td><td>{STATUSES[code]}</td><td>{escape(TITLES[code])}</td></tr>'
         for code in sorted(STATUSES)
     )
-    introduction = "".join(f"<p>{_inline(part)}</p>" for part in told["info"]["description"].split("\n\n"))
-    title = f"{told['info']['title']} {told['info']['version']}: the API"
+    introduction = "".join(f"<p>{_inline(part)}</p>" for part in spec["info"]["description"].split("\n\n"))
+    title = f"{spec['info']['title']} {spec['info']['version']}: the API"
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title><link rel="stylesheet" href="/docs/style.css"></head>
@@ -138,16 +140,16 @@ def _page(told: dict[str, Any]) -> str:
 """
 
 
-def _operation(path: str, method: str, operation: dict[str, Any], told: dict[str, Any]) -> str:
-    """One request: what it does, what it takes, what it gives."""
+def _operation(path: str, method: str, operation: dict[str, Any], spec: dict[str, Any]) -> str:
+    """One operation, with its parameters, body and answers."""
     rows = [
         (f"{one['name']} ({one['in']}{', needed' if one.get('required') else ''})", _kind(one["schema"]),
          one.get("description") or one["schema"].get("description", ""))
         for one in operation.get("parameters", [])
     ]  # fmt: skip
-    taken = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-    if taken is not None:
-        rows.append(("body", _kind(taken), ""))
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    if body is not None:
+        rows.append(("body", _kind(body), ""))
     for status, answer in operation["responses"].items():
         if status.startswith("2"):
             for medium, content in answer.get("content", {}).items():
@@ -165,10 +167,10 @@ def _operation(path: str, method: str, operation: dict[str, Any], told: dict[str
 
 
 def _schema(name: str, schema: dict[str, Any]) -> str:
-    """One kind of body, field by field."""
-    needed = schema.get("required", [])
+    """One schema with its fields."""
+    required = schema.get("required", [])
     lines = "".join(
-        f"<tr><th scope='row'>{escape(field)}{'' if field in needed else ' (may be left out)'}</th>"
+        f"<tr><th scope='row'>{escape(field)}{'' if field in required else ' (may be left out)'}</th>"
         f"<td>{_kind(about)}</td><td>{_inline(about.get('description', ''))}</td></tr>"
         for field, about in schema.get("properties", {}).items()
     )
@@ -179,7 +181,7 @@ def _schema(name: str, schema: dict[str, Any]) -> str:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """The kind of a value, as HTML with links to the kinds it is made of."""
+    """The type of a value, as HTML with links to schemas."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f'<a href="#{name}">{name}</a>'

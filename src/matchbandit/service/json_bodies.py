@@ -1,4 +1,4 @@
-"""JSON as the standard has it: what Python's reader lets through besides is refused before it is looked at."""
+"""Strict JSON bodies: non-standard constants and lone surrogates, which Python accepts, are refused."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -15,7 +15,7 @@ class JsonRoute(APIRoute):
     """A route whose body, if it has one, is JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, for requests that read their body strictly."""
+        """Wrap the handler so that bodies are parsed strictly."""
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -26,40 +26,40 @@ class JsonRoute(APIRoute):
 
 class _JsonRequest(Request):
     async def body(self) -> bytes:
-        """The body; FastAPI asks for it only where one is taken."""
+        """The body, which must be JSON; FastAPI reads it only where one is expected."""
         body = await super().body()
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         if body and kind != "application/json":
-            raise ApiError("no-json", f"a body is application/json here; got {kind[:80]!r}. Set the Content-Type.")
+            raise ApiError("no-json", f"the body must be application/json; got {kind[:80]!r}. Set the Content-Type.")
         return body
 
     async def json(self) -> Any:
-        """The body, read."""
-        return read(await self.body())
+        """Parse the body."""
+        return parse(await self.body())
 
 
-def read(body: bytes) -> Any:
-    """What the JSON says.
+def parse(body: bytes) -> Any:
+    """Parse JSON strictly.
 
-    >>> read(b'{"names": ["ann"]}')
+    >>> parse(b'{"names": ["ann"]}')
     {'names': ['ann']}
-    >>> read(b"[NaN]")
+    >>> parse(b"[NaN]")
     Traceback (most recent call last):
     ...
-    matchbandit.service.problems.ApiError: 400: the body is no JSON: NaN is no number there.
+    matchbandit.service.problems.ApiError: 400: the body is not JSON: NaN is not a number.
     """
     try:
         text = body.decode()
-        value = json.loads(text, parse_constant=_no_number)
-        if "\\ud" in text.lower():  # half of a pair of surrogates is no character, and no database keeps it
+        value = json.loads(text, parse_constant=_refuse_constant)
+        if "\\ud" in text.lower():  # databases cannot store lone surrogates
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError:
-        raise ApiError("bad-json", "the body is no JSON: it must be UTF-8.") from None
+        raise ApiError("bad-json", "the body is not JSON: it must be UTF-8.") from None
     except UnicodeEncodeError:
-        raise ApiError("bad-json", "the body is no JSON: it has half of a surrogate pair.") from None
+        raise ApiError("bad-json", "the body is not JSON: it has half of a surrogate pair.") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise ApiError("bad-json", f"the body is no JSON: {error.msg.lower()} at {where}.") from None
+        raise ApiError("bad-json", f"the body is not JSON: {error.msg.lower()} at {where}.") from None
     except RecursionError:
         raise ApiError("bad-json", "the body is nested too deeply.") from None
     except ValueError:
@@ -67,5 +67,5 @@ def read(body: bytes) -> Any:
     return value
 
 
-def _no_number(name: str) -> NoReturn:
-    raise ApiError("bad-json", f"the body is no JSON: {name} is no number there.")
+def _refuse_constant(name: str) -> NoReturn:
+    raise ApiError("bad-json", f"the body is not JSON: {name} is not a number.")

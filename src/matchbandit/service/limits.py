@@ -1,4 +1,4 @@
-"""RequestLimits before anything is parsed: requests at a time, requests a second, bytes of a body, seconds for it."""
+"""Limits that apply before anything is parsed: concurrent requests, rates, and size and duration of bodies."""
 
 import asyncio
 import logging
@@ -17,46 +17,46 @@ from matchbandit.service.problems import Problem
 from matchbandit.service.settings import Settings
 
 IMPORT_PATH = "/v1/imports"
-"""Its handler reads the body into a file, within limits of its own."""
+"""Its handler reads the body into a file, within its own limits."""
 UNLIMITED = ("/healthz", "/readyz")
-"""What a watchdog asks for gets an answer whatever the load."""
+"""Health checks are answered under any load."""
 _LEAGUE_SHARE, _TELL_SHARE = 4, 2
-"""A league gets one of so many parts of the threads at a time; and for telling outcomes, which is quick and which many
-do together in one commit, one of so many more."""
+"""A league may use 1/4 of the threads, and another 1/2 for recording outcomes, which is quick and shares
+commits."""
 _LEAGUE_PATH = re.compile(r"/(?:v1/)?leagues/([a-z0-9-]{1,64})(?:/|\Z)")
 _TELL_PATH = re.compile(r".*/(?:outcomes|corrections?|void)\Z")
 _LINGER_SECONDS = 2.0
-"""A client that is refused while it sends is listened to for so long, or it may never read the answer."""
+"""How long to keep reading from a client that is refused while it sends; otherwise it may never read the answer."""
 
 
 class Buckets:
-    """A bucket of permits for each key, which fills at a rate; for all threads. Keys unseen for long are forgotten."""
+    """Token buckets by key; thread-safe. The least recently used keys are dropped."""
 
-    def __init__(self, rate: float, burst: int, clock: Callable[[], float], *, most: int = 10_000) -> None:
-        """Permits a second, how many a bucket holds, and how many buckets are remembered."""
-        self._rate, self._burst, self._clock, self._most = rate, burst, clock, most
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float], *, max_keys: int = 10_000) -> None:
+        """Permits per second, capacity of a bucket, and number of buckets."""
+        self._rate, self._burst, self._clock, self._max_keys = rate, burst, clock, max_keys
         self._filled: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = Lock()
 
     def wait(self, key: str) -> float:
-        """Seconds until there is a permit; 0 if there is one now. None is taken."""
+        """Seconds until a permit is available, without taking it."""
         with self._lock:
             return max(0.0, (1.0 - self._level(key)) / self._rate)
 
     def take(self, key: str) -> float:
-        """Take a permit and give 0, or leave it and give the seconds until there is one."""
+        """Take a permit and return 0, or return the seconds until one is available."""
         with self._lock:
             level = self._level(key)
             if level < 1.0:
                 return (1.0 - level) / self._rate
             self._filled[key] = (level - 1.0, self._clock())
             self._filled.move_to_end(key)
-            if len(self._filled) > self._most:
+            if len(self._filled) > self._max_keys:
                 self._filled.popitem(last=False)
             return 0.0
 
     def give_back(self, key: str) -> None:
-        """Put back a permit that was taken for nothing."""
+        """Return an unused permit."""
         with self._lock:
             self._filled[key] = (min(float(self._burst), self._level(key) + 1.0), self._clock())
 
@@ -67,22 +67,22 @@ class Buckets:
 
 
 class RequestLimits:
-    """Turns away what is too much, too large or too slow; hands on requests whose body is there whole."""
+    """Refuses requests that are too many, too large or too slow; passes on those whose body has arrived."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        """Around an app."""
+        """Wrap an app."""
         self._app, self._settings = app, settings
         self._buffered = 0
-        """Bytes of bodies in memory: those that arrive, and those of requests in progress."""
+        """Bytes of bodies in memory: arriving, and of requests in progress."""
         self._working: set[asyncio.Task[None]] = set()
-        """What is being worked on, also what nobody waits for any more; not those whose body is still to come."""
+        """Requests in progress, even if their clients have left; without those whose body is still arriving."""
         self._per_key: Counter[str] = Counter()
-        """How many of these are of each league, and of each token or address."""
-        self._turns: dict[str, dict[bool, asyncio.Semaphore]] = {}
-        """Of each league with requests: which of them are worked on, and which wait."""
+        """Number of requests in progress per league, and per token or address."""
+        self._semaphores: dict[str, dict[bool, asyncio.Semaphore]] = {}
+        """For each league with requests, the semaphores they wait for."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body within its limits, then wait for the beginning of an answer."""
+        """Read the body within its limits, then run the app until it starts to answer."""
         if scope["type"] != "http" or scope["path"] in (*UNLIMITED, IMPORT_PATH):
             await self._app(scope, receive, send)
             return
@@ -96,50 +96,50 @@ class RequestLimits:
             if refusal is not None:
                 await refusal(scope, receive, send)
                 return
-            await self._answer(scope, _replayed(body, receive), send, league, client)
+            await self._answer(scope, _replay(body, receive), send, league, client)
         finally:
             self._buffered -= share.size
 
     def _refusal(self, league: str | None, client: str) -> Problem | None:
-        """Why there may not be one more request now: at all, of this client, or of this league."""
+        """The error if a limit of concurrent requests is reached: in total, per client or per league."""
         settings = self._settings
         if len(self._working) >= settings.in_flight:
             return Problem("too-busy", f"{settings.in_flight} requests are being worked on. Try again in a moment.")
         if self._per_key[client] >= settings.in_flight_per_token:
-            words = (
+            detail = (
                 f"{settings.in_flight_per_token} requests of this client are being worked on. Wait for their answers."
             )
-            return Problem("too-many-requests", words, headers={"Retry-After": "1"})
+            return Problem("too-many-requests", detail, headers={"Retry-After": "1"})
         if league is not None and self._per_key[league] >= settings.in_flight_per_league:
-            words = (
+            detail = (
                 f"{settings.in_flight_per_league} requests of this league are being worked on. Try again in a moment."
             )
-            return Problem("too-busy", words)
+            return Problem("too-busy", detail)
         return None
 
-    def _turns_of(self, league: str, path: str) -> asyncio.Semaphore:
-        """What the requests of a league wait for."""
+    def _semaphore_of(self, league: str, path: str) -> asyncio.Semaphore:
+        """The semaphore that limits the requests of a league."""
         tells = _TELL_PATH.match(path) is not None
-        most = max(1, self._settings.threads // (_TELL_SHARE if tells else _LEAGUE_SHARE))
-        return self._turns.setdefault(league, {}).setdefault(tells, asyncio.Semaphore(most))
+        max_concurrent = max(1, self._settings.threads // (_TELL_SHARE if tells else _LEAGUE_SHARE))
+        return self._semaphores.setdefault(league, {}).setdefault(tells, asyncio.Semaphore(max_concurrent))
 
     def _forget(self, keys: list[str]) -> None:
-        """A request has ended."""
+        """Decrement the counters of an ended request."""
         for key in keys:
             self._per_key[key] -= 1
             if not self._per_key[key]:
                 del self._per_key[key]
-                self._turns.pop(key, None)
+                self._semaphores.pop(key, None)
 
     async def _body(self, scope: Scope, receive: Receive, send: Send, share: "_BodyShare") -> bytes | None:
-        """The whole body; None if it was refused, or the client has gone."""
-        most, memory = self._settings.body_bytes, self._settings.buffered_bytes
+        """The whole body; None if it was refused or the client disconnected."""
+        max_bytes, memory = self._settings.body_bytes, self._settings.buffered_bytes
         if not _has_token(scope):
             memory //= 2  # the rest is for requests with a token
-            if scope["path"] == "/login" or "cookie" not in Headers(scope=scope):  # a cookie may be a session's
-                most = min(most, self._settings.anonymous_body_bytes)
-        if _announced(scope) > most:
-            await _refuse_while_sending(_too_large(most), scope, receive, send)
+            if scope["path"] == "/login" or "cookie" not in Headers(scope=scope):  # the cookie may be of a session
+                max_bytes = min(max_bytes, self._settings.anonymous_body_bytes)
+        if _content_length(scope) > max_bytes:
+            await _refuse_while_sending(_too_large(max_bytes), scope, receive, send)
             return None
         parts: list[bytes] = []
         size = 0
@@ -153,43 +153,43 @@ class RequestLimits:
                     size += len(parts[-1])
                     self._buffered += len(parts[-1])
                     share.size = size
-                    if size > most:
+                    if size > max_bytes:
                         parts.clear()
                         break
                     if self._buffered > memory:
                         parts.clear()
-                        words = "other bodies fill the memory that is set aside for them. Try again in a moment."
-                        refusal = Problem("too-busy", words, headers={"Connection": "close"})
+                        detail = "other bodies fill the memory that is set aside for them. Try again in a moment."
+                        refusal = Problem("too-busy", detail, headers={"Connection": "close"})
                         await _refuse_while_sending(refusal, scope, receive, send)
                         return None
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
-            words = f"the body did not arrive within {self._settings.body_seconds:g} s. Send it again."
-            await Problem("body-too-slow", words, headers={"Connection": "close"})(scope, receive, send)
+            detail = f"the body did not arrive within {self._settings.body_seconds:g} s. Send it again."
+            await Problem("body-too-slow", detail, headers={"Connection": "close"})(scope, receive, send)
             return None
-        await _refuse_while_sending(_too_large(most), scope, receive, send)
+        await _refuse_while_sending(_too_large(max_bytes), scope, receive, send)
         return None
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, league: str | None, client: str) -> None:
-        """Run the app; if it has not begun to answer in time, say so. What it does goes on, and its answer is lost.
+        """Run the app; answer with an error if it does not start to answer in time.
 
-        What still waits for its turn then is not done at all.
+        Work in progress then continues, and its answer is lost; work that still waits is cancelled.
         """
-        begun = late = working = False
+        started = late = working = False
 
         async def unless_late(message: Message) -> None:
-            nonlocal begun
+            nonlocal started
             if not late:
-                begun = True
+                started = True
                 await send(message)
 
         keys = [client] if league is None else [client, league]
-        turns = nullcontext() if league is None else self._turns_of(league, scope["path"])
+        semaphore = nullcontext() if league is None else self._semaphore_of(league, scope["path"])
 
         async def run() -> None:
             nonlocal working
-            async with turns:
+            async with semaphore:
                 working = True
                 await self._app(scope, receive, unless_late)
 
@@ -197,10 +197,10 @@ class RequestLimits:
             self._working.discard(work)
             self._forget(keys)
             error = None if work.cancelled() else work.exception()
-            if error is not None and late:  # nobody waits for it, so nobody else writes it down
+            if error is not None and late:  # nobody waits for it, so nothing else logs it
                 context: RequestContext = scope[CONTEXT]
-                told = {"request_id": context.request_id, "after": "answer-too-slow"}
-                log("defect", told, level=logging.ERROR, error=error)
+                content = {"request_id": context.request_id, "after": "answer-too-slow"}
+                log("defect", content, level=logging.ERROR, error=error)
 
         self._per_key.update(keys)
         work = asyncio.ensure_future(run())
@@ -208,7 +208,7 @@ class RequestLimits:
         work.add_done_callback(finish)
         try:
             await asyncio.wait({work}, timeout=self._settings.answer_seconds)
-            if work.done() or begun:
+            if work.done() or started:
                 await work
                 return
         except asyncio.CancelledError:
@@ -217,18 +217,18 @@ class RequestLimits:
         late = True
         if not working:
             work.cancel()
-            words = f"the league was busy for {self._settings.answer_seconds:g} s, and nothing was done. Try again."
-            await Problem("too-busy", words)(scope, receive, send)
+            detail = f"the league was busy for {self._settings.answer_seconds:g} s, and nothing was done. Try again."
+            await Problem("too-busy", detail)(scope, receive, send)
             return
-        words = (
+        detail = (
             f"no answer within {self._settings.answer_seconds:g} s. It may still be done: repeat the request with the "
             "same Idempotency-Key, and it is done once."
         )
-        await Problem("answer-too-slow", words)(scope, receive, send)
+        await Problem("answer-too-slow", detail)(scope, receive, send)
 
 
 def _league_of(scope: Scope) -> str | None:
-    """The league of a path, as a key; None if there is none, or the token does not open it."""
+    """The key of the league in a path; None without one, or if the token has no access to it."""
     match = _LEAGUE_PATH.match(scope["path"])
     if match is None:
         return None
@@ -237,21 +237,21 @@ def _league_of(scope: Scope) -> str | None:
 
 
 def _client_of(scope: Scope) -> str:
-    """Whose request it is, as a key: a token, or an address."""
+    """The key of the client: its token or address."""
     token = scope[CONTEXT].token
     return f"token {token.id}" if token is not None else f"from {(scope.get('client') or ('unknown',))[0]}"
 
 
-def _too_large(most: int) -> Problem:
-    words = (
-        f"a body has at most {most} bytes here. Send fewer outcomes or names at a time; "
+def _too_large(max_bytes: int) -> Problem:
+    detail = (
+        f"a body has at most {max_bytes} bytes here. Send fewer outcomes or names at a time; "
         "the operator sets the limit with --body-bytes."
     )
-    return Problem("body-too-large", words, headers={"Connection": "close"})
+    return Problem("body-too-large", detail, headers={"Connection": "close"})
 
 
 async def _refuse_while_sending(refusal: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse at once, then read on for a moment: a client whose connection is reset may never see the refusal."""
+    """Refuse at once, then keep reading briefly: a client whose connection is reset may never see the error."""
 
     async def lingering(message: Message) -> None:
         if message["type"] == "http.response.body":
@@ -264,7 +264,7 @@ async def _refuse_while_sending(refusal: Problem, scope: Scope, receive: Receive
 
 
 async def _listen(receive: Receive) -> None:
-    """Hear the client out, for a moment, and forget what it says."""
+    """Read and discard what the client sends, for a moment."""
     try:
         async with asyncio.timeout(_LINGER_SECONDS):
             while (message := await receive())["type"] == "http.request" and message.get("more_body", False):
@@ -275,25 +275,25 @@ async def _listen(receive: Receive) -> None:
 
 @dataclass
 class _BodyShare:
-    """The bytes that one request holds of the memory for bodies."""
+    """Bytes of one request in the memory for bodies."""
 
     size: int = 0
 
 
 def _has_token(scope: Scope) -> bool:
-    """Was the request's token found valid? A session's is looked up later."""
+    """Has a valid token been found? That of a session is looked up later."""
     context: RequestContext | None = scope.get(CONTEXT)
     return context is not None and context.token is not None
 
 
-def _announced(scope: Scope) -> int:
-    """The length that the header announces; 0 where it says none that can be read (the server refuses most)."""
+def _content_length(scope: Scope) -> int:
+    """The Content-Length; 0 if it is missing or invalid (the server refuses most invalid ones)."""
     text = Headers(scope=scope).get("content-length", "0")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """What was read, once; then whatever else comes, such as that the client has gone."""
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that first returns the body already read, then further messages such as a disconnect."""
     waiting = True
 
     async def again() -> Message:

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: how many requests, how quick, what was refused. No label names a league, item or token."""
+"""Prometheus metrics of requests. No label names a league, item or token."""
 
 import os
 from importlib.metadata import version
@@ -7,16 +7,16 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-TOGETHER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that names the folder in which the processes of one server add up their numbers."""
+MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable of the folder in which the processes of one server share their metrics."""
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Metrics:
-    """The numbers of one app; several apps in one process do not mix."""
+    """The metrics of one app; several apps in one process have separate ones."""
 
     def __init__(self) -> None:
-        """All at 0."""
+        """All at zero."""
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "matchbandit_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
@@ -30,24 +30,24 @@ class Metrics:
         )
         self.in_flight = Gauge(
             "matchbandit_requests_in_flight",
-            "Requests that are worked on or wait.",
+            "Requests in progress or waiting.",
             registry=self.registry,
             multiprocess_mode="livesum",
         )
         self.refused = Counter("matchbandit_refused", "Requests refused, by code.", ("code",), registry=self.registry)
         self.proposals = Counter("matchbandit_proposals", "Proposals handed out.", registry=self.registry)
         self.outcomes = Counter(
-            "matchbandit_outcomes", "Outcomes told: new ones, and repeats.", ("which",), registry=self.registry
+            "matchbandit_outcomes", "Outcomes recorded: new ones, and repeats.", ("which",), registry=self.registry
         )
-        self.ticks = Counter("matchbandit_ticks", "Looks at the deadlines.", ("how",), registry=self.registry)
-        if TOGETHER not in os.environ:  # where processes add up, this would be their number
+        self.ticks = Counter("matchbandit_ticks", "Checks of the deadlines.", ("how",), registry=self.registry)
+        if MULTIPROCESS_VARIABLE not in os.environ:  # summed over processes, this would be their number
             about = Gauge("matchbandit_build", "1; its label is the version.", ("version",), registry=self.registry)
             about.labels(version("matchbandit")).set(1)
 
     def text(self) -> bytes:
-        """All numbers, in the text format; those of all processes of the server, where there are several."""
-        if TOGETHER not in os.environ:
+        """All metrics in the text format, summed over the processes of the server."""
+        if MULTIPROCESS_VARIABLE not in os.environ:
             return generate_latest(self.registry)
-        together = CollectorRegistry()
-        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
-        return generate_latest(together)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)

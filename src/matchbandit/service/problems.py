@@ -1,4 +1,4 @@
-"""Every refusal as `application/problem+json` (RFC 9457), in our words: the thing, the value and the way out."""
+"""Errors as `application/problem+json` (RFC 9457)."""
 
 import json
 import logging
@@ -34,26 +34,26 @@ OWN_CODES: dict[str, int] = {
     "answer-too-slow": 503,
     "starting": 503,
 }
-"""The codes that only the service has, and their statuses; the others are those of `LeagueError`."""
+"""Codes of the service and their statuses; the others are those of `LeagueError`."""
 TITLES: dict[str, str] = {
     "no-token": "A token is needed",
     "wrong-token": "No such token",
     "ended-token": "The token has ended",
     "not-allowed": "The token does not allow this",
-    "not-found": "There is nothing here",
-    "wrong-method": "This cannot be done here",
+    "not-found": "Nothing was found at this path",
+    "wrong-method": "The method is not supported at this path",
     "body-too-slow": "The body did not arrive in time",
     "body-too-large": "The body is too large",
     "no-json": "The body must be JSON",
-    "bad-json": "The body is no JSON",
-    "bad-request": "The request is not as it must be",
+    "bad-json": "The body is not JSON",
+    "bad-request": "The request is invalid",
     "too-many-requests": "Too many requests",
-    "internal": "A defect of the service",
+    "internal": "Internal error of the service",
     "too-busy": "The service is busy",
     "answer-too-slow": "The answer did not come in time",
     "starting": "The service is starting",
-    "bad-value": "A value is not as it must be",
-    "bad-name": "A name is not as it must be",
+    "bad-value": "A value is invalid",
+    "bad-name": "A name is invalid",
     "unknown-league": "There is no such league",
     "unknown-item": "There is no such item",
     "unknown-proposal": "There is no such proposal",
@@ -77,7 +77,7 @@ TITLES: dict[str, str] = {
 }
 STATUSES = {**CODES, **OWN_CODES}
 """Every code and its status."""
-_RETRY = {
+_RETRY_AFTER_S = {
     "too-busy": "1",
     "compute-busy": "2",
     "store-busy": "1",
@@ -85,144 +85,144 @@ _RETRY = {
     "answer-too-slow": "1",
     "starting": "1",
 }
-_STORE = {
+_STORE_MESSAGES = {
     "store-busy": "others are writing to the store, and it took too long. Nothing was done; try again.",
     "store-unusable": "the store cannot be used now. Nothing was done; the operator's log says why.",
 }
-_LONGEST_ECHO = 80
-_MOST_MISTAKES = 20
+_MAX_ECHO_CHARS = 80
+_MAX_MISTAKES = 20
 
 
 class ApiError(HTTPException):
-    """A request that the service itself turns away."""
+    """The service itself refused a request."""
 
-    def __init__(self, code: str, words: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         """The code is one of `OWN_CODES`."""
-        super().__init__(STATUSES[code], words, dict(headers or {}))
+        super().__init__(STATUSES[code], message, dict(headers or {}))
         self.code = code
 
 
 class Problem(Response):
-    """The answer for a code; `mistakes` are the places of a body that are wrong."""
+    """An error response; `mistakes` lists the invalid fields of a body."""
 
     media_type = MEDIA_TYPE
 
     def __init__(
         self,
         code: str,
-        words: str,
+        message: str,
         *,
         status: int | None = None,
         mistakes: Sequence[Mapping[str, str]] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """The status is that of the code, unless the router knows better."""
+        """The status is that of the code unless given."""
         status = STATUSES[code] if status is None else status
-        self.code, self.mistakes, self.words = code, list(mistakes), words
+        self.code, self.mistakes, self.message = code, list(mistakes), message
         more = dict(headers or {})
-        if code in _RETRY:
-            more.setdefault("Retry-After", _RETRY[code])
+        if code in _RETRY_AFTER_S:
+            more.setdefault("Retry-After", _RETRY_AFTER_S[code])
         if status == 401:
             more.setdefault("WWW-Authenticate", 'Bearer realm="matchbandit"')
         super().__init__(None, status, more)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write it with the id of the request, which the log has too."""
+        """Send the problem with the request id, which is also in the log."""
         context: RequestContext = scope[CONTEXT]
         context.code = self.code
         content: dict[str, Any] = {
             "type": f"/docs#{self.code}",
             "title": TITLES[self.code],
             "status": self.status_code,
-            "detail": self.words,
+            "detail": self.message,
             "code": self.code,
             "request_id": context.request_id,
         }
         if self.mistakes:
             content["mistakes"] = self.mistakes
-        self.body = json.dumps(content).encode()  # ASCII: any text can be told
+        self.body = json.dumps(content).encode()  # ASCII, so that any text can be sent
         self.headers["content-length"] = str(len(self.body))
         await super().__call__(scope, receive, send)
 
 
-async def on_refusal(request: Request, error: Exception) -> Response:
-    """What the service or its router turned away."""
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """Handle errors of the service and its router."""
     assert isinstance(error, RoutingError)
     if isinstance(error, ApiError):
         return Problem(error.code, str(error.detail), headers=error.headers)
-    path = request.url.path[:_LONGEST_ECHO]
-    code, words = {
+    path = request.url.path[:_MAX_ECHO_CHARS]
+    code, message = {
         404: ("not-found", f"there is nothing at {path!r}. /docs lists what there is."),
         405: ("wrong-method", f"{path!r} does not take {request.method}. /docs lists what it takes."),
     }.get(error.status_code, ("bad-request", "the request cannot be read."))
     headers = dict(error.headers or {})
     if error.status_code == 405:
-        # The router names the methods of one route; others may stand at the same address.
-        known = request.app.openapi()["paths"].get(getattr(request.scope.get("route"), "path", ""), {})
-        headers |= {"Allow": ", ".join(sorted(method.upper() for method in known))} if known else {}
-    return Problem(code, words, status=error.status_code, headers=headers)
+        # The router names the methods of one route; others may share the path.
+        methods = request.app.openapi()["paths"].get(getattr(request.scope.get("route"), "path", ""), {})
+        headers |= {"Allow": ", ".join(sorted(method.upper() for method in methods))} if methods else {}
+    return Problem(code, message, status=error.status_code, headers=headers)
 
 
 async def on_league_error(request: Request, error: Exception) -> Response:
-    """What a league, its store or a policy refused."""
-    return Problem(*told(error, request.scope[CONTEXT].request_id))
+    """Handle errors of leagues, stores and policies."""
+    return Problem(*code_and_message(error, request.scope[CONTEXT].request_id))
 
 
-def told(error: Exception, request_id: str | None = None) -> tuple[str, str]:
-    """The code and the words of what a league refused, for whoever asked.
+def code_and_message(error: Exception, request_id: str | None = None) -> tuple[str, str]:
+    """The code and message of an error, for the client.
 
-    Where the store lies, and what its database says, is for the operator's eyes: that goes to the log.
+    The URL of the store and messages of its database go to the log only.
     """
     code = error.code if isinstance(error, LeagueError) and error.code in TITLES else "bad-value"
-    if code not in _STORE:
+    if code not in _STORE_MESSAGES:
         return code, str(error)
     log("store", {"code": code, "words": str(error), "request_id": request_id}, level=logging.ERROR)
-    return code, _STORE[code]
+    return code, _STORE_MESSAGES[code]
 
 
 async def on_bad_request(request: Request, error: Exception) -> Response:
-    """What does not have the form that the API takes."""
+    """Handle requests that fail validation."""
     assert isinstance(error, RequestValidationError)
     return bad_request(error)
 
 
 def bad_request(error: RequestValidationError) -> Problem:
-    """Pydantic found it; these are our words."""
-    found = error.errors()
-    mistakes = [{"where": _where(one["loc"]), "what": _what(one)} for one in found[:_MOST_MISTAKES]]
+    """Translate errors of Pydantic."""
+    errors = error.errors()
+    mistakes = [{"where": _where(one["loc"]), "what": _what(one)} for one in errors[:_MAX_MISTAKES]]
     first = f"{mistakes[0]['where']} {mistakes[0]['what']}."
-    more = f" There are {len(found) - 1} more mistakes." if len(found) > 2 else ""
-    more = " There is one more mistake." if len(found) == 2 else more
+    more = f" There are {len(errors) - 1} more mistakes." if len(errors) > 2 else ""
+    more = " There is one more mistake." if len(errors) == 2 else more
     return Problem("bad-request", first + more, mistakes=mistakes)
 
 
 HANDLERS = {
-    RoutingError: on_refusal,
+    RoutingError: on_http_error,
     RequestValidationError: on_bad_request,
     MatchbanditError: on_league_error,
 }
 
 
 def _where(place: Sequence[int | str]) -> str:
-    """The place of a mistake, as one would write it: `outcomes[2].reward`."""
-    told = ""
+    """The path of a mistake, such as `outcomes[2].reward`."""
+    path = ""
     for part in place[1:]:
-        told += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return told.lstrip(".") or ("the body" if place[0] == "body" else str(place[0]))
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return path.lstrip(".") or ("the body" if place[0] == "body" else str(place[0]))
 
 
 def _what(mistake: Mapping[str, Any]) -> str:
-    """What is wrong there."""
-    kind, given, about = mistake["type"], mistake.get("input"), mistake.get("ctx", {})
+    """Describe a mistake."""
+    kind, value, context = mistake["type"], mistake.get("input"), mistake.get("ctx", {})
     if kind == "missing":
         return "is missing"
-    words = {
+    message = {
         "extra_forbidden": "is not known here",
-        "literal_error": f"must be one of {about.get('expected')}",
+        "literal_error": f"must be one of {context.get('expected')}",
         "string_type": "must be a text",
-        "string_too_short": f"must have at least {about.get('min_length')} characters",
-        "string_too_long": f"must have at most {about.get('max_length')} characters",
-        "string_pattern_mismatch": f"must match {about.get('pattern')}",
+        "string_too_short": f"must have at least {context.get('min_length')} characters",
+        "string_too_long": f"must have at most {context.get('max_length')} characters",
+        "string_pattern_mismatch": f"must match {context.get('pattern')}",
         "int_type": "must be a whole number",
         "int_parsing": "must be a whole number",
         "int_from_float": "must be a whole number",
@@ -231,25 +231,25 @@ def _what(mistake: Mapping[str, Any]) -> str:
         "finite_number": "must be a finite number",
         "bool_type": "must be true or false",
         "bool_parsing": "must be true or false",
-        "greater_than_equal": f"must be at least {about.get('ge', 0):g}",
-        "greater_than": f"must be more than {about.get('gt', 0):g}",
-        "less_than_equal": f"must be at most {about.get('le', 0):g}",
+        "greater_than_equal": f"must be at least {context.get('ge', 0):g}",
+        "greater_than": f"must be more than {context.get('gt', 0):g}",
+        "less_than_equal": f"must be at most {context.get('le', 0):g}",
         "list_type": "must be a list",
         "tuple_type": "must be a list",
-        "too_short": f"must have at least {about.get('min_length')} entries",
-        "too_long": f"must have at most {about.get('max_length')} entries",
+        "too_short": f"must have at least {context.get('min_length')} entries",
+        "too_long": f"must have at most {context.get('max_length')} entries",
         "dict_type": "must be an object",
         "model_type": "must be an object",
         "model_attributes_type": "must be an object",
-        "value_error": str(about.get("error", "cannot be taken")),
+        "value_error": str(context.get("error", "is not valid")),
     }.get(kind, "is not of a kind that is taken here")
-    return f"{words}; got {_echo(given)}"
+    return f"{message}; got {_echo(value)}"
 
 
-def _echo(given: Any) -> str:
-    """What was given, cut where it is long."""
+def _echo(value: Any) -> str:
+    """The value as JSON, shortened if it is long."""
     try:
-        text = json.dumps(given, default=lambda _: "…")
+        text = json.dumps(value, default=lambda _: "…")
     except (ValueError, RecursionError):
         text = "…"
-    return text if len(text) <= _LONGEST_ECHO else f"{text[:_LONGEST_ECHO]}…"
+    return text if len(text) <= _MAX_ECHO_CHARS else f"{text[:_MAX_ECHO_CHARS]}…"

@@ -34,7 +34,7 @@ from matchbandit.service.connections import (
     as_networks,
     raise_file_limit,
 )
-from matchbandit.service.metrics import TOGETHER
+from matchbandit.service.metrics import MULTIPROCESS_VARIABLE
 from matchbandit.service.settings import Settings, check_fields
 from matchbandit.service.store_metrics import ConnectionMetrics
 
@@ -233,11 +233,11 @@ def _metrics_folder(workers: int) -> Iterator[None]:
         yield
         return
     folder = tempfile.mkdtemp(prefix=f"{_METRICS_FOLDER}{os.getpid()}-")
-    os.environ[TOGETHER] = folder
+    os.environ[MULTIPROCESS_VARIABLE] = folder
     try:
         yield
     finally:
-        del os.environ[TOGETHER]
+        del os.environ[MULTIPROCESS_VARIABLE]
         shutil.rmtree(folder, ignore_errors=True)
 
 

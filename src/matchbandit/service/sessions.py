@@ -1,6 +1,6 @@
-"""Who is logged in at the dashboard: a token once shown, then a cookie whose hash the store keeps.
+"""Dashboard sessions: after a login with a token, a cookie whose hash is in the store.
 
-A session ends when its time is over, when somebody logs out, and as soon as its token is revoked or expires.
+A session ends after its lifetime, at logout, and when its token is revoked or expires.
 """
 
 import hashlib
@@ -17,31 +17,31 @@ from matchbandit.live.store import Store
 from matchbandit.service import tokens
 from matchbandit.service.tokens import Token
 
-LASTING = timedelta(hours=12)
-"""A working day; then the token is asked for again."""
+LIFETIME = timedelta(hours=12)
+"""One working day."""
 _SECRET_BYTES = 32
 
 
 @dataclass(frozen=True)
 class Session:
-    """Somebody who showed a token that opens something."""
+    """A login with a valid token."""
 
     id: str
-    """The hash under which the store has it, not what the cookie holds."""
+    """The hash of the cookie."""
     token: Token
     csrf: str
-    """What every form of this session carries, and no other site can know."""
+    """The token against cross-site request forgery, in every form of this session."""
 
-    def wrote(self, form_csrf: str) -> bool:
-        """Was this form made for this session?"""
+    def has_csrf(self, form_csrf: str) -> bool:
+        """Is this the CSRF token of this session?"""
         return compare_digest(self.csrf.encode(), form_csrf.encode())
 
 
-def begin(store: Store, token: Token) -> str:
-    """A new session for this token: what the cookie is to hold. Sessions whose time is over are swept away."""
+def create(store: Store, token: Token) -> str:
+    """Create a session and return the value of its cookie; expired sessions are deleted."""
     secret, now = secrets.token_urlsafe(_SECRET_BYTES), store.now()
-    row = {"id": _hashed(secret), "token_id": token.id, "csrf": secrets.token_urlsafe(_SECRET_BYTES)}
-    row |= {"created": now, "expires": add_seconds(now, LASTING.total_seconds())}
+    row = {"id": _hash(secret), "token_id": token.id, "csrf": secrets.token_urlsafe(_SECRET_BYTES)}
+    row |= {"created": now, "expires": add_seconds(now, LIFETIME.total_seconds())}
     with store.writing() as connection:
         connection.execute(delete(table).where(table.c.expires <= now))
         connection.execute(insert(table).values(row))
@@ -49,23 +49,23 @@ def begin(store: Store, token: Token) -> str:
 
 
 def find(store: Store, secret: str) -> Session | None:
-    """The session of this cookie, if it and its token still hold."""
+    """The session of this cookie, if it and its token are valid."""
     now = store.now()
     with store.reading() as connection:
-        row = connection.execute(select(table).where(table.c.id == _hashed(secret))).mappings().first()
+        row = connection.execute(select(table).where(table.c.id == _hash(secret))).mappings().first()
     if row is None or row["expires"] <= now:
         return None
-    token = tokens.by_id(store, row["token_id"])
-    if token is None or token.ended(now) is not None:
+    token = tokens.get(store, row["token_id"])
+    if token is None or token.end_reason(now) is not None:
         return None
     return Session(row["id"], token, row["csrf"])
 
 
-def end(store: Store, session: Session) -> None:
+def delete_session(store: Store, session: Session) -> None:
     """Log out."""
     with store.writing() as connection:
         connection.execute(delete(table).where(table.c.id == session.id))
 
 
-def _hashed(secret: str) -> str:
+def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -45,15 +45,15 @@ def add_login(routes: APIRouter, guard: Guard) -> None:
             seconds = str(max(1, ceil(wait)))
             words = f"too many wrong tokens came from this address. Try again in {seconds} s."
             raise ApiError("too-many-requests", words, {"Retry-After": seconds})
-        token, next_path = tokens.known(store, form.one("token")), safe_path(form.one("next", "/"))
-        ended = None if token is None else token.ended(store.now())
+        token, next_path = tokens.lookup(store, form.one("token")), safe_path(form.one("next", "/"))
+        ended = None if token is None else token.end_reason(store.now())
         if token is None or ended is not None:
             words = "There is no such token. Copy it whole, with the mbt_ at its beginning."
             words = words if ended is None else f"{ended[:1].upper()}{ended[1:]}. Ask for a new one."
             return pages.login(next_path=next_path, error=words, status=403)
         wrong.give_back(address)
         response = RedirectResponse(next_path, 303)
-        guard.remember(response, sessions.begin(store, token))
+        guard.remember(response, sessions.create(store, token))
         return response
 
     @routes.post("/logout")
@@ -61,7 +61,7 @@ def add_login(routes: APIRouter, guard: Guard) -> None:
         session = guard.session(request)
         if session is not None:
             check(session, form)
-            sessions.end(store, session)
+            sessions.delete_session(store, session)
         response = RedirectResponse("/login", 303)
         guard.forget(response)
         return response

@@ -429,7 +429,7 @@ def policies(current: str = "") -> list[tuple[str, str]]:
 
 def token_labels(store: Store) -> dict[str, str]:
     """What those who wrote through a token are called, by its id."""
-    return {token.id: token.label for token in tokens.listed(store)}
+    return {token.id: token.label for token in tokens.list_all(store)}
 
 
 def log_lines(

@@ -73,9 +73,9 @@ class Guard:
 
     def remember(self, response: Response, secret: str) -> None:
         """Give the cookie of a session: out of reach of scripts and of other sites."""
-        lasting = int(sessions.LASTING.total_seconds())
+        max_age = int(sessions.LIFETIME.total_seconds())
         response.set_cookie(
-            self.cookie, secret, max_age=lasting, path="/", secure=self.settings.https, httponly=True, samesite="strict"
+            self.cookie, secret, max_age=max_age, path="/", secure=self.settings.https, httponly=True, samesite="strict"
         )
 
     def forget(self, response: Response) -> None:
@@ -164,7 +164,7 @@ def refuse_other_sites(request: Request) -> None:
 
 def check(session: Session, form: Form) -> None:
     """A form must carry what only pages of this session have."""
-    if not session.wrote(form.one("csrf")):
+    if not session.has_csrf(form.one("csrf")):
         raise ApiError("not-allowed", "this form is of another session. Go back, load the page again, and try again.")
 
 

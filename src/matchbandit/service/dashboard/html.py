@@ -20,7 +20,7 @@ from matchbandit.figures.page import ECHARTS
 from matchbandit.figures.ticks import short
 from matchbandit.service.dashboard.assets import address
 from matchbandit.service.logs import CONTEXT
-from matchbandit.service.problems import STATUSES, TITLES, ApiError, told
+from matchbandit.service.problems import STATUSES, TITLES, ApiError, code_and_message
 from matchbandit.service.sessions import Session
 
 HEADERS = {
@@ -92,7 +92,7 @@ def page(
 
 def refused(error: MatchbanditError) -> dict[str, Any]:
     """What a page says of what a league refused: it is the same page again, with what was typed."""
-    code, words = told(error)
+    code, words = code_and_message(error)
     return {"error": _sentence(words), "code": code, "status": STATUSES[code]}
 
 
@@ -103,7 +103,7 @@ def _problem(request: Request, error: Exception) -> PageResponse:
     if isinstance(error, ApiError):
         code, words = error.code, str(error.detail)
     elif isinstance(error, MatchbanditError):
-        code, words = told(error, request_id)
+        code, words = code_and_message(error, request_id)
     else:
         code, words = "not-found", "there is nothing at this address."
     session = getattr(request.state, "session", None)
