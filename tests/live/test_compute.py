@@ -106,9 +106,12 @@ def test_a_slow_fit_is_computed_once_for_all_who_wait():
 def test_what_takes_too_long_is_refused_before_it_starts():
     club = SmallLeague(players=names(2000), policy="cts-beta")
     inputs = club.decider.prepare(club.state, club.directory, club.now)
-    with pytest.raises(LeagueError, match=r"cts-beta for 2000 items takes about 1.1e\+02 s.*rank1-thompson") as refusal:
+    with pytest.raises(LeagueError, match=r"cts-beta for 2000 items takes about 110 s.*rank1-thompson") as refusal:
         WorkerPool().decide(club.decider, inputs)
     assert refusal.value.code == "compute-limit"
+    club = SmallLeague(players=names(3000), record_propensity=10_000)
+    with pytest.raises(LeagueError, match="Set record_propensity below 10000"):
+        WorkerPool().decide(club.decider, club.decider.prepare(club.state, club.directory, club.now))
 
 
 def test_estimates_grow_with_the_league_and_count_the_shadow():

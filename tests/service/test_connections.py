@@ -4,6 +4,7 @@ import contextlib
 import json
 import select
 import socket
+import struct
 import threading
 import time
 
@@ -213,9 +214,11 @@ def test_a_flood_leaves_room_for_health_checks(serve, lines):
             assert b"retry-after: 1" in answer
             assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "too-busy"
         with connect(port, GET) as wire:
-            assert status_of(read_answer(wire)) == 200
-        for _ in range(connections.PROBE_CONNECTIONS):
+            assert status_of(read_all(wire)) == 200  # and it does not keep the place
+        for _ in range(connections.PROBE_CONNECTIONS + 5):
             flood.enter_context(connect(port, b"GET /"))
+        with connect(port, GET) as wire:
+            assert status_of(read_all(wire)) == 200
         with connect(port, page) as wire:
             assert status_of(read_all(wire)) in (503, None)  # a reset may overtake the answer
     refused = [line for line in lines() if line["event"] == "connection refused"]
@@ -280,6 +283,33 @@ def test_pipelined_requests_are_limited(serve, lines):
             wire.sendall(GET * 2000)
         read_all(wire)
     assert "too-many-pipelined" in [line.get("reason") for line in lines()]
+
+
+def test_a_lost_connection_with_pipelined_requests_is_no_defect(serve, lines):
+    page = b"GET /login HTTP/1.1\r\nHost: x\r\n\r\n"
+    port = serve()
+    for _ in range(20):
+        with connect(port, page * 10) as wire:
+            wire.recv(1)
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+    with connect(port, page * 2000) as wire, contextlib.suppress(OSError):
+        read_all(wire)
+    with connect(port, GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")) as wire:
+        assert status_of(read_all(wire)) == 200
+    assert [line for line in lines() if line["level"] == "error"] == []
+
+
+@pytest.mark.parametrize("start", [b"0\r\nX: ", b"1;"])
+def test_trailers_and_chunk_extensions_are_limited_like_headers(serve, lines, start):
+    port = serve(header_bytes=2000)
+    head = b"POST /login HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    pieces = b"".join(b"%x;e=%s\r\n%s\r\n" % (100, b"e" * 900, b"b" * 100) for _ in range(20))
+    with connect(port, head + pieces + b"0\r\nX: " + b"a" * 900 + b"\r\n\r\n") as wire:
+        assert status_of(read_all(wire)) == 403  # not a form of ours, but read
+    with connect(port, head + start) as wire, contextlib.suppress(OSError):
+        wire.sendall(b"a" * 5000)
+        assert read_all(wire) == b""
+    assert "trailers-too-large" in [line.get("reason") for line in lines()]
 
 
 def test_anonymous_bodies_are_small_and_a_flood_of_them_is_turned_away(serve, url, monkeypatch):

@@ -4,12 +4,21 @@ import re
 
 import pytest
 
+from matchbandit.service import documentation
 from matchbandit.service.problems import STATUSES
 
 
 @pytest.fixture
 def client(served):
     return served()
+
+
+def test_the_description_is_encoded_once(client, monkeypatch):
+    first = client.get("/openapi.json")
+    monkeypatch.setattr(documentation, "json", None)
+    again = client.get("/openapi.json")
+    assert again.headers["content-type"] == "application/json"
+    assert again.content == first.content
 
 
 def test_the_description_tells_of_problems_and_tokens(client):

@@ -1,22 +1,27 @@
 """One league or client does not slow the others down: limits, capacity of their own, readiness."""
 
 import asyncio
+import shutil
 import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import httpx
 import pytest
 from asgi import code_of
 from eventually import until
 from serving import PATIENCE, Serving
+from starlette.testclient import TestClient
 
 from matchbandit.live import compute, model, warm_up
 from matchbandit.live.database import FAILING_S
+from matchbandit.live.errors import LeagueError
 from matchbandit.live.league import League
 from matchbandit.live.store import Store
-from matchbandit.service import tokens
+from matchbandit.service import sessions, tokens
+from matchbandit.service.app import create_app
 from matchbandit.service.limits import RequestLimits
 from matchbandit.service.logs import CONTEXT, RequestContext
 from matchbandit.service.settings import Settings
@@ -62,13 +67,15 @@ def test_a_league_may_not_have_too_many_requests_and_others_may_have_theirs():
         first = [asyncio.create_task(wall.ask("/v1/leagues/club/proposals", token("a"))) for _ in range(2)]
         await asyncio.sleep(0)
         refused = await wall.ask("/v1/leagues/club/why", token("b"))
-        page = await wall.ask("/leagues/club", None)
+        page = await wall.ask("/leagues/club", token("b"))  # of a session
         others = [
             asyncio.create_task(wall.ask(path, one))
             for path, one in (
                 ("/v1/leagues/clubs", token("a")),
                 ("/v1/leagues", token("a")),
                 ("/v1/leagues/club", token("c", "chess")),  # whoever does not see the league is not counted there
+                ("/leagues/club", token("c", "chess")),
+                ("/leagues/club", None),
             )
         ]
         await asyncio.sleep(0)
@@ -79,9 +86,33 @@ def test_a_league_may_not_have_too_many_requests_and_others_may_have_theirs():
     refused, page, done, later, limits = asyncio.run(run())
     assert refused[:2] == page[:2] == (503, "too-busy")
     assert refused[2][b"retry-after"] == b"1"
-    assert [status for status, *_ in [*done, later]] == [200] * 6
+    assert [status for status, *_ in [*done, later]] == [200] * 8
     assert not limits._per_key
     assert not limits._semaphores
+
+
+def test_pages_count_for_a_league_only_with_a_session_that_opens_it(store, ticks, monkeypatch):
+    counted = []
+    refusal = RequestLimits._refusal
+    monkeypatch.setattr(RequestLimits, "_refusal", lambda self, *keys: counted.append(keys) or refusal(self, *keys))
+    club, chess = (tokens.create(store, "test", scope="read", leagues=[name])[0] for name in ("club", "chess"))
+    member, stranger = (sessions.create(store, one) for one in (club, chess))
+    store.create("club", players=["ann", "bob"])
+    settings = Settings(tick_seconds=0.0, monotonic=ticks, wrong_tokens=1)
+    with TestClient(create_app(store, settings=settings)) as client:
+
+        def visit(secret):
+            headers = {} if secret is None else {"Cookie": f"matchbandit={secret}"}
+            return client.get("/leagues/club", headers=headers, follow_redirects=False).status_code
+
+        assert [visit(secret) for secret in (member, stranger, None, "wrong")] == [200, 404, 303, 303]
+        assert counted == [
+            ("league club", f"token {club.id}"),
+            (None, f"token {chess.id}"),
+            (None, "from testclient"),
+            (None, "from testclient"),
+        ]
+        assert [visit(secret) for secret in ("guessed", member)] == [429, 200]  # the member's is remembered
 
 
 def test_a_token_may_not_have_too_many_requests_nor_an_address_without_one():
@@ -238,6 +269,28 @@ def test_it_is_not_ready_when_writes_fail_for_a_while(served, store, tmp_path, t
         assert (answer.status_code, code_of(answer.content)) == (503, "store-unusable")
         blocker.execute("ROLLBACK")
     blocker.close()
+    assert client.get("/readyz").status_code == 200
+
+
+def test_small_writes_on_a_full_disk_do_not_make_it_ready(served, store, ticks, monkeypatch):
+    client = served()
+    store.database.monotonic = ticks
+    store.database._wrote_at = ticks.now
+    free = 4096
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda _folder: SimpleNamespace(total=10**9, used=10**9 - free, free=free)
+    )
+
+    def fail():
+        with store.writing():
+            raise LeagueError("store-unusable", "the store is full")
+
+    with pytest.raises(LeagueError):
+        fail()
+    for status in (200, 503, 503):
+        assert client.get("/readyz").status_code == status  # one small write is tried, and succeeds
+        ticks.now += FAILING_S + 1
+    free = 10**8
     assert client.get("/readyz").status_code == 200
 
 

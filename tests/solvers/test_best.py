@@ -125,8 +125,9 @@ def test_as_many_matchings_as_the_formulas_say():
 
 
 def test_too_many_matchings_are_refused_and_the_list_cannot_be_changed():
-    with pytest.raises(MatchbanditError, match="monopartite with 11 players has 10395 matchings, more than the 1000"):
-        all_matchings(monopartite(11))
+    for n in (11, 3000):
+        with pytest.raises(MatchbanditError, match=f"monopartite with {n} players has more than the 1000 matchings"):
+            all_matchings(monopartite(n))
     with pytest.raises(ValueError, match="read-only"):
         all_matchings(monopartite(4))[0, 0] = 1
 

@@ -217,7 +217,9 @@ class WorkerPool:
         if inputs.config["shadow"] is not None:
             names.append(inputs.config["shadow"]["policy"])
         what = f"a decision of {' and '.join(names)} for {plural(len(inputs.constraints.present), 'item')}"
-        return self.run(decide, inputs, what=what, seconds=seconds, hint=_hint(names))
+        return self.run(
+            decide, inputs, what=what, seconds=seconds, hint=_hint(names, inputs.config.get("record_propensity", 0))
+        )
 
     def fit(self, inputs: FitInputs) -> Fit:
         """What `assess_fit(inputs)` gives: in this thread if that is quick, else by a worker."""
@@ -246,9 +248,10 @@ class WorkerPool:
         The result of the task.
         """
         if seconds > REFUSED_SHARE * self.time_limit:
+            rounded = float(f"{seconds:.2g}")
             raise LeagueError(
                 "compute-limit",
-                f"{what} takes about {seconds:.2g} s, and at most {REFUSED_SHARE * self.time_limit:g} s are allowed "
+                f"{what} takes about {rounded:g} s, and at most {REFUSED_SHARE * self.time_limit:g} s are allowed "
                 f"here. {hint}",
             )
         ticket = self._wait_for_turn(what)
@@ -334,10 +337,12 @@ def _busy(what: str) -> LeagueError:
     return LeagueError("compute-busy", f"{what} found no free worker process. Try again in a moment.")
 
 
-def _hint(policies: list[str]) -> str:
+def _hint(policies: list[str], draws: int) -> str:
     slow = [name for name in policies if not CATALOGUE[name].capabilities.any_size]
     if slow:
         return f"Use rank1-thompson in place of {' and '.join(slow)}: it decides in milliseconds."
+    if draws:
+        return f"Set record_propensity below {draws}: each decision is repeated that often."
     return "Remove exclusions, or ask with fewer items available."
 
 

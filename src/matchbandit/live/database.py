@@ -1,6 +1,7 @@
 """The database of a store: SQLite or PostgreSQL, transactions, and readable errors."""
 
 import json
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ _CHECKPOINT_TIMEOUT_MS = 1000  # most reads are done by then; writers wait meanw
 _MIGRATION_LOCK = 0x6D62  # "mb": PostgreSQL's advisory lock for creating and changing tables
 _POOL_SIZE = 8  # connections kept open by each process
 _MAX_OVERFLOW = {"sqlite": 32, "postgresql": 12}  # further ones when all are busy; PostgreSQL has 100 for all processes
+_MIN_FREE_BYTES = 1 << 20  # with less, a successful write does not end a series of failures
 FAILING_S = 10.0
 """A store is unready after writes have failed for this long; a test write is made after as long without one."""
 
@@ -124,7 +126,9 @@ class Database:
                 if self._failing_since is None:
                     self._failing_since = self.monotonic()
             raise
-        self._failing_since, self._wrote_at = None, self.monotonic()
+        self._wrote_at = self.monotonic()
+        if self._failing_since is not None and self._has_space():
+            self._failing_since = None
 
     def check_writes(self) -> None:
         """Raise if writes have been failing; if none was made recently, try one."""
@@ -139,6 +143,16 @@ class Database:
             raise LeagueError(
                 "store-unusable", f"writes have failed for {FAILING_S:g} s or longer: {self._last_failure}"
             )
+
+    def _has_space(self) -> bool:
+        """On a disk that is full, a small write may succeed where others fail."""
+        if self.file is None:
+            return True
+        try:
+            usage = shutil.disk_usage(self.file.parent)
+        except OSError:
+            return True
+        return usage.total == 0 or usage.free >= _MIN_FREE_BYTES  # some file systems do not say
 
     @contextmanager
     def _write_transaction(self) -> Iterator[Connection]:

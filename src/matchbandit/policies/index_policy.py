@@ -26,7 +26,7 @@ from matchbandit.policies.combinatorial import (
 from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import UNPLAYED, Decision, best_pair, by_weights, ordered_decision
 from matchbandit.rewards import Counts, Floats
-from matchbandit.solvers import MAX_MATCHINGS, best_matching, count_matchings
+from matchbandit.solvers import MAX_MATCHINGS, best_matching
 
 Exploration = Literal["log", "full"]
 """f = log t, or with log log t as in the proofs."""
@@ -187,8 +187,8 @@ class JointIndexPolicy(IndexPolicy):
         """No plays; a graph with too many matchings is refused."""
         if not self.lists_candidates:
             raise MatchbanditError(
-                f"{self.name} looks at every matching, and {self.graph} has {count_matchings(self.graph)} of them "
-                f"(at most {MAX_MATCHINGS}: 10 players, 6 × 6 rows and columns). "
+                f"{self.name} looks at every matching, and {self.graph} has more than {MAX_MATCHINGS} of them "
+                f"(10 players have 945, 6 × 6 rows and columns 720). "
                 f"Use cucb or cts-beta, which call a solver, or rank1-thompson."
             )
         return super().start()

@@ -97,8 +97,8 @@ class Rank1TrackAndStop(PlannedPolicy):
         super().__init__(setting, rng)
         if self.selection == "matching" and count_matchings(self.graph) > MAX_MATCHINGS:
             raise MatchbanditError(
-                f"{self.name} looks at every matching, and {self.graph} has {count_matchings(self.graph)} of them "
-                f"(at most {MAX_MATCHINGS}: 10 players, 6 × 6 rows and columns). Use rank1-certify for more."
+                f"{self.name} looks at every matching, and {self.graph} has more than {MAX_MATCHINGS} of them "
+                f"(10 players have 945, 6 × 6 rows and columns 720). Use rank1-certify for more."
             )
         self.target = Target.of(self.graph, self.selection)
         d, n = self.graph.n_pairs, self.graph.n_items

@@ -69,11 +69,10 @@ class SequentialHalving(PlannedPolicy):
     def _arms(self) -> Edges:
         if self.selection == "pair":
             return all_pairs(self.graph.n_pairs)
-        n_matchings = count_matchings(self.graph)
-        if n_matchings > MAX_MATCHINGS:
+        if count_matchings(self.graph) > MAX_MATCHINGS:
             raise MatchbanditError(
-                f"{self.name} plays every matching, and supports at most {MAX_MATCHINGS}; {self.graph} has "
-                f"{n_matchings:.4g}. Use selection='pair', or rank1-certify with delta."
+                f"{self.name} plays every matching, and supports at most {MAX_MATCHINGS}; {self.graph} has more. "
+                f"Use selection='pair', or rank1-certify with delta."
             )
         return all_matchings(self.graph)
 

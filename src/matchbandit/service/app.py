@@ -55,6 +55,7 @@ def create_app(store: Store, *, settings: Settings | None = None) -> FastAPI:
         version=version("matchbandit"),
         summary="Whom to pair today, what came back, and why.",
         description=documentation.INTRODUCTION,
+        openapi_url=None,  # FastAPI would encode it again for each request, on the event loop
         docs_url=None,  # FastAPI's own pages load scripts from a CDN
         redoc_url=None,
         redirect_slashes=False,

@@ -2,15 +2,17 @@
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
 from math import ceil
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from matchbandit.live.store import Store
-from matchbandit.service import tokens
+from matchbandit.service import sessions, tokens
 from matchbandit.service.limits import UNLIMITED, Buckets
 from matchbandit.service.logs import CONTEXT
 from matchbandit.service.problems import ApiError, Problem
@@ -45,6 +47,8 @@ class AuthMiddleware:
                 self._count(token.id)
             else:
                 self._count(address)
+                if scope["path"].startswith("/leagues/"):
+                    scope[CONTEXT].token = await self._session_token(scope, address)
         except ApiError as error:
             await Problem(error.code, str(error.detail), headers=error.headers)(scope, receive, send)
             return
@@ -60,20 +64,34 @@ class AuthMiddleware:
         kind, _, text = (header or "").partition(" ")
         if kind.lower() != "bearer" or not text.strip():
             raise ApiError("no-token", f"this needs a token. {_HINT}")
-        digest = hashlib.sha256(text.strip().encode("utf-8", "surrogateescape")).hexdigest()
-        token = self._cached_token(digest)
+        token = await self._look_up(text.strip(), address, tokens.lookup)
         if token is None:
-            wait = self._wrong_tokens.wait(address)
-            if wait > 0:
-                raise _too_many("too many wrong tokens came from this address.", wait)
-            token = await anyio.to_thread.run_sync(tokens.lookup, self._store, text.strip(), limiter=self._threads)
-            if token is None:
-                self._wrong_tokens.take(address)
-                raise ApiError("wrong-token", f"there is no such token. {_HINT}")
-            self._cache_token(digest, token)
+            raise ApiError("wrong-token", f"there is no such token. {_HINT}")
         end_reason = token.end_reason(self._store.now())
         if end_reason is not None:
             raise ApiError("ended-token", f"{end_reason}. Make a new one with `matchbandit token new`.")
+        return token
+
+    async def _session_token(self, scope: Scope, address: str) -> Token | None:
+        """The token of a visitor who is logged in, for limits only: the page checks the session itself."""
+        secret = Request(scope).cookies.get(sessions.cookie_name(self._settings))
+        # Wrong cookies have a limit of their own: old ones must not keep tokens from being looked up.
+        return None if not secret else await self._look_up(secret, f"cookie {address}", _token_of_session)
+
+    async def _look_up(self, secret: str, address: str, find: Callable[[Store, str], Token | None]) -> Token | None:
+        """The token of a secret, from the cache or the store. None is counted as a wrong token of the address."""
+        digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+        token = self._cached_token(digest)
+        if token is not None:
+            return token
+        wait = self._wrong_tokens.wait(address)
+        if wait > 0:
+            raise _too_many("too many wrong tokens or cookies came from this address.", wait)
+        token = await anyio.to_thread.run_sync(find, self._store, secret, limiter=self._threads)
+        if token is None:
+            self._wrong_tokens.take(address)
+        else:
+            self._cache_token(digest, token)
         return token
 
     def _cached_token(self, digest: str) -> Token | None:
@@ -85,6 +103,11 @@ class AuthMiddleware:
         self._cached.move_to_end(digest)
         if len(self._cached) > _MAX_CACHED_TOKENS:
             self._cached.popitem(last=False)
+
+
+def _token_of_session(store: Store, secret: str) -> Token | None:
+    session = sessions.find(store, secret)
+    return None if session is None else session.token
 
 
 def _too_many(message: str, wait: float) -> ApiError:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from matchbandit.service.limits import IMPORT_PATH, UNLIMITED
 from matchbandit.service.logs import log
@@ -56,6 +56,8 @@ class ConnectionLimiter:
         self._refused: Counter[str] = Counter()
         self._trusted = as_networks(trusted_proxies)
         self._open: Counter[str] = Counter()
+        self.silent_probes: dict[LimitedProtocol, None] = {}
+        """Connections accepted for health checks that have not sent a whole request, the oldest first."""
         self._last_logged: dict[str, tuple[float, int]] = {}
 
     def admit(self, address: str) -> str | None:
@@ -66,11 +68,21 @@ class ConnectionLimiter:
         key = self._key(address)
         self._open[key] += 1
         self._update_gauge()
-        if self._open.total() > self.settings.max_connections + PROBE_CONNECTIONS:
-            return "too-many-connections"
         if key and self._open[key] > self.settings.connections_per_address:
             return "too-many-from-address"
+        if self._open.total() > self.settings.max_connections + PROBE_CONNECTIONS and not self._make_room():
+            return "too-many-connections"
         return None
+
+    def _make_room(self) -> bool:
+        """Close the connection that was accepted for health checks and has been silent longest, if there is one.
+
+        A health check sends its request at once; connections that do not would take its place.
+        """
+        oldest = next(iter(self.silent_probes), None)
+        if oldest is not None:
+            oldest.close_for_another()
+        return oldest is not None
 
     def release(self, address: str) -> None:
         """A connection has ended."""
@@ -128,6 +140,10 @@ class LimitedProtocol(HttpToolsProtocol):
         self._is_for_probes = False
         self._is_in_head = True
         self._head_bytes = 0
+        self._bytes_without_body = 0
+        """Received in trailers and chunk extensions since the last piece of a body."""
+        self._cycles: list[RequestResponseCycle] = []
+        """Requests without a whole response; uvicorn knows only the last one when the connection is lost."""
         self._receive_timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
 
@@ -140,11 +156,15 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(reason, "503 Service Unavailable")
             return
         self._is_for_probes = self._limiter.is_full
+        if self._is_for_probes:
+            self._limiter.silent_probes[self] = None
         seconds = PROBE_HEADER_SECONDS if self._is_for_probes else self._settings.header_seconds
         self._receive_timer = self._after(seconds, "slow-headers")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
+        self._limiter.silent_probes.pop(self, None)
+        self._disconnect()
         self._limiter.release(self._address)
         self._stop_receive_timer()
         self._stop_send_timer()
@@ -162,11 +182,20 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._head_bytes += len(piece)
                 if self._receive_timer is None:
                     self._receive_timer = self._after(self._settings.header_seconds, "slow-headers")
+            else:
+                self._bytes_without_body += len(piece)
             super().data_received(piece)
+            if self._bytes_without_body > self._settings.header_bytes:
+                self._close("trailers-too-large")
+
+    def on_body(self, body: bytes) -> None:
+        """Receive a piece of a body."""
+        self._bytes_without_body = 0
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         """Wait for the body; requests other than health checks are refused on a connection kept for those."""
-        self._is_in_head = False
+        self._is_in_head, self._bytes_without_body = False, 0
         self._stop_receive_timer()
         path = self.url.partition(b"?")[0].decode("latin-1")
         seconds = self._settings.import_seconds if path == IMPORT_PATH else self._settings.body_seconds
@@ -175,13 +204,18 @@ class LimitedProtocol(HttpToolsProtocol):
             self._limiter.report("too-many-connections", self._address)
             self.app = _answer_too_busy
         super().on_headers_complete()
+        if self._is_for_probes:
+            self._limiter.silent_probes.pop(self, None)
+            self.cycle.keep_alive = False
+        if self.cycle is not None:
+            self._cycles = [*(cycle for cycle in self._cycles if not cycle.response_complete), self.cycle]
         if len(self.pipeline) > MAX_PIPELINED:
             self._close("too-many-pipelined")
 
     def on_message_complete(self) -> None:
         """Wait for the next request."""
         super().on_message_complete()
-        self._is_in_head, self._head_bytes = True, 0
+        self._is_in_head, self._head_bytes, self._bytes_without_body = True, 0, 0
         self._stop_receive_timer()
 
     def on_response_complete(self) -> None:
@@ -207,6 +241,11 @@ class LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
         self._stop_send_timer()
 
+    def close_for_another(self) -> None:
+        """Make room for another health check."""
+        self._limiter.silent_probes.pop(self, None)
+        self._close("too-many-connections")
+
     def _refuse(self, reason: str, status: str) -> None:
         self._limiter.report(reason, self._address)
         head = f"HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n".encode()
@@ -215,7 +254,15 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _close(self, reason: str) -> None:
         self._limiter.report(reason, self._address)
+        self._disconnect()
         self.transport.abort()
+
+    def _disconnect(self) -> None:
+        """Let no request write to a closed connection, which would be logged as a defect."""
+        for cycle in self._cycles:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self._cycles.clear()
 
     def _after(self, seconds: float, reason: str) -> asyncio.TimerHandle:
         return self.loop.call_later(seconds, self._close, reason)

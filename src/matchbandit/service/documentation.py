@@ -1,5 +1,6 @@
 """The OpenAPI description, and a documentation page that loads nothing from other servers."""
 
+import json
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -99,6 +100,14 @@ def router(app: FastAPI) -> APIRouter:
     @pages.get("/docs", response_class=HTMLResponse)
     def docs() -> Response:
         return HTMLResponse(page(), headers={"Content-Security-Policy": CSP})
+
+    @cache
+    def description() -> bytes:
+        return json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    @pages.get("/openapi.json")
+    def openapi_json() -> Response:
+        return Response(description(), media_type="application/json")
 
     @pages.get("/docs/style.css")
     def style() -> Response:

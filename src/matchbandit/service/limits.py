@@ -228,12 +228,15 @@ class RequestLimits:
 
 
 def _league_of(scope: Scope) -> str | None:
-    """The key of the league in a path; None without one, or if the token has no access to it."""
+    """The key of the league in a path; None without one, or if the token has no access to it.
+
+    Otherwise a client without access could use up the capacity of a league.
+    """
     match = _LEAGUE_PATH.match(scope["path"])
     if match is None:
         return None
     token = scope[CONTEXT].token
-    return None if token is not None and not token.sees(match[1]) else f"league {match[1]}"
+    return f"league {match[1]}" if token is not None and token.sees(match[1]) else None
 
 
 def _client_of(scope: Scope) -> str:

@@ -15,6 +15,7 @@ from matchbandit.live.events import add_seconds
 from matchbandit.live.schema import sessions as table
 from matchbandit.live.store import Store
 from matchbandit.service import tokens
+from matchbandit.service.settings import Settings
 from matchbandit.service.tokens import Token
 
 LIFETIME = timedelta(hours=12)
@@ -65,6 +66,11 @@ def delete_session(store: Store, session: Session) -> None:
     """Log out."""
     with store.writing() as connection:
         connection.execute(delete(table).where(table.c.id == session.id))
+
+
+def cookie_name(settings: Settings) -> str:
+    """The name of the cookie; with https one that browsers accept from this host only."""
+    return "__Host-matchbandit" if settings.https else "matchbandit"
 
 
 def _hash(secret: str) -> str:

@@ -40,9 +40,7 @@ def all_matchings(graph: Graph) -> Edges:
     [[0, 5], [1, 4], [2, 3]]
     """
     if count_matchings(graph) > MAX_MATCHINGS:
-        raise MatchbanditError(
-            f"{graph} has {count_matchings(graph)} matchings, more than the {MAX_MATCHINGS} that are enumerated."
-        )
+        raise MatchbanditError(f"{graph} has more than the {MAX_MATCHINGS} matchings that are enumerated.")
     lists = _assignments(graph) if graph.is_bipartite else _pairings(tuple(range(graph.n_items)))
     matchings = np.sort([graph.edges(np.array(pairs)) for pairs in lists], axis=1)
     matchings.setflags(write=False)

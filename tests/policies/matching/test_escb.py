@@ -188,9 +188,9 @@ def test_version_1_continues_from_its_state():
 
 
 @pytest.mark.parametrize("name", ["escb", "ols-ucb"])
-@pytest.mark.parametrize(("graph", "count"), [(mb.monopartite(12), 10395), (mb.bipartite(7, 7), 5040)], ids=str)
-def test_large_graphs_are_refused(name, graph, count):
-    with pytest.raises(mb.MatchbanditError, match=rf"{name} looks at every matching, .* has {count} .*Use cucb"):
+@pytest.mark.parametrize("graph", [mb.monopartite(12), mb.bipartite(7, 7), mb.monopartite(3000)], ids=str)
+def test_large_graphs_are_refused(name, graph):  # the number of matchings of the last one has 4561 digits
+    with pytest.raises(mb.MatchbanditError, match=rf"{name} looks at every matching, .* more than 1000 .*Use cucb"):
         mb.policy(name).build(graph)
 
 

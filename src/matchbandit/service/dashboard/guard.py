@@ -68,8 +68,8 @@ class Guard:
 
     @property
     def cookie(self) -> str:
-        """Its name; with https one that browsers take from this very host only."""
-        return "__Host-matchbandit" if self.settings.https else "matchbandit"
+        """Its name."""
+        return sessions.cookie_name(self.settings)
 
     def remember(self, response: Response, secret: str) -> None:
         """Give the cookie of a session: out of reach of scripts and of other sites."""
