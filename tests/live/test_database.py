@@ -10,6 +10,7 @@ from clocks import Clock
 from sqlalchemy import Connection, inspect, select, text, update
 
 from matchbandit.live import schema
+from matchbandit.live.backup import backup
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.store import Store
 
@@ -411,3 +412,19 @@ def test_a_damaged_file_is_said_to_be_damaged_also_by_verify(sqlite_url, tmp_pat
     assert caught.value.code == "store-unusable"
     assert "\n" not in str(caught.value)
     assert "pairs" not in str(caught.value)  # nothing of what is in the file
+
+
+def test_a_file_that_was_replaced_is_not_written(sqlite_url, tmp_path):
+    """Connections to a file that was moved away still work: what is acknowledged would be lost."""
+    file = Path(sqlite_url.removeprefix("sqlite:///"))
+    with Store(sqlite_url) as store:
+        club = store.create("club", players=["ann", "bob"])
+        backup(sqlite_url, tmp_path / "copy.db")
+        for path in list(file.parent.glob(f"{file.name}*")):
+            path.rename(tmp_path / f"old-{path.name}")
+        (tmp_path / "copy.db").rename(file)
+        with pytest.raises(LeagueError, match="was replaced or removed while it was in use") as refused:
+            club.ask()
+        assert refused.value.code == "store-unusable"
+    with Store(sqlite_url) as store:
+        assert store.open("club").ask().number == 1

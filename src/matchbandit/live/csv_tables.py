@@ -10,7 +10,7 @@ from typing import Any
 from matchbandit.errors import float_text
 from matchbandit.live.records import VOID
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 """How a text begins that a spreadsheet would compute, or that was quoted."""
 
 

@@ -56,6 +56,8 @@ class Database:
         self.lock_observer: Callable[[str, float], None] | None = None
         """Called with the kind of a lock ("league", "store") and the seconds that a thread waited for it."""
         self.pool_limit = _POOL_SIZE + _MAX_OVERFLOW[self.url.get_backend_name()]
+        self._identity: tuple[int, int] | None = None
+        """Device and inode of the file of a SQLite store, once it is open."""
         self.unwiped = False
         """Erased data may still be in SQLite's write-ahead log."""
         self.monotonic = time.monotonic
@@ -71,6 +73,7 @@ class Database:
         """Create or migrate the tables; refuse other databases and newer stores."""
         if self.file is not None:
             create_private(self.file)  # SQLite gives its -wal and -shm files the same mode
+            self._identity = _identity(self.file)
         with self.reading() as connection:
             ready, migrating = schema.is_current(connection, self.where), False
             if not ready and self.is_sqlite:
@@ -160,6 +163,7 @@ class Database:
         if self._writers is not None and not self._writers.acquire(self.lock_timeout):
             raise self._busy()
         try:
+            self._check_file()
             with self.translate_errors(), self.engine.connect() as connection:
                 # Take the write lock at the start: a read transaction that starts to write may find the store changed.
                 connection.execution_options(begin="BEGIN IMMEDIATE")
@@ -169,6 +173,15 @@ class Database:
         finally:
             if self._writers is not None:
                 self._writers.release()
+
+    def _check_file(self) -> None:
+        """Refuse to write into a file that was moved away: connections still work, and nobody would find the data."""
+        if self.file is not None and self._identity is not None and _identity(self.file) != self._identity:
+            raise LeagueError(
+                "store-unusable",
+                f"the file of the store {self.where} was replaced or removed while it was in use. "
+                "Restart this program; stop it before you restore a backup.",
+            )
 
     def observe_wait(self, lock: str, seconds: float) -> None:
         """Report a wait for a lock to the observer."""
@@ -345,6 +358,14 @@ def _refuse_other_files(path: Path) -> None:
         return  # a new file, or SQLite reports what is wrong
     if header not in (b"", _HEADER):
         raise LeagueError("store-unusable", f"{str(path)!r} is not a SQLite database. Choose another file.")
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _engine(url: URL, lock_timeout: float) -> Engine:
