@@ -218,7 +218,7 @@ def test_both_engines_need_as_many_rounds():
 def test_what_is_too_large_is_refused_with_a_way_out():
     with pytest.raises(MatchbanditError, match=r"supports at most 16 items; got 17. Use rank1-certify for more"):
         built(mb.monopartite(17), selection="pair")
-    with pytest.raises(MatchbanditError, match=r"has 10395 of them .*Use rank1-certify for more"):
+    with pytest.raises(MatchbanditError, match=r"has more than 1000 of them .*Use rank1-certify for more"):
         built(mb.monopartite(12), selection="matching")
 
 

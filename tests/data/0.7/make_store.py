@@ -1,8 +1,8 @@
 """Write the store of version 0.7.0 that tests migrate: run it with matchbandit 0.7.0, in an empty folder.
 
-    git archive 0e8426f | tar -x -C /tmp/matchbandit-0.7
-    pip install --no-deps --target /tmp/site-0.7 /tmp/matchbandit-0.7
-    PYTHONPATH=/tmp/site-0.7 python make_store.py
+    git archive 0e8426f | tar -x -C matchbandit-0.7
+    pip install --no-deps --target site-0.7 matchbandit-0.7
+    PYTHONPATH=site-0.7 python make_store.py
 
 It leaves `store.db`, an export `club.jsonl`, and `expected.json` with what 0.7.0 said of them.
 """
