@@ -16,7 +16,7 @@ import numpy as np
 
 import matchbandit as mb
 from matchbandit.figures import Chart, Line, draw_to
-from matchbandit.figures.ticks import grouped
+from matchbandit.formatting import grouped
 
 HERE = Path(__file__)
 ROWS, PICTURE = HERE.with_name("drift.json"), HERE.parent.parent / "img" / "drift.png"

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import matchbandit as mb
+from matchbandit.formatting import duration
 from matchbandit.studies import growth, identification, practical
 from matchbandit.studies.claims import percent, spaced
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.published import authors_seconds
 from matchbandit.studies.registry import entries
-from matchbandit.studies.report import duration
 
 IMAGES = Path(__file__).parent.parent / "img"
 POWER = r"\d·10[⁰¹²³⁴⁵⁶⁷⁸⁹]+|10\^[\d.]*\d"

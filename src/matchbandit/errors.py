@@ -10,24 +10,6 @@ class MatchbanditError(ValueError):
     """A mistake that the caller can fix: the message names the thing, the value and the fix."""
 
 
-def plural(number: int, noun: str) -> str:
-    """The number with its noun.
-
-    >>> plural(1, "run"), plural(2, "run")
-    ('1 run', '2 runs')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def float_text(number: float) -> str:
-    """The shortest text that reads back as the same number: the one to show where it may be sent back.
-
-    >>> float_text(0.987654321), float_text(1.0), float_text(-1e-07)
-    ('0.987654321', '1', '-1e-07')
-    """
-    return repr(float(number)).removesuffix(".0")
-
-
 def unknown(kind: str, name: object, known: Iterable[str]) -> MatchbanditError:
     """The error for a name that is not among the known ones.
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, check_float, check_int, float_text, unknown
+from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
+from matchbandit.formatting import float_text
 from matchbandit.kl import bernoulli_kl
 
 Floats = NDArray[np.float64]

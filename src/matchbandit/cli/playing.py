@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from matchbandit.cli.options import as_printed, as_typed
-from matchbandit.errors import plural
+from matchbandit.formatting import plural
 from matchbandit.progress import bar
 
 

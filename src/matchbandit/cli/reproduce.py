@@ -46,8 +46,8 @@ def reproduce(
     """
     from dataclasses import asdict
 
+    from matchbandit.formatting import duration
     from matchbandit.studies import reproduce as redo
-    from matchbandit.studies.report import duration
 
     stopped_by = [signal.SIGINT]
     try:

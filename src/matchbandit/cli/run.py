@@ -10,7 +10,7 @@ import typer
 
 from matchbandit.cli.options import Json, Workers, table
 from matchbandit.cli.parsing import whole_if
-from matchbandit.errors import plural
+from matchbandit.formatting import plural
 
 if TYPE_CHECKING:
     from matchbandit.studies import Study

@@ -22,7 +22,7 @@ from matchbandit.cli.options import (
 )
 from matchbandit.cli.parsing import listed, problem_of, rewards_of, settings, whole, whole_if
 from matchbandit.cli.playing import play_and_report
-from matchbandit.errors import plural
+from matchbandit.formatting import plural
 
 if TYPE_CHECKING:
     from matchbandit.results import Runs as Simulated

@@ -8,7 +8,8 @@ import typer
 from matchbandit.cli.league.common import STORE, StoreUrl, moment, opened_store, print_json, seconds_typed
 from matchbandit.cli.league.keeping import backup
 from matchbandit.cli.options import Json, say, table
-from matchbandit.errors import MatchbanditError, plural
+from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import plural
 
 if TYPE_CHECKING:
     from matchbandit.live.maintenance import StoreInfo

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.figures.ticks import grouped, short
+from matchbandit.formatting import grouped, short
 
 Numbers = NDArray[np.float64]
 Kind = Literal["line", "points", "cloud", "reference"]

@@ -6,6 +6,8 @@ from itertools import pairwise
 from math import log
 from typing import Literal
 
+from matchbandit.formatting import grouped
+
 Story = Literal["lives", "clusters", "links", "strengths", "pairs"]
 """What is told along the time axis: who leaves, how clusters split, evidence, posteriors of items, plays of pairs."""
 STRONG, MIDDLE, WEAK = (0x00, 0x6B, 0xAE), (0x8A, 0x80, 0x96), (0xD7, 0x5E, 0x00)
@@ -218,22 +220,13 @@ _HEADLINES: dict[Story, str] = {
 }
 
 
-def grouped(number: float) -> str:
-    """A whole number in groups of three digits.
-
-    >>> grouped(12288)
-    '12 288'
-    """
-    return f"{number:,.0f}".replace(",", " ")
-
-
 def lost(regret: float) -> str:
     """A regret in words, the same wherever it stands: whole from 1000 on, in four digits below.
 
     >>> lost(10368.74), lost(999.97), lost(12.345)
-    ('10 369', '1 000', '12.35')
+    ('10,369', '1,000', '12.35')
     """
-    return grouped(regret) if float(f"{regret:.4g}") >= 1000 else f"{regret:.4g}"
+    return grouped(round(regret)) if float(f"{regret:.4g}") >= 1000 else f"{regret:.4g}"
 
 
 def colours_of(film: Film) -> tuple[str, ...]:

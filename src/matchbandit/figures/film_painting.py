@@ -25,7 +25,6 @@ from matchbandit.figures.film import (
     Story,
     blend,
     colours_of,
-    grouped,
     highest,
     lost,
     spaced,
@@ -33,7 +32,8 @@ from matchbandit.figures.film import (
 )
 from matchbandit.figures.painting import DPI, Picture
 from matchbandit.figures.style import GREY
-from matchbandit.figures.ticks import THIN_SPACE, even_ticks, log_ticks, short, unlabelled_log_ticks, words_for
+from matchbandit.figures.ticks import even_ticks, log_ticks, unlabelled_log_ticks, words_for
+from matchbandit.formatting import grouped, short
 
 PALE, INK = "#c9cdd3", "#1b1b1b"
 WIDTH = 9.6
@@ -80,7 +80,7 @@ def _painted(film: Film) -> Picture:
 
 def _time(played: int) -> str:
     """A number of rounds as the sentences say it; from a million on, where there is no room, in four digits."""
-    return short(played) if played >= 10**6 else grouped(played).replace(" ", THIN_SPACE)
+    return short(played) if played >= 10**6 else grouped(played)
 
 
 def _words(film: Film) -> str:
@@ -266,7 +266,7 @@ def _regret(axes: Axes, film: Film) -> None:
     axes.yaxis.set_ticklabels(words_for(ticks))
     axes.set_ylabel("regret", fontsize=SMALL)
     axes.set_xlabel("round", fontsize=SMALL)
-    words = lost(regret[-1]).replace(" ", THIN_SPACE)
+    words = lost(regret[-1])
     axes.annotate(words, (times[-1], regret[-1]), xytext=(4, 0), fontsize=SMALL, va="center",
                   textcoords="offset points", annotation_clip=False)  # fmt: skip
     for window in axes.texts[:-1]:

@@ -1,54 +1,20 @@
-"""Numbers as they stand on an axis and in a table, and where ticks stand."""
+"""Choose ticks and their labels."""
 
 from collections.abc import Sequence
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, log10
 
-THIN_SPACE = "\u2009"
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+from matchbandit.formatting import grouped, power_of_ten, short
+
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-
-
-def short(value: float) -> str:
-    """A number in four digits, in groups of three; powers of ten where it is huge or tiny.
-
-    >>> [short(x).replace(THIN_SPACE, " ") for x in (0, 0.25, 1234.56, 20_000, 1e6, 2.5e7, 0.00012)]
-    ['0', '0.25', '1 235', '20 000', '10⁶', '2.5·10⁷', '1.2·10⁻⁴']
-    """
-    if not isfinite(value):
-        return "–"
-    rounded = float(f"{value:.4g}")
-    if rounded == 0:
-        return "0"
-    if abs(rounded) >= 1e6 or abs(rounded) < 1e-3:
-        return power(rounded, floor(log10(abs(rounded)) + 1e-12))
-    return grouped(rounded)
-
-
-def grouped(value: float) -> str:
-    """In groups of three digits, with no more digits after the point than are needed."""
-    return f"{value:,.6f}".rstrip("0").rstrip(".").replace(",", THIN_SPACE).replace("-", "−")
-
-
-def power(value: float, exponent: int) -> str:
-    """A number as a multiple of a power of ten.
-
-    >>> power(2.5e6, 6), power(1e-4, -4), power(5e5, 6)
-    ('2.5·10⁶', '10⁻⁴', '0.5·10⁶')
-    """
-    if value == 0:
-        return "0"
-    raised = f"10{str(exponent).translate(_RAISED)}"
-    times = f"{value / 10.0**exponent:.4g}".replace("-", "−")
-    return raised if times == "1" else f"−{raised}" if times == "−1" else f"{times}·{raised}"
 
 
 def words_for(ticks: Sequence[float], *, log: bool = False) -> list[str]:
     """The numbers at these ticks, in one manner for all of an axis."""
     largest, smallest = max((abs(t) for t in ticks), default=0.0), min((abs(t) for t in ticks if t), default=1.0)
     if log and (largest >= 1e6 or smallest < 1e-3):
-        return [short(t) if 1e-3 <= t < 1e4 else power(t, floor(log10(t) + 1e-12)) for t in ticks]
+        return [short(t) if 1e-3 <= t < 1e4 else power_of_ten(t, floor(log10(t) + 1e-12)) for t in ticks]
     if largest >= 1e6 or 0 < largest < 1e-3:
-        return [power(t, floor(log10(largest) + 1e-12)) for t in ticks]
+        return [power_of_ten(t, floor(log10(largest) + 1e-12)) for t in ticks]
     return [grouped(t) for t in ticks]
 
 

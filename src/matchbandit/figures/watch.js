@@ -19,11 +19,11 @@
   const line = (x1, y1, x2, y2, more) => node("line", Object.assign({ x1, y1, x2, y2 }, more));
   const path = (points, more) => node("path", Object.assign({ d: points.length ? "M" + points.map(([x, y]) => x.toFixed(1) + " " + y.toFixed(1)).join("L") : "" }, more));
 
-  const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
   const digits = (x) => (Math.abs(x) >= 1000 ? grouped(x) : String(Number(x.toPrecision(3))));
   const raised = (n) => String(n).replace(/\d/g, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]);
   // Numbers, pairs and intervals stay on one line.
-  const unbroken = (words) => words.replace(/(\d) (?=\d{3}\b)/g, "$1\u202f").replace(/(\d,) (?=\d+\))/g, "$1\u00a0").replace(/ ± /g, "\u00a0±\u00a0");
+  const unbroken = (words) => words.replace(/(\d,) (?=\d+\))/g, "$1\u00a0").replace(/ ± /g, "\u00a0±\u00a0");
   const percent = (share) => (share >= 0.0995 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))) + "\u202f%";
   const pairName = (p) => "(" + film.items[film.pairs[p][0]].number + ", " + film.items[film.pairs[p][1]].number + ")";
   const shade = (share) => film.scale[Math.round(share * (film.scale.length - 1))];

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, check_int, float_text
+from matchbandit.errors import MatchbanditError, check_int
+from matchbandit.formatting import float_text
 from matchbandit.graphs import MAX_PAIRS
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft, this_version

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, check_float, check_int, plural
+from matchbandit.errors import MatchbanditError, check_float, check_int
+from matchbandit.formatting import plural
 from matchbandit.live.deciding import Decider, Inputs
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Draft

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from matchbandit.errors import float_text
+from matchbandit.formatting import float_text
 from matchbandit.live.records import VOID
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matchbandit.deprecation import RenamedAttribute
-from matchbandit.errors import plural
+from matchbandit.formatting import plural
 from matchbandit.live import commands, keys, log, transfer, views
 from matchbandit.live.commands import Name
 from matchbandit.live.deciding import Inputs

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
 
-from matchbandit.errors import plural
+from matchbandit.formatting import plural
 from matchbandit.live.events import Event
 from matchbandit.live.records import Documented
 

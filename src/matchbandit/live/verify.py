@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from matchbandit.errors import plural
+from matchbandit.formatting import plural
 from matchbandit.live import log, projection, snapshots
 from matchbandit.live.deciding import Decider
 from matchbandit.live.errors import LeagueError

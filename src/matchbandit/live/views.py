@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import float_text, plural
+from matchbandit.formatting import float_text, plural
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.events import Event, proposal_number
 from matchbandit.live.model import LeagueModel

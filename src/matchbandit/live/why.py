@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from matchbandit.errors import plural
+from matchbandit.formatting import plural
 from matchbandit.live.model import LeagueModel
 from matchbandit.live.names import Directory
 from matchbandit.live.records import VOID

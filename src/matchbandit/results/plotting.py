@@ -10,7 +10,7 @@ import numpy as np
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart, Line, draw, draw_to
 from matchbandit.figures.chart import Kind, Numbers
-from matchbandit.figures.ticks import short
+from matchbandit.formatting import short
 from matchbandit.policies import CATALOGUE
 from matchbandit.policies.capabilities import Goal
 from matchbandit.results.comparison import Comparison, task_of

@@ -13,7 +13,7 @@ import numpy as np
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart
 from matchbandit.figures.page import Badge, Cell, Page, Section, Table, Tone, write_page
-from matchbandit.figures.ticks import short
+from matchbandit.formatting import duration, grouped, plural, short
 from matchbandit.results import Rows
 from matchbandit.results.comparison import task_text
 from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim
@@ -79,11 +79,11 @@ def study_page(folder: StudyFolder) -> Page:
     there, wanted = sum(point.runs for point in points), study.runs * len(folder.manifest["points"])
     goal = "regret" if study.goal == "regret" else "rounds until the answer"
     goal = goal if study.budget is None else "answers within a fixed budget"
-    lead = f"{goal.capitalize()}: {_counted(len(points), 'point')}, {_counted(there, 'run')}, seed {study.seed}."
+    lead = f"{goal.capitalize()}: {plural(len(points), 'point')}, {plural(there, 'run')}, seed {study.seed}."
     missing = [] if there >= wanted else [_missing(folder, points, wanted - there)]
     return Page(
         f"Study {study.name}",
-        lead if not missing else f"{lead} Not finished: {_grouped(there)} of {_grouped(wanted)} runs are there.",
+        lead if not missing else f"{lead} Not finished: {grouped(there)} of {grouped(wanted)} runs are there.",
         (
             *missing,
             Section("Charts", charts=study.charts(folder.rows())),
@@ -92,7 +92,7 @@ def study_page(folder: StudyFolder) -> Page:
             _times(folder, points),
             _versions(folder),
         ),
-        (f"Made by matchbandit from {_counted(len(folder.parts), 'part')} of the study {study.name}.",),
+        (f"Made by matchbandit from {plural(len(folder.parts), 'part')} of the study {study.name}.",),
     )
 
 
@@ -179,13 +179,13 @@ def _results(points: Sequence[_Point], is_regret: bool) -> Table:
             point.label,
             *([point.question] if differ else []),
             *([point.place] if has_places else []),
-            _grouped(point.runs),
+            grouped(point.runs),
         ]
         line += [short(float(values.mean())), f"{short(float(low))} to {short(float(high))}"]
         if not is_regret:
             identified, correct = point.rows["identified"], point.rows["correct"]
             line += [
-                _grouped(n) for n in ((identified & correct).sum(), (identified & ~correct).sum(), (~identified).sum())
+                grouped(n) for n in ((identified & correct).sum(), (identified & ~correct).sum(), (~identified).sum())
             ]
         lines.append(tuple(line))
     question = (("plays" if is_regret else "seeks"),) if differ else ()
@@ -224,7 +224,7 @@ def _missing(folder: StudyFolder, points: Sequence[_Point], runs: int) -> Sectio
         named = {}
     rows += [(*named.get(key, ("a policy", "–")), f"{study.runs} of {study.runs}") for key in absent]
     table = Table(("policy", "place", "runs missing"), tuple(rows), "Not played yet")
-    words = f"{_counted(runs, 'run')} of this study are missing. The same matchbandit run goes on where it stopped."
+    words = f"{plural(runs, 'run')} of this study are missing. The same matchbandit run goes on where it stopped."
     return Section("What is missing", (words,), tables=(table,))
 
 
@@ -254,7 +254,7 @@ def _setting(value: Any) -> str:
     if isinstance(value, list):
         told = [f"[{_setting(each)}]" if isinstance(each, list) else _setting(each) for each in value]
         return in_words(", ".join(told), LONGEST_WORDS)
-    return _grouped(value) if isinstance(value, int) and not isinstance(value, bool) else _words(value)
+    return grouped(value) if isinstance(value, int) and not isinstance(value, bool) else _words(value)
 
 
 def _times(folder: StudyFolder, points: Sequence[_Point]) -> Section:
@@ -263,14 +263,14 @@ def _times(folder: StudyFolder, points: Sequence[_Point]) -> Section:
         (
             point.label,
             point.place or "–",
-            _grouped(point.runs),
+            grouped(point.runs),
             duration(point.seconds),
             duration(point.seconds / point.runs),
         )
         for point in points
     ]
     words = f"Begun {_date(manifest['begun'])}, last changed {_date(manifest['updated'])}; computed in "
-    words += f"{duration(folder.seconds)} of one process, in {_counted(len(folder.parts), 'part')}."
+    words += f"{duration(folder.seconds)} of one process, in {plural(len(folder.parts), 'part')}."
     heads = ("policy", "place", "runs", "computed in", "a run")
     return Section("Times", (words,), tables=(Table(heads, tuple(rows), "Seconds of one process"),))
 
@@ -287,7 +287,7 @@ def _versions(folder: StudyFolder) -> Section:
     for name, values in counts.items():
         told = [_short_hash(value) for value in values]
         if len(told) > 1:
-            told = [f"{value} ({_counted(n, 'part')})" for value, n in zip(told, values.values(), strict=True)]
+            told = [f"{value} ({plural(n, 'part')})" for value, n in zip(told, values.values(), strict=True)]
         verdict = Badge("differs", "part") if len(told) > 1 else Badge("the same")
         rows.append((name, "; ".join(told), *([verdict] if differ else [])))
     heads = ("version of", "version", *(["among parts"] if differ else []))
@@ -356,7 +356,7 @@ def reproduction_report(
     told = {**settings, "date": _date(today() if date is None else date)}
     return Page(
         "The paper's figures, reproduced",
-        f"{_counted(len(figures), 'figure')}: {_tally(claims)}",
+        f"{plural(len(figures), 'figure')}: {_tally(claims)}",
         (
             _summary(figures),
             *(_figure(figure) for figure in figures),
@@ -470,7 +470,7 @@ def _counts(claims: Sequence[Claim]) -> Iterator[Cell]:
 
 
 def _figure(figure: FigureReport) -> Section:
-    words = f"{figure.name}: {_counted(figure.runs, 'run')} a point of {', '.join(figure.studies)}, "
+    words = f"{figure.name}: {plural(figure.runs, 'run')} a point of {', '.join(figure.studies)}, "
     words += f"computed in {duration(figure.seconds)}"
     if figure.authors_seconds is None:
         words += "; the authors' code does not do this."
@@ -502,7 +502,7 @@ def _times_of(figures: Sequence[FigureReport]) -> Table:
     for figure in _once(figures):
         theirs = "–" if figure.authors_seconds is None else duration(figure.authors_seconds)
         speed_up = _speed_up(figure.seconds, figure.authors_seconds)
-        rows.append((", ".join(figure.studies), _grouped(figure.runs), duration(figure.seconds), theirs, speed_up))
+        rows.append((", ".join(figure.studies), grouped(figure.runs), duration(figure.seconds), theirs, speed_up))
     heads = ("studies", "runs a point", "computed in", "the authors' code", "times faster")
     return Table(heads, tuple(rows), "Times of one process, beside the authors' code for the same runs")
 
@@ -533,29 +533,9 @@ def _speed_up(ours: float, theirs: float | None) -> str:
     return "–" if theirs is None or ours <= 0 else f"{short(theirs / ours)} ×"
 
 
-def duration(seconds: float) -> str:
-    """A time in the unit that suits it.
-
-    >>> duration(0.004), duration(12.3), duration(150), duration(72_000)
-    ('0.004 s', '12.3 s', '2.5 min', '20 h')
-    """
-    for unit, size, most in (("s", 1, 100), ("min", 60, 6000), ("h", 3600, 360_000)):
-        if seconds < most:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{short(seconds / 86_400)} d"
-
-
 def _date(text: str) -> str:
     """A date and time of ISO 8601, as one reads it."""
     return text.replace("T", " ").replace("+00:00", " UTC")
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{_grouped(number)} {thing}{'' if number == 1 else 's'}"
-
-
-def _grouped(number: Any) -> str:
-    return f"{int(number):,}".replace(",", "\u202f")
 
 
 def _words(value: Any) -> str:

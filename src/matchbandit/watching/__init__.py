@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from matchbandit.errors import MatchbanditError, check_int
-from matchbandit.figures.film import Film, Frame, grouped
+from matchbandit.figures.film import Film, Frame
 from matchbandit.figures.timeline import draw_film, write_film
 from matchbandit.figures.watch_page import film_page
+from matchbandit.formatting import grouped
 from matchbandit.graphs import Graph
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies import policy as named

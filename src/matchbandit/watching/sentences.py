@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from matchbandit.figures.film import ItemNow, grouped, lost
+from matchbandit.figures.film import ItemNow, lost
+from matchbandit.formatting import grouped
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.explanation import Elimination
 from matchbandit.watching.recording import POSTERIOR, Look

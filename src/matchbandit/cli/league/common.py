@@ -13,8 +13,9 @@ import typer
 
 from matchbandit.cli.options import say, table
 from matchbandit.cli.parsing import number
-from matchbandit.errors import MatchbanditError, check_int, float_text, plural
+from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.extras import need
+from matchbandit.formatting import float_text, plural
 
 if TYPE_CHECKING:
     from matchbandit.live.league import League

@@ -7,7 +7,8 @@ import typer
 
 from matchbandit.cli.league.common import STORE, StoreUrl, opened_store, plain, print_json, url_of
 from matchbandit.cli.options import Json, say
-from matchbandit.errors import MatchbanditError, plural
+from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import plural
 
 MaybeLeague = Annotated[
     str | None,

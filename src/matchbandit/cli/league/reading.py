@@ -23,7 +23,8 @@ from matchbandit.cli.league.common import (
 )
 from matchbandit.cli.options import Json, as_typed, say, table
 from matchbandit.cli.parsing import whole
-from matchbandit.errors import MatchbanditError, plural
+from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import plural
 
 if TYPE_CHECKING:
     from matchbandit.live.league import League

@@ -6,7 +6,7 @@ import typer
 
 from matchbandit.cli.league.common import BY, STORE, LeagueName, StoreUrl, opened_league, pairs_typed, print_json
 from matchbandit.cli.options import Json
-from matchbandit.errors import plural
+from matchbandit.formatting import plural
 
 if TYPE_CHECKING:
     from matchbandit.live.league import League

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matchbandit.cli.league.common import outcome_typed
-from matchbandit.errors import MatchbanditError, float_text
+from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import float_text
 
 if TYPE_CHECKING:
     from matchbandit.cli.league.common import Outcomes

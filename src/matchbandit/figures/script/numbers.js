@@ -1,7 +1,7 @@
 /* Numbers as text, and round places for ticks. */
 
 const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-const THIN = "\u202f"; // a thin space that does not break
+const SEPARATOR = ","; // between groups of three digits
 
 function powerOfTen(mantissa, exponent) {
   const power = "10" + String(exponent).replace(/./g, (sign) => SUPERSCRIPTS[sign]);
@@ -23,7 +23,7 @@ function spelled(value) {
   if (size < 1000) return trimmed(value, 4);
   return String(Math.round(value))
     .replace("-", "−")
-    .replace(/\B(?=(\d{3})+$)/g, THIN);
+    .replace(/\B(?=(\d{3})+$)/g, SEPARATOR);
 }
 
 /** The numbers at the ticks of an axis, short and in one manner. */
@@ -41,7 +41,7 @@ function shortly(values, log) {
   if (largest >= 1e9 || largest < 1e-3) return values.map(asPower);
   const [size, unit] = largest >= 1e6 ? [1e6, "M"] : largest >= 1e4 ? [1e3, "k"] : [1, ""];
   if (!unit) return values.map(spelled);
-  return values.map((value) => (value === 0 ? "0" : trimmed(value / size, 4) + THIN + unit));
+  return values.map((value) => (value === 0 ? "0" : trimmed(value / size, 4) + "\u202f" + unit));
 }
 
 /** Round places between low and high, at most `most` of them. */

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
-from matchbandit.errors import float_text, plural
+from matchbandit.formatting import float_text, grouped, plural
 from matchbandit.live.events import proposal_number
 from matchbandit.live.league_view import LeagueView
 from matchbandit.live.records import Ids, Item, LeagueSummary, Names, PairResult, ProposalSummary
@@ -181,7 +181,7 @@ def tiles(view: LeagueView, recent: Sequence[ProposalSummary]) -> list[Tile]:
         exploring = Tile("Given up to learn, recently", f"{100 * share:.1f} %", "of what the best guess would bring")
     overview = [
         Tile("Pending outcomes", str(counts.n_waiting), plural(counts.n_open, "open proposal")),
-        Tile("Results", f"{counts.n_results:,}".replace(",", "\u202f"), plural(counts.n_proposals, "proposal")),
+        Tile("Results", grouped(counts.n_results), plural(counts.n_proposals, "proposal")),
         reward,
         exploring,
     ]

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures.page import ECHARTS
-from matchbandit.figures.ticks import short
+from matchbandit.formatting import short
 from matchbandit.service.dashboard.assets import address
 from matchbandit.service.logs import CONTEXT
 from matchbandit.service.problems import STATUSES, TITLES, ApiError, code_and_message

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from matchbandit.errors import float_text, unknown
+from matchbandit.errors import unknown
+from matchbandit.formatting import float_text
 from matchbandit.live.csv_tables import unquote_formula
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.records import VOID
