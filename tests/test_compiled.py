@@ -143,6 +143,7 @@ def test_an_entry_that_cannot_be_read_back_is_compiled_again(tmp_path, monkeypat
     assert again(1) == 2
 
 
+@pytest.mark.slow
 def test_without_a_folder_it_works_all_the_same(tmp_path):
     code = """
         import tempfile
@@ -339,6 +340,7 @@ def test_everything_works_without_compiling():
     assert plain.stdout == run(code, cache_of_tests).stdout
 
 
+@pytest.mark.slow
 def test_a_numba_without_the_private_names_is_slower_and_breaks_nobody(own):
     """numba's own cache is used, and an edit of a user's helper is seen all the same."""
     code = """

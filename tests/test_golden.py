@@ -27,13 +27,18 @@ def compare(name, recorded, found):
             assert len(found[key]) == len(numbers), f"{name}: {key}"
 
 
-LONG = ("identify clucb() many gaussian", "identify clucb() many bernoulli", "simulate cucb() many gaussian")
-"""Some seconds, for what another case shows nearly as well."""
+ALL_REWARDS = ("pair-elim", "adaptive-matching", "uts", "cucb", "rank1-thompson")
+"""A policy of each kind is played with every reward distribution; of the others, only Bernoulli rewards are quick."""
+
+
+def is_long(name, policy):
+    """Is it a case for the slow suite: several seconds, or compilation for one more reward distribution?"""
+    return name == "identify clucb() many bernoulli" or not (name.endswith("bernoulli") or policy in ALL_REWARDS)
 
 
 @pytest.mark.parametrize(
     ("name", "verb", "policy", "problem", "rounds", "options"),
-    [pytest.param(*case, marks=pytest.mark.slow if case[0] in LONG else (), id=case[0]) for case in CASES],
+    [pytest.param(*case, marks=pytest.mark.slow if is_long(case[0], case[2]) else (), id=case[0]) for case in CASES],
 )
 def test_numbers_are_the_golden_ones(name, verb, policy, problem, rounds, options):
     for engine in engines(policy, problem, options, rounds):

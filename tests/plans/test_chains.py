@@ -59,6 +59,7 @@ def test_leaps_in_parts_are_what_playing_round_by_round_shows(of, data):
     assert tally.counts.tolist() == of.leap(Tally.empty(len(of.edges)), NEVER, None)[1].tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, derandomize=True)
 @given(of=plans())
 def test_a_play_is_closing_if_the_period_of_its_user_ends_within_the_plan(of):

@@ -63,6 +63,7 @@ def test_a_leap_has_exactly_the_law_of_playing_sweep_by_sweep(of, most):
     assert agrees(drawn, law) > 1e-3
 
 
+@pytest.mark.slow
 def test_two_leaps_with_a_stop_between_them_have_the_law_of_one():
     of = plan([0, 1], [0, 1], [2, 3], [2, 3], 4)
     law = law_of_leap(of, 10)

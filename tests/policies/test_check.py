@@ -11,7 +11,16 @@ from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.uniform import Uniform
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+LONG = (
+    "pair-elim-mono", "pair-select", "matching-id", "simple-adaptive-matching", "adaptive-matching", "track-and-stop",
+    "rank1-certify", "rank1-track-and-stop",
+)  # fmt: skip
+"""Policies whose check takes more than two seconds."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in CATALOGUE]
+)
 def test_every_policy_of_the_catalogue_keeps_the_contract(name):
     check_policy(name)
 

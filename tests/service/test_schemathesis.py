@@ -94,7 +94,7 @@ def test_it_finds_nothing_in_a_league_in_a_few_seconds(mode, tmp_path, store, se
         case.call_and_validate(headers=headers)
 
     # What it found would be made smaller in the long run, below; here it is enough that there is something.
-    quick = settings(max_examples=2, database=None, derandomize=True, deadline=None, phases=[Phase.generate],
+    quick = settings(max_examples=1, database=None, derandomize=True, deadline=None, phases=[Phase.generate],
                      suppress_health_check=list(HealthCheck))  # fmt: skip
     for operation in schema.get_all_operations():
         asked = operation.ok()
@@ -102,7 +102,7 @@ def test_it_finds_nothing_in_a_league_in_a_few_seconds(mode, tmp_path, store, se
             continue
         if mode == "positive" or asked.path_parameters or asked.body or asked.query:
             quick(given(asked.as_strategy(schemathesis.GenerationMode(mode)))(probe))()
-    assert len(tried) > 60
+    assert len(tried) > 30
 
 
 @pytest.mark.slow

@@ -241,6 +241,7 @@ def shuffled():
     return outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["regret", "splits", "plays"])
 def test_step_and_jump_have_the_same_law_with_random_rounds(shuffled, what):
     slow, fast = shuffled["step"][what], shuffled["jump"][what]

@@ -111,6 +111,7 @@ def test_the_recommendation_is_what_is_played_most():
     assert policy.recommend().tolist() == [[0, 1], [1, 0]]
 
 
+@pytest.mark.slow
 def test_it_learns_a_published_click_model_as_the_authors_code_does():
     """Their code lost 91 ± 6 in 2 runs, ours 89 ± 2 in 40."""
     model = mb.family("click-model", model="simulated:small", shuffle="except-first")

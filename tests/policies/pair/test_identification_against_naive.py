@@ -78,6 +78,7 @@ def certain_agrees(name, reference, u, growth, delta, seed, rounds):
     return policy
 
 
+@pytest.mark.slow
 @examples
 @given(u=sides, v=sides, growth=certain_growths, delta=deltas, seed=seeds, rounds=st.integers(1, 8000))
 def test_pair_elim_with_delta_plays_what_the_definition_plays(u, v, growth, delta, seed, rounds):
@@ -96,6 +97,7 @@ def test_pair_elim_mono_plays_what_the_definition_plays(u, growth, cap, seed, ho
     mono_agrees(u, growth, cap, seed, horizon)
 
 
+@pytest.mark.slow
 @examples
 @given(u=players, growth=certain_growths, delta=deltas, seed=seeds, rounds=st.integers(1, 8000))
 def test_pair_elim_mono_with_delta_plays_what_the_definition_plays(u, growth, delta, seed, rounds):

@@ -110,6 +110,7 @@ def test_the_explanation_shows_the_bounds():
     assert [pair["estimate"] for pair in shown] == [0.0, 1.0, None]
 
 
+@pytest.mark.slow
 def test_a_bad_pair_is_played_as_often_as_the_lower_bound_says():
     # Lai and Robbins: log T / kl(bad, best) plays of each bad pair; KL-UCB comes close (here a factor below 2.5, with
     # the log log term), while Hoeffding bounds would need log T / (2 gap²), four times as many or more at 0.05 and 0.9.

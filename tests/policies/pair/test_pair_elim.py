@@ -145,7 +145,6 @@ def test_equal_best_values_have_the_lowest_index_as_dominator():
     ("growth", "cap", "runs"),
     [
         (4.0, False, 100),
-        (1.05, True, 15),
         pytest.param(1.05, False, 100, marks=pytest.mark.slow),
         pytest.param(1.05, True, 100, marks=pytest.mark.slow),
     ],
@@ -160,6 +159,7 @@ def test_the_best_row_survives_in_all_runs(growth, cap, runs):
         assert policy.recommend().tolist() == [[0, 0]]
 
 
+@pytest.mark.slow
 def test_smaller_growth_has_less_than_two_thirds_of_the_regret():
     spiked = mb.family("spiked", n=8, u1=0.9, gap=0.75)
     regret = {

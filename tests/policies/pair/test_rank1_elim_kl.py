@@ -41,6 +41,7 @@ def test_plays_what_the_definition_plays(u, v, horizon, law, seed):
     agree(u, v, horizon, law, seed)
 
 
+@pytest.mark.slow
 def test_plays_what_the_definition_plays_through_three_stages():
     trace = agree([0.9, 0.75, 0.3, 0.05], [0.95, 0.5, 0.1], 30_000, mb.Bernoulli(), seed=3)
     assert (trace.rows_out[1:] > 0).all()
@@ -73,6 +74,7 @@ def test_by_hand_the_stages_are_four_times_as_long():
     assert ends == [ceil(16 * 4**stage * log(10_000)) for stage in range(3)]
 
 
+@pytest.mark.slow
 def test_rows_that_differ_by_a_hair_near_1_are_separated_as_the_bounds_say():
     # At n_0 = 111 samples the intervals of means p and p − gap separate or not: both sides of the border.
     horizon, out = 1000, []

@@ -42,6 +42,7 @@ def test_by_hand_every_second_lead_is_played_and_the_others_stay_in_row_and_colu
             break
 
 
+@pytest.mark.slow
 def test_draws_follow_the_beta_posterior():
     # One row, two columns, (1 + S, 1 + F) = (3, 1) and (1, 3): the leader wins with P(Beta(3,1) > Beta(1,3)).
     # That probability is 1 − ∫ 3x² (1−x)³ dx = 1 − 3 B(3, 4) = 1 − 3/60.
