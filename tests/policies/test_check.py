@@ -10,7 +10,6 @@ from matchbandit.policies.pair.pair_elim import PairElim
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.uniform import Uniform
 
-
 LONG = (
     "pair-elim-mono", "pair-select", "matching-id", "simple-adaptive-matching", "adaptive-matching", "track-and-stop",
     "rank1-certify", "rank1-track-and-stop",
