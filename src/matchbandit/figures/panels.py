@@ -22,8 +22,13 @@ class TimeCurve:
     """Round, low and high."""
     dashed: bool = False
     bold: bool = False
-    is_threshold: bool = False
-    """Is it a threshold, drawn in the colour of text?"""
+    neutral: bool = False
+    """Is it drawn in the colour of text? If it is also dashed, it is a threshold, labelled where it begins."""
+
+    @property
+    def is_threshold(self) -> bool:
+        """Is it a threshold, not a measurement?"""
+        return self.neutral and self.dashed
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ def playback_paths(path: str | os.PathLike[str]) -> tuple[Path, ...]:
     if base.suffix.lower() in SUFFIXES:
         base = base.with_suffix("")
     if not base.name or "\0" in base.name:
-        raise MatchbanditError(f"{os.fspath(path)!r} is not a file name. Use a NAME for NAME.svg, NAME.png and NAME.html.")
+        raise MatchbanditError(
+            f"{os.fspath(path)!r} is not a file name. Use a NAME for NAME.svg, NAME.png and NAME.html."
+        )
     if not base.parent.is_dir():
         raise MatchbanditError(f"there is no folder {str(base.parent)!r} to write into. Make it, or choose another.")
     return tuple(base.with_name(base.name + suffix) for suffix in SUFFIXES)

@@ -100,7 +100,7 @@ def _body(playback: Playback) -> str:
 <label class="track">Time <input type="range" id="time" min="0" max="{len(playback.frames) - 1}" step="1" value="0">
 </label>
 </div>
-<p class="note keys">Keys: space plays and pauses, ← and → step by frame, ↑ and ↓ by event, Home and End.</p>
+<p class="note keys">Keys: space plays and pauses, ← and → move by one frame, shift + ← and → by one event.</p>
 </section>
 <section><h2>{escape(playback.story.title)}</h2><div id="story" class="drawing"></div></section>
 {_decisions(decisions.title, decisions.note) if decisions else ""}
@@ -115,7 +115,8 @@ def _body(playback: Playback) -> str:
 <section id="events-section"><h2>Events</h2><p class="note">Choose an event to go there.</p>
 <ol id="events"></ol></section>
 </main>
-<footer><p>{escape(playback.versions)}. One simulated run; another seed gives another run.</p><p>{ECHARTS}</p></footer>"""
+<footer><p>{escape(playback.versions)}. One simulated run; another seed gives another run.</p>
+<p>{ECHARTS}</p></footer>"""
 
 
 def _section(name: str, title: str, note: str) -> str:

@@ -36,7 +36,7 @@ PALE, INK = "#c9cdd3", "#1b1b1b"
 WIDTH_IN = 9.6
 SMALL, TINY = 8.0, 7.0
 """Font sizes, in points."""
-LETTER_WIDTH = 0.0072
+LETTER_WIDTH = 0.0092
 """The width of a tiny letter as a share of the time axis: a label is drawn where it has room."""
 MAX_NAMED_ROWS, MAX_NUMBERED_CELLS = 40, 12
 """With more rows, every other name is left out; with more cells, their numbers."""
@@ -53,7 +53,9 @@ def render_picture(playback: Playback) -> Picture:
 
 def _render(playback: Playback) -> Picture:
     moments, decisions = playback.moments, playback.decisions
-    n_decision_rows = 0 if decisions is None else sum(len(d.rows) + 0.6 for d in decisions.most_important(MAX_DECISIONS))
+    n_decision_rows = (
+        0 if decisions is None else sum(len(d.rows) + 0.6 for d in decisions.most_important(MAX_DECISIONS))
+    )
     heights = {
         "story": 0.2 * (len(playback.story.rows) or 14) + 0.7,
         "regret": 1.1,
@@ -114,13 +116,16 @@ def _time_panel(axes: Axes, panel: TimePanel, last: int) -> None:
     _dividers(axes, panel, last)
     _spans(axes, panel, last)
     for curve in panel.curves:
-        colour = INK if curve.is_threshold else curve.colour
+        colour = INK if curve.neutral else curve.colour
         style = "--" if curve.dashed else "-"
         x, y = zip(*curve.points, strict=True) if curve.points else ((), ())
         axes.plot(x, y, style, color=colour, linewidth=2.2 if curve.bold else 1.3, label=curve.name)
         if curve.band:
             at, low, high = np.array(curve.band).T
             axes.fill_between(at, low, high, color=colour, alpha=0.13, linewidth=0)
+    for curve in panel.curves:
+        if curve.is_threshold and curve.points:
+            axes.annotate(curve.label, curve.points[0], xytext=(3, 3), textcoords="offset points", fontsize=TINY)
     for value, _ in panel.truths:
         axes.plot([1.005], [value], "<", transform=axes.get_yaxis_transform(), color=INK, markersize=4, clip_on=False)
     for mark in panel.marks:
@@ -196,7 +201,7 @@ def _time_mark(axes: Axes, mark: TimeMark, panel: TimePanel, last: int) -> None:
 
 def _end_labels(axes: Axes, panel: TimePanel) -> None:
     """Write names to the right of where curves end, apart from each other."""
-    labelled = [curve for curve in panel.curves if curve.label and curve.points]
+    labelled = [curve for curve in panel.curves if curve.label and curve.points and not curve.is_threshold]
     truth_of = {text.split(":")[0]: value for value, text in panel.truths}
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = [truth_of.get(curve.name, curve.points[-1][1]) for curve in labelled]
@@ -206,7 +211,7 @@ def _end_labels(axes: Axes, panel: TimePanel) -> None:
     for k, height in zip(order, spread, strict=True):
         curve = labelled[k]
         axes.annotate(curve.label, (1, height), xycoords="axes fraction", xytext=(9, 0), textcoords="offset points",
-                      fontsize=TINY, va="center", color=INK if curve.is_threshold else curve.colour,
+                      fontsize=TINY, va="center", color=INK if curve.neutral else curve.colour,
                       annotation_clip=False)  # fmt: skip
 
 
@@ -279,7 +284,8 @@ def _grid_panel(axes: Axes, panel: GridPanel, shares: Sequence[float], frame: in
             axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=blend(1), linewidth=1.4))
     dots = [cell for pair in panel.best for cell in panel.cells[pair]]
     if max(table.shape) <= MAX_NUMBERED_CELLS:
-        axes.plot([column + 0.3 for _, column in dots], [row - 0.3 for row, _ in dots], "o", color=INK, markersize=2)
+        axes.plot([column + 0.3 for _, column in dots], [row - 0.3 for row, _ in dots], "o", color=INK, markersize=2.6,
+                  markeredgecolor="white", markeredgewidth=0.4)  # fmt: skip
     few = max(table.shape) <= MAX_NUMBERED_CELLS
     axes.set_xticks(range(len(panel.columns)) if few else [], panel.columns if few else [])
     axes.set_yticks(range(len(panel.rows)) if few else [], panel.rows if few else [])

@@ -12,7 +12,7 @@ from matchbandit.policies import Policy
 from matchbandit.policies.explanation import Elimination
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
-from matchbandit.watching.recorder import LAST_CHECK, POSTERIOR, Snapshot, new_certificates, thin_out
+from matchbandit.watching.recorder import LAST_CHECK, POSTERIOR, Snapshot, thin_out
 from matchbandit.watching.recording import (
     ClusterState,
     Frame,
@@ -169,7 +169,7 @@ class _Layout:
             clusters=tuple(ClusterState(players, chain) for players, chain in clusters),
             links=now.links,
             separations=tuple(separations),
-            certificates=new_certificates(before, now),
+            certificates=now.certificates,
             window=now.window,
             played=tuple((now.plays - (0 if before is None else before.plays)).tolist()),
             guess=tuple(now.guess.tolist()),

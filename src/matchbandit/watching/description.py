@@ -1,6 +1,7 @@
 """Describe a recording by the panels that a picture and a page are rendered from."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import log
 
 from matchbandit.figures.panels import (
@@ -153,9 +154,9 @@ def _merge(borders: Sequence[Span]) -> list[Span]:
     merged: list[Span] = []
     for border in sorted(borders, key=lambda one: (one.first, one.start)):
         if merged and (merged[-1].first, merged[-1].end) == (border.first, border.start):
-            first = merged.pop()
-            border = Span("border", first.start, border.end, border.first, border.last, border.colour, border.text)
-        merged.append(border)
+            merged[-1] = replace(merged[-1], end=border.end)
+        else:
+            merged.append(border)
     return merged
 
 
@@ -164,8 +165,9 @@ def _links(recording: Recording) -> TimePanel:
     frames, links = recording.frames, recording.frames[-1].links
     thresholds = tuple((max(1.0, f.round), f.links[0].threshold) for f in frames if f.links)
     top = max((threshold for _, threshold in thresholds), default=1.0)
-    low, high = -0.4 * top, 1.5 * top
-    curves = [TimeCurve("threshold", "threshold", "", thresholds, dashed=True, is_threshold=True)]
+    lowest = min((link.evidence for frame in frames for link in frame.links), default=0.0)
+    low, high = min(0.0, max(-0.4 * top, lowest)) - 0.05 * top, 1.5 * top
+    curves = [TimeCurve("threshold", "threshold", "", thresholds, dashed=True, neutral=True)]
     marks = []
     for link, colour in zip(links, blend_all(len(links)), strict=True):
         states = [(max(1.0, f.round), one) for f in frames for one in f.links if one.name == link.name]
@@ -198,7 +200,9 @@ def _strengths(recording: Recording) -> TimePanel:
         label = item.name if len(names) <= MAX_LABELS else ""
         curves.append(TimeCurve(item.name, label, colour, points, band, dashed=item.side == "column"))
     ticks = zip(recording.items, recording.ticks, strict=True)
-    truths = tuple((tick, f"{item.name}: {recording.truth} {short(item.truth)}") for item, tick in ticks if tick is not None)
+    truths = tuple(
+        (tick, f"{item.name}: {recording.truth} {short(item.truth)}") for item, tick in ticks if tick is not None
+    )
     return TimePanel(
         title=f"Estimated strengths over time{'; the truth at the right' if truths else ''}",
         y_label="strength",
@@ -243,7 +247,7 @@ def _regret(recording: Recording) -> TimePanel:
     points = tuple((max(1.0, frame.round), frame.regret) for frame in recording.frames)
     label = regret_text(recording.frames[-1].regret)
     top = max(1e-9, 1.05 * max(regret for _, regret in points))
-    curve = TimeCurve("regret", label, "", points, bold=True, is_threshold=True)
+    curve = TimeCurve("regret", label, "", points, bold=True, neutral=True)
     dividers = tuple((at, "") for at, _ in recording.windows)
     return TimePanel("Regret so far", "regret", y_range=(0.0, top), curves=(curve,), dividers=dividers)
 

@@ -1,7 +1,7 @@
 """Observe a run and keep snapshots: at chosen rounds, and whenever the policy decides something."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -46,6 +46,8 @@ class Snapshot:
     """Since the snapshot before."""
     separations: tuple[Elimination, ...]
     """The players at the borders of clusters that split since the snapshot before."""
+    certificates: tuple[LinkState, ...]
+    """The links that were certified since the snapshot before."""
     window: int | None
     phase: str
     guess: Edges
@@ -65,6 +67,7 @@ class Recorder:
         self._calls = 0
         self._n_eliminations = 0
         self._n_splits = 0
+        self._certified: set[str] = set()
         self._report = report
 
     def __call__(self, policy: Policy, score: Score) -> None:
@@ -78,10 +81,17 @@ class Recorder:
             while self._next < len(self._rounds) and score.round >= self._rounds[self._next]:
                 self._next += 1
             new = eliminations[self._n_eliminations :]
-            self.snapshots.append(take_snapshot(policy, score, new, self._n_splits))
+            self.snapshots.append(self._note_certificates(take_snapshot(policy, score, new, self._n_splits)))
             self._n_eliminations, self._n_splits = len(eliminations), n_splits
             if self._report is not None:
                 self._report(score.round)
+
+    def _note_certificates(self, snapshot: Snapshot) -> Snapshot:
+        """Add the new certificates; a link that leaves the answer and comes back is not certified anew."""
+        new = tuple(link for link in snapshot.links if link.certified and link.name not in self._certified)
+        self._certified -= {link.name for link in snapshot.links if not link.certified}
+        self._certified |= {link.name for link in new}
+        return replace(snapshot, certificates=new)
 
 
 def take_snapshot(
@@ -102,6 +112,7 @@ def take_snapshot(
         links=_links(explanation),
         eliminations=tuple(eliminations),
         separations=_separations(details.get("splits", [])[splits_before:]),
+        certificates=(),
         window=(details.get("window") or {}).get("number"),
         phase=str(details.get("phase", "")),
         guess=policy.graph.edges(explanation["recommendation"]),
@@ -128,21 +139,15 @@ def thin_out(snapshots: Sequence[Snapshot], frames: int) -> list[tuple[Snapshot,
     return [(snapshots[k], is_event[k]) for k in sorted(chosen)]
 
 
-def new_certificates(before: Snapshot | None, now: Snapshot) -> tuple[LinkState, ...]:
-    """Return the links that are certified now and were not at the snapshot before."""
-    old = {link.name for link in before.links if link.certified} if before else set()
-    return tuple(link for link in now.links if link.certified and link.name not in old)
-
-
 def _is_event(before: Snapshot, now: Snapshot) -> bool:
-    """Did an item leave or lose a comparison, a cluster split, a window or phase end, a link get certified, or all end?"""
+    """Did a comparison decide, a cluster split, a window or phase end, a link get certified, or the run stop?"""
     return (
         bool(now.eliminations)
         or now.done != before.done
         or (now.window, now.phase) != (before.window, before.phase)
         or now.clusters != before.clusters
         or [item.active for item in now.items] != [item.active for item in before.items]
-        or bool(new_certificates(before, now))
+        or bool(now.certificates)
     )
 
 

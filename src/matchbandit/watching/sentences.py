@@ -7,7 +7,7 @@ import numpy as np
 from matchbandit.formatting import grouped, plural
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.explanation import Elimination
-from matchbandit.watching.recorder import POSTERIOR, Snapshot, new_certificates
+from matchbandit.watching.recorder import POSTERIOR, Snapshot
 from matchbandit.watching.recording import ItemState, LinkState
 
 MAX_DETAILED = 2
@@ -27,8 +27,8 @@ def sentence(
     parts = _events(before or now, now, graph)
     if now.done:
         answer, what = _pairs(graph, now.guess), "matching" if len(now.guess) > 1 else "pair"
-        found = f"it stops: {answer} is certified to be {claim} {what}" if claim else f"it answers with the {what} {answer}"
-        parts.append(f"{found}, {verdict}")
+        found = f"{answer} is certified to be {claim} {what}" if claim else f"its answer is the {what} {answer}"
+        parts.append(f"it stops: {found}, {verdict}")
     elif verdict:
         guess = f"the policy recommends {_pairs(graph, now.guess)}, {verdict}"
         parts.append(f"the run ends with a regret of {regret_text(now.regret)}; {guess}")
@@ -43,14 +43,13 @@ def separation_text(record: Elimination, *, leaves: bool = True) -> str:
     """Say which of two items lost a comparison, on which average, with both intervals.
 
     >>> separation_text(Elimination(9, "row", 5, 1, 3, None, 0.12, (0.07, 0.17), 0.41, (0.36, 0.46)))
-    'row 5 is eliminated: on column 3, its 0.12 ± 0.05 lies below the 0.41 ± 0.05 of row 1'
+    'row 5 is eliminated by row 1 on column 3: 0.12 ± 0.05 lies below 0.41 ± 0.05'
     """
+    verb = "is eliminated" if leaves else "loses a comparison"
     window = f" for window {record.window}" if record.window is not None else ""
-    verb = f"is eliminated{window}" if leaves else f"loses a comparison{window}"
-    return (
-        f"{record.side} {record.item} {verb}: on {average_name(record)}, its {_interval(record.estimate, record.interval)} "
-        f"lies below the {_interval(record.by_estimate, record.by_interval)} of {record.side} {record.by}"
-    )
+    worse, better = _interval(record.estimate, record.interval), _interval(record.by_estimate, record.by_interval)
+    by = f"{'by' if leaves else 'to'} {record.side} {record.by} on {average_name(record)}"
+    return f"{record.side} {record.item} {verb}{window} {by}: {worse} lies below {better}"
 
 
 def split_text(record: Elimination) -> str:
@@ -105,7 +104,7 @@ def _events(before: Snapshot, now: Snapshot, graph: Graph) -> list[str]:
     elif not now.eliminations and now.window == before.window:
         parts += _activity_changes(before, now, graph)
     parts += _first(_splits(before, now), "split")
-    parts += _first([certificate_text(link) for link in new_certificates(before, now)], "certificate")
+    parts += _first([certificate_text(link) for link in now.certificates], "certificate")
     return parts
 
 
@@ -197,9 +196,10 @@ def _progress(before: Snapshot, now: Snapshot, graph: Graph, *, matching: bool) 
         nearest = max(missing, key=lambda link: link.evidence / link.threshold, default=None)
         if nearest is None:
             return f"everything is certified, and the answer is played: {share}"
+        are = "is" if len(now.links) == 1 else "are"
         return (
-            f"{len(missing)} of {plural(len(now.links), 'link')} {'is' if len(now.links) == 1 else 'are'} not certified "
-            f"yet; the closest is {nearest.name}, with evidence {nearest.evidence:.1f} of {nearest.threshold:.1f}"
+            f"{len(missing)} of {plural(len(now.links), 'link')} {are} not certified yet; "
+            f"the closest is {nearest.name}, with evidence {nearest.evidence:.1f} of {nearest.threshold:.1f}"
         )
     what = "matching" if matching else "pair"
     return f"the recommended {what} is still {_pairs(graph, now.guess)}. Most played: {share}"
