@@ -9,7 +9,7 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.certificates import bottleneck_closure
-from matchbandit.figures.painting import encoded
+from matchbandit.figures.matplotlib_renderer import encoded
 from matchbandit.figures.playback_files import draw_playback
 from matchbandit.figures.playback_page import playback_data
 from matchbandit.policies.explanation import Elimination
@@ -380,7 +380,7 @@ def test_too_many_items_and_problems_without_an_answer_are_refused():
 
 
 def test_the_files_are_a_picture_and_a_page_and_the_same_every_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("matchbandit.figures.painting.DPI", 30)
+    monkeypatch.setattr("matchbandit.figures.matplotlib_renderer.DPI", 30)
     small = {"horizon": 100, "seed": 1, "frames": 2}
     mb.watch(SLOTS, "pair-elim", **small, out=tmp_path / "think.html")
     files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -417,7 +417,7 @@ def test_a_regret_reads_the_same_wherever_it_stands():
 
 
 def test_notebooks_show_the_picture_and_what_happened(monkeypatch):
-    monkeypatch.setattr("matchbandit.figures.painting.DPI", 30)
+    monkeypatch.setattr("matchbandit.figures.matplotlib_renderer.DPI", 30)
     shown = mb.watch(SLOTS, "pair-elim", horizon=10**4, seed=1, frames=5)
     html = shown._repr_html_()
     assert html.startswith("<figure><img")

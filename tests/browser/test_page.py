@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from matchbandit.figures.chart import Chart, Line, Mark
-from matchbandit.figures.interactive import chart_data
+from matchbandit.figures.echarts_renderer import chart_data
 from matchbandit.figures.page import Badge, Page, Section, Table, write_page
 from matchbandit.figures.style import style_of
 

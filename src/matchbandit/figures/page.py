@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures.chart import Chart
-from matchbandit.figures.interactive import chart_data
+from matchbandit.figures.echarts_renderer import chart_data
 
 Tone = Literal["good", "part", "bad", "plain"]
 
@@ -83,8 +83,6 @@ MANY_ROWS = 40
 """A longer table scrolls in a box of its own, below its heads."""
 A_SENTENCE = 24
 """Letters of a cell that needs room to be read."""
-_SCRIPTS = ("numbers", "elements", "axes", "lines", "names", "values", "gestures", "chart", "page")
-"""The files of the script that draws charts, in the order in which they are joined."""
 _LICENCES = ("NOTICE", "LICENSE", "LICENSE-zrender", "LICENSE-d3")
 _ICONS: dict[Tone, str] = {
     "good": '<path d="M2.5 8.5l3.5 4 7.5-9"/>',
@@ -159,8 +157,7 @@ def chart_script() -> str:
     `matchbanditCharts.mount(element, chart)` draws a chart anywhere. On a page with an element `#data` that holds
     {"charts": [...]} every element `[data-chart]` is drawn when it comes near the screen.
     """
-    parts = "\n".join(_asset(f"script/{name}.js") for name in _SCRIPTS)
-    return f'(function () {{\n"use strict";\n\n{parts}}})();\n'
+    return bundle_scripts(_asset("script/chart.js"), _asset("script/page.js"))
 
 
 def self_contained(title: str, body: str, *, data: Any, script: str, style: str = "", charts: bool = True) -> str:

@@ -10,7 +10,7 @@ from matchbandit.extras import need
 from matchbandit.figures.chart import Chart
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 KINDS = (".png", ".pdf", ".svg")
 
@@ -60,4 +60,4 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def _painting() -> Any:
     need("matplotlib", "drawing")
-    return import_module("matchbandit.figures.painting")
+    return import_module("matchbandit.figures.matplotlib_renderer")

@@ -12,7 +12,7 @@ from matchbandit.figures.picture import write_whole
 from matchbandit.figures.playback_page import playback_page
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 SUFFIXES = (".svg", ".png", ".html")
 
@@ -41,7 +41,7 @@ def write_playback(playback: Playback, path: str | os.PathLike[str]) -> tuple[Pa
     """Write the picture (.svg and .png) and the page (.html), each completely or not at all; return their paths."""
     paths = playback_paths(path)
     picture = draw_playback(playback)
-    encoded = _import("painting").encoded
+    encoded = _import("matplotlib_renderer").encoded
     for file, suffix in zip(paths, SUFFIXES, strict=True):
         write_whole(file, playback_page(playback).encode() if suffix == ".html" else encoded(picture, suffix[1:]))
     return paths

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, NullFormatter
 
-from matchbandit.figures.painting import DPI, Picture
+from matchbandit.figures.matplotlib_renderer import DPI, Picture
 from matchbandit.figures.panels import (
     DecisionsPanel,
     GridPanel,
@@ -29,7 +29,7 @@ from matchbandit.figures.panels import (
     last_at,
 )
 from matchbandit.figures.style import GREY, spread_apart
-from matchbandit.figures.ticks import even_ticks, log_ticks, unlabelled_log_ticks, words_for
+from matchbandit.figures.axes import even_ticks, log_ticks, unlabelled_log_ticks, tick_labels
 from matchbandit.formatting import grouped, short
 
 PALE, INK = "#c9cdd3", "#1b1b1b"
@@ -106,7 +106,7 @@ def _time_panel(axes: Axes, panel: TimePanel, last: int) -> None:
     axes.set_xlim(1, last)
     ticks = log_ticks(1, last, 8)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_ticklabels(words_for(ticks, log=True))
+    axes.xaxis.set_ticklabels(tick_labels(ticks, log=True))
     axes.xaxis.set_minor_locator(FixedLocator(unlabelled_log_ticks(1, last)))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.tick_params(labelsize=SMALL)
@@ -147,12 +147,12 @@ def _y_axis(axes: Axes, panel: TimePanel, last: int) -> None:
         axes.set_yscale("symlog", linthresh=1, linscale=0.3)
         axes.set_ylim(0, 1.5 * high)
         ticks = [0.0, *log_ticks(1, last, 6)]
-        labels = ["0", *words_for(ticks[1:], log=True)]
+        labels = ["0", *tick_labels(ticks[1:], log=True)]
         axes.yaxis.set_minor_locator(FixedLocator([]))
     else:
         axes.set_ylim(low, high)
         ticks = even_ticks(low, high, 5)
-        labels = words_for(ticks)
+        labels = tick_labels(ticks)
     axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_ticklabels(labels)
 
@@ -177,8 +177,7 @@ def _spans(axes: Axes, panel: TimePanel, last: int) -> None:
         if span.kind == "bar":
             axes.plot(x, [-span.first] * 2, color=span.colour, linewidth=3.2, solid_capstyle="butt")
         elif span.kind == "border":
-            y = -span.last - 0.5
-            axes.plot(x, [y, y], color=INK, linewidth=2.4, linestyle=(0, (1, 1)), zorder=3)
+            axes.plot(x, [-span.last - 0.5] * 2, color=INK, linewidth=2.4, linestyle=(0, (1, 1)), zorder=3)
         else:
             size = (span.end - span.start, top - bottom)
             axes.add_patch(Rectangle((span.start, bottom), *size, facecolor=span.colour, alpha=0.28, edgecolor="none"))
@@ -234,7 +233,7 @@ def _x_axis(axes: Axes, low: float, high: float, most: int) -> None:
     axes.set_xlim(low, high + 0.05 * (high - low))
     ticks = even_ticks(low, high, most)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_ticklabels(words_for(ticks))
+    axes.xaxis.set_ticklabels(tick_labels(ticks))
     axes.tick_params(labelsize=TINY, length=2)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -546,6 +546,12 @@ function onKey(event) {
   event.preventDefault();
 }
 
+/** Let drawings shrink to the width of the paper. */
+function fitToPaper() {
+  for (const svg of document.querySelectorAll(".drawing svg"))
+    svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
+}
+
 listEvents();
 showTexts();
 charts.push(timeChart("story", (panel) => (panel.rows.length ? rowsHeight(panel.rows.length) + 16 : 280)));
@@ -556,3 +562,4 @@ charts.push(timeChart("regret", () => 170));
 for (const [id, action] of Object.entries(CLICKS)) byId(id).addEventListener("click", action);
 byId("time").addEventListener("input", (event) => goTo(Number(event.target.value)));
 document.addEventListener("keydown", onKey);
+addEventListener("beforeprint", fitToPaper);

@@ -23,7 +23,7 @@ from matchbandit.results.run_info import RunInfo
 from matchbandit.results.tables import parameters_of, rewards_text
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 MAX_RANKINGS = 12
 """Rankings that a comparison prints; a study may have hundreds."""

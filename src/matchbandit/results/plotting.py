@@ -18,7 +18,7 @@ from matchbandit.results.result import Identification, Result, Runs
 from matchbandit.rewards import rewards_from
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 WIDE_RATIO = 30
 """Positive numbers that differ by more than this factor are drawn on a logarithmic axis."""

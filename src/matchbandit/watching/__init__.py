@@ -32,7 +32,7 @@ from matchbandit.watching.recorder import Recorder
 from matchbandit.watching.recording import Frame, Recording
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 MAX_ITEMS_SHOWN = 60
 """More are not distinguishable in a picture."""

@@ -100,8 +100,8 @@ def _activity(recording: Recording) -> TimePanel:
             starts = [start for start, _ in recording.active_spans(one.item) if start > frame.round]
             label = f"{recording.items[one.by].name} on {one.on}" if one.leaves and frame.round > last**0.25 else ""
             text = f"after {plural(frame.round, 'round')}, {one.text}"
-            shape = "cross" if one.leaves else "tick"
-            marks.append(TimeMark(shape, frame.round, rows[one.item], text, label, min([*starts, last])))
+            mark = TimeMark("tick", frame.round, rows[one.item], text, label, min([*starts, last]))
+            marks.append(replace(mark, shape="cross") if one.leaves else mark)
     has_eliminations = any(frame.eliminations for frame in recording.frames)
     return TimePanel(
         title="Active items: a cross where an item is eliminated, and by whom on which average"
@@ -272,14 +272,15 @@ def _estimates(recording: Recording) -> RowsPanel:
     truth = "true mean" if about_pairs else recording.truth
     known = f"{'Vertical tick' if has_ticks else 'In brackets'}: {truth}, which the policy does not know"
     inactive = "; grey: inactive" if recording.story == "activity" else ""
+    ticks: Sequence[float | None]
     if about_pairs:
         names = [recording.pair_name(pair) for pair in recording.shown]
         truths = [recording.means[pair] for pair in recording.shown]
-        ticks, colours = [*truths], blend_all(len(names))
+        ticks, colours = truths, blend_all(len(names))
     else:
         truths = [item.truth for item in recording.items]
         names = [item.name if has_ticks else f"{item.name} ({short(item.truth)})" for item in recording.items]
-        ticks, colours = [*recording.ticks], item_colours(recording)
+        ticks, colours = recording.ticks, item_colours(recording)
 
     def rows(frame: Frame) -> tuple[RowMark, ...]:
         states: Sequence[ItemState | PairState | None] = frame.pairs if about_pairs else frame.items

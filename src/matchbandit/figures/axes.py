@@ -1,15 +1,67 @@
-"""Choose ticks and their labels."""
+"""The limits of a chart's axes, their ticks and the labels of these."""
 
 from collections.abc import Sequence
 from math import ceil, floor, log10
 
+import numpy as np
+
+from matchbandit.figures.chart import MAX_MARKERS, Chart, Numbers
 from matchbandit.formatting import grouped, power_of_ten, short
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
-def words_for(ticks: Sequence[float], *, log: bool = False) -> list[str]:
-    """The numbers at these ticks, in one manner for all of an axis."""
+def x_limits(chart: Chart) -> tuple[float, float]:
+    """Return the ends of the x axis: all points and marks, with a margin."""
+    if chart.rows:
+        return -0.5, len(chart.rows) - 0.5
+    marks = [mark.at for mark in chart.marks if mark.axis == "x"]
+    x = _drawable(np.concatenate([*(line.x for line in chart.lines), marks]), log=chart.x_log)
+    if not len(x):
+        return (1.0, 10.0) if chart.x_log else (0.0, 1.0)
+    low, high = float(x.min()), float(x.max())
+    has_few = all(len(line.x) <= MAX_MARKERS for line in chart.lines if line.kind != "reference")
+    if chart.x_log:
+        spare = (high / low) ** (0.03 if has_few else 0.01) if high > low else 2.0
+        return low / spare, high * spare
+    if 0 < low < 0.06 * high and chart.x_ticks is None:
+        low = 0.0
+    spare = 0.03 * (high - low) if high > low else max(abs(low) / 2, 0.5)
+    starts_at_zero = low == 0 and high > 0 and not has_few
+    return (low if starts_at_zero else low - spare), high + (spare if has_few else 0.01 * (high - low))
+
+
+def y_limits(chart: Chart) -> tuple[float, float]:
+    """Return the ends of the y axis: all means, references and bands; on a logarithmic axis no band far below them.
+
+    Where values of a logarithmic axis are not positive, there is more space at its foot for their markers.
+    """
+    if chart.y_range is not None:
+        return chart.y_range
+    all_means = np.concatenate([np.zeros(0), *(line.y for line in chart.lines)])
+    means = _drawable(all_means, log=chart.y_log)
+    bands = [part for line in chart.lines for part in (line.low, line.high) if part is not None]
+    marks = np.array([mark.at for mark in chart.marks if mark.axis == "y"])
+    values = _drawable(np.concatenate([means, marks, *bands]), log=chart.y_log)
+    if not len(values):
+        return (1.0, 10.0) if chart.y_log else (0.0, 1.0)
+    low, high = float(values.min()), float(values.max())
+    if chart.y_log:
+        low = max(low, float(means.min()) / 3) if len(means) else low
+        spare = max((high / low) ** 0.05, 1.15)
+        return low / (spare**3 if (all_means <= 0).any() else spare), high * spare
+    spare = 0.05 * (high - low) if high > low else max(abs(high) / 2, 0.5)
+    return (0.0 if low >= 0 else low - spare), high + spare
+
+
+def _drawable(values: Numbers, *, log: bool) -> Numbers:
+    """Return the values that have a place on an axis."""
+    finite = values[np.isfinite(values)]
+    return finite[finite > 0] if log else finite
+
+
+def tick_labels(ticks: Sequence[float], *, log: bool = False) -> list[str]:
+    """Return the numbers at these ticks, in one notation for all of an axis."""
     largest, smallest = max((abs(t) for t in ticks), default=0.0), min((abs(t) for t in ticks if t), default=1.0)
     if log and (largest >= 1e6 or smallest < 1e-3):
         return [short(t) if 1e-3 <= t < 1e4 else power_of_ten(t, floor(log10(t) + 1e-12)) for t in ticks]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from matchbandit.figures import Chart, Line, Mark, draw, styles_of
-from matchbandit.figures.painting import WIDTH, Picture
+from matchbandit.figures.matplotlib_renderer import WIDTH, Picture
 
 POLICIES = ["pair-elim", "rank1-elim", "uts", "kl-ucb", "rank1-elim-kl"]
 
@@ -96,7 +96,7 @@ def test_no_two_words_meet_and_none_leaves_the_picture(name):
 
 def test_ticks_are_short_and_readable():
     rounds = draw(CHARTS["rounds"])
-    assert tick_words(rounds) == ["0", "50 000", "100 000", "150 000", "200 000"]
+    assert tick_words(rounds) == ["0", "50,000", "100,000", "150,000", "200,000"]
     powers = draw(CHARTS["powers"])
     assert tick_words(powers)[0] == "1"
     assert {"10⁶", "10¹²"} & set(tick_words(powers))
