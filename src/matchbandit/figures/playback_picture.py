@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, NullFormatter
 
+from matchbandit.figures.axes import even_ticks, log_ticks, tick_labels, unlabelled_log_ticks
 from matchbandit.figures.matplotlib_renderer import DPI, Picture
 from matchbandit.figures.panels import (
     DecisionsPanel,
@@ -29,7 +30,6 @@ from matchbandit.figures.panels import (
     last_at,
 )
 from matchbandit.figures.style import GREY, spread_apart
-from matchbandit.figures.axes import even_ticks, log_ticks, unlabelled_log_ticks, tick_labels
 from matchbandit.formatting import grouped, short
 
 PALE, INK = "#c9cdd3", "#1b1b1b"
