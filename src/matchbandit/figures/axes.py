@@ -38,8 +38,7 @@ def y_limits(chart: Chart) -> tuple[float, float]:
     """
     if chart.y_range is not None:
         return chart.y_range
-    all_means = np.concatenate([np.zeros(0), *(line.y for line in chart.lines)])
-    means = _drawable(all_means, log=chart.y_log)
+    means = _drawable(np.concatenate([np.zeros(0), *(line.y for line in chart.lines)]), log=chart.y_log)
     bands = [part for line in chart.lines for part in (line.low, line.high) if part is not None]
     marks = np.array([mark.at for mark in chart.marks if mark.axis == "y"])
     values = _drawable(np.concatenate([means, marks, *bands]), log=chart.y_log)
@@ -49,9 +48,14 @@ def y_limits(chart: Chart) -> tuple[float, float]:
     if chart.y_log:
         low = max(low, float(means.min()) / 3) if len(means) else low
         spare = max((high / low) ** 0.05, 1.15)
-        return low / (spare**3 if (all_means <= 0).any() else spare), high * spare
+        return low / (spare**3 if has_zeros(chart) else spare), high * spare
     spare = 0.05 * (high - low) if high > low else max(abs(high) / 2, 0.5)
     return (0.0 if low >= 0 else low - spare), high + spare
+
+
+def has_zeros(chart: Chart) -> bool:
+    """Return whether values are not positive on a logarithmic y axis, so that they are marked at its foot."""
+    return chart.y_log and any((line.y <= 0).any() for line in chart.lines)
 
 
 def _drawable(values: Numbers, *, log: bool) -> Numbers:

@@ -23,7 +23,15 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 from matplotlib.transforms import Bbox
 
-from matchbandit.figures.axes import even_ticks, log_ticks, tick_labels, unlabelled_log_ticks, x_limits, y_limits
+from matchbandit.figures.axes import (
+    even_ticks,
+    has_zeros,
+    log_ticks,
+    tick_labels,
+    unlabelled_log_ticks,
+    x_limits,
+    y_limits,
+)
 from matchbandit.figures.chart import MAX_MARKERS, Chart, Line, Numbers
 from matchbandit.figures.style import GREY, Marker, Style, spread_apart, styles_of
 
@@ -32,6 +40,8 @@ WIDTH, HEIGHT = 6.0, 3.1
 DPI = 200
 TITLE, WORDS, SMALL = 11.0, 9.5, 8.5
 """Sizes of type, in points."""
+ZERO_HEIGHT = 0.035
+"""Of the markers of zeros above the foot of a logarithmic axis, as a share of its length."""
 MARGIN, GAP = 0.12, 0.06
 """Around the picture and between its parts, in inches."""
 INK, PALE, PAPER = "#222222", "#dddddd", "#ffffff"
@@ -83,13 +93,13 @@ def _settings() -> Iterator[None]:
         yield
 
 
-def paint(chart: Chart) -> Picture:
+def render(chart: Chart) -> Picture:
     """Draw a chart."""
     with _settings():
         picture = Picture(figsize=(WIDTH, HEIGHT), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(picture)
         picture.chart = chart
-        _Painter(chart, picture).paint()
+        _Renderer(chart, picture).draw()
     return picture
 
 
@@ -116,7 +126,7 @@ class _End(NamedTuple):
     weight: str
 
 
-class _Painter:
+class _Renderer:
     """One chart on one picture. Lengths are in inches from the picture's lower left corner unless said otherwise."""
 
     def __init__(self, chart: Chart, picture: Picture) -> None:
@@ -129,10 +139,11 @@ class _Painter:
         self.taken: list[Bbox] = []  # where words stand already, in pixels
         self.sizes: dict[tuple[str, float, str], tuple[float, float]] = {}  # of words that were measured
 
-    def paint(self) -> None:
-        """Lines, then the frame around them, then the words inside."""
+    def draw(self) -> None:
+        """Draw lines, then the frame around them, then the text inside."""
         for line, look in zip(self.chart.lines, self.looks, strict=True):
             self._line(line, look)
+        self._zeros()
         self._limits()
         self._frame()
         self._place()
@@ -173,6 +184,32 @@ class _Painter:
                 pale = 0.14 if len(self.chart.lines) <= 6 else 0.09
                 self.axes.fill_between(x, line.low, line.high, color=look.colour, alpha=pale, linewidth=0, zorder=1)
 
+    def _zeros(self) -> None:
+        """Mark values that have no place on a logarithmic axis at its foot, beside the label "0"."""
+        if not has_zeros(self.chart):
+            return
+        axes, is_horizontal = self.axes, bool(self.chart.rows)
+        for line, look in zip(self.chart.lines, self.looks, strict=True):
+            x = line.x[line.y <= 0]
+            foot = np.full(len(x), ZERO_HEIGHT)
+            shapes: dict[str, Any] = {
+                "s": 22,
+                "edgecolors": look.colour,
+                "facecolors": PAPER if line.hollow else look.colour,
+                "linewidths": 1.1,
+                "clip_on": False,
+                "zorder": 5,
+            }
+            if is_horizontal:
+                axes.scatter(foot, x, marker="<", transform=axes.get_yaxis_transform(), **shapes)
+            else:
+                axes.scatter(x, foot, marker="v", transform=axes.get_xaxis_transform(), **shapes)
+        words: dict[str, Any] = {"fontsize": WORDS, "color": INK, "transform": axes.transAxes}
+        if is_horizontal:
+            axes.text(ZERO_HEIGHT, -0.02, "0", ha="center", va="top", **words)
+        else:
+            axes.text(-0.012, ZERO_HEIGHT, "0", ha="right", va="center", **words)
+
     # Axes
 
     def _limits(self) -> None:
@@ -184,7 +221,7 @@ class _Painter:
         set_measured = self.axes.set_xlim if chart.rows else self.axes.set_ylim
         set_measured(*y_limits(chart))
         if chart.rows:
-            self.axes.set_ylim(len(chart.rows) - 0.5, -0.5)
+            self.axes.set_ylim(*reversed(x_limits(chart)))
         else:
             self.axes.set_xlim(*x_limits(chart))
 
@@ -277,6 +314,8 @@ class _Painter:
         low, high = sorted(axes.get_xlim() if name == "x" else axes.get_ylim())
         measured = (name == "y") != bool(chart.rows)
         log = chart.y_log if measured else chart.x_log
+        if measured and has_zeros(chart):
+            low *= (high / low) ** (2.5 * ZERO_HEIGHT)  # "0" stands below
         if log:
             axis.set_minor_locator(FixedLocator(unlabelled_log_ticks(low, high)))
         if not measured and chart.x_ticks is not None:

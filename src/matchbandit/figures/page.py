@@ -217,7 +217,7 @@ def _figure(number: int, chart: Chart, heading: str) -> str:
 
 def _choice(choice: ChartChoice, heading: str, numbers: Iterator[int]) -> str:
     """A select element and the charts that it chooses from: a script shows one; without scripts all their tables."""
-    options, figures = "", ""
+    options, figures, number = "", "", -1
     for name, chart in choice.options:
         number = next(numbers)
         options += f'<option value="option-{number}">{escape(name)}</option>'
@@ -226,8 +226,9 @@ def _choice(choice: ChartChoice, heading: str, numbers: Iterator[int]) -> str:
             f'<div class="option{chosen}" id="option-{number}">'
             f"{_drawing(number, chart, heading, summary=f'The numbers: {name}', is_open=False)}</div>\n"
         )
-    label = f"<label>{escape(choice.label)} <select data-choice>{options}</select></label>"
-    return f'<figure class="choice">{label}{figures}</figure>\n'
+    name = f"choice-{number}"
+    select = f'<label for="{name}">{escape(choice.label)}</label><select id="{name}" data-choice>{options}</select>'
+    return f'<figure class="choice"><p class="chooser">{select}</p>{figures}</figure>\n'
 
 
 def _drawing(number: int, chart: Chart, heading: str, *, summary: str = "The numbers", is_open: bool = True) -> str:
