@@ -15,9 +15,12 @@ _SPEEDS = ("0.25", "0.5", "1", "2", "4")
 def playback_page(playback: Playback) -> str:
     """Return the page as HTML."""
     folder = files("matchbandit.figures")
-    script, style = (folder.joinpath(name).read_text("utf-8") for name in ("watch.js", "watch.css"))
+    names = ("watch_panels.js", "watch.js", "watch.css")
+    panels, player, style = (folder.joinpath(name).read_text("utf-8") for name in names)
     data = playback_data(playback)
-    return self_contained(playback.title, _body(playback), data=data, script=bundle_scripts(script), style=style)
+    return self_contained(
+        playback.title, _body(playback), data=data, script=bundle_scripts(panels, player), style=style
+    )
 
 
 def playback_data(playback: Playback) -> dict[str, Any]:
