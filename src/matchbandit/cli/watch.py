@@ -1,4 +1,4 @@
-"""`matchbandit watch`: one run, frame by frame, as a picture and a page that moves."""
+"""`matchbandit watch`: record one run, as a picture and a page that plays it back."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +12,7 @@ from matchbandit.progress import bar, stage
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from matchbandit.watching import Watched
+    from matchbandit.watching import WatchedRun
 
 
 def watch(
@@ -33,25 +33,25 @@ def watch(
     rewards: Rewards = "bernoulli",
     seed: Seed = "0",
     max_rounds: Annotated[str | None, typer.Option(help="Stop identification here, for example 1e9.")] = None,
-    frames: Annotated[str, typer.Option(help="Moments to show; what happens is always shown.")] = "120",
-    out: Annotated[str, typer.Option(help="Files to write, without their ending: .svg, .png and .html.")] = "watch",
+    frames: Annotated[str, typer.Option(help="Moments to record; events are always recorded.")] = "120",
+    out: Annotated[str, typer.Option(help="Files to write, without a suffix: .svg, .png and .html.")] = "watch",
     as_json: Json = False,
 ) -> None:
-    """Watch a policy think, as a picture and a page that moves.
+    """Record one run of a policy, as a picture and a page that plays it back.
 
-    Who leaves, how clusters split, how intervals shrink.
+    It shows eliminations, splits and certificates with the numbers that decided them.
     """
     title = f"watching {policy}"
     with stage(f"{title}: loading"):
-        from matchbandit.figures.timeline import film_places
+        from matchbandit.figures.playback_files import playback_paths
         from matchbandit.policies import policy as named
-        from matchbandit.watching import watch as look_on
+        from matchbandit.watching import watch as record
 
-    film_places(out)
+    playback_paths(out)
     spec = named(policy, **settings("--option", option))
     problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
     with bar(title) as advance:
-        watched = look_on(
+        run = record(
             problem,
             spec,
             horizon=whole_if("--horizon", horizon),
@@ -64,25 +64,24 @@ def watch(
             progress=lambda played, most: advance("rounds", played, most),
         )
     with stage(f"{title}: drawing"):
-        written = watched.save(out)
+        paths = run.save(out)
     if as_json:
-        typer.echo(json.dumps(_as_data(watched, written)))
+        typer.echo(json.dumps(_to_json(run, paths)))
     else:
-        _report(watched, written)
+        _report(run, paths)
 
 
-def _as_data(watched: "Watched", written: "tuple[Path, ...]") -> dict[str, Any]:
+def _to_json(run: "WatchedRun", paths: "tuple[Path, ...]") -> dict[str, Any]:
     from dataclasses import asdict
 
-    return {**asdict(watched.film), "files": [str(path) for path in written]}
+    return {**asdict(run.recording), "files": [str(path) for path in paths]}
 
 
-def _report(watched: "Watched", written: "tuple[Path, ...]") -> None:
-    film = watched.film
-    say(film.title)
-    say(film.caption)
-    for frame in film.frames:
-        if frame.event or frame is film.frames[-1]:
+def _report(run: "WatchedRun", paths: "tuple[Path, ...]") -> None:
+    say(run.recording.title)
+    say(run.recording.caption)
+    for frame in run.frames:
+        if frame.event or frame is run.frames[-1]:
             say(frame.sentence, indent=2, first="–")
-    *pictures, page = map(str, written)
-    say(f"{len(film.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to see it move")
+    *pictures, page = map(str, paths)
+    say(f"{len(run.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to play it back")
