@@ -169,8 +169,7 @@ def test_new_columns_widen_what_is_there(tmp_path):
     ("change", "words"),
     [
         ({"seed": 8}, "seed was 7, is now 8"),
-        ({"runs": 3}, "runs was 6, is now 3"),
-        ({"horizon": 2000}, "horizon was 1000, is now 2000"),
+        ({"horizon": 2000}, "horizon was 1,000, is now 2,000"),
         ({"problem": {**SPIKED, "gap": [0.5, 0.7]}}, "gap no longer has 0.6"),
         ({"problem": {**SPIKED, "n": 4}}, "n was 3, is now 4"),
         ({"policies": ["uts"]}, "policies no longer has pair-elim"),
@@ -189,6 +188,23 @@ def test_a_change_that_would_orphan_a_part_is_refused_by_name(whole, change, wor
         run_study(SMALL.with_(**change), whole)
     assert f"holds parts of another study: {words}. Undo that, or choose another folder (--out)." in str(error.value)
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_fewer_runs_are_the_first_of_those_that_are_there(whole, tmp_path):
+    before = {path: path.read_bytes() for path in Path(whole).rglob("*.parquet")}
+    three = run_study(SMALL.with_(runs=3), whole, part_runs=3)
+    assert {path: path.read_bytes() for path in Path(whole).rglob("*.parquet")} == before
+    fresh = run_study(SMALL.with_(runs=3), tmp_path / "fresh", workers=1)
+    assert three.is_complete
+    assert three.study == fresh.study
+    assert three.runs == fresh.runs == 3 * len(SMALL.points)
+    for point in SMALL.points:
+        assert three.rows_of(point.key)["regret"].tolist() == fresh.rows_of(point.key)["regret"].tolist()
+    ours, theirs = ([(runs.final.tolist(), runs.plays.tolist()) for runs in f.results()] for f in (three, fresh))
+    assert ours == theirs
+    assert len(SMALL.with_(runs=3).rows(whole)) == len(fresh.rows())
+    assert StudyFolder.open(whole).is_complete
+    assert StudyFolder.open(whole).study == SMALL
 
 
 def test_what_no_part_needs_may_change(tmp_path):

@@ -1,6 +1,5 @@
 """Statistics over runs: means with standard errors, and paired differences with confidence intervals."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, NamedTuple
@@ -119,13 +118,13 @@ class PairedDifference:
 
 
 def paired_difference(
-    numbers: Sequence[int], values: ArrayLike, other_numbers: Sequence[int], other_values: ArrayLike
+    numbers: ArrayLike, values: ArrayLike, other_numbers: ArrayLike, other_values: ArrayLike
 ) -> PairedDifference:
     """Compare two policies run by run.
 
     Parameters
     ----------
-    numbers, other_numbers: sequence of int
+    numbers, other_numbers: array of int
         The number of each run of either policy.
     values, other_values: array of shape (runs,)
         What was measured of each of these runs.
