@@ -223,7 +223,7 @@ def test_what_only_some_parts_record_is_no_difference(tmp_path, monkeypatch):
     versions = section(study_page(opened), "Versions")
     assert versions.text == ()
     assert dict(versions.tables[0].rows)["own"] == "01234567"
-    assert dict(versions.tables[0].rows)["matchbandit source"] == now["matchbandit source"][:8]
+    assert dict(versions.tables[0].rows)["simulation source"] == now["simulation source"][:8]
 
 
 def test_policies_of_different_tasks_are_not_compared(tmp_path):

@@ -264,20 +264,6 @@ def test_two_parts_with_the_same_runs_are_refused(tmp_path):
 # --- other versions ---
 
 
-def test_an_edit_of_our_source_is_another_version_where_it_may_change_numbers(tmp_path, monkeypatch):
-    package = tmp_path / "matchbandit"
-    for name in ("policies", "cli"):
-        (package / name).mkdir(parents=True)
-        (package / name / "one.py").write_text("x = 1")
-    monkeypatch.setattr(versions, "files", lambda _: package)
-    fingerprint = versions._source_fingerprint.__wrapped__
-    first = fingerprint()
-    (package / "cli" / "one.py").write_text("x = 2")
-    assert fingerprint() == first
-    (package / "policies" / "one.py").write_text("x = 2")
-    assert fingerprint() != first
-
-
 def test_going_on_with_other_versions_is_refused_unless_told(whole, tmp_path, monkeypatch):
     out = tmp_path / "out"
     run_study(SMALL.with_(runs=2), out, workers=1, part_runs=2)
