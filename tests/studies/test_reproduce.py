@@ -11,9 +11,8 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart, Line
 from matchbandit.studies import Study, reproduce, runner
 from matchbandit.studies.claims import HOLDS, Claim
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
-from matchbandit.studies.registry import entries, figures
+from matchbandit.studies.registry import Entry, entries, figures
 from matchbandit.studies.reproduce import digest_of, reproduced_studies, reproduction_page
 
 MODULE = sys.modules["matchbandit.studies.reproduce"]  # the package has a function of that name
@@ -74,13 +73,13 @@ def small(monkeypatch):
 def played(monkeypatch):
     """How many runs each call of the runner has played."""
     counts = []
-    original = runner.play_on_processes
+    original = runner.play_in_processes
 
     def counting(parts, *args, **kwargs):
         counts.append(sum(part.runs for part in parts))
         return original(parts, *args, **kwargs)
 
-    monkeypatch.setattr(runner, "play_on_processes", counting)
+    monkeypatch.setattr(runner, "play_in_processes", counting)
     return counts
 
 
@@ -107,7 +106,7 @@ def test_all_figures_are_drawn_with_their_claims_and_a_page(small, tmp_path):
 def test_all_is_compiled_before_the_first_run_counts_and_nothing_if_all_is_there(small, tmp_path, monkeypatch):
     """The time left included compiling."""
     seen = []
-    monkeypatch.setattr(MODULE, "compile_here", lambda points, tick: seen.append(f"compile {len(points)}"))
+    monkeypatch.setattr(MODULE, "compile_points", lambda points, tick: seen.append(f"compile {len(points)}"))
     for _ in range(2):
         mb.reproduce("one", runs=2, out=tmp_path, workers=1, progress=lambda *_: seen.append("progress"))
     calls = [call for call in seen if call != "progress"]
@@ -161,7 +160,7 @@ def test_a_second_call_plays_and_draws_nothing(small, played, tmp_path):
 
 def test_an_interrupted_call_is_continued_by_the_next(small, played, tmp_path, monkeypatch):
     whole = mb.reproduce("one", runs=4, out=tmp_path / "whole", workers=1)
-    keep, kept = runner.keep, []
+    keep, kept = runner.write_part, []
 
     def stop_at_the_third(folder, part):
         if len(kept) == 2:
@@ -169,10 +168,10 @@ def test_an_interrupted_call_is_continued_by_the_next(small, played, tmp_path, m
         kept.append(part.runs)
         keep(folder, part)
 
-    monkeypatch.setattr(runner, "keep", stop_at_the_third)
+    monkeypatch.setattr(runner, "write_part", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         mb.reproduce("one", runs=4, out=tmp_path / "out", workers=1)
-    monkeypatch.setattr(runner, "keep", keep)
+    monkeypatch.setattr(runner, "write_part", keep)
     made = mb.reproduce("one", runs=4, out=tmp_path / "out", workers=1)
     assert played[-1] == 4 * 4 - sum(kept)
     assert [c.measured for c in made.claims] == [c.measured for c in whole.claims]
@@ -223,7 +222,7 @@ def test_of_an_interrupted_reproduction_fewer_runs_are_shown_and_only_what_is_mi
     small, played, tmp_path, monkeypatch
 ):
     whole = mb.reproduce("one", runs=5, out=tmp_path / "whole", workers=1)
-    keep, parts = runner.keep, []
+    keep, parts = runner.write_part, []
 
     def stop(folder, part):
         keep(folder, part)
@@ -231,10 +230,10 @@ def test_of_an_interrupted_reproduction_fewer_runs_are_shown_and_only_what_is_mi
         if len(parts) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "keep", stop)
+    monkeypatch.setattr(runner, "write_part", stop)
     with pytest.raises(KeyboardInterrupt):
         mb.reproduce("one", runs=40, out=tmp_path / "out", workers=1)
-    monkeypatch.setattr(runner, "keep", keep)
+    monkeypatch.setattr(runner, "write_part", keep)
     there = [(part.key, part.first, part.runs) for part in StudyFolder.open(tmp_path / "out" / "a").parts]
     assert {(first, runs) for _, first, runs in there} == {(0, 10)}  # a part goes beyond the fifth run
     fewer = mb.reproduce("one", runs=5, out=tmp_path / "out", workers=1)
@@ -284,7 +283,7 @@ def test_ctrl_c_says_what_is_kept(small, tmp_path, monkeypatch, capsys):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "keep", interrupted)
+    monkeypatch.setattr(runner, "write_part", interrupted)
     out = tmp_path / "out"
     monkeypatch.setattr("sys.argv", ["matchbandit", "reproduce", "one", "--runs", "2", "--out", str(out)])
     with pytest.raises(SystemExit) as end:

@@ -18,10 +18,10 @@ from reference.folders import held_policy, leftovers, tables_of, waiting_process
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.progress import StudyProgress
-from matchbandit.studies import on_processes, parts, runner, versions
+from matchbandit.studies import parts, processes, runner, versions
 from matchbandit.studies.changes import changes
 from matchbandit.studies.folder import StudyFolder
-from matchbandit.studies.parts import MOST_RUNS, Part, plan, play_part
+from matchbandit.studies.parts import MAX_PART_RUNS, Part, plan, play_part
 from matchbandit.studies.runner import StoppedStudy, run_study
 from matchbandit.studies.study import Study
 from matchbandit.user_code import UserCodeError
@@ -95,7 +95,7 @@ def test_nothing_is_left_running(tmp_path):
 def test_parts_have_at_most_2000_runs_and_there_are_256_unless_they_are_small():
     points = SMALL.points
     sizes = {runs: plan(points, {}, runs, None)[0].runs for runs in (1, 6, 64, 1000, 10**4, 10**6)}
-    assert sizes == {1: 1, 6: 1, 64: 4, 1000: 50, 10**4: 157, 10**6: MOST_RUNS}
+    assert sizes == {1: 1, 6: 1, 64: 4, 1000: 50, 10**4: 157, 10**6: MAX_PART_RUNS}
     assert len(plan(points[:1], {}, 10**5, None)) == 256
     assert plan(points * 6, {}, 400, None)[0].runs == 50
     assert plan(points, {}, 1000, None, threads=1000)[0].runs == 1
@@ -132,7 +132,7 @@ def test_what_is_there_is_not_played_again(whole, tmp_path, monkeypatch):
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert intervals(out) == [(0, 2), (2, 3), (5, 1)]
     assert same(out, whole)
-    monkeypatch.setattr(runner, "play_on_processes", None)  # a call would fail
+    monkeypatch.setattr(runner, "play_in_processes", None)  # a call would fail
     run_study(SMALL, out)
 
 
@@ -375,11 +375,11 @@ def test_files_of_own_modules_are_those_of_their_folder(own, tmp_path):
     (package / "near.py").write_text(f"import json, {helper}\n")
     (package / "far.py").write_text("")
     with_own(module)
-    assert sorted(versions.own_files(module)) == sorted([f"{module}.py", f"{helper}.py"])
-    found = sorted(versions.own_files("pack.deep"))
+    assert sorted(versions.user_files(module)) == sorted([f"{module}.py", f"{helper}.py"])
+    found = sorted(versions.user_files("pack.deep"))
     assert found == sorted(["pack/__init__.py", "pack/deep/__init__.py", "pack/near.py", f"{helper}.py"])
-    assert sorted(versions.own_files("typer.main"))[0].startswith("typer/")
-    assert versions.own_files("typer.main", also_installed=False) == {}
+    assert sorted(versions.user_files("typer.main"))[0].startswith("typer/")
+    assert versions.user_files("typer.main", also_installed=False) == {}
 
 
 NOTEBOOK = """
@@ -492,7 +492,7 @@ def test_a_hundred_thousand_runs_fit_into_a_gibibyte(tmp_path):
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert int(done.stdout) < 1024  # MiB, of all three processes
     sizes = {part.runs for part in StudyFolder.open(tmp_path / "many").parts}
-    assert max(sizes) <= MOST_RUNS
+    assert max(sizes) <= MAX_PART_RUNS
 
 
 # --- how far it is ---
@@ -518,9 +518,9 @@ def test_runs_under_way_are_told_before_their_part_is_finished(tmp_path):
 
 def test_compiling_is_said_and_done_once_for_each_policy(monkeypatch):
     compiled = []
-    monkeypatch.setattr(on_processes, "compile_first", lambda job: compiled.append(job.spec.name))
+    monkeypatch.setattr(processes, "compile_first", lambda job: compiled.append(job.spec.name))
     said = []
-    on_processes.compile_here([*SMALL.points, *SMALL.points], lambda done, doing: said.append(doing))
+    processes.compile_points([*SMALL.points, *SMALL.points], lambda done, doing: said.append(doing))
     assert compiled == ["uts"]
     assert said == ["compiling uts", "compiled uts"]
 
@@ -563,7 +563,7 @@ def test_by_default_only_a_notebook_shows_progress(monkeypatch, progress, in_not
     titles = []
     monkeypatch.setattr(runner, "in_notebook", lambda: in_notebook)
     monkeypatch.setattr(runner, "study_bar", lambda title: titles.append(title) or nullcontext(lambda now: None))
-    with runner._shown("gaps", progress):
+    with runner._progress_display("gaps", progress):
         pass
     assert titles == ["gaps"] * shows
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from matchbandit.studies.point import value_text
+from matchbandit.studies.points import value_text
 
 _DEPTHS = {"checkpoints": 1, "u": 1, "v": 1, "means": 2}
 """How deep a single value is, where it is a list itself."""

@@ -17,7 +17,7 @@ from matchbandit.policies.capabilities import Goal
 from matchbandit.results import Rows
 from matchbandit.results.comparison import task_text
 from matchbandit.results.plotting import CORRECT_SHARE, answers_remark, build_chart, is_wide, policy_line
-from matchbandit.studies.point import SIGNS, value_text
+from matchbandit.studies.points import SIGNS, value_text
 
 MIN_CHECKPOINTS = 5
 """Checkpoints that make a curve over the rounds."""

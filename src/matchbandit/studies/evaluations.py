@@ -5,8 +5,8 @@ import numpy as np
 from matchbandit.figures import Chart
 from matchbandit.results import Rows
 from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS, Claim
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import caption, line_of
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 SIZES = [2, 3, 4, 5, 6, 7, 8]

@@ -3,8 +3,8 @@
 from matchbandit.figures import Chart, Line
 from matchbandit.results import Rows
 from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS, Claim, percent, spaced
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import caption, line_of
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 GROWTHS = [1.05, 1.2, 1.5, 2.0, 3.0, 4.0]

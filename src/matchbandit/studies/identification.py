@@ -7,8 +7,8 @@ import numpy as np
 from matchbandit.figures import Chart
 from matchbandit.results import Curve, Rows
 from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS, Claim
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import line_of, numbers
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 SIZES = [4, 8, 16, 32, 64]

@@ -24,9 +24,9 @@ from matchbandit.studies.claims import (
     rising,
     spread,
 )
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_points, reference_of
 from matchbandit.studies.published import published
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 POLICIES = ["pair-elim", "rank1-elim"]

@@ -17,9 +17,9 @@ from matchbandit.studies.claims import (
     rising,
     spaced,
 )
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_in_time, published_points
 from matchbandit.studies.published import published
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 SAM = "simple-adaptive-matching"

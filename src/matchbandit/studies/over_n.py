@@ -6,9 +6,9 @@ from matchbandit.figures import Chart, Line
 from matchbandit.results import Curve, Rows
 from matchbandit.rewards import Floats
 from matchbandit.studies.claims import FAILS, FLAT, HOLDS, PARTLY_HOLDS, Claim, agreement_claim, finals, spread
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_points
 from matchbandit.studies.published import published
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 SAM = "simple-adaptive-matching"

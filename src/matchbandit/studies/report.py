@@ -19,7 +19,7 @@ from matchbandit.results import PairedDifference, Rows, paired_difference, summa
 from matchbandit.results.comparison import task_text
 from matchbandit.studies.charts import StudyCharts, study_charts
 from matchbandit.studies.folder import StudyFolder, date_text
-from matchbandit.studies.point import MAX_TEXT, SIGNS, value_text
+from matchbandit.studies.points import MAX_TEXT, SIGNS, value_text
 
 MAX_CHARTS = 12
 """Charts over sweeps that are shown one below the other; of more, the reader chooses one."""

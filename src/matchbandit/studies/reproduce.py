@@ -22,12 +22,11 @@ from matchbandit.results import Rows
 from matchbandit.results.files import write_atomically
 from matchbandit.simulation.parallel import core_count
 from matchbandit.studies.claims import ENOUGH_RUNS, FAILS, HOLDS, PARTLY_HOLDS, Claim, not_judged
-from matchbandit.studies.entry import Entry
-from matchbandit.studies.folder import StudyFolder, date_text, today
-from matchbandit.studies.on_processes import compile_here
-from matchbandit.studies.parts import MOST_RUNS
+from matchbandit.studies.folder import StudyFolder, current_time, date_text
+from matchbandit.studies.parts import MAX_PART_RUNS
+from matchbandit.studies.processes import compile_points
 from matchbandit.studies.published import authors_seconds, published
-from matchbandit.studies.registry import entries
+from matchbandit.studies.registry import Entry, entries
 from matchbandit.studies.registry import figures as all_figures
 from matchbandit.studies.runner import run_study
 from matchbandit.studies.study import Study
@@ -121,7 +120,9 @@ def reproduce(
     total, done = sum(study.runs * len(study.points) for study in needed.values()), 0
     folders: dict[str, StudyFolder] = {}
     incomplete = [study for name, study in needed.items() if not _is_complete(study, folder / name)]
-    compile_here([point for study in incomplete for point in study.points], lambda *_: None)  # before time is estimated
+    compile_points(
+        [point for study in incomplete for point in study.points], lambda *_: None
+    )  # before time is estimated
     for name, study in needed.items():
         runs_of_study = study.runs * len(study.points)
         folders[name] = run_study(
@@ -186,7 +187,7 @@ def _overall(progress: Progress | None, name: str, before: int, total: int) -> C
 
 
 def _part_runs(study: Study) -> int:
-    return min(MOST_RUNS, ceil(study.runs / ceil(MIN_PARTS / len(study.points))))
+    return min(MAX_PART_RUNS, ceil(study.runs / ceil(MIN_PARTS / len(study.points))))
 
 
 def _is_complete(study: Study, path: Path) -> bool:
@@ -296,7 +297,7 @@ def reproduction_report(
     `date` is when it was computed, in ISO 8601; by default now.
     """
     claims = [claim for figure in figures for claim in figure.claims]
-    rows = {**settings, "date": date_text(today() if date is None else date)}
+    rows = {**settings, "date": date_text(current_time() if date is None else date)}
     return Page(
         "The paper's figures, reproduced",
         f"{plural(len(figures), 'figure')}: {_tally(claims)}",

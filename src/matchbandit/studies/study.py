@@ -15,10 +15,8 @@ from matchbandit.results import Rows
 from matchbandit.simulation.engines import Engine, Stop
 from matchbandit.simulation.play import Progress
 from matchbandit.studies.charts import charts_of, first_chart
-from matchbandit.studies.given import END_KEYS, STUDY_KEYS, plain_study, unknown_key
-from matchbandit.studies.point import MAX_TEXT, Point, value_text
-from matchbandit.studies.points import points_of
-from matchbandit.studies.sweeps import MisplacedError
+from matchbandit.studies.normalize import END_KEYS, STUDY_KEYS, SettingError, normalize_study, unknown_key
+from matchbandit.studies.points import MAX_TEXT, Point, points_of, value_text
 
 if TYPE_CHECKING:
     from matchbandit.figures.painting import Picture
@@ -95,7 +93,7 @@ class Study:
 
     def __post_init__(self) -> None:
         """Make plain data of what was given, and check every point."""
-        self._make_plain()
+        self._normalize()
         self.points  # noqa: B018  # built and checked now, not in the middle of the night
 
     @classmethod
@@ -105,20 +103,20 @@ class Study:
             raise MatchbanditError(f"a study is a table of settings; got {data!r}.")
         for key in data:
             if key not in STUDY_KEYS:
-                raise MisplacedError(str(unknown("key", key, STUDY_KEYS)), str(key))
+                raise SettingError(str(unknown("key", key, STUDY_KEYS)), str(key))
         missing = [key for key in _REQUIRED if key not in data]
         if missing:
-            _refuse_slipped(missing, data.get("problem"))
+            _check_misplaced_keys(missing, data.get("problem"))
             raise MatchbanditError(f"a study needs {', '.join(_REQUIRED)}; missing: {', '.join(missing)}.")
         ends = ["horizon", "delta", "budget"]
         if not any(key in data for key in ends):
-            _refuse_slipped(ends, data["problem"])
+            _check_misplaced_keys(ends, data["problem"])
         if check:
             return cls(**data)
         study = object.__new__(cls)
         for part in fields(cls):
             object.__setattr__(study, part.name, data.get(part.name, part.default))
-        study._make_plain()
+        study._normalize()
         return study
 
     @classmethod
@@ -161,17 +159,17 @@ class Study:
     @property
     def sweeps(self) -> dict[str, list[Any]]:
         """What varies, with its values in the order of the points: `gap`, `horizon`, `pair-elim.growth`, `problem`."""
-        found: dict[str, list[Any]] = {}
+        values_by_name: dict[str, list[Any]] = {}
         for point in self.points:
             for key, value in point.settings.items():
-                if value not in found.setdefault(key, []):
-                    found[key].append(value)
-        return found
+                if value not in values_by_name.setdefault(key, []):
+                    values_by_name[key].append(value)
+        return values_by_name
 
     @property
-    def own_modules(self) -> tuple[str, ...]:
+    def user_modules(self) -> tuple[str, ...]:
         """The user's own modules that its policies and families come from."""
-        return tuple(dict.fromkeys(module for point in self.points for module in point.own_modules))
+        return tuple(dict.fromkeys(module for point in self.points for module in point.user_modules))
 
     def run(
         self,
@@ -248,8 +246,8 @@ class Study:
             lines = {"policies": list(dict.fromkeys(point.label for point in self.points)), **self.sweeps}
         except MatchbanditError:
             lines = {}
-        told = {key: "; ".join(value_text(each, MAX_TEXT) for each in values) for key, values in lines.items()}
-        rows = "".join(f"<tr><th>{escape(key)}</th><td>{escape(words)}</td></tr>" for key, words in told.items())
+        texts = {key: "; ".join(value_text(each, MAX_TEXT) for each in values) for key, values in lines.items()}
+        rows = "".join(f"<tr><th>{escape(key)}</th><td>{escape(text)}</td></tr>" for key, text in texts.items())
         return f"<table><caption>{escape(repr(self))}</caption>{rows}</table>"
 
     def _counts(self) -> list[tuple[int, str]]:
@@ -264,16 +262,16 @@ class Study:
         ends = {name: getattr(self, name) for name in END_KEYS}
         return {key: value for key, value in ends.items() if value is not None and not isinstance(value, list)}
 
-    def _make_plain(self) -> None:
+    def _normalize(self) -> None:
         """Keep what was given as plain data."""
-        for key, value in plain_study({part.name: getattr(self, part.name) for part in fields(self)}).items():
+        for key, value in normalize_study({part.name: getattr(self, part.name) for part in fields(self)}).items():
             object.__setattr__(self, key, value)
 
 
-def _refuse_slipped(missing: list[str], problem: Any) -> None:
+def _check_misplaced_keys(missing: list[str], problem: Any) -> None:
     """Say so, if what is missing stands in the table of a problem: in a file, all below [problem] belongs to it."""
-    listed = isinstance(problem, list)
-    for k, table in enumerate(problem if listed else [problem]):
+    is_list = isinstance(problem, list)
+    for k, table in enumerate(problem if is_list else [problem]):
         for key in missing:
             if isinstance(table, Mapping) and key in table:
-                raise unknown_key("key of problem", key, [], ("problem", k) if listed else ("problem",))
+                raise unknown_key("key of problem", key, [], ("problem", k) if is_list else ("problem",))

@@ -19,7 +19,7 @@ from matchbandit.fingerprint import fingerprint
 from matchbandit.user_code import MAIN, is_installed, module_of
 
 if TYPE_CHECKING:
-    from matchbandit.studies.point import Point
+    from matchbandit.studies.points import Point
 
 COMPARED = ("matchbandit", "numpy", "numba")
 """What numbers may depend on; the version of Python is recorded, but numbers do not depend on it."""
@@ -100,7 +100,7 @@ def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for point in points:
-        for name, part in point.own_parts.items():
+        for name, part in point.user_parts.items():
             module = import_module(module_of(name))
             has_file = Path(getattr(module, "__file__", None) or "").is_file()  # that of a script on stdin is "<stdin>"
             key = module_of(name) if has_file else name
@@ -109,7 +109,7 @@ def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
     return found
 
 
-def own_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
+def user_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
     """The file of an own module, and of all that it imports from the same folder, by their paths from there."""
     file = Path(str(import_module(name).__file__)).resolve()
     top = "" if name == "__main__" else name.partition(".")[0]
@@ -132,7 +132,7 @@ def own_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
 
 def _of_file(name: str, module: ModuleType) -> str:
     digest = blake2b(digest_size=16)
-    for path, content in own_files(name).items():
+    for path, content in user_files(name).items():
         digest.update(f"{path}\0{_code(ast.parse(content))}\0".encode())
     now = digest.hexdigest()
     spec, then = _imported_as.setdefault(module, (module.__spec__, now))
