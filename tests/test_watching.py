@@ -21,7 +21,7 @@ from matchbandit.figures.film import (
     spaced,
     standing,
 )
-from matchbandit.figures.painting import encoded
+from matchbandit.figures.matplotlib_renderer import encoded
 from matchbandit.figures.timeline import draw_film
 from matchbandit.figures.watch_page import plain
 from matchbandit.policies.explanation import Elimination
@@ -372,7 +372,7 @@ def test_too_many_items_and_problems_without_an_answer_are_refused():
 
 
 def test_the_files_are_a_picture_and_a_page_and_the_same_every_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("matchbandit.figures.painting.DPI", 30)
+    monkeypatch.setattr("matchbandit.figures.matplotlib_renderer.DPI", 30)
     small = {"horizon": 100, "seed": 1, "frames": 2}
     mb.watch(SLOTS, "pair-elim", **small, out=tmp_path / "think.html")
     files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -410,7 +410,7 @@ def test_a_regret_reads_the_same_wherever_it_stands():
 
 
 def test_notebooks_show_the_picture_and_what_happened(monkeypatch):
-    monkeypatch.setattr("matchbandit.figures.painting.DPI", 30)
+    monkeypatch.setattr("matchbandit.figures.matplotlib_renderer.DPI", 30)
     shown = mb.watch(SLOTS, "pair-elim", horizon=10**4, seed=1, frames=5)
     html = shown._repr_html_()
     assert html.startswith("<figure><img")

@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 import matchbandit as mb
-from matchbandit.figures import painting
+from matchbandit.figures import matplotlib_renderer
 
 DPI = 110
 SLOTS = mb.Bipartite(u=[0.9, 0.6, 0.4, 0.3, 0.2], v=[0.8, 0.5, 0.4, 0.1])
@@ -25,11 +25,11 @@ RUNS = {
 
 
 def main(folder: Path) -> None:
-    painting.DPI = DPI
+    matplotlib_renderer.DPI = DPI
     for name, (problem, policy, horizon) in RUNS.items():
         seen = mb.watch(problem, policy, horizon=horizon, seed=1)
         picture = folder / f"watch-{name}.png"
-        print(picture.write_bytes(painting.encoded(seen.plot(), "png")), picture.name)
+        print(picture.write_bytes(matplotlib_renderer.encoded(seen.plot(), "png")), picture.name)
         if name == "elimination":
             show(seen, folder / "watch-page.png")
 

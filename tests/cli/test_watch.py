@@ -17,7 +17,7 @@ def run(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)
     monkeypatch.setattr(numba_cache, "NOTICE_AFTER_S", 1e6)
-    monkeypatch.setattr("matchbandit.figures.painting.DPI", 30)
+    monkeypatch.setattr("matchbandit.figures.matplotlib_renderer.DPI", 30)
 
     def typed(*words):
         monkeypatch.setattr(sys, "argv", ["matchbandit", "watch", *words])

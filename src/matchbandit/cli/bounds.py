@@ -40,7 +40,7 @@ def bounds(
         ),
     ] = None,
     figure: Annotated[
-        Path | None, typer.Option(help="Draw the bounds, and the results over them, into this .png (and a .pdf).")
+        Path | None, typer.Option(help="Draw the bounds, and the results over them, into this .png, .pdf or .svg.")
     ] = None,
     notes: Annotated[bool, typer.Option("--notes", help="Say what was corrected, and what proofs pass over.")] = False,
     as_json: Json = False,

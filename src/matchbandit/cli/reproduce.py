@@ -71,7 +71,7 @@ def reproduce(
         return
     heads = ("where", "claim", "measured", "threshold", "verdict")
     table(heads, [tuple(getattr(claim, head) for head in heads) for claim in made.claims])
-    typer.echo("\npictures, each also as .pdf:")
+    typer.echo("\npictures:")
     for picture in made.pictures:
         typer.echo(f"  {picture}")
     typer.echo(f"computed in {duration(made.seconds)} of one core", nl=not made.authors_seconds)

@@ -30,7 +30,7 @@ from matchbandit.figures.film import (
     spaced,
     standing,
 )
-from matchbandit.figures.painting import DPI, Picture
+from matchbandit.figures.matplotlib_renderer import DPI, Picture
 from matchbandit.figures.style import GREY
 from matchbandit.figures.ticks import even_ticks, log_ticks, unlabelled_log_ticks, words_for
 from matchbandit.formatting import grouped, short

@@ -12,7 +12,7 @@ from matchbandit.figures.picture import write_whole
 from matchbandit.figures.watch_page import film_page
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 ENDINGS = (".svg", ".png", ".html")
 
@@ -39,7 +39,7 @@ def write_film(film: Film, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     """Write a film's picture (.svg and .png) and its page (.html), each whole or not at all; gives their paths."""
     places = film_places(path)
     picture = draw_film(film)
-    encoded = _room("painting").encoded
+    encoded = _room("matplotlib_renderer").encoded
     for place, ending in zip(places, ENDINGS, strict=True):
         write_whole(place, film_page(film).encode() if ending == ".html" else encoded(picture, ending[1:]))
     return places

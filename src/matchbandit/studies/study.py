@@ -19,7 +19,7 @@ from matchbandit.studies.normalize import END_KEYS, STUDY_KEYS, SettingError, no
 from matchbandit.studies.points import MAX_TEXT, Point, points_of, value_text
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
     from matchbandit.results import Comparison
     from matchbandit.studies.folder import StudyFolder
 

@@ -28,7 +28,7 @@ from matchbandit.watching.filming import film_of
 from matchbandit.watching.recording import Recorder
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 MOST_ITEMS = 60
 """More could not be told apart in a picture."""
