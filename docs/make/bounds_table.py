@@ -8,8 +8,9 @@ What is finished is kept in the folder, by default ./standing: the same command 
 import sys
 from itertools import groupby
 
+from standing import DELTA, HORIZON, MOST_ROUNDS, claims, standing
+
 from matchbandit.placement import Placement
-from matchbandit.studies.standing import DELTA, HORIZON, MOST_ROUNDS, claims, standing
 
 
 def spaced(value: float) -> str:

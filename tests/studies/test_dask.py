@@ -15,7 +15,7 @@ import pytest
 from reference.folders import held_policy, leftovers, tables_of, waiting_process
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.studies import on_dask
+from matchbandit.studies import dask_cluster
 from matchbandit.studies.runner import StoppedStudy, run_study
 from matchbandit.studies.study import Study
 
@@ -91,16 +91,16 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def on_processes(tmp_path_factory):
+def processes(tmp_path_factory):
     out = tmp_path_factory.mktemp("processes") / "small"
     run_study(SMALL, out, workers=1)
     return out
 
 
-def test_rows_are_those_of_processes(site, on_processes, tmp_path):
+def test_rows_are_those_of_processes(site, processes, tmp_path):
     told = []
     run_study(SMALL, tmp_path / "out", dask=site.address, progress=lambda *now: told.append(now))
-    assert same(tmp_path / "out", on_processes)
+    assert same(tmp_path / "out", processes)
     assert told[-1] == (8, 8)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
@@ -136,14 +136,14 @@ def test_a_part_that_kills_its_workers_is_sent_out_again_but_not_for_ever(monkey
         def result(self, timeout):
             raise distributed.KilledWorker("part", None, 0)
 
-    cluster = on_dask.Cluster(None, "tcp://somewhere", allow_other_versions=False)
-    part = on_dask.Part(SMALL.points[0], 0, 4)
-    assert cluster._result(Lost(), part, on_dask.MOST_TRIES - 1) is None
+    cluster = dask_cluster.Cluster(None, "tcp://somewhere", allow_other_versions=False)
+    part = dask_cluster.Part(SMALL.points[0], 0, 4)
+    assert cluster._result(Lost(), part, dask_cluster.MAX_TRIES - 1) is None
     with pytest.raises(MatchbanditError, match=r"runs 0 to 3: workers were lost 20 times over it.*--part-runs"):
-        cluster._result(Lost(), part, on_dask.MOST_TRIES)
+        cluster._result(Lost(), part, dask_cluster.MAX_TRIES)
 
 
-def test_ctrl_c_leaves_the_scheduler_free_for_others(site, on_processes, tmp_path):
+def test_ctrl_c_leaves_the_scheduler_free_for_others(site, processes, tmp_path):
     def stop(done, _total):
         if done >= 2:
             signal.raise_signal(signal.SIGINT)
@@ -151,10 +151,10 @@ def test_ctrl_c_leaves_the_scheduler_free_for_others(site, on_processes, tmp_pat
     with pytest.raises(StoppedStudy, match=r"of 8 parts are kept"):
         run_study(SMALL, tmp_path / "out", dask=site.address, part_runs=1, progress=stop)
     run_study(SMALL, tmp_path / "out", dask=site.address, part_runs=1)
-    assert same(tmp_path / "out", on_processes)
+    assert same(tmp_path / "out", processes)
 
 
-def test_a_worker_of_another_version_is_refused_unless_told(site, on_processes, tmp_path):
+def test_a_worker_of_another_version_is_refused_unless_told(site, processes, tmp_path):
     shim = tmp_path / "shim" / "matchbandit-9.9.9.dist-info"
     shim.mkdir(parents=True)
     (shim / "METADATA").write_text("Metadata-Version: 2.1\nName: matchbandit\nVersion: 9.9.9\n")
@@ -165,7 +165,7 @@ def test_a_worker_of_another_version_is_refused_unless_told(site, on_processes, 
     assert "has matchbandit 9.9.9 in place of" in str(error.value)
     assert "--allow-other-versions" in str(error.value)
     run_study(SMALL, tmp_path / "out", dask=site.address, allow_other_versions=True)
-    assert same(tmp_path / "out", on_processes)
+    assert same(tmp_path / "out", processes)
     site.lose(other)
 
 
@@ -192,7 +192,7 @@ def test_a_scheduler_that_is_lost_is_one_line_and_nothing_more(site, tmp_path, m
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:{port}", "nonsense", "tcp://no.such.host.invalid:1", "ftp://a:1"])
 def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
-    monkeypatch.setattr(on_dask, "SECONDS_TO_CONNECT", 0.5)
+    monkeypatch.setattr(dask_cluster, "CONNECT_TIMEOUT_S", 0.5)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = address.format(port=free.getsockname()[1])
@@ -231,20 +231,20 @@ def test_what_is_no_address_makes_no_client(tmp_path, monkeypatch, address):
         run_study(SMALL, tmp_path / "out", dask=address)
 
 
-def test_what_is_no_address_is_refused_also_where_nothing_is_left_to_play(on_processes):
+def test_what_is_no_address_is_refused_also_where_nothing_is_left_to_play(processes):
     with pytest.raises(MatchbanditError, match="there is no dask scheduler at 'locl'"):
-        run_study(SMALL, on_processes, dask="locl")
-    assert run_study(SMALL, on_processes, dask="local").is_complete
+        run_study(SMALL, processes, dask="locl")
+    assert run_study(SMALL, processes, dask="local").is_complete
 
 
 def test_what_is_written_in_a_script_cannot_be_sent(tmp_path):
     for name in ("__main__", "__main__:Mine"):  # as a script, and as a notebook
         with pytest.raises(MatchbanditError, match=r"written in a script or notebook cannot be sent"):
-            on_dask._files_of([name])
+            dask_cluster._files_of([name])
 
 
 @pytest.mark.slow
-def test_a_local_cluster_plays_the_same_also_in_a_script(on_processes, tmp_path):
+def test_a_local_cluster_plays_the_same_also_in_a_script(processes, tmp_path):
     """Without `if __name__ == "__main__"`, and with a worker killed as soon as a part is kept."""
     script = f"""
 import os, signal, threading, time, multiprocessing
@@ -268,7 +268,7 @@ killer.join()
         [sys.executable, "script.py"], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert same(tmp_path / "out", on_processes)
+    assert same(tmp_path / "out", processes)
 
 
 @pytest.mark.slow

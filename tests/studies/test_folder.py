@@ -67,7 +67,7 @@ def test_a_folder_holds_a_manifest_and_two_tables_for_each_part(out):
     manifest = json.loads((out / "manifest.json").read_text())
     assert (manifest["parts"], manifest["runs"]) == (4, 8)
     assert manifest["study"] == SMALL.describe()
-    assert set(manifest["versions"]) == {"matchbandit", "matchbandit source", "numpy", "numba", "python"}
+    assert set(manifest["versions"]) == {"matchbandit", "simulation source", "numpy", "numba", "python"}
     assert "running" not in manifest
     assert kept.is_complete
     assert kept.seconds == pytest.approx(sum(part.metadata["seconds"] for part in kept.parts))
@@ -187,7 +187,7 @@ def test_a_manifest_of_a_newer_format_is_refused(out):
     manifest["format"] = 99
     (out / "manifest.json").write_text(json.dumps(manifest))
     for use in (again, StudyFolder.open):
-        with pytest.raises(MatchbanditError, match=r"written by a newer matchbandit .*format 99, this one knows 1"):
+        with pytest.raises(MatchbanditError, match=r"written by a newer matchbandit .*format 99, this one reads 1"):
             use(out)
 
 
@@ -263,11 +263,11 @@ def test_a_full_disk_ends_in_words_and_keeps_what_was_written(out, finished, mon
 
 
 def test_a_second_process_is_refused_and_told_who_is_there(out, monkeypatch):
-    monkeypatch.setattr(folders, "LOCK_PATIENCE", 0.1)
+    monkeypatch.setattr(folders, "LOCK_TIMEOUT_S", 0.1)
     script = f"""
-from matchbandit.studies.folder import claimed, read_manifest, this_process, write_manifest
-with claimed({str(out)!r}) as folder:
-    write_manifest(folder, {{**read_manifest(folder), "running": this_process()}})
+from matchbandit.studies.folder import lock_folder, read_manifest, process_info, write_manifest
+with lock_folder({str(out)!r}) as folder:
+    write_manifest(folder, {{**read_manifest(folder), "running": process_info()}})
     print("locked", flush=True)
     input()
 """
@@ -283,15 +283,15 @@ with claimed({str(out)!r}) as folder:
 
 
 def test_two_threads_of_one_process_are_two(out, monkeypatch):
-    monkeypatch.setattr(folders, "LOCK_PATIENCE", 0.1)
+    monkeypatch.setattr(folders, "LOCK_TIMEOUT_S", 0.1)
     errors = []
 
     def second():
-        with pytest.raises(MatchbanditError, match="is at work in"), folders.claimed(out):
+        with pytest.raises(MatchbanditError, match="is at work in"), folders.lock_folder(out):
             pass
         errors.append("refused")
 
-    with folders.claimed(out):
+    with folders.lock_folder(out):
         thread = threading.Thread(target=second)
         thread.start()
         thread.join()

@@ -11,10 +11,9 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart, Line
 from matchbandit.studies import Study, reproduce, runner
 from matchbandit.studies.claims import HOLDS, Claim
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
-from matchbandit.studies.registry import entries, figures
-from matchbandit.studies.reproduce import digest_of
+from matchbandit.studies.registry import Entry, entries, figures
+from matchbandit.studies.reproduce import digest_of, reproduced_studies, reproduction_page
 
 MODULE = sys.modules["matchbandit.studies.reproduce"]  # the package has a function of that name
 
@@ -73,13 +72,13 @@ def small(monkeypatch):
 def played(monkeypatch):
     """How many runs each call of the runner has played."""
     counts = []
-    original = runner.play_on_processes
+    original = runner.play_in_processes
 
     def counting(parts, *args, **kwargs):
         counts.append(sum(part.runs for part in parts))
         return original(parts, *args, **kwargs)
 
-    monkeypatch.setattr(runner, "play_on_processes", counting)
+    monkeypatch.setattr(runner, "play_in_processes", counting)
     return counts
 
 
@@ -106,7 +105,7 @@ def test_all_figures_are_drawn_with_their_claims_and_a_page(small, tmp_path):
 def test_all_is_compiled_before_the_first_run_counts_and_nothing_if_all_is_there(small, tmp_path, monkeypatch):
     """The time left included compiling."""
     seen = []
-    monkeypatch.setattr(MODULE, "compile_here", lambda points, tick: seen.append(f"compile {len(points)}"))
+    monkeypatch.setattr(MODULE, "compile_points", lambda points, tick: seen.append(f"compile {len(points)}"))
     for _ in range(2):
         mb.reproduce("one", runs=2, out=tmp_path, workers=1, progress=lambda *_: seen.append("progress"))
     calls = [call for call in seen if call != "progress"]
@@ -160,7 +159,7 @@ def test_a_second_call_plays_and_draws_nothing(small, played, tmp_path):
 
 def test_an_interrupted_call_is_continued_by_the_next(small, played, tmp_path, monkeypatch):
     whole = mb.reproduce("one", runs=4, out=tmp_path / "whole", workers=1)
-    keep, kept = runner.keep, []
+    keep, kept = runner.write_part, []
 
     def stop_at_the_third(folder, part):
         if len(kept) == 2:
@@ -168,10 +167,10 @@ def test_an_interrupted_call_is_continued_by_the_next(small, played, tmp_path, m
         kept.append(part.runs)
         keep(folder, part)
 
-    monkeypatch.setattr(runner, "keep", stop_at_the_third)
+    monkeypatch.setattr(runner, "write_part", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         mb.reproduce("one", runs=4, out=tmp_path / "out", workers=1)
-    monkeypatch.setattr(runner, "keep", keep)
+    monkeypatch.setattr(runner, "write_part", keep)
     made = mb.reproduce("one", runs=4, out=tmp_path / "out", workers=1)
     assert played[-1] == 4 * 4 - sum(kept)
     assert [c.measured for c in made.claims] == [c.measured for c in whole.claims]
@@ -189,9 +188,8 @@ def test_more_runs_are_added_and_of_fewer_the_first_are_shown(small, played, tmp
 
 
 @pytest.mark.parametrize(("runs", "part_runs"), [(20, 5), (8000, 2000), (100_000, 2000)])
-def test_parts_are_small_however_many_runs_are_wanted(tmp_path, monkeypatch, runs, part_runs):
-    monkeypatch.setattr(MODULE, "run_study", lambda study, path, **how: how)
-    assert MODULE._played(small_study("a", runs), tmp_path / "a") == {"part_runs": part_runs}
+def test_parts_are_small_however_many_runs_are_wanted(runs, part_runs):
+    assert MODULE._part_runs(small_study("a", runs)) == part_runs
 
 
 def test_every_seed_has_a_folder_of_its_own(small, played, tmp_path):
@@ -209,27 +207,44 @@ def test_of_more_runs_than_are_shown_only_their_share_of_the_time_counts(small, 
     all_of_them = mb.reproduce("one", runs=8, out=tmp_path, workers=1)
     shown = mb.reproduce("one", runs=2, out=tmp_path, workers=1)
     assert all_of_them.seconds == StudyFolder.open(tmp_path / "a").seconds
-    assert shown.seconds == pytest.approx(all_of_them.seconds / 4)
+    parts = [part for part in StudyFolder.open(tmp_path / "a").parts if part.first < 2]
+    assert shown.seconds == pytest.approx(sum(part.seconds * min(2, part.runs) / part.runs for part in parts))
+    assert shown.seconds < all_of_them.seconds
     entry = MODULE.entries()["first"]
     (report, _) = MODULE.reports_of(
-        entry, entry.figures, entry.studies(2), {"a": StudyFolder.open(tmp_path / "a")}, own=["a"]
+        entry, entry.figures, entry.studies(2), {"a": StudyFolder.open(tmp_path / "a").first_runs(2)}, own=["a"]
     )
     assert report.seconds == pytest.approx(shown.seconds)
 
 
-def test_fewer_runs_of_an_unfinished_study_are_refused_with_a_way_out(small, tmp_path, monkeypatch):
-    keep = runner.keep
+def test_of_an_interrupted_reproduction_fewer_runs_are_shown_and_only_what_is_missing_is_played(
+    small, played, tmp_path, monkeypatch
+):
+    whole = mb.reproduce("one", runs=5, out=tmp_path / "whole", workers=1)
+    keep, parts = runner.write_part, []
 
     def stop(folder, part):
         keep(folder, part)
-        raise KeyboardInterrupt
+        parts.append(part)
+        if len(parts) == 3:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "keep", stop)
+    monkeypatch.setattr(runner, "write_part", stop)
     with pytest.raises(KeyboardInterrupt):
-        mb.reproduce("one", runs=200, out=tmp_path, workers=1)
-    monkeypatch.setattr(runner, "keep", keep)
-    with pytest.raises(MatchbanditError, match=r"runs was 200, is now 5.*another folder \(--out\)"):
-        mb.reproduce("one", runs=5, out=tmp_path, workers=1)
+        mb.reproduce("one", runs=40, out=tmp_path / "out", workers=1)
+    monkeypatch.setattr(runner, "write_part", keep)
+    there = [(part.key, part.first, part.runs) for part in StudyFolder.open(tmp_path / "out" / "a").parts]
+    assert {(first, runs) for _, first, runs in there} == {(0, 10)}  # a part goes beyond the fifth run
+    fewer = mb.reproduce("one", runs=5, out=tmp_path / "out", workers=1)
+    assert played[-1] == 5  # of the one point without a part
+    assert fewer.claims == whole.claims
+    assert [chart.numbers() for chart in fewer.charts] == [chart.numbers() for chart in whole.charts]
+    assert StudyFolder.open(tmp_path / "out" / "a").study.runs == 40  # nothing is forgotten
+    page = reproduction_page(reproduced_studies(tmp_path / "out"))
+    assert [row[2] for row in page.sections[1].tables[0].rows] == [whole.claims[0].measured]
+    mb.reproduce("one", runs=40, out=tmp_path / "out", workers=1)
+    assert played[-1] == 4 * 40 - 3 * 10 - 5
+    assert StudyFolder.open(tmp_path / "out" / "a").is_complete
 
 
 def test_an_unknown_figure_and_a_bad_number_of_runs_write_nothing(tmp_path):
@@ -267,7 +282,7 @@ def test_ctrl_c_says_what_is_kept(small, tmp_path, monkeypatch, capsys):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "keep", interrupted)
+    monkeypatch.setattr(runner, "write_part", interrupted)
     out = tmp_path / "out"
     monkeypatch.setattr("sys.argv", ["matchbandit", "reproduce", "one", "--runs", "2", "--out", str(out)])
     with pytest.raises(SystemExit) as end:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import matchbandit as mb
 from matchbandit.policies.uniform import Uniform
 from matchbandit.problems import families
-from matchbandit.studies.point import in_words
+from matchbandit.studies.normalize import SettingError
+from matchbandit.studies.points import value_text
 from matchbandit.studies.study import Study
-from matchbandit.studies.sweeps import MisplacedError
 
 SLOTS = {"u": [0.9, 0.3], "v": [0.8, 0.4]}
 SPIKED = {"family": "spiked", "n": 4, "u1": 0.9, "gap": 0.7}
@@ -131,10 +131,10 @@ def test_a_policy_of_ones_own_becomes_its_name_and_is_found_again():
     assert [point.spec.options for point in made.points] == [
         {}, {"power": 3, "weights": [0.1, 0.9]}, {"power": 4, "weights": [0.1, 0.9]},
     ]  # fmt: skip
-    assert made.points[0].own_modules == made.own_modules == (__name__,)
+    assert made.points[0].user_modules == made.user_modules == (__name__,)
     assert made.points[1].label == "mine, weights = 0.1 0.9, power = 3"
     assert Study.from_dict(json.loads(json.dumps(made.describe()))) == made
-    assert study().own_modules == ()
+    assert study().user_modules == ()
 
 
 def test_what_is_typed_into_a_notebook_is_found_there(monkeypatch):
@@ -147,7 +147,7 @@ def test_a_family_of_ones_own_is_drawn_by_name_with_its_defaults():
     made = study(problem={"family": own_family, "n": [2.0, 3.0]})
     assert made.problem["family"] == f"{__name__}:own_family"
     assert [point.problem.parameters for point in made.points] == [{"n": 2, "tilt": 0.1}, {"n": 3, "tilt": 0.1}]
-    assert made.own_modules == (__name__,)
+    assert made.user_modules == (__name__,)
     assert made.points[0].problem.draw().u.tolist() == [0.9, 0.4]
 
 
@@ -208,7 +208,7 @@ def test_keys_are_the_same_in_every_version_to_come():
 def test_a_point_plays_what_simulate_plays():
     point = study(problem=SPIKED, policies=["pair-elim"], horizon=1000, seed=3, checkpoints=[10, 100]).points[0]
     told = []
-    played = point.play(1, 2, tell=lambda done, total: told.append((done, total)))
+    played = point.play(1, 2, progress=lambda done, total: told.append((done, total)))
     whole = mb.simulate(
         mb.family("spiked", n=4, u1=0.9, gap=0.7), "pair-elim", horizon=1000, runs=3, seed=3, checkpoints=[10, 100]
     )
@@ -261,7 +261,7 @@ def test_a_study_without_its_own_modules_can_still_be_read():
 
 def test_repr_says_what_there_is_to_play():
     made = study(problem=GAPS, policies=["uts", "uniform"], horizon=1e5, runs=20, seed=7)
-    told = "Study it: 2 policies × 3 values of gap, 20 runs, horizon 100000, seed 7: 6 points, 120 runs"
+    told = "Study it: 2 policies × 3 values of gap, 20 runs, horizon 100,000, seed 7: 6 points, 120 runs"
     assert repr(made) == told
     assert told in made._repr_html_()
     assert "0.5; 0.6; 0.7" in made._repr_html_()
@@ -271,8 +271,8 @@ def test_repr_says_what_there_is_to_play():
 
 
 def test_values_are_written_as_one_would():
-    told = [in_words(value) for value in (None, True, 0.1 + 0.2, 10**6, [0.9, 0.3], [[0, 1], [2, 3]], "log")]
-    assert told == ["none", "true", "0.3", "1000000", "0.9 0.3", "0 1 / 2 3", "log"]
+    told = [value_text(value) for value in (None, True, 0.1 + 0.2, 10**6, [0.9, 0.3], [[0, 1], [2, 3]], "log")]
+    assert told == ["none", "true", "0.3", "1,000,000", "0.9 0.3", "0 1 / 2 3", "log"]
 
 
 MISTAKES = [
@@ -356,7 +356,7 @@ MISTAKES = [
     ({"policies": ["uniform", Twin]}, ("policies", 1), "are both named 'uniform'"),
     ({"policies": [":Ucb"]}, ("policies", 0, "name"), "module:name"),
     ({"policies": [mb.policy("uts").build(mb.bipartite(2, 2))]}, ("policies", 0), "built already"),
-    ({"policies": [mb.policy("kl-ucb").warm_start([(0, 0)], [1], [1])]}, ("policies", 0), "results from before"),
+    ({"policies": [mb.policy("kl-ucb").warm_start([(0, 0)], [1], [1])]}, ("policies", 0), "logged results"),
     ({"problem": []}, ("problem",), "problem is an empty list"),
     ({"problem": 3}, ("problem",), "problem must be a table"),
     ({"problem": [SLOTS, 3]}, ("problem", 1), "problem must be a table"),
@@ -398,7 +398,7 @@ MISTAKES = [
     ({"problem": {"family": f"{__name__}:study", "n": 2}}, ("problem", "family"), "is not a family"),
     ({"problem": {"family": f"{__name__}:own_family", "m": 2}}, ("problem", "m"), "unknown parameter of"),
     ({"problem": {1: 2}}, ("problem",), "settings are named by texts"),
-    ({"problem": {**SPIKED, "n": list(range(2, 3000)), "u1": [0.9] * 30}}, ("problem",), "points, and a study has"),
+    ({"problem": {**SPIKED, "n": list(range(2, 3000)), "u1": [0.9] * 30}}, ("problem",), "points; a study has at most"),
     ({"horizon": None, "delta": 0.1, "policies": ["pair-elim"], "problem": {"u": [0.9, 0.9], "v": [0.5]}},
      ("policies", 0), "Give max_rounds"),
 ]  # fmt: skip
@@ -406,7 +406,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("changes", "path", "told"), MISTAKES, ids=[told for _, _, told in MISTAKES])
 def test_every_mistake_gives_one_clear_line_and_its_place(changes, path, told):
-    with pytest.raises(MisplacedError) as refused:
+    with pytest.raises(SettingError) as refused:
         study(**changes)
     assert told in str(refused.value)
     assert refused.value.path == path

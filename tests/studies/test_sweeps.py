@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
 import matchbandit as mb
-from matchbandit.studies.sweeps import (
-    MOST_POINTS,
-    MisplacedError,
+from matchbandit.studies.normalize import (
+    MAX_POINTS,
+    SettingError,
     annotations_of,
     as_annotated,
     combinations,
@@ -69,7 +69,7 @@ def test_a_list_deeper_than_the_setting_is_a_sweep(value, depth, values):
 
 @pytest.mark.parametrize(("value", "depth"), [([], 0), ([[0.5]], 0), ([[[0.5]]], 1)])
 def test_an_empty_or_too_deep_sweep_is_refused_at_its_place(value, depth):
-    with pytest.raises(MisplacedError) as refused:
+    with pytest.raises(SettingError) as refused:
         values_of("gap", value, depth, ("problem", "gap"))
     assert refused.value.path == ("problem", "gap")
     assert "gap" in str(refused.value)
@@ -92,8 +92,8 @@ def test_combinations_are_the_product_in_the_order_written(swept):
 
 
 def test_more_points_than_anyone_looks_through_are_refused():
-    with pytest.raises(MisplacedError, match=f"{MOST_POINTS + 1} points"):
-        combinations({"n": range(MOST_POINTS + 1)}, ("problem",))
+    with pytest.raises(SettingError, match="20,001 points"):
+        combinations({"n": range(MAX_POINTS + 1)}, ("problem",))
 
 
 @pytest.mark.parametrize(

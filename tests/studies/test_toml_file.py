@@ -182,13 +182,13 @@ def test_code_of_ones_own_is_found_beside_the_file(write):
     text = GAPS.replace('"uts"', '"own_beside:Mine"').replace('"spiked"', '"own_beside:drawn"')
     text = "\n".join(line for line in text.splitlines() if not line.startswith(("u1", "gap")))
     made = mb.Study.from_toml(write(text))
-    assert made.own_modules == ("own_beside",)
+    assert made.user_modules == ("own_beside",)
     assert made.points[0].play(0, 1).about.policy == "mine"
 
 
 def test_code_of_ones_own_is_found_in_the_current_folder(write, tmp_path):
     write(OWN, "own_current.py", tmp_path / "elsewhere")
-    assert mb.Study.from_toml(write(GAPS.replace('"uts"', '"own_current:Mine"'))).own_modules == ("own_current",)
+    assert mb.Study.from_toml(write(GAPS.replace('"uts"', '"own_current:Mine"'))).user_modules == ("own_current",)
 
 
 @pytest.mark.parametrize(

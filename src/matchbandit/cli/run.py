@@ -60,7 +60,7 @@ def run(
         raise typer.Exit(128 + stopped_by[-1]) from None
     if as_json:
         told = {"study": wanted.name, "folder": str(folder.path), "parts": len(folder.parts)}
-        told |= {"runs": sum(part.runs for part in folder.parts), "seconds": folder.seconds}
+        told |= {"runs": folder.runs, "seconds": folder.seconds}
         typer.echo(json.dumps({**told, "goal": wanted.goal, "results": results}))
     else:
         _report(wanted, folder, results)

@@ -1,7 +1,7 @@
 """Studies: policies on problems, as data; run, kept, resumed, judged and drawn."""
 
 from matchbandit.studies.folder import StudyFolder
-from matchbandit.studies.point import Point
+from matchbandit.studies.points import Point
 from matchbandit.studies.replay import Replay, propose, replay
 from matchbandit.studies.report import report
 from matchbandit.studies.reproduce import Reproduction, reproduce

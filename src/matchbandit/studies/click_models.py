@@ -7,8 +7,8 @@ from matchbandit.policies import CATALOGUE
 from matchbandit.problems.click_models import model_names
 from matchbandit.results import Rows
 from matchbandit.studies.claims import Claim, counted, finals, is_clearly_below
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import numbers
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 POLICIES = [

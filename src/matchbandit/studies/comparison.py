@@ -7,8 +7,8 @@ from matchbandit.problems import family
 from matchbandit.results import Rows
 from matchbandit.rewards import Floats
 from matchbandit.studies.claims import FAILS, HOLDS, Claim, finals
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import caption, numbers
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 from matchbandit.theory.players import SortedPlayers
 

@@ -17,7 +17,7 @@ from matchbandit.extras import need
 from matchbandit.results import Comparison, Rows, concat
 from matchbandit.results.files import decode_parquet, write_atomically
 from matchbandit.results.tables import HEAD, TAIL, result_from
-from matchbandit.studies.parts import Finished, Interval, digest_of, is_whole, sealed
+from matchbandit.studies.parts import FinishedPart, Interval, digest_of, has_valid_checksum, with_checksum
 from matchbandit.studies.study import Study
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 KIND = "study of matchbandit"
-LOCK_PATIENCE = 1.0
+LOCK_TIMEOUT_S = 1.0
 """Seconds to wait for the lock: workers of a process that was killed may hold it for a moment longer."""
 _NAME = re.compile(r".+-(?P<key>[0-9a-f]{16})-(?P<first>\d{9,})-(?P<last>\d{9,})\.parquet")
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,14 @@ class PartFile:
         """Its runs."""
         return self.first, self.first + self.runs
 
+    def runs_below(self, number: int) -> int:
+        """How many of its runs have a smaller number than this."""
+        return min(self.runs, max(0, number - self.first))
+
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """What was played, with what, and how long it took; only the end of the file is read."""
-        return _metadata_in(self.path)
+        return _read_metadata(self.path)
 
     @property
     def seconds(self) -> float:
@@ -81,10 +85,6 @@ class PartFile:
         """Versions, and fingerprints of the user's own modules."""
         return {**self.versions, **self.metadata["own"]}
 
-    def rows(self) -> "pa.Table":
-        """Its rows."""
-        return decode_parquet(self.path)[0]
-
     def damage(self) -> str | None:
         """What is wrong with it: all of it is read; None if it is whole."""
         if not self.details.is_file():
@@ -92,14 +92,14 @@ class PartFile:
         pa = need("pyarrow", "reading results")
         try:
             data = self.path.read_bytes()
-            kept = _metadata_in(pa.BufferReader(data))
-            if not is_whole(data, kept):
+            metadata = _read_metadata(pa.BufferReader(data))
+            if not has_valid_checksum(data, metadata):
                 return f"rows/{self.path.name} is damaged"
-            if digest_of(self.details.read_bytes()) != kept["details"]:
+            if digest_of(self.details.read_bytes()) != metadata["details"]:
                 return f"details/{self.path.name} is damaged"
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
             return f"rows/{self.path.name} is damaged"
-        named = (kept["key"], kept["first_run"], kept["runs"]) == (self.key, self.first, self.runs)
+        named = (metadata["key"], metadata["first_run"], metadata["runs"]) == (self.key, self.first, self.runs)
         return None if named else f"rows/{self.path.name} is not what it says"
 
     def remove(self) -> None:
@@ -137,30 +137,51 @@ class StudyFolder:
     def parts(self) -> list[PartFile]:
         """The finished parts, in the order of the study's points and of their runs."""
         order = {key: at for at, key in enumerate(self.manifest["points"])}
-        there = [part for part in part_files(self.path) if part.details.is_file()]
+        files = [part for part in part_files(self.path) if part.first < self.study.runs]
+        there = [part for part in files if part.details.is_file()]
         return sorted(there, key=lambda part: (order.get(part.key, len(order)), part.first))
+
+    def first_runs(self, runs: int) -> "StudyFolder":
+        """Return the same folder without the runs from this number on: a study of fewer runs."""
+        if runs >= self.study.runs:
+            return self
+        return StudyFolder(self.path, {**self.manifest, "study": {**self.manifest["study"], "runs": runs}})
+
+    @property
+    def runs(self) -> int:
+        """How many runs are there, of all points together."""
+        return sum(part.runs_below(self.study.runs) for part in self.parts)
 
     @property
     def seconds(self) -> float:
-        """How long one process would have computed."""
-        return sum(part.seconds for part in self.parts)
+        """How long one process would have computed; of a part of which some runs count, their share."""
+        return sum(part.seconds * part.runs_below(self.study.runs) / part.runs for part in self.parts)
 
     @property
     def is_complete(self) -> bool:
         """Are all runs of all points there?"""
-        return sum(part.runs for part in self.parts) == self.study.runs * len(self.manifest["points"])
+        return self.runs == self.study.runs * len(self.manifest["points"])
+
+    def check_files(self) -> None:
+        """Refuse a folder with a file that is damaged or incomplete, and say how to repair it."""
+        damage = [text for part in part_files(self.path) for text in [part.damage()] if text is not None]
+        if damage:
+            raise MatchbanditError(
+                f"in {str(self.path)!r}, {first_few(damage)}. Run the study again with the same --out: "
+                f"it plays the damaged parts again and keeps the others."
+            )
 
     def rows(self) -> Rows:
         """All rows, tidy."""
-        return self._together(Rows.from_table(part.rows()) for part in self.parts)
+        return self._together(Rows.from_table(self._read(part)) for part in self.parts)
 
     def rows_of(self, key: str) -> Rows:
         """The rows of one point."""
-        return self._together(Rows.from_table(part.rows()) for part in self.parts if part.key == key)
+        return self._together(Rows.from_table(self._read(part)) for part in self.parts if part.key == key)
 
     def last_rows_of(self, key: str) -> Rows:
         """Of one point the row of each run at its last round, with little memory however many runs there are."""
-        return self._together(Rows.from_table(part.rows()).at_end() for part in self.parts if part.key == key)
+        return self._together(Rows.from_table(self._read(part)).at_end() for part in self.parts if part.key == key)
 
     def results(self) -> Comparison:
         """What came of each point, with plays, splits, eliminations or answers."""
@@ -168,19 +189,29 @@ class StudyFolder:
         for part in self.parts:
             rows, metadata = decode_parquet(part.path)
             details, _ = decode_parquet(part.details)
-            by_point.setdefault(part.key, []).append(result_from(rows, details, metadata))
+            tables = self._counted(part, rows), self._counted(part, details)
+            by_point.setdefault(part.key, []).append(result_from(*tables, metadata))
         results: list[Any] = []
         for pieces in by_point.values():
             whole = concat(pieces)
             results += whole if isinstance(whole, Comparison) else [whole]  # made by several versions
         return Comparison(tuple(results))
 
+    def _read(self, part: PartFile) -> "pa.Table":
+        return self._counted(part, decode_parquet(part.path)[0])
+
+    def _counted(self, part: PartFile, table: "pa.Table") -> "pa.Table":
+        """The rows of those runs of a part that belong to the study, which may have fewer than the part."""
+        if part.interval[1] <= self.study.runs:
+            return table
+        return table.filter(need("pyarrow.compute", "rows of results").less(table["run"], self.study.runs))
+
     def _together(self, pieces: Iterable[Rows]) -> Rows:
         """Concatenate rows of parts, each encoded as soon as it is read: that takes less memory than their tables."""
-        read = [*pieces]
-        if not read:
+        manifest = [*pieces]
+        if not manifest:
             raise MatchbanditError(f"{str(self.path)!r} holds no finished part yet. Run the study first.")
-        return Rows.together(read)
+        return Rows.together(manifest)
 
 
 def part_files(folder: Path) -> list[PartFile]:
@@ -197,7 +228,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest; None if there is none, and an error if it is not ours or damaged."""
     file = folder / "manifest.json"
     try:
-        read = json.loads(file.read_bytes())
+        manifest = json.loads(file.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -205,18 +236,19 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise MatchbanditError(
             f"{str(file)!r} cannot be read: {why}. Remove it and run the study again: finished parts are kept."
         ) from None
-    if not isinstance(read, dict) or read.get("kind") != KIND:
+    if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
         raise MatchbanditError(f"{str(file)!r} was not written by matchbandit. Choose another folder (--out).")
-    if not isinstance(read.get("format"), int) or read["format"] > FORMAT:
+    if not isinstance(manifest.get("format"), int) or manifest["format"] > FORMAT:
         raise MatchbanditError(
-            f"{str(folder)!r} was written by a newer matchbandit ({read.get('versions', {}).get('matchbandit', '?')}; "
-            f"format {read.get('format')}, this one knows {FORMAT}). Update it, or choose another folder (--out)."
+            f"{str(folder)!r} was written by a newer matchbandit "
+            f"({manifest.get('versions', {}).get('matchbandit', '?')}; format {manifest.get('format')}, this one reads "
+            f"{FORMAT}). Update it, or choose another folder (--out)."
         )
-    return read
+    return manifest
 
 
 @contextmanager
-def claimed(out: str | os.PathLike[str]) -> Iterator[Path]:
+def lock_folder(out: str | os.PathLike[str]) -> Iterator[Path]:
     """The folder, made if need be, for this process alone while the block runs; what is not a study's is refused."""
     if not os.fspath(out):
         raise MatchbanditError("the folder of a study needs a name; got ''.")
@@ -224,10 +256,10 @@ def claimed(out: str | os.PathLike[str]) -> Iterator[Path]:
     filelock = need("filelock", "running a study")
     with _in_words(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        _refuse_foreign(folder)
+        _check_is_study_folder(folder)
         lock = filelock.FileLock(folder / ".lock")
         try:
-            lock.acquire(timeout=LOCK_PATIENCE)
+            lock.acquire(timeout=LOCK_TIMEOUT_S)
         except filelock.Timeout:
             raise MatchbanditError(
                 f"{_holder(folder)} is at work in {str(folder)!r}. Wait for it, or choose another folder (--out)."
@@ -260,17 +292,22 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     write_atomically(folder / "manifest.json", f"{text}\n".encode())
 
 
-def this_process() -> dict[str, Any]:
+def process_info() -> dict[str, Any]:
     """Who is at work: for the manifest, and for whoever comes second."""
-    return {"pid": os.getpid(), "host": socket.gethostname(), "since": today()}
+    return {"pid": os.getpid(), "host": socket.gethostname(), "since": current_time()}
 
 
-def today() -> str:
+def current_time() -> str:
     """The date and time: UTC, as ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def keep(folder: Path, part: Finished) -> None:
+def date_text(iso: str) -> str:
+    """Format a date and time of ISO 8601 for a reader."""
+    return iso.replace("T", " ").replace("+00:00", " UTC")
+
+
+def write_part(folder: Path, part: FinishedPart) -> None:
     """Write both files of a part; rows last, for they say that it is finished."""
     write_atomically(folder / "details" / part.name, part.details)
     write_atomically(folder / "rows" / part.name, part.rows)
@@ -278,10 +315,10 @@ def keep(folder: Path, part: Finished) -> None:
 
 def remove_damaged(folder: Path, damage: Mapping[PartFile, str | None]) -> list[str]:
     """Remove parts that are damaged or half written; what was wrong with them."""
-    for part, words in damage.items():
-        if words is not None:
+    for part, damage_text in damage.items():
+        if damage_text is not None:
             part.remove()
-    whole = {part.path.name for part, words in damage.items() if words is None}
+    whole = {part.path.name for part, damage_text in damage.items() if damage_text is None}
     half = [file for file in sorted((folder / "details").glob("*.parquet")) if file.name not in whole]
     with _in_words(folder / "details"):
         for file in half:
@@ -296,31 +333,31 @@ def add_columns(part: PartFile, columns: "Mapping[str, pa.DataType]") -> None:
     if [(name, there.field(name).type) for name in there.names if name not in (*HEAD, *TAIL)] == [*columns.items()]:
         return
     table, metadata = decode_parquet(part.path)
-    made = {name: table[name] for name in HEAD}
+    columns_by_name = {name: table[name] for name in HEAD}
     for name, kind in columns.items():
-        made[name] = table[name].cast(kind) if name in table.column_names else pa.nulls(len(table), kind)
-    made |= {name: table[name] for name in TAIL if name in table.column_names}
-    write_atomically(part.path, sealed(pa.table(made), metadata))
+        columns_by_name[name] = table[name].cast(kind) if name in table.column_names else pa.nulls(len(table), kind)
+    columns_by_name |= {name: table[name] for name in TAIL if name in table.column_names}
+    write_atomically(part.path, with_checksum(pa.table(columns_by_name), metadata))
 
 
-def listed(words: Sequence[str]) -> str:
+def first_few(damage_text: Sequence[str]) -> str:
     """The first few, and how many more.
 
-    >>> listed(["a", "b", "c", "d", "e"])
+    >>> first_few(["a", "b", "c", "d", "e"])
     'a; b; c; and 2 more'
     """
-    more = len(words) - _MOST_NAMED
-    return "; ".join([*words[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
+    more = len(damage_text) - _MAX_NAMED
+    return "; ".join([*damage_text[:_MAX_NAMED], *([f"and {more} more"] if more > 0 else [])])
 
 
-def _metadata_in(file: Any) -> dict[str, Any]:
+def _read_metadata(file: Any) -> dict[str, Any]:
     """What a file says besides its table."""
     parquet = need("pyarrow.parquet", "reading results")
-    read: dict[str, Any] = json.loads(parquet.read_metadata(file).metadata[b"matchbandit"])
-    return read
+    manifest: dict[str, Any] = json.loads(parquet.read_metadata(file).metadata[b"matchbandit"])
+    return manifest
 
 
-def _refuse_foreign(folder: Path) -> None:
+def _check_is_study_folder(folder: Path) -> None:
     """Refuse a folder that holds something, but no study."""
     if read_manifest(folder) is not None:
         return
@@ -331,7 +368,7 @@ def _refuse_foreign(folder: Path) -> None:
         foreign = [file.name for file in strangers if PartFile.named(file) is None and file.suffix != ".tmp"]
     if foreign:
         raise MatchbanditError(
-            f"{str(folder)!r} is not the folder of a study: it has no manifest.json, but {listed(sorted(foreign))}. "
+            f"{str(folder)!r} is not the folder of a study: it has no manifest.json, but {first_few(sorted(foreign))}. "
             f"Choose another (--out)."
         )
 

@@ -3,9 +3,9 @@
 from matchbandit.figures import Chart
 from matchbandit.results import Rows
 from matchbandit.studies.claims import Claim, inside_claim
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import NAMES, caption, line_of, published_in_time
 from matchbandit.studies.published import published
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 POLICIES = ["pair-elim", "rank1-elim"]

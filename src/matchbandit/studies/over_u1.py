@@ -3,9 +3,9 @@
 from matchbandit.figures import Chart, Line, Mark
 from matchbandit.results import Rows
 from matchbandit.studies.claims import RISES, Claim, inside_claim, ratio, rise, rising
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_points
 from matchbandit.studies.published import published
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 POLICIES = ["pair-elim", "rank1-elim"]

@@ -17,18 +17,18 @@ from matchbandit.results.tables import details_table, metadata_of, rows_table
 from matchbandit.simulation.engines import choose_engine
 from matchbandit.simulation.parallel import recorded_warnings
 from matchbandit.simulation.play import Job, build_first, compile_first
-from matchbandit.studies.point import Point
+from matchbandit.studies.points import Point
 from matchbandit.studies.versions import fingerprints, versions
 from matchbandit.user_code import UserCodeError, summarize_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_RUNS = 2000
+MAX_PART_RUNS = 2000
 """No part has more: what a crash can cost."""
-ENOUGH_PARTS = 64
+MIN_PARTS_PER_STUDY = 64
 """As many parts as a study has at least, if it has the runs: they keep workers busy until the end."""
-WANTED_PARTS, LEAST_RUNS = 256, 50
+TARGET_PARTS, MIN_PART_RUNS = 256, 50
 """As many parts as a study has, so that a stop costs little, unless they would have fewer runs than this: keeping a
 part takes a hundredth of a second, and a run may take a thousandth."""
 
@@ -56,7 +56,7 @@ class Part:
         return f"{policy}-{self.point.key}-{self.first:09}-{self.last:09}.parquet"
 
 
-class Finished(NamedTuple):
+class FinishedPart(NamedTuple):
     """A part that was played, as the bytes of its two files."""
 
     name: str
@@ -71,9 +71,13 @@ class Finished(NamedTuple):
 
 
 def plan(
-    points: Sequence[Point], kept: Mapping[str, Iterable[Interval]], runs: int, part_runs: int | None, threads: int = 0
+    points: Sequence[Point],
+    intervals: Mapping[str, Iterable[Interval]],
+    runs: int,
+    part_runs: int | None,
+    threads: int = 0,
 ) -> list[Part]:
-    """The parts that are still to be played: all runs of all points but those that are kept.
+    """Plan the parts that are still to be played: all runs of all points but those in `intervals`, which are there.
 
     Parts of `part_runs` runs; by default such that there are 256 in all, or as many as have 50 runs, but at least 64,
     or four for each thread. First parts of all points come first, so that what one sees early, and the time left, is
@@ -82,35 +86,38 @@ def plan(
     if part_runs is None:
         small, large = (
             ceil(runs / ceil(wanted / max(1, len(points))))
-            for wanted in (max(WANTED_PARTS, 4 * threads), max(ENOUGH_PARTS, 4 * threads))
+            for wanted in (max(TARGET_PARTS, 4 * threads), max(MIN_PARTS_PER_STUDY, 4 * threads))
         )
-        part_runs = min(MOST_RUNS, max(1, small, min(large, LEAST_RUNS)))
+        part_runs = min(MAX_PART_RUNS, max(1, small, min(large, MIN_PART_RUNS)))
     parts = [
         (first, at, Part(point, first, min(part_runs, end - first)))
         for at, point in enumerate(points)
-        for start, end in _gaps(sorted(kept.get(point.key, ())), runs)
+        for start, end in _gaps(sorted(intervals.get(point.key, ())), runs)
         for first in range(start, end, part_runs)
     ]
     return [part for _, _, part in sorted(parts, key=lambda each: each[:2])]
 
 
-def _gaps(kept: Sequence[Interval], runs: int) -> list[Interval]:
-    """What lies between the intervals, up to the last run.
+def _gaps(intervals: Sequence[Interval], runs: int) -> list[Interval]:
+    """What lies between the intervals, up to the last run; intervals may go beyond it.
 
-    >>> _gaps([(0, 5), (7, 9)], 12)
-    [(5, 7), (9, 12)]
+    >>> _gaps([(0, 5), (7, 9)], 12), _gaps([(2, 6), (30, 40)], 12)
+    ([(5, 7), (9, 12)], [(0, 2), (6, 12)])
     """
-    ends = [0, *(end for _, end in kept)]
-    starts = [*(start for start, _ in kept), runs]
+    ends = [0, *(end for _, end in intervals)]
+    starts = [*(min(start, runs) for start, _ in intervals), runs]
     return [(end, start) for end, start in zip(ends, starts, strict=True) if end < start]
 
 
 def play_part(
-    part: Part, columns: Mapping[str, Any], own: Mapping[str, str], tell: Callable[[int, int], None] | None = None
-) -> Finished:
+    part: Part,
+    columns: Mapping[str, Any],
+    user_code: Mapping[str, str],
+    on_progress: Callable[[int, int], None] | None = None,
+) -> FinishedPart:
     """Play a part in this process; `own` are the fingerprints that the user's modules must have here."""
     now = fingerprints([part.point])
-    differing = [name for name in own if now.get(name, own[name]) != own[name]]
+    differing = [name for name in user_code if now.get(name, user_code[name]) != user_code[name]]
     if differing:
         raise MatchbanditError(
             f"a worker has another version of your {differing[0]} than this process. "
@@ -118,20 +125,20 @@ def play_part(
         )
     try:
         _compile_once(part.point)
-        began = thread_time()
+        start = thread_time()
         with recorded_warnings() as messages:
-            result = part.point.play(part.first, part.runs, tell=tell)
+            result = part.point.play(part.first, part.runs, progress=on_progress)
     except MatchbanditError:
         raise
     except Exception as error:
-        if not part.point.own_modules:
+        if not part.point.user_modules:
             raise
-        told = summarize_error(error, *part.point.own_modules)
-        raise UserCodeError(f"{part.point.title}, runs {part.first} to {part.last}: {told}.") from error
-    seconds = thread_time() - began
+        message = summarize_error(error, *part.point.user_modules)
+        raise UserCodeError(f"{part.point.title}, runs {part.first} to {part.last}: {message}.") from error
+    seconds = thread_time() - start
     details = encode_parquet(details_table(result), metadata_of(result))
     made_with = {**versions(), **now}
-    kept = {
+    metadata = {
         **metadata_of(result),
         "study": part.point.study,
         "point": part.point.describe(),
@@ -144,16 +151,16 @@ def play_part(
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "details": digest_of(details),
     }
-    rows = sealed(rows_table(result, study=part.point.study, columns=columns), kept)
-    return Finished(part.name, part.runs, rows, details, seconds, made_with, messages)
+    rows = with_checksum(rows_table(result, study=part.point.study, columns=columns), metadata)
+    return FinishedPart(part.name, part.runs, rows, details, seconds, made_with, messages)
 
 
-def compiles_as(point: Point) -> tuple[object, ...]:
+def compilation_key(point: Point) -> tuple[object, ...]:
     """Points for which this is equal run the same compiled code."""
     return point.spec.kind, type(point.problem.graph), point.problem.rewards.describe()["name"], point.engine
 
 
-def loop_of(point: Point) -> Job | None:
+def compiled_job(point: Point) -> Job | None:
     """The first round of its compiled loop; None if it has none."""
     job = Job(point.problem, point.spec, np.array([1]), point.seed, point.engine, point.known_rounds, point.stop)
     job = replace(job, engine=choose_engine(point.engine, build_first(job).policy))
@@ -166,12 +173,12 @@ _compiled_here: set[tuple[object, ...]] = set()
 
 def _compile_once(point: Point) -> None:
     """Compile what a part needs before its clock starts: a worker may be the first on its machine."""
-    if compiles_as(point) not in _compiled_here:
-        job = loop_of(point)
+    if compilation_key(point) not in _compiled_here:
+        job = compiled_job(point)
         if job is not None:
             with recorded_warnings():
                 compile_first(job)
-        _compiled_here.add(compiles_as(point))
+        _compiled_here.add(compilation_key(point))
 
 
 def digest_of(data: bytes) -> str:
@@ -179,21 +186,21 @@ def digest_of(data: bytes) -> str:
     return f"{len(data)}-{_hash(data)}"
 
 
-def sealed(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
+def with_checksum(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
     """The table as a Parquet file that says a hash of itself: pages have check sums of their own, the rest has none."""
-    data = encode_parquet(table, {**metadata, "seal": _UNSEALED})
-    return data.replace(_UNSEALED.encode(), _hash(data).encode())
+    data = encode_parquet(table, {**metadata, "seal": _NO_CHECKSUM})
+    return data.replace(_NO_CHECKSUM.encode(), _hash(data).encode())
 
 
-def is_whole(data: bytes, metadata: Mapping[str, Any]) -> bool:
-    """Is this file what was `sealed`, to the last bit?"""
+def has_valid_checksum(data: bytes, metadata: Mapping[str, Any]) -> bool:
+    """Is this file what was `with_checksum`, to the last bit?"""
     seal = str(metadata.get("seal"))
-    plain = data.replace(seal.encode(), _UNSEALED.encode())
-    return len(seal) == len(_UNSEALED) and len(plain) == len(data) and _hash(plain) == seal
+    without_checksum = data.replace(seal.encode(), _NO_CHECKSUM.encode())
+    return len(seal) == len(_NO_CHECKSUM) and len(without_checksum) == len(data) and _hash(without_checksum) == seal
 
 
 def _hash(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-_UNSEALED = "not sealed yet".ljust(32, ".")
+_NO_CHECKSUM = "not with_checksum yet".ljust(32, ".")

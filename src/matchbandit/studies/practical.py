@@ -7,9 +7,9 @@ from matchbandit.policies import CATALOGUE
 from matchbandit.results import Rows
 from matchbandit.studies import over_mu
 from matchbandit.studies.claims import Claim, counted, ratio
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import line_of
 from matchbandit.studies.over_mu import SAM
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 OURS = ["random-adaptive-matching", "rank1-certify", "rank1-thompson"]

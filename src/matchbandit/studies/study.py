@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, draw, draw_to
+from matchbandit.formatting import grouped, plural
 from matchbandit.policies.capabilities import Goal
 from matchbandit.results import Rows
 from matchbandit.simulation.engines import Engine, Stop
 from matchbandit.simulation.play import Progress
-from matchbandit.studies.charts import charts_of
-from matchbandit.studies.given import END_KEYS, STUDY_KEYS, plain_study, unknown_key
-from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
-from matchbandit.studies.points import points_of
-from matchbandit.studies.sweeps import MisplacedError
+from matchbandit.studies.charts import charts_of, first_chart
+from matchbandit.studies.normalize import END_KEYS, STUDY_KEYS, SettingError, normalize_study, unknown_key
+from matchbandit.studies.points import MAX_TEXT, Point, points_of, value_text
 
 if TYPE_CHECKING:
     from matchbandit.figures.matplotlib_renderer import Picture
@@ -40,7 +39,7 @@ class Study:
     ...     policies=["uts", {"name": "pair-elim", "growth": [1.05, 4]}],
     ... )
     >>> gaps
-    Study gaps: 3 policies × 3 values of gap, 20 runs, horizon 100000, seed 7: 9 points, 180 runs
+    Study gaps: 3 policies × 3 values of gap, 20 runs, horizon 100,000, seed 7: 9 points, 180 runs
     >>> gaps.points[-1]
     <Point 8aa3b1d5a329147c of gaps: pair-elim, growth = 4 at gap = 0.7>
     >>> gaps.sweeps
@@ -94,7 +93,7 @@ class Study:
 
     def __post_init__(self) -> None:
         """Make plain data of what was given, and check every point."""
-        self._make_plain()
+        self._normalize()
         self.points  # noqa: B018  # built and checked now, not in the middle of the night
 
     @classmethod
@@ -104,20 +103,20 @@ class Study:
             raise MatchbanditError(f"a study is a table of settings; got {data!r}.")
         for key in data:
             if key not in STUDY_KEYS:
-                raise MisplacedError(str(unknown("key", key, STUDY_KEYS)), str(key))
+                raise SettingError(str(unknown("key", key, STUDY_KEYS)), str(key))
         missing = [key for key in _REQUIRED if key not in data]
         if missing:
-            _refuse_slipped(missing, data.get("problem"))
+            _check_misplaced_keys(missing, data.get("problem"))
             raise MatchbanditError(f"a study needs {', '.join(_REQUIRED)}; missing: {', '.join(missing)}.")
         ends = ["horizon", "delta", "budget"]
         if not any(key in data for key in ends):
-            _refuse_slipped(ends, data["problem"])
+            _check_misplaced_keys(ends, data["problem"])
         if check:
             return cls(**data)
         study = object.__new__(cls)
         for part in fields(cls):
             object.__setattr__(study, part.name, data.get(part.name, part.default))
-        study._make_plain()
+        study._normalize()
         return study
 
     @classmethod
@@ -160,17 +159,17 @@ class Study:
     @property
     def sweeps(self) -> dict[str, list[Any]]:
         """What varies, with its values in the order of the points: `gap`, `horizon`, `pair-elim.growth`, `problem`."""
-        found: dict[str, list[Any]] = {}
+        values_by_name: dict[str, list[Any]] = {}
         for point in self.points:
             for key, value in point.settings.items():
-                if value not in found.setdefault(key, []):
-                    found[key].append(value)
-        return found
+                if value not in values_by_name.setdefault(key, []):
+                    values_by_name[key].append(value)
+        return values_by_name
 
     @property
-    def own_modules(self) -> tuple[str, ...]:
+    def user_modules(self) -> tuple[str, ...]:
         """The user's own modules that its policies and families come from."""
-        return tuple(dict.fromkeys(module for point in self.points for module in point.own_modules))
+        return tuple(dict.fromkeys(module for point in self.points for module in point.user_modules))
 
     def run(
         self,
@@ -208,18 +207,14 @@ class Study:
         return self._folder(out).results()
 
     def charts(self, rows: Rows, *, x: str | None = None) -> tuple[Chart, ...]:
-        """The figures of these rows: over the numeric sweep with the most values, or over `x`, else over the rounds."""
-        charts = charts_of(rows, name=self.name, x=x)
-        if self.stop is None:
-            return charts
-        words = " Runs end when a cluster splits: their regret is that of then."
-        return tuple(replace(chart, caption=chart.caption + words) for chart in charts)
+        """Build the charts of these rows: over the numeric sweep with the most values, or `x`, or the rounds."""
+        return charts_of(rows, name=self.name, x=x, stop=self.stop)
 
     def plot(
         self, out: str | os.PathLike[str], *, x: str | None = None, path: str | os.PathLike[str] | None = None
     ) -> "Picture":
-        """The first of `charts` for the rows in this folder, drawn, and written to a file if a path is given."""
-        chart = self.charts(self._folder(out).rows(), x=x)[0]
+        """Draw the first of `charts` for the rows in this folder, and write it to `path` if one is given."""
+        chart = first_chart(self._folder(out).rows(), name=self.name, x=x, stop=self.stop)
         if path is not None:
             draw_to(chart, path)
         return draw(chart)
@@ -232,7 +227,7 @@ class Study:
         name = folder.manifest["study"]["name"]
         if name != self.name:
             raise MatchbanditError(f"{os.fspath(out)!r} holds the study {name}, not {self.name}. Give its own folder.")
-        return folder
+        return folder.first_runs(self.runs)
 
     def __repr__(self) -> str:
         """What it plays, and how much that is; without its own modules only what it is called."""
@@ -240,10 +235,10 @@ class Study:
             points, counts = len(self.points), self._counts()
         except MatchbanditError as error:
             return f"Study {self.name}, whose points cannot be made here: {error}"
-        swept = " × ".join(f"{count} {what}" for count, what in counts)
-        ends = [f"{name} {in_words(value)}" for name, value in self._fixed_end().items()]
-        told = ", ".join([swept, _plural(self.runs, "run"), *ends, f"seed {self.seed}"])
-        return f"Study {self.name}: {told}: {_plural(points, 'point')}, {_plural(points * self.runs, 'run')}"
+        swept = " × ".join(f"{grouped(count)} {noun}" for count, noun in counts)
+        ends = [f"{name} {value_text(value)}" for name, value in self._fixed_end().items()]
+        settings = ", ".join([swept, plural(self.runs, "run"), *ends, f"seed {self.seed}"])
+        return f"Study {self.name}: {settings}: {plural(points, 'point')}, {plural(points * self.runs, 'run')}"
 
     def _repr_html_(self) -> str:
         """The repr, and a line for each sweep."""
@@ -251,8 +246,8 @@ class Study:
             lines = {"policies": list(dict.fromkeys(point.label for point in self.points)), **self.sweeps}
         except MatchbanditError:
             lines = {}
-        told = {key: "; ".join(in_words(each, LONGEST_WORDS) for each in values) for key, values in lines.items()}
-        rows = "".join(f"<tr><th>{escape(key)}</th><td>{escape(words)}</td></tr>" for key, words in told.items())
+        texts = {key: "; ".join(value_text(each, MAX_TEXT) for each in values) for key, values in lines.items()}
+        rows = "".join(f"<tr><th>{escape(key)}</th><td>{escape(text)}</td></tr>" for key, text in texts.items())
         return f"<table><caption>{escape(repr(self))}</caption>{rows}</table>"
 
     def _counts(self) -> list[tuple[int, str]]:
@@ -267,20 +262,16 @@ class Study:
         ends = {name: getattr(self, name) for name in END_KEYS}
         return {key: value for key, value in ends.items() if value is not None and not isinstance(value, list)}
 
-    def _make_plain(self) -> None:
+    def _normalize(self) -> None:
         """Keep what was given as plain data."""
-        for key, value in plain_study({part.name: getattr(self, part.name) for part in fields(self)}).items():
+        for key, value in normalize_study({part.name: getattr(self, part.name) for part in fields(self)}).items():
             object.__setattr__(self, key, value)
 
 
-def _refuse_slipped(missing: list[str], problem: Any) -> None:
+def _check_misplaced_keys(missing: list[str], problem: Any) -> None:
     """Say so, if what is missing stands in the table of a problem: in a file, all below [problem] belongs to it."""
-    listed = isinstance(problem, list)
-    for k, table in enumerate(problem if listed else [problem]):
+    is_list = isinstance(problem, list)
+    for k, table in enumerate(problem if is_list else [problem]):
         for key in missing:
             if isinstance(table, Mapping) and key in table:
-                raise unknown_key("key of problem", key, [], ("problem", k) if listed else ("problem",))
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"
+                raise unknown_key("key of problem", key, [], ("problem", k) if is_list else ("problem",))

@@ -8,8 +8,8 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from matchbandit.errors import MatchbanditError
+from matchbandit.studies.normalize import Path, SettingError
 from matchbandit.studies.study import Study
-from matchbandit.studies.sweeps import MisplacedError, Path
 from matchbandit.user_code import is_user_defined, load_object
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -29,10 +29,10 @@ def study_in(path: str | os.PathLike[str]) -> Study:
     except RecursionError:
         raise MatchbanditError(f"{name} is nested too deeply to be read.") from None
     try:
-        for own, what, place in _own_names(data):
+        for own, what, place in _user_names(data):
             _import_from(own, what, FilePath(path).resolve().parent, place)
         return Study.from_dict(data)
-    except MisplacedError as error:
+    except SettingError as error:
         line = line_of(text, error.path)
         raise MatchbanditError(f"{name}{f', line {line}' if line else ''}: {error}") from error
     except MatchbanditError as error:
@@ -55,7 +55,7 @@ def lines_in(text: str) -> dict[Path, int]:
     >>> lines_in("a = 1\\n[[b]]\\nc.d = {e = [2]}")  # doctest: +ELLIPSIS
     {('a',): 1, ('b',): 2, ('b', 0): 2, ('b', 0, 'c'): 3, ...}
     """
-    return _Lines(text.replace("\r\n", "\n")).found
+    return _Lines(text.replace("\r\n", "\n")).lines
 
 
 class _Lines:
@@ -64,7 +64,7 @@ class _Lines:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.found: dict[Path, int] = {}
+        self.lines: dict[Path, int] = {}
         self._tables: dict[Path, int] = {}  # how many tables each array of tables has so far
         self._walk()
 
@@ -85,12 +85,12 @@ class _Lines:
         table: Path = path
         for k, part in enumerate(parts):
             table = (*table, part)
-            self.found.setdefault(table, line)
+            self.lines.setdefault(table, line)
             if in_array and k == len(parts) - 1:
                 self._tables[table] = self._tables.get(table, 0) + 1
             if table in self._tables:
                 table = (*table, self._tables[table] - 1)
-                self.found.setdefault(table, line)
+                self.lines.setdefault(table, line)
         return table
 
     def _key_and_value(self, table: Path) -> None:
@@ -98,7 +98,7 @@ class _Lines:
         path = table
         for part in self._key():
             path = (*path, part)
-            self.found.setdefault(path, line)
+            self.lines.setdefault(path, line)
         self._next("=")
         self._value(path)
 
@@ -115,7 +115,7 @@ class _Lines:
 
     def _elements(self, path: Path) -> None:
         for count, _ in enumerate(self._until("]")):
-            self.found[*path, count] = self._line()
+            self.lines[*path, count] = self._line()
             self._value((*path, count))
             self._next(",")
 
@@ -182,20 +182,20 @@ def _text_of(path: str | os.PathLike[str]) -> str:
         raise MatchbanditError(f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
 
 
-def _in_toml(name: str, text: str, told: str) -> str:
+def _in_toml(name: str, text: str, error_text: str) -> str:
     """What `tomllib` says, with the line before it."""
-    message, _, place = told.removesuffix(")").rpartition(" (at ")
-    lines = re.match(r"line (\d+), column (\d+)", place)
+    message, _, position = error_text.removesuffix(")").rpartition(" (at ")
+    lines = re.match(r"line (\d+), column (\d+)", position)
     if lines is None:  # at end of document
-        return f"{name}, line {text.rstrip().count(chr(10)) + 1}: {message or told}, at the end of the file."
+        return f"{name}, line {text.rstrip().count(chr(10)) + 1}: {message or error_text}, at the end of the file."
     return f"{name}, line {lines[1]}: {message}, at column {lines[2]}."
 
 
-def _own_names(data: dict[str, Any]) -> Iterator[tuple[str, str, Path]]:
+def _user_names(data: dict[str, Any]) -> Iterator[tuple[str, str, Path]]:
     """The names of the user's own families and policies in the data, what they are, and where they stand."""
     for path, table in _entries(data, "problem"):
-        given = table.get("family") if isinstance(table, dict) else None
-        for name in given if isinstance(given, list) else [given]:
+        families = table.get("family") if isinstance(table, dict) else None
+        for name in families if isinstance(families, list) else [families]:
             if isinstance(name, str) and is_user_defined(name):
                 yield name, "a family", (*path, "family")
     for path, entry in _entries(data, "policies"):
@@ -206,12 +206,12 @@ def _own_names(data: dict[str, Any]) -> Iterator[tuple[str, str, Path]]:
 
 def _entries(data: dict[str, Any], key: str) -> list[tuple[Path, Any]]:
     """What stands below a key, one or many, and where."""
-    given = data.get(key)
-    return [((key, k), one) for k, one in enumerate(given)] if isinstance(given, list) else [((key,), given)]
+    value = data.get(key)
+    return [((key, k), one) for k, one in enumerate(value)] if isinstance(value, list) else [((key,), value)]
 
 
 def _import_from(name: str, what: str, folder: FilePath, path: Path) -> None:
     try:
         load_object(name, what, folder=folder)
     except MatchbanditError as error:
-        raise MisplacedError(str(error), *path) from error
+        raise SettingError(str(error), *path) from error

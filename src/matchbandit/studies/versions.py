@@ -19,15 +19,25 @@ from matchbandit.fingerprint import fingerprint
 from matchbandit.user_code import MAIN, is_installed, module_of
 
 if TYPE_CHECKING:
-    from matchbandit.studies.point import Point
+    from matchbandit.studies.points import Point
 
 COMPARED = ("matchbandit", "numpy", "numba")
 """What numbers may depend on; the version of Python is recorded, but numbers do not depend on it."""
-SOURCE = "matchbandit source"
+SOURCE = "simulation source"
+"""The key of our fingerprint; up to version 0.11 "matchbandit source" covered more files, and is not compared."""
+FINGERPRINTED = (
+    "allowed", "certificates", "compiled", "confidence", "evidence", "graphs", "kl", "past_results", "plans",
+    "policies", "problems", "product_model", "results/tables", "rewards", "schedules", "seeding", "simulation",
+    "solvers", "strengths",
+)  # fmt: skip
+"""Modules and packages that may change the numbers of a run."""
+NOT_FINGERPRINTED = (
+    "cache_folder", "deprecation", "errors", "extras", "figures", "fingerprint", "formatting", "numba_cache",
+    "progress", "results", "user_code",
+)  # fmt: skip
+"""What simulation imports besides, for messages, files and charts: an edit of it leaves all numbers as they are."""
 _SHORT = 8
-"""Digits of a fingerprint that are told."""
-NO_NUMBERS = ("cli", "figures", "studies", "watching")
-"""Packages that change no number of a run: their source may change while a study rests."""
+"""Digits of a fingerprint that messages show."""
 
 _imported_as: "WeakKeyDictionary[ModuleType, tuple[Any, str]]" = WeakKeyDictionary()
 """The import of each own module that was looked at, and its fingerprint then."""
@@ -52,10 +62,10 @@ def _installed(name: str) -> str:
 def _source_fingerprint() -> str:
     package = Path(str(files("matchbandit")))
     digest = blake2b(digest_size=8)
-    for file in sorted(package.rglob("*.py")):
-        place = file.relative_to(package)
-        if place.parts[0] not in NO_NUMBERS:
-            digest.update(f"{place.as_posix()}\0".encode() + file.read_bytes())
+    for name in FINGERPRINTED:
+        module = package / f"{name}.py"
+        for file in [module] if module.is_file() else sorted((package / name).rglob("*.py")):
+            digest.update(f"{file.relative_to(package).as_posix()}\0".encode() + file.read_bytes())
     return digest.hexdigest()
 
 
@@ -75,7 +85,7 @@ def _difference(name: str, then: str, now: str) -> str:
     if name in COMPARED:
         return f"{name} was {then}, is now {now}"
     if name == SOURCE:
-        what = "the source of matchbandit"
+        what = "matchbandit's source of simulation and policies"
     elif ":" in name:
         what = f"{name.partition(':')[2]}, or what it calls,"
     else:
@@ -90,7 +100,7 @@ def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for point in points:
-        for name, part in point.own_parts.items():
+        for name, part in point.user_parts.items():
             module = import_module(module_of(name))
             has_file = Path(getattr(module, "__file__", None) or "").is_file()  # that of a script on stdin is "<stdin>"
             key = module_of(name) if has_file else name
@@ -99,7 +109,7 @@ def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
     return found
 
 
-def own_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
+def user_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
     """The file of an own module, and of all that it imports from the same folder, by their paths from there."""
     file = Path(str(import_module(name).__file__)).resolve()
     top = "" if name == "__main__" else name.partition(".")[0]
@@ -122,7 +132,7 @@ def own_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
 
 def _of_file(name: str, module: ModuleType) -> str:
     digest = blake2b(digest_size=16)
-    for path, content in own_files(name).items():
+    for path, content in user_files(name).items():
         digest.update(f"{path}\0{_code(ast.parse(content))}\0".encode())
     now = digest.hexdigest()
     spec, then = _imported_as.setdefault(module, (module.__spec__, now))

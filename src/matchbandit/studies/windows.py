@@ -10,9 +10,9 @@ from matchbandit.figures import Chart, Mark
 from matchbandit.problems import family
 from matchbandit.results import Rows, Runs
 from matchbandit.studies.claims import FAILS, HOLDS, Claim, spaced
-from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.lines import caption, line_of, reference_of
+from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
 HORIZONS = [10**k for k in range(4, 13)]

@@ -18,21 +18,21 @@ from uuid import uuid4
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 from matchbandit.simulation.parallel import worker_count
-from matchbandit.studies.on_processes import TICK, compile_here
-from matchbandit.studies.parts import Finished, Part, play_part
-from matchbandit.studies.versions import own_files, versions
+from matchbandit.studies.parts import FinishedPart, Part, play_part
+from matchbandit.studies.processes import POLL_S, compile_points
+from matchbandit.studies.versions import user_files, versions
 
-MOST_TRIES = 20
+MAX_TRIES = 20
 """How often a part is sent out anew after its workers were lost; each time the scheduler itself tries a few."""
-SECONDS_TO_CONNECT = 6
-SECONDS_BETWEEN_REPORTS = 1.0
+CONNECT_TIMEOUT_S = 6
+REPORT_INTERVAL_S = 1.0
 """Between two words of a worker on how far a part is."""
 _LOCAL = "local"
 _unpacking = threading.Lock()
 
 
 @contextmanager
-def connected(address: str, workers: int | None, *, allow_other_versions: bool) -> Iterator["Cluster"]:
+def connect(address: str, workers: int | None, *, allow_other_versions: bool) -> Iterator["Cluster"]:
     """The workers of the scheduler at this address, checked; or of one that lives as long as the block does."""
     distributed = need("distributed", "a study on dask")
     with ExitStack() as stack:
@@ -49,7 +49,7 @@ def connected(address: str, workers: int | None, *, allow_other_versions: bool) 
         yield cluster
 
 
-def refuse_no_address(address: str) -> None:
+def check_address(address: str) -> None:
     """Refuse what cannot be the address of a scheduler, before anything is made."""
     distributed = need("distributed", "a study on dask")
     if address != _LOCAL:
@@ -85,22 +85,22 @@ class Cluster:
 
             return {name: installed(name) for name in ("matchbandit", "numpy", "numba")}
 
-        for worker, there in self._client.run(probe).items():
-            self._refuse_if_other(there, f"the worker {worker}")
+        for worker, installed in self._client.run(probe).items():
+            self._refuse_if_other(installed, f"the worker {worker}")
 
     def play(
         self,
         parts: Sequence[Part],
         columns: Mapping[str, Any],
-        own: Mapping[str, str],
+        user_code: Mapping[str, str],
         *,
-        keep: Callable[[Finished], None],
+        keep: Callable[[FinishedPart], None],
         tick: Callable[[int, str], None],
     ) -> None:
         """Play the parts; `keep` gets each once, as it is finished, `tick` the runs under way and what is done."""
         if self._address == _LOCAL:
-            compile_here([part.point for part in parts], tick)
-        files = _files_of(own)
+            compile_points([part.point for part in parts], tick)
+        files = _files_of(user_code)
         topic = f"matchbandit-{uuid4()}"
         counts: dict[int, int] = {}
         done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
@@ -110,19 +110,19 @@ class Cluster:
 
         def send(at: int) -> None:
             tries[at] += 1
-            sent = (at, topic, files, _packed((parts[at], dict(columns), dict(own))))
-            future = self._client.submit(play_sent, *sent, key=f"{topic}-{at}-{tries[at]}", pure=False)
+            sent = (at, topic, files, _packed((parts[at], dict(columns), dict(user_code))))
+            future = self._client.submit(play_on_worker, *sent, key=f"{topic}-{at}-{tries[at]}", pure=False)
             open_parts[at] = future
             future.add_done_callback(lambda future: done.put((at, future)))
 
-        doing, looked = "workers get ready", time.monotonic()
+        activity, last_look = "workers get ready", time.monotonic()
         has_begun = False
         try:
             for at in range(len(parts)):
                 send(at)
             while open_parts:
                 with suppress(Empty):
-                    at, future = done.get(timeout=TICK)
+                    at, future = done.get(timeout=POLL_S)
                     if open_parts.get(at) is future:
                         finished = self._result(future, parts[at], tries[at])
                         del open_parts[at]
@@ -134,30 +134,30 @@ class Cluster:
                             has_begun = True
                 if self._client.status != "running":
                     raise self._lost()
-                if time.monotonic() >= looked + SECONDS_BETWEEN_REPORTS:
-                    looked = time.monotonic()
+                if time.monotonic() >= last_look + REPORT_INTERVAL_S:
+                    last_look = time.monotonic()
                     ready = "" if has_begun else "workers get ready"  # they may have to compile
-                    doing = ready if self.threads else "waiting for workers"
+                    activity = ready if self.threads else "waiting for workers"
                 under_way = sum(counts.get(at, 0) for at in open_parts)
                 has_begun = has_begun or under_way > 0
-                tick(under_way, doing)
+                tick(under_way, activity)
         except OSError:  # so end all calls to a scheduler that is no more
             raise self._lost() from None
         finally:
             with suppress(Exception):
                 self._client.cancel(list(open_parts.values()), force=True)
 
-    def _result(self, future: Any, part: Part, tries: int) -> Finished | None:
+    def _result(self, future: Any, part: Part, tries: int) -> FinishedPart | None:
         """What came of a part; None if its workers were lost and it is worth another try."""
         distributed = need("distributed", "a study on dask")
         try:
-            finished: Finished = future.result(timeout=60)
+            finished: FinishedPart = future.result(timeout=60)
         except distributed.KilledWorker:
-            if tries < MOST_TRIES:
+            if tries < MAX_TRIES:
                 return None
             raise MatchbanditError(
                 f"{part.point.title}, runs {part.first} to {part.last}: workers were lost {tries} times over it, "
-                f"perhaps for want of memory. Take smaller parts (--part-runs), or larger workers."
+                f"perhaps for lack of memory. Use smaller parts (--part-runs), or larger workers."
             ) from None
         except (distributed.CancelledError, TimeoutError, OSError):
             if self._client.status != "running":
@@ -169,34 +169,34 @@ class Cluster:
     def _lost(self) -> MatchbanditError:
         return MatchbanditError(f"the scheduler at {self._address} was lost.")
 
-    def _refuse_if_other(self, there: Mapping[str, str], who: str) -> None:
+    def _refuse_if_other(self, installed: Mapping[str, str], who: str) -> None:
         differing = [
-            f"{name} {there[name]} in place of {now}"
+            f"{name} {installed[name]} in place of {now}"
             for name, now in versions().items()
-            if name != "python" and there.get(name, now) != now
+            if name != "python" and installed.get(name, now) != now
         ]
-        if differing and (not self._allow or there["matchbandit"] == "missing"):
+        if differing and (not self._allow or installed["matchbandit"] == "missing"):
             raise MatchbanditError(
                 f"{who} has {', '.join(differing)}. Install the same versions there as here"
-                f"{'' if there['matchbandit'] == 'missing' else ', or go on all the same with --allow-other-versions'}."
+                f"{'' if installed['matchbandit'] == 'missing' else ', or continue with --allow-other-versions'}."
             )
 
 
-def play_sent(at: int, topic: str, files: Mapping[str, bytes], packed: bytes) -> Finished:
+def play_on_worker(at: int, topic: str, files: Mapping[str, bytes], packed: bytes) -> FinishedPart:
     """On a worker: unpack a part and play it, with a word now and then on how far it is."""
     worker = need("distributed", "a study on dask").get_worker()
     if files:
         _unpack(files, Path(worker.local_directory))
-    part, columns, own = pickle.loads(packed)
-    told = time.monotonic()
+    part, columns, user_code = pickle.loads(packed)
+    last_report = time.monotonic()
 
-    def tell(done: int, _total: int) -> None:
-        nonlocal told
-        if time.monotonic() >= told + SECONDS_BETWEEN_REPORTS:
-            told = time.monotonic()
+    def on_progress(done: int, _total: int) -> None:
+        nonlocal last_report
+        if time.monotonic() >= last_report + REPORT_INTERVAL_S:
+            last_report = time.monotonic()
             worker.log_event(topic, [at, done])
 
-    return play_part(part, columns, own, tell)
+    return play_part(part, columns, user_code, on_progress)
 
 
 def _files_of(modules: Iterable[str]) -> dict[str, bytes]:
@@ -208,14 +208,18 @@ def _files_of(modules: Iterable[str]) -> dict[str, bytes]:
                 "a policy or family that is written in a script or notebook cannot be sent to other machines. "
                 "Put it into a file, such as my_policies.py, and import it from there."
             )
-        for path, content in own_files(name, also_installed=False).items():
+        for path, content in user_files(name, also_installed=False).items():
             if files.setdefault(path, content) != content:
                 raise MatchbanditError(f"two of your modules are both called {path}. Rename one.")
     return files
 
 
 def _unpack(files: Mapping[str, bytes], place: Path) -> None:
-    """Make the user's modules importable here, in place of those of the same names from before."""
+    """Make the user's modules importable here, in place of those of the same names from before.
+
+    dask's own `UploadDirectory` needs nannies, keeps modules that a worker has imported already unless it restarts all
+    workers of the cluster, and stays registered for other users of the scheduler.
+    """
     name = blake2b(repr(sorted(files.items())).encode(), digest_size=8).hexdigest()
     folder = place / f"matchbandit-{name}"
     with _unpacking:
@@ -254,9 +258,9 @@ def _local_cluster(distributed: Any, workers: int | None) -> Any:
 
 
 def _client(distributed: Any, scheduler: Any, address: str) -> Any:
-    refuse_no_address(address)  # else the client is half made, and closed 16 seconds later
+    check_address(address)  # else the client is half made, and closed 16 seconds later
     try:
-        return distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
+        return distributed.Client(scheduler, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
         raise _no_scheduler(address, error) from None
 

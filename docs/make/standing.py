@@ -1,4 +1,4 @@
-"""Where every policy stands between what is possible and what is promised, on five instances."""
+"""Measure every policy between lower and upper bounds on five instances, for `bounds_table.py`."""
 
 import os
 from collections.abc import Iterator, Mapping
