@@ -1,12 +1,26 @@
 """`matchbandit watch`: one run, frame by frame, as a picture and a page that moves."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.options import Budget, Epsilon, FamilyName, Json, Option, Param, Rewards, Seed, U, V, say
-from matchbandit.cli.parsing import number_if, problem_of, rewards_of, settings, whole, whole_if
+from matchbandit.cli.output import Output, print_wrapped, prints_output
+from matchbandit.cli.parameters import (
+    POLICY_NAME,
+    Budget,
+    Epsilon,
+    FamilyName,
+    Option,
+    Param,
+    Rewards,
+    Seed,
+    U,
+    V,
+    integer,
+    make_problem,
+    merge_settings,
+    number,
+)
 from matchbandit.progress import bar, stage
 
 if TYPE_CHECKING:
@@ -15,10 +29,14 @@ if TYPE_CHECKING:
     from matchbandit.watching import Watched
 
 
+@prints_output
 def watch(
-    policy: Annotated[str, typer.Argument(help="A name from `matchbandit policies`, or module:Class of your own.")],
+    policy: Annotated[
+        str, typer.Argument(help="A policy from `matchbandit policies`, or your own as module:Class.", **POLICY_NAME)
+    ],
     horizon: Annotated[
-        str | None, typer.Option(help="Rounds to play, for example 1e6; none for identification.")
+        int | None,
+        typer.Option(help="Number of rounds, such as 1e6; none for identification.", **integer("--horizon")),
     ] = None,
     u: U = None,
     v: V = None,
@@ -26,17 +44,23 @@ def watch(
     param: Param = None,
     option: Option = None,
     delta: Annotated[
-        str | None, typer.Option(help="Identify instead, with this error probability δ; short for --option delta=….")
+        float | None,
+        typer.Option(
+            help="Identify instead, with this error probability δ; short for --option delta=….", **number("--delta")
+        ),
     ] = None,
     epsilon: Epsilon = None,
     budget: Budget = None,
-    rewards: Rewards = "bernoulli",
-    seed: Seed = "0",
-    max_rounds: Annotated[str | None, typer.Option(help="Stop identification here, for example 1e9.")] = None,
-    frames: Annotated[str, typer.Option(help="Moments to show; what happens is always shown.")] = "120",
+    rewards: Rewards = "bernoulli",  # type: ignore[assignment]  # parsed as if typed
+    seed: Seed = 0,
+    max_rounds: Annotated[
+        int | None, typer.Option(help="Stop identification here, such as 1e9.", **integer("--max-rounds"))
+    ] = None,
+    frames: Annotated[
+        int, typer.Option(help="Number of moments to show; events are always shown.", **integer("--frames"))
+    ] = 120,
     out: Annotated[str, typer.Option(help="Files to write, without their ending: .svg, .png and .html.")] = "watch",
-    as_json: Json = False,
-) -> None:
+) -> Output:
     """Watch a policy think, as a picture and a page that moves.
 
     Who leaves, how clusters split, how intervals shrink.
@@ -48,27 +72,24 @@ def watch(
         from matchbandit.watching import watch as look_on
 
     film_places(out)
-    spec = named(policy, **settings("--option", option))
-    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
+    spec = named(policy, **merge_settings("--option", option))
+    problem = make_problem(u, v, family, param, rewards)
     with bar(title) as advance:
         watched = look_on(
             problem,
             spec,
-            horizon=whole_if("--horizon", horizon),
-            delta=number_if("--delta", delta),
-            epsilon=number_if("--epsilon", epsilon),
-            budget=whole_if("--budget", budget),
-            seed=whole("--seed", seed),
-            max_rounds=whole_if("--max-rounds", max_rounds),
-            frames=whole("--frames", frames),
+            horizon=horizon,
+            delta=delta,
+            epsilon=epsilon,
+            budget=budget,
+            seed=seed,
+            max_rounds=max_rounds,
+            frames=frames,
             progress=lambda played, most: advance("rounds", played, most),
         )
     with stage(f"{title}: drawing"):
         written = watched.save(out)
-    if as_json:
-        typer.echo(json.dumps(_as_data(watched, written)))
-    else:
-        _report(watched, written)
+    return Output(_as_data(watched, written), lambda: _report(watched, written))
 
 
 def _as_data(watched: "Watched", written: "tuple[Path, ...]") -> dict[str, Any]:
@@ -79,10 +100,10 @@ def _as_data(watched: "Watched", written: "tuple[Path, ...]") -> dict[str, Any]:
 
 def _report(watched: "Watched", written: "tuple[Path, ...]") -> None:
     film = watched.film
-    say(film.title)
-    say(film.caption)
+    print_wrapped(film.title)
+    print_wrapped(film.caption)
     for frame in film.frames:
         if frame.event or frame is film.frames[-1]:
-            say(frame.sentence, indent=2, first="–")
+            print_wrapped(frame.sentence, indent=2, first="–")
     *pictures, page = map(str, written)
-    say(f"{len(film.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to see it move")
+    print_wrapped(f"{len(film.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to see it move")
