@@ -6,8 +6,11 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pyarrow.parquet as pq
 import pytest
 from reference.folders import held_policy, leftovers, tables_of, waiting_process
@@ -551,3 +554,29 @@ def test_a_bar_is_shown_when_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "study_bar", lambda title: Bar())
     run_study(SMALL, tmp_path / "out", workers=1, part_runs=6, progress=True)
     assert shown[-1] == StudyProgress(24, 24, 4, 4)
+
+
+@pytest.mark.parametrize(("progress", "in_notebook", "shows"), [
+    (None, False, False), (None, True, True), (True, False, True), (False, True, False),
+])  # fmt: skip
+def test_by_default_only_a_notebook_shows_progress(monkeypatch, progress, in_notebook, shows):
+    titles = []
+    monkeypatch.setattr(runner, "in_notebook", lambda: in_notebook)
+    monkeypatch.setattr(runner, "study_bar", lambda title: titles.append(title) or nullcontext(lambda now: None))
+    with runner._shown("gaps", progress):
+        pass
+    assert titles == ["gaps"] * shows
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_the_progress_of_a_study(tmp_path):
+    code = (
+        "import matchbandit as mb\n"
+        "study = mb.Study(name='it', problem={'u': [0.9, 0.3]}, policies='uniform', horizon=50, runs=4)\n"
+        "study.run('it', workers=1);"
+    )
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    (output,) = [output for output in book.cells[0].outputs if output.output_type == "display_data"]
+    assert output.data["text/plain"].startswith("it: 4 of 4 runs")
+    assert output.data["text/html"].startswith('<progress value="4" max="4"')

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.extras import need
-from matchbandit.progress import StudyProgress, study_bar
+from matchbandit.progress import StudyProgress, in_notebook, study_bar
 from matchbandit.results.tables import parameter_types
 from matchbandit.simulation.parallel import pass_on
 from matchbandit.studies.changes import changes
@@ -72,7 +72,8 @@ def run_study(
     dask : str, optional
         The address of a dask scheduler, or "local" for one of its own.
     progress : bool or callable, optional
-        True shows a bar; a function is called with the number of runs done and their total.
+        True shows a bar, False nothing; by default a notebook shows one. A function is called with the number of runs
+        done and their total.
     part_runs : int, optional
         Runs of a part, at most 2000: what a stop can cost. By default such that there are 256 parts, if each has
         50 runs, and at least 64.
@@ -273,8 +274,8 @@ def _columns(points: Iterable[Point]) -> "dict[str, pa.DataType]":
 
 @contextmanager
 def _shown(title: str, progress: Progress) -> Iterator[Callable[[StudyProgress], None]]:
-    """Where to say how far it is."""
-    if progress is True:
+    """Where to show the progress; by default in a notebook only."""
+    if progress is True or (progress is None and in_notebook()):
         with study_bar(title) as show:
             yield show
     elif callable(progress):
