@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from matchbandit.cli.output import Output, format_options
-from matchbandit.formatting import plural
+from matchbandit.formatting import fixed, plural
 from matchbandit.progress import bar
 
 if TYPE_CHECKING:
@@ -59,6 +59,11 @@ def run_experiment(
 def statistics_of(summary: dict[str, Any], what: str) -> dict[str, str]:
     """Return the keys of the statistics in a summary, each with the head of its column."""
     return {key: head.format(what) for key, head in STATISTICS.items() if key in summary}
+
+
+def format_statistic(value: float | None, decimals: int = 1) -> str:
+    """Format a statistic; the standard error of a single run is None."""
+    return "–" if value is None else fixed(value, decimals)
 
 
 def _heading(about: "RunInfo") -> str:

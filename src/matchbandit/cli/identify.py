@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.experiment import run_experiment, statistics_of
+from matchbandit.cli.experiment import format_statistic, run_experiment, statistics_of
 from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.parameters import (
     Budget,
@@ -104,7 +104,7 @@ def _print(result: "Identification") -> None:
     summary = result.summary()
     statistics = statistics_of(summary["rounds"], "rounds")
     row = (
-        *(fixed(summary["rounds"][key], 0) for key in statistics),
+        *(format_statistic(summary["rounds"][key], 0) for key in statistics),
         *(fixed(n, 0) for n in (summary["correct"], summary["wrong"], summary["runs"] - summary["identified"])),
     )
     heads = (*statistics.values(), "correct", "wrong", "not identified")

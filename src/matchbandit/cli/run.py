@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.experiment import statistics_of
+from matchbandit.cli.experiment import format_statistic, statistics_of
 from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.parameters import Workers, integer
-from matchbandit.formatting import duration, fixed, plural
+from matchbandit.formatting import duration, plural
 
 if TYPE_CHECKING:
     from matchbandit.studies import Study
@@ -71,7 +71,7 @@ def run(
         "study": loaded.name,
         "folder": str(folder.path),
         "parts": len(folder.parts),
-        "runs": sum(part.runs for part in folder.parts),
+        "runs": folder.runs,
         "seconds": folder.seconds,
         "goal": loaded.goal,
         "results": results,
@@ -101,15 +101,14 @@ def stoppable(stopped_by: list[signal.Signals]) -> Iterator[None]:
 
 def _results(study: "Study", folder: "StudyFolder") -> list[dict[str, Any]]:
     """Summarize the final regret, or the rounds, of each point over its runs."""
-    import numpy as np
+    from matchbandit.results.statistics import summarize
 
     results = []
     for point in study.points:
         rows = folder.last_rows_of(point.key)
         values = rows["regret" if study.goal == "regret" else "rounds"]
-        low, high = np.percentile(values, [5, 95])
         entry = {"policy": point.spec.name, "label": point.label, "place": point.place, **point.describe()}
-        entry |= {"runs": len(values), "mean": float(values.mean()), "p5": float(low), "p95": float(high)}
+        entry |= {"runs": len(values), **summarize(values)._asdict()}
         if study.goal == "identification":
             entry |= {name: int(rows[name].sum()) for name in ("identified", "correct")}
         results.append({**entry, "settings": point.settings})
@@ -124,7 +123,7 @@ def _print(study: "Study", folder: "StudyFolder", results: list[dict[str, Any]])
         (
             entry["label"],
             *(entry[head] for head in places),
-            *(fixed(entry[key]) for key in statistics),
+            *(format_statistic(entry[key]) for key in statistics),
             *(f"{entry[head]} of {entry['runs']}" for head in counts),
         )
         for entry in results

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from matchbandit.cli.experiment import run_experiment, statistics_of
+from matchbandit.cli.experiment import format_statistic, run_experiment, statistics_of
 from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.parameters import (
     Engine,
@@ -124,7 +124,7 @@ def _print(runs: "SimulatedRuns") -> None:
     n_rounds = len(runs.rounds)
     shown = range(n_rounds) if n_rounds <= MAX_ROWS else sorted(range(n_rounds - 1, -1, -5))
     statistics = statistics_of(summary, "regret")
-    rows = [(fixed(runs.rounds[k], 0), *(fixed(summary[key][k]) for key in statistics)) for k in shown]
+    rows = [(fixed(runs.rounds[k], 0), *(format_statistic(summary[key][k]) for key in statistics)) for k in shown]
     heads = ("round", *statistics.values())
     print_table(heads, rows, right=heads)
     if runs.about.stop is not None:

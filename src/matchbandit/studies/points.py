@@ -17,7 +17,7 @@ from matchbandit.results.tables import MAX_LISTED
 from matchbandit.rewards import parse_rewards
 from matchbandit.simulation.identify import with_precision
 from matchbandit.studies.given import END_KEYS, GIVEN_PROBLEM, WAYS, short, unknown_key
-from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
+from matchbandit.studies.point import MAX_TEXT, Point, value_text
 from matchbandit.studies.sweeps import (
     MisplacedError,
     Path,
@@ -81,7 +81,7 @@ def _problems(study: "Study") -> Iterator[tuple[Path, Problem | Family, dict[str
             try:
                 problem = problem_of(data, *path)
             except MatchbanditError as error:
-                at = ", ".join(f"{key} = {in_words(value, LONGEST_WORDS)}" for key, value in swept.items())
+                at = ", ".join(f"{key} = {value_text(value, MAX_TEXT)}" for key, value in swept.items())
                 told = f"at {at}: {error}" if at else str(error)
                 raise MisplacedError(told, *placed(error, table, *path).path) from None
             yield path, problem, settings
@@ -342,12 +342,12 @@ def _names_of(tables: list[dict[str, Any]]) -> list[str]:
         kin = [other for other, name in zip(tables, heads, strict=True) if name == head]
         differ = [key for key in table if key != "family" and any(other.get(key) != table[key] for other in kin)]
         told = [key for key in differ if not isinstance(table[key], list) or key in "uv"]
-        parts = [f"{key} = {in_words(table[key], LONGEST_WORDS)}" for key in told]
+        parts = [f"{key} = {value_text(table[key], MAX_TEXT)}" for key in told]
         names.append(", ".join([head, *parts]))
     return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]
 
 
 def _head(table: dict[str, Any]) -> str:
     if "family" in table:
-        return in_words(table["family"])
+        return value_text(table["family"])
     return "means" if "means" in table else "bipartite" if "v" in table else "monopartite"

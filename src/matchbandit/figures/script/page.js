@@ -40,6 +40,14 @@ function start() {
     near.observe(host);
   }
   for (const numbers of document.querySelectorAll("details.numbers")) numbers.open = false;
+  for (const select of document.querySelectorAll("select[data-choice]")) {
+    const show = () => {
+      for (const { value } of select.options)
+        document.getElementById(value).classList.toggle("chosen", value === select.value);
+    };
+    select.addEventListener("change", show);
+    show(); // a browser may restore the selection of an earlier visit
+  }
   const contents = document.querySelector(".contents details");
   if (contents) {
     const phone = matchMedia("(max-width: 40rem)");
