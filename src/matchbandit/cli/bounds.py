@@ -7,18 +7,17 @@ import typer
 
 from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.parameters import (
-    REWARD_DISTRIBUTION,
     Distribution,
     FamilyName,
     NumberList,
     Param,
+    Rewards,
     Setting,
     U,
     V,
     integer,
     make_problem,
     number,
-    parse_rewards,
 )
 from matchbandit.errors import MatchbanditError
 
@@ -37,12 +36,7 @@ def bounds(
     v: V = None,
     family: FamilyName = None,
     param: Param = None,
-    rewards: Annotated[
-        Distribution | None,
-        typer.Option(
-            help="bernoulli (default), gaussian:SD or binomial:TRIALS.", show_default=False, **REWARD_DISTRIBUTION
-        ),
-    ] = None,
+    rewards: Rewards = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Which instance of the family.", show_default=False, **integer("--seed", minimum=0)),
@@ -135,7 +129,7 @@ def _instance(
 ) -> "Problem":
     from matchbandit.problems import Family
 
-    problem = make_problem(u, v, family, param, rewards or parse_rewards("bernoulli"))
+    problem = make_problem(u, v, family, param, rewards)
     if isinstance(problem, Family):
         return problem.draw(seed or 0)
     if seed is not None:

@@ -47,7 +47,7 @@ def identify(
     delta: Delta = None,
     epsilon: Epsilon = None,
     budget: Budget = None,
-    rewards: Rewards = "bernoulli",  # type: ignore[assignment]  # parsed as if typed
+    rewards: Rewards = None,
     runs: Runs = 20,
     seed: Seed = 0,
     max_rounds: Annotated[

@@ -262,7 +262,10 @@ Budget = Annotated[
     typer.Option(help="Answer within this number of rounds, such as 1e4: sequential-halving.", **integer("--budget")),
 ]
 Rewards = Annotated[
-    Distribution, typer.Option(help="bernoulli, gaussian:SD or binomial:TRIALS.", **REWARD_DISTRIBUTION)
+    Distribution | None,
+    typer.Option(
+        help="bernoulli (default), gaussian:SD or binomial:TRIALS.", show_default=False, **REWARD_DISTRIBUTION
+    ),
 ]
 Runs = Annotated[int, typer.Option(help="Number of independent runs.", **integer("--runs"))]
 Save = Annotated[
@@ -281,7 +284,7 @@ def make_problem(
     v: NumberList | None,
     family: str | None,
     param: list[Setting] | None,
-    rewards: Distribution,
+    rewards: Distribution | None,
 ) -> "Problem | Family":
     """Build the problem that --u and --v, or --family and --param, describe."""
     from matchbandit.problems import Bipartite, Monopartite

@@ -46,7 +46,7 @@ def simulate(
     family: FamilyName = None,
     param: Param = None,
     option: Option = None,
-    rewards: Rewards = "bernoulli",  # type: ignore[assignment]  # parsed as if typed
+    rewards: Rewards = None,
     runs: Runs = 20,
     seed: Seed = 0,
     engine: Engine = "auto",

@@ -51,7 +51,7 @@ def watch(
     ] = None,
     epsilon: Epsilon = None,
     budget: Budget = None,
-    rewards: Rewards = "bernoulli",  # type: ignore[assignment]  # parsed as if typed
+    rewards: Rewards = None,
     seed: Seed = 0,
     max_rounds: Annotated[
         int | None, typer.Option(help="Stop identification here, such as 1e9.", **integer("--max-rounds"))

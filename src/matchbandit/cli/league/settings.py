@@ -125,9 +125,13 @@ def new(
     option: Option = None,
     selection: Selection = None,
     rewards: Annotated[
-        Distribution,
-        typer.Option(help="Outcomes: bernoulli (0 or 1), gaussian:SD or binomial:TRIALS.", **REWARD_DISTRIBUTION),
-    ] = "bernoulli",  # type: ignore[assignment]  # parsed as if typed
+        Distribution | None,
+        typer.Option(
+            help="Outcomes: bernoulli (0 or 1, the default), gaussian:SD or binomial:TRIALS.",
+            show_default=False,
+            **REWARD_DISTRIBUTION,
+        ),
+    ] = None,
     seed: Seed = 0,
     deadline: Deadline = None,
     default: Default = None,
@@ -158,7 +162,7 @@ def new(
         created = opened.create(
             league,
             **({"sides": sides} if sides else {"players": players} if players or past is None else {}),
-            rewards=rewards,
+            rewards=rewards or "bernoulli",
             seed=seed,
             by=BY,
             **changes,
