@@ -3,10 +3,10 @@
 `RENAMED` and `REMOVED` are the only lists of them; warnings, tests and the documentation are made from these.
 """
 
-import sys
-import warnings
 from collections.abc import Mapping
 from typing import Any
+
+from matchbandit.errors import warn_user
 
 RENAMED = {
     "matchbandit.Fits": "matchbandit.Capabilities",
@@ -49,14 +49,6 @@ def warn_deprecated(name: str) -> None:
 def warn_renamed(old: str, new: str) -> None:
     """Warn the user that a name has changed."""
     warn_user(f"{old} is now called {new}; the old name will be removed in matchbandit 2.0.", DeprecationWarning)
-
-
-def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside this package, and outside `abc`, which creates subclasses."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("matchbandit", "abc"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
 
 
 class RenamedAttribute:
