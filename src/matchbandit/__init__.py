@@ -4,7 +4,6 @@
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -98,15 +97,6 @@ _EXPORTS = {
 }  # fmt: skip
 """The names that each module exports."""
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
-_RENAMED = {
-    "Fits": "Capabilities",
-    "Found": "Identification",
-    "draw_bounds": "plot_bounds",
-    "for_decisions": "counts_policy",
-    "load_found": "load",
-    "load_identification": "load",
-}
-"""Names of version 0.8; they keep working through 1.x, with a warning."""
 
 __all__ = [
     "CATALOGUE",
@@ -177,20 +167,21 @@ if not TYPE_CHECKING:  # so that type checkers refuse a misspelt name
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":
+            from importlib.metadata import version  # slow, and rarely needed
+
             return version("matchbandit")
         if name == "theory":
             return import_module("matchbandit.theory")
         if name in _MODULE_OF:
             return getattr(import_module(f"matchbandit.{_MODULE_OF[name]}"), name)
-        if name in _RENAMED:
-            from matchbandit.deprecation import warn_renamed
+        from matchbandit.deprecation import renamed_in, warn_deprecated
 
-            warn_renamed(f"matchbandit.{name}", f"matchbandit.{_RENAMED[name]}")
-            return __getattr__(_RENAMED[name])
+        renamed = renamed_in("matchbandit")
+        if name in renamed:
+            warn_deprecated(f"matchbandit.{name}")
+            return __getattr__(renamed[name])
         if name == "propose":
-            from matchbandit.deprecation import warn_removed
-
-            warn_removed("matchbandit.propose", "counts_policy(...).decide(...)")
+            warn_deprecated("matchbandit.propose")
             return import_module("matchbandit.studies").propose
         raise AttributeError(f"module 'matchbandit' has no attribute {name!r}")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.deprecation import warn_removed
+from matchbandit.deprecation import warn_deprecated
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import Frame
 from matchbandit.formatting import grouped, plural
@@ -67,7 +67,7 @@ class Standing:
     @property
     def error(self) -> float | None:
         """Two standard errors of the difference. Deprecated."""
-        warn_removed("Standing.error", "Standing.to_best.interval")
+        warn_deprecated("Standing.error")
         return None if self.to_best is None or self.to_best.se is None else 2 * self.to_best.se
 
     def describe(self) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Three ways to play one run: round by round, from decision to decision, or in one compiled loop."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +8,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 
 from matchbandit.compiled import compiled, inlined
-from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.errors import MatchbanditError, unknown, warn_user
 from matchbandit.graphs import Edges
 from matchbandit.plans import Tally
 from matchbandit.policies import PlannedPolicy, Policy, RoundPolicy
@@ -172,10 +171,9 @@ def loop(policy: RoundPolicy, source: DrawnRewards, score: Score, observe: Obser
     means = source.problem.means.copy()  # a read-only array, which pickling makes writable, is another type to numba
     play = _compiled_loop(type(policy), type(rewards).draw_one)
     if is_plain(type(policy)):
-        warnings.warn(
+        warn_user(
             f"the functions of {policy.name} are plain Python: they can print, and are slow. "
-            f"Decorate them with matchbandit.compiled.compiled once they work.",
-            stacklevel=2,
+            f"Decorate them with matchbandit.compiled.compiled once they work."
         )
     edges = np.zeros(policy.round_size, dtype=np.int64)
     while not (score.finished or policy.done):

@@ -1,7 +1,6 @@
 """What `simulate`, `identify` and `compare` share: check a call, play its runs, and describe them."""
 
 import os
-import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, check_int
+from matchbandit.errors import MatchbanditError, check_int, warn_user
 from matchbandit.policies import PlannedPolicy, Policy, PolicySpec, RoundPolicy
 from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import policy as policy_named
@@ -98,7 +97,7 @@ class Job:
         else:
             problem, policy, messages = start
             for message in messages:
-                warnings.warn(message, stacklevel=2)
+                warn_user(message)
         source = DrawnRewards(problem, stream(self.seed, "rewards", run))
         score = Score(problem, policy.selection, self.checkpoints)
         observe(policy, score)

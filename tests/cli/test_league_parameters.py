@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from matchbandit.cli.league.common import names_in, outcomes_typed, pair_typed, seconds_typed
+from matchbandit.cli.league.parameters import parse_duration, parse_names, parse_outcomes, parse_pair
 from matchbandit.cli.league.scoresheet import read_scoresheet, write_scoresheet
 from matchbandit.errors import MatchbanditError
 from matchbandit.live import VOID
@@ -31,13 +31,13 @@ def proposal(pairs, outcomes):
     ],
 )
 def test_names_are_separated_by_commas(typed, names):
-    assert names_in(typed) == names
+    assert parse_names(typed) == names
 
 
 def test_a_plus_within_a_name_is_told_from_the_one_between():
-    assert pair_typed("ann + bob", nobody) == ("ann", "bob")
-    assert pair_typed("c+++java", lambda: ["c++", "java"]) == ("c++", "java")
-    assert pair_typed("java+c++", lambda: ["c++", "java"]) == ("java", "c++")
+    assert parse_pair("ann + bob", nobody) == ("ann", "bob")
+    assert parse_pair("c+++java", lambda: ["c++", "java"]) == ("c++", "java")
+    assert parse_pair("java+c++", lambda: ["c++", "java"]) == ("java", "c++")
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ def test_a_plus_within_a_name_is_told_from_the_one_between():
 )
 def test_what_is_no_pair_or_more_than_one_is_refused(text, names):
     with pytest.raises(MatchbanditError, match=r"a pair is typed like ann\+bob.*got"):
-        pair_typed(text, lambda: names)
+        parse_pair(text, lambda: names)
 
 
 def test_outcomes_are_numbers_or_void():
-    read = outcomes_typed(["ann+bob=1", "cem+dee= VOID ", "a=b+c=-0.5"], nobody)
+    read = parse_outcomes(["ann+bob=1", "cem+dee= VOID ", "a=b+c=-0.5"], nobody)
     assert read == [("ann", "bob", 1.0), ("cem", "dee", VOID), ("a=b", "c", -0.5)]
 
 
@@ -64,21 +64,21 @@ def test_outcomes_are_numbers_or_void():
 )
 def test_what_is_no_outcome_is_refused(typed, words):
     with pytest.raises(MatchbanditError, match=words):
-        outcomes_typed(typed, nobody)
+        parse_outcomes(typed, nobody)
 
 
 @pytest.mark.parametrize(
     ("text", "seconds"), [("90m", 5400), ("12h", 43_200), ("1.5d", 129_600), ("2 W", 1_209_600), ("30s", 30)]
 )
-def test_spans_of_time(text, seconds):
-    assert seconds_typed("--deadline", text) == seconds
-    assert seconds_typed("--deadline", "none") is None
+def test_durations(text, seconds):
+    assert parse_duration("--deadline", text).seconds == seconds
+    assert parse_duration("--deadline", "none").seconds is None
 
 
 @pytest.mark.parametrize("text", ["", "3", "d", "-3d", "3y", "3d4h", "inf", "٣d"])
-def test_other_spans_are_refused(text):
-    with pytest.raises(MatchbanditError, match="--deadline takes a span of time such as 90m"):
-        seconds_typed("--deadline", text)
+def test_other_durations_are_refused(text):
+    with pytest.raises(MatchbanditError, match="--deadline takes a duration such as 90m"):
+        parse_duration("--deadline", text)
 
 
 def test_a_scoresheet_is_written_filled_in_and_read(tmp_path):
@@ -95,10 +95,10 @@ def test_a_scoresheet_is_written_filled_in_and_read(tmp_path):
     [
         ("", "has no column 'first'. Its first line must name first, second, outcome"),
         ("first,second\na,b\n", "no column 'outcome'"),
-        ("first,second,outcome\na,b,\n", "has no outcome yet"),
+        ("first,second,outcome\na,b,\n", "has no outcomes yet"),
         ("first,second,outcome\n\na,b,yes\n", "line 3: an outcome is a number"),
         ("first,second,outcome\na,,1\n", "line 2: a name is missing"),
-        ("proposal,first,second,outcome\n4,a,b,1\n", "line 2 is of proposal 4, not of 3"),
+        ("proposal,first,second,outcome\n4,a,b,1\n", "line 2 belongs to proposal 4, not to 3"),
         ("first,second,outcome\na,b,1\0\n", "an outcome is a number|not a CSV"),
     ],
 )
