@@ -38,6 +38,13 @@ Budget = Annotated[
     str | None, typer.Option(help="Identify within this number of rounds instead, for example 1e4: sequential-halving.")
 ]
 Rewards = Annotated[str, typer.Option(help="The reward distribution: bernoulli, gaussian:SD or binomial:TRIALS.")]
+Drift = Annotated[
+    str | None,
+    typer.Option(
+        help="Let the strengths drift: random-walk:STEP, seasons:PERIOD:AMPLITUDE, jumps:RATE or jumps:rounds=R,…; "
+        "further parameters follow as :name=value."
+    ),
+]
 Runs = Annotated[str, typer.Option(help="Independent runs.")]
 Save = Annotated[str | None, typer.Option(help="Keep all runs in this .parquet file, and their details beside it.")]
 Engine = Annotated[str, typer.Option(help="auto, step, jump or loop.")]

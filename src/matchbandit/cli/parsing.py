@@ -34,12 +34,21 @@ def gathered(words: list[str]) -> list[str]:
 
 
 def problem_of(
-    u: str | None, v: str | None, family: str | None, parameters: dict[str, Any], rewards: "RewardDistribution"
+    u: str | None,
+    v: str | None,
+    family: str | None,
+    parameters: dict[str, Any],
+    rewards: "RewardDistribution",
+    drift: str | None = None,
 ) -> "Problem | Family":
-    """The problem that --u and --v, or --family and --param, describe."""
-    from matchbandit.problems import Bipartite, Monopartite
+    """The problem that --u and --v, or --family and --param, describe; with --drift its strengths move."""
+    from matchbandit.problems import Bipartite, Drifting, Monopartite
     from matchbandit.problems import family as named
+    from matchbandit.problems.drifting import parse_drift
 
+    if drift is not None:
+        start = problem_of(u, v, family, parameters, rewards)
+        return Drifting(start, parse_drift(drift))  # type: ignore[arg-type]  # a problem without strengths is refused
     if (u is None) == (family is None):
         both = (
             "" if u is not None else " Other means of pairs go through a study file (means = …) or Python (mb.Means)."

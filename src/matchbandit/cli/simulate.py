@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchbandit.cli.options import (
+    Drift,
     Engine,
     FamilyName,
     Json,
@@ -37,6 +38,7 @@ def simulate(
     param: Param = None,
     option: Option = None,
     rewards: Rewards = "bernoulli",
+    drift: Drift = None,
     runs: Runs = "20",
     seed: Seed = "0",
     engine: Engine = "auto",
@@ -55,7 +57,7 @@ def simulate(
     from matchbandit.simulation import simulate as play
 
     spec = named(policy, **settings("--option", option))
-    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
+    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards), drift)
     play_and_report(
         f"simulating {policy}",
         lambda progress: play(
