@@ -1,6 +1,5 @@
 """What `simulate`, `identify` and `compare` share: check a call, play its runs, and describe them."""
 
-import os
 import warnings
 from collections.abc import Callable
 from contextlib import closing
@@ -39,9 +38,6 @@ AnyPolicy = PolicySpec | str | type[Policy]
 """A policy with its options, the name of one, or a class."""
 Outcome = TypeVar("Outcome")
 Result = TypeVar("Result")
-
-DEFAULT_MEMORY = 2**33
-"""Bytes that the results of a call may take, where the machine does not say what it has."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -232,20 +228,3 @@ def describe_part(about: RunInfo, numbers: list[int]) -> RunInfo:
     if len(numbers) == about.runs:
         return about
     return replace(about, runs=len(numbers), interrupted_of=about.runs, run_numbers=numbers)
-
-
-def refuse_too_large(runs: int, numbers_each: int) -> None:
-    """Refuse results that this machine cannot hold, before any work is done."""
-    needed, there = runs * (numbers_each * 8 + 200), _memory()
-    if needed > there:
-        raise MatchbanditError(
-            f"{runs:.3g} runs with {numbers_each} numbers each take {needed / 2**30:,.0f} GiB, and this machine has "
-            f"{there / 2**30:,.0f}. Use fewer runs, fewer checkpoints, or a smaller problem."
-        )
-
-
-def _memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return DEFAULT_MEMORY
