@@ -478,17 +478,27 @@ def drift_from(description: Mapping[str, Any]) -> Drift:
     """
     parameters = dict(description)
     name = parameters.pop("kind", None)
-    kind = DRIFTS.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise unknown("drift", name, DRIFTS)
-    takes = [field.name for field in fields(kind)]
+    takes = parameters_of_drift(name)
     for parameter in parameters:
         if parameter not in takes:
             raise unknown(f"parameter of {name}", parameter, takes)
-    try:
-        return kind(**parameters)
-    except TypeError:
-        raise MatchbanditError(f"{name} needs {_needed(kind)}; got {parameters or 'nothing'}.") from None
+    missing = [
+        field.name for field in fields(DRIFTS[name]) if field.default is MISSING and field.name not in parameters
+    ]
+    if missing:
+        raise MatchbanditError(f"{name} needs {' and '.join(missing)}; got {parameters or 'nothing'}.")
+    return DRIFTS[name](**parameters)
+
+
+def parameters_of_drift(name: object) -> list[str]:
+    """The parameters of the kind of drift of this name.
+
+    >>> parameters_of_drift("random-walk")
+    ['step', 'every', 'low', 'high']
+    """
+    if not isinstance(name, str) or name not in DRIFTS:
+        raise unknown("drift", name, DRIFTS)
+    return [field.name for field in fields(DRIFTS[name])]
 
 
 def parse_drift(text: str) -> Drift:
@@ -515,9 +525,7 @@ def parse_drift(text: str) -> Drift:
     if not isinstance(text, str):
         raise MatchbanditError(f"a drift is named by a text such as 'random-walk:0.01'; got {text!r}.")
     name, *parts = text.split(":")
-    if name not in DRIFTS:
-        raise unknown("drift", name, DRIFTS)
-    takes = [field.name for field in fields(DRIFTS[name])]
+    takes = parameters_of_drift(name)
     parameters: dict[str, Any] = {}
     for k, part in enumerate(parts):
         key, equals, value = part.partition("=")
@@ -574,6 +582,11 @@ def flatten_drift(given: Any) -> dict[str, Any]:
         )
     if "kind" not in given:
         raise MatchbanditError(f"drift needs its kind, one of {', '.join(DRIFTS)}; got {dict(given)!r}.")
+    kinds = given["kind"] if isinstance(given["kind"], list | tuple) else [given["kind"]]
+    takes = ["kind", *(name for kind in kinds for name in parameters_of_drift(kind))]
+    for name in given:
+        if name not in takes:
+            raise unknown(f"parameter of {' and '.join(kinds)}", name, takes)
     return drift_columns(given)
 
 
@@ -617,10 +630,6 @@ def _check_bounds(low: object, high: object) -> tuple[float, float]:
     if not 0 <= bounds[0] < bounds[1] <= 1:
         raise MatchbanditError(f"low and high must satisfy 0 ≤ low < high ≤ 1; got {bounds[0]:g} and {bounds[1]:g}.")
     return bounds
-
-
-def _needed(kind: type[Drift]) -> str:
-    return " and ".join(field.name for field in fields(kind) if field.default is MISSING)
 
 
 def _number(name: str, text: str) -> int | float:

@@ -32,7 +32,7 @@ def refuse_too_large(
     rounds_per_run : int, default 0
         Rounds that are played one by one; 0 where the engine leaps over them.
     points : int, default 1
-        In a study, or policies in a comparison: each has all the runs.
+        Of a study; or policies, in a comparison. Each has all the runs.
     bytes_per_run : float
         What a run leaves in memory besides.
     """

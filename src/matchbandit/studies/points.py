@@ -12,7 +12,7 @@ from matchbandit.policies.catalogue import name_to_find, unknown_option
 from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Bipartite, Drifting, Family, Means, Monopartite, Problem
 from matchbandit.problems import family as family_named
-from matchbandit.problems.drifting import drift_annotations, pop_drift
+from matchbandit.problems.drifting import COLUMN_PREFIX, drift_annotations, pop_drift
 from matchbandit.problems.families import function_of, parameters_taken
 from matchbandit.results.tables import MAX_LISTED
 from matchbandit.rewards import parse_rewards
@@ -298,7 +298,8 @@ def placed(error: MatchbanditError, table: Mapping[str, Any], *path: str | int) 
     if isinstance(error, MisplacedError):
         return error
     first = str(error).split(" ", 1)[0]
-    return MisplacedError(str(error), *path, *([first] if first in table else []))
+    key = "drift" if f"{COLUMN_PREFIX}{first}" in table else first
+    return MisplacedError(str(error), *path, *([key] if key in table else []))
 
 
 def _named_at(read: Callable[[str], Read], name: Any, *path: str | int) -> Read:
