@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 import typer
 
-from matchbandit.cli.completion import FAMILIES, POLICIES, REWARDS, complete_from
+from matchbandit.cli.completion import DRIFTS, FAMILIES, POLICIES, REWARDS, complete_from
 from matchbandit.errors import MatchbanditError, check_int, unknown
 
 if TYPE_CHECKING:
     from matchbandit.policies import PolicySpec
     from matchbandit.problems import Family, Problem
+    from matchbandit.problems.drifting import Drift as DriftBase
     from matchbandit.rewards import RewardDistribution
 
     Distribution = RewardDistribution
+    DriftKind = DriftBase
     Spec = PolicySpec
 else:  # the parsers import the classes when they are called
-    Distribution = Spec = object
+    Distribution = DriftKind = Spec = object
 
 Complete = Callable[..., list[str]]
 
@@ -116,6 +118,13 @@ def parse_ints(name: str, text: str) -> NumberList:
 def parse_rewards(text: str) -> Distribution:
     """Parse `bernoulli`, `gaussian:SD` or `binomial:TRIALS`."""
     from matchbandit.rewards import parse_rewards as parse
+
+    return parse(text)
+
+
+def parse_drift(text: str) -> DriftKind:
+    """Parse `random-walk:STEP`, `seasons:PERIOD:AMPLITUDE` or `jumps:RATE`."""
+    from matchbandit.problems.drifting import parse_drift as parse
 
     return parse(text)
 
@@ -267,6 +276,14 @@ Rewards = Annotated[
         help="bernoulli (default), gaussian:SD or binomial:TRIALS.", show_default=False, **REWARD_DISTRIBUTION
     ),
 ]
+Drift = Annotated[
+    DriftKind | None,
+    typer.Option(
+        help="Let the strengths drift: random-walk:STEP, seasons:PERIOD:AMPLITUDE, jumps:RATE or jumps:rounds=R,…; "
+        "further parameters follow as :name=value.",
+        **parsed_by(parse_drift, "DRIFT", complete_from(DRIFTS)),
+    ),
+]
 Runs = Annotated[int, typer.Option(help="Number of independent runs.", **integer("--runs"))]
 Save = Annotated[
     str | None,
@@ -285,11 +302,15 @@ def make_problem(
     family: str | None,
     param: list[Setting] | None,
     rewards: Distribution | None,
+    drift: DriftKind | None = None,
 ) -> "Problem | Family":
-    """Build the problem that --u and --v, or --family and --param, describe."""
-    from matchbandit.problems import Bipartite, Monopartite
+    """Build the problem that --u and --v, or --family and --param, describe; with --drift its strengths move."""
+    from matchbandit.problems import Bipartite, Drifting, Monopartite
     from matchbandit.problems import family as make_family
 
+    if drift is not None:
+        start = make_problem(u, v, family, param, rewards)
+        return Drifting(start, drift)  # type: ignore[arg-type]  # a problem without strengths is refused
     parameters = merge_settings("--param", param)
     if (u is None) == (family is None):
         other = "" if u is not None else " Means that are not products go into a study file (means = …) or mb.Means."

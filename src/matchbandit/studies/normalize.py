@@ -16,7 +16,8 @@ from matchbandit.formatting import grouped
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import MAX_HORIZON, name_to_find
 from matchbandit.policies.catalogue import policy as policy_spec
-from matchbandit.problems import Family, Problem
+from matchbandit.problems import Drifting, Family, Problem
+from matchbandit.problems.drifting import flatten_drift
 from matchbandit.rewards import Bernoulli, RewardDistribution
 from matchbandit.simulation.engines import Engine, Stop
 from matchbandit.user_code import import_name
@@ -177,7 +178,9 @@ def plain_value(value: Any, *path: str | int, level: int = 0) -> Any:
 
 
 def normalize_problem(problem: Any, *path: str | int) -> dict[str, Any]:
-    """Convert a problem to plain data: a family with parameters, or strengths, or means."""
+    """Convert a problem to plain data: a family with parameters, or strengths, or means; perhaps with its drift."""
+    if isinstance(problem, Drifting):
+        return {**normalize_problem(problem.problem, *path), **_normalize_table(flatten_drift(problem.drift), path)}
     if isinstance(problem, Family):
         return {
             "family": problem.name,
@@ -200,6 +203,11 @@ def normalize_problem(problem: Any, *path: str | int) -> dict[str, Any]:
         parts["rewards"] = parts["rewards"].notation
     if callable(parts.get("family")):
         parts["family"] = import_name(parts["family"], "the family")
+    if "drift" in parts:
+        try:
+            parts |= flatten_drift(parts["drift"])
+        except MatchbanditError as error:
+            raise SettingError(str(error), *path, "drift") from None
     return _normalize_table(parts, path)
 
 

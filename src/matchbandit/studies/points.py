@@ -15,8 +15,9 @@ from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import name_to_find, unknown_option
 from matchbandit.policies.catalogue import policy as policy_spec
-from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
+from matchbandit.problems import Bipartite, Drifting, Family, Means, Monopartite, Problem
 from matchbandit.problems import family as problem_family
+from matchbandit.problems.drifting import COLUMN_PREFIX, drift_annotations, pop_drift, refuse_drifting
 from matchbandit.problems.families import function_of, parameters_taken
 from matchbandit.results import Identification, Runs
 from matchbandit.results.tables import MAX_LISTED, parameters_of
@@ -138,8 +139,9 @@ class Point:
     def user_parts(self) -> dict[str, Any]:
         """Its policy's class and its family's function, by their names `module:name`, if they are the user's own."""
         parts: dict[str, Any] = {name_to_find(self.spec.kind): self.spec.kind}
-        if isinstance(self.problem, Family):
-            parts[self.problem.name] = function_of(self.problem.name)
+        start = self.problem.problem if isinstance(self.problem, Drifting) else self.problem
+        if isinstance(start, Family):
+            parts[start.name] = function_of(start.name)
         return {name: part for name, part in parts.items() if is_user_defined(name)}
 
     @property
@@ -149,6 +151,8 @@ class Point:
 
     def check(self) -> None:
         """Build the policy on the first instance: what cannot be played is refused before anything runs."""
+        if self.goal == "identification":
+            refuse_drifting("identification", self.problem, "Give a horizon in place of delta or budget.")
         first = self._built()
         stop_condition(self.stop, first)
         choose_engine(self.engine, first)
@@ -414,7 +418,7 @@ def _family_sweeps(names: list[Any], table: dict[str, Any], path: Path) -> dict[
         parameters = _look_up(parameters_taken, name, *path, "family")
         hints = annotations_of(function_of(name))
         depths.update({key: depth_of(hints.get(key), parameters[key].default) for key in parameters})
-    depths["rewards"] = 0
+    depths |= {"rewards": 0, **_drift_depths(table)}
     swept = {}
     for key, value in table.items():
         if key == "family":
@@ -427,7 +431,7 @@ def _family_sweeps(names: list[Any], table: dict[str, Any], path: Path) -> dict[
 
 def _strengths_sweeps(table: dict[str, Any], path: Path) -> dict[str, list[Any]]:
     """The values of strengths or means."""
-    depths = {**PROBLEM_DEPTHS, "rewards": 0}
+    depths = {**PROBLEM_DEPTHS, "rewards": 0, **_drift_depths(table)}
     for key in table:
         if key not in depths:
             raise unknown_key("key of problem", key, ["family", *depths], path)
@@ -441,9 +445,18 @@ def _strengths_sweeps(table: dict[str, Any], path: Path) -> dict[str, list[Any]]
     return {key: values_of(key, value, depths[key], (*path, key)) for key, value in table.items()}
 
 
+def _drift_depths(table: dict[str, Any]) -> dict[str, int]:
+    """How deeply the parameters of a drift are nested; none where nothing drifts."""
+    hints = drift_annotations() if "drift" in table else {"drift": str}
+    return {key: depth_of(hint) for key, hint in hints.items()}
+
+
 def build_problem(data: dict[str, Any], *path: str | int) -> Problem | Family:
     """The problem or family that plain data without sweeps describes."""
     parts = dict(data)
+    drift = pop_drift(parts)
+    if drift is not None:
+        return Drifting(build_problem(parts, *path), drift)  # type: ignore[arg-type]  # means are refused
     rewards = _look_up(parse_rewards, parts.pop("rewards", "bernoulli"), *path, "rewards")
     if "family" in parts:
         name = parts.pop("family")
@@ -499,7 +512,8 @@ def locate_error(error: MatchbanditError, table: Mapping[str, Any], *path: str |
     if isinstance(error, SettingError):
         return error
     first = str(error).split(" ", 1)[0]
-    return SettingError(str(error), *path, *([first] if first in table else []))
+    key = "drift" if f"{COLUMN_PREFIX}{first}" in table else first
+    return SettingError(str(error), *path, *([key] if key in table else []))
 
 
 def _look_up(read: Callable[[str], Read], name: Any, *path: str | int) -> Read:

@@ -28,7 +28,7 @@ from matchbandit.studies.processes import compile_points
 from matchbandit.studies.published import authors_seconds, published
 from matchbandit.studies.registry import Entry, entries
 from matchbandit.studies.registry import figures as all_figures
-from matchbandit.studies.runner import run_study
+from matchbandit.studies.runner import check_size, run_study
 from matchbandit.studies.study import Study
 from matchbandit.studies.versions import versions
 
@@ -117,6 +117,8 @@ def reproduce(
     folder = _folder(out, seed)
     plan = {entry.name: _seeded(entry.studies(runs), seed) for entry in chosen}
     needed = {study.name: study for studies in plan.values() for study in studies}
+    for study in needed.values():
+        check_size(study)
     total, done = sum(study.runs * len(study.points) for study in needed.values()), 0
     folders: dict[str, StudyFolder] = {}
     incomplete = [study for name, study in needed.items() if not _is_complete(study, folder / name)]

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.extras import need
+from matchbandit.policies import PlannedPolicy
 from matchbandit.progress import StudyProgress, in_notebook, study_bar
 from matchbandit.results.tables import parameter_types
+from matchbandit.simulation.limits import refuse_too_large
 from matchbandit.simulation.parallel import pass_on
 from matchbandit.studies.changes import changes
 from matchbandit.studies.dask_cluster import check_address, connect
@@ -40,6 +42,25 @@ from matchbandit.user_code import UserCodeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+BYTES_PER_PART = 500
+"""What a part that is still to be played takes in memory; the results of others are on disk."""
+
+
+def check_size(study: Study) -> None:
+    """Refuse a number of runs that no machine could plan or play."""
+    rounds = 0
+    if study.horizon is not None:
+        one_by_one = [point for point in study.points if not issubclass(point.spec.kind, PlannedPolicy)]
+        rounds = sum(point.horizon or 0 for point in one_by_one) // len(study.points)
+    refuse_too_large(
+        study.runs,
+        numbers_per_run=0,
+        rounds_per_run=rounds,
+        points=len(study.points),
+        bytes_per_run=BYTES_PER_PART / MAX_PART_RUNS,
+    )
 
 
 class StoppedStudy(KeyboardInterrupt):
@@ -95,6 +116,7 @@ def run_study(
     if dask is not None:
         check_address(dask)
     points = study.points
+    check_size(study)
     is_new = not Path(out).exists()
     columns, user_code, now = _columns(points), fingerprints(points), versions()
     with lock_folder(out) as folder, _progress_display(study.name, progress) as show:
