@@ -56,7 +56,7 @@ def test_a_formula_that_is_not_understood_stops_the_article():
 
 
 def test_each_theorem_and_each_proof_of_the_page_has_its_block(source):
-    labels = re.findall(r"^\*\*((?:Theorem|Lemma|Corollary)[^*]*)\*\*", PAGE, re.MULTILINE)
+    labels = re.findall(r"^\*\*((?:Theorem|Lemma|Corollary|Proposition)[^*]*)\*\*", PAGE, re.MULTILINE)
     assert len(labels) >= 16
     assert re.findall(r'#statement-title\("([^"]+)"', source) == labels
     assert source.count("\n#proof[\n") == len(re.findall(r"^\*Proof", PAGE, re.MULTILINE))
@@ -128,7 +128,7 @@ def test_the_article_compiles_with_every_theorem_and_reference(tmp_path, source)
     assert output.read_bytes().startswith(b"%PDF-")
     metadata = json.loads(typst.query(str(output.with_suffix(".typ")), "metadata", sys_inputs={"version": "x"}))
     names = [item["value"] for item in metadata]
-    numbers = re.findall(r"^\*\*(Theorem|Lemma) (\d+)", PAGE, re.MULTILINE)
+    numbers = re.findall(r"^\*\*(Theorem|Lemma|Corollary|Proposition) (\d+)", PAGE, re.MULTILINE)
     assert [name for name in names if "-" in name] == [f"{kind.lower()}-{number}" for kind, number in numbers]
 
 

@@ -42,7 +42,7 @@ def parse(markdown):
 
 
 def plain_text(node):
-    """Return the text of a node or a list of nodes, without formulas."""
+    """Return the text of a node or a list of nodes, with a dollar sign for each formula."""
     if isinstance(node, list):
         return "".join(map(plain_text, node))
     if not isinstance(node, dict):
@@ -51,7 +51,7 @@ def plain_text(node):
         return node["c"] if node["t"] == "Str" else node["c"][1]
     if node["t"] in ("Space", "SoftBreak", "LineBreak"):
         return " "
-    return "" if node["t"] == "Math" else plain_text(node.get("c", []))
+    return "$" if node["t"] == "Math" else plain_text(node.get("c", []))
 
 
 def raw(text, *, block=False):
@@ -201,7 +201,7 @@ class Rewriter:
             node = nodes[i]
             word = node["c"] if isinstance(node, dict) and node.get("t") == "Str" else ""
             number = None
-            opening, kind = re.fullmatch(r"(\W*)(Theorem|Lemma)?.*", word, re.DOTALL).groups()
+            opening, kind = re.fullmatch(r"(\W*)(Theorem|Lemma|Corollary|Proposition)?.*", word, re.DOTALL).groups()
             if kind and word == opening + kind and i + 2 < len(nodes) and nodes[i + 2].get("t") == "Str":
                 number = REFERENCE_NUMBER.match(nodes[i + 2]["c"])
             if number:
