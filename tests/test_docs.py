@@ -309,7 +309,9 @@ def test_no_line_is_too_long_to_read(page):
     assert long == []
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ("CHANGELOG.md", "migration.md")], ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in ("CHANGELOG.md", "migration.md")], ids=name_of
+)
 def test_the_words_are_those_of_the_field(page):
     text = "\n".join(prose(page))
     said = [
