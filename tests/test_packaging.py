@@ -37,7 +37,14 @@ SMOKE_TESTS = {
     "docs": "import furo, myst_nb, sphinx",
     "paper": "import pypandoc, typst\npypandoc.get_pandoc_version()",
 }
-SDIST_TESTS = ["test_golden.py", "test_packaging.py", "test_paper.py", "test_kl.py", "test_graphs.py", "test_deploy.py"]
+SDIST_TESTS = [
+    "test_graphs.py",
+    "test_kl.py",
+    "test_packaging.py",
+    "test_paper.py",
+    "test_rewards.py",
+    "test_seeding.py",
+]
 
 
 def python(*arguments, cwd, **environment):
