@@ -120,6 +120,21 @@ def test_the_citation_has_the_version_and_the_article():
     assert f"\n## {citation['version']} ({citation['date-released']})\n" in changelog
 
 
+def test_issue_forms_are_as_the_code_hosting_site_expects_them():
+    forms = [path for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml"]
+    assert {path.stem for path in forms} == {"bug", "feature", "question"}
+    for path in forms:
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert set(form) == {"name", "description", "labels", "body"}
+        inputs = [part for part in form["body"] if part["type"] != "markdown"]
+        assert {part["type"] for part in inputs} <= {"input", "textarea", "dropdown", "checkboxes"}
+        assert all(part["attributes"]["label"] for part in inputs)
+        assert len({part["id"] for part in inputs}) == len(inputs)
+        assert any(part.get("validations", {}).get("required") for part in inputs)
+    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    assert workflow["jobs"]["test"]["steps"][-1] == {"run": "make test"}
+
+
 def test_the_metadata_is_that_of_a_stable_release(distributions):
     wheel, _ = distributions
     with zipfile.ZipFile(wheel) as archive:
