@@ -54,7 +54,7 @@ test-slow: $(DEV)
 	$(BIN)/pytest -n 2 -m slow
 
 docs: $(DEV)
-	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
+	@$(BIN)/sphinx-build --jobs auto --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 paper: $(PAPER)
