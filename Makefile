@@ -2,19 +2,21 @@
 PYTHON ?= python3
 BIN := .venv/bin
 LAB := .venv/.lab-installed
+PAPER := .venv/.paper-installed
 DEV := .venv/.dev-installed
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --editable
 
 # The suite starts many processes, which share what the first one has compiled to bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help lint-js test test-slow reproduce docs bench format clean
+.PHONY: help lint-js test test-slow reproduce docs paper bench format clean
 help:
 	@echo "make reproduce   draw the paper's figures and judge its claims"
 	@echo "make test        run all checks: ruff, mypy, import-linter, ESLint, Prettier, pytest"
 	@echo "make lint-js     check the JavaScript alone; needs node"
 	@echo "make test-slow   run the longer statistical checks"
 	@echo "make docs        build the site: guide, gallery, reference, search"
+	@echo "make paper       typeset the proofs of rank1-certify as an article in PDF"
 	@echo "make bench       measure the engines"
 	@echo "make format      let ruff lay out the source"
 	@echo "make clean       remove .venv, caches and reproduction/"
@@ -29,10 +31,14 @@ $(LAB): pyproject.toml | $(BIN)/python
 	@$(PIP_INSTALL) ".[lab]"
 	@touch $@
 
+$(PAPER): pyproject.toml | $(BIN)/python
+	@echo "installing matchbandit[paper] into .venv: pandoc and typst ..."
+	@if $(PIP_INSTALL) ".[paper]" --quiet; then touch $@; else echo "could not install pandoc and typst"; fi
+
 $(DEV): pyproject.toml | $(BIN)/python
 	@echo "installing matchbandit[dev] into .venv ..."
 	@$(PIP_INSTALL) ".[dev]" --quiet
-	@touch $(LAB) $@
+	@touch $(LAB) $(PAPER) $@
 
 reproduce: $(LAB)
 	@echo "drawing the paper's figures into reproduction/ ..."
@@ -58,8 +64,11 @@ test-slow: $(DEV)
 	$(BIN)/pytest -n 2 -m slow
 
 docs: $(DEV)
-	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
+	@$(BIN)/sphinx-build --jobs auto --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+paper: $(PAPER)
+	@$(BIN)/python docs/make/paper.py
 
 bench: $(DEV)
 	$(BIN)/pytest benchmarks --benchmark-only -q -s
