@@ -65,9 +65,8 @@ def table(panel: list[dict[str, Any]]) -> str:
     for instance in panel:
         cells = [instance["name"]]
         for T in HORIZONS:
-            for row in (instance[f"rank1-thompson 0.7 {_key(T)}"], instance.get(_key(T))):
-                cells.append("" if row is None else f"{row['mean']:.0f}; {row['q99']:.0f}; {row['linear_runs']}")
             row = instance.get(_key(T))
+            cells.append("" if row is None else f"{row['mean']:,.0f}; {row['q99']:,.0f}; {row['linear_runs']}")
             cells.append("" if row is None else f"{row['max'] / row['median']:.1f}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
