@@ -527,7 +527,7 @@ def print_tables(rows: Rows) -> None:
     head = "$T = 10^6$ | rank1-certify | $C \\log T$ | ratio | rank1-thompson"
     table("Regret and its lower bound", "constants", f"{head} | ratio", lines_of_constants(rows))
     table("Regret on fresh instances", "fresh", head, lines_of_fresh(rows))
-    head = "instance | $T = 10^6$ | $T = 10^9$ | $T = 10^{12}$ | $C$ | growth$/C$"
+    head = "instance | $T = 10^6$ | $T = 10^9$ | $T = 10^{12}$ | $C$ | growth / $C$"
     table("Growth of regret", "growth", head, lines_of_growth(rows))
     table("Without a horizon", "anytime", "$T = 10^6$ | with horizon | anytime | ratio", lines_of_anytime(rows))
     table("Tails of regret", "tails", "$T = 10^6$ | mean | 99 % | 99 %/mean | largest", lines_of_tails(rows))
@@ -545,7 +545,7 @@ def print_tables(rows: Rows) -> None:
     head = "instance | ratio of the null hypothesis | runs | runs in which $E$ reached 20"
     table("E-processes under their null hypotheses", "nulls", head, lines_of_nulls(rows))
     head = "$\\delta = .05$ | rank1-certify | $\\varepsilon = .05$ | $\\varepsilon = .1$ | rank1-track-and-stop"
-    head += " | rank1-identify | paper's policy | $T^*$ kl | rounds$/(T^* \\log 1/\\delta)$, $\\delta = 10^{-30}$"
+    head += " | rank1-identify | paper's policy | $T^*$ kl | rounds / $T^* \\log(1/\\delta)$ at $\\delta = 10^{-30}$"
     table("Rounds", "rounds", head, lines_of_rounds(rows))
     head = "CPU seconds per run | $T = 10^6$ | $T = 10^{12}$"
     table("Times", "times", head, lines_of_times(rows))
