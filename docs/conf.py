@@ -63,6 +63,7 @@ copybutton_prompt_is_regexp = True
 
 CITATION = re.compile(r"\[([A-Z]\w+\d{4}[a-z]?)\]")
 MARKED = re.compile(r"(`[^`]*`|(?<!\w)\*\w[^*]*\*(?!\w))")
+LONGEST_UNBROKEN_CODE = 28  # characters; on a phone a line has about 40
 AT_THE_ROOT = {"CONTRIBUTING.md": "site/contributing", "CHANGELOG.md": "site/changelog"}
 
 
@@ -162,10 +163,18 @@ def add_katex(app, pagename, templatename, context, doctree):
         app.add_js_file("math.js", loading_method="defer")
 
 
+def keep_short_code_on_one_line(app, doctree, docname):
+    """Let a browser not break a short name or option, such as `--part-runs N`, after its hyphens."""
+    for code in doctree.findall(nodes.literal):
+        if len(code.astext()) <= LONGEST_UNBROKEN_CODE:
+            code["classes"].append("unbroken")
+
+
 def setup(app):
     """Register the handlers; Sphinx calls this."""
     app.add_html_math_renderer("katex", math_visitors("inline"), math_visitors("display"))
     app.connect("html-page-context", add_katex)
     app.connect("source-read", complete_source)
+    app.connect("doctree-resolved", keep_short_code_on_one_line)
     app.connect("autodoc-process-docstring", docstring_to_rst)
     app.connect("autodoc-process-signature", signature_from_source)
