@@ -1,7 +1,7 @@
-"""The site that `make docs` builds: Sphinx reads the Markdown pages as they are, and the docstrings.
+"""Configure Sphinx for the site that `make docs` builds from the Markdown pages and the docstrings.
 
-The pages are plain Markdown, so that they can be read on a code-hosting site, too. What a site needs beyond that is
-made here: the table of contents is the list "All pages" of `index.md`, and the pages of the project's root join in.
+The pages are plain Markdown, so that they can be read on a code-hosting site, too. The table of contents comes from the
+list "All pages" of `index.md`, and pages of the project's root are included.
 """
 
 import ast
@@ -26,12 +26,12 @@ release = version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx_copybutton"]
 exclude_patterns = ["_build", "make"]
 nitpicky = True
-# Types of other projects have no page here; links between our own pages are checked one and all.
+# Types of other projects have no page here. Links between our own pages are all checked.
 nitpick_ignore_regex = [("py:.*", ".*")]
 
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_dmath_allow_labels = myst_dmath_allow_space = False  # a code-hosting site takes neither
-html_math_renderer = "katex"  # see typeset
+html_math_renderer = "katex"  # see math_visitors
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 suppress_warnings = ["myst.header"]
@@ -42,7 +42,7 @@ nb_execution_raise_on_error = True
 logging.getLogger("traitlets").setLevel(logging.WARNING)  # or every notebook is announced
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # see as_written
+autodoc_typehints = "none"  # see signature_from_source
 autodoc_default_options = {"members": True}
 autosummary_generate = False
 add_module_names = False
@@ -63,11 +63,12 @@ copybutton_prompt_is_regexp = True
 
 CITATION = re.compile(r"\[([A-Z]\w+\d{4}[a-z]?)\]")
 MARKED = re.compile(r"(`[^`]*`|(?<!\w)\*\w[^*]*\*(?!\w))")
+LONGEST_UNBROKEN_CODE = 28  # characters; on a phone a line has about 40
 AT_THE_ROOT = {"CONTRIBUTING.md": "site/contributing", "CHANGELOG.md": "site/changelog"}
 
 
 def contents(index):
-    """The table of contents, from the lines `- **Learn**: [Tutorial](tutorial.md) · …` of the front page."""
+    """Return the table of contents, from the lines `- **Learn**: [Tutorial](tutorial.md) · …` of the front page."""
     listed = index.partition("## All pages")[2]
     parts = re.findall(r"^- \*\*(.+?)\*\*:(.*?)(?=^- \*\*|\Z)", listed, re.MULTILINE | re.DOTALL)
     trees = []
@@ -78,13 +79,13 @@ def contents(index):
 
 
 def catalogue():
-    """A section with the docstring of each policy of the catalogue."""
+    """Return a section with the docstring of each policy of the catalogue."""
     section = "\n## `{}`\n\n```{{eval-rst}}\n.. autoclass:: {}.{}\n   :no-members:\n```\n"
     return "".join(section.format(name, kind.__module__, kind.__qualname__) for name, kind in mb.CATALOGUE.items())
 
 
-def read(app, docname, source):
-    """Bring in the pages of the project's root, and let links to them and to the source lead to where they are here."""
+def complete_source(app, docname, source):
+    """Include pages of the project's root, redirect links to them, and append generated sections."""
     text = source[0]
     for name, page in AT_THE_ROOT.items():
         if docname == page:
@@ -96,10 +97,10 @@ def read(app, docname, source):
     source[0] = text + more()
 
 
-def as_rest(app, what, name, obj, options, lines):
-    """Docstrings are plain text with `names` in backticks: what reStructuredText would take for markup is escaped.
+def docstring_to_rst(app, what, name, obj, options, lines):
+    """Turn a docstring, plain text with `names` in backticks, into reStructuredText.
 
-    Sections such as `Parameters` are lists of definitions already, below a heading; citations become links.
+    Accidental markup is escaped, headings of sections such as `Parameters` become rubrics, and citations become links.
     """
     example = section = False
     plain, lines[:] = list(lines), []
@@ -129,21 +130,21 @@ def _cited(key):
     return f"`{key[0]} <../bibliography.html#{key[1].lower()}>`__"
 
 
-def as_written(app, what, name, obj, options, signature, returns):
-    """The signature as it stands in the source: numpy's types are unreadable once they are evaluated."""
+def signature_from_source(app, what, name, obj, options, signature, returns):
+    """Return the signature as written in the source: NumPy's types are unreadable once they are evaluated."""
     own = obj.__init__ if inspect.isclass(obj) else obj
     try:
         node = ast.parse(textwrap.dedent(inspect.getsource(own))).body[0]
         arguments = re.sub(r"^(self|cls)(, )?", "", ast.unparse(node.args))
-    except (TypeError, OSError, AttributeError):  # no function, or made by a decorator, such as a dataclass's __init__
+    except (TypeError, OSError, AttributeError):  # not a function, or generated, such as a dataclass's __init__
         return signature and signature.replace("<factory>", "..."), returns
-    if app.env.docname == "api/catalogue":  # what one writes in `mb.policy(name, …)` is left
+    if app.env.docname == "api/catalogue":  # keep the options of `mb.policy(name, …)`
         arguments = re.sub(r"^setting: .*?, rng: [\w.]+(, )?|(, )?\*\*options: \w+$", "", arguments)
     return f"({arguments})", ast.unparse(node.returns).strip("'") if node.returns and own is obj else None
 
 
-def typeset(kind):
-    """Write a formula as an element with its TeX, which `math.js` typesets in the reader's browser."""
+def math_visitors(kind):
+    """Return visitors that write a formula as TeX in an element, which `math.js` typesets in the browser."""
 
     def visit(translator, node):
         tag = {"inline": "span", "display": "div"}[kind]
@@ -155,17 +156,25 @@ def typeset(kind):
 
 
 def add_katex(app, pagename, templatename, context, doctree):
-    """Load KaTeX on the pages that have formulas, from the files beside them."""
+    """Load KaTeX, from local files, on pages that have formulas."""
     if doctree and next(doctree.findall(lambda node: isinstance(node, nodes.math | nodes.math_block)), None):
         app.add_css_file("katex/katex.min.css")
         app.add_js_file("katex/katex.min.js", loading_method="defer")
         app.add_js_file("math.js", loading_method="defer")
 
 
+def keep_short_code_on_one_line(app, doctree, docname):
+    """Let a browser not break a short name or option, such as `--part-runs N`, after its hyphens."""
+    for code in doctree.findall(nodes.literal):
+        if len(code.astext()) <= LONGEST_UNBROKEN_CODE:
+            code["classes"].append("unbroken")
+
+
 def setup(app):
-    """Called by Sphinx."""
-    app.add_html_math_renderer("katex", typeset("inline"), typeset("display"))
+    """Register the handlers; Sphinx calls this."""
+    app.add_html_math_renderer("katex", math_visitors("inline"), math_visitors("display"))
     app.connect("html-page-context", add_katex)
-    app.connect("source-read", read)
-    app.connect("autodoc-process-docstring", as_rest)
-    app.connect("autodoc-process-signature", as_written)
+    app.connect("source-read", complete_source)
+    app.connect("doctree-resolved", keep_short_code_on_one_line)
+    app.connect("autodoc-process-docstring", docstring_to_rst)
+    app.connect("autodoc-process-signature", signature_from_source)

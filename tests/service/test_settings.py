@@ -70,7 +70,7 @@ def test_the_page_documents_every_setting():
     spec = importlib.util.spec_from_file_location("server_settings", ROOT / "docs" / "make" / "server_settings.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    page = (ROOT / "docs" / "production.md").read_text(encoding="utf-8")
+    page = module.PAGE.read_text(encoding="utf-8")
     assert module.with_table(page) == page
     for kind in (Server, Settings):
         for each in configurable(kind):

@@ -40,19 +40,25 @@ class Standing(Documented):
     place: int | None
     """From 1, on its side; equal items share one. None before the first result."""
     id: int
+    """The id of the item."""
     name: str
+    """Its name."""
     side: str | None
+    """The name of its side; None for a player."""
     estimate: float
     """Strength; a pair is expected to achieve the product of its two strengths."""
     low: float
-    """The 90 % interval of the strength."""
+    """The lower end of the 90 % interval of the strength."""
     high: float
+    """The upper end of that interval."""
     meetings: int
     """Results that it had a part in."""
     mean: float | None
     """Average result of its pairs; None before the first one."""
     byes: int
+    """How often it sat out."""
     active: bool
+    """Whether it can be paired."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +83,11 @@ class Fit:
     p_value: float | None
     """Probability of results at least as far off if the model were right."""
     results: int
+    """Number of results."""
     worst: tuple[tuple[int, int, float], ...]
     """The pairs that deviate most, by id, with the number of standard deviations; empty unless the fit is bad."""
     sentence: str
+    """The conclusion."""
 
 
 class FitInputs(NamedTuple):

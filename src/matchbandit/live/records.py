@@ -37,9 +37,11 @@ class Item(Documented):
     name: str
     """Its name, or `#7` once it is forgotten."""
     side: str | None
+    """The name of its side; None for a player."""
     active: bool
     """Whether it can be paired: it has not left."""
     forgotten: bool
+    """Whether its name was erased."""
     byes: int
     """How often it sat out a proposal for which it was available."""
     meetings: int
@@ -51,11 +53,15 @@ class Proposal:
     """Numbered pairs to be played; numbers are never reused."""
 
     number: int
+    """Consecutive, from 1."""
     pairs: list[Names]
+    """The pairs, by name."""
     byes: list[str]
+    """The items that sit out, by name."""
     ids: list[Ids]
     """The pairs by id, in the order of `pairs`."""
     bye_ids: list[int]
+    """The items that sit out, by id."""
     at: str
     """Time in UTC, such as 2026-11-16T09:30:00.000000Z."""
     due: str | None
@@ -93,6 +99,7 @@ class Receipt(Documented):
     """The effect of recording outcomes."""
 
     proposal: int
+    """Its number."""
     booked: int
     """New outcomes."""
     repeated: int
@@ -135,12 +142,17 @@ class ProposalSummary(Documented):
     """One proposal in the history."""
 
     number: int
+    """The number of the proposal."""
     at: str
+    """When it was made, in UTC."""
     due: str | None
+    """The deadline of its outcomes."""
     pairs: int
+    """Number of pairs."""
     told: int
     """Recorded outcomes, including void ones."""
     void: int
+    """Pairs that never met."""
     reward: float
     """Total reward of the outcomes that are not void."""
     expected_of_told: float

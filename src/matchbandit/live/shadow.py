@@ -23,8 +23,9 @@ class ShadowReport(Documented):
     equal: int
     """Proposals in which both chose the same pairs."""
     pairs: int
+    """Proposed pairs."""
     common: int
-    """Proposed pairs, and those of them that the shadow chose as well."""
+    """Proposed pairs that the shadow chose as well."""
     failed: int
     """Proposals for which the shadow could not decide."""
     live_expects: float | None

@@ -22,6 +22,7 @@ class Why:
     """An explanation."""
 
     sentence: str
+    """The explanation in words."""
     numbers: dict[str, Any] = field(default_factory=dict)
     """The details as plain JSON data."""
 

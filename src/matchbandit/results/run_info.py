@@ -23,14 +23,19 @@ class RunInfo(Mapping[str, Any]):
     problem: dict[str, Any]
     """The problem or the family, as its `describe()` gives it."""
     graph: dict[str, Any]
+    """The graph of the problem, as its `describe()` gives it."""
     policy: str
+    """The name of the policy."""
     options: dict[str, Any]
     """All of the policy's options, those left at their default included."""
     selection: str
     """What a round played: a pair or a matching."""
     runs: int
+    """Number of runs."""
     seed: int
+    """The root of all random streams."""
     engine: str
+    """The engine that played them."""
     horizon: int | None = None
     """Of a simulation."""
     max_rounds: int | None = None
@@ -42,7 +47,9 @@ class RunInfo(Mapping[str, Any]):
     answers: str | None = None
     """What an identification answers with: a pair or a matching."""
     stop: str | None = None
+    """What ended runs early."""
     warm_start: dict[str, Any] | None = None
+    """The past results that the policy started from."""
     first_run: int | None = None
     """The number of the first run, if it is not 0."""
     run_numbers: list[int] | None = None
@@ -52,6 +59,7 @@ class RunInfo(Mapping[str, Any]):
     version: str | None = None
     """Of matchbandit; None, as the next two, in results of version 0.3 and before."""
     numpy: str | None = None
+    """The version of NumPy."""
     date: str | None = None
     """When it was played: UTC, as ISO 8601."""
     study: str | None = None
