@@ -81,7 +81,7 @@ class WatchedRun:
             f"<figcaption>{lead}</figcaption></figure><ol>{events}</ol>"
         )
 
-    film = RenamedAttribute("recording")
+    film = RenamedAttribute()
 
 
 def watch(

@@ -135,7 +135,7 @@ class Frame:
         """What the policy reports about items and pairs."""
         return [*self.items, *self.pairs]
 
-    beaten = RenamedAttribute("eliminations")
+    beaten = RenamedAttribute()
 
 
 @dataclass(frozen=True)
