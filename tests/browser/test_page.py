@@ -32,7 +32,8 @@ def over_time() -> Chart:
         ),
     )
     caption = "Mean and 5–95 % of 100 runs."
-    return Chart("over-time", "Regret over time", "round", "regret", lines, caption, marks=(Mark(5e5, "first window"),))
+    marks = (Mark(5e5, "first window"), Mark(5.6e5, "second window"), Mark(2e6, "the end of the last window"))
+    return Chart("over-time", "Regret over time", "round", "regret", lines, caption, marks=marks)
 
 
 def over_gap() -> Chart:
