@@ -39,7 +39,6 @@ class ChartView {
     this.canvas.addEventListener("keydown", (event) => this.pressKey(event));
     for (const name of ["wheel", "mousewheel"])
       this.canvas.addEventListener(name, keepScrolling, { capture: true, passive: true });
-    this.canvas.addEventListener("blur", () => this.plot.dispatchAction({ type: "hideTip" }));
   }
 
   // ---- the whole drawing
@@ -68,7 +67,13 @@ class ChartView {
           text: isHorizontal ? chart.xLabel : chart.yLabel,
           left: 0,
           top: 4,
-          textStyle: { color: theme.colour("muted"), fontSize: 13, fontWeight: "normal" },
+          textStyle: {
+            color: theme.colour("muted"),
+            fontSize: 13,
+            fontWeight: "normal",
+            width: width - 120, // beside the icons
+            overflow: "truncate",
+          },
         },
         grid: {
           left: 2,
@@ -91,7 +96,7 @@ class ChartView {
           moveOnMouseMove: false,
           preventDefaultMouseMove: false,
         })),
-        series: [...series, this.markSeries(theme)],
+        series: [...series, this.markSeries(theme, width - right - 60)],
       },
     };
   }
@@ -330,24 +335,33 @@ class ChartView {
     };
   }
 
-  /** The chart's marks; names of neighbours stand at two heights. */
-  markSeries(theme) {
+  /** The chart's marks; names stand above the axes in two rows, as far as there is space in `width` pixels. */
+  markSeries(theme, width) {
+    const ends = [0, 0]; // of the names in each row
+    const range = (this.isHorizontal ? this.chart.yRange : this.chart.xRange).map(
+      this.scales[this.isHorizontal ? "y" : "x"].to,
+    );
     const marks = this.chart.marks
       .map((mark) => ({ ...mark, at: this.scales[mark.axis].to(mark.at) }))
-      .filter(({ at }) => Number.isFinite(at));
-    let row = 0;
+      .filter(({ at }) => Number.isFinite(at))
+      .sort((a, b) => a.at - b.at);
     const data = marks.map((mark) => {
-      const isVertical = this.isVertical(mark);
-      const [low, high] = (this.isHorizontal ? this.chart.yRange : this.chart.xRange).map(this.scales[mark.axis].to);
-      const share = (mark.at - low) / (high - low);
-      const align = !isVertical ? "right" : share < 0.15 ? "left" : share > 0.8 ? "right" : "center";
-      const label = isVertical
-        ? { position: this.isHorizontal ? "start" : "end", rotate: 0, align, distance: [0, 4 + 15 * (row++ % 2)] }
-        : { position: "insideEndTop" };
-      return {
-        [isVertical ? "xAxis" : "yAxis"]: mark.at,
-        label: { ...label, show: Boolean(mark.label), formatter: mark.label },
+      if (!this.isVertical(mark))
+        return { yAxis: mark.at, label: { position: "insideEndTop", formatter: mark.label, show: mark.label !== "" } };
+      const middle = ((mark.at - range[0]) / (range[1] - range[0])) * width,
+        size = textWidth(mark.label);
+      const from = Math.min(Math.max(middle - size / 2, 0), width - size);
+      const row = ends.findIndex((end) => end <= from);
+      if (row >= 0) ends[row] = from + size + 10;
+      const label = {
+        position: this.isHorizontal ? "start" : "end",
+        rotate: 0,
+        distance: [0, 4 + 15 * row],
+        offset: [from + size / 2 - middle, 0],
+        formatter: mark.label,
+        show: mark.label !== "" && row >= 0,
       };
+      return { xAxis: mark.at, label };
     });
     const extent = marks.map((mark) => (this.isVertical(mark) ? [mark.at, NaN] : [NaN, mark.at]));
     return {
