@@ -54,8 +54,8 @@ def report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = 
     path = Path(folder)
     reproduced = reproduced_studies(path)
     page = reproduction_page(reproduced) if reproduced else study_page(StudyFolder.open(path))
-    place = path if out is None else Path(out)
-    return write_page(page, place / ("index.html" if reproduced else "report.html") if place.is_dir() else place)
+    target = path if out is None else Path(out)
+    return write_page(page, target / ("index.html" if reproduced else "report.html") if target.is_dir() else target)
 
 
 def study_page(folder: StudyFolder) -> Page:
@@ -349,11 +349,11 @@ def _versions(folder: StudyFolder) -> Section:
     differ = any(len(values) > 1 for values in counts.values())
     rows: list[tuple[Cell, ...]] = []
     for name, values in counts.items():
-        told = [_short_hash(value) for value in values]
-        if len(told) > 1:
-            told = [f"{value} ({plural(n, 'part')})" for value, n in zip(told, values.values(), strict=True)]
-        verdict = Badge("differs", "part") if len(told) > 1 else Badge("the same")
-        rows.append((name, "; ".join(told), *([verdict] if differ else [])))
+        texts = [_short_hash(value) for value in values]
+        if len(texts) > 1:
+            texts = [f"{value} ({plural(n, 'part')})" for value, n in zip(texts, values.values(), strict=True)]
+        verdict = Badge("differs", "part") if len(texts) > 1 else Badge("the same")
+        rows.append((name, "; ".join(texts), *([verdict] if differ else [])))
     heads = ("version of", "version", *(["among parts"] if differ else []))
     warning = "Parts of this study were made by different versions: compare with care."
     return Section("Versions", (warning,) if differ else (), tables=(Table(heads, tuple(rows), "What computed it"),))
