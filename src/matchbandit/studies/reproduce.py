@@ -91,7 +91,7 @@ def reproduce(
     figures : names, optional
         Figures, such as "fig1-top", or studies, such as "over-gap", which stands for all its figures; by default all.
     runs : int, optional
-        Runs per point; by default 100 for the paper's figures, 20 for others, and 5 or 10 where no verdict rests on them.
+        Runs per point; by default 100 for the paper's figures, 20 for others, 5 or 10 where no verdict needs them.
     seed : int, default 0
         The root of all randomness. Every seed but 0 has a folder of its own for all of it: `out`/seed-1.
     out : str or path
