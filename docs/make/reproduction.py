@@ -15,7 +15,7 @@ from pathlib import Path
 import matchbandit as mb
 from matchbandit.formatting import duration
 from matchbandit.studies import growth, identification, practical
-from matchbandit.studies.claims import percent, spaced
+from matchbandit.studies.claims import percent, rounded
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.published import authors_seconds
 from matchbandit.studies.registry import entries
@@ -81,7 +81,7 @@ def times(out: Path) -> Iterable[Sequence[str]]:
     studies = {study.name: (entry, study) for entry in entries().values() for study in entry.studies(None)}
     for name, (entry, study) in studies.items():
         ours, theirs = StudyFolder.open(out / name).seconds, authors_seconds(study) if entry.is_of_paper else None
-        beside = ("–", "–") if theirs is None else (duration(theirs), spaced(theirs / ours))
+        beside = ("–", "–") if theirs is None else (duration(theirs), rounded(theirs / ours))
         yield name, str(study.runs), duration(ours), *beside
 
 
@@ -98,7 +98,7 @@ def saved(out: Path) -> Iterable[Sequence[str]]:
     rows = StudyFolder.open(out / "growth").rows().with_option("growth")
     for family, words in growth.INSTANCES.items():
         means = [rows.where(family=family, growth=g).at_end()["regret"].mean() for g in (growth.PAPERS, growth.FINE)]
-        yield words, spaced(means[0]), spaced(means[1]), percent(1 - means[1] / means[0])
+        yield words, rounded(means[0]), rounded(means[1]), percent(1 - means[1] / means[0])
 
 
 def exponents(out: Path) -> Iterable[Sequence[str]]:

@@ -26,20 +26,28 @@ def page(tmp_path_factory):
 @pytest.mark.parametrize("phone", [False, True])
 def test_a_report_tells_values_and_fits_the_screen(page, visit, phone):
     visited = visit(page, phone=phone)
-    assert visited.page.locator("h2").all_text_contents() == ["Charts", "Results", "Settings", "Times", "Versions"]
+    assert visited.page.locator("h2").all_text_contents() == [
+        "Charts", "Results", "Differences between policies", "Settings", "Times", "Versions",
+    ]  # fmt: skip
+    points = visited.page.locator("select option").all_text_contents()
+    assert points == ["gap = 0.5", "gap = 0.6", "gap = 0.7"]
     for number in range(visited.page.locator("[data-chart]").count()):
+        if number:
+            visited.page.select_option("select", points[number - 1])
         left, top, width, height = visited.area(number)
         touched = visited.page.touchscreen.tap if phone else visited.page.mouse.move
         touched(left + width * 0.4, top + height * 0.5)
-        visited.until(lambda: visited.page.locator(".tip:visible").count() == 1)
-        told = visited.page.locator(".tip:visible").inner_text()
+        tip = visited.page.locator("[data-chart]").nth(number).locator(".tip:visible")
+        visited.until(lambda tip=tip: tip.count() == 1)
+        told = tip.inner_text()
         for policy in ("uniform", "pair-elim, growth = 1.05", "pair-elim, growth = 4", "rank1-elim"):
             assert policy in told
         assert visited.fits()
-    for numbers in visited.page.locator("details.numbers > summary").all():
+    for numbers in visited.page.locator("details.numbers > summary:visible").all():
         numbers.click()
     assert visited.fits()
-    assert visited.page.locator("details.numbers table:visible").count() == visited.page.locator("figure").count()
+    assert visited.page.locator("details.numbers table:visible").count() == visited.page.locator("figure").count() == 2
+    assert visited.page.locator("section:nth-of-type(2) .badge", has_text="best").count() >= len(points)
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
@@ -49,11 +57,11 @@ def test_a_wide_table_shows_at_which_side_it_goes_on(page, visit, scheme):
     assert table.evaluate("element => element.scrollWidth > element.clientWidth")
 
     def shaded():
-        """Are the left and the right edge, beside the caption, another colour than the paper?"""
+        """Are the left and the right edge of the last row, below its text, another colour than the paper?"""
         picture = Image.open(BytesIO(table.screenshot())).convert("L")
-        width = picture.width
-        paper = picture.getpixel((width // 2, 6))
-        return tuple(abs(picture.getpixel((x, 6)) - paper) > 20 for x in (4, width - 5))
+        width, y = picture.width, picture.height - 8
+        paper = picture.getpixel((width // 2, y))
+        return tuple(abs(picture.getpixel((x, y)) - paper) > 20 for x in (4, width - 5))
 
     assert shaded() == (False, True)
     table.evaluate("element => element.scrollLeft = 60")

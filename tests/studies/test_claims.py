@@ -204,11 +204,11 @@ def test_the_largest_difference_is_from_the_nearest_record():
     second = {"second_record_at_0.5": {"mean": 1200.0, "p5": 1000.0, "p95": 1400.0}}
     measured = agreement([1200, 2000, 3000, 4000], known_means(**second)).measured
     assert measured.endswith(
-        "is 0.0 %; simple-adaptive-matching at 0.5 has two published records: the nearer, 1 200, counts, not 1 000"
+        "is 0.0 %; simple-adaptive-matching at 0.5 has two published records: the nearer, 1,200, counts, not 1,000"
     )
     measured = agreement([1020, 2000, 3000, 4000], known_means(**second)).measured
     assert measured.endswith(
-        "is 2.0 %; simple-adaptive-matching at 0.5 has two published records: the nearer, 1 000, counts, not 1 200"
+        "is 2.0 %; simple-adaptive-matching at 0.5 has two published records: the nearer, 1,000, counts, not 1,200"
     )
     assert "record" not in agreement([1020, 2000, 3000, 4000]).measured
 

@@ -23,7 +23,7 @@ def test_the_claim_about_growth_is_that_half_is_saved(fine, verdict):
     (claim,) = growth.claims(runs(fine))
     assert (claim.where, claim.verdict) == ("growth", verdict)
     assert f"{100 - fine:.0f} % saved" in claim.measured
-    assert claim.threshold == "more than 50 % saved; in part: more than 40 %"
+    assert claim.threshold == "more than 50 % saved; partly: more than 40 %"
 
 
 def test_the_figure_is_regret_over_growth_for_each_family():

@@ -104,7 +104,7 @@ def test_figure_3_bottom_is_regret_over_mu_at_the_horizon_with_both_records():
     assert np.allclose(theirs.y, [2451, 2376, 2437, 2400])
     assert [line.y.tolist() for line in published_points] == [KNOWN[SAM]["mean"], KNOWN["escb"]["mean"]]
     assert (second.label, second.x.tolist(), second.y.tolist()) == ("published, second record", [0.5], [1748])
-    assert "two records of Simple Adaptive Matching: 1 634, which the paper draws, and 1 748" in chart.caption
+    assert "two records of Simple Adaptive Matching: 1,634, which the paper draws, and 1,748" in chart.caption
     assert chart.x_ticks == (0.5, 0.6, 0.7, 0.8)
 
 

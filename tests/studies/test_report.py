@@ -72,7 +72,7 @@ def section(page, title):
 
 
 def plain(text):
-    return text.replace("\u2009", "").replace("\u202f", "")
+    return text.replace("\u00a0", " ")
 
 
 def ends_of(folder):
@@ -89,10 +89,11 @@ def ends_of(folder):
 def test_the_table_of_results_has_means_errors_and_ranges_of_the_files(played):
     (table,) = section(study_page(StudyFolder.open(played)), "Results").tables
     ends = ends_of(played)
-    assert table.heads[:5] == ("policy", "point", "runs", "mean regret ± s.e.", "5–95 %")
-    assert {row[:2] for row in table.rows} == {*ends}
-    for label, point, runs, mean, interval, *_ in table.rows:
-        regret = ends[label, point]
+    heads = ("policy", "point", "verdict", "mean regret ± s.e.", "more than the best (95 % interval)", "5–95 %", "runs")
+    assert table.heads == heads
+    assert {(plain(row[0]), plain(row[1])) for row in table.rows} == {*ends}
+    for label, point, _, mean, _, interval, runs in table.rows:
+        regret = ends[plain(label), plain(point)]
         assert int(runs) == len(regret) == 4
         shown = [float(number.replace(",", "")) for number in mean.split(" ± ")]
         assert shown[0] == pytest.approx(regret.mean(), rel=1e-3)
@@ -104,7 +105,10 @@ def test_the_table_of_results_has_means_errors_and_ranges_of_the_files(played):
 def test_the_best_policy_of_each_point_and_those_that_may_be_as_good_are_marked(played):
     (table,) = section(study_page(StudyFolder.open(played)), "Results").tables
     ends, verdict = ends_of(played), table.heads.index("verdict")
-    verdicts = {row[:2]: row[verdict] for row in table.rows}
+    verdicts = {(plain(row[0]), plain(row[1])): row[verdict] for row in table.rows}
+    order = [ends[key].mean() for key in verdicts]
+    assert order[:3] == sorted(order[:3])  # at the first point, the best first
+    assert order[3:] == sorted(order[3:])
     for point in ("gap = 0.5", "gap = 0.7"):
         here = {label: regret for (label, where), regret in ends.items() if where == point}
         best = min(here, key=lambda label: here[label].mean())
@@ -119,8 +123,8 @@ def test_differences_between_all_policies_of_a_point_have_students_interval(play
     page, ends = study_page(StudyFolder.open(played)), ends_of(played)
     (table,) = section(page, "Differences between policies").tables
     assert len(table.rows) == 2 * 3
-    for names, point, runs, difference, _ in table.rows:
-        one, other = (ends[label, point] for label in names.split(" − "))
+    for first, second, point, runs, difference, _ in table.rows:
+        one, other = (ends[plain(label), plain(point)] for label in (first, second))
         low, high = stats.ttest_1samp(one - other, 0).confidence_interval(0.95)
         mean, interval = difference.replace("−", "-").replace(",", "").rstrip(")").split(" (")
         assert [float(mean), *map(float, interval.split(" to "))] == pytest.approx(
@@ -312,7 +316,7 @@ def test_answers_are_counted_as_right_wrong_and_none(identified):
     results = section(page, "Results")
     rows = pq.read_table(identified / "rows").to_pandas()
     assert len(results.tables[0].rows) == 2
-    for label, runs, _, _, _, _, right, wrong, none in results.tables[0].rows:
+    for label, _, _, _, _, runs, right, wrong, none in results.tables[0].rows:
         mine = rows[rows["policy"] == label]
         counted = [
             (mine["identified"] & mine["correct"]).sum(),

@@ -180,11 +180,11 @@ class Rows:
         groups = np.split(heights[np.argsort(codes, kind="stable")], np.cumsum(sizes)[:-1])
         used = [at for at, value in enumerate(values) if sizes[at] and value is not None]
         used.sort(key=lambda at: values[at])
-        places = [values[at] for at in used]
-        is_object = any(isinstance(place, str | tuple) for place in places)
+        x_values = [values[at] for at in used]
+        is_object = any(isinstance(value, str | tuple) for value in x_values)
         percentiles = np.array([np.percentile(groups[at], [5, 95]) for at in used]).reshape(-1, 2)
         return Curve(
-            np.fromiter(places, dtype=object, count=len(places)) if is_object else np.array(places),
+            np.fromiter(x_values, dtype=object, count=len(x_values)) if is_object else np.array(x_values),
             np.array([groups[at].mean() for at in used]),
             percentiles[:, 0],
             percentiles[:, 1],
@@ -280,14 +280,14 @@ def _stretches(chunk: "pa.Array") -> Iterator[tuple[int, Any]]:
 def _dictionary(parts: Sequence[tuple[NDArray[Any], list[Any]]], kind: "pa.DataType") -> "pa.DictionaryArray":
     """Concatenate columns given by codes and values; each value is once in the dictionary, null among them."""
     pa = need("pyarrow", "rows of results")
-    places: dict[Any, int] = {}
-    lookups = [[places.setdefault(value, len(places)) for value in values] for _, values in parts]
-    merged = np.empty(sum(len(codes) for codes, _ in parts), dtype=np.min_scalar_type(len(places)))
+    codes_by_value: dict[Any, int] = {}
+    lookups = [[codes_by_value.setdefault(value, len(codes_by_value)) for value in values] for _, values in parts]
+    merged = np.empty(sum(len(codes) for codes, _ in parts), dtype=np.min_scalar_type(len(codes_by_value)))
     begin = 0
     for (codes, _), lookup in zip(parts, lookups, strict=True):
         merged[begin : begin + len(codes)] = lookup[0] if len(lookup) == 1 else np.array(lookup, merged.dtype)[codes]
         begin += len(codes)
-    return pa.DictionaryArray.from_arrays(merged, pa.array([*places], kind))
+    return pa.DictionaryArray.from_arrays(merged, pa.array([*codes_by_value], kind))
 
 
 def _concatenate(name: str, parts: Sequence[Rows]) -> "pa.ChunkedArray | pa.DictionaryArray":

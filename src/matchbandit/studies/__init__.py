@@ -1,4 +1,4 @@
-"""Studies: policies on problems, as data; run, kept, resumed, judged and drawn."""
+"""Studies: policies on problems as data; run, store, resume, compare and report them."""
 
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.points import Point

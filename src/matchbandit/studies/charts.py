@@ -222,15 +222,15 @@ def _by_numbers(rows: Rows, fixed: Mapping[str, Any], numbers: Sequence[str], x:
 
 def _numeric_options(rows: Rows) -> dict[str, int]:
     """The options that vary and are numbers, and how many values the policy with the most has."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for policy in rows.distinct("policy"):
         tables = [json.loads(text) for text in rows.where(policy=policy).distinct("options")]
         for option in tables[0]:
             values = {json.dumps(table.get(option)) for table in tables}
             plain = [json.loads(value) for value in values]
             if len(values) > 1 and all(isinstance(v, int | float) and not isinstance(v, bool) for v in plain):
-                found[option] = max(found.get(option, 0), len(values))
-    return found
+                counts[option] = max(counts.get(option, 0), len(values))
+    return counts
 
 
 def _checked_axis(rows: Rows, x: str, numbers: Sequence[str]) -> str:

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from matchbandit.formatting import grouped
 from matchbandit.results import Curve, Rows
 from matchbandit.rewards import Floats
 
 HOLDS, PARTLY_HOLDS, FAILS = "holds", "partly holds", "does not hold"
 ENOUGH_RUNS = 20
-"""With fewer runs a point nothing is judged."""
+"""With fewer runs per point nothing is judged."""
 FLAT = 1.5
-"""A curve whose largest mean is at most so many times its smallest is called flat."""
+"""A curve whose largest mean is at most this many times its smallest is called flat."""
 RISING = 0.8
 """A curve grows if its rank correlation with its axis is at least this, and its largest value stands at the end."""
 INSIDE = 0.875
-"""Published means come out if so many of them lie within our range."""
+"""Published means come out if this share of them lies within our range."""
 NEAR, WIDER = 0.08, 0.03
 """A mean agrees with a published one if it differs by at most 8 % and lies in the published range widened by 3 %."""
 
@@ -53,11 +54,11 @@ def finals(rows: Rows, y: str = "regret", **chosen: Any) -> Floats:
 
 def ratio(rows: Rows, along: str, above: str, below: str) -> Curve:
     """The ratio of two policies' mean regrets; its range is that of the ratios run by run, where both have the run."""
-    places = sorted(rows.distinct(along))
-    pairs = [[finals(rows, policy=policy, **{along: x}) for policy in (above, below)] for x in places]
+    x_values = sorted(rows.distinct(along))
+    pairs = [[finals(rows, policy=policy, **{along: x}) for policy in (above, below)] for x in x_values]
     shared = [min(len(a), len(b)) for a, b in pairs]
     p5, p95 = np.array([np.percentile(a[:k] / b[:k], [5, 95]) for (a, b), k in zip(pairs, shared, strict=True)]).T
-    return Curve(np.array(places, dtype=np.float64), np.array([a.mean() / b.mean() for a, b in pairs]), p5, p95)
+    return Curve(np.array(x_values, dtype=np.float64), np.array([a.mean() / b.mean() for a, b in pairs]), p5, p95)
 
 
 def is_clearly_below(ours: Floats, theirs: Floats, *, paired: bool = True) -> bool:
@@ -137,7 +138,7 @@ def agreement_claim(rows: Rows, known: dict[str, Any], where: str, *, along: str
     measured += f" (not {', '.join(outside)})" if outside else ""
     for place, (_, _, means) in apart.items():
         if len(means) > 1:
-            nearer, farther = (spaced(mean) for mean in means)
+            nearer, farther = (rounded(mean) for mean in means)
             measured += f"; {place} has two published records: the nearer, {nearer}, counts, not {farther}"
     threshold = f"all within {percent(NEAR)} and the published 5–95 % range ± {percent(WIDER)}"
     return Claim(where, "the published means come out", measured, threshold, counted(good, total))
@@ -170,10 +171,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def spaced(number: float) -> str:
-    """A whole number in groups of three digits.
+def rounded(number: float) -> str:
+    """Format a number without decimals.
 
-    >>> spaced(17700.4)
-    '17 700'
+    >>> rounded(17700.4)
+    '17,700'
     """
-    return f"{number:,.0f}".replace(",", " ")
+    return grouped(round(number))

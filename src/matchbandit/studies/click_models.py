@@ -79,7 +79,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     return (
         Chart(
             "click-models",
-            "Published click models: regret after 100 000 rounds",
+            "Published click models: regret after 100,000 rounds",
             "",
             "regret",
             tuple(lines),

@@ -51,23 +51,23 @@ def bound_ratio(u: Floats) -> float:
 def ratios(rows: Rows, third: float) -> tuple[Floats, Floats, Floats]:
     """Along u_2/u_1: the ratio of the bounds, and that of the measured mean regrets."""
     chosen = rows.where(third=third)
-    places = sorted(chosen.distinct("second"))
-    players = [family("two-best", n=N, u1=U1, second=x, third=third).draw().describe()["u"] for x in places]
+    seconds_best = sorted(chosen.distinct("second"))
+    players = [family("two-best", n=N, u1=U1, second=x, third=third).draw().describe()["u"] for x in seconds_best]
     bound = [bound_ratio(numbers(u)) for u in players]
-    means = [[finals(chosen, policy=policy, second=x).mean() for policy in (TOGETHER, EXPLORED)] for x in places]
-    return numbers(places), numbers(bound), numbers([together / explored for together, explored in means])
+    means = [[finals(chosen, policy=policy, second=x).mean() for policy in (TOGETHER, EXPLORED)] for x in seconds_best]
+    return numbers(seconds_best), numbers(bound), numbers([together / explored for together, explored in means])
 
 
 def claims(rows: Rows) -> list[Claim]:
     """Claim 8: above u_2/u_1 = 1/2, U_D/U_I is bounded; as u_2/u_1 → 0 both ratios grow without bound."""
-    made = []
+    judged = []
     for third in rows.distinct("third"):
         x, bound, measured = ratios(rows, third)
         large, small = x > LARGE, x < SMALL
         most = max(bound[large].max(), measured[large].max())
         powers = [float(np.polyfit(np.log(x[small]), np.log(of[small]), 1)[0]) for of in (bound, measured)]
         which = f"(u₃/u₂ = {third:g})"
-        made += [
+        judged += [
             Claim(
                 "comparison",
                 f"for u₂/u₁ > 1/2 the ratio is at most c N {which}",
@@ -84,7 +84,7 @@ def claims(rows: Rows) -> list[Claim]:
                 HOLDS if max(powers) < POWER else FAILS,
             ),
         ]
-    return made
+    return judged
 
 
 def charts(rows: Rows) -> tuple[Chart, ...]:

@@ -214,14 +214,14 @@ def _files_of(modules: Iterable[str]) -> dict[str, bytes]:
     return files
 
 
-def _unpack(files: Mapping[str, bytes], place: Path) -> None:
+def _unpack(files: Mapping[str, bytes], parent: Path) -> None:
     """Make the user's modules importable here, in place of those of the same names from before.
 
     dask's own `UploadDirectory` needs nannies, keeps modules that a worker has imported already unless it restarts all
     workers of the cluster, and stays registered for other users of the scheduler.
     """
     name = blake2b(repr(sorted(files.items())).encode(), digest_size=8).hexdigest()
-    folder = place / f"matchbandit-{name}"
+    folder = parent / f"matchbandit-{name}"
     with _unpacking:
         if str(folder) in sys.path[:1]:
             return

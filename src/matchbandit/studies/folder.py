@@ -104,7 +104,7 @@ class PartFile:
 
     def remove(self) -> None:
         """Remove both files; rows first, for they say that it is finished."""
-        with _in_words(self.path.parent):
+        with _translate_errors(self.path.parent):
             self.path.unlink(missing_ok=True)
             self.details.unlink(missing_ok=True)
 
@@ -254,7 +254,7 @@ def lock_folder(out: str | os.PathLike[str]) -> Iterator[Path]:
         raise MatchbanditError("the folder of a study needs a name; got ''.")
     folder = Path(out)
     filelock = need("filelock", "running a study")
-    with _in_words(folder):
+    with _translate_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         _check_is_study_folder(folder)
         lock = filelock.FileLock(folder / ".lock")
@@ -265,7 +265,7 @@ def lock_folder(out: str | os.PathLike[str]) -> Iterator[Path]:
                 f"{_holder(folder)} is at work in {str(folder)!r}. Wait for it, or choose another folder (--out)."
             ) from None
     try:
-        with _in_words(folder):
+        with _translate_errors(folder):
             for place in (folder, folder / "rows", folder / "details"):
                 place.mkdir(exist_ok=True)
                 for unfinished in place.glob(".*.tmp"):
@@ -320,7 +320,7 @@ def remove_damaged(folder: Path, damage: Mapping[PartFile, str | None]) -> list[
             part.remove()
     whole = {part.path.name for part, damage_text in damage.items() if damage_text is None}
     half = [file for file in sorted((folder / "details").glob("*.parquet")) if file.name not in whole]
-    with _in_words(folder / "details"):
+    with _translate_errors(folder / "details"):
         for file in half:
             file.unlink(missing_ok=True)
     return [*filter(None, damage.values()), *(f"rows/{file.name} is missing" for file in half)]
@@ -384,10 +384,10 @@ def _holder(folder: Path) -> str:
 
 
 @contextmanager
-def _in_words(place: Path) -> Iterator[None]:
+def _translate_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise MatchbanditError(
-            f"cannot write into the folder {str(place)!r}: {error.strerror or error}. Choose another (--out)."
+            f"cannot write into the folder {str(folder)!r}: {error.strerror or error}. Choose another (--out)."
         ) from None

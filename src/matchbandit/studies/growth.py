@@ -2,7 +2,7 @@
 
 from matchbandit.figures import Chart, Line
 from matchbandit.results import Rows
-from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS, Claim, percent, spaced
+from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS, Claim, percent, rounded
 from matchbandit.studies.lines import caption, line_of
 from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
@@ -32,29 +32,29 @@ def studies(runs: int | None = None) -> tuple[Study, ...]:
 
 def claims(rows: Rows) -> list[Claim]:
     """Not the paper's: a finer grid of checks under the same guarantee."""
-    told = rows.with_option("growth")
-    made = []
+    with_growth = rows.with_option("growth")
+    judged = []
     for family in rows.distinct("family"):
-        of = told.where(family=family).curve("growth")
+        of = with_growth.where(family=family).curve("growth")
         means = dict(zip(of.x.tolist(), of.mean.tolist(), strict=True))
         saved = 1 - means[FINE] / means[PAPERS]
-        made.append(
+        judged.append(
             Claim(
                 "growth",
                 f"checks at growth 1.05 instead of 4 save more than half of the regret ({family})",
-                f"{spaced(means[FINE])} instead of {spaced(means[PAPERS])}: {percent(saved)} saved",
+                f"{rounded(means[FINE])} instead of {rounded(means[PAPERS])}: {percent(saved)} saved",
                 f"more than {percent(SAVED)} saved; partly: more than {percent(PARTLY_FROM)}",
                 HOLDS if saved > SAVED else PARTLY_HOLDS if round(saved, 9) > PARTLY_FROM else FAILS,
             )
         )
-    return made
+    return judged
 
 
 def charts(rows: Rows) -> tuple[Chart, ...]:
     """Regret over the growth of the checks."""
-    told = rows.with_option("growth")
+    with_growth = rows.with_option("growth")
     lines: list[Line] = [
-        line_of(told.where(family=family).curve("growth"), INSTANCES[family], family, dash="solid")
+        line_of(with_growth.where(family=family).curve("growth"), INSTANCES[family], family, dash="solid")
         for family in rows.distinct("family")
     ]
     return (

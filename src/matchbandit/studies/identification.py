@@ -54,12 +54,12 @@ def studies(runs: int | None = None) -> tuple[Study, ...]:
 
 def slopes(rows: Rows) -> dict[int, float]:
     """For each size the rounds for each unit of log(1/δ), by least squares over δ ≤ 10^-3."""
-    found = {}
+    slopes = {}
     for n in sorted(rows.distinct("n")):
         of = rows.where(n=n).curve("delta")
         small = of.x <= SMALL
-        found[int(n)] = float(np.polyfit(np.log(1 / of.x[small]), of.mean[small], 1)[0])
-    return found
+        slopes[int(n)] = float(np.polyfit(np.log(1 / of.x[small]), of.mean[small], 1)[0])
+    return slopes
 
 
 def exponent(values: dict[int, float]) -> float:
@@ -69,7 +69,7 @@ def exponent(values: dict[int, float]) -> float:
 
 def claims(rows: Rows) -> list[Claim]:
     """Claim 6: the slope of the rounds in log(1/δ) grows like N + M, exponent 1 here; without structure like N·M, 2."""
-    made = []
+    judged = []
     for family in rows.distinct("family"):
         of = {policy: rows.where(family=family, policy=policy) for policy in rows.distinct("policy")}
         ours = slopes(of["pair-elim"])
@@ -78,7 +78,7 @@ def claims(rows: Rows) -> list[Claim]:
         others = [f"{policy} {exponent(slopes(each)):.2f}" for policy, each in beside.items()]
         at_start = of["pair-elim"].where(delta=DELTAS[0]).curve("n")
         first = exponent(dict(zip(at_start.x.tolist(), at_start.mean.tolist(), strict=True)))
-        made.append(
+        judged.append(
             Claim(
                 "identification",
                 f"rounds grow like (N + M) log(1/δ) ({family})",
@@ -89,7 +89,7 @@ def claims(rows: Rows) -> list[Claim]:
                 HOLDS if whole <= LINEAR else PARTLY_HOLDS if large <= LINEAR else FAILS,
             )
         )
-    return made
+    return judged
 
 
 def charts(rows: Rows) -> tuple[Chart, ...]:

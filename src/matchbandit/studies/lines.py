@@ -6,6 +6,7 @@ import numpy as np
 
 from matchbandit.figures import Line
 from matchbandit.figures.chart import Dash, Numbers
+from matchbandit.formatting import plural
 from matchbandit.results import Curve, Rows
 
 NAMES = {
@@ -60,5 +61,5 @@ def caption(rows: Rows, instance: str, *further: str, of: str = "Mean and 5–95
     """What is played, how often, from which seed: the words below a chart."""
     runs = len(rows.distinct("run"))
     seeds = ", ".join(str(seed) for seed in rows.distinct("seed"))
-    told = f"{of} of {runs} run{'s' if runs > 1 else ''}, seed {seeds}."
-    return " ".join([f"{instance}.", told, *further])
+    runs_text = f"{of} of {plural(runs, 'run')}, seed {seeds}."
+    return " ".join([f"{instance}.", runs_text, *further])

@@ -15,7 +15,7 @@ from matchbandit.studies.claims import (
     ratio,
     rise,
     rising,
-    spaced,
+    rounded,
 )
 from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_in_time, published_points
 from matchbandit.studies.published import published
@@ -29,7 +29,7 @@ HORIZON = 200_000
 
 
 def studies(runs: int | None = None) -> tuple[Study, ...]:
-    """Eight players in equal pairs, read every 4000 rounds."""
+    """Eight players in equal pairs, read every 4,000 rounds."""
     return (
         Study(
             name="over-mu",
@@ -64,11 +64,11 @@ def overtaking_claim(rows: Rows) -> Claim:
 
     surely = overtakes and clearly(SAM, "escb", int(ours.x[-1]))
     surely = surely and any(clearly("escb", SAM, int(at)) for at in ours.x[behind])
-    passed = f"passes it for good after round {spaced(ours.x[behind[-1]])}" if overtakes else "the order never changes"
+    passed = f"passes it for good after round {rounded(ours.x[behind[-1]])}" if overtakes else "the order never changes"
     return Claim(
         "fig3-top",
         "SAM overtakes ESCB as T grows, at μ = 1/2",
-        f"{passed}; at the horizon {spaced(ours.mean[-1])} against {spaced(theirs.mean[-1])}",
+        f"{passed}; at the horizon {rounded(ours.mean[-1])} against {rounded(theirs.mean[-1])}",
         "behind at some round and ahead at the horizon, each by more than two standard errors",
         HOLDS if surely else PARTLY_HOLDS if overtakes else FAILS,
     )
@@ -83,7 +83,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
         numbers([0.5]), numbers([second["mean"]]), numbers([second["p5"]]), numbers([second["p95"]]),
         key=SAM, kind="points", hollow=True,
     )  # fmt: skip
-    records = f"{spaced(over_mu[SAM]['mean'][0])}, which the paper draws, and {spaced(second['mean'])}"
+    records = f"{rounded(over_mu[SAM]['mean'][0])}, which the paper draws, and {rounded(second['mean'])}"
     half = rows.where(mean=0.5)
     instance = "Eight players in equal pairs, 0.1 apart, around the mean μ"
     return (

@@ -13,7 +13,7 @@ HORIZON = 200_000
 
 
 def studies(runs: int | None = None) -> tuple[Study, ...]:
-    """Fresh 8×8 instances for every run, read every 4000 rounds."""
+    """Fresh 8×8 instances for every run, read every 4,000 rounds."""
     return (
         Study(
             name="over-time",

@@ -40,11 +40,11 @@ def studies(runs: int | None = None) -> tuple[Study, ...]:
 
 def claims(rows: Rows) -> list[Claim]:
     """What this library claims itself: with a proof or without, it loses far less than the paper's at every μ."""
-    made = []
+    judged = []
     for other, ours, times in AT_LEAST:
         gain = ratio(rows, "mean", other, ours)
         ratios = ", ".join(f"{mean:.0f} at {x:g}" for x, mean in zip(gain.x, gain.mean, strict=True))
-        made.append(
+        judged.append(
             Claim(
                 "practical",
                 f"{other} loses at least {times} times as much as {ours}",
@@ -53,7 +53,7 @@ def claims(rows: Rows) -> list[Claim]:
                 counted(int((gain.mean >= times).sum()), len(gain.mean)),
             )
         )
-    return made
+    return judged
 
 
 def charts(rows: Rows) -> tuple[Chart, ...]:
@@ -66,7 +66,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     return (
         Chart(
             "practical",
-            "Which policy for matchings? Regret after 200 000 rounds",
+            "Which policy for matchings? Regret after 200,000 rounds",
             "μ, the mean strength of the players",
             "regret",
             tuple(

@@ -29,7 +29,7 @@ FILES = (
 
 
 def rows_in(folder: StudyFolder) -> Rows:
-    """All rows of a study, as they are kept."""
+    """All rows of a study, as they are stored."""
     return folder.rows()
 
 
@@ -41,7 +41,7 @@ class Entry:
     figures: tuple[str, ...]
     """The names of its charts."""
     studies: Callable[[int | None], tuple[Study, ...]]
-    """What is played, with so many runs a point, or with its own number; made when it is needed."""
+    """The studies to play, with this number of runs per point, or each with its default."""
     claims: Callable[[Rows], list[Claim]]
     """What the rows of all its studies say, each claim with the figure that shows it."""
     charts: Callable[[Rows], tuple[Chart, ...]]
@@ -56,8 +56,8 @@ class Entry:
 @cache
 def entries() -> dict[str, Entry]:
     """The studies by name."""
-    made: list[Entry] = [import_module(f"matchbandit.studies.{file}").ENTRY for file in FILES]
-    return {entry.name: entry for entry in made}
+    all_entries: list[Entry] = [import_module(f"matchbandit.studies.{file}").ENTRY for file in FILES]
+    return {entry.name: entry for entry in all_entries}
 
 
 def figures() -> dict[str, Entry]:

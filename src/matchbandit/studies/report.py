@@ -54,8 +54,8 @@ def report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = 
     path = Path(folder)
     reproduced = reproduced_studies(path)
     page = reproduction_page(reproduced) if reproduced else study_page(StudyFolder.open(path))
-    place = path if out is None else Path(out)
-    return write_page(page, place / ("index.html" if reproduced else "report.html") if place.is_dir() else place)
+    target = path if out is None else Path(out)
+    return write_page(page, target / ("index.html" if reproduced else "report.html") if target.is_dir() else target)
 
 
 def study_page(folder: StudyFolder) -> Page:
@@ -183,7 +183,6 @@ def _results(results: Sequence[_PolicyResult]) -> Iterator[Section]:
     groups: dict[tuple[str, str], list[_PolicyResult]] = {}
     for result in results:
         groups.setdefault((result.task, result.point), []).append(result)
-    best = {key: min(group, key=lambda result: float(result.scores.mean())) for key, group in groups.items()}
     has_rivals = any(len(group) > 1 for group in groups.values())
     has_points, has_tasks = any(result.point for result in results), len({result.task for result in results}) > 1
     one = results[0]
@@ -192,34 +191,37 @@ def _results(results: Sequence[_PolicyResult]) -> Iterator[Section]:
         "policy",
         *([("plays" if one.is_regret else "seeks")] if has_tasks else []),
         *(["point"] if has_points else []),
-        "runs",
+        *(["verdict"] if has_rivals else []),
         f"{measured} ± s.e.",
+        *(["more than the best (95 % interval)"] if has_rivals else []),
         "5–95 %",
-        *(["more than the best (95 % interval)", "verdict"] if has_rivals else []),
+        "runs",
         *(() if one.is_regret else ("right", "wrong", "not identified")),
     ]
     lines: list[tuple[Cell, ...]] = []
-    for result in results:
-        key, summary = (result.task, result.point), summarize(result.scores)
-        line: list[Cell] = [result.label]
-        line += [result.task] if has_tasks else []
-        line += [result.point] if has_points else []
-        line += [grouped(result.runs), summary.mean_text, summary.range_text]
-        line += _verdict(result, best[key], len(groups[key])) if has_rivals else []
-        line += [] if result.is_regret else [grouped(count) for count in _answers(result)]
-        lines.append(tuple(line))
+    ranked = [sorted(group, key=lambda result: float(result.scores.mean())) for group in groups.values()]
+    for group in ranked:
+        for result in group:
+            summary, (verdict, difference) = summarize(result.scores), _verdict(result, group)
+            line: list[Cell] = [_unbroken(result.label)]
+            line += [result.task] if has_tasks else []
+            line += [_unbroken(result.point)] if has_points else []
+            line += [verdict, summary.mean_text, difference] if has_rivals else [summary.mean_text]
+            line += [summary.range_text, grouped(result.runs)]
+            line += [] if result.is_regret else [grouped(count) for count in _answers(result)]
+            lines.append(tuple(line))
     caption = "Results by policy and point" if has_points else "Results by policy"
     yield Section("Results", tuple(_remarks(results, has_rivals)), tables=(Table(tuple(heads), tuple(lines), caption),))
     if any(len(group) > 2 for group in groups.values()):
         yield _differences(groups, has_points=has_points)
 
 
-def _verdict(result: _PolicyResult, best: _PolicyResult, rivals: int) -> list[Cell]:
-    """The difference to the best policy of the point, and a badge for the best and for what may be as good."""
-    if result is best:
-        return ["–", Badge("best", "good") if rivals > 1 else ""]
-    difference = result.minus(best)
-    return [difference.text, "" if difference.is_distinguishable else Badge(NOT_DISTINGUISHABLE, "part")]
+def _verdict(result: _PolicyResult, group: Sequence[_PolicyResult]) -> tuple[Cell, str]:
+    """A badge for the best policy of a point, which is first, and for what may be as good; the difference to it."""
+    if result is group[0]:
+        return Badge("best", "good") if len(group) > 1 else "", "–"
+    difference = result.minus(group[0])
+    return "" if difference.is_distinguishable else Badge(NOT_DISTINGUISHABLE, "part"), difference.text
 
 
 def _differences(groups: Mapping[tuple[str, str], Sequence[_PolicyResult]], *, has_points: bool) -> Section:
@@ -228,15 +230,20 @@ def _differences(groups: Mapping[tuple[str, str], Sequence[_PolicyResult]], *, h
     rows: list[tuple[Cell, ...]] = []
     for point, one, other in pairs[:MAX_DIFFERENCES]:
         difference = one.minus(other)
-        lower = one.label if (difference.mean or 0) < 0 else other.label
-        verdict = f"{lower} is lower" if difference.is_distinguishable else Badge("not distinguishable", "part")
-        names = (f"{one.label} − {other.label}", *([point] if has_points else []))
+        verdict = "" if difference.is_distinguishable else Badge("not distinguishable", "part")
+        names = [_unbroken(text) for text in (one.label, other.label, *([point] if has_points else []))]
         rows.append((*names, grouped(difference.runs), difference.text, verdict))
-    heads = ("policies", *(["point"] if has_points else []), "runs in common", "difference (95 % interval)", "verdict")
+    points = ["point"] if has_points else []
+    heads = ("policy", "minus", *points, "runs in common", "difference (95 % interval)", "verdict")
     omitted = len(pairs) - len(rows)
     text = "The first policy minus the second, run by run."
     text += f" The table ends after {grouped(MAX_DIFFERENCES)} of {grouped(len(pairs))} pairs." if omitted else ""
     return Section("Differences between policies", (text,), tables=(Table(heads, tuple(rows), "Paired differences"),))
+
+
+def _unbroken(text: str) -> str:
+    """The text with spaces at which a narrow column does not break: within "gap = 0.5"."""
+    return text.replace(" = ", "\u00a0=\u00a0")
 
 
 def _answers(result: _PolicyResult) -> tuple[int, int, int]:
@@ -342,11 +349,11 @@ def _versions(folder: StudyFolder) -> Section:
     differ = any(len(values) > 1 for values in counts.values())
     rows: list[tuple[Cell, ...]] = []
     for name, values in counts.items():
-        told = [_short_hash(value) for value in values]
-        if len(told) > 1:
-            told = [f"{value} ({plural(n, 'part')})" for value, n in zip(told, values.values(), strict=True)]
-        verdict = Badge("differs", "part") if len(told) > 1 else Badge("the same")
-        rows.append((name, "; ".join(told), *([verdict] if differ else [])))
+        texts = [_short_hash(value) for value in values]
+        if len(texts) > 1:
+            texts = [f"{value} ({plural(n, 'part')})" for value, n in zip(texts, values.values(), strict=True)]
+        verdict = Badge("differs", "part") if len(texts) > 1 else Badge("the same")
+        rows.append((name, "; ".join(texts), *([verdict] if differ else [])))
     heads = ("version of", "version", *(["among parts"] if differ else []))
     warning = "Parts of this study were made by different versions: compare with care."
     return Section("Versions", (warning,) if differ else (), tables=(Table(heads, tuple(rows), "What computed it"),))

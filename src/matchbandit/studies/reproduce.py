@@ -91,7 +91,7 @@ def reproduce(
     figures : names, optional
         Figures, such as "fig1-top", or studies, such as "over-gap", which stands for all its figures; by default all.
     runs : int, optional
-        Runs a point; by default 100 for the paper's figures, and 20 for those beyond (5 or 10 for what is only beside).
+        Runs per point; by default 100 for the paper's figures, 20 for others, 5 or 10 where no verdict needs them.
     seed : int, default 0
         The root of all randomness. Every seed but 0 has a folder of its own for all of it: `out`/seed-1.
     out : str or path
@@ -101,7 +101,7 @@ def reproduce(
     progress : callable, optional
         It is called with the name of the study at work, the runs done and their total.
     allow_other_versions : bool, default False
-        Go on with parts that other versions of matchbandit, NumPy or numba have made.
+        Continue with parts of other versions of matchbandit, NumPy or numba.
 
     Returns
     -------
@@ -237,19 +237,19 @@ def _authors_seconds(entry: Entry, studies: Sequence[Study]) -> float:
 def _pictures(charts: Sequence[Chart], folder: Path) -> list[Path]:
     """Draw what has changed since it was drawn last."""
     try:
-        before = json.loads((folder / DRAWN).read_bytes())
+        stored = json.loads((folder / DRAWN).read_bytes())
     except (OSError, ValueError):
-        before = {}
-    drawn = before if isinstance(before, dict) else {}
-    made = []
+        stored = {}
+    digests = stored if isinstance(stored, dict) else {}
+    paths = []
     for chart in charts:
         path, digest = folder / f"{chart.name}.png", digest_of(chart)
-        if not path.is_file() or drawn.get(chart.name) != digest:
+        if not path.is_file() or digests.get(chart.name) != digest:
             draw_to(chart, path)
-            drawn[chart.name] = digest
-            write_atomically(folder / DRAWN, json.dumps(drawn, indent=1).encode())
-        made.append(path)
-    return made
+            digests[chart.name] = digest
+            write_atomically(folder / DRAWN, json.dumps(digests, indent=1).encode())
+        paths.append(path)
+    return paths
 
 
 def digest_of(chart: Chart) -> str:

@@ -1,4 +1,4 @@
-"""Run a study: every part is kept as soon as it is finished, and the next call goes on where one has stopped."""
+"""Run a study: every part is written as soon as it is finished, and the next call continues where one has stopped."""
 
 import os
 import warnings
@@ -99,7 +99,7 @@ def run_study(
         Runs of a part, at most 2000: what a stop can cost. By default such that there are 256 parts, if each has
         50 runs, and at least 64.
     allow_other_versions : bool, default False
-        Go on with parts that other versions of matchbandit, NumPy, numba or modules of yours have made.
+        Continue with parts of other versions of matchbandit, NumPy, numba or user-defined modules.
 
     Returns
     -------

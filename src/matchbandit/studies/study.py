@@ -1,4 +1,4 @@
-"""A study is data: policies on problems, at horizons, values of δ or budgets; lists where one value is expected."""
+"""Define studies as data: policies on problems, at horizons, values of δ or budgets; lists are sweeps."""
 
 import os
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from matchbandit.deprecation import RenamedAttribute
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, draw, draw_to
 from matchbandit.formatting import grouped, plural
@@ -30,8 +31,8 @@ _REQUIRED = ("name", "problem", "policies")
 class Study:
     """Policies on problems, each combination played `runs` times: what a study file says, in Python.
 
-    Everything is kept as plain data. Where one value is expected, a list is a sweep: sweeps combine as a product, in
-    the order in which they are written. Every combination is built once and checked when the study is made.
+    All settings are plain data. Where one value is expected, a list is a sweep: sweeps combine as a product, in
+    the order in which they are written. Every combination is built once and checked when the study is created.
 
     >>> gaps = Study(
     ...     name="gaps", horizon=1e5, runs=20, seed=7,
@@ -48,12 +49,12 @@ class Study:
     Parameters
     ----------
     name : str
-        What it is called: in its rows, and the folder into which it is run unless told otherwise.
+        Its name, in its rows; also the default folder of `matchbandit run`.
     problem : dict, Problem, Family, or a list of these
         A family with its parameters, or strengths `u` (and `v`), or `means` (and `players`), and `rewards`, such as
-        "gaussian:0.5"; a problem or a family that is made already; or a list of any of these.
+        "gaussian:0.5"; a `Problem` or a `Family`; or a list of any of these.
     policies : list
-        Names, tables of a name and options, policies with options, classes of your own or their names `module:Class`.
+        Names, tables of a name and options, policies with options, user-defined classes or their names `module:Class`.
     horizon : int or list, optional
         The rounds of a run, for regret. Either this, `delta` or `budget` is given.
     delta : float or list, optional
@@ -65,14 +66,14 @@ class Study:
     checkpoints : list of int, optional
         The rounds at which the regret is read, besides the horizon; by default 50, log-spaced.
     max_rounds : int, optional
-        When an identification is given up; by default 10^12 for policies that plan, 10^7 for others.
+        When an identification is stopped; by default 10^12 for policies that plan, 10^7 for others.
     stop : str, optional
         "first-split" ends a run when a cluster splits.
     engine : str, default "auto"
         As in `simulate`.
     epsilon : float or list, optional
-        With `delta`: the share of the optimum that an answer may lack. Policies that support it also have it as an
-        option of their own.
+        With `delta`: the share of the optimum that an answer may lack. Policies that support it also take it as an
+        option.
     budget : int or list, optional
         The rounds of a run that identifies with a fixed budget.
     """
@@ -92,13 +93,13 @@ class Study:
     budget: Any = None
 
     def __post_init__(self) -> None:
-        """Make plain data of what was given, and check every point."""
+        """Normalize the settings, and check every point."""
         self._normalize()
         self.points  # noqa: B018  # built and checked now, not in the middle of the night
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, check: bool = True) -> "Study":
-        """The study that a file or `describe()` says; without `check` its own modules need not be there."""
+        """Build the study of a file or of `describe()`; without `check`, user-defined modules need not be there."""
         if not isinstance(data, Mapping):
             raise MatchbanditError(f"a study is a table of settings; got {data!r}.")
         for key in data:
@@ -121,13 +122,13 @@ class Study:
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> "Study":
-        """The study in a file; what is wrong with it is named with its line."""
+        """Read a study from a file; an error names its line."""
         from matchbandit.studies.toml_file import study_in  # noqa: PLC0415  # it makes studies itself
 
         return study_in(path)
 
     def with_(self, **changes: Any) -> "Study":
-        """The same study but for these settings."""
+        """Return the same study with these settings changed."""
         for key in changes:
             if key not in STUDY_KEYS:
                 raise unknown("setting of a study", key, STUDY_KEYS)
@@ -168,8 +169,10 @@ class Study:
 
     @property
     def user_modules(self) -> tuple[str, ...]:
-        """The user's own modules that its policies and families come from."""
+        """The user-defined modules of its policies and families."""
         return tuple(dict.fromkeys(module for point in self.points for module in point.user_modules))
+
+    own_modules = RenamedAttribute("user_modules")
 
     def run(
         self,
@@ -181,7 +184,7 @@ class Study:
         part_runs: int | None = None,
         allow_other_versions: bool = False,
     ) -> "StudyFolder":
-        """Play what is not yet there into this folder; every part is kept, and the same call goes on after a stop.
+        """Play what is not yet in this folder; every finished part stays, and the same call continues after a stop.
 
         `workers` are processes, None one for each core; `dask` is the address of a scheduler, or "local". The numbers
         depend on neither.
@@ -234,7 +237,7 @@ class Study:
         try:
             points, counts = len(self.points), self._counts()
         except MatchbanditError as error:
-            return f"Study {self.name}, whose points cannot be made here: {error}"
+            return f"Study {self.name}, whose points cannot be built here: {error}"
         swept = " × ".join(f"{grouped(count)} {noun}" for count, noun in counts)
         ends = [f"{name} {value_text(value)}" for name, value in self._fixed_end().items()]
         settings = ", ".join([swept, plural(self.runs, "run"), *ends, f"seed {self.seed}"])
@@ -263,7 +266,7 @@ class Study:
         return {key: value for key, value in ends.items() if value is not None and not isinstance(value, list)}
 
     def _normalize(self) -> None:
-        """Keep what was given as plain data."""
+        """Replace all settings by plain data."""
         for key, value in normalize_study({part.name: getattr(self, part.name) for part in fields(self)}).items():
             object.__setattr__(self, key, value)
 

@@ -98,15 +98,15 @@ def fingerprints(points: "Iterable[Point]") -> dict[str, str]:
 
     What is typed into a notebook has no file: there each class and function has one of its own.
     """
-    found: dict[str, str] = {}
+    fingerprints_by_name: dict[str, str] = {}
     for point in points:
         for name, part in point.user_parts.items():
             module = import_module(module_of(name))
             has_file = Path(getattr(module, "__file__", None) or "").is_file()  # that of a script on stdin is "<stdin>"
             key = module_of(name) if has_file else name
-            if key not in found:
-                found[key] = _of_file(key, module) if has_file else _of_code(part)
-    return found
+            if key not in fingerprints_by_name:
+                fingerprints_by_name[key] = _of_file(key, module) if has_file else _of_code(part)
+    return fingerprints_by_name
 
 
 def user_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
@@ -119,15 +119,15 @@ def user_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
     if is_installed(root) and not also_installed:
         return {}
     only = top if is_installed(root) else None  # a folder of installed packages holds much that is not one's own
-    found: dict[Path, bytes] = {}
+    contents: dict[Path, bytes] = {}
     waiting = [file]
     while waiting:
         at = waiting.pop()
-        if at not in found:
-            found[at] = at.read_bytes()
-            near = _imports(at, found[at], root)
+        if at not in contents:
+            contents[at] = at.read_bytes()
+            near = _imports(at, contents[at], root)
             waiting += [each for each in near if only in (None, each.relative_to(root).parts[0])]
-    return {path.relative_to(root).as_posix(): found[path] for path in sorted(found)}
+    return {path.relative_to(root).as_posix(): contents[path] for path in sorted(contents)}
 
 
 def _of_file(name: str, module: ModuleType) -> str:

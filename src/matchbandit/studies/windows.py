@@ -9,7 +9,7 @@ from matchbandit.extras import need
 from matchbandit.figures import Chart, Mark
 from matchbandit.problems import family
 from matchbandit.results import Rows, Runs
-from matchbandit.studies.claims import FAILS, HOLDS, Claim, spaced
+from matchbandit.studies.claims import FAILS, HOLDS, Claim, rounded
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.lines import caption, line_of, reference_of
 from matchbandit.studies.registry import Entry
@@ -78,7 +78,7 @@ def _claim(rows: Rows, which: str, rate: str, most: float, beside: str) -> Claim
     return Claim(
         "windows",
         f"{rate} plays of {which} sub-optimal pairs",
-        f"{spaced(means[0])} plays at T = 10⁵, {spaced(means[-1])} at 10¹², at most {spaced(means.max())} between: "
+        f"{rounded(means[0])} plays at T = 10⁵, {rounded(means[-1])} at 10¹², at most {rounded(means.max())} between: "
         f"× {means.max() / means[0]:.2f}",
         f"nowhere between more than × {most:.2f} ({beside})",
         HOLDS if means.max() < most * means[0] else FAILS,
@@ -87,10 +87,10 @@ def _claim(rows: Rows, which: str, rate: str, most: float, beside: str) -> Claim
 
 def charts(rows: Rows) -> tuple[Chart, ...]:
     """Plays of doubly and singly sub-optimal pairs over the horizon, the ends of windows marked."""
-    told = rows.with_option("cap_windows")
+    with_cap = rows.with_option("cap_windows")
     lines = []
     for which in ("doubly", "singly"):
-        plain, capped = (told.where(cap_windows=cap).curve("horizon", y=which) for cap in (False, True))
+        plain, capped = (with_cap.where(cap_windows=cap).curve("horizon", y=which) for cap in (False, True))
         lines += [line_of(plain, which, which), reference_of(capped, f"{which}, capped", which)]
     return (
         Chart(
