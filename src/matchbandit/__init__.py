@@ -36,10 +36,15 @@ if TYPE_CHECKING:
     from matchbandit.policies import policy as policy
     from matchbandit.policies import restore as restore
     from matchbandit.problems import Bipartite as Bipartite
+    from matchbandit.problems import Drift as Drift
+    from matchbandit.problems import Drifting as Drifting
     from matchbandit.problems import Family as Family
+    from matchbandit.problems import Jumps as Jumps
     from matchbandit.problems import Means as Means
     from matchbandit.problems import Monopartite as Monopartite
     from matchbandit.problems import Problem as Problem
+    from matchbandit.problems import RandomWalk as RandomWalk
+    from matchbandit.problems import Seasons as Seasons
     from matchbandit.problems import click_models as click_models
     from matchbandit.problems import family as family
     from matchbandit.product_model import ProductFit as ProductFit
@@ -86,7 +91,10 @@ _EXPORTS = {
         "PlannedPolicy", "Policy", "PolicySpec", "RoundPolicy", "Setting", "check_policy", "counts_policy",
         "policy", "restore",
     ),
-    "problems": ("Bipartite", "Family", "Means", "Monopartite", "Problem", "click_models", "family"),
+    "problems": (
+        "Bipartite", "Drift", "Drifting", "Family", "Jumps", "Means", "Monopartite", "Problem", "RandomWalk", "Seasons",
+        "click_models", "family",
+    ),
     "product_model": ("ProductFit", "product_fit"),
     "results": ("Comparison", "Identification", "Rows", "RunInfo", "Runs", "concat", "load", "load_runs", "plot"),
     "rewards": ("Bernoulli", "Binomial", "Gaussian", "RewardDistribution"),
@@ -111,6 +119,8 @@ __all__ = [
     "ContractError",
     "CountsPolicy",
     "Decision",
+    "Drift",
+    "Drifting",
     "Explanation",
     "Family",
     "Gaussian",
@@ -118,6 +128,7 @@ __all__ = [
     "Identification",
     "IndexPolicy",
     "Interrupted",
+    "Jumps",
     "MatchbanditError",
     "Means",
     "Monopartite",
@@ -128,11 +139,13 @@ __all__ = [
     "PolicySpec",
     "Problem",
     "ProductFit",
+    "RandomWalk",
     "RewardDistribution",
     "RoundPolicy",
     "Rows",
     "RunInfo",
     "Runs",
+    "Seasons",
     "Setting",
     "Study",
     "Tally",

@@ -29,6 +29,7 @@ OTHER_FIGURES = ("practical", "windows", "growth", "identification", "comparison
 STUDIES = ("over-time", "over-gap", "over-u1", "over-n", "over-mu")
 """Studies that draw several figures; each of the others is named as its figure."""
 REWARDS = ("bernoulli", "gaussian:", "binomial:")
+DRIFTS = ("random-walk:", "seasons:", "jumps:")
 DEFAULT_STORE = "sqlite:///matchbandit.db"
 STORE_VARIABLE = "MATCHBANDIT_STORE"
 _SQLITE_URL = re.compile(r"sqlite(?:\+pysqlite)?:///(?:file:)?([^?]*)")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 import typer
 
-from matchbandit.cli.completion import FAMILIES, POLICIES, REWARDS, complete_from
+from matchbandit.cli.completion import DRIFTS, FAMILIES, POLICIES, REWARDS, complete_from
 from matchbandit.errors import MatchbanditError, check_int, unknown
 
 if TYPE_CHECKING:
@@ -267,6 +267,15 @@ Rewards = Annotated[
         help="bernoulli (default), gaussian:SD or binomial:TRIALS.", show_default=False, **REWARD_DISTRIBUTION
     ),
 ]
+Drift = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DRIFT",
+        help="Let the strengths drift: random-walk:STEP, seasons:PERIOD:AMPLITUDE, jumps:RATE or jumps:rounds=R,…; "
+        "further parameters follow as :name=value.",
+        autocompletion=complete_from(DRIFTS),
+    ),
+]
 Runs = Annotated[int, typer.Option(help="Number of independent runs.", **integer("--runs"))]
 Save = Annotated[
     str | None,
@@ -285,11 +294,16 @@ def make_problem(
     family: str | None,
     param: list[Setting] | None,
     rewards: Distribution | None,
+    drift: str | None = None,
 ) -> "Problem | Family":
-    """Build the problem that --u and --v, or --family and --param, describe."""
-    from matchbandit.problems import Bipartite, Monopartite
+    """Build the problem that --u and --v, or --family and --param, describe; with --drift its strengths change."""
+    from matchbandit.problems import Bipartite, Drifting, Monopartite
     from matchbandit.problems import family as make_family
+    from matchbandit.problems.drifting import parse_drift
 
+    if drift is not None:
+        start = make_problem(u, v, family, param, rewards)
+        return Drifting(start, parse_drift(drift))  # type: ignore[arg-type]  # a problem without strengths is refused
     parameters = merge_settings("--param", param)
     if (u is None) == (family is None):
         other = "" if u is not None else " Means that are not products go into a study file (means = …) or mb.Means."

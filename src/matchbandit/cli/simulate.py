@@ -7,6 +7,7 @@ import typer
 from matchbandit.cli.experiment import format_statistic, run_experiment, statistics_of
 from matchbandit.cli.output import Output, print_table, prints_output
 from matchbandit.cli.parameters import (
+    Drift,
     Engine,
     FamilyName,
     NumberList,
@@ -47,6 +48,7 @@ def simulate(
     param: Param = None,
     option: Option = None,
     rewards: Rewards = None,
+    drift: Drift = None,
     runs: Runs = 20,
     seed: Seed = 0,
     engine: Engine = "auto",
@@ -77,7 +79,7 @@ def simulate(
     from matchbandit.simulation import simulate as play
 
     spec = make_policy(policy, **merge_settings("--option", option))
-    problem = make_problem(u, v, family, param, rewards)
+    problem = make_problem(u, v, family, param, rewards, drift)
     return run_experiment(
         f"simulating {policy}",
         lambda progress: play(

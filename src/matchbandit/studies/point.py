@@ -14,7 +14,8 @@ from matchbandit.formatting import float_text, grouped
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import name_to_find
-from matchbandit.problems import Family, Problem
+from matchbandit.problems import Drifting, Family, Problem
+from matchbandit.problems.drifting import refuse_drifting
 from matchbandit.problems.families import function_of
 from matchbandit.results import Identification, Runs
 from matchbandit.results.tables import MAX_LISTED, parameters_of
@@ -115,8 +116,9 @@ class Point:
     def own_parts(self) -> dict[str, Any]:
         """Its policy's class and its family's function, by their names `module:name`, if they are the user's own."""
         parts: dict[str, Any] = {name_to_find(self.spec.kind): self.spec.kind}
-        if isinstance(self.problem, Family):
-            parts[self.problem.name] = function_of(self.problem.name)
+        start = self.problem.problem if isinstance(self.problem, Drifting) else self.problem
+        if isinstance(start, Family):
+            parts[start.name] = function_of(start.name)
         return {name: part for name, part in parts.items() if is_user_defined(name)}
 
     @property
@@ -126,6 +128,8 @@ class Point:
 
     def check(self) -> None:
         """Build the policy on the first instance: what cannot be played is refused before anything runs."""
+        if self.goal == "identification":
+            refuse_drifting("identification", self.problem, "Give a horizon in place of delta or budget.")
         first = self._built()
         stop_condition(self.stop, first)
         choose_engine(self.engine, first)

@@ -29,7 +29,7 @@ from matchbandit.studies.parts import MOST_RUNS
 from matchbandit.studies.published import authors_seconds, published
 from matchbandit.studies.registry import entries
 from matchbandit.studies.registry import figures as all_figures
-from matchbandit.studies.runner import run_study
+from matchbandit.studies.runner import refuse_too_many_runs, run_study
 from matchbandit.studies.study import Study
 from matchbandit.studies.versions import versions
 
@@ -118,6 +118,8 @@ def reproduce(
     folder = _folder(out, seed)
     plan = {entry.name: _seeded(entry.studies(runs), seed) for entry in chosen}
     needed = {study.name: study for studies in plan.values() for study in studies}
+    for study in needed.values():
+        refuse_too_many_runs(study)
     total, done = sum(study.runs * len(study.points) for study in needed.values()), 0
     folders: dict[str, StudyFolder] = {}
     incomplete = [study for name, study in needed.items() if not _is_complete(study, folder / name)]

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.extras import need
+from matchbandit.policies import PlannedPolicy
 from matchbandit.progress import StudyProgress, in_notebook, study_bar
 from matchbandit.results.tables import parameter_types
+from matchbandit.simulation.limits import refuse_too_large
 from matchbandit.simulation.parallel import pass_on
 from matchbandit.studies.changes import changes
 from matchbandit.studies.folder import (
@@ -40,6 +42,25 @@ from matchbandit.user_code import UserCodeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+BYTES_PER_PART = 500
+"""What a part that is still to be played takes in memory; the results of others are on disk."""
+
+
+def refuse_too_many_runs(study: Study) -> None:
+    """Refuse runs that no machine could plan or play."""
+    rounds = 0
+    if study.horizon is not None:
+        one_by_one = [point for point in study.points if not issubclass(point.spec.kind, PlannedPolicy)]
+        rounds = sum(point.horizon or 0 for point in one_by_one) // len(study.points)
+    refuse_too_large(
+        study.runs,
+        numbers_per_run=0,
+        rounds_per_run=rounds,
+        points=len(study.points),
+        bytes_per_run=BYTES_PER_PART / MOST_RUNS,
+    )
 
 
 class StoppedStudy(KeyboardInterrupt):
@@ -95,6 +116,7 @@ def run_study(
     if dask is not None:
         refuse_no_address(dask)
     points = study.points
+    refuse_too_many_runs(study)
     is_new = not Path(out).exists()
     columns, own, now = _columns(points), fingerprints(points), versions()
     with claimed(out) as folder, _shown(study.name, progress) as show:
