@@ -25,6 +25,8 @@ RENAMED = {
     "CountsPolicy.put": "CountsPolicy.set_counts",
     "League.bring_back": "League.rejoin",
     "RemoteLeague.bring_back": "RemoteLeague.rejoin",
+    "WatchedRun.film": "WatchedRun.recording",
+    "Frame.beaten": "Frame.eliminations",
     "Store(patience=)": "Store(lock_timeout=)",
 }
 """Old names with the new ones. Those of `Policy` are names that subclasses define."""

@@ -95,5 +95,5 @@ def test_only_policies_that_play_matchings_have_a_limit_on_players():
 
 
 def test_a_float_option_that_is_given_as_an_int_is_a_float():
-    exploration = X
-    assert (exploration, type(exploration)) == (3, float)
+    lam = mb.policy("ols-ucb", lam=3).build(mb.monopartite(4)).options["lam"]
+    assert (lam, type(lam)) == (3, float)

@@ -60,7 +60,8 @@ def bounds(
         ),
     ] = None,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the bounds, and the results over them, into this .png.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the bounds, and the results over them, into this .png, .pdf or .svg."),
     ] = None,
     notes: Annotated[
         bool, typer.Option("--notes", help="Print what was corrected in the paper, and gaps of its proofs.")

@@ -85,7 +85,7 @@ def _print(result: "Reproduction") -> None:
 
     heads = ("where", "claim", "measured", "threshold", "verdict")
     print_table(heads, [tuple(getattr(claim, head) for head in heads) for claim in result.claims])
-    typer.echo("\npictures, each also as .pdf:")
+    typer.echo("\npictures:")
     for picture in result.pictures:
         typer.echo(f"  {picture}")
     seconds = f"computed in {duration(result.seconds)} of one core"

@@ -1,4 +1,4 @@
-"""`matchbandit watch`: one run, frame by frame, as a picture and a page that moves."""
+"""`matchbandit watch`: record one run, as a picture and a page that plays it back."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +26,7 @@ from matchbandit.progress import bar, stage
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from matchbandit.watching import Watched
+    from matchbandit.watching import WatchedRun
 
 
 @prints_output
@@ -57,25 +57,27 @@ def watch(
         int | None, typer.Option(help="Stop identification here, such as 1e9.", **integer("--max-rounds"))
     ] = None,
     frames: Annotated[
-        int, typer.Option(help="Number of moments to show; events are always shown.", **integer("--frames"))
+        int, typer.Option(help="Number of moments to record; events are always recorded.", **integer("--frames"))
     ] = 120,
-    out: Annotated[str, typer.Option(help="Files to write, without their ending: .svg, .png and .html.")] = "watch",
+    out: Annotated[
+        str, typer.Option(metavar="PATH", help="Files to write, without a suffix: .svg, .png and .html.")
+    ] = "watch",
 ) -> Output:
-    """Watch a policy think, as a picture and a page that moves.
+    """Record one run of a policy, as a picture and a page that plays it back.
 
-    Who leaves, how clusters split, how intervals shrink.
+    It shows eliminations, splits and certificates with the numbers that decided them.
     """
     title = f"watching {policy}"
     with stage(f"{title}: loading"):
-        from matchbandit.figures.timeline import film_places
+        from matchbandit.figures.playback_files import playback_paths
         from matchbandit.policies import policy as named
-        from matchbandit.watching import watch as look_on
+        from matchbandit.watching import watch as record
 
-    film_places(out)
+    playback_paths(out)
     spec = named(policy, **merge_settings("--option", option))
     problem = make_problem(u, v, family, param, rewards)
     with bar(title) as advance:
-        watched = look_on(
+        run = record(
             problem,
             spec,
             horizon=horizon,
@@ -88,22 +90,21 @@ def watch(
             progress=lambda played, most: advance("rounds", played, most),
         )
     with stage(f"{title}: drawing"):
-        written = watched.save(out)
-    return Output(_as_data(watched, written), lambda: _report(watched, written))
+        paths = run.save(out)
+    return Output(_to_json(run, paths), lambda: _report(run, paths))
 
 
-def _as_data(watched: "Watched", written: "tuple[Path, ...]") -> dict[str, Any]:
+def _to_json(run: "WatchedRun", paths: "tuple[Path, ...]") -> dict[str, Any]:
     from dataclasses import asdict
 
-    return {**asdict(watched.film), "files": [str(path) for path in written]}
+    return {**asdict(run.recording), "files": [str(path) for path in paths]}
 
 
-def _report(watched: "Watched", written: "tuple[Path, ...]") -> None:
-    film = watched.film
-    print_wrapped(film.title)
-    print_wrapped(film.caption)
-    for frame in film.frames:
-        if frame.event or frame is film.frames[-1]:
+def _report(run: "WatchedRun", paths: "tuple[Path, ...]") -> None:
+    print_wrapped(run.recording.title)
+    print_wrapped(run.recording.caption)
+    for frame in run.frames:
+        if frame.event or frame is run.frames[-1]:
             print_wrapped(frame.sentence, indent=2, first="–")
-    *pictures, page = map(str, written)
-    print_wrapped(f"{len(film.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to see it move")
+    *pictures, page = map(str, paths)
+    print_wrapped(f"{len(run.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to play it back")

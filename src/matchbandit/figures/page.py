@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures.chart import Chart
-from matchbandit.figures.interactive import chart_data
+from matchbandit.figures.echarts_renderer import chart_data
 
 Tone = Literal["good", "part", "bad", "plain"]
 
@@ -83,8 +83,6 @@ MANY_ROWS = 40
 """A longer table scrolls in a box of its own, below its heads."""
 A_SENTENCE = 24
 """Letters of a cell that needs room to be read."""
-_SCRIPTS = ("numbers", "elements", "axes", "lines", "names", "values", "gestures", "chart", "page")
-"""The files of the script that draws charts, in the order in which they are joined."""
 _LICENCES = ("NOTICE", "LICENSE", "LICENSE-zrender", "LICENSE-d3")
 _ICONS: dict[Tone, str] = {
     "good": '<path d="M2.5 8.5l3.5 4 7.5-9"/>',
@@ -159,8 +157,7 @@ def chart_script() -> str:
     `matchbanditCharts.mount(element, chart)` draws a chart anywhere. On a page with an element `#data` that holds
     {"charts": [...]} every element `[data-chart]` is drawn when it comes near the screen.
     """
-    parts = "\n".join(_asset(f"script/{name}.js") for name in _SCRIPTS)
-    return f'(function () {{\n"use strict";\n\n{parts}}})();\n'
+    return bundle_scripts(_asset("script/chart.js"), _asset("script/page.js"))
 
 
 def self_contained(title: str, body: str, *, data: Any, script: str, style: str = "", charts: bool = True) -> str:
@@ -220,7 +217,7 @@ def _figure(number: int, chart: Chart, heading: str) -> str:
 
 def _choice(choice: ChartChoice, heading: str, numbers: Iterator[int]) -> str:
     """A select element and the charts that it chooses from: a script shows one; without scripts all their tables."""
-    options, figures = "", ""
+    options, figures, number = "", "", -1
     for name, chart in choice.options:
         number = next(numbers)
         options += f'<option value="option-{number}">{escape(name)}</option>'
@@ -229,8 +226,9 @@ def _choice(choice: ChartChoice, heading: str, numbers: Iterator[int]) -> str:
             f'<div class="option{chosen}" id="option-{number}">'
             f"{_drawing(number, chart, heading, summary=f'The numbers: {name}', is_open=False)}</div>\n"
         )
-    label = f"<label>{escape(choice.label)} <select data-choice>{options}</select></label>"
-    return f'<figure class="choice">{label}{figures}</figure>\n'
+    name = f"choice-{number}"
+    select = f'<label for="{name}">{escape(choice.label)}</label><select id="{name}" data-choice>{options}</select>'
+    return f'<figure class="choice"><p class="chooser">{select}</p>{figures}</figure>\n'
 
 
 def _drawing(number: int, chart: Chart, heading: str, *, summary: str = "The numbers", is_open: bool = True) -> str:

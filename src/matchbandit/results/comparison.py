@@ -25,7 +25,7 @@ from matchbandit.results.statistics import PairedDifference, Summary, paired_dif
 from matchbandit.results.tables import parameters_of, rewards_text
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 MAX_RANKINGS = 12
 """Rankings that a comparison prints; a study may have hundreds."""
@@ -105,7 +105,7 @@ class Comparison:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The name of each result; no two are the same."""
-        return _labels([result.about for result in self.results])
+        return run_labels([result.about for result in self.results])
 
     def __len__(self) -> int:
         """Count the results."""
@@ -297,7 +297,7 @@ class Comparison:
             counts = () if isinstance(best, Runs) else ("right", "wrong", "not identified")
             heads = ("", "policy", f"{measured} ± s.e.", "5–95 %", "more than the best (95 % interval)", *counts)
             numbers = sorted(self.labels.index(standing.label) for standing in ranking)
-            short = _labels([self.results[number].about for number in numbers])  # the title says the rest
+            short = run_labels([self.results[number].about for number in numbers])  # the title says the rest
             names = {self.labels[number]: label for number, label in zip(numbers, short, strict=True)}
             lines = [_line(replace(standing, label=names[standing.label])) for standing in ranking]
             yield _title(best, ranking), heads, lines
@@ -448,8 +448,8 @@ def _variant(about: RunInfo) -> dict[str, Any]:
     return options | {"max_rounds": about.max_rounds, "engine": about.engine, "study": about.study} | warm
 
 
-def _labels(abouts: Sequence[RunInfo]) -> tuple[str, ...]:
-    """A label for each: no two are the same."""
+def run_labels(abouts: Sequence[RunInfo], *, omit: str | None = None) -> tuple[str, ...]:
+    """Return a label for each, no two the same; results that differ in the setting `omit` alone share one."""
     settings = [_setting(about) for about in abouts]
     differ = _differing(settings)
     names = {about.policy for about in abouts}
@@ -458,9 +458,10 @@ def _labels(abouts: Sequence[RunInfo]) -> tuple[str, ...]:
     for about, setting in zip(abouts, settings, strict=True):
         variant = {key: value for key, value in _variant(about).items() if key in by_name[about.policy]}
         shown = variant | {key: value for key, value in setting.items() if key in differ and value not in ("", None)}
+        shown.pop(omit or "", None)
         labels.append(", ".join([about.policy, *(f"{key} = {_value(value)}" for key, value in shown.items())]))
     seen: dict[str, int] = {}
-    for number, label in enumerate(labels):
+    for number, label in enumerate(labels if omit is None else []):
         seen[label] = seen.get(label, 0) + 1
         if seen[label] > 1:
             labels[number] = f"{label} ({seen[label]})"

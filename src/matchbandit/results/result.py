@@ -18,7 +18,7 @@ from matchbandit.rewards import Counts, Floats
 
 if TYPE_CHECKING:
     from matchbandit.extras import Frame
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
     from matchbandit.results.rows import Rows
 
 Split = tuple[int, list[list[int]]]

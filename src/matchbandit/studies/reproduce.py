@@ -243,8 +243,7 @@ def _pictures(charts: Sequence[Chart], folder: Path) -> list[Path]:
     made = []
     for chart in charts:
         path, digest = folder / f"{chart.name}.png", digest_of(chart)
-        there = path.is_file() and path.with_suffix(".pdf").is_file()
-        if not there or drawn.get(chart.name) != digest:
+        if not path.is_file() or drawn.get(chart.name) != digest:
             draw_to(chart, path)
             drawn[chart.name] = digest
             write_atomically(folder / DRAWN, json.dumps(drawn, indent=1).encode())

@@ -21,7 +21,7 @@ from matchbandit.studies.points import points_of
 from matchbandit.studies.sweeps import MisplacedError
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
     from matchbandit.results import Comparison
     from matchbandit.studies.folder import StudyFolder
 

@@ -23,22 +23,30 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 from matplotlib.transforms import Bbox
 
-from matchbandit.figures.chart import Chart, Line, Numbers
+from matchbandit.figures.axes import (
+    even_ticks,
+    has_zeros,
+    log_ticks,
+    tick_labels,
+    unlabelled_log_ticks,
+    x_limits,
+    y_limits,
+)
+from matchbandit.figures.chart import MAX_MARKERS, Chart, Line, Numbers
 from matchbandit.figures.style import GREY, Marker, Style, spread_apart, styles_of
-from matchbandit.figures.ticks import even_ticks, log_ticks, unlabelled_log_ticks, words_for
 
 WIDTH, HEIGHT = 6.0, 3.1
 """Of the picture and of its axes, in inches: at 360 pixels, the width of a phone, the words are still read."""
 DPI = 200
 TITLE, WORDS, SMALL = 11.0, 9.5, 8.5
 """Sizes of type, in points."""
+ZERO_HEIGHT = 0.035
+"""Of the markers of zeros above the foot of a logarithmic axis, as a share of its length."""
 MARGIN, GAP = 0.12, 0.06
 """Around the picture and between its parts, in inches."""
 INK, PALE, PAPER = "#222222", "#dddddd", "#ffffff"
-MOST_IN_A_LEGEND = 3
+MAX_LEGEND_LINES = 3
 """Lines; where there are more, each has its name at its end."""
-MOST_MARKERS = 24
-"""Points of a line that has a marker at each of them."""
 _MARKERS: dict[Marker, str] = {
     "circle": "o", "square": "s", "diamond": "D", "triangle": "^", "triangle-down": "v", "triangle-left": "<",
     "triangle-right": ">", "plus": "P", "cross": "X", "hexagon": "h", "star": "*", "pentagon": "p",
@@ -85,13 +93,13 @@ def _settings() -> Iterator[None]:
         yield
 
 
-def paint(chart: Chart) -> Picture:
+def render(chart: Chart) -> Picture:
     """Draw a chart."""
     with _settings():
         picture = Picture(figsize=(WIDTH, HEIGHT), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(picture)
         picture.chart = chart
-        _Painter(chart, picture).paint()
+        _Renderer(chart, picture).draw()
     return picture
 
 
@@ -118,7 +126,7 @@ class _End(NamedTuple):
     weight: str
 
 
-class _Painter:
+class _Renderer:
     """One chart on one picture. Lengths are in inches from the picture's lower left corner unless said otherwise."""
 
     def __init__(self, chart: Chart, picture: Picture) -> None:
@@ -127,14 +135,15 @@ class _Painter:
         self.axes: Axes = picture.add_axes((0.0, 0.0, 1.0, 1.0))
         self.looks = styles_of(chart)
         named = [line for line in chart.lines if line.label and line.kind in ("line", "reference")]
-        self.direct = len({line.label for line in named}) > MOST_IN_A_LEGEND and not chart.rows
+        self.direct = len({line.label for line in named}) > MAX_LEGEND_LINES and not chart.rows
         self.taken: list[Bbox] = []  # where words stand already, in pixels
         self.sizes: dict[tuple[str, float, str], tuple[float, float]] = {}  # of words that were measured
 
-    def paint(self) -> None:
-        """Lines, then the frame around them, then the words inside."""
+    def draw(self) -> None:
+        """Draw lines, then the frame around them, then the text inside."""
         for line, look in zip(self.chart.lines, self.looks, strict=True):
             self._line(line, look)
+        self._zeros()
         self._limits()
         self._frame()
         self._place()
@@ -168,12 +177,38 @@ class _Painter:
         elif line.kind == "reference":
             self.axes.plot(x, y, color=look.colour, linestyle=_DASHES[look.dash], linewidth=1.0, label="_", zorder=2)
         else:
-            every = None if len(x) <= MOST_MARKERS else (0.03 + 0.037 * (number % 4), 0.17)
+            every = None if len(x) <= MAX_MARKERS else (0.03 + 0.037 * (number % 4), 0.17)
             wide = 2.6 if line.strong else 1.6
             self.axes.plot(x, y, linestyle=_DASHES[look.dash], linewidth=wide, markevery=every, **shapes, zorder=3)
             if line.low is not None and line.high is not None:
                 pale = 0.14 if len(self.chart.lines) <= 6 else 0.09
                 self.axes.fill_between(x, line.low, line.high, color=look.colour, alpha=pale, linewidth=0, zorder=1)
+
+    def _zeros(self) -> None:
+        """Mark values that have no place on a logarithmic axis at its foot, beside the label "0"."""
+        if not has_zeros(self.chart):
+            return
+        axes, is_horizontal = self.axes, bool(self.chart.rows)
+        for line, look in zip(self.chart.lines, self.looks, strict=True):
+            x = line.x[line.y <= 0]
+            foot = np.full(len(x), ZERO_HEIGHT)
+            shapes: dict[str, Any] = {
+                "s": 22,
+                "edgecolors": look.colour,
+                "facecolors": PAPER if line.hollow else look.colour,
+                "linewidths": 1.1,
+                "clip_on": False,
+                "zorder": 5,
+            }
+            if is_horizontal:
+                axes.scatter(foot, x, marker="<", transform=axes.get_yaxis_transform(), **shapes)
+            else:
+                axes.scatter(x, foot, marker="v", transform=axes.get_xaxis_transform(), **shapes)
+        words: dict[str, Any] = {"fontsize": WORDS, "color": INK, "transform": axes.transAxes}
+        if is_horizontal:
+            axes.text(ZERO_HEIGHT, -0.02, "0", ha="center", va="top", **words)
+        else:
+            axes.text(-0.012, ZERO_HEIGHT, "0", ha="right", va="center", **words)
 
     # Axes
 
@@ -184,11 +219,11 @@ class _Painter:
             if log:
                 getattr(self.axes, f"set_{axis.axis_name}scale")("log", nonpositive="mask")
         set_measured = self.axes.set_xlim if chart.rows else self.axes.set_ylim
-        set_measured(*(chart.y_range or _y_limits(chart)))
+        set_measured(*y_limits(chart))
         if chart.rows:
-            self.axes.set_ylim(len(chart.rows) - 0.5, -0.5)
+            self.axes.set_ylim(*reversed(x_limits(chart)))
         else:
-            self.axes.set_xlim(*_x_limits(chart))
+            self.axes.set_xlim(*x_limits(chart))
 
     def _frame(self) -> None:
         """What stands beside the data, but no ticks yet."""
@@ -279,6 +314,8 @@ class _Painter:
         low, high = sorted(axes.get_xlim() if name == "x" else axes.get_ylim())
         measured = (name == "y") != bool(chart.rows)
         log = chart.y_log if measured else chart.x_log
+        if measured and has_zeros(chart):
+            low *= (high / low) ** (2.5 * ZERO_HEIGHT)  # "0" stands below
         if log:
             axis.set_minor_locator(FixedLocator(unlabelled_log_ticks(low, high)))
         if not measured and chart.x_ticks is not None:
@@ -286,14 +323,14 @@ class _Painter:
             return
         for number in range(most, 0, -1):
             ticks = log_ticks(low, high, number) if log else even_ticks(low, high, number)
-            self._set_ticks(axis, ticks, words_for(ticks, log=log))
+            self._set_ticks(axis, ticks, tick_labels(ticks, log=log))
             if not self._collide(axis.get_ticklabels()):
                 break
 
     def _given_ticks(self, places: Sequence[float], *, log: bool) -> None:
         """A tick at each of these places, and a number at as many as there is room for: the outermost ones first."""
         ticks = sorted(places)
-        words = words_for(ticks, log=log)
+        words = tick_labels(ticks, log=log)
         self._set_ticks(self.axes.xaxis, ticks, words)
         boxes = [self._box(label) for label in self.axes.xaxis.get_ticklabels()]
         kept: list[int] = []
@@ -529,42 +566,3 @@ def _near(one: Bbox, other: Bbox) -> bool:
     beside = max(other.x0 - one.x1, one.x0 - other.x1)
     above = max(other.y0 - one.y1, one.y0 - other.y1)
     return bool(beside < apart and above < 0.2 * apart)
-
-
-def _finite(values: Numbers, *, log: bool) -> Numbers:
-    kept = np.asarray(values, dtype=np.float64)
-    kept = kept[np.isfinite(kept)]
-    return kept[kept > 0] if log else kept
-
-
-def _x_limits(chart: Chart) -> tuple[float, float]:
-    given = [line.x for line in chart.lines] + [np.array([m.at for m in chart.marks if m.axis == "x"])]
-    x = _finite(np.concatenate(given), log=chart.x_log)
-    if not len(x):
-        return (1.0, 10.0) if chart.x_log else (0.0, 1.0)
-    low, high = float(x.min()), float(x.max())
-    few = all(len(line.x) <= MOST_MARKERS for line in chart.lines if line.kind != "reference")
-    if chart.x_log:
-        spare = (high / low) ** (0.03 if few else 0.01) if high > low else 2.0
-        return low / spare, high * spare
-    if 0 < low < 0.06 * high and chart.x_ticks is None:
-        low = 0.0
-    spare = 0.03 * (high - low) if high > low else max(abs(low) / 2, 0.5)
-    return (low if low == 0 and high > 0 and not few else low - spare), high + (spare if few else 0.01 * (high - low))
-
-
-def _y_limits(chart: Chart) -> tuple[float, float]:
-    """All means, references and bands; of a logarithmic axis not what is far below every mean."""
-    means = _finite(np.concatenate([np.zeros(0), *(line.y for line in chart.lines)]), log=chart.y_log)
-    bands = [part for line in chart.lines for part in (line.low, line.high) if part is not None]
-    marks = np.array([mark.at for mark in chart.marks if mark.axis == "y"])
-    all_of_it = _finite(np.concatenate([means, marks, *bands]), log=chart.y_log)
-    if not len(all_of_it):
-        return (1.0, 10.0) if chart.y_log else (0.0, 1.0)
-    low, high = float(all_of_it.min()), float(all_of_it.max())
-    if chart.y_log:
-        low = max(low, float(means.min()) / 3) if len(means) else low
-        spare = max((high / low) ** 0.05, 1.15)
-        return low / spare, high * spare
-    spare = 0.05 * (high - low) if high > low else max(abs(high) / 2, 0.5)
-    return (0.0 if low >= 0 else low - spare), high + spare

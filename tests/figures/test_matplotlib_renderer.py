@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from matchbandit.figures import Chart, Line, Mark, draw, styles_of
-from matchbandit.figures.painting import WIDTH, Picture
+from matchbandit.figures.matplotlib_renderer import WIDTH, Picture
 
 POLICIES = ["pair-elim", "rank1-elim", "uts", "kl-ucb", "rank1-elim-kl"]
 
@@ -96,7 +96,7 @@ def test_no_two_words_meet_and_none_leaves_the_picture(name):
 
 def test_ticks_are_short_and_readable():
     rounds = draw(CHARTS["rounds"])
-    assert tick_words(rounds) == ["0", "50 000", "100 000", "150 000", "200 000"]
+    assert tick_words(rounds) == ["0", "50,000", "100,000", "150,000", "200,000"]
     powers = draw(CHARTS["powers"])
     assert tick_words(powers)[0] == "1"
     assert {"10⁶", "10¹²"} & set(tick_words(powers))
@@ -183,3 +183,23 @@ def test_a_picture_is_as_wide_as_all_others_and_shows_itself_in_a_notebook():
     assert picture.chart is CHARTS["one point"]
     assert picture.get_size_inches()[0] == WIDTH
     assert picture._repr_png_().startswith(b"\x89PNG")
+
+
+def test_zeros_on_a_logarithmic_axis_are_marked_at_its_foot():
+    x = np.array([1.0, 10, 100, 1000])
+    late = Line("late", x, np.array([0.0, 0, 5, 50]), key="uts")
+    soon = Line("soon", x, np.sqrt(x), key="rank1-thompson", hollow=True)
+    picture = draw(Chart("zero", "Regret", "round", "regret", (late, soon), x_log=True, y_log=True))
+    marked = [dots.get_offsets()[:, 0].tolist() for dots in picture.axes[0].collections if len(dots.get_offsets())]
+    assert marked == [[1.0, 10.0]]
+    assert [text.get_text() for text in picture.axes[0].texts] == ["0"]
+    refuse_collisions(picture)
+    assert not draw(Chart("no zero", "Regret", "round", "regret", (soon,), y_log=True)).axes[0].texts
+
+
+def test_zeros_in_rows_are_marked_at_the_left():
+    line = Line("a", np.array([0.0, 1.0]), np.array([0.0, 7.0]), key="uts", kind="points")
+    picture = draw(Chart("rows", "Rounds", "", "rounds", (line,), y_log=True, rows=("one", "two")))
+    (dots,) = (dots for dots in picture.axes[0].collections if len(dots.get_offsets()))
+    assert dots.get_offsets()[:, 1].tolist() == [0.0]
+    refuse_collisions(picture)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchbandit.figures.ticks import even_ticks, log_ticks, words_for
+from matchbandit.figures.axes import even_ticks, log_ticks, tick_labels
 from matchbandit.formatting import grouped, power_of_ten, short
 
 
@@ -55,8 +55,8 @@ def test_numbers_are_in_groups_with_a_real_minus():
 
 
 def test_the_numbers_of_an_axis_are_written_in_one_manner():
-    assert words_for([0.0, 5e5, 1e6, 1.5e6]) == ["0", "0.5·10⁶", "10⁶", "1.5·10⁶"]
-    assert words_for([0.0, 1e4, 2e4]) == ["0", "10,000", "20,000"]
-    assert words_for([1.0, 1e3, 1e6], log=True) == ["1", "1,000", "10⁶"]
-    assert words_for([10.0, 1e4, 1e5], log=True) == ["10", "10,000", "100,000"]
-    assert words_for([1e-4, 1.0], log=True) == ["10⁻⁴", "1"]
+    assert tick_labels([0.0, 5e5, 1e6, 1.5e6]) == ["0", "0.5·10⁶", "10⁶", "1.5·10⁶"]
+    assert tick_labels([0.0, 1e4, 2e4]) == ["0", "10,000", "20,000"]
+    assert tick_labels([1.0, 1e3, 1e6], log=True) == ["1", "1,000", "10⁶"]
+    assert tick_labels([10.0, 1e4, 1e5], log=True) == ["10", "10,000", "100,000"]
+    assert tick_labels([1e-4, 1.0], log=True) == ["10⁻⁴", "1"]

@@ -4,6 +4,7 @@ from colorsys import hls_to_rgb, rgb_to_hls
 from math import isfinite
 from typing import Any
 
+from matchbandit.figures.axes import x_limits, y_limits
 from matchbandit.figures.chart import Chart, Line, Numbers
 from matchbandit.figures.style import Style, styles_of
 
@@ -29,7 +30,9 @@ def chart_data(chart: Chart) -> dict[str, Any]:
         "xLog": chart.x_log,
         "yLog": chart.y_log,
         "xTicks": None if chart.x_ticks is None else [_short(value) for value in chart.x_ticks],
-        "yRange": None if chart.y_range is None else [_short(value) for value in chart.y_range],
+        "xRange": [_short(value) for value in x_limits(chart)],
+        "yRange": [_short(value) for value in y_limits(chart)],
+        "isCropped": chart.y_range is not None,
         "rows": list(chart.rows),
         "middle": "mean" if tells_range or "mean" in chart.caption.lower() else "value",
         "range": "5–95 %" if tells_range else "range",

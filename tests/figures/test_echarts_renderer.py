@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from matchbandit.figures.chart import Chart, Line, Mark
-from matchbandit.figures.interactive import PAPER, READABLE, chart_data, contrast, describe
+from matchbandit.figures.echarts_renderer import PAPER, READABLE, chart_data, contrast, describe
 from matchbandit.figures.style import DASHES, MARKERS, POLICIES, style_of
 
 
@@ -66,13 +66,13 @@ def test_words_in_a_policys_colour_can_be_read_and_its_line_be_seen(policy: str)
 
 
 def test_the_script_knows_every_dash_and_marker() -> None:
-    script = asset("script/lines.js")
+    script = asset("script/chart.js")
     markers = re.search(r"const MARKERS = \{(.*?)\};", script, re.S)
     dashes = re.search(r"const DASHES = \{(.*?)\};", script, re.S)
     assert markers
     assert dashes
     assert set(re.findall(r'^\s*"?([a-z-]+)"?:', markers[1], re.M)) == set(MARKERS)
-    assert set(re.findall(r"([a-z]+): \[", dashes[1])) == set(DASHES)
+    assert set(re.findall(r"([a-z]+): ", dashes[1])) == set(DASHES)
 
 
 def test_words_are_measured_against_the_ground_of_the_page() -> None:
