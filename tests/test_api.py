@@ -1,4 +1,4 @@
-"""The public API: complete, documented, and with the names of version 0.8."""
+"""The public API: complete and documented."""
 
 import inspect
 import re
@@ -10,14 +10,6 @@ import matchbandit as mb
 
 DOCS = Path(__file__).parents[1] / "docs"
 FUNCTIONS = [name for name in mb.__all__ if inspect.isfunction(getattr(mb, name))]
-RENAMED = {
-    "Fits": "Capabilities",
-    "Found": "Identification",
-    "draw_bounds": "plot_bounds",
-    "for_decisions": "counts_policy",
-    "load_found": "load",
-    "load_identification": "load",
-}
 
 
 def test_all_is_complete():
@@ -47,19 +39,6 @@ def test_every_public_name_is_in_the_reference():
     pages = "".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
     listed = re.findall(r"^\.\. (?:auto\w+|py:data):: (?:matchbandit\.)?(\w+)$", pages, flags=re.MULTILINE)
     assert not set(mb.__all__) - set(listed)
-
-
-@pytest.mark.parametrize(("old", "new"), RENAMED.items())
-def test_old_names_work_with_a_warning(old, new):
-    words = rf"matchbandit\.{old} is now called matchbandit\.{new}; .* 2\.0"
-    with pytest.warns(DeprecationWarning, match=words) as warned:
-        assert getattr(mb, old) is getattr(mb, new)
-    assert warned[0].filename == __file__
-
-
-def test_a_function_that_will_go_warns():
-    with pytest.warns(DeprecationWarning, match=r"matchbandit\.propose will be removed in matchbandit 2\.0"):
-        assert callable(mb.propose)
 
 
 def test_a_misspelt_name_is_an_attribute_error():

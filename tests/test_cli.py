@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -10,8 +11,8 @@ import pytest
 
 import matchbandit as mb
 from matchbandit import numba_cache, progress
-from matchbandit.cli import main
-from matchbandit.cli.options import table
+from matchbandit.cli import SECTIONS, app, main
+from matchbandit.cli.output import print_table
 
 SIMULATE = ["simulate", "--policy", "pair-elim", "--u", "0.9,0.3,0.2", "--v", "0.9,0.5,0.1", "--horizon", "2e4"]
 
@@ -93,42 +94,40 @@ def test_warm_up_says_what_it_compiles(run, monkeypatch):
     monkeypatch.setattr("matchbandit.simulation.warm_up.warm_up", warm_up)
     code, out, err = run("warm-up")
     assert (code, err) == (0, "")
-    assert [line.split()[:4] for line in out.splitlines()] == [
-        ["uts", "1.2", "s"], ["escb", "2.0", "s"], ["in", "all", "3.2", "s,"],
-    ]  # fmt: skip
+    assert [line.split() for line in out.splitlines()[2:5]] == [["uts", "1.2"], ["escb", "2.0"], ["in", "all", "3.2"]]
     code, out, _ = run("warm-up", "--json")
     assert json.loads(out) == {"uts": 1.25, "escb": 2.0}
 
 
 HEADS = ("name", "what is said of it", "")
-LINES = [("pair-elim-regret", "upper bound, proof in the appendix", "212 344"), ("x", "", "7")]
+ROWS = [("pair-elim-regret", "upper bound, proof in the appendix", "212,344"), ("x", "", "7")]
 
 
 @pytest.mark.parametrize("width", [12, 25, 40, 50, 60, 120])
 def test_tables_break_no_words(capsys, monkeypatch, width):
-    monkeypatch.setattr("matchbandit.cli.options._width", lambda: width)
-    table(HEADS, LINES)
+    monkeypatch.setattr("matchbandit.cli.output._width", lambda: width)
+    print_table(HEADS, ROWS)
     out = capsys.readouterr().out
-    for words in (HEADS, *LINES):
+    for words in (HEADS, *ROWS):
         assert all(word in out for cell in words for word in cell.split())
-    assert "212 344" in out
+    assert "212,344" in out
     assert max(map(len, out.splitlines())) <= max(width, len("  pair-elim-regret"))
 
 
 def test_a_wide_table_is_laid_out_in_columns(capsys):
-    table(HEADS, LINES, right=True)
+    print_table(HEADS, ROWS, right=("",))
     assert capsys.readouterr().out == (
-        "            name                  what is said of it\n"
+        "name              what is said of it\n"
         "─────────────────────────────────────────────────────────────\n"
-        "pair-elim-regret  upper bound, proof in the appendix  212 344\n"
-        "               x                                            7\n"
+        "pair-elim-regret  upper bound, proof in the appendix  212,344\n"
+        "x                                                           7\n"
     )
 
 
 def test_simulate_prints_a_table(run):
     code, out, err = run(*SIMULATE, "--runs", "3", "--seed", "7", "--workers", "1")
     assert (code, err) == (0, "")
-    assert "20 000" in out
+    assert "20,000" in out
     assert "mean regret" in out
 
 
@@ -289,7 +288,7 @@ def test_saved_runs_can_be_loaded(run, tmp_path):
     path = tmp_path / "runs.parquet"
     code, out, _ = run(*SIMULATE, "--runs", "2", "--workers", "1", "--save", str(path))
     assert code == 0
-    assert f"these runs are kept in {path}, and their details in {tmp_path / 'runs.details.parquet'}\n" in out
+    assert f"runs saved in {path}, details in {tmp_path / 'runs.details.parquet'}\n" in out
     assert mb.load_runs(path).regret.shape[0] == 2
     kept = pq.read_table(path)
     told = [kept[name].unique().to_pylist() for name in ("study", "policy", "horizon")]
@@ -365,7 +364,7 @@ def test_runs_that_stop_at_the_first_split_are_reported(run):
     )
     code, out, err = run(*words)
     assert (code, err) == (0, "")
-    assert f"3 of 3 runs ended at the first-split, on average after {runs.ended.mean():.0f} rounds\n" in out
+    assert f"3 of 3 runs ended at the first-split, on average after {runs.ended.mean():,.0f} rounds\n" in out
     code, out, err = run(*words, "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)
@@ -425,15 +424,6 @@ def test_a_warning_is_one_line_on_stderr_and_the_runs_go_on(run, workers):
         assert len(json.loads(out)["final_regret"]) == 6
 
 
-def test_a_process_of_its_own_warns_once_and_keeps_stdout_for_json():
-    words = ["simulate", "--policy", "simple-adaptive-matching", "--u", "1,0.2,0.2,0", "--horizon", "2e4"]
-    rest = ["--runs", "4", "--workers", "1", "--json"]
-    command = [sys.executable, "-m", "matchbandit", *words, *rest]
-    made = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert made.stderr == WARNS
-    assert json.loads(made.stdout)["runs"] == 4
-
-
 def test_digits_beyond_2_to_the_53_are_read_as_they_stand(run):
     horizon = 2**53 + 1
     words = ("simulate", "--policy", "uniform", "--u", "0.5,0.5", "--v", "0.5", "--runs", "1", "--workers", "1")
@@ -475,7 +465,10 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--option": "growth"}, "--option takes key=value; got 'growth'"),
         ({"--option": "growth=big"}, "growth must be a number; got 'big'"),
         ({"--v": None}, "pair-elim plays on bipartite graphs; got monopartite with 2 players"),
-        ({"--u": None, "--v": None}, "or --family. Other means of pairs go through a study file (means = …) or Python"),
+        (
+            {"--u": None, "--v": None},
+            "or --family. Means that are not products go into a study file (means = …) or mb.Means",
+        ),
         ({"--family": "spiked"}, "give either --u"),
         ({"--u": None, "--family": "spiked"}, "--v goes with --u"),
         ({"--u": None, "--v": None, "--family": "spyked"}, "unknown family 'spyked'; did you mean 'spiked'?"),
@@ -525,7 +518,7 @@ def test_a_missing_or_unknown_flag_ends_with_code_2(run):
         (
             MemoryError(),
             2,
-            "error: this does not fit in memory. Take fewer runs, fewer checkpoints or a smaller problem.",
+            "error: this does not fit in memory. Use fewer runs, fewer checkpoints or a smaller problem.",
         ),
         (OSError(28, "No space left on device", "runs/x.png"), 1, "error: runs/x.png: No space left on device."),
         (OSError(5, "Input/output error"), 1, "error: standard output: Input/output error."),
@@ -557,11 +550,19 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly():
     assert (ended.returncode, ended.stderr) == (1, "")
 
 
-@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
-def test_without_a_stdout_nothing_is_printed_and_nothing_fails(closed):
-    command = f"exec {sys.executable} -m matchbandit policies {closed}"
+@pytest.mark.parametrize(
+    ("words", "code", "err"),
+    [
+        ("policies >&-", 1, "error: standard output is closed.\n"),
+        ("policies <&- >&- 2>&-", 1, ""),
+        ("policies nothing >&-", 2, None),
+    ],
+)
+def test_output_that_is_lost_is_a_failure(words, code, err):
+    command = f"exec {sys.executable} -m matchbandit {words}"
     ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.returncode == code
+    assert err is None or ended.stderr == err
 
 
 def test_the_date_is_kept_in_files_and_not_printed(run, tmp_path):
@@ -624,11 +625,17 @@ def test_help_imports_nothing_heavy():
     assert out.stdout.strip() == "[]"
 
 
-def test_the_list_of_verbs_is_not_cut(run):
-    _, out, _ = run()
-    listed = out.partition("Commands:")[2].splitlines()
-    assert len(listed) > 9
-    assert [line for line in listed if line.endswith("...")] == []
+def test_help_lists_every_command_once_and_cuts_no_line(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert run("--help") == run("-h") == (code, out, err)
+    commands = re.findall(r"^  ([a-z][a-z-]+)  +[A-Z]", out, re.MULTILINE)
+    assert commands == [name for names in SECTIONS.values() for name in names]
+    registered = [command.callback.__name__.replace("_", "-") for command in app.registered_commands]
+    assert sorted(commands) == sorted(registered + [group.name for group in app.registered_groups])
+    assert max(map(len, out.splitlines())) <= 80
+    assert "..." not in out.partition("COMMAND [ARGS]...")[2]
 
 
 OWN = """
@@ -760,7 +767,7 @@ def test_kept_runs_say_problem_and_horizon_and_are_drawn(run, tmp_path):
     code, out, _ = run(*identify, "--workers", "1", "--save", found)
     assert code == 0
     details = str(tmp_path / "found.details.parquet")
-    assert f"these runs are kept in {found}, and their details in {details}\n" in out
+    assert f"runs saved in {found}, details in {details}\n" in out
     assert mb.load(found).to_frame("arrow").to_pylist() == pq.read_table(found).to_pylist()
     code, out, err = run("bounds", "--over", found, "--figure", str(tmp_path / "rounds.png"))
     assert (code, err) == (0, "")
@@ -857,7 +864,7 @@ def test_bounds_says_what_is_left_out_and_why(run):
 
 def test_corrections_are_told_when_asked_for(run):
     _, brief, _ = run(*BOUNDS, "--delta", "0.05")
-    assert "--notes says what was corrected" in brief
+    assert "--notes prints what was corrected" in brief
     assert "sums end at 2N" not in brief
     _, full, _ = run(*BOUNDS, "--delta", "0.05", "--notes")
     assert "sums end at 2N" in full

@@ -5,6 +5,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
+import matchbandit as mb
 from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 
 
@@ -122,3 +123,10 @@ def test_a_name_that_is_no_text_is_still_an_unknown_name():
 
 def test_a_mistake_of_the_caller_is_a_value_error():
     assert issubclass(MatchbanditError, ValueError)
+
+
+def test_a_warning_of_a_simulation_names_the_line_of_the_caller():
+    players = mb.Monopartite([1, 0.2, 0.2, 0])
+    with pytest.warns(UserWarning, match="assumes players in equal pairs") as warned:
+        mb.simulate(players, "simple-adaptive-matching", horizon=20_000, runs=4, seed=1)
+    assert {warning.filename for warning in warned} == {__file__}

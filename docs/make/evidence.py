@@ -4,20 +4,67 @@ Usage: python docs/make/evidence.py FOLDER
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 import matchbandit as mb
 from matchbandit.certificates import bottleneck_closure
-from matchbandit.figures import draw_to
-from matchbandit.figures.evidence import Growth, Trace, evidence
+from matchbandit.figures import Chart, Line, Mark, draw_to
 
 STRENGTHS = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 TRUE = [(a, b) for first in (0, 2) for a in (first, first + 1) for b in (first + 2, first + 3)]
 """What must be certified for the best matching: every player of a pair above every player of the next."""
 FALSE = [(2, 1), (4, 3)]
 DELTA, SEED = 0.05, 6
+
+
+class Trace(NamedTuple):
+    """The log evidence for one statement, such as that player 0 is above player 2."""
+
+    name: str
+    true: bool
+    log_evidence: Sequence[float]
+    """At each of the rounds."""
+    certified: int | None
+    """The round from which on the statement is certified; None: never."""
+
+
+class Growth(NamedTuple):
+    """One run: the rounds at which evidence was looked at, that of every statement, and how much is enough."""
+
+    rounds: Sequence[int]
+    traces: Sequence[Trace]
+    threshold: float
+    enough: str
+    """What the threshold is, in words."""
+
+
+def evidence(growth: Growth, *, title: str, caption: str = "", name: str = "evidence") -> Chart:
+    """Log evidence over the rounds: of what is true up to its certificate, of what is not, in grey, to the end."""
+    rounds = np.asarray(growth.rounds, dtype=np.float64)
+    lines, moments = [], []
+    for trace in sorted(growth.traces, key=lambda t: (not t.true, t.certified or np.inf)):
+        values = np.asarray(trace.log_evidence, dtype=np.float64)
+        if not trace.true:
+            lines.append(Line(f"{trace.name}: not true", rounds, values, kind="reference", dash="dotted"))
+            continue
+        until = int(np.searchsorted(rounds, trace.certified, side="right")) if trace.certified else len(rounds)
+        lines.append(Line(trace.name, rounds[:until], values[:until], key=trace.name, dash="solid"))
+        if trace.certified:
+            end = slice(until - 1, until)
+            moments.append(Line("", rounds[end], values[end], key=trace.name, kind="points"))
+    return Chart(
+        name=name,
+        title=title,
+        x_label="round",
+        y_label="log evidence",
+        lines=(*lines, *moments),
+        caption=caption,
+        marks=(Mark(growth.threshold, growth.enough, axis="y"),),
+    )
 
 
 def played() -> Growth:

@@ -1,4 +1,4 @@
-"""The pictures of docs/watching.md: four runs, and a page in a browser (Playwright's, or MATCHBANDIT_BROWSER).
+"""Make the pictures of docs/watching.md: four runs, and a page in a browser (Playwright's, or MATCHBANDIT_BROWSER).
 
 Usage: python docs/make/watching.py FOLDER
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 import matchbandit as mb
-from matchbandit.figures import painting
+from matchbandit.figures import matplotlib_renderer
 
 DPI = 110
 SLOTS = mb.Bipartite(u=[0.9, 0.6, 0.4, 0.3, 0.2], v=[0.8, 0.5, 0.4, 0.1])
@@ -25,27 +25,28 @@ RUNS = {
 
 
 def main(folder: Path) -> None:
-    painting.DPI = DPI
+    matplotlib_renderer.DPI = DPI
     for name, (problem, policy, horizon) in RUNS.items():
-        seen = mb.watch(problem, policy, horizon=horizon, seed=1)
+        run = mb.watch(problem, policy, horizon=horizon, seed=1)
         picture = folder / f"watch-{name}.png"
-        print(picture.write_bytes(painting.encoded(seen.plot(), "png")), picture.name)
+        print(picture.write_bytes(matplotlib_renderer.encoded(run.plot(), "png")), picture.name)
         if name == "elimination":
-            show(seen, folder / "watch-page.png")
+            take_screenshot(run, folder / "watch-page.png")
 
 
-def show(seen: "mb.watching.Watched", picture: Path) -> None:
-    """The page at the moment when the last row leaves."""
-    left = [frame for frame in seen.frames if any(seen.film.items[gone.item].side == "row" for gone in frame.beaten)]
-    with tempfile.TemporaryDirectory() as here, sync_playwright() as playwright:
-        file = Path(here) / "watch.html"
-        file.write_text(seen.page(), encoding="utf-8")
+def take_screenshot(run: "mb.watching.WatchedRun", picture: Path) -> None:
+    """Take a screenshot of the page at the frame in which the last row is eliminated."""
+    items, events = run.recording.items, [frame for frame in run.frames if frame.event]
+    last = [frame for frame in events if any(items[one.item].side == "row" for one in frame.eliminations)][-1]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        file = Path(folder) / "watch.html"
+        file.write_text(run.page(), encoding="utf-8")
         browser = playwright.chromium.launch(
             executable_path=os.environ.get("MATCHBANDIT_BROWSER"), args=["--no-sandbox"]
         )
-        page = browser.new_page(viewport={"width": 1000, "height": 880})
+        page = browser.new_page(viewport={"width": 1000, "height": 1000})
         page.goto(file.as_uri())
-        page.locator("#events button").nth([f for f in seen.frames if f.event].index(left[-1])).click()
+        page.locator("#events button").nth(events.index(last)).click()
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=picture)
         browser.close()

@@ -4,7 +4,6 @@
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,10 +36,15 @@ if TYPE_CHECKING:
     from matchbandit.policies import policy as policy
     from matchbandit.policies import restore as restore
     from matchbandit.problems import Bipartite as Bipartite
+    from matchbandit.problems import Drift as Drift
+    from matchbandit.problems import Drifting as Drifting
     from matchbandit.problems import Family as Family
+    from matchbandit.problems import Jumps as Jumps
     from matchbandit.problems import Means as Means
     from matchbandit.problems import Monopartite as Monopartite
     from matchbandit.problems import Problem as Problem
+    from matchbandit.problems import RandomWalk as RandomWalk
+    from matchbandit.problems import Seasons as Seasons
     from matchbandit.problems import click_models as click_models
     from matchbandit.problems import family as family
     from matchbandit.product_model import ProductFit as ProductFit
@@ -87,7 +91,10 @@ _EXPORTS = {
         "PlannedPolicy", "Policy", "PolicySpec", "RoundPolicy", "Setting", "check_policy", "counts_policy",
         "policy", "restore",
     ),
-    "problems": ("Bipartite", "Family", "Means", "Monopartite", "Problem", "click_models", "family"),
+    "problems": (
+        "Bipartite", "Drift", "Drifting", "Family", "Jumps", "Means", "Monopartite", "Problem", "RandomWalk", "Seasons",
+        "click_models", "family",
+    ),
     "product_model": ("ProductFit", "product_fit"),
     "results": ("Comparison", "Identification", "Rows", "RunInfo", "Runs", "concat", "load", "load_runs", "plot"),
     "rewards": ("Bernoulli", "Binomial", "Gaussian", "RewardDistribution"),
@@ -98,15 +105,6 @@ _EXPORTS = {
 }  # fmt: skip
 """The names that each module exports."""
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
-_RENAMED = {
-    "Fits": "Capabilities",
-    "Found": "Identification",
-    "draw_bounds": "plot_bounds",
-    "for_decisions": "counts_policy",
-    "load_found": "load",
-    "load_identification": "load",
-}
-"""Names of version 0.8; they keep working through 1.x, with a warning."""
 
 __all__ = [
     "CATALOGUE",
@@ -121,6 +119,8 @@ __all__ = [
     "ContractError",
     "CountsPolicy",
     "Decision",
+    "Drift",
+    "Drifting",
     "Explanation",
     "Family",
     "Gaussian",
@@ -128,6 +128,7 @@ __all__ = [
     "Identification",
     "IndexPolicy",
     "Interrupted",
+    "Jumps",
     "MatchbanditError",
     "Means",
     "Monopartite",
@@ -138,11 +139,13 @@ __all__ = [
     "PolicySpec",
     "Problem",
     "ProductFit",
+    "RandomWalk",
     "RewardDistribution",
     "RoundPolicy",
     "Rows",
     "RunInfo",
     "Runs",
+    "Seasons",
     "Setting",
     "Study",
     "Tally",
@@ -177,20 +180,21 @@ if not TYPE_CHECKING:  # so that type checkers refuse a misspelt name
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":
+            from importlib.metadata import version  # slow, and rarely needed
+
             return version("matchbandit")
         if name == "theory":
             return import_module("matchbandit.theory")
         if name in _MODULE_OF:
             return getattr(import_module(f"matchbandit.{_MODULE_OF[name]}"), name)
-        if name in _RENAMED:
-            from matchbandit.deprecation import warn_renamed
+        from matchbandit.deprecation import renamed_in, warn_deprecated
 
-            warn_renamed(f"matchbandit.{name}", f"matchbandit.{_RENAMED[name]}")
-            return __getattr__(_RENAMED[name])
+        renamed = renamed_in("matchbandit")
+        if name in renamed:
+            warn_deprecated(f"matchbandit.{name}")
+            return __getattr__(renamed[name])
         if name == "propose":
-            from matchbandit.deprecation import warn_removed
-
-            warn_removed("matchbandit.propose", "counts_policy(...).decide(...)")
+            warn_deprecated("matchbandit.propose")
             return import_module("matchbandit.studies").propose
         raise AttributeError(f"module 'matchbandit' has no attribute {name!r}")
 

@@ -1,5 +1,7 @@
-"""What went wrong, in words that a user can act on."""
+"""Errors and warnings with messages that a user can act on."""
 
+import sys
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from math import inf, isfinite, nan
@@ -46,3 +48,11 @@ def check_float(name: str, value: object) -> float:
     if not isfinite(number):
         raise MatchbanditError(f"{name} must be a number; got {value!r}.")
     return number
+
+
+def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn at the first line outside this package, and outside `abc`, which creates subclasses."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("matchbandit", "abc"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

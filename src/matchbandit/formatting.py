@@ -14,6 +14,15 @@ def grouped(value: float) -> str:
     return f"{value:,.6f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
+def fixed(value: float, decimals: int = 1) -> str:
+    """Format a number with commas and this number of decimals, for columns of a table; a dash if not finite.
+
+    >>> fixed(1234.56), fixed(-2, 2), fixed(1e6, 0), fixed(float("nan"))
+    ('1,234.6', '−2.00', '1,000,000', '–')
+    """
+    return f"{value:,.{decimals}f}".replace("-", "−") if isfinite(value) else "–"
+
+
 def short(value: float) -> str:
     """Format a number with four significant digits; a power of ten where it is huge or tiny, a dash if not finite.
 

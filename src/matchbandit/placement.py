@@ -270,7 +270,7 @@ def plot_bounds(
     results : sequence of Runs or Identification, optional
         Results on this problem.
     path : path-like, default "bounds.png"
-        The file to write: .png (with a .pdf beside it), .pdf or .svg.
+        The file to write: .png, .pdf or .svg.
     horizon, delta : optional
         Extend the bounds to this horizon or to this δ; one of them is needed if there are no results.
 

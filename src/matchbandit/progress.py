@@ -1,54 +1,60 @@
-"""How far long work has come: a bar on a terminal, else a plain line now and then; always on stderr."""
+"""Show the progress of long work: a bar on a terminal or in a notebook, else a line on stderr now and then."""
 
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from html import escape
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from matchbandit.formatting import duration, grouped, short
 
 Advance = Callable[[str, int, int], None]
-"""Called with what is at work, how much of it is done, and the total."""
+"""Called with what is counted ("runs"), how much of it is done, and the total."""
+Show = Callable[[str, int, int | None], None]
+"""Shows a text, with how much is done and the total, None if it is unknown."""
 FIRST_LINE_S, MAX_WAIT_S = 2.0, 300.0
 """Seconds until the first plain line, and at most between two."""
+NOTEBOOK_UPDATE_S = 0.2
+"""Seconds between two updates of a notebook's bar."""
 MIN_RUNS_FOR_ESTIMATE = 3
 """With fewer runs done, the time left is not estimated."""
 
 
 @contextmanager
 def bar(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[Advance]:
-    """Show progress while the block runs: call what it gives with what is at work, how much is done, and the total."""
-    if not sys.stderr.isatty():
-        yield _lines(title, clock)
-        return
-    from rich.console import Console  # noqa: PLC0415  # only for a terminal
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    """Show progress while the block runs: call its value with what is counted, how much is done, and the total."""
+    if in_notebook():
+        with _notebook_bar(clock) as show:
+            yield lambda what, done, total: show(f"{title}: {grouped(done)} of {grouped(total)} {what}", done, total)
+    elif sys.stderr.isatty():
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(title, total=None)
-        yield lambda what, done, total: bars.update(task, description=f"{title}: {what}", completed=done, total=total)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with _terminal_bar(title, *columns) as show:
+            yield lambda what, done, total: show(f"{title}: {what}", done, total)
+    else:
+        yield _lines(title, clock)
 
 
 @contextmanager
-def stage(words: str) -> Iterator[None]:
-    """Say what is done while a block runs that cannot count: a spinner on a terminal, else a line after two seconds."""
-    if not sys.stderr.isatty():
-        timer = threading.Timer(FIRST_LINE_S, lambda: print(words, file=sys.stderr, flush=True))  # noqa: T201
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-        return
-    from rich.console import Console  # noqa: PLC0415  # only for a terminal
-    from rich.progress import Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
+def stage(text: str) -> Iterator[None]:
+    """Show a text while a block runs that cannot be counted: with a spinner on a terminal, else after two seconds."""
+    if sys.stderr.isatty():
+        from rich.progress import SpinnerColumn, TextColumn  # noqa: PLC0415  # only for a terminal
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bars.add_task(words, total=None)
+        with _terminal_bar(text, SpinnerColumn(), TextColumn("{task.description}")):
+            yield
+        return
+    timer = threading.Timer(FIRST_LINE_S, lambda: print(text, file=sys.stderr, flush=True))  # noqa: T201
+    timer.daemon = True
+    timer.start()
+    try:
         yield
+    finally:
+        timer.cancel()
 
 
 class StudyProgress(NamedTuple):
@@ -59,80 +65,116 @@ class StudyProgress(NamedTuple):
     parts: int
     total_parts: int
     earlier_runs: int = 0
-    """Runs that an earlier call has left: they count as done, but not for the rate."""
+    """Runs of earlier calls: they count as done, but not for the rate."""
     activity: str = ""
     """What is done while no run is: "compiling escb"."""
 
 
 @contextmanager
 def study_bar(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[StudyProgress], None]]:
-    """Show how far a study has come while the block runs: call its value with a `StudyProgress`, also when none moved.
+    """Show the progress of a study while the block runs: call its value with a `StudyProgress`, also if none was made.
 
-    The rate counts from when runs are played: what was compiled before says nothing of what is left.
+    The rate counts from when runs are played: the time of compiling says nothing about the time left.
     """
     began: float | None = None
 
-    def words_at(now: StudyProgress) -> str:
+    def describe(now: StudyProgress) -> str:
         nonlocal began
         if began is None or now.activity:
             began = clock()
-        return describe_progress(now, clock() - began)
+        return f"{title}: {describe_progress(now, clock() - began)}"
 
-    if not sys.stderr.isatty():
-        yield _study_lines(title, clock, words_at)
-        return
-    from rich.console import Console  # noqa: PLC0415  # only for a terminal
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    if in_notebook():
+        with _notebook_bar(clock) as show:
+            yield lambda now: show(describe(now), now.runs, now.total_runs)
+    elif sys.stderr.isatty():
+        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(f"{title}: looking at what is there", total=None)
-        yield lambda now: bars.update(
-            task, description=f"{title}: {words_at(now)}", completed=now.runs, total=now.total_runs
-        )
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
+        with _terminal_bar(f"{title}: reading the folder", *columns) as show:
+            yield lambda now: show(describe(now), now.runs, now.total_runs)
+    else:
+        yield _study_lines(clock, describe)
 
 
 def describe_progress(now: StudyProgress, seconds: float) -> str:
-    """How far it has come, how fast in these seconds, and what that leaves.
+    """Describe what is done, how fast it was in these seconds, and the time left.
 
     >>> describe_progress(StudyProgress(120, 400, 12, 40, earlier_runs=50), 2)
-    '120 of 400 runs, 12 of 40 parts, 35 runs a second, 8 s left'
+    '120 of 400 runs, 12 of 40 parts, 35 runs per second, 8 s left'
     >>> describe_progress(StudyProgress(0, 400, 0, 40, activity="compiling escb"), 2)
     '0 of 400 runs, 0 of 40 parts, compiling escb'
     """
-    words = [f"{now.runs} of {now.total_runs} runs", f"{now.parts} of {now.total_parts} parts"]
+    counts = ((now.runs, now.total_runs, "runs"), (now.parts, now.total_parts, "parts"))
+    facts = [f"{grouped(done)} of {grouped(total)} {noun}" for done, total, noun in counts]
     new = now.runs - now.earlier_runs
     if now.activity:
-        words.append(now.activity)
+        facts.append(now.activity)
     elif new > 0 and seconds > 0:
         rate = new / seconds
-        words.append(f"{rate:.3g} runs a second" if rate < 1000 else f"{rate:.0f} runs a second")
+        facts.append(f"{_two_digits(rate)} runs per second")
         if new >= MIN_RUNS_FOR_ESTIMATE:
-            words.append(f"{_duration((now.total_runs - now.runs) / rate)} left")
-    return ", ".join(words)
+            facts.append(_time_left((now.total_runs - now.runs) / rate))
+    return ", ".join(facts)
+
+
+def in_notebook() -> bool:
+    """Does this process serve a notebook, whose cells can show a bar?"""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+@contextmanager
+def _notebook_bar(clock: Callable[[], float]) -> Iterator[Show]:
+    """A bar below the cell that is running; its last state stays there."""
+    display: Any = import_module("IPython.display").display
+    handle = display({"text/plain": ""}, raw=True, display_id=True)
+    next_update = clock()
+
+    def show(text: str, done: int, total: int | None) -> None:
+        nonlocal next_update
+        if done != total and clock() < next_update:
+            return
+        next_update = clock() + NOTEBOOK_UPDATE_S
+        share = "" if total is None else f' value="{done}" max="{total}"'
+        html = f'<progress{share} style="width: 12em; vertical-align: middle"></progress> {escape(text)}'
+        handle.update({"text/plain": text, "text/html": html}, raw=True)
+
+    yield show
+
+
+@contextmanager
+def _terminal_bar(text: str, *columns: Any) -> Iterator[Show]:
+    """A bar of rich on stderr, which vanishes at the end."""
+    from rich.console import Console  # noqa: PLC0415  # only for a terminal
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(text, total=None)
+        yield lambda text, done, total: bars.update(task, description=text, completed=done, total=total)
 
 
 def _study_lines(
-    title: str, clock: Callable[[], float], words_at: Callable[[StudyProgress], str]
+    clock: Callable[[], float], describe: Callable[[StudyProgress], str]
 ) -> Callable[[StudyProgress], None]:
-    """The words at times that grow further apart, also when nothing has moved; none when all is done."""
-    is_due = _now_and_then(clock)
+    """Print lines at growing intervals, also when nothing has moved; none when all is done."""
+    is_due = _growing_intervals(clock)
 
     def advance(now: StudyProgress) -> None:
-        words = words_at(now)
+        text = describe(now)
         if now.runs < now.total_runs and is_due():
-            print(f"{title}: {words}", file=sys.stderr, flush=True)  # noqa: T201
+            print(text, file=sys.stderr, flush=True)  # noqa: T201
 
     return advance
 
 
 def _lines(title: str, clock: Callable[[], float]) -> Advance:
-    """A line now and then; none when all is done, for then the result speaks.
+    """Print lines at growing intervals; none when all is done: the result follows then.
 
-    The rate counts from the first call: the time before it was spent on compiling, or on what was done before.
+    The rate counts from the first call: the time before it was spent on compiling, or on earlier work.
     """
     first: tuple[float, int] | None = None
-    is_due = _now_and_then(clock)
+    is_due = _growing_intervals(clock)
 
     def advance(what: str, done: int, total: int) -> None:
         nonlocal first
@@ -140,16 +182,16 @@ def _lines(title: str, clock: Callable[[], float]) -> Advance:
         if not (0 < done < total and is_due()):
             return
         seconds, new = clock() - first[0], done - first[1]
-        words = f"{title}: {done} of {total} {what}"
+        text = f"{title}: {grouped(done)} of {grouped(total)} {what}"
         if new > 0 and seconds > 0:
             rate = new / seconds
-            words += f", {rate:.3g} a second, {_duration((total - done) / rate)} left"
-        print(words, file=sys.stderr, flush=True)  # noqa: T201
+            text += f", {_two_digits(rate)} per second, {_time_left((total - done) / rate)}"
+        print(text, file=sys.stderr, flush=True)  # noqa: T201
 
     return advance
 
 
-def _now_and_then(clock: Callable[[], float]) -> Callable[[], bool]:
+def _growing_intervals(clock: Callable[[], float]) -> Callable[[], bool]:
     """True after two seconds, then after four more, eight, …"""
     wait = FIRST_LINE_S
     due = clock() + wait
@@ -165,13 +207,9 @@ def _now_and_then(clock: Callable[[], float]) -> Callable[[], bool]:
     return is_due
 
 
-def _duration(seconds: float) -> str:
-    """A time in words.
+def _two_digits(value: float) -> str:
+    return short(float(f"{value:.2g}"))
 
-    >>> _duration(7), _duration(200), _duration(9000), _duration(1e6)
-    ('7 s', '3 min', '2.5 h', '11.6 days')
-    """
-    for most, unit, length in ((90, "s", 1), (5400, "min", 60)):
-        if seconds < most:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds / 3600:.1f} h" if seconds < 2 * 86400 else f"{seconds / 86400:.1f} days"
+
+def _time_left(seconds: float) -> str:
+    return f"{duration(round(seconds) if seconds < 100 else seconds)} left"

@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Playwright, sync_playwright
 from waiting import until
 
 INSTALL = [sys.executable, "-m", "playwright", "install", "chromium"]
@@ -71,12 +72,15 @@ class Visit:
     """What the console says, and errors of scripts."""
     requests: list[str] = field(default_factory=list)
 
+    def chart(self, number: int = 0) -> Locator:
+        """Where a chart is drawn."""
+        return self.page.locator("[data-chart]").nth(number).locator(".canvas")
+
     def area(self, number: int = 0) -> tuple[float, float, float, float]:
         """Where a chart is on the screen, which is scrolled to it: left, top, width, height."""
         self.page.locator("[data-chart]").nth(number).scroll_into_view_if_needed()
-        area = self.page.locator("[data-chart]").nth(number).locator(".area")
-        area.evaluate("element => element.scrollIntoView({block: 'center'})")
-        box = area.bounding_box()
+        self.chart(number).evaluate("element => element.scrollIntoView({block: 'center'})")
+        box = self.chart(number).bounding_box()
         assert box is not None
         return box["x"], box["y"], box["width"], box["height"]
 
@@ -89,13 +93,13 @@ class Visit:
         return size is not None and self.page.evaluate("document.documentElement.scrollWidth") <= size["width"]
 
 
-DESKTOP: dict[str, Any] = {"viewport": {"width": 1200, "height": 900}}
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}}
 PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
-@pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
-    """Open a file as a reader does; at the end nothing may have gone wrong, and nothing been asked of any network."""
+@contextmanager
+def visits_to(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Open files as a reader does; at the end nothing may have gone wrong, and nothing been asked of any network."""
     contexts: list[BrowserContext] = []
     visits: list[Visit] = []
 
@@ -118,3 +122,17 @@ def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
     for visited in visits:
         assert visited.complaints == []
         assert visited.requests == [visited.file.as_uri()]
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Open a file for one test."""
+    with visits_to(browser) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def visit_once(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Open a file for all tests of a module."""
+    with visits_to(browser) as opened:
+        yield opened

@@ -1,5 +1,6 @@
 """The page as a reader has it: in a real browser, on a desk and on a phone."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from matchbandit.figures.axes import tick_labels
 from matchbandit.figures.chart import Chart, Line, Mark
-from matchbandit.figures.interactive import chart_data
-from matchbandit.figures.page import Badge, Page, Section, Table, write_page
+from matchbandit.figures.echarts_renderer import chart_data
+from matchbandit.figures.page import Badge, ChartChoice, Page, Section, Table, write_page
 from matchbandit.figures.style import style_of
+from matchbandit.formatting import grouped, short
 
 HOSTILE = "<script>alert(1)</script>"
 KEYS = ("uts", "pair-elim", "rank1-elim", "kl-ucb", "rank1-thompson", "rank1-certify")
@@ -62,6 +65,20 @@ def in_rows() -> Chart:
     )
 
 
+def from_zero() -> Chart:
+    """Regret that is 0 in the first three checkpoints on a logarithmic axis; a policy without a proof."""
+    rounds = np.array([1.0, 10, 100, 1000, 10_000])
+    late, early = np.array([0.0, 0, 0, 40, 90]), rounds**0.5
+    lines = (
+        Line("uts", rounds, late, late / 2, late * 2, key="uts"),
+        Line("mine", rounds, early, key="rank1-thompson", hollow=True),
+    )
+    return Chart("zero", "Regret from zero", "round", "regret", lines, x_log=True, y_log=True)
+
+
+TIME, GAP, SIZE, ROWS, ZERO = range(5)
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     claims = Table(
@@ -69,119 +86,154 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("Pair-Elim loses less", Badge("holds", "good"), "by more than two standard errors at 8 of 8 gaps", "all"),),
         "Claims",
     )
-    charts = (over_time(), over_gap(), over_size(), in_rows())
+    charts = (over_time(), over_gap(), over_size(), in_rows(), from_zero())
     sections = [Section(chart.title, ("Words.",), (chart,), (claims,)) for chart in charts]
+    choice = ChartChoice("Gap", (("small", over_time()), *((f"gap {k}", over_gap()) for k in range(1, 30))))
+    sections.append(Section("A choice", choices=(choice,)))
     sections += [Section(f"Again {k}", charts=(over_time(),)) for k in range(8)]
-    wide = Table(tuple(f"column {k}" for k in range(30)), (("12 345",) * 30,), "A wide table")
+    wide = Table(tuple(f"column {k}" for k in range(30)), (("12,345",) * 30,), "A wide table")
     sections.append(Section("Times", tables=(wide,), code="horizon = 1e5\n" + "policies = " + "x" * 300))
-    page = Page(f"A study {HOSTILE}", "Twelve figures.", tuple(sections))
+    page = Page(f"A study {HOSTILE}", "Some figures.", tuple(sections))
     return write_page(page, tmp_path_factory.mktemp("page") / "report.html")
 
 
-def tip(visited: Any) -> str:
-    return str(visited.page.locator(".tip:visible").inner_text()).replace("\u202f", " ")
+@pytest.fixture(scope="module")
+def desktop_page(report: Path, visit_once: Callable[..., Any]) -> Any:
+    return visit_once(report)
 
 
-def strokes(visited: Any, number: int) -> set[str]:
-    """The colours in which a chart is drawn."""
-    script = "all => all.flatMap(e => [e.getAttribute('stroke'), e.getAttribute('fill')]).filter(Boolean)"
-    return set(visited.page.locator("[data-chart]").nth(number).locator(".canvas svg path").evaluate_all(script))
+@pytest.fixture(scope="module")
+def phone_page(report: Path, visit_once: Callable[..., Any]) -> Any:
+    return visit_once(report, phone=True)
 
 
-def axis_texts(visited: Any, number: int) -> list[str]:
-    texts = visited.page.locator("[data-chart]").nth(number).locator(".canvas svg text").all_text_contents()
-    return [text.replace("\u202f", " ") for text in texts]
+@pytest.fixture
+def desktop(desktop_page: Any) -> Any:
+    """The report on a wide screen, as it is when it was just opened."""
+    return restored(desktop_page)
 
 
-def test_hover_shows_the_values_of_all_lines_there(report: Path, visit: Callable[..., Any]) -> None:
-    visited = visit(report)
-    assert visited.page.locator("details.numbers table:visible").count() == 0
-    left, top, width, height = visited.area(0)
-    visited.page.mouse.move(left + width / 2, top + height / 2)
-    told = tip(visited)
-    number = int(told.splitlines()[0].removeprefix("round: ").replace(" ", ""))
-    assert 900_000 < number < 1_100_000
-    assert f"Rank1Elim\t{number // 500:,}\t{number // 1000:,} to {3 * number // 1000:,}".replace(",", " ") in told
-    assert f"Pair-Elim\t{number // 1000:,}".replace(",", " ") in told
-    assert "5–95 %" in told
-    visited.page.mouse.move(left + width / 2, top + height + 200)
-    assert visited.page.locator(".tip:visible").count() == 0
+@pytest.fixture
+def phone(phone_page: Any) -> Any:
+    """The report on a phone, as it is when it was just opened."""
+    return restored(phone_page)
 
 
-def test_on_a_phone_a_tap_shows_values_and_nothing_is_wider_than_the_screen(
-    report: Path, visit: Callable[..., Any]
-) -> None:
-    visited = visit(report, phone=True)
-    for number in range(4):
-        left, top, width, height = visited.area(number)
-        visited.page.touchscreen.tap(left + width * 0.7, top + height / 2)
-        box = visited.page.locator(".tip:visible").bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 360
-        assert visited.fits()
-    visited.page.locator("h2").nth(3).tap()
-    assert visited.page.locator(".tip:visible").count() == 0
-    visited.page.locator("details.numbers summary").first.click()
-    visited.page.locator(".contents summary").click()
-    assert visited.fits()
-    visited.page.locator(".contents a").last.click()
-    assert not visited.page.locator(".contents details").evaluate("details => details.open")
-    assert visited.page.locator("h2").last.bounding_box()["y"] < 740
-
-
-def test_in_the_dark_the_page_and_its_charts_are_dark_and_follow_a_change(
-    report: Path, visit: Callable[..., Any]
-) -> None:
-    visited = visit(report, color_scheme="dark")
-    visited.area(0)
-    look = style_of("rank1-elim")
-    assert look.dark in strokes(visited, 0)
-    assert visited.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+def restored(visited: Any) -> Any:
+    visited.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    visited.page.mouse.move(0, 0)
     visited.page.emulate_media(color_scheme="light")
-    visited.until(lambda: look.colour in strokes(visited, 0))
-    assert look.dark not in strokes(visited, 0)
+    return visited
 
 
-def test_a_selection_is_enlarged_and_reset_shows_all_again(report: Path, visit: Callable[..., Any]) -> None:
-    visited = visit(report)
-    left, top, width, height = visited.area(0)
-    chart = visited.page.locator("[data-chart]").first
-    before = axis_texts(visited, 0)
-    assert "2 M" in before
-    assert chart.get_by_role("button", name="Reset").is_disabled()
-    chart.get_by_role("button", name="Select").click()
-    visited.page.mouse.move(left + width * 0.3, top + height * 0.3)
-    visited.page.mouse.down()
-    visited.page.mouse.move(left + width * 0.5, top + height * 0.8, steps=3)
-    visited.page.mouse.up()
-    after = axis_texts(visited, 0)
-    assert "2 M" not in after
-    assert len(after) >= 4
-    chart.get_by_role("button", name="Reset").click()
-    assert axis_texts(visited, 0) == before
+def tip(visited: Any) -> str:
+    return str(visited.page.locator(".tip:visible").inner_text())
 
 
-def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl_only(report: Path, visit: Callable[..., Any]) -> None:
-    visited = visit(report)
-    left, top, width, height = visited.area(1)
-    chart = visited.page.locator("[data-chart]").nth(1)
-    visited.page.mouse.move(left + width / 2, top + height / 2)
-    before = axis_texts(visited, 1), visited.page.evaluate("scrollY")
-    visited.page.mouse.wheel(0, 60)
-    visited.until(lambda: visited.page.evaluate("scrollY") > before[1])
-    assert axis_texts(visited, 1) == before[0]
-    visited.page.keyboard.down("Control")
-    visited.page.mouse.wheel(0, -240)
-    visited.page.keyboard.up("Control")
-    chart.locator(".tools button:enabled", has_text="Reset").wait_for()
-    assert axis_texts(visited, 1) != before[0]
+def attributes(visited: Any, number: int) -> list[tuple[str | None, str | None]]:
+    """The fill and the stroke of all that is drawn of a chart."""
+    script = "all => all.map(e => [e.getAttribute('fill'), e.getAttribute('stroke')])"
+    return [(fill, stroke) for fill, stroke in visited.chart(number).locator("svg path").evaluate_all(script)]
 
 
-def test_two_fingers_enlarge_and_one_scrolls(report: Path, visit: Callable[..., Any]) -> None:
-    visited = visit(report, phone=True)
-    left, top, width, height = visited.area(0)
+def colours(visited: Any, number: int) -> set[str]:
+    return {colour.lower() for pair in attributes(visited, number) for colour in pair if colour}
+
+
+def texts(visited: Any, number: int) -> list[str]:
+    return list(visited.chart(number).locator("svg text").all_text_contents())
+
+
+def press(visited: Any, number: int, *keys: str) -> None:
+    visited.chart(number).focus()
+    for key in keys:
+        visited.page.keyboard.press(key)
+
+
+def test_hover_shows_the_values_of_all_lines_there(desktop: Any) -> None:
+    assert desktop.page.locator("details.numbers table:visible").count() == 0
+    left, top, width, height = desktop.area(TIME)
+    desktop.page.mouse.move(left + width / 2, top + height / 2)
+    words = tip(desktop)
+    number = int(words.splitlines()[0].removeprefix("round: ").replace(",", ""))
+    assert 900_000 < number < 1_100_000
+    assert f"Rank1Elim\t{number // 500:,}\t{number // 1000:,} to {3 * number // 1000:,}" in words
+    assert f"Pair-Elim\t{number // 1000:,}" in words
+    assert "5–95 %" in words
+    desktop.page.mouse.move(left + width / 2, top + height + 200)
+    desktop.until(lambda: desktop.page.locator(".tip:visible").count() == 0)
+
+
+def test_between_its_points_a_line_has_an_approximate_value(desktop: Any) -> None:
+    desktop.area(GAP)
+    press(desktop, GAP, "Home", "ArrowRight")
+    assert tip(desktop).startswith("gap Δ: 0.2\n")
+    assert "lower bound\t≈ 35.98" in tip(desktop)  # 50 · (1/10)^(1/7), as the straight line on a logarithmic axis
+
+
+def test_on_a_phone_a_tap_shows_values_and_nothing_is_wider_than_the_screen(phone: Any) -> None:
+    for number in range(5):
+        left, top, width, height = phone.area(number)
+        phone.page.touchscreen.tap(left + width * 0.7, top + height / 2)
+        box = phone.page.locator(".tip:visible").bounding_box()
+        assert box["x"] >= left
+        assert box["x"] + box["width"] <= left + width
+        assert phone.fits()
+    phone.page.locator("details.numbers summary").first.click()
+    phone.page.locator(".contents summary").click()
+    assert phone.fits()
+    phone.page.locator(".contents a").last.click()
+    assert not phone.page.locator(".contents details").evaluate("details => details.open")
+    assert phone.page.locator("h2").last.bounding_box()["y"] < 740
+
+
+def test_in_the_dark_the_page_and_its_charts_are_dark_and_follow_a_change(desktop: Any) -> None:
+    desktop.area(TIME)
+    desktop.page.emulate_media(color_scheme="dark")
+    look = style_of("rank1-elim")
+    desktop.until(lambda: look.dark in colours(desktop, TIME))
+    assert look.colour not in colours(desktop, TIME)
+    assert desktop.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+    desktop.page.emulate_media(color_scheme="light")
+    desktop.until(lambda: look.colour in colours(desktop, TIME))
+    assert look.dark not in colours(desktop, TIME)
+
+
+def test_a_selected_part_is_enlarged_and_shown_whole_again(desktop: Any) -> None:
+    left, top, width, height = desktop.area(TIME)
+    before = texts(desktop, TIME)
+    assert "2·10⁶" in before
+    desktop.page.mouse.click(left + width - 87, top + 16)  # the first icon
+    desktop.page.mouse.move(left + width * 0.3, top + height * 0.3)
+    desktop.page.mouse.down()
+    desktop.page.mouse.move(left + width * 0.5, top + height * 0.7, steps=3)
+    desktop.page.mouse.up()
+    desktop.until(lambda: texts(desktop, TIME) != before)
+    assert "2·10⁶" not in texts(desktop, TIME)
+    desktop.page.mouse.click(left + width - 87, top + 16)
+    desktop.page.mouse.click(left + width - 12, top + 16)  # the last icon
+    desktop.until(lambda: "2·10⁶" in texts(desktop, TIME))
+
+
+def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl_only(desktop: Any) -> None:
+    left, top, width, height = desktop.area(GAP)
+    desktop.page.mouse.move(left + width / 2, top + height / 2)
+    before = texts(desktop, GAP), desktop.page.evaluate("scrollY")
+    desktop.page.mouse.wheel(0, 60)
+    desktop.until(lambda: desktop.page.evaluate("scrollY") > before[1])
+    assert texts(desktop, GAP) == before[0]
+    desktop.page.keyboard.down("Control")
+    desktop.page.mouse.wheel(0, -240)
+    desktop.page.keyboard.up("Control")
+    desktop.until(lambda: texts(desktop, GAP) != before[0])
+    press(desktop, GAP, "0")
+    desktop.until(lambda: texts(desktop, GAP) == before[0])
+
+
+def test_two_fingers_enlarge_and_one_scrolls(phone: Any) -> None:
+    left, top, width, height = phone.area(TIME)
     x, y = left + width / 2, top + height / 2
-    devtools = visited.page.context.new_cdp_session(visited.page)
+    devtools = phone.page.context.new_cdp_session(phone.page)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
         devtools.send(
@@ -193,79 +245,136 @@ def test_two_fingers_enlarge_and_one_scrolls(report: Path, visit: Callable[..., 
     for apart in (40, 70, 100):
         touch("touchMove", (x - apart, y), (x + apart, y))
     touch("touchEnd")
-    chart = visited.page.locator("[data-chart]").first
-    chart.locator(".tools button:enabled", has_text="Reset").wait_for()
-    assert "2 M" not in axis_texts(visited, 0)
-    zoomed, scrolled = axis_texts(visited, 0), visited.page.evaluate("scrollY")
+    phone.until(lambda: "2·10⁶" not in texts(phone, TIME))
+    zoomed, scrolled = texts(phone, TIME), phone.page.evaluate("scrollY")
     touch("touchStart", (x, y))
     for moved in (10, 40, 80, 120):
         touch("touchMove", (x, y - moved))
     touch("touchEnd")
-    visited.until(lambda: visited.page.evaluate("scrollY") > scrolled)
-    assert axis_texts(visited, 0) == zoomed
+    phone.until(lambda: phone.page.evaluate("scrollY") > scrolled)
+    assert texts(phone, TIME) == zoomed
+    press(phone, TIME, "0")
+    phone.until(lambda: "2·10⁶" in texts(phone, TIME))
 
 
-def test_keys_tell_values_and_zoom(report: Path, visit: Callable[..., Any]) -> None:
-    visited = visit(report)
-    visited.area(2)
-    canvas = visited.page.locator("[data-chart]").nth(2).locator(".canvas")
-    assert canvas.get_attribute("aria-label").startswith("Chart.")
-    canvas.focus()
+def test_keys_show_values_and_zoom(desktop: Any) -> None:
+    desktop.area(SIZE)
+    assert desktop.chart(SIZE).get_attribute("aria-label").startswith("Chart.")
     for key, first in (("Home", "n: 8"), ("ArrowRight", "n: 16"), ("End", "n: 256"), ("ArrowLeft", "n: 128")):
-        visited.page.keyboard.press(key)
-        assert tip(visited).splitlines()[0] == first
-    visited.page.keyboard.press("Escape")
-    assert visited.page.locator(".tip:visible").count() == 0
-    before = axis_texts(visited, 2)
-    visited.page.keyboard.press("+")
-    assert axis_texts(visited, 2) != before
-    visited.page.keyboard.press("0")
-    assert axis_texts(visited, 2) == before
+        press(desktop, SIZE, key)
+        assert tip(desktop).splitlines()[0] == first
+    press(desktop, SIZE, "Escape")
+    desktop.until(lambda: desktop.page.locator(".tip:visible").count() == 0)
+    before = texts(desktop, SIZE)
+    press(desktop, SIZE, "+")
+    desktop.until(lambda: texts(desktop, SIZE) != before)
+    press(desktop, SIZE, "0")
+    desktop.until(lambda: texts(desktop, SIZE) == before)
 
 
-def test_many_lines_are_named_at_their_ends_where_there_is_room_else_in_a_legend(
-    report: Path, visit: Callable[..., Any]
-) -> None:
-    wide, narrow = visit(report), visit(report, phone=True)
-    for visited in (wide, narrow):
-        visited.area(1)
-    chart = "[data-chart='1']"
-    assert wide.page.locator(f"{chart} .over text").all_text_contents() != []
-    assert {*wide.page.locator(f"{chart} .over text").all_text_contents()} == {*KEYS, "lower bound"}
-    assert wide.page.locator(f"{chart} .legend button").count() == 0
-    assert narrow.page.locator(f"{chart} .over text").count() == 0
-    assert narrow.page.locator(f"{chart} .legend button").all_text_contents() == [*KEYS, "lower bound"]
-    assert wide.page.locator("[data-chart='0'] .legend button").count() == 3
+def test_many_lines_are_named_at_their_ends_where_there_is_room_else_in_a_legend(desktop: Any, phone: Any) -> None:
+    for visited in (desktop, phone):
+        _, _, width, height = visited.area(GAP)
+        boxes = (
+            visited.chart(GAP)
+            .locator("svg text")
+            .evaluate_all(
+                "all => all.map(e => [e.textContent, e.getBoundingClientRect().left, e.getBoundingClientRect().top])"
+            )
+        )
+        left, top, _, _ = visited.area(GAP)
+        named = {text: (x - left, y - top) for text, x, y in boxes if text in KEYS}
+        assert set(named) == set(KEYS)
+        is_at_ends = [x > 0.8 * width for x, _ in named.values()]
+        is_below = [y > 0.75 * height for _, y in named.values()]
+        assert all(is_at_ends) if visited is desktop else all(is_below)
+
+
+def test_a_click_in_the_legend_hides_a_line_and_shows_it_again(desktop: Any) -> None:
+    desktop.area(TIME)
     look = style_of("rank1-elim")
-    narrow.page.locator(f"{chart} .legend button", has_text="rank1-elim").click()
-    assert look.colour not in strokes(narrow, 1)
-    assert narrow.page.locator(f"{chart} .legend button[aria-pressed=false]").all_text_contents() == ["rank1-elim"]
+    name = desktop.chart(TIME).locator("svg text", has_text="Rank1Elim")
+    name.click(force=True)
+    desktop.until(lambda: look.colour not in colours(desktop, TIME))
+    press(desktop, TIME, "End")
+    assert "Rank1Elim" not in tip(desktop)
+    name.click(force=True)
+    desktop.until(lambda: look.colour in colours(desktop, TIME))
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_numbers_on_the_axes_never_collide(report: Path, visit: Callable[..., Any], phone: bool) -> None:
-    visited = visit(report, phone=phone)
-    for number in range(4):
-        visited.area(number)
-        texts = visited.page.locator("[data-chart]").nth(number).locator("svg text")
-        boxes = texts.evaluate_all(
-            "all => all.map(e => [e.getBoundingClientRect(), e.textContent])"
-            ".map(([b, text]) => [b.left, b.top, b.right, b.bottom, text])"
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("screen", ["desktop_page", "phone_page"])
+def test_words_of_a_chart_neither_collide_nor_leave_it(
+    request: pytest.FixtureRequest, screen: str, scheme: str
+) -> None:
+    visited = restored(request.getfixturevalue(screen))
+    visited.page.emulate_media(color_scheme=scheme)
+    for number in range(5):
+        left, top, width, height = visited.area(number)
+        boxes = (
+            visited.chart(number)
+            .locator("svg text")
+            .evaluate_all(
+                "all => all.map(e => [e.getBoundingClientRect(), e.textContent])"
+                ".map(([b, text]) => [b.left, b.top, b.right, b.bottom, text])"
+            )
         )
         assert len(boxes) >= 5
-        for k, (left, top, right, bottom, text) in enumerate(boxes):
+        for k, (x0, y0, x1, y1, text) in enumerate(boxes):
+            assert x0 >= left - 1, text
+            assert x1 <= left + width + 1, text
+            assert y0 >= top - 1, text
+            assert y1 <= top + height + 1, text
             for other in boxes[:k]:
-                apart = left >= other[2] or other[0] >= right or top >= other[3] - 2 or other[1] >= bottom - 2
-                assert apart, (number, text, other[4])
+                is_apart = x0 >= other[2] or other[0] >= x1 or y0 >= other[3] - 2 or other[1] >= y1 - 2
+                assert is_apart, (number, text, other[4])
 
 
-def test_what_users_typed_is_shown_as_it_was_typed(report: Path, visit: Callable[..., Any]) -> None:
-    visited = visit(report)
-    visited.page.on("dialog", lambda dialog: visited.complaints.append(dialog.message))
-    visited.area(2)
-    assert visited.page.title() == f"A study {HOSTILE}"
-    assert visited.page.locator("[data-chart='2'] .legend button").all_text_contents() == [HOSTILE, "</script>"]
-    assert visited.page.locator("[data-chart='2'] script").count() == 0
+def test_zero_on_a_logarithmic_axis_is_marked_at_its_foot(desktop: Any) -> None:
+    _, top, _, height = desktop.area(ZERO)
+    zeros = desktop.chart(ZERO).locator("svg text", has_text=re.compile("^0$"))
+    assert zeros.count() == 3
+    assert all(box["y"] > top + 0.6 * height for box in (zero.bounding_box() for zero in zeros.all()))
+    press(desktop, ZERO, "Home")
+    assert "uts\t0\t0 to 0" in tip(desktop)
+
+
+def test_hovering_leaves_hollow_markers_hollow(desktop: Any) -> None:
+    left, top, width, height = desktop.area(ZERO)
+    marker = ("#ffffff", style_of("rank1-thompson").colour)
+    before = [pair for pair in attributes(desktop, ZERO) if pair == marker]
+    assert len(before) >= 5
+    press(desktop, ZERO, "Home", "ArrowRight")
+    assert [pair for pair in attributes(desktop, ZERO) if pair == marker] == before
+    for share in (0.2, 0.4, 0.6, 0.8):
+        desktop.page.mouse.move(left + share * width, top + height / 2)
+        assert tip(desktop)
+        assert [pair for pair in attributes(desktop, ZERO) if pair == marker] == before
+
+
+def test_what_users_typed_is_shown_as_it_was_typed(desktop: Any) -> None:
+    desktop.page.on("dialog", lambda dialog: desktop.complaints.append(dialog.message))
+    desktop.area(SIZE)
+    assert desktop.page.title() == f"A study {HOSTILE}"
+    assert {HOSTILE, "</script>"} <= {*texts(desktop, SIZE)}
+    press(desktop, SIZE, "Home")
+    assert HOSTILE in tip(desktop)
+    assert desktop.chart(SIZE).locator("script").count() == 0
+
+
+def test_a_choice_shows_one_chart_and_draws_what_is_selected(desktop: Any) -> None:
+    select = desktop.page.get_by_label("Gap", exact=True)
+    select.scroll_into_view_if_needed()
+    shown = desktop.page.locator(".option:visible")
+    desktop.until(lambda: shown.locator("svg").count() >= 1)
+    assert shown.count() == 1
+    assert shown.locator("h3").inner_text() == "Regret over time"
+    select.select_option("gap 7")
+    assert shown.locator("h3").inner_text() == "Regret over the gap"
+    desktop.until(lambda: shown.locator(".canvas > div > svg").count() == 1)
+    assert desktop.page.locator(".option .canvas").count() == 2  # the others are not drawn yet
+    shown.locator("summary").click()
+    assert shown.locator("table:visible").count() == 1
 
 
 def test_no_other_script_runs(report: Path, visit: Callable[..., Any]) -> None:
@@ -283,56 +392,48 @@ def test_charts_are_drawn_when_they_come_near_and_all_of_them_for_paper(
     report: Path, visit: Callable[..., Any]
 ) -> None:
     visited = visit(report, color_scheme="dark")
-    visited.area(0)
-    drawn = visited.page.locator("[data-chart] .canvas svg")
+    visited.area(TIME)
+    drawn = visited.page.locator("[data-chart] .canvas > div > svg")
     assert 1 <= drawn.count() < 6
     visited.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert drawn.count() == 12
+    assert drawn.count() == 14  # of a choice the one that is shown
     look = style_of("rank1-elim")
-    assert look.colour in strokes(visited, 11)
-    assert look.dark not in strokes(visited, 0)
+    last = visited.page.locator("[data-chart]").count() - 1
+    assert look.colour in colours(visited, last)
+    assert look.dark not in colours(visited, TIME)
     visited.page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert look.dark in strokes(visited, 0)
+    assert look.dark in colours(visited, TIME)
     visited.page.emulate_media(media="print")
-    assert visited.page.locator(".tools:visible, .contents:visible").count() == 0
+    assert visited.page.locator(".contents:visible").count() == 0
     assert visited.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
-def test_without_scripts_the_tables_of_numbers_are_open(report: Path, visit: Callable[..., Any]) -> None:
+def test_without_scripts_the_numbers_of_all_charts_are_there(report: Path, visit: Callable[..., Any]) -> None:
     visited = visit(report, java_script_enabled=False)
-    assert visited.page.locator("details.numbers table:visible").count() == 12
+    assert visited.page.locator("figure > details.numbers table:visible").count() == 13
+    assert visited.page.locator(".option > details:visible").count() == 30
+    assert visited.page.locator("select:visible").count() == 0
     assert "Charts need scripts" in visited.page.locator("noscript").inner_text()
 
 
-def test_numbers_are_spelled_in_groups_with_four_digits_that_count(report: Path, visit: Callable[..., Any]) -> None:
-    visited = visit(report)
-    numbers = [0, 0.25, 1 / 3, 999.96, 1234.5, -20000, 1e6, 0.00012, 0.000012, 2.5e13, -1e-9, None]
-    told = visited.page.evaluate("all => all.map(matchbanditCharts.spelled)", numbers)
-    expected = [
-        "0",
-        "0.25",
-        "0.3333",
-        "1000",
-        "1 235",
-        "−20 000",
-        "1 000 000",
-        "0.00012",
-        "1.2·10⁻⁵",
-        "2.5·10¹³",
-        "−1·10⁻⁹",
-        "–",
-    ]
-    assert [text.replace("\u202f", " ") for text in told] == expected
+def test_numbers_are_written_as_in_python(desktop: Any) -> None:
+    numbers = [0, 0.25, 1 / 3, 999.96, 1234.6, -20000, 1e6, 0.00012, 0.000012, 2.5e13, -1e-9, 1234567.891]
+    for name, function in (("grouped", grouped), ("short", short)):
+        written = desktop.page.evaluate(f"all => all.map(matchbanditCharts.{name})", numbers)
+        assert written == [function(number) for number in numbers]
+    assert desktop.page.evaluate("matchbanditCharts.short(null)") == short(float("nan"))
+    for ticks, is_log in (([0, 5e5, 1e6, 2e6], False), ([1, 1e3, 1e6], True), ([0, 2e4], False), ([1e-4, 1], True)):
+        script = "([all, log]) => all.map(v => matchbanditCharts.tickText(v, all[0], all.at(-1), log))"
+        assert desktop.page.evaluate(script, [ticks, is_log]) == tick_labels(ticks, log=is_log)
 
 
-def test_a_chart_can_be_drawn_anywhere_from_its_data(report: Path, visit: Callable[..., Any]) -> None:
-    visited = visit(report)
-    visited.page.evaluate(
+def test_a_chart_can_be_drawn_anywhere_from_its_data(desktop: Any) -> None:
+    desktop.page.evaluate(
         "chart => { const host = document.createElement('div'); host.id = 'live';"
         "document.querySelector('footer').append(host); matchbanditCharts.mount(host, chart); }",
         chart_data(over_gap()),
     )
-    assert visited.page.locator("#live .over text").count() == 7
+    assert {*KEYS} <= {*desktop.page.locator("#live svg text").all_text_contents()}
 
 
 def test_charts_with_little_or_nothing_to_show_are_drawn_without_a_complaint(
@@ -359,5 +460,5 @@ def test_charts_with_little_or_nothing_to_show_are_drawn_without_a_complaint(
     for number in range(len(charts)):
         left, top, width, height = visited.area(number)
         visited.page.mouse.move(left + width / 2, top + height / 2)
-        assert visited.page.locator("[data-chart]").nth(number).locator(".canvas svg").count() == 1
-    assert not [text for number in range(len(charts)) for text in axis_texts(visited, number) if "NaN" in text]
+        assert visited.page.locator("[data-chart]").nth(number).locator(".canvas > div > svg").count() == 1
+    assert not [text for number in range(len(charts)) for text in texts(visited, number) if "NaN" in text]

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from reference.folders import held_policy, leftovers, tables_of, waiting_process
 
@@ -73,11 +74,13 @@ def test_a_study_is_run_into_a_folder_of_its_name_and_ends_with_a_table(run):
     code, out, err = run("gaps.toml", "--workers", "1")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].split() == ["policy", "place", "mean", "regret", "5–95", "%"]
+    assert lines[0].split() == ["policy", "place", "mean", "regret", "s.e.", "5", "%", "95", "%"]
     spiked = mb.family("spiked", n=3, u1=0.9, gap=0.6)
-    mean = mb.simulate(spiked, mb.policy("pair-elim", growth=4), horizon=1000, runs=3, seed=7).final.mean()
-    assert lines[7].startswith(f"pair-elim, growth = 4     gap = 0.6  {mean:.1f} ")
-    assert lines[8].startswith("3 runs each, kept in gaps (18 parts, ")
+    final = mb.simulate(spiked, mb.policy("pair-elim", growth=4), horizon=1000, runs=3, seed=7).final
+    numbers = (final.mean(), np.std(final, ddof=1) / np.sqrt(3), *np.percentile(final, [5, 95]))
+    row = ["pair-elim,", "growth", "=", "4", "gap", "=", "0.6", *(f"{number:.1f}" for number in numbers)]
+    assert lines[7].split() == row
+    assert lines[8].startswith("3 runs each, saved in gaps (18 parts, ")
     assert lines[9] == "next: matchbandit report gaps"
     assert sorted(path.name for path in Path("gaps").iterdir()) == [".lock", "details", "manifest.json", "rows"]
 
@@ -99,7 +102,7 @@ def test_json_is_one_object_on_stdout_and_nothing_else(run):
 def test_an_identification_says_how_many_are_correct(run):
     code, out, _ = run("seek.toml", "--workers", "1")
     assert code == 0
-    assert out.splitlines()[0].split() == ["policy", "mean", "rounds", "5–95", "%", "correct"]
+    assert out.splitlines()[0].split() == ["policy", "mean", "rounds", "s.e.", "5", "%", "95", "%", "correct"]
     assert "4 of 4" in out
     told = json.loads(run("seek.toml", "--json")[1])
     assert (told["results"][0]["correct"], told["results"][0]["identified"]) == (4, 4)
@@ -137,7 +140,7 @@ def test_an_error_in_a_policy_of_ones_own_is_one_line_or_all_of_it(run, monkeypa
     code, out, err = run("own.toml", "--workers", "1")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "KeyError: 'oh' (faulty_own.py, line 8)." in err
-    assert err.endswith("MATCHBANDIT_TRACEBACK=1 before the command shows all of it.\n")
+    assert err.endswith("Set MATCHBANDIT_TRACEBACK=1 to see the traceback.\n")
     assert "TRACEBACK" not in run("nothing.toml")[2]
     monkeypatch.setenv("MATCHBANDIT_TRACEBACK", "1")
     code, _, err = run("own.toml", "--workers", "1")
@@ -223,4 +226,4 @@ def test_hup_is_ignored_after_nohup(held, tmp_path):
     hold.unlink()
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert "3 runs each, kept in held (6 parts" in out
+    assert "3 runs each, saved in held (6 parts" in out

@@ -25,7 +25,7 @@ def test_a_league_is_archived_deleted_and_restored(run, club):
     assert (code, "Restore it first: matchbandit league restore club" in err) == (2, True)
     assert run("league", "restore", "club")[:2] == (0, "club: active\n")
     code, _, err = run("league", "delete", "club")
-    assert (code, err) == (2, "error: nobody can be asked whether to delete 'club'. Add --yes if you are sure.\n")
+    assert (code, err) == (2, "error: cannot ask whether to delete 'club': there is no terminal. Add --yes.\n")
     code, out, _ = run("league", "delete", "club", "--yes", "--json")
     assert (code, json.loads(out)["status"]) == (0, "deleted")
     code, _, err = run("league", "show", "club")
@@ -51,8 +51,8 @@ def test_a_store_is_described_checked_pruned_and_copied(run, club):
     info = json.loads(out)
     assert (code, info["leagues"], info["keys"], info["inactive"]) == (0, 2, 2, [])
     text = run("store", "info")[1]
-    assert all(words in text for words in ("schema version", "open proposals", "the oldest of", "idempotency keys"))
-    assert run("store", "check")[:2] == (0, "nothing is wrong: 2 leagues, 6 events folded\n")
+    assert all(words in text for words in ("schema version", "open proposals", "the oldest from", "idempotency keys"))
+    assert run("store", "check")[:2] == (0, "no problems: 2 leagues, 6 events checked\n")
     assert json.loads(run("store", "check", "--json")[1])["ok"] is True
     dry = "would erase 2 keys, 0 tokens, 0 sessions and 0 leagues\n"
     assert run("store", "prune", "--older-than", "0s", "--dry-run")[:2] == (0, dry)

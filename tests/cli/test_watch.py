@@ -17,7 +17,7 @@ def run(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "FIRST_LINE_S", 1e9)
     monkeypatch.setattr(numba_cache, "NOTICE_AFTER_S", 1e6)
-    monkeypatch.setattr("matchbandit.figures.painting.DPI", 30)
+    monkeypatch.setattr("matchbandit.figures.matplotlib_renderer.DPI", 30)
 
     def typed(*words):
         monkeypatch.setattr(sys, "argv", ["matchbandit", "watch", *words])
@@ -39,7 +39,7 @@ def test_watch_tells_what_happens_and_writes_three_files(run, tmp_path):
         if frame.event:
             assert frame.sentence in told
     assert "the run ends with a regret of" in told
-    assert told.endswith("the picture is watch.svg and watch.png; open watch.html to see it move")
+    assert told.endswith("the picture is watch.svg and watch.png; open watch.html to play it back")
     assert (tmp_path / "watch.html").read_text("utf-8") == seen.page()
 
 
@@ -75,7 +75,7 @@ def test_json_holds_every_frame_and_nothing_else_is_printed(run):
         ("needs a horizon: give horizon= (--horizon)", ["pair-elim", *SLOTS]),
         ("--horizon takes numbers such as 20 or 2e6; got 'ten'", ["pair-elim", *SLOTS, "--horizon", "ten"]),
         ("there is no folder 'nowhere'", ["pair-elim", *SLOTS, "--horizon", "10", "--out", "nowhere/x"]),
-        ("names no file", ["pair-elim", *SLOTS, "--horizon", "10", "--out", "."]),
+        ("is not a file name", ["pair-elim", *SLOTS, "--horizon", "10", "--out", "."]),
         ("give either --u (and --v for a bipartite problem) or --family", ["pair-elim", "--horizon", "10"]),
         ("frames must be a whole number", ["pair-elim", *SLOTS, "--horizon", "10", "--frames", "1"]),
     ],

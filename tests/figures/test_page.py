@@ -149,7 +149,7 @@ def test_each_figure_has_its_numbers_beside_it_open_until_a_script_closes_them()
 
 def test_tables_say_what_their_heads_are_and_align_numbers() -> None:
     table = Table(
-        ("policy", "mean", "5–95 %", "words"), (("uts", "1 234", "1 100 to 1 400", "20 runs a point"),), "Results"
+        ("policy", "mean", "5–95 %", "words"), (("uts", "1,234", "1,100 to 1,400", "20 runs a point"),), "Results"
     )
     read = Reader(page_html(page(Section("Results", tables=(table,)))))
     heads = read.all("th")
@@ -163,7 +163,7 @@ def test_tables_say_what_their_heads_are_and_align_numbers() -> None:
 def test_a_table_of_sentences_becomes_cards_on_a_phone_and_stays_a_table_to_those_who_listen() -> None:
     sentence = "by more than two standard errors at every gap"
     cards = Table(("claim", "verdict", "measured"), ((sentence, Badge("holds", "good"), sentence),))
-    narrow = Table(("policy", "mean"), (("uts", "1 234"),))
+    narrow = Table(("policy", "mean"), (("uts", "1,234"),))
     read = Reader(page_html(page(Section("Claims", tables=(cards, narrow)))))
     assert [table.get("class") for table in read.all("table")] == ["cards", None]
     assert [cell["data-head"] for cell in read.all("td")] == ["verdict", "measured", "mean"]

@@ -1389,7 +1389,9 @@ def test_explain_says_what_each_link_has_and_lacks():
     } == {(a, b) for a in second for b in first}
     for rival in rivals:
         assert set(rival) == {
-            "side", "above", "below", "log_evidence", "threshold", "certified", "expected_rounds"}  # fmt: skip
+            "side", "above", "below", "log_evidence", "threshold", "score", "certified_from", "certified",
+            "expected_rounds"}  # fmt: skip
+        assert rival["certified"] == (rival["score"] >= rival["certified_from"])
         assert rival["side"] == "player"
         assert rival["threshold"] == pytest.approx(log(400))
         assert isinstance(rival["certified"], bool)

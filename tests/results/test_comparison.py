@@ -75,11 +75,14 @@ def test_the_ranking_and_its_paired_differences_by_hand():
     assert [(one.rank, one.label, one.runs, one.mean) for one in ranking] == [
         (1, "uts", 4, 2.5), (2, "cucb", 3, 20), (3, "escb", 2, 55),
     ]  # fmt: skip
-    assert (ranking[0].difference, ranking[0].error, ranking[0].shared) == (None, None, None)
+    assert (ranking[0].difference, ranking[0].to_best, ranking[0].shared) == (None, None, None)
     differences = np.array([10 - 3, 20 - 4])
     assert ranking[1].shared == 2
     assert ranking[1].difference == differences.mean()
-    assert ranking[1].error == pytest.approx(2 * differences.std(ddof=1) / sqrt(2))
+    assert ranking[1].to_best.se == pytest.approx(differences.std(ddof=1) / sqrt(2))
+    with pytest.warns(DeprecationWarning, match=r"Standing\.to_best\.interval"):
+        assert ranking[1].error == pytest.approx(2 * differences.std(ddof=1) / sqrt(2))
+    assert ranking[0].se == pytest.approx(np.std([1, 2, 3, 4], ddof=1) / 2)
     assert (ranking[2].difference, ranking[2].shared) == (None, 0)
     assert (ranking[0].p5, ranking[0].p95) == (pytest.approx(1.15), pytest.approx(3.85))
 
@@ -165,9 +168,9 @@ def test_a_ranking_is_printed():
     assert printed == (
         "Regret after 10 rounds, 2 runs, seed 7: bipartite 1×1, bernoulli rewards, u = [0.9, 0.3], v = [0.8, 0.4]"
         "; one pair per round\n"
-        "    policy  mean regret  5–95 %          more than the best, ± 2 s.e.\n"
-        "1.  uts     1.5          1.05 to 1.95\n"
-        "2.  cucb    2 000        1 100 to 2 900  1 998 ± 1 999"
+        "    policy  mean regret ± s.e.  5–95 %          more than the best (95 % interval)\n"
+        "1.  uts     1.5 ± 0.5           1.05 to 1.95\n"
+        "2.  cucb    2,000 ± 1,000       1,100 to 2,900  1,998 (−10,700 to 14,700)"
     )
 
 
@@ -200,14 +203,16 @@ def test_notebooks_get_a_table_that_cannot_be_broken_out_of():
 
 def test_the_summary_is_plain_data_by_label():
     told = Comparison((final([1, 3]), final([2, 6], policy="cucb"))).summary()
-    assert told["uts"] == {"rank": 1, "runs": 2, "mean": 2, "p5": 1.1, "p95": 2.9}
+    assert told["uts"] == {"rank": 1, "runs": 2, "mean": 2, "se": 1, "p5": 1.1, "p95": 2.9}
     assert told["cucb"]["difference"] == 2
-    assert told["cucb"]["error"] == pytest.approx(2 * np.std([1, 3], ddof=1) / sqrt(2))
+    assert told["cucb"]["difference_se"] == pytest.approx(np.std([1, 3], ddof=1) / sqrt(2))
+    t = 12.706204736432095  # the 97.5 % quantile with one degree of freedom
+    assert told["cucb"]["difference_interval"] == pytest.approx([2 - t, 2 + t])
 
 
 def test_one_shared_run_has_no_error():
     told = Comparison((final([1]), final([2], policy="cucb"))).summary()["cucb"]
-    assert (told["difference"], "error" in told) == (1, False)
+    assert (told["difference"], "difference_se" in told, "se" in told) == (1, False, False)
 
 
 def test_the_rows_of_all_results():

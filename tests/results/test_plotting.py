@@ -6,7 +6,8 @@ import pytest
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures import styles_of
-from matchbandit.results.plotting import MAX_SINGLE_RUNS, about_runs, chart_of, instance_of, labels_of
+from matchbandit.policies.capabilities import Capabilities
+from matchbandit.results.plotting import MAX_SINGLE_RUNS, about_runs, chart_of, has_proof, instance_of, labels_of
 
 SLOTS = {"kind": "bipartite", "u": [0.9, 0.3], "v": [0.8, 0.2], "rewards": {"name": "bernoulli"}}
 
@@ -63,9 +64,24 @@ def test_axes_are_chosen_by_the_numbers_unless_they_are_given():
 
 
 def test_a_policy_without_a_proof_is_hollow_and_the_caption_says_so():
-    chart = chart_of([runs("uts"), runs("rank1-thompson"), runs("mine")])
-    assert [line.hollow for line in chart.lines] == [False, True, False]
+    chart = chart_of([runs("uts"), runs("rank1-thompson")])
+    assert [line.hollow for line in chart.lines] == [False, True]
     assert "Empty markers: no proof of its regret." in chart.caption
+
+
+class Unproved(mb.Policy):
+    capabilities = Capabilities(selections=("pair",))
+
+
+class Proved(mb.Policy):
+    capabilities = Capabilities(selections=("pair",), proved=("regret",))
+
+
+def test_a_user_defined_policy_has_the_proofs_that_its_class_declares():
+    names = [f"{__name__}:{name}" for name in ("Unproved", "Proved", "Missing")]
+    chart = chart_of([runs(name) for name in (*names, "another_module:Proved", "mine")])
+    assert [line.hollow for line in chart.lines] == [True, False, True, True, True]
+    assert not has_proof(names[1], "identification")
 
 
 def test_results_are_named_as_a_comparison_names_them():

@@ -80,7 +80,7 @@ def test_of_large_graphs_only_what_was_played_is_known():
     assert runs.played[1].counts.tolist() == [4]
     assert [run.sums.tolist() for run in runs.played] == [[2.0, 0.5], [1.0]]
     for ask in (lambda: runs.plays, lambda: runs.plays_by_edge, lambda: runs.sums, lambda: runs.sums_by_edge):
-        with pytest.raises(MatchbanditError, match=r"has 1999000 pairs, and above 1000000 .* Use runs\.played"):
+        with pytest.raises(MatchbanditError, match=r"has 1,999,000 pairs, and above 1,000,000 .* Use runs\.played"):
             ask()
 
 
@@ -98,7 +98,9 @@ def test_final_and_summary_by_hand():
     runs = Runs(made_about(), np.array([1, 9]), regret, np.zeros((21, 1), dtype=np.int64))
     assert runs.final.tolist() == regret[:, 1].tolist()
     assert len(runs) == 21
-    assert runs.summary() == {"mean": [0.0, 10.0], "p5": [0.0, 1.0], "p95": [0.0, 19.0]}
+    se = pytest.approx([0, ((21**2 - 1) / 12 * 21 / 20 / 21) ** 0.5])  # of 0 … 20, whose variance is (n² − 1)/12
+    assert runs.summary() == {"mean": [0.0, 10.0], "se": se, "p5": [0.0, 1.0], "p95": [0.0, 19.0]}
+    assert Runs(made_about(), np.array([1, 9]), regret[:1], np.zeros((1, 1), np.int64)).summary()["se"] == [None] * 2
 
 
 def test_runs_can_be_pickled(runs):
@@ -108,7 +110,7 @@ def test_runs_can_be_pickled(runs):
 def test_an_identification_says_what_it_is():
     result = found([10, 20], policy="matching-id", options={"growth": 4.0, "delta": 0.05}, graph=monopartite(4))
     assert "<Identification: matching-id(growth=4.0, delta=0.05) on monopartite with 4 players" in repr(result)
-    assert "runs 2, right 2, wrong 0, not identified 0, rounds 15 (5–95 %: 10.5 to 19.5)" in repr(result)
+    assert "runs 2, right 2, wrong 0, not identified 0, rounds 15 ± 5 (5–95 %: 10.5 to 19.5)" in repr(result)
     assert "<th>wrong</th><td>0</td>" in result._repr_html_()
 
 

@@ -16,7 +16,7 @@ from fastapi import APIRouter
 from starlette.testclient import TestClient
 from statements import Statements
 
-from matchbandit.figures.interactive import READABLE, contrast
+from matchbandit.figures.echarts_renderer import READABLE, contrast
 from matchbandit.live.csv_tables import csv_text
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.league import League

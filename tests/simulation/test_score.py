@@ -128,5 +128,5 @@ def test_only_policies_of_any_size_take_many_players():
         mb.simulate(players, "uniform", horizon=2)
     with pytest.raises(mb.MatchbanditError, match="rank1-thompson, which keeps only the pairs that were played"):
         mb.identify(players, "rank1-identify", delta=0.1)
-    with pytest.raises(mb.MatchbanditError, match=r"take .* GiB, and this machine has"):
+    with pytest.raises(mb.MatchbanditError, match="of memory, where this machine has"):
         mb.simulate(players, "rank1-thompson", horizon=10**9)

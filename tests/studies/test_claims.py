@@ -6,7 +6,7 @@ from matchbandit.results import Curve
 from matchbandit.studies.claims import (
     FAILS,
     HOLDS,
-    IN_PART,
+    PARTLY_HOLDS,
     Claim,
     agreement_claim,
     counted,
@@ -75,8 +75,8 @@ def test_a_ratio_of_policies_with_more_runs_and_fewer_has_the_range_of_those_tha
     [
         ([1, 2, 3, 4], HOLDS),
         ([1, 3, 2, 4], HOLDS),  # one exchange among four: a rank correlation of exactly 0.8, the largest at the end
-        ([1, 2, 4, 3], IN_PART),  # as much of a trend, but it turns at the end
-        ([1.04, 1.3, 1.8, 2.2, 2.6, 2.3], IN_PART),  # the published shape of the appendix's figure
+        ([1, 2, 4, 3], PARTLY_HOLDS),  # as much of a trend, but it turns at the end
+        ([1.04, 1.3, 1.8, 2.2, 2.6, 2.3], PARTLY_HOLDS),  # the published shape of the appendix's figure
         ([4, 3, 2, 1], FAILS),
         ([2, 1, 4, 3], FAILS),
         ([3, 1, 2, 4], FAILS),
@@ -117,7 +117,13 @@ def test_clearly_below_is_by_more_than_two_standard_errors(ours, theirs, paired,
 
 @pytest.mark.parametrize(
     ("good", "total", "enough", "verdict"),
-    [(8, 8, 1.0, HOLDS), (7, 8, 1.0, IN_PART), (7, 8, 0.875, HOLDS), (5, 8, 1.0, IN_PART), (4, 8, 1.0, FAILS)],
+    [
+        (8, 8, 1.0, HOLDS),
+        (7, 8, 1.0, PARTLY_HOLDS),
+        (7, 8, 0.875, HOLDS),
+        (5, 8, 1.0, PARTLY_HOLDS),
+        (4, 8, 1.0, FAILS),
+    ],
 )
 def test_all_most_or_too_few(good, total, enough, verdict):
     assert counted(good, total, enough) == verdict
@@ -177,7 +183,7 @@ def test_a_mean_agrees_within_8_percent_and_the_published_range_widened_by_3(mea
     claim = agreement(means)
     assert claim.measured.startswith(f"{good} of 4 agree")
     assert claim.threshold == "all within 8 % and the published 5–95 % range ± 3 %"
-    assert claim.verdict == (HOLDS if good == 4 else IN_PART if good > 2 else FAILS)
+    assert claim.verdict == (HOLDS if good == 4 else PARTLY_HOLDS if good > 2 else FAILS)
     assert ("not simple-adaptive-matching at" in claim.measured) == (good < 4)
 
 

@@ -4,7 +4,7 @@ from reference.rows import rows_by_hand
 
 import matchbandit as mb
 from matchbandit.studies import evaluations
-from matchbandit.studies.claims import FAILS, HOLDS, IN_PART
+from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS
 from matchbandit.studies.evaluations import SEEKERS, SIZES
 
 
@@ -25,8 +25,8 @@ def evaluated(times):
         ([1, 1, 1, 1, 1, 1, 1], HOLDS),
         ([50, 50, 50, 50, 50, 50, 50], HOLDS),
         ([1, 1, 2.99, 1, 1, 1, 1], HOLDS),
-        ([1, 1, 3.01, 1, 1, 1, 1], IN_PART),
-        ([1, 2, 3, 4, 5, 6, 8.99], IN_PART),
+        ([1, 1, 3.01, 1, 1, 1, 1], PARTLY_HOLDS),
+        ([1, 2, 3, 4, 5, 6, 8.99], PARTLY_HOLDS),
         ([1, 2, 3, 4, 5, 6, 9.01], FAILS),
         ([10, 8, 6, 4, 2, 1.5, 1], FAILS),
     ],

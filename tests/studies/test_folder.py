@@ -67,7 +67,7 @@ def test_a_folder_holds_a_manifest_and_two_tables_for_each_part(out):
     manifest = json.loads((out / "manifest.json").read_text())
     assert (manifest["parts"], manifest["runs"]) == (4, 8)
     assert manifest["study"] == SMALL.describe()
-    assert set(manifest["versions"]) == {"matchbandit", "matchbandit source", "numpy", "numba", "python"}
+    assert set(manifest["versions"]) == {"matchbandit", "simulation source", "numpy", "numba", "python"}
     assert "running" not in manifest
     assert kept.is_complete
     assert kept.seconds == pytest.approx(sum(part.metadata["seconds"] for part in kept.parts))

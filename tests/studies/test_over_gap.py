@@ -7,7 +7,7 @@ from scipy import stats
 
 import matchbandit as mb
 from matchbandit.studies import over_gap
-from matchbandit.studies.claims import FAILS, HOLDS, IN_PART
+from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS
 from matchbandit.studies.over_gap import AS_PRINTED, AS_RUN, GAPS, POLICIES, Fit, fit, horizon_claim, means_by_instance
 from matchbandit.studies.published import published
 
@@ -63,7 +63,7 @@ def test_the_opposite_picture_refutes_all_but_the_horizon():
 def test_a_lead_within_the_noise_does_not_count():
     ours = [15, 10, 11, 11, 12, 12, 12, 12]
     made = over_gap.claims(rows_by_hand([*on_fresh(ours, RISING), *on_instances()]))
-    assert made[0].verdict == IN_PART
+    assert made[0].verdict == PARTLY_HOLDS
     assert made[0].measured == "at 7 of 8 values of Δ, not at 0.5"
 
 
@@ -71,9 +71,9 @@ def test_a_lead_within_the_noise_does_not_count():
     ("ours", "theirs", "verdict"),
     [
         ([10] * 7 + [15], RISING, HOLDS),
-        ([10] * 7 + [15.1], RISING, IN_PART),
-        ([10] * 8, [30, 31, 32, 33, 34, 35, 36, 37], IN_PART),  # 37/30 is flat as well
-        ([10] * 8, [15, 17, 20, 24, 28, 32, 40, 36], IN_PART),  # it falls at the end
+        ([10] * 7 + [15.1], RISING, PARTLY_HOLDS),
+        ([10] * 8, [30, 31, 32, 33, 34, 35, 36, 37], PARTLY_HOLDS),  # 37/30 is flat as well
+        ([10] * 8, [15, 17, 20, 24, 28, 32, 40, 36], PARTLY_HOLDS),  # it falls at the end
         ([10] * 7 + [16], [40, 36, 32, 28, 24, 20, 17, 15], FAILS),
     ],
 )
@@ -93,7 +93,7 @@ def test_claims_stand_beside_the_figure_that_shows_them():
     [
         (1.0, 1.5, HOLDS),
         (1.0, 1.0, FAILS),  # the same at both: nothing speaks for the one
-        (1.0, 1.03, IN_PART),  # a little nearer, but not so that one could tell
+        (1.0, 1.03, PARTLY_HOLDS),  # a little nearer, but not so that one could tell
         (1.5, 1.0, FAILS),
         (1.5, 1.6, FAILS),  # at neither
         (1.15, 1.5, HOLDS),

@@ -3,7 +3,7 @@ import pytest
 from reference.rows import rows_by_hand
 
 from matchbandit.studies import over_mu
-from matchbandit.studies.claims import FAILS, HOLDS, IN_PART
+from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS
 from matchbandit.studies.over_mu import MEANS, SAM
 from matchbandit.studies.published import published
 
@@ -45,16 +45,16 @@ def test_overtaking_is_to_be_behind_first_and_ahead_at_the_horizon(ours, theirs,
 def test_overtaking_within_the_noise_holds_in_part(noise):
     # Two standard errors of the difference of two means of two runs are 2 √2 times the noise.
     claim, _, _ = over_mu.claims(timed([5, 6, 6, 6], [1, 3, 5, 7], noise=noise))
-    assert claim.verdict == (HOLDS if 2 * np.sqrt(2) * noise < 1 else IN_PART)
+    assert claim.verdict == (HOLDS if 2 * np.sqrt(2) * noise < 1 else PARTLY_HOLDS)
     claim, _, _ = over_mu.claims(timed([1.5, 6, 6, 6], [1, 7, 8, 9], noise=0.2))
-    assert claim.verdict == IN_PART  # never clearly behind
+    assert claim.verdict == PARTLY_HOLDS  # never clearly behind
 
 
 @pytest.mark.parametrize(
     ("theirs", "verdict"),
     [
         ((1.5, 2.0, 3.0), HOLDS),
-        ((1.5, 3.0, 2.0), IN_PART),  # a rank correlation of exactly 0.8, but it falls at the end
+        ((1.5, 3.0, 2.0), PARTLY_HOLDS),  # a rank correlation of exactly 0.8, but it falls at the end
         ((2.0, 1.5, 3.0), HOLDS),
         ((3.0, 2.0, 1.5), FAILS),
         ((0.9, 0.8, 0.7), FAILS),

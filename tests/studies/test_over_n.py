@@ -3,7 +3,7 @@ import pytest
 from reference.rows import rows_by_hand
 
 from matchbandit.studies import over_n
-from matchbandit.studies.claims import FAILS, HOLDS, IN_PART
+from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS
 from matchbandit.studies.over_n import SAM
 from matchbandit.studies.published import published
 
@@ -30,9 +30,9 @@ def sized(scaled, constant=()):
         ([4] * 9 + [5.99], HOLDS),
         ([4] * 9 + [6.01], FAILS),
         ([4] * 8 + [6.01, 4], FAILS),
-        ([9] + [4] * 9, IN_PART),
-        ([1, 2, 3, 4, 5, 5, 5, 5, 5, 5], IN_PART),
-        ([4, 4, 4, 4, 9, 4, 4, 4, 4, 4], IN_PART),
+        ([9] + [4] * 9, PARTLY_HOLDS),
+        ([1, 2, 3, 4, 5, 5, 5, 5, 5, 5], PARTLY_HOLDS),
+        ([4, 4, 4, 4, 9, 4, 4, 4, 4, 4], PARTLY_HOLDS),
         ([1, 1, 1, 1, 1, 4, 4, 4, 4, 6.01], FAILS),
     ],
 )
@@ -47,7 +47,7 @@ def test_flat_in_n_log_n_means_a_largest_mean_of_at_most_three_halves_of_the_sma
     [
         (0.0, [HOLDS, HOLDS]),
         (0.22, [HOLDS, HOLDS]),
-        (0.24, [HOLDS, IN_PART]),  # 5.5 times the size, and 1.51 times the regret
+        (0.24, [HOLDS, PARTLY_HOLDS]),  # 5.5 times the size, and 1.51 times the regret
         (0.26, [FAILS, FAILS]),
         (-0.2, [HOLDS, HOLDS]),
         (-0.8, [HOLDS, FAILS]),
@@ -67,7 +67,7 @@ def test_sizes_at_which_every_run_loses_the_same_have_not_split_and_are_left_out
     assert claim.verdict == HOLDS
     assert claim.measured.startswith("4.0 at N = 4, 4.0 at 11: largest / smallest 1.00")
     _, _, claim = over_n.claims(sized(scaled))
-    assert claim.verdict == IN_PART
+    assert claim.verdict == PARTLY_HOLDS
     assert claim.measured.startswith("50.0 at N = 2, 4.0 at 11: largest / smallest 12.50; in the upper half of N")
 
 

@@ -3,7 +3,7 @@ import pytest
 from reference.rows import rows_by_hand
 
 from matchbandit.studies import over_mu, practical
-from matchbandit.studies.claims import FAILS, HOLDS, IN_PART
+from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS
 from matchbandit.studies.over_mu import SAM
 
 PLACES = (0.5, 0.6, 0.8)
@@ -26,7 +26,7 @@ def runs(lost):
     ("certify", "thompson", "verdicts"),
     [
         ([100, 100, 100], [20, 20, 20], [HOLDS, HOLDS, HOLDS]),
-        ([124, 124, 126], [20, 20, 41], [IN_PART, IN_PART, IN_PART]),
+        ([124, 124, 126], [20, 20, 41], [PARTLY_HOLDS, PARTLY_HOLDS, PARTLY_HOLDS]),
         ([200, 200, 200], [41, 41, 41], [FAILS, FAILS, FAILS]),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
 import matchbandit as mb
 from matchbandit.cli import main
@@ -14,17 +15,12 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.figures import Chart, Line
 from matchbandit.figures.page import Badge, page_html
 from matchbandit.studies import Study
+from matchbandit.studies.charts import StudyCharts
 from matchbandit.studies.claims import Claim, not_judged
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.registry import entries
-from matchbandit.studies.report import (
-    FigureReport,
-    as_toml,
-    report,
-    reproduction_page,
-    reproduction_report,
-    study_page,
-)
+from matchbandit.studies.report import _charts, as_toml, report, study_page
+from matchbandit.studies.reproduce import FigureReport, reproduction_page, reproduction_report
 
 HOSTILE = "<script>alert(1)</script>"
 OWN = f"""
@@ -79,29 +75,94 @@ def plain(text):
     return text.replace("\u2009", "").replace("\u202f", "")
 
 
-def test_the_table_of_results_has_the_means_and_ranges_of_the_files(played):
+def ends_of(folder):
+    """The last row of each run by label and point, read with pandas alone."""
+    rows = pq.read_table(folder / "rows").to_pandas()
+    ends = rows[rows["round"] == rows["horizon"]].sort_values("run")
+    growths = [json.loads(text).get("growth") for text in ends["options"]]
+    labels = [p if g is None else f"{p}, growth = {g:g}" for p, g in zip(ends["policy"], growths, strict=True)]
+    return {
+        key: group["regret"].to_numpy() for key, group in ends.groupby([labels, [f"gap = {g}" for g in ends["gap"]]])
+    }
+
+
+def test_the_table_of_results_has_means_errors_and_ranges_of_the_files(played):
     (table,) = section(study_page(StudyFolder.open(played)), "Results").tables
-    rows = pq.read_table(played / "rows").to_pandas()
-    ends = rows[rows["round"] == rows["horizon"]]
-    assert len(table.rows) == 6
-    for label, place, runs, mean, interval in table.rows:
-        policy, _, growth = label.partition(", growth = ")
-        mine = ends[(ends["policy"] == policy) & (ends["gap"] == float(place.removeprefix("gap = ")))]
-        if growth:
-            mine = mine[[json.loads(text)["growth"] == float(growth) for text in mine["options"]]]
-        assert int(runs) == len(mine) == 4
-        low, high = np.percentile(mine["regret"], [5, 95])
-        assert float(plain(mean)) == pytest.approx(mine["regret"].mean(), rel=1e-3)
-        assert [float(plain(end)) for end in interval.split(" to ")] == pytest.approx([low, high], rel=1e-3)
+    ends = ends_of(played)
+    assert table.heads[:5] == ("policy", "point", "runs", "mean regret ± s.e.", "5–95 %")
+    assert {row[:2] for row in table.rows} == {*ends}
+    for label, point, runs, mean, interval, *_ in table.rows:
+        regret = ends[label, point]
+        assert int(runs) == len(regret) == 4
+        shown = [float(number.replace(",", "")) for number in mean.split(" ± ")]
+        assert shown[0] == pytest.approx(regret.mean(), rel=1e-3)
+        assert shown[1] == pytest.approx(regret.std(ddof=1) / 2, rel=0.05)
+        bounds = [float(end.replace(",", "")) for end in interval.split(" to ")]
+        assert bounds == pytest.approx(np.percentile(regret, [5, 95]), rel=1e-3)
 
 
-def test_its_charts_are_those_of_the_study(played):
+def test_the_best_policy_of_each_point_and_those_that_may_be_as_good_are_marked(played):
+    (table,) = section(study_page(StudyFolder.open(played)), "Results").tables
+    ends, verdict = ends_of(played), table.heads.index("verdict")
+    verdicts = {row[:2]: row[verdict] for row in table.rows}
+    for point in ("gap = 0.5", "gap = 0.7"):
+        here = {label: regret for (label, where), regret in ends.items() if where == point}
+        best = min(here, key=lambda label: here[label].mean())
+        assert verdicts[best, point] == Badge("best", "good")
+        for label in here.keys() - {best}:
+            test = stats.ttest_1samp(here[label] - here[best], 0)  # its 95 % interval contains 0 iff p > 0.05
+            expected = Badge("not distinguishable from the best", "part") if test.pvalue > 0.05 else ""
+            assert verdicts[label, point] == expected
+
+
+def test_differences_between_all_policies_of_a_point_have_students_interval(played):
+    page, ends = study_page(StudyFolder.open(played)), ends_of(played)
+    (table,) = section(page, "Differences between policies").tables
+    assert len(table.rows) == 2 * 3
+    for names, point, runs, difference, _ in table.rows:
+        one, other = (ends[label, point] for label in names.split(" − "))
+        low, high = stats.ttest_1samp(one - other, 0).confidence_interval(0.95)
+        mean, interval = difference.replace("−", "-").replace(",", "").rstrip(")").split(" (")
+        assert [float(mean), *map(float, interval.split(" to "))] == pytest.approx(
+            [(one - other).mean(), low, high], rel=2e-3, abs=1e-3
+        )
+        assert runs == "4"
+    assert any("Student's t" in text for text in section(page, "Results").text)
+
+
+def test_two_policies_need_no_second_table(tmp_path):
+    folder = gaps(policies=["uniform", "pair-elim"], runs=2).run(tmp_path / "gaps", workers=1)
+    page = study_page(folder)
+    assert "Differences between policies" not in [each.title for each in page.sections]
+    assert "more than the best (95 % interval)" in section(page, "Results").tables[0].heads
+
+
+def test_the_reader_chooses_the_point_whose_curves_are_shown(played):
     page, opened = study_page(StudyFolder.open(played)), StudyFolder.open(played)
-    expected = opened.study.charts(opened.rows())
-    shown = section(page, "Charts").charts
-    assert [chart.numbers() for chart in shown] == [chart.numbers() for chart in expected]
+    charts = section(page, "Charts")
+    over_gap, middle = opened.study.charts(opened.rows())
+    assert [chart.numbers() for chart in charts.charts] == [over_gap.numbers()]
+    (choice,) = charts.choices
+    assert (choice.label, [name for name, _ in choice.options]) == ("Curves at", ["gap = 0.5", "gap = 0.7"])
+    assert choice.options[1][1].numbers() == middle.numbers()
+    assert choice.options[0][1].numbers() != middle.numbers()
     assert page.title == "Study gaps"
     assert "What is missing" not in [each.title for each in page.sections]
+
+
+def test_more_than_twelve_charts_are_a_choice_and_none_is_dropped():
+    def options(n):
+        x = np.array([1.0, 2.0])
+        return tuple((f"n = {k}", Chart(f"c{k}", f"Chart {k}", "x", "y", (Line("uts", x, x),))) for k in range(n))
+
+    few = _charts(StudyCharts(options(12), ()))
+    assert (len(few.charts), few.choices) == (12, ())
+    many = _charts(StudyCharts(options(13), options(2)))
+    assert [(choice.label, len(choice.options)) for choice in many.choices] == [("Chart", 13), ("Curves at", 2)]
+    assert (many.charts, many.text) == ((), ())
+    assert _charts(StudyCharts(options(1), options(105))).text == (
+        "5 charts more can be drawn in Python: see Study.charts.",
+    )
 
 
 def test_its_settings_can_be_taken_as_a_study_file(played):
@@ -162,10 +223,10 @@ def test_what_only_some_parts_record_is_no_difference(tmp_path, monkeypatch):
     versions = section(study_page(opened), "Versions")
     assert versions.text == ()
     assert dict(versions.tables[0].rows)["own"] == "01234567"
-    assert dict(versions.tables[0].rows)["matchbandit source"] == now["matchbandit source"][:8]
+    assert dict(versions.tables[0].rows)["simulation source"] == now["simulation source"][:8]
 
 
-def test_policies_of_different_questions_are_told_apart(tmp_path):
+def test_policies_of_different_tasks_are_not_compared(tmp_path):
     problem = {"u": [0.9, 0.6, 0.3, 0.1]}
     study = mb.Study(name="both", problem=problem, policies=["cucb", "kl-ucb"], horizon=50, runs=2)
     page = study_page(study.run(tmp_path / "both", workers=1))
@@ -173,11 +234,11 @@ def test_policies_of_different_questions_are_told_apart(tmp_path):
     assert [(row[0], row[table.heads.index("plays")]) for row in table.rows] == [
         ("cucb", "one matching per round"), ("kl-ucb", "one pair per round"),
     ]  # fmt: skip
-    assert "compare only those of the same" in section(page, "Results").text[-1]
+    assert "only those of the same kind are compared" in section(page, "Results").text[-1]
     assert [[line.label for line in chart.lines] for chart in section(page, "Charts").charts] == [["cucb"], ["kl-ucb"]]
 
 
-def test_policies_of_one_question_have_no_column_for_it(played, identified):
+def test_policies_of_one_task_have_no_column_for_it(played, identified):
     for folder in (played, identified):
         (table,) = section(study_page(StudyFolder.open(folder)), "Results").tables
         assert not {"plays", "seeks"} & {*table.heads}
@@ -251,7 +312,7 @@ def test_answers_are_counted_as_right_wrong_and_none(identified):
     results = section(page, "Results")
     rows = pq.read_table(identified / "rows").to_pandas()
     assert len(results.tables[0].rows) == 2
-    for label, runs, _, _, right, wrong, none in results.tables[0].rows:
+    for label, runs, _, _, _, _, right, wrong, none in results.tables[0].rows:
         mine = rows[rows["policy"] == label]
         counted = [
             (mine["identified"] & mine["correct"]).sum(),
@@ -261,7 +322,8 @@ def test_answers_are_counted_as_right_wrong_and_none(identified):
         assert [int(right), int(wrong), int(none)] == counted
         assert sum(counted) == int(runs)
     assert (~rows["identified"]).any()
-    assert "given up" in results.text[0]
+    assert "were stopped" in results.text[0]
+    assert "answers were wrong" in results.text[1]
 
 
 def test_a_folder_can_be_reported_where_the_users_module_is_not(tmp_path, monkeypatch):
@@ -294,7 +356,7 @@ def claim(where, verdict, words="c"):
 def figure(name, *verdicts, **more):
     x = np.array([1.0, 2.0])
     chart = Chart(name, f"Figure {name}", "x", "y", (Line("uts", x, x),))
-    settings = {"studies": (name,), "runs": 100, "seconds": 2.0, "authors_seconds": 7200.0, **more}
+    settings = {"studies": (name,), "runs": 100, "seconds": 2.0, **more}
     return FigureReport(name, f"Figure {name}", (chart,), tuple(claim(name, each) for each in verdicts), **settings)
 
 
@@ -306,20 +368,21 @@ def reproduction(*figures, **more):
         versions={"numpy": "2.0"},
         source="the authors' notebook",
         date="2026-01-02T03:04:05+00:00",
+        **more,
     )
 
 
 def test_verdicts_are_counted_at_the_top_and_stand_beside_their_figure():
     page = reproduction(
-        figure("a", "holds", "holds in part"), figure("b", "holds", "does not hold"), figure("c", "not judged: few")
+        figure("a", "holds", "partly holds"), figure("b", "holds", "does not hold"), figure("c", "not judged: few")
     )
-    assert page.lead == "3 figures: 2 claims hold, 1 holds in part, 1 does not, 1 not judged."
+    assert page.lead == "3 figures: 2 claims hold, 1 partly holds, 1 does not, 1 not judged."
     summary = page.sections[0]
     assert [row[1:4] for row in summary.tables[0].rows] == [
         (Badge("1", "good"), Badge("1", "part"), "–"), (Badge("1", "good"), "–", Badge("1", "bad")), ("–", "–", "–"),
     ]  # fmt: skip
     assert [(row[1], row[2]) for row in summary.tables[1].rows] == [
-        (Badge("holds in part", "part"), "a"), (Badge("does not hold", "bad"), "b"),
+        (Badge("partly holds", "part"), "a"), (Badge("does not hold", "bad"), "b"),
     ]  # fmt: skip
     own = section(page, "Figure b")
     assert own.tables[0].heads == ("claim", "verdict", "measured", "threshold")
@@ -328,22 +391,17 @@ def test_verdicts_are_counted_at_the_top_and_stand_beside_their_figure():
     assert section(page, "Figure c").tables[0].rows[0][1] == Badge("not judged: few")
 
 
-def test_times_stand_beside_the_authors_and_shared_studies_count_once():
-    page = reproduction(
-        figure("a", studies=("s", "t")),
-        figure("b", studies=("s", "t")),
-        figure("c", seconds=30.0, authors_seconds=None),
-    )
-    assert "computed in 2 s; the authors' code would take 2 h, 3600 × as long" in plain(
-        section(page, "Figure a").text[0]
-    )
-    assert "the authors' code does not do this" in section(page, "Figure c").text[0]
+def test_shared_studies_count_once_and_the_time_of_the_authors_is_one_number():
+    figures = (figure("a", studies=("s", "t")), figure("b", studies=("s", "t")), figure("c", seconds=30.0))
+    page = reproduction(*figures, authors_seconds=7200.0)
+    assert section(page, "Figure a").text[0] == "a: 100 runs per point of s, t, computed in 2 s."
     times = section(page, "Times")
-    assert times.text[0] == "All of it was computed in 32 s of one process."
-    assert plain(times.text[1]).endswith("2 s stand against 2 h: 3600 × as long.")
-    assert [plain(cell) for cell in times.tables[0].rows[0]] == ["s, t", "100", "2 s", "2 h", "3600 ×"]
-    assert times.tables[0].rows[1][-2:] == ("–", "–")
-    assert len(times.tables[0].rows) == 2
+    assert times.text == (
+        "All of it was computed in 32 s of one process.",
+        "The authors' code would take 2 h for the paper's figures among these.",
+    )
+    assert times.tables[0].rows == (("s, t", "100", "2 s"), ("c", "100", "30 s"))
+    assert len(section(reproduction(*figures), "Times").text) == 1
 
 
 def test_settings_versions_date_and_source_are_told():

@@ -14,7 +14,7 @@ from matchbandit.studies.claims import HOLDS, Claim
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.registry import entries, figures
-from matchbandit.studies.reproduce import digest_of
+from matchbandit.studies.reproduce import digest_of, reproduced_studies, reproduction_page
 
 MODULE = sys.modules["matchbandit.studies.reproduce"]  # the package has a function of that name
 
@@ -63,7 +63,6 @@ def small(monkeypatch):
     def draw(chart, path):
         drawn.append(chart.name)
         path.write_bytes(b"png")
-        path.with_suffix(".pdf").write_bytes(b"pdf")
         return path
 
     monkeypatch.setattr(MODULE, "draw_to", draw)
@@ -151,7 +150,7 @@ def test_a_second_call_plays_and_draws_nothing(small, played, tmp_path):
     again = mb.reproduce(runs=3, out=tmp_path, workers=1)
     assert (sum(played), len(small)) == (3 * 6, 3)
     assert again.claims == first.claims
-    (tmp_path / "two.pdf").unlink()
+    (tmp_path / "two.png").unlink()
     mb.reproduce(runs=3, out=tmp_path, workers=1)
     assert small[3:] == ["two"]
     (tmp_path / ".pictures.json").write_text("[damaged")
@@ -190,9 +189,8 @@ def test_more_runs_are_added_and_of_fewer_the_first_are_shown(small, played, tmp
 
 
 @pytest.mark.parametrize(("runs", "part_runs"), [(20, 5), (8000, 2000), (100_000, 2000)])
-def test_parts_are_small_however_many_runs_are_wanted(tmp_path, monkeypatch, runs, part_runs):
-    monkeypatch.setattr(MODULE, "run_study", lambda study, path, **how: how)
-    assert MODULE._played(small_study("a", runs), tmp_path / "a") == {"part_runs": part_runs}
+def test_parts_are_small_however_many_runs_are_wanted(runs, part_runs):
+    assert MODULE._part_runs(small_study("a", runs)) == part_runs
 
 
 def test_every_seed_has_a_folder_of_its_own(small, played, tmp_path):
@@ -210,27 +208,44 @@ def test_of_more_runs_than_are_shown_only_their_share_of_the_time_counts(small, 
     all_of_them = mb.reproduce("one", runs=8, out=tmp_path, workers=1)
     shown = mb.reproduce("one", runs=2, out=tmp_path, workers=1)
     assert all_of_them.seconds == StudyFolder.open(tmp_path / "a").seconds
-    assert shown.seconds == pytest.approx(all_of_them.seconds / 4)
+    parts = [part for part in StudyFolder.open(tmp_path / "a").parts if part.first < 2]
+    assert shown.seconds == pytest.approx(sum(part.seconds * min(2, part.runs) / part.runs for part in parts))
+    assert shown.seconds < all_of_them.seconds
     entry = MODULE.entries()["first"]
     (report, _) = MODULE.reports_of(
-        entry, entry.figures, entry.studies(2), {"a": StudyFolder.open(tmp_path / "a")}, own=["a"]
+        entry, entry.figures, entry.studies(2), {"a": StudyFolder.open(tmp_path / "a").first_runs(2)}, own=["a"]
     )
     assert report.seconds == pytest.approx(shown.seconds)
 
 
-def test_fewer_runs_of_an_unfinished_study_are_refused_with_a_way_out(small, tmp_path, monkeypatch):
-    keep = runner.keep
+def test_of_an_interrupted_reproduction_fewer_runs_are_shown_and_only_what_is_missing_is_played(
+    small, played, tmp_path, monkeypatch
+):
+    whole = mb.reproduce("one", runs=5, out=tmp_path / "whole", workers=1)
+    keep, parts = runner.keep, []
 
     def stop(folder, part):
         keep(folder, part)
-        raise KeyboardInterrupt
+        parts.append(part)
+        if len(parts) == 3:
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(runner, "keep", stop)
     with pytest.raises(KeyboardInterrupt):
-        mb.reproduce("one", runs=200, out=tmp_path, workers=1)
+        mb.reproduce("one", runs=40, out=tmp_path / "out", workers=1)
     monkeypatch.setattr(runner, "keep", keep)
-    with pytest.raises(MatchbanditError, match=r"runs was 200, is now 5.*another folder \(--out\)"):
-        mb.reproduce("one", runs=5, out=tmp_path, workers=1)
+    there = [(part.key, part.first, part.runs) for part in StudyFolder.open(tmp_path / "out" / "a").parts]
+    assert {(first, runs) for _, first, runs in there} == {(0, 10)}  # a part goes beyond the fifth run
+    fewer = mb.reproduce("one", runs=5, out=tmp_path / "out", workers=1)
+    assert played[-1] == 5  # of the one point without a part
+    assert fewer.claims == whole.claims
+    assert [chart.numbers() for chart in fewer.charts] == [chart.numbers() for chart in whole.charts]
+    assert StudyFolder.open(tmp_path / "out" / "a").study.runs == 40  # nothing is forgotten
+    page = reproduction_page(reproduced_studies(tmp_path / "out"))
+    assert [row[2] for row in page.sections[1].tables[0].rows] == [whole.claims[0].measured]
+    mb.reproduce("one", runs=40, out=tmp_path / "out", workers=1)
+    assert played[-1] == 4 * 40 - 3 * 10 - 5
+    assert StudyFolder.open(tmp_path / "out" / "a").is_complete
 
 
 def test_an_unknown_figure_and_a_bad_number_of_runs_write_nothing(tmp_path):
@@ -293,8 +308,7 @@ def test_the_command_line_tells_claims_with_thresholds_pictures_and_times(small,
     out = capsys.readouterr().out
     assert "more than 0" in out
     assert "computed in" in out
-    assert "pictures, each also as .pdf:" in out
-    assert (tmp_path / "one.pdf").is_file()
+    assert "pictures:" in out
     assert str(tmp_path / "index.html") in out
 
 
@@ -385,6 +399,6 @@ def test_figures_are_named_where_they_are_told_about(capsys, monkeypatch):
 def test_the_whole_reproduction(tmp_path):
     made = reproduce(runs=2, out=tmp_path)
     assert [p.name for p in made.pictures] == [f"{name}.png" for name in figures()]
-    assert all(p.stat().st_size > 10_000 and p.with_suffix(".pdf").exists() for p in made.pictures)
+    assert all(p.stat().st_size > 10_000 for p in made.pictures)
     assert {c.verdict for c in made.claims} == {"not judged: fewer than 20 runs"}
     assert made.authors_seconds > 100 * made.seconds

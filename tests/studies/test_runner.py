@@ -6,8 +6,11 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pyarrow.parquet as pq
 import pytest
 from reference.folders import held_policy, leftovers, tables_of, waiting_process
@@ -169,8 +172,7 @@ def test_new_columns_widen_what_is_there(tmp_path):
     ("change", "words"),
     [
         ({"seed": 8}, "seed was 7, is now 8"),
-        ({"runs": 3}, "runs was 6, is now 3"),
-        ({"horizon": 2000}, "horizon was 1000, is now 2000"),
+        ({"horizon": 2000}, "horizon was 1,000, is now 2,000"),
         ({"problem": {**SPIKED, "gap": [0.5, 0.7]}}, "gap no longer has 0.6"),
         ({"problem": {**SPIKED, "n": 4}}, "n was 3, is now 4"),
         ({"policies": ["uts"]}, "policies no longer has pair-elim"),
@@ -189,6 +191,23 @@ def test_a_change_that_would_orphan_a_part_is_refused_by_name(whole, change, wor
         run_study(SMALL.with_(**change), whole)
     assert f"holds parts of another study: {words}. Undo that, or choose another folder (--out)." in str(error.value)
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_fewer_runs_are_the_first_of_those_that_are_there(whole, tmp_path):
+    before = {path: path.read_bytes() for path in Path(whole).rglob("*.parquet")}
+    three = run_study(SMALL.with_(runs=3), whole, part_runs=3)
+    assert {path: path.read_bytes() for path in Path(whole).rglob("*.parquet")} == before
+    fresh = run_study(SMALL.with_(runs=3), tmp_path / "fresh", workers=1)
+    assert three.is_complete
+    assert three.study == fresh.study
+    assert three.runs == fresh.runs == 3 * len(SMALL.points)
+    for point in SMALL.points:
+        assert three.rows_of(point.key)["regret"].tolist() == fresh.rows_of(point.key)["regret"].tolist()
+    ours, theirs = ([(runs.final.tolist(), runs.plays.tolist()) for runs in f.results()] for f in (three, fresh))
+    assert ours == theirs
+    assert len(SMALL.with_(runs=3).rows(whole)) == len(fresh.rows())
+    assert StudyFolder.open(whole).is_complete
+    assert StudyFolder.open(whole).study == SMALL
 
 
 def test_what_no_part_needs_may_change(tmp_path):
@@ -246,20 +265,6 @@ def test_two_parts_with_the_same_runs_are_refused(tmp_path):
 
 
 # --- other versions ---
-
-
-def test_an_edit_of_our_source_is_another_version_where_it_may_change_numbers(tmp_path, monkeypatch):
-    package = tmp_path / "matchbandit"
-    for name in ("policies", "cli"):
-        (package / name).mkdir(parents=True)
-        (package / name / "one.py").write_text("x = 1")
-    monkeypatch.setattr(versions, "files", lambda _: package)
-    fingerprint = versions._source_fingerprint.__wrapped__
-    first = fingerprint()
-    (package / "cli" / "one.py").write_text("x = 2")
-    assert fingerprint() == first
-    (package / "policies" / "one.py").write_text("x = 2")
-    assert fingerprint() != first
 
 
 def test_going_on_with_other_versions_is_refused_unless_told(whole, tmp_path, monkeypatch):
@@ -549,3 +554,29 @@ def test_a_bar_is_shown_when_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "study_bar", lambda title: Bar())
     run_study(SMALL, tmp_path / "out", workers=1, part_runs=6, progress=True)
     assert shown[-1] == StudyProgress(24, 24, 4, 4)
+
+
+@pytest.mark.parametrize(("progress", "in_notebook", "shows"), [
+    (None, False, False), (None, True, True), (True, False, True), (False, True, False),
+])  # fmt: skip
+def test_by_default_only_a_notebook_shows_progress(monkeypatch, progress, in_notebook, shows):
+    titles = []
+    monkeypatch.setattr(runner, "in_notebook", lambda: in_notebook)
+    monkeypatch.setattr(runner, "study_bar", lambda title: titles.append(title) or nullcontext(lambda now: None))
+    with runner._shown("gaps", progress):
+        pass
+    assert titles == ["gaps"] * shows
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_the_progress_of_a_study(tmp_path):
+    code = (
+        "import matchbandit as mb\n"
+        "study = mb.Study(name='it', problem={'u': [0.9, 0.3]}, policies='uniform', horizon=50, runs=4)\n"
+        "study.run('it', workers=1);"
+    )
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    (output,) = [output for output in book.cells[0].outputs if output.output_type == "display_data"]
+    assert output.data["text/plain"].startswith("it: 4 of 4 runs")
+    assert output.data["text/html"].startswith('<progress value="4" max="4"')

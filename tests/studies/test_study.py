@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import matchbandit as mb
 from matchbandit.policies.uniform import Uniform
 from matchbandit.problems import families
-from matchbandit.studies.point import in_words
+from matchbandit.studies.point import value_text
 from matchbandit.studies.study import Study
 from matchbandit.studies.sweeps import MisplacedError
 
@@ -261,7 +261,7 @@ def test_a_study_without_its_own_modules_can_still_be_read():
 
 def test_repr_says_what_there_is_to_play():
     made = study(problem=GAPS, policies=["uts", "uniform"], horizon=1e5, runs=20, seed=7)
-    told = "Study it: 2 policies × 3 values of gap, 20 runs, horizon 100000, seed 7: 6 points, 120 runs"
+    told = "Study it: 2 policies × 3 values of gap, 20 runs, horizon 100,000, seed 7: 6 points, 120 runs"
     assert repr(made) == told
     assert told in made._repr_html_()
     assert "0.5; 0.6; 0.7" in made._repr_html_()
@@ -271,8 +271,8 @@ def test_repr_says_what_there_is_to_play():
 
 
 def test_values_are_written_as_one_would():
-    told = [in_words(value) for value in (None, True, 0.1 + 0.2, 10**6, [0.9, 0.3], [[0, 1], [2, 3]], "log")]
-    assert told == ["none", "true", "0.3", "1000000", "0.9 0.3", "0 1 / 2 3", "log"]
+    told = [value_text(value) for value in (None, True, 0.1 + 0.2, 10**6, [0.9, 0.3], [[0, 1], [2, 3]], "log")]
+    assert told == ["none", "true", "0.3", "1,000,000", "0.9 0.3", "0 1 / 2 3", "log"]
 
 
 MISTAKES = [

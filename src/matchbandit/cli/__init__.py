@@ -1,6 +1,6 @@
-"""Type it: `matchbandit policies`, `simulate`, `identify`, `bounds`, `reproduce`, `league`, …; a file for each verb.
+"""The command line: `matchbandit policies`, `simulate`, `identify`, `bounds`, `league`, …; a module for each command.
 
-Verbs import what they need when they are called, so that --help stays quick.
+Commands import what they need when they are called, so that --help is quick.
 """
 
 import contextlib
@@ -11,14 +11,15 @@ import traceback
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from matchbandit.cli.bounds import bounds
 from matchbandit.cli.identify import identify
 from matchbandit.cli.league import VERBS as LEAGUE
-from matchbandit.cli.parsing import gathered
+from matchbandit.cli.parameters import InvalidValue, join_list_options
 from matchbandit.cli.policies import policies
 from matchbandit.cli.report import report
 from matchbandit.cli.reproduce import reproduce
@@ -33,18 +34,45 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.user_code import UserCodeError
 
 TRACEBACK = "MATCHBANDIT_TRACEBACK"
-"""The variable that asks for a traceback in place of one line."""
+"""The environment variable that asks for a traceback instead of one line."""
+SECTIONS = {
+    "Try policies": ("policies", "simulate", "identify", "watch", "bounds"),
+    "Run studies": ("run", "report", "reproduce"),
+    "Pair people and things": ("league", "serve", "token", "store"),
+    "Install": ("warm-up",),
+}
+"""The commands in the order of --help, by section."""
+
+
+class _Commands(TyperGroup):
+    """Lists the commands by section."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands in the order of the sections."""
+        return [name for names in SECTIONS.values() for name in names]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a list for each section, with aligned descriptions."""
+        width = max(map(len, self.commands))
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                limit = formatter.width - width - 6
+                formatter.write_dl(
+                    [(f"{name:<{width}}", self.commands[name].get_short_help_str(limit)) for name in names]
+                )
+
 
 app = typer.Typer(
     name="matchbandit",
-    add_completion=False,
+    cls=_Commands,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 def _interruptible(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb, which says that it stopped; typer by itself ends without a word."""
+    """Make Ctrl-C print that the command stopped; typer by itself prints nothing."""
 
     @wraps(verb)
     def run(*args: Any, **options: Any) -> None:
@@ -61,40 +89,49 @@ for verb in (policies, simulate, identify, bounds, run, report, watch, reproduce
     app.command()(_interruptible(verb))
 
 
-def _group(name: str, verbs: dict[str, Callable[..., None]], about: str) -> None:
-    """Verbs that are typed below another: `matchbandit league ask`; the name alone shows them."""
+def _add_group(name: str, verbs: dict[str, Callable[..., None]], help_text: str) -> None:
+    """Add commands below another, such as `matchbandit league ask`; without a command, its help is printed."""
     group = typer.Typer(rich_markup_mode=None)
-    for typed, verb in verbs.items():
-        group.command(typed)(_interruptible(verb))
+    for verb_name, verb in verbs.items():
+        group.command(verb_name)(_interruptible(verb))
 
-    @group.callback(invoke_without_command=True, help=about)
-    def alone(context: typer.Context) -> None:
+    @group.callback(invoke_without_command=True, help=help_text)
+    def callback(context: typer.Context) -> None:
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
 
     app.add_typer(group, name=name)
 
 
-_group(
+_add_group(
     "league",
     LEAGUE,
-    "Pair people or things with names, day by day.\n\n"
-    "You tell what pairs achieved together, not who won; whom to pair next is learnt from it.",
+    "Pair people or things by name, day by day.\n\n"
+    "You record what pairs achieved together, not who won; the next pairs are learned from it.",
 )
-_group("store", STORE, "Describe, check, prune and copy a store of leagues.")
-_group("token", TOKEN, "Make, list and end the keys to `matchbandit serve`.")
+_add_group("store", STORE, "Describe, check, prune and copy a store of leagues.")
+_add_group("token", TOKEN, "Create, list and revoke access tokens of `matchbandit serve`.")
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(
+    invoke_without_command=True,
+    epilog="\b\nStart here:\n"
+    "  matchbandit policies\n"
+    "  matchbandit simulate --policy uts --u 0.9,0.3 --v 0.8,0.2 --horizon 1e5\n"
+    "  matchbandit league new club ann bob cem dee",
+)
 def matchbandit(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Learn whom to pair with whom: the algorithms of matching bandits, right and fast."""
-    if version:
-        from importlib.metadata import version as installed
+    """Learn whom to pair with whom: the algorithms of matching bandits.
 
-        typer.echo(f"matchbandit {installed('matchbandit')}")
+    `matchbandit COMMAND --help` describes a command. Numbers may be typed like 2e6, and lists like 0.9,0.3 or 0.9 0.3.
+    """
+    if version:
+        from importlib.metadata import version as installed_version
+
+        typer.echo(f"matchbandit {installed_version('matchbandit')}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -107,39 +144,57 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     warnings.showwarning = lambda message, *_: typer.echo(f"warning: {message}", err=True)
     try:
-        code = app(gathered(sys.argv[1:]), standalone_mode=False) or 0
+        code = app(join_list_options(sys.argv[1:]), prog_name="matchbandit", standalone_mode=False) or 0
         sys.stdout.flush()
+        if isinstance(sys.stdout, _ClosedOutput) and sys.stdout.has_lost_output:
+            _exit_with("standard output is closed.", code or 1)
         sys.exit(code)
     except MatchbanditError as mistake:
         if os.environ.get(TRACEBACK):
             traceback.print_exc()
             sys.exit(2)
-        more = f" {TRACEBACK}=1 before the command shows all of it." if isinstance(mistake, UserCodeError) else ""
-        _end(f"{mistake}{more}", 2)
+        hint = f" Set {TRACEBACK}=1 to see the traceback." if isinstance(mistake, UserCodeError) else ""
+        _exit_with(f"{mistake}{hint}", 2)
     except MemoryError:
-        _end("this does not fit in memory. Take fewer runs, fewer checkpoints or a smaller problem.", 2)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+        _exit_with("this does not fit in memory. Use fewer runs, fewer checkpoints or a smaller problem.", 2)
+    except BrokenPipeError:  # the reader, such as head, has ended
         _silence_stdout()
         sys.exit(1)
     except OSError as error:
-        _silence_stdout()  # what it still holds cannot be written either
-        _end(f"{error.filename or 'standard output'}: {error.strerror or error}.", 1)
+        _silence_stdout()  # its buffer cannot be written either
+        _exit_with(f"{error.filename or 'standard output'}: {error.strerror or error}.", 1)
+    except InvalidValue as mistake:
+        _exit_with(mistake.message, 2)
     except Exception as mistake:
-        words = getattr(mistake, "format_message", None)  # what typer raises for a wrong call
-        if words is None:
+        format_message = getattr(mistake, "format_message", None)  # typer's errors in the call of a command
+        if format_message is None:
             raise
-        told = words()
-        _end(f"{told}{'' if told.endswith(('.', '?')) else '.'} --help says what can be typed.", 2)
+        message = format_message()
+        _exit_with(f"{message}{'' if message.endswith(('.', '?')) else '.'} See --help.", 2)
+
+
+class _ClosedOutput(io.TextIOWrapper):
+    """Stands for a standard output that the shell closed; records whether something was written."""
+
+    has_lost_output = False
+
+    def write(self, text: str) -> int:
+        """Discard the text."""
+        self.has_lost_output = self.has_lost_output or bool(text)
+        return len(text)
 
 
 def _open_missing_streams() -> None:
-    """Open the null device in place of a stream that the shell has closed (`>&-`), which is None in Python.
+    """Open the null device in place of a stream that the shell closed (`>&-`), which is None in Python.
 
-    Its number is then taken, too: a database would be opened under it otherwise, and stray output end up in there.
+    Otherwise a database could get its file descriptor, and stray output be written into the database.
     """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - open until the process ends
+    if sys.stdout is None:
+        sys.stdout = _ClosedOutput(open(os.devnull, "wb"), encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _silence_stdout() -> None:
@@ -147,6 +202,6 @@ def _silence_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _end(words: str, code: int) -> None:
-    typer.echo(f"error: {' '.join(words.split())}", err=True)
+def _exit_with(message: str, code: int) -> NoReturn:
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
     sys.exit(code)

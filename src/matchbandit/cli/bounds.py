@@ -1,13 +1,24 @@
-"""`matchbandit bounds`: the bounds that are known for a problem."""
+"""`matchbandit bounds`: the known bounds of a problem."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matchbandit.cli.options import FamilyName, Json, Param, U, V, table
-from matchbandit.cli.parsing import number, problem_of, rewards_of, settings, whole
+from matchbandit.cli.output import Output, print_table, prints_output
+from matchbandit.cli.parameters import (
+    Distribution,
+    FamilyName,
+    NumberList,
+    Param,
+    Rewards,
+    Setting,
+    U,
+    V,
+    integer,
+    make_problem,
+    number,
+)
 from matchbandit.errors import MatchbanditError
 
 if TYPE_CHECKING:
@@ -19,35 +30,50 @@ if TYPE_CHECKING:
     Results = list[tuple[Path, Runs | Identification]]
 
 
+@prints_output
 def bounds(
     u: U = None,
     v: V = None,
     family: FamilyName = None,
     param: Param = None,
-    rewards: Annotated[
-        str | None, typer.Option(help="bernoulli (default), gaussian:SD or binomial:TRIALS.", show_default=False)
+    rewards: Rewards = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Which instance of the family.", show_default=False, **integer("--seed", minimum=0)),
     ] = None,
-    seed: Annotated[str | None, typer.Option(help="Which instance of the family.", show_default=False)] = None,
-    horizon: Annotated[str | None, typer.Option(help="Bound the regret up to this round, for example 2e6.")] = None,
+    horizon: Annotated[
+        int | None,
+        typer.Option(help="Bound the regret after this number of rounds, such as 2e6.", **integer("--horizon")),
+    ] = None,
     delta: Annotated[
-        str | None, typer.Option(help="Bound the rounds until an answer with this error probability, for example 0.05.")
+        float | None,
+        typer.Option(
+            help="Bound the rounds until an answer with this error probability, such as 0.05.", **number("--delta")
+        ),
     ] = None,
     over: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Files that simulate or identify saved with --save, one or more; without --u they also give problem "
-            "and goal."
+            metavar="FILE",
+            help="Files that simulate or identify saved with --save, one or more; without --u they also give the "
+            "problem and the goal.",
         ),
     ] = None,
     figure: Annotated[
-        Path | None, typer.Option(help="Draw the bounds, and the results over them, into this .png (and a .pdf).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the bounds, and the results over them, into this .png, .pdf or .svg."),
     ] = None,
-    notes: Annotated[bool, typer.Option("--notes", help="Say what was corrected, and what proofs pass over.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Print the bounds that are known for a problem.
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Print what was corrected in the paper, and gaps of its proofs.")
+    ] = False,
+) -> Output:
+    """Print the known bounds of a problem.
 
-    Those of the paper, and asymptotic lower bounds: each with its source and its assumptions.
+    The bounds of the paper and asymptotic lower bounds, each with its source and its assumptions.
+
+    \b
+    Example:
+      matchbandit bounds --u 0.9,0.8,0.5,0.4 --horizon 1e6
     """
     from matchbandit.placement import placement_of, plot_bounds
     from matchbandit.results import Comparison, load
@@ -58,62 +84,62 @@ def bounds(
     results: Results = [
         (path, one) for path, result in loaded for one in (result if isinstance(result, Comparison) else [result])
     ]
-    rounds = None if horizon is None else whole("--horizon", horizon)
-    chance = None if delta is None else number("--delta", delta, example="0.05")
     if results and u is None and family is None:
         options = {"--v": v, "--param": param, "--rewards": rewards, "--seed": seed}
         for name, value in options.items():
             if value is not None:
-                raise MatchbanditError(f"{name} goes with --u or --family; --over says the problem by itself.")
-        problem = _problem_in(results)
+                raise MatchbanditError(f"{name} goes with --u or --family; --over gives the problem itself.")
+        problem = _problem_of(results)
     else:
         problem = _instance(u, v, family, param, rewards, seed)
-    asked = [_asked_of(path, result, problem, chance) for path, result in results]
-    if results and rounds is None and chance is None:
-        rounds = max((at for at, _ in asked if at is not None), default=None)
-        chance = min((at for _, at in asked if at is not None), default=None)
-    try:
-        theory = report(problem, horizon=rounds, delta=chance)
-        placed = [
-            placement_of(result, all_bounds(problem, horizon=last, delta=sought))
-            for (_, result), (last, sought) in zip(results, asked, strict=True)
-        ]
-        picture = None
-        if figure is not None:
-            picture = plot_bounds(problem, [result for _, result in results], path=figure, horizon=rounds, delta=chance)
-    except KeyboardInterrupt:
-        typer.echo("stopped.", err=True)
-        raise typer.Exit(130) from None
-    if as_json:
-        data = {
-            **theory.describe(),
-            "results": [one.describe() for one in placed],
-            "figure": None if picture is None else str(picture),
-        }
-        typer.echo(json.dumps(data))
-        return
-    _print(theory, notes=notes)
-    if placed:
-        _print_placed(placed)
-    if picture is not None:
-        typer.echo(f"figure:\n  {picture}")
+    goals = [_goal_of(path, result, problem, delta) for path, result in results]
+    if results and horizon is None and delta is None:
+        horizon = max((at for at, _ in goals if at is not None), default=None)
+        delta = min((at for _, at in goals if at is not None), default=None)
+    theory = report(problem, horizon=horizon, delta=delta)
+    placements = [
+        placement_of(result, all_bounds(problem, horizon=result_horizon, delta=result_delta))
+        for (_, result), (result_horizon, result_delta) in zip(results, goals, strict=True)
+    ]
+    picture = None
+    if figure is not None:
+        picture = plot_bounds(problem, [result for _, result in results], path=figure, horizon=horizon, delta=delta)
+
+    def print_text() -> None:
+        _print_bounds(theory, notes=notes)
+        if placements:
+            _print_placements(placements)
+        if picture is not None:
+            typer.echo(f"figure:\n  {picture}")
+
+    data = {
+        **theory.describe(),
+        "results": [placement.describe() for placement in placements],
+        "figure": None if picture is None else str(picture),
+    }
+    return Output(data, print_text)
 
 
 def _instance(
-    u: str | None, v: str | None, family: str | None, param: list[str] | None, rewards: str | None, seed: str | None
+    u: NumberList | None,
+    v: NumberList | None,
+    family: str | None,
+    param: list[Setting] | None,
+    rewards: Distribution | None,
+    seed: int | None,
 ) -> "Problem":
     from matchbandit.problems import Family
 
-    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards or "bernoulli"))
+    problem = make_problem(u, v, family, param, rewards)
     if isinstance(problem, Family):
-        return problem.draw(whole("--seed", seed or "0"))
+        return problem.draw(seed or 0)
     if seed is not None:
-        raise MatchbanditError("--seed goes with --family, whose instances it numbers; --u is an instance already.")
+        raise MatchbanditError("--seed goes with --family: it chooses the instance. --u is an instance already.")
     return problem
 
 
-def _problem_in(results: "Results") -> "Problem":
-    """The problem of the first file."""
+def _problem_of(results: "Results") -> "Problem":
+    """Return the problem of the first file."""
     from matchbandit.problems import problem_from
 
     path, first = results[0]
@@ -123,10 +149,10 @@ def _problem_in(results: "Results") -> "Problem":
         raise MatchbanditError(f"{path}: {error}") from None
 
 
-def _asked_of(
+def _goal_of(
     path: Path, result: "Runs | Identification", problem: "Problem", delta: float | None
 ) -> tuple[int | None, float | None]:
-    """The horizon or the δ of results; those of another problem are refused."""
+    """Return the horizon or the δ of results; refuse those of another problem."""
     from matchbandit.placement import delta_of, refuse_other_problem
     from matchbandit.results import Runs
 
@@ -137,16 +163,16 @@ def _asked_of(
         raise MatchbanditError(f"{path}: {error}") from None
 
 
-def _print(theory: "Report", *, notes: bool) -> None:
+def _print_bounds(theory: "Report", *, notes: bool) -> None:
     from matchbandit.theory.bound import COLUMNS, format_value
 
-    table(
+    print_table(
         ("quantity", "", "value", "where"),
         [(q.name, q.symbol, format_value(q.value), q.source) for q in theory.quantities],
     )
     for heading, group in theory.groups.items():
         typer.echo(f"\n{heading}")
-        table(COLUMNS, [bound.cells for bound in group])
+        print_table(COLUMNS, [bound.cells for bound in group])
     typer.echo()
     for bound in theory.bounds:
         if not bound.met:
@@ -161,22 +187,22 @@ def _print(theory: "Report", *, notes: bool) -> None:
     for line in theory.not_given:
         typer.echo(line)
     if not notes and any(bound.note for bound in theory.bounds):
-        typer.echo("--notes says what was corrected in the paper's bounds.")
+        typer.echo("--notes prints what was corrected in the paper's bounds.")
 
 
-def _print_placed(placed: "list[Placement]") -> None:
-    """What was measured, beside the bounds at the horizon or the δ of each result."""
+def _print_placements(placements: "list[Placement]") -> None:
+    """Print what was measured, beside the bounds at the horizon or the δ of each result."""
     from matchbandit.theory.bound import format_value
 
-    lines = []
-    for one in placed:
+    rows = []
+    for one in placements:
         mean = f"{format_value(one.mean)} ± {format_value(one.error)}" if one.measured else "no answer"
         times_lower = one.describe()["times_lower"]
         upper = ""
         if one.upper is not None:
             constant, vacuous = "" if one.explicit else " (c = 1)", " (vacuous)" if one.vacuous else ""
             upper = f"{format_value(one.upper)}{constant}{vacuous}"
-        lines.append(
+        rows.append(
             (
                 one.policy,
                 one.of,
@@ -187,4 +213,4 @@ def _print_placed(placed: "list[Placement]") -> None:
             )
         )
     typer.echo()
-    table(("policy", "of", "measured", "highest lower bound", "times that", "its upper bound"), lines)
+    print_table(("policy", "of", "measured", "highest lower bound", "times that", "its upper bound"), rows)

@@ -1,15 +1,18 @@
-"""`matchbandit identify`: let a policy seek the best pair or matching."""
+"""`matchbandit identify`: let a policy identify the best pair or matching."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.options import (
+from matchbandit.cli.experiment import format_statistic, run_experiment, statistics_of
+from matchbandit.cli.output import Output, print_table, prints_output
+from matchbandit.cli.parameters import (
     Budget,
+    Delta,
     Engine,
     Epsilon,
     FamilyName,
-    Json,
     Option,
     Param,
     PolicyName,
@@ -20,16 +23,20 @@ from matchbandit.cli.options import (
     U,
     V,
     Workers,
-    table,
+    integer,
+    make_problem,
+    merge_settings,
 )
-from matchbandit.cli.parsing import number_if, problem_of, rewards_of, settings, whole, whole_if
-from matchbandit.cli.playing import play_and_report
-from matchbandit.formatting import plural
+from matchbandit.formatting import fixed, plural
 
 if TYPE_CHECKING:
     from matchbandit.results import Identification
 
+MAX_ANSWERS = 5
+"""The most frequent answers that are printed."""
 
+
+@prints_output
 def identify(
     policy: PolicyName,
     u: U = None,
@@ -37,74 +44,75 @@ def identify(
     family: FamilyName = None,
     param: Param = None,
     option: Option = None,
-    delta: Annotated[
-        str | None, typer.Option(help="The error probability δ, for example 0.05; short for --option delta=….")
-    ] = None,
+    delta: Delta = None,
     epsilon: Epsilon = None,
     budget: Budget = None,
-    rewards: Rewards = "bernoulli",
-    runs: Runs = "20",
-    seed: Seed = "0",
+    rewards: Rewards = None,
+    runs: Runs = 20,
+    seed: Seed = 0,
     max_rounds: Annotated[
-        str | None,
+        int | None,
         typer.Option(
-            help="Stop a run here, for example 1e9; by default 1e12, or 1e7 for policies that decide every round."
+            help="Stop a run here, such as 1e9; by default 1e12, or 1e7 for policies that decide every round.",
+            **integer("--max-rounds"),
         ),
     ] = None,
     engine: Engine = "auto",
     workers: Workers = None,
     save: Save = None,
-    as_json: Json = False,
-) -> None:
-    """Let a policy seek the best pair or matching.
+) -> Output:
+    """Let a policy identify the best pair or matching.
 
-    Reports how long it takes and how often it errs.
+    Reports the number of rounds, and how many answers are correct.
+
+    \b
+    Example:
+      matchbandit identify --policy pair-elim --delta 0.05 --u 0.9,0.3 --v 0.8,0.2
     """
-    from matchbandit.policies import policy as named
-    from matchbandit.simulation import identify as seek
+    from matchbandit.policies import policy as make_policy
+    from matchbandit.simulation import identify as play
 
-    spec = named(policy, **settings("--option", option))
-    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
-    play_and_report(
+    spec = make_policy(policy, **merge_settings("--option", option))
+    problem = make_problem(u, v, family, param, rewards)
+    return run_experiment(
         f"identifying with {policy}",
-        lambda progress: seek(
+        lambda progress: play(
             problem,
             spec,
-            delta=number_if("--delta", delta),
-            epsilon=number_if("--epsilon", epsilon),
-            budget=whole_if("--budget", budget),
-            runs=whole("--runs", runs),
-            seed=whole("--seed", seed),
-            max_rounds=whole_if("--max-rounds", max_rounds),
-            engine=engine,  # type: ignore[arg-type]  # an unknown engine is refused with its name
-            workers=whole_if("--workers", workers),
+            delta=delta,
+            epsilon=epsilon,
+            budget=budget,
+            runs=runs,
+            seed=seed,
+            max_rounds=max_rounds,
+            engine=engine,
+            workers=workers,
             progress=progress,
         ),
         save=save,
-        data=_as_data if as_json else None,
-        report=_report,
+        describe=_describe,
+        print_result=_print,
     )
 
 
-def _as_data(found: "Identification") -> dict[str, Any]:
-    arrays = {name: getattr(found, name).tolist() for name in ("rounds", "pairs", "identified", "correct", "answers")}
-    return {"summary": found.summary(), **arrays}
+def _describe(result: "Identification") -> dict[str, Any]:
+    arrays = {name: getattr(result, name) for name in ("rounds", "pairs", "identified", "correct", "answers")}
+    return {"summary": result.summary(), **arrays}
 
 
-def _report(found: "Identification") -> None:
-    summary = found.summary()
-    rounds = summary["rounds"]
-    line = (
-        *(f"{rounds[key]:,.0f}".replace(",", " ") for key in ("mean", "p5", "p95")),
-        str(summary["correct"]),
-        str(summary["wrong"]),
-        str(summary["runs"] - summary["identified"]),
+def _print(result: "Identification") -> None:
+    summary = result.summary()
+    statistics = statistics_of(summary["rounds"], "rounds")
+    row = (
+        *(format_statistic(summary["rounds"][key], 0) for key in statistics),
+        *(fixed(n, 0) for n in (summary["correct"], summary["wrong"], summary["runs"] - summary["identified"])),
     )
-    table(("mean rounds", "5 %", "95 %", "correct", "wrong", "not identified"), [line], right=True)
-    answers: dict[str, int] = {}
-    for answer, identified in zip(found.answers.tolist(), found.identified, strict=True):
-        if identified:
-            words = " ".join(f"({i}, {j})" for i, j in answer)
-            answers[words] = answers.get(words, 0) + 1
-    for words, times in sorted(answers.items(), key=lambda item: -item[1])[:5]:
-        typer.echo(f"answered {plural(times, 'time')}: {words}")
+    heads = (*statistics.values(), "correct", "wrong", "not identified")
+    print_table(heads, [row], right=heads)
+    answers = Counter(
+        " ".join(f"({i}, {j})" for i, j in answer)
+        for answer, identified in zip(result.answers.tolist(), result.identified, strict=True)
+        if identified
+    )
+    for answer, times in answers.most_common(MAX_ANSWERS):
+        typer.echo(f"answered {plural(times, 'time')}: {answer}")

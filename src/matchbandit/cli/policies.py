@@ -1,46 +1,54 @@
 """`matchbandit policies`: the catalogue, or one policy in full."""
 
 import inspect
-import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.options import Json, as_typed, say
+from matchbandit.cli.completion import POLICIES, complete_from
+from matchbandit.cli.output import Output, format_value, print_wrapped, prints_output
 
 if TYPE_CHECKING:
     from matchbandit.policies import Policy
 
-_NAMES, _OPTIONS = 25, 12
-"""The widths of the columns for names."""
+_NAME_WIDTH, _HEAD_WIDTH = 25, 12
 _BEFORE_DEFAULT = re.compile(r", (?:default|optional)\b")
 
 
+@prints_output
 def policies(
-    name: Annotated[str | None, typer.Argument(help="Tell of this policy in full.", show_default=False)] = None,
-    as_json: Json = False,
-) -> None:
-    """List the policies and their options, or tell of one in full.
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Describe this policy and its options.",
+            show_default=False,
+            autocompletion=complete_from(POLICIES),
+        ),
+    ] = None,
+) -> Output:
+    """List all policies, or describe one in full.
 
-    What they select, on which graphs, and for which goal.
+    Shows what they select, on which graphs and for which goal, and their options.
     """
     from matchbandit.policies import CATALOGUE, policy
 
-    chosen = CATALOGUE if name is None else {name: policy(name).kind}
-    entries = [_entry(kind) for kind in chosen.values()]
-    if name is not None:
-        entries[0]["parameters"] = parameters_of(chosen[name])
-    if as_json:
-        typer.echo(json.dumps(entries if name is None else entries[0], indent=2))
-    elif name is not None:
-        _in_full(entries[0])
-    else:
-        for entry in entries:
-            say(" · ".join(_fits(entry)), indent=_NAMES + 1, first=entry["name"])
-            say(f"{entry['summary']} ({entry['reference']})", indent=_NAMES + 1)
-            if entry["options"]:
-                say("  ".join(f"{key}={_default(entry, key)}" for key in entry["options"]), indent=_NAMES + 1)
+    if name is None:
+        entries = [_entry(kind) for kind in CATALOGUE.values()]
+        return Output(entries, lambda: _print_list(entries))
+    kind = policy(name).kind
+    entry = {**_entry(kind), "parameters": parameters_of(kind)}
+    return Output(entry, lambda: _print_policy(entry))
+
+
+def _print_list(entries: list[dict[str, Any]]) -> None:
+    indent = _NAME_WIDTH + 1
+    for entry in entries:
+        print_wrapped(" · ".join(_features(entry)), indent=indent, first=entry["name"])
+        print_wrapped(f"{entry['summary']} ({entry['reference']})", indent=indent)
+        if entry["options"]:
+            print_wrapped("  ".join(f"{key}={_default(entry, key)}" for key in entry["options"]), indent=indent)
 
 
 def _entry(kind: "type[Policy]") -> dict[str, Any]:
@@ -75,7 +83,7 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
 
 
 def _limit(items: int | None, matchings: int | None = None, players: int | None = None) -> str | None:
-    """A limit on the size of a graph, in words."""
+    """Describe a limit on the size of a graph."""
     if matchings is not None:
         return f"{matchings} matchings (10 players)"
     if players is not None:
@@ -83,19 +91,19 @@ def _limit(items: int | None, matchings: int | None = None, players: int | None 
     return None if items is None else f"{items} items"
 
 
-def _fits(entry: dict[str, Any]) -> list[str]:
-    """What a policy fits, in words."""
+def _features(entry: dict[str, Any]) -> list[str]:
+    """Describe what a policy supports and needs."""
     in_matchings = " in matchings" if len(entry["selection"]) > 1 else ""
-    but_for = f" but for {' or '.join(entry['byes'])}" if entry["byes"] else ""
-    told = [
+    except_for = f" except for {' or '.join(entry['byes'])}" if entry["byes"] else ""
+    always = [
         " or ".join(entry["selection"]),
         " or ".join(entry["graphs"]),
         " or ".join(entry["goals"]),
         "rewards in [0, 1]" if entry["rewards"] != "any" else "any rewards",
         entry["engine"] + (f" up to {entry['loops_up_to']}, else step" if entry["loops_up_to"] else ""),
     ]
-    further = {
-        f"an even number of players{in_matchings}{but_for}": entry["even"],
+    optional = {
+        f"an even number of players{in_matchings}{except_for}": entry["even"],
         "needs its horizon for regret": entry["needs_horizon"],
         "fixed budget": entry["fixed_budget"],
         "epsilon for identification": entry["epsilon"],
@@ -104,39 +112,39 @@ def _fits(entry: dict[str, Any]) -> list[str]:
         "decides from counts alone": entry["counts_alone"],
         "byes": entry["byes"] and not entry["even"],
     }
-    return told + [words for words, so in further.items() if so]
+    return always + [text for text, applies in optional.items() if applies]
 
 
-def _in_full(entry: dict[str, Any]) -> None:
-    say(f"{entry['name']}: {entry['summary']}")
+def _print_policy(entry: dict[str, Any]) -> None:
+    print_wrapped(f"{entry['name']}: {entry['summary']}")
     parts = {
-        "plays": f"one {' or one '.join(entry['selection'])} a round",
+        "plays": f"one {' or one '.join(entry['selection'])} per round",
         "graphs": " or ".join(entry["graphs"]),
         "goals": " or ".join(entry["goals"]),
         "proved for": " and ".join(entry["proved"]) or "none of them",
-        "fits": " · ".join(_fits(entry)[3:]),
+        "features": " · ".join(_features(entry)[3:]),
         "reference": entry["reference"],
     }
     for head, text in parts.items():
-        say(text, indent=_OPTIONS, first=f"{head} ")
+        print_wrapped(text, indent=_HEAD_WIDTH, first=f"{head} ")
     typer.echo("options" if entry["options"] else "no options")
     for option in entry["options"]:
-        told = entry["parameters"].get(option, {"type": "", "meaning": ""})
-        kind = f"{told['type']}, " if told["type"] else ""
-        say(f"{option} : {kind}default {_default(entry, option)}", indent=4, first="  ")
-        if told["meaning"]:
-            say(told["meaning"], indent=6)
+        parameter = entry["parameters"].get(option, {"type": "", "meaning": ""})
+        kind = f"{parameter['type']}, " if parameter["type"] else ""
+        print_wrapped(f"{option} : {kind}default {_default(entry, option)}", indent=4, first="  ")
+        if parameter["meaning"]:
+            print_wrapped(parameter["meaning"], indent=6)
 
 
 def _default(entry: dict[str, Any], option: str) -> str:
-    """An option's default as it would be typed; what is played depends on the graph."""
+    """Format the default of an option as it is typed; that of the selection depends on the graph."""
     if option == "selection":
         return "|".join(entry["selection"])
-    return as_typed(entry["options"][option])
+    return format_value(entry["options"][option])
 
 
 def parameters_of(kind: type) -> dict[str, dict[str, str]]:
-    """Type and meaning of each option, from the `Parameters` sections of the class and of what it is made of.
+    """Return type and meaning of each option, from the `Parameters` sections of the class and of its bases.
 
     >>> class Example:
     ...     '''An example.
@@ -150,7 +158,7 @@ def parameters_of(kind: type) -> dict[str, dict[str, str]]:
     >>> parameters_of(Example)
     {'growth': {'type': 'float', 'meaning': 'How much later the next check is than the last.'}}
     """
-    told: dict[str, dict[str, str]] = {}
+    parameters: dict[str, dict[str, str]] = {}
     for part in reversed(kind.__mro__):
         _, _, section = inspect.cleandoc(part.__doc__ or "").partition("Parameters\n----------\n")
         lines = section.split("\n")
@@ -158,8 +166,8 @@ def parameters_of(kind: type) -> dict[str, dict[str, str]]:
         name = ""
         for line in lines[: ends[0] - 1] if ends else lines:
             if line.startswith(" ") and name:
-                told[name]["meaning"] = f"{told[name]['meaning']} {line.strip()}".strip()
+                parameters[name]["meaning"] = f"{parameters[name]['meaning']} {line.strip()}".strip()
             elif line:
-                name, _, given = (text.strip() for text in line.partition(":"))
-                told[name] = {"type": _BEFORE_DEFAULT.split(given)[0], "meaning": ""}
-    return told
+                name, _, annotation = (text.strip() for text in line.partition(":"))
+                parameters[name] = {"type": _BEFORE_DEFAULT.split(annotation)[0], "meaning": ""}
+    return parameters

@@ -1,82 +1,96 @@
-"""`matchbandit reproduce`: the paper's figures and claims, and ours beyond it."""
+"""`matchbandit reproduce`: the paper's figures and claims, and further studies."""
 
-import json
 import signal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matchbandit.cli.options import Json, Seed, Workers, table
-from matchbandit.cli.parsing import whole, whole_if
-from matchbandit.cli.run import stoppable
+from matchbandit.cli.completion import OTHER_FIGURES, PAPER_FIGURES, STUDIES, complete_from
+from matchbandit.cli.output import Output, print_table, prints_output
+from matchbandit.cli.parameters import Seed, Workers, integer
+from matchbandit.cli.run import AllowOtherVersions, stoppable
 from matchbandit.progress import bar
 
+if TYPE_CHECKING:
+    from matchbandit.studies.reproduce import Reproduction
 
+
+@prints_output
 def reproduce(
     figure: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Of the paper: fig1-top, fig1-bottom, delta-ratio, u1-regret, u1-ratio, fig2, fig2-scaled, fig3-top, "
-            "fig3-bottom; beyond it: practical, windows, growth, click-models, identification, "
-            "comparison, evaluations; or a study, such as over-gap. By default all.",
+            metavar="[FIGURE]...",
+            help=f"Of the paper: {', '.join(PAPER_FIGURES)}. Further ones: {', '.join(OTHER_FIGURES)}. "
+            f"Or all of a study: {', '.join(STUDIES)}. By default all.",
             show_default=False,
+            autocompletion=complete_from((*PAPER_FIGURES, *OTHER_FIGURES, *STUDIES)),
         ),
     ] = None,
     runs: Annotated[
-        str | None,
-        typer.Option(help="Runs a point; by default 100 for the paper's figures, 20 beyond.", show_default=False),
+        int | None,
+        typer.Option(
+            help="Runs per point; by default 100 for the paper's figures, 20 for the others.",
+            show_default=False,
+            **integer("--runs"),
+        ),
     ] = None,
     out: Annotated[
         str,
         typer.Option(
-            help="The folder for pictures and page, and for the parts of each study, which are kept; "
-            "all of another seed than 0 goes into a folder of its own within, such as seed-1."
+            metavar="DIR",
+            help="Folder for figures, page and finished parts; a seed other than 0 has a separate folder within, "
+            "such as seed-1.",
         ),
     ] = "reproduction",
-    seed: Seed = "0",
+    seed: Seed = 0,
     workers: Workers = None,
-    allow_other_versions: Annotated[
-        bool, typer.Option("--allow-other-versions", help="Go on with parts that other versions have made.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Draw the paper's figures and judge its claims.
+    allow_other_versions: AllowOtherVersions = False,
+) -> Output:
+    """Draw the paper's figures and check its claims.
 
-    The published numbers are laid over.
+    The published numbers are drawn over ours.
     """
     from dataclasses import asdict
 
-    from matchbandit.formatting import duration
-    from matchbandit.studies import reproduce as redo
+    from matchbandit.studies import reproduce as run_studies
 
     stopped_by = [signal.SIGINT]
     try:
         with stoppable(stopped_by), bar("reproducing") as advance:
-            made = redo(
+            result = run_studies(
                 figure or (),
-                runs=whole_if("--runs", runs),
-                seed=whole("--seed", seed),
+                runs=runs,
+                seed=seed,
                 out=out,
-                workers=whole_if("--workers", workers),
+                workers=workers,
                 progress=advance,
                 allow_other_versions=allow_other_versions,
             )
     except KeyboardInterrupt:
-        typer.echo(f"stopped; finished parts are kept in {out}, the same command goes on from there.", err=True)
+        typer.echo(f"stopped; finished parts are in {out}. The same command continues from there.", err=True)
         raise typer.Exit(128 + stopped_by[-1]) from None
-    if as_json:
-        told = {"claims": [asdict(claim) for claim in made.claims], "pictures": [str(p) for p in made.pictures]}
-        told |= {"page": str(made.page), "seconds": made.seconds, "authors_seconds": made.authors_seconds}
-        typer.echo(json.dumps(told))
-        return
+    data = {
+        "claims": [asdict(claim) for claim in result.claims],
+        "pictures": [str(picture) for picture in result.pictures],
+        "page": str(result.page),
+        "seconds": result.seconds,
+        "authors_seconds": result.authors_seconds,
+    }
+    return Output(data, lambda: _print(result))
+
+
+def _print(result: "Reproduction") -> None:
+    from matchbandit.formatting import duration
+
     heads = ("where", "claim", "measured", "threshold", "verdict")
-    table(heads, [tuple(getattr(claim, head) for head in heads) for claim in made.claims])
-    typer.echo("\npictures, each also as .pdf:")
-    for picture in made.pictures:
+    print_table(heads, [tuple(getattr(claim, head) for head in heads) for claim in result.claims])
+    typer.echo("\npictures:")
+    for picture in result.pictures:
         typer.echo(f"  {picture}")
-    typer.echo(f"computed in {duration(made.seconds)} of one core", nl=not made.authors_seconds)
-    if made.authors_seconds:
-        typer.echo(
-            f"; the authors' code would take {duration(made.authors_seconds)} for the paper's figures among these"
-        )
-    typer.echo(f"page:\n  {made.page}")
+    seconds = f"computed in {duration(result.seconds)} of one core"
+    if result.authors_seconds:
+        authors = duration(result.authors_seconds)
+        seconds += f"; the authors' code would take {authors} for the paper's figures among these"
+    typer.echo(seconds)
+    typer.echo(f"page:\n  {result.page}")

@@ -1,6 +1,5 @@
-"""`matchbandit run`: play a study from a file."""
+"""`matchbandit run`: run a study from a file."""
 
-import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,35 +7,45 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.options import Json, Workers, table
-from matchbandit.cli.parsing import whole_if
-from matchbandit.formatting import plural
+from matchbandit.cli.experiment import format_statistic, statistics_of
+from matchbandit.cli.output import Output, print_table, prints_output
+from matchbandit.cli.parameters import Workers, integer
+from matchbandit.formatting import duration, plural
 
 if TYPE_CHECKING:
     from matchbandit.studies import Study
     from matchbandit.studies.folder import StudyFolder
 
+AllowOtherVersions = Annotated[
+    bool, typer.Option("--allow-other-versions", help="Continue with parts that other versions computed.")
+]
 
+
+@prints_output
 def run(
     study: Annotated[str, typer.Argument(help="A study file, such as gaps.toml.", show_default=False)],
     out: Annotated[
-        str | None, typer.Option(help="The folder of the results; by default the study's name.", show_default=False)
+        str | None,
+        typer.Option(metavar="DIR", help="Folder for the results; by default the study's name.", show_default=False),
     ] = None,
     workers: Workers = None,
     dask: Annotated[
-        str | None, typer.Option(help="Run on dask: the address of a scheduler, tcp://host:8786, or local.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on dask: the address of a scheduler, tcp://host:8786, or local."),
     ] = None,
     part_runs: Annotated[
-        str | None, typer.Option(help="Runs of a part, at most 2000; finished parts are kept.", show_default=False)
+        int | None,
+        typer.Option(
+            help="Runs per part, at most 2,000; finished parts are saved.",
+            show_default=False,
+            **integer("--part-runs"),
+        ),
     ] = None,
-    allow_other_versions: Annotated[
-        bool, typer.Option("--allow-other-versions", help="Go on with parts that other versions have made.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Play all runs of a study file and keep them.
+    allow_other_versions: AllowOtherVersions = False,
+) -> Output:
+    """Run a study file and save its results.
 
-    The same command goes on where it was stopped.
+    After an interruption, the same command continues where it stopped.
     """
     from matchbandit.studies import Study
     from matchbandit.studies.runner import run_study
@@ -44,31 +53,35 @@ def run(
     stopped_by = [signal.SIGINT]
     try:
         with stoppable(stopped_by):
-            wanted = Study.from_toml(study)
+            loaded = Study.from_toml(study)
             folder = run_study(
-                wanted,
-                wanted.name if out is None else out,
-                workers=whole_if("--workers", workers),
+                loaded,
+                loaded.name if out is None else out,
+                workers=workers,
                 dask=dask,
                 progress=True,
-                part_runs=whole_if("--part-runs", part_runs),
+                part_runs=part_runs,
                 allow_other_versions=allow_other_versions,
             )
-            results = _results(wanted, folder)
+            results = _results(loaded, folder)
     except KeyboardInterrupt as stopped:
         typer.echo(f"stopped{f': {stopped}' if str(stopped) else '.'}", err=True)
         raise typer.Exit(128 + stopped_by[-1]) from None
-    if as_json:
-        told = {"study": wanted.name, "folder": str(folder.path), "parts": len(folder.parts)}
-        told |= {"runs": sum(part.runs for part in folder.parts), "seconds": folder.seconds}
-        typer.echo(json.dumps({**told, "goal": wanted.goal, "results": results}))
-    else:
-        _report(wanted, folder, results)
+    data = {
+        "study": loaded.name,
+        "folder": str(folder.path),
+        "parts": len(folder.parts),
+        "runs": folder.runs,
+        "seconds": folder.seconds,
+        "goal": loaded.goal,
+        "results": results,
+    }
+    return Output(data, lambda: _print(loaded, folder, results))
 
 
 @contextmanager
 def stoppable(stopped_by: list[signal.Signals]) -> Iterator[None]:
-    """Let TERM and HUP stop what is done as Ctrl-C does, unless they are ignored, as after nohup."""
+    """Let SIGTERM and SIGHUP interrupt the block as Ctrl-C does, unless they are ignored, as after nohup."""
 
     def stop(number: int, _frame: Any) -> None:
         stopped_by.append(signal.Signals(number))
@@ -87,43 +100,37 @@ def stoppable(stopped_by: list[signal.Signals]) -> Iterator[None]:
 
 
 def _results(study: "Study", folder: "StudyFolder") -> list[dict[str, Any]]:
-    """For each point the mean, 5 % and 95 % percentile over its runs: of the regret at the end, or of the rounds."""
-    import numpy as np
+    """Summarize the final regret, or the rounds, of each point over its runs."""
+    from matchbandit.results.statistics import summarize
 
-    told = []
+    results = []
     for point in study.points:
         rows = folder.last_rows_of(point.key)
         values = rows["regret" if study.goal == "regret" else "rounds"]
-        low, high = np.percentile(values, [5, 95])
         entry = {"policy": point.spec.name, "label": point.label, "place": point.place, **point.describe()}
-        entry |= {"runs": len(values), "mean": float(values.mean()), "p5": float(low), "p95": float(high)}
+        entry |= {"runs": len(values), **summarize(values)._asdict()}
         if study.goal == "identification":
             entry |= {name: int(rows[name].sum()) for name in ("identified", "correct")}
-        told.append({**entry, "settings": point.settings})
-    return told
+        results.append({**entry, "settings": point.settings})
+    return results
 
 
-def _report(study: "Study", folder: "StudyFolder", results: list[dict[str, Any]]) -> None:
+def _print(study: "Study", folder: "StudyFolder", results: list[dict[str, Any]]) -> None:
     places = ("place",) if any(entry["place"] for entry in results) else ()
-    what = "mean regret" if study.goal == "regret" else "mean rounds"
-    errors = ("correct",) if study.goal == "identification" else ()
-    lines = [
+    statistics = statistics_of(results[0], study.goal if study.goal == "regret" else "rounds")
+    counts = ("correct",) if study.goal == "identification" else ()
+    rows = [
         (
             entry["label"],
             *(entry[head] for head in places),
-            _number(entry["mean"]),
-            f"{_number(entry['p5'])} to {_number(entry['p95'])}",
-            *(f"{entry[head]} of {entry['runs']}" for head in errors),
+            *(format_statistic(entry[key]) for key in statistics),
+            *(f"{entry[head]} of {entry['runs']}" for head in counts),
         )
         for entry in results
     ]
-    table(("policy", *places, what, "5–95 %", *errors), lines)
+    print_table(("policy", *places, *statistics.values(), *counts), rows, right=(*statistics.values(), *counts))
     parts = plural(len(folder.parts), "part")
     typer.echo(
-        f"{plural(study.runs, 'run')} each, kept in {folder.path} ({parts}, {folder.seconds:.1f} s of computing)"
+        f"{plural(study.runs, 'run')} each, saved in {folder.path} ({parts}, {duration(folder.seconds)} of computing)"
     )
     typer.echo(f"next: matchbandit report {folder.path}")
-
-
-def _number(value: float) -> str:
-    return f"{value:,.1f}".replace(",", " ")

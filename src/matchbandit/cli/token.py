@@ -1,109 +1,114 @@
-"""`matchbandit token new`, `list`, `revoke`: the keys to the service."""
+"""`matchbandit token new`, `list` and `revoke`: access tokens of the service."""
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from matchbandit.cli.league.common import STORE, StoreUrl, opened_store, print_json
-from matchbandit.cli.options import Json, table
-from matchbandit.cli.parsing import number
+from matchbandit.cli.completion import DEFAULT_STORE, complete_league
+from matchbandit.cli.league.parameters import StoreUrl, open_store
+from matchbandit.cli.output import Output, print_table, prints_output, to_json_data
+from matchbandit.cli.parameters import choice, parse_float, parsed_by
+from matchbandit.errors import MatchbanditError
 
 if TYPE_CHECKING:
     from matchbandit.service.tokens import Token
 
+ScopeName = Literal["read", "play", "admin"]
 
+
+def _parse_days(text: str) -> timedelta:
+    days = parse_float("--days", text, example="365")
+    try:
+        return timedelta(days=days)
+    except (OverflowError, ValueError):
+        raise MatchbanditError(f"--days takes a number of days such as 365; got {text!r}.") from None
+
+
+@prints_output
 def new(
-    label: Annotated[str, typer.Option(help="What it is for, in a word or two.", show_default=False)],
+    label: Annotated[str, typer.Option(metavar="TEXT", help="What the token is for.", show_default=False)],
     scope: Annotated[
-        str, typer.Option(help="read, play (ask and tell) or admin; each may what those before may.")
+        ScopeName,
+        typer.Option(
+            help="What it may do; play is to ask and tell. Each includes those before it.",
+            **choice("scope", get_args(ScopeName)),
+        ),
     ] = "play",
     league: Annotated[
-        list[str] | None, typer.Option(help="A league that it opens; may be repeated. By default all.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A league that it may access; may be repeated. By default all.",
+            autocompletion=complete_league,
+        ),
     ] = None,
     days: Annotated[
-        str | None, typer.Option(help="How long it opens them; by default until it is revoked.", show_default=False)
+        timedelta | None,
+        typer.Option(
+            help="Days until it expires; by default it does not.",
+            show_default=False,
+            **parsed_by(_parse_days, "NUMBER"),
+        ),
     ] = None,
-    store: StoreUrl = STORE,
-    as_json: Json = False,
-) -> None:
-    """Make a token.
+    store: StoreUrl = DEFAULT_STORE,
+) -> Output:
+    """Create a token.
 
-    It is printed once, on stdout. The store keeps a hash only.
-    """  # fmt: skip
-    with opened_store(store, may_be_new=True) as kept:
+    It is printed once, on stdout. The store has only its hash.
+    """
+    with open_store(store, create=True) as opened:
         from matchbandit.service import tokens
 
-        token, text = tokens.create(kept, label, scope=scope, leagues=league or None, lifetime=_lasting(days))
-        missing = sorted(set(league or ()) - set(kept.leagues(archived=True)))
-    if as_json:
-        print_json({**_told(token), "token": text})
-    else:
-        typer.echo(text)
-        typer.echo(f"{token.label}: {token.scope}, {_leagues(token)}. Keep it: it is not shown again.", err=True)
+        token, secret = tokens.create(opened, label, scope=scope, leagues=league or None, lifetime=days)
+        missing = sorted(set(league or ()) - set(opened.leagues(archived=True)))
+
+    def print_text() -> None:
+        typer.echo(secret)
+        typer.echo(f"{token.label}: {token.scope}, {_leagues(token)}. Store it now: it is not shown again.", err=True)
         for name in missing:
-            typer.echo(f"warning: there is no league {name!r} yet; the token will open it once there is.", err=True)
+            typer.echo(f"warning: there is no league {name!r} yet; the token will apply once there is.", err=True)
+
+    return Output({**to_json_data(token), "token": secret}, print_text)
 
 
-def list_(store: StoreUrl = STORE, as_json: Json = False) -> None:
+@prints_output
+def list_(store: StoreUrl = DEFAULT_STORE) -> Output:
     """List all tokens, without their secrets."""
-    with opened_store(store) as kept:
+    with open_store(store) as opened:
         from matchbandit.service import tokens
 
-        found, now = tokens.list_all(kept), kept.now()
-    if as_json:
-        print_json([{**_told(token), "ended": token.end_reason(now) is not None} for token in found])
-    elif not found:
-        typer.echo("no token yet. Make one: matchbandit token new --label WHAT-FOR")
-    else:
-        lines = [
-            (token.id, token.label, token.scope, _leagues(token), token.created[:10], _end(token, now))
-            for token in found
-        ]
-        table(("id", "label", "scope", "leagues", "made", "ends"), lines)
+        listing, now = tokens.list_all(opened), opened.now()
+    if not listing:
+        return Output([], "no token yet. Create one: matchbandit token new --label TEXT")
+    rows = [
+        (token.id, token.label, token.scope, _leagues(token), token.created[:10], _end(token, now)) for token in listing
+    ]
+    return Output(
+        [{**to_json_data(token), "ended": token.end_reason(now) is not None} for token in listing],
+        lambda: print_table(("id", "label", "scope", "leagues", "created", "ends"), rows),
+    )
 
 
+@prints_output
 def revoke(
-    id: Annotated[str, typer.Argument(metavar="ID", help="As `token list` shows it.", show_default=False)],
-    store: StoreUrl = STORE,
-    as_json: Json = False,
-) -> None:
-    """End a token at once.
+    id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token in `token list`.", show_default=False)],
+    store: StoreUrl = DEFAULT_STORE,
+) -> Output:
+    """Revoke a token at once.
 
     Running servers notice within a second.
     """
-    with opened_store(store) as kept:
+    with open_store(store) as opened:
         from matchbandit.service import tokens
 
-        token = tokens.revoke(kept, id)
-    if as_json:
-        print_json(_told(token))
-    else:
-        typer.echo(f"{token.id} ({token.label}): revoked at {token.revoked}")
+        token = tokens.revoke(opened, id)
+    return Output(token, f"{token.id} ({token.label}): revoked at {token.revoked}")
 
 
 VERBS: dict[str, Callable[..., None]] = {"new": new, "list": list_, "revoke": revoke}
 """In the order of --help."""
-
-
-def _lasting(days: str | None) -> timedelta | None:
-    from matchbandit.errors import MatchbanditError
-
-    if days is None:
-        return None
-    try:
-        return timedelta(days=number("--days", days, example="365"))
-    except (OverflowError, ValueError) as error:
-        if isinstance(error, MatchbanditError):
-            raise
-        raise MatchbanditError(f"--days takes a number of days such as 365; got {days!r}.") from None
-
-
-def _told(token: "Token") -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(token)
 
 
 def _leagues(token: "Token") -> str:

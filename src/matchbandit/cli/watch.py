@@ -1,24 +1,42 @@
-"""`matchbandit watch`: one run, frame by frame, as a picture and a page that moves."""
+"""`matchbandit watch`: record one run, as a picture and a page that plays it back."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchbandit.cli.options import Budget, Epsilon, FamilyName, Json, Option, Param, Rewards, Seed, U, V, say
-from matchbandit.cli.parsing import number_if, problem_of, rewards_of, settings, whole, whole_if
+from matchbandit.cli.output import Output, print_wrapped, prints_output
+from matchbandit.cli.parameters import (
+    POLICY_NAME,
+    Budget,
+    Epsilon,
+    FamilyName,
+    Option,
+    Param,
+    Rewards,
+    Seed,
+    U,
+    V,
+    integer,
+    make_problem,
+    merge_settings,
+    number,
+)
 from matchbandit.progress import bar, stage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from matchbandit.watching import Watched
+    from matchbandit.watching import WatchedRun
 
 
+@prints_output
 def watch(
-    policy: Annotated[str, typer.Argument(help="A name from `matchbandit policies`, or module:Class of your own.")],
+    policy: Annotated[
+        str, typer.Argument(help="A policy from `matchbandit policies`, or your own as module:Class.", **POLICY_NAME)
+    ],
     horizon: Annotated[
-        str | None, typer.Option(help="Rounds to play, for example 1e6; none for identification.")
+        int | None,
+        typer.Option(help="Number of rounds, such as 1e6; none for identification.", **integer("--horizon")),
     ] = None,
     u: U = None,
     v: V = None,
@@ -26,63 +44,67 @@ def watch(
     param: Param = None,
     option: Option = None,
     delta: Annotated[
-        str | None, typer.Option(help="Identify instead, with this error probability δ; short for --option delta=….")
+        float | None,
+        typer.Option(
+            help="Identify instead, with this error probability δ; short for --option delta=….", **number("--delta")
+        ),
     ] = None,
     epsilon: Epsilon = None,
     budget: Budget = None,
-    rewards: Rewards = "bernoulli",
-    seed: Seed = "0",
-    max_rounds: Annotated[str | None, typer.Option(help="Stop identification here, for example 1e9.")] = None,
-    frames: Annotated[str, typer.Option(help="Moments to show; what happens is always shown.")] = "120",
-    out: Annotated[str, typer.Option(help="Files to write, without their ending: .svg, .png and .html.")] = "watch",
-    as_json: Json = False,
-) -> None:
-    """Watch a policy think, as a picture and a page that moves.
+    rewards: Rewards = None,
+    seed: Seed = 0,
+    max_rounds: Annotated[
+        int | None, typer.Option(help="Stop identification here, such as 1e9.", **integer("--max-rounds"))
+    ] = None,
+    frames: Annotated[
+        int, typer.Option(help="Number of moments to record; events are always recorded.", **integer("--frames"))
+    ] = 120,
+    out: Annotated[
+        str, typer.Option(metavar="PATH", help="Files to write, without a suffix: .svg, .png and .html.")
+    ] = "watch",
+) -> Output:
+    """Record one run of a policy, as a picture and a page that plays it back.
 
-    Who leaves, how clusters split, how intervals shrink.
+    It shows eliminations, splits and certificates with the numbers that decided them.
     """
     title = f"watching {policy}"
     with stage(f"{title}: loading"):
-        from matchbandit.figures.timeline import film_places
+        from matchbandit.figures.playback_files import playback_paths
         from matchbandit.policies import policy as named
-        from matchbandit.watching import watch as look_on
+        from matchbandit.watching import watch as record
 
-    film_places(out)
-    spec = named(policy, **settings("--option", option))
-    problem = problem_of(u, v, family, settings("--param", param), rewards_of(rewards))
+    playback_paths(out)
+    spec = named(policy, **merge_settings("--option", option))
+    problem = make_problem(u, v, family, param, rewards)
     with bar(title) as advance:
-        watched = look_on(
+        run = record(
             problem,
             spec,
-            horizon=whole_if("--horizon", horizon),
-            delta=number_if("--delta", delta),
-            epsilon=number_if("--epsilon", epsilon),
-            budget=whole_if("--budget", budget),
-            seed=whole("--seed", seed),
-            max_rounds=whole_if("--max-rounds", max_rounds),
-            frames=whole("--frames", frames),
+            horizon=horizon,
+            delta=delta,
+            epsilon=epsilon,
+            budget=budget,
+            seed=seed,
+            max_rounds=max_rounds,
+            frames=frames,
             progress=lambda played, most: advance("rounds", played, most),
         )
     with stage(f"{title}: drawing"):
-        written = watched.save(out)
-    if as_json:
-        typer.echo(json.dumps(_as_data(watched, written)))
-    else:
-        _report(watched, written)
+        paths = run.save(out)
+    return Output(_to_json(run, paths), lambda: _report(run, paths))
 
 
-def _as_data(watched: "Watched", written: "tuple[Path, ...]") -> dict[str, Any]:
+def _to_json(run: "WatchedRun", paths: "tuple[Path, ...]") -> dict[str, Any]:
     from dataclasses import asdict
 
-    return {**asdict(watched.film), "files": [str(path) for path in written]}
+    return {**asdict(run.recording), "files": [str(path) for path in paths]}
 
 
-def _report(watched: "Watched", written: "tuple[Path, ...]") -> None:
-    film = watched.film
-    say(film.title)
-    say(film.caption)
-    for frame in film.frames:
-        if frame.event or frame is film.frames[-1]:
-            say(frame.sentence, indent=2, first="–")
-    *pictures, page = map(str, written)
-    say(f"{len(film.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to see it move")
+def _report(run: "WatchedRun", paths: "tuple[Path, ...]") -> None:
+    print_wrapped(run.recording.title)
+    print_wrapped(run.recording.caption)
+    for frame in run.frames:
+        if frame.event or frame is run.frames[-1]:
+            print_wrapped(frame.sentence, indent=2, first="–")
+    *pictures, page = map(str, paths)
+    print_wrapped(f"{len(run.frames)} frames: the picture is {' and '.join(pictures)}; open {page} to play it back")

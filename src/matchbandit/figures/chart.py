@@ -11,8 +11,10 @@ from matchbandit.formatting import grouped, short
 Numbers = NDArray[np.float64]
 Kind = Literal["line", "points", "cloud", "reference"]
 Dash = Literal["solid", "dashed", "dotted"]
-MOST_ROWS = 24
-"""Of the table beside a figure; of longer curves it shows every so many places, and the last."""
+MAX_ROWS = 24
+"""Of the table beside a figure; of longer curves it shows evenly spread positions, and the last."""
+MAX_MARKERS = 24
+"""Points of a line that has a marker at each of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +108,9 @@ class Chart:
 
 def _some(places: Numbers) -> Numbers:
     """These places; every so many of them, and the last, if they are many."""
-    if len(places) <= MOST_ROWS:
+    if len(places) <= MAX_ROWS:
         return places
-    chosen: Numbers = places[np.unique(np.linspace(0, len(places) - 1, MOST_ROWS).round().astype(int))]
+    chosen: Numbers = places[np.unique(np.linspace(0, len(places) - 1, MAX_ROWS).round().astype(int))]
     return chosen
 
 

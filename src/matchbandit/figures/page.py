@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures.chart import Chart
-from matchbandit.figures.interactive import chart_data
+from matchbandit.figures.echarts_renderer import chart_data
 
 Tone = Literal["good", "part", "bad", "plain"]
 
@@ -41,14 +41,30 @@ class Table:
 
 
 @dataclass(frozen=True)
+class ChartChoice:
+    """A choice of charts of which one is shown, the first until the reader selects another."""
+
+    label: str
+    """What stands beside the select element, such as "Instance"."""
+    options: tuple[tuple[str, Chart], ...]
+    """Each with the name by which it is selected."""
+
+
+@dataclass(frozen=True)
 class Section:
-    """A headline, and below it paragraphs, charts, tables, and settings as they are typed."""
+    """A headline, and below it paragraphs, charts, choices of charts, tables, and settings as they are typed."""
 
     title: str
     text: tuple[str, ...] = ()
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
     code: str = ""
+    choices: tuple[ChartChoice, ...] = ()
+
+    @property
+    def all_charts(self) -> tuple[Chart, ...]:
+        """The charts in their order on the page, those of the choices last."""
+        return (*self.charts, *(chart for choice in self.choices for _, chart in choice.options))
 
 
 @dataclass(frozen=True)
@@ -67,8 +83,6 @@ MANY_ROWS = 40
 """A longer table scrolls in a box of its own, below its heads."""
 A_SENTENCE = 24
 """Letters of a cell that needs room to be read."""
-_SCRIPTS = ("numbers", "elements", "axes", "lines", "names", "values", "gestures", "chart", "page")
-"""The files of the script that draws charts, in the order in which they are joined."""
 _LICENCES = ("NOTICE", "LICENSE", "LICENSE-zrender", "LICENSE-d3")
 _ICONS: dict[Tone, str] = {
     "good": '<path d="M2.5 8.5l3.5 4 7.5-9"/>',
@@ -86,7 +100,7 @@ _TIED = re.compile(r"(?<=\d) (?=\d{3}(?!\d)|[%×])")
 
 def page_html(page: Page) -> str:
     """The page as one HTML file: hover and zoom where scripts run, tables of the numbers everywhere."""
-    charts = [chart for section in page.sections for chart in section.charts]
+    charts = [chart for section in page.sections for chart in section.all_charts]
     numbers = iter(range(len(charts)))
     sections = "".join(_section(place, section, numbers) for place, section in enumerate(page.sections, 1))
     links = "".join(
@@ -119,6 +133,23 @@ def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
     return path
 
 
+def bundle_scripts(*sources: str) -> str:
+    """Join scripts into one that defines no global names, after the helpers of `script/shared.js`.
+
+    Parameters
+    ----------
+    *sources: str
+        JavaScript; all of it shares one scope with the helpers: number formatting, colours, `mountPlot`.
+
+    Returns
+    -------
+    str
+        A script for `self_contained`, or for a file of its own. `mountPlot` needs the global `echarts`.
+    """
+    parts = "\n".join([_asset("script/shared.js"), *sources])
+    return f'(function () {{\n"use strict";\n\n{parts}}})();\n'
+
+
 def chart_script() -> str:
     """The script that draws what `chart_data` describes, with values on hover, tap and keys, and zoom.
 
@@ -126,8 +157,7 @@ def chart_script() -> str:
     `matchbanditCharts.mount(element, chart)` draws a chart anywhere. On a page with an element `#data` that holds
     {"charts": [...]} every element `[data-chart]` is drawn when it comes near the screen.
     """
-    parts = "\n".join(_asset(f"script/{name}.js") for name in _SCRIPTS)
-    return f'(function () {{\n"use strict";\n\n{parts}}})();\n'
+    return bundle_scripts(_asset("script/chart.js"), _asset("script/page.js"))
 
 
 def self_contained(title: str, body: str, *, data: Any, script: str, style: str = "", charts: bool = True) -> str:
@@ -171,23 +201,44 @@ def self_contained(title: str, body: str, *, data: Any, script: str, style: str 
 def _section(place: int, section: Section, numbers: Iterator[int]) -> str:
     text = "".join(f"<p>{_words(words)}</p>" for words in section.text)
     charts = "".join(_figure(next(numbers), chart, section.title) for chart in section.charts)
+    choices = "".join(_choice(choice, section.title, numbers) for choice in section.choices)
     tables = "".join(_table(table) for table in section.tables)
     code = f'<pre tabindex="0"><code>{escape(section.code)}</code></pre>' if section.code else ""
     return (
         f'<section id="section-{place}" aria-labelledby="title-{place}"><h2 id="title-{place}">{escape(section.title)}'
-        f"</h2>{text}{charts}{tables}{code}</section>\n"
+        f"</h2>{text}{charts}{choices}{tables}{code}</section>\n"
     )
 
 
-def _figure(number: int, chart: Chart, above: str) -> str:
+def _figure(number: int, chart: Chart, heading: str) -> str:
     """Where a chart is drawn, its caption, and its numbers: open until a script closes them."""
-    title = f"<h3>{escape(chart.title)}</h3>" if chart.title and chart.title != above else ""
+    return f'<figure id="figure-{number}">{_drawing(number, chart, heading)}</figure>\n'
+
+
+def _choice(choice: ChartChoice, heading: str, numbers: Iterator[int]) -> str:
+    """A select element and the charts that it chooses from: a script shows one; without scripts all their tables."""
+    options, figures, number = "", "", -1
+    for name, chart in choice.options:
+        number = next(numbers)
+        options += f'<option value="option-{number}">{escape(name)}</option>'
+        chosen = "" if figures else " chosen"
+        figures += (
+            f'<div class="option{chosen}" id="option-{number}">'
+            f"{_drawing(number, chart, heading, summary=f'The numbers: {name}', is_open=False)}</div>\n"
+        )
+    name = f"choice-{number}"
+    select = f'<label for="{name}">{escape(choice.label)}</label><select id="{name}" data-choice>{options}</select>'
+    return f'<figure class="choice"><p class="chooser">{select}</p>{figures}</figure>\n'
+
+
+def _drawing(number: int, chart: Chart, heading: str, *, summary: str = "The numbers", is_open: bool = True) -> str:
+    title = f"<h3>{escape(chart.title)}</h3>" if chart.title and chart.title != heading else ""
     heads, rows = chart.numbers()
-    table = _table(Table(tuple(heads), tuple(tuple(row) for row in rows), f"{chart.title or above}: the numbers"))
+    table = _table(Table(tuple(heads), tuple(tuple(row) for row in rows), f"{chart.title or heading}: the numbers"))
     caption = f"<figcaption>{_words(chart.caption)}</figcaption>" if chart.caption else ""
     return (
-        f'<figure id="figure-{number}">{title}<div class="chart" data-chart="{number}"></div>{caption}'
-        f'<details class="numbers" open><summary>The numbers</summary>{table}</details></figure>\n'
+        f'{title}<div class="chart" data-chart="{number}"></div>{caption}'
+        f'<details class="numbers"{" open" if is_open else ""}><summary>{escape(summary)}</summary>{table}</details>'
     )
 
 

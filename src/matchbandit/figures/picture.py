@@ -10,40 +10,36 @@ from matchbandit.extras import need
 from matchbandit.figures.chart import Chart
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
-KINDS = (".png", ".pdf", ".svg")
+SUFFIXES = (".png", ".pdf", ".svg")
 
 
 def draw(chart: Chart) -> "Picture":
     """Draw a chart: a matplotlib figure, which notebooks show."""
-    picture: Picture = _painting().paint(chart)
+    picture: Picture = _renderer().render(chart)
     return picture
 
 
 def draw_to(chart: Chart, path: str | os.PathLike[str]) -> Path:
-    """Draw a chart into a file: .png, with a .pdf beside it; .pdf; or .svg. The same chart gives the same bytes.
+    """Draw a chart into a .png, .pdf or .svg file. The same chart gives the same bytes.
 
-    Each file appears whole or not at all, in a folder that exists.
+    The file appears whole or not at all, in a folder that exists.
     """
-    place = picture_file(path)
-    painting = _painting()
-    picture = painting.paint(chart)
-    kinds = (".pdf", ".png") if place.suffix.lower() == ".png" else (place.suffix.lower(),)
-    for kind in kinds:
-        name = place if kind == place.suffix.lower() else place.with_suffix(kind)
-        write_whole(name, painting.encoded(picture, kind[1:]))
-    return place
+    file = picture_file(path)
+    renderer = _renderer()
+    write_whole(file, renderer.encoded(renderer.render(chart), file.suffix[1:].lower()))
+    return file
 
 
 def picture_file(path: str | os.PathLike[str]) -> Path:
-    """The file to draw into; an error if it is no picture's name, or if there is no such folder."""
-    place = Path(path)
-    if place.suffix.lower() not in KINDS:
+    """Return the file to draw into; raise an error if its suffix is unknown or its folder does not exist."""
+    file = Path(path)
+    if file.suffix.lower() not in SUFFIXES:
         raise MatchbanditError(f"a picture is written as .png, .pdf or .svg; got {os.fspath(path)!r}.")
-    if not place.parent.is_dir():
-        raise MatchbanditError(f"there is no folder {str(place.parent)!r} to write into. Make it, or choose another.")
-    return place
+    if not file.parent.is_dir():
+        raise MatchbanditError(f"there is no folder {str(file.parent)!r} to write into. Make it, or choose another.")
+    return file
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -58,6 +54,6 @@ def write_whole(path: Path, data: bytes) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def _painting() -> Any:
+def _renderer() -> Any:
     need("matplotlib", "drawing")
-    return import_module("matchbandit.figures.painting")
+    return import_module("matchbandit.figures.matplotlib_renderer")

@@ -210,7 +210,7 @@ class League:
         """Let items that left rejoin, with their results."""
         return self._roster("bring back", commands.rejoin, key, by, list(names), side=side)
 
-    bring_back = RenamedAttribute("rejoin")
+    bring_back = RenamedAttribute()
 
     def rename(
         self, old: Name, new: str, *, side: str | None = None, key: str | None = None, by: str = "python"

@@ -17,7 +17,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from matchbandit.deprecation import warn_renamed
+from matchbandit.deprecation import warn_deprecated
 from matchbandit.errors import MatchbanditError
 from matchbandit.live import commands, lifecycle, log, maintenance, projection, schema, snapshots, transfer
 from matchbandit.live.compute import WorkerPool
@@ -75,7 +75,7 @@ class Store:
     ) -> None:
         """Open the store; create or migrate it if necessary."""
         if patience is not None:
-            warn_renamed("patience", "lock_timeout")
+            warn_deprecated("Store(patience=)")
             lock_timeout = patience
         self.clock = clock
         self.compute = compute

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from matchbandit.deprecation import RenamedAttribute, adopt_renamed_attributes
+from matchbandit.deprecation import RenamedAttribute, adopt_renamed_attributes, renamed_in
 from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
 from matchbandit.past_results import aggregate_by_edge
@@ -45,17 +45,6 @@ class Setting:
         }
 
 
-_RENAMED = {
-    "fits": "capabilities",
-    "remembered": "state_fields",
-    "derived": "transient_fields",
-    "reasons": "explain_extra",
-    "take": "add_logged",
-    "credited": "encode_rewards",
-}
-"""Attributes that subclasses define, by the name that they had up to version 0.8."""
-
-
 class Policy(ABC):
     """Decides whom to pair, round after round, from the rewards of the pairs that it played.
 
@@ -72,14 +61,14 @@ class Policy(ABC):
     """What it needs, and what it is for."""
     decides_from_counts: ClassVar[bool] = False
     """Is it a `CountsPolicy`, which decides from counts and sums alone?"""
-    fits = RenamedAttribute("capabilities")
+    fits = RenamedAttribute()
     _options: Mapping[str, Any] = MappingProxyType({})
     """The options that the constructors were called with, see `record_options`."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Record the options of constructors, and accept attributes under the names that they had up to version 0.8."""
         super().__init_subclass__(**keywords)
-        adopt_renamed_attributes(cls, _RENAMED)
+        adopt_renamed_attributes(cls, renamed_in("Policy"))
         if "__init__" in vars(cls):
             cls.__init__ = record_options(cls.__init__)  # type: ignore[method-assign]
 

@@ -30,8 +30,8 @@ class CountsPolicy(RoundPolicy):
     decides_from_counts: ClassVar[bool] = True
     draws: ClassVar[bool] = False
     """Decisions are drawn at random, so that pairs whose results are pending need not be counted as played."""
-    book = RenamedAttribute("add_results")
-    put = RenamedAttribute("set_counts")
+    book = RenamedAttribute()
+    put = RenamedAttribute()
 
     def decide(
         self, rng: np.random.Generator, *, allowed: Allowed | ArrayLike | None = None, waiting: ArrayLike | None = None

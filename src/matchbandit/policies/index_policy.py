@@ -114,8 +114,10 @@ class IndexPolicy(CombinatorialPolicy, CountsPolicy):
     index: ClassVar[Index]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Build `choose` from the index."""
+        """Build `choose` from the index; the limit on players is one of matchings."""
         super().__init_subclass__(**kwargs)
+        if "matching" not in cls.capabilities.selections:
+            cls.capabilities = replace(cls.capabilities, compiled_max_players=None)
         if "index" in vars(cls):
             cls.choose = staticmethod(cls._make_choose(cls.index))
 

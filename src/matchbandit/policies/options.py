@@ -109,7 +109,9 @@ def _check(name: str, value: Any, hint: Any) -> Any:
         raise MatchbanditError(f"{name} must be text; got {value!r}.")
     if hint in (int, float):
         number = check_float(name, value)
-        if hint is int and not number.is_integer():
+        if hint is float:
+            return number  # an int would be another type to compiled functions, which would be compiled again
+        if not number.is_integer():
             raise MatchbanditError(f"{name} must be a whole number; got {value!r}.")
     return value
 

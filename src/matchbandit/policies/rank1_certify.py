@@ -564,10 +564,12 @@ class Rank1Certify(PlannedPolicy):
 
         names = [(self.graph.side_of(k), self.graph.index_of(k)) for k in range(self.graph.n_items)]
         chains, needed = bottleneck_closure(self.scores()), self.needed
-        order = self._order(chains, self.threshold(self._now))
+        threshold_now = self.threshold(self._now)
+        order = self._order(chains, threshold_now)
         links = self.target.borders(order)
         rounds = self._expected_rounds(links, chains, order)
         evidence = self.evidence[self._sufficient_level] if self._tolerance else self._score(self.evidence)
+        score = np.maximum(chains, self.peaks[: self._sufficient_level + 1].min(axis=0)) if self._tolerance else chains
         rivals = [
             {
                 "side": names[a][0],
@@ -575,7 +577,9 @@ class Rank1Certify(PlannedPolicy):
                 "below": names[b][1],
                 "log_evidence": float(evidence[a, b]),
                 "threshold": needed,
-                "certified": bool(chains[a, b] >= self.threshold(self._now)),
+                "score": float(score[a, b]),
+                "certified_from": threshold_now,
+                "certified": bool(chains[a, b] >= threshold_now),
                 "expected_rounds": None if np.isinf(left) else ceil(left),
             }
             for (a, b), left in zip(links.tolist(), rounds.tolist(), strict=True)

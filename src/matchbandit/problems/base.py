@@ -22,8 +22,8 @@ Array = TypeVar("Array", bound=NDArray[Any])
 class Problem(ABC):
     """The true mean rewards. Only the simulator sees them, never a policy.
 
-    `Bipartite`, `Monopartite` and `Means` are the problems of the package. Two problems are equal only if they are the
-    same object; compare `describe()` for equal contents.
+    `Bipartite`, `Monopartite` and `Means` are the problems of the package, and `Drifting` moves the strengths of one.
+    Two problems are equal only if they are the same object; compare `describe()` for equal contents.
     """
 
     kind: ClassVar[str]
@@ -197,11 +197,7 @@ class Problem(ABC):
         sat_out = np.full(n, rounds, dtype=np.int64)
         for side in self.graph.pairs_of(edges).T:
             np.subtract.at(sat_out, side, plays)
-        if (sat_out < 0).any() or plays.sum() != rounds * (n // 2):
-            raise MatchbanditError(
-                f"in each round of matchings all but one of {n} players play, in {n // 2} pairs; "
-                f"got {plays.sum()} pairs in {rounds} rounds. Give whole matchings, or use selection='pair'."
-            )
+        refuse_partial_matchings(sat_out[None], plays.sum(keepdims=True), np.array([rounds]))
         return sat_out
 
     def _one_round(self, pairs: ArrayLike, selection: Selection) -> Edges:
@@ -222,6 +218,12 @@ class Problem(ABC):
             )
         return edges
 
+    @classmethod
+    def _from_description(cls, parts: dict[str, Any]) -> "Problem":
+        """Build the problem from what `describe` returned."""
+        arguments = {name: value for name, value in parts.items() if name != "kind"}
+        return cls(**{**arguments, "rewards": rewards_from(parts["rewards"])})
+
     def _repr(self, *parts: str) -> str:
         """These parts, and the rewards."""
         return f"{type(self).__name__} {', '.join(parts)}, {str(self.rewards).removesuffix('()')} rewards"
@@ -237,7 +239,7 @@ def problem_from(description: dict[str, Any]) -> Problem:
     Parameters
     ----------
     description : dict
-        What `describe` of a `Bipartite`, a `Monopartite` or a `Means` returned.
+        What `describe` of a `Bipartite`, a `Monopartite`, a `Means` or a `Drifting` returned.
 
     Returns
     -------
@@ -250,7 +252,7 @@ def problem_from(description: dict[str, Any]) -> Problem:
     Monopartite 2 players, u = 0.9 0.3, Bernoulli rewards
     """
     parts = dict(description)
-    kind = parts.pop("kind", None)
+    kind = "drifting" if "drift" in parts else parts.get("kind")
     problem_class = next((each for each in Problem.__subclasses__() if each.kind == kind), None)
     if problem_class is None:
         raise MatchbanditError(
@@ -259,7 +261,19 @@ def problem_from(description: dict[str, Any]) -> Problem:
             if "family" in parts
             else f"a description of a problem has a kind such as 'bipartite'; got {kind!r}."
         )
-    return problem_class(**{**parts, "rewards": rewards_from(parts["rewards"])})
+    return problem_class._from_description(parts)
+
+
+def refuse_partial_matchings(sat_out: Counts, n_plays: Counts, rounds: Counts) -> None:
+    """Refuse rounds in which not all but one of an odd number of players played; `sat_out` has a row for each check."""
+    n = sat_out.shape[1]
+    wrong = np.flatnonzero((sat_out < 0).any(axis=1) | (n_plays != rounds * (n // 2)))
+    if len(wrong):
+        raise MatchbanditError(
+            f"in each round of matchings all but one of {n} players play, in {n // 2} pairs; "
+            f"got {n_plays[wrong[0]]} pairs in {rounds[wrong[0]]} rounds. "
+            f"Give whole matchings, or use selection='pair'."
+        )
 
 
 def as_numbers(name: str, values: ArrayLike, what: str) -> Floats:

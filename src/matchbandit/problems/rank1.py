@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, bipartite, monopartite, refuse_if_too_large
-from matchbandit.problems.base import Problem, as_numbers, read_only
+from matchbandit.problems.base import Problem, as_numbers, read_only, refuse_partial_matchings
 from matchbandit.rewards import Counts, Floats, RewardDistribution, check_rewards
 from matchbandit.solvers import sorted_across, sorted_pairing
 
@@ -142,18 +142,9 @@ class Monopartite(Problem):
         return read_only(sorted_pairing(self.u))
 
     def _best_with_byes(self, sat_out: Counts) -> tuple[Edges, Counts]:
-        """Edges and counts of the best matchings, given how often each player sits out.
-
-        Without the k-th strongest (from 0) those before are paired as (0, 1), (2, 3), …, those behind as (1, 2),
-        (3, 4), …, and with k odd its neighbours meet.
-        """
-        order = np.argsort(-self.u, kind="stable")
-        sat_out = sat_out[order]
-        so_far = np.cumsum(sat_out)
-        first = np.concatenate([order[:-1:2], order[1::2], order[:-1:2]])
-        second = np.concatenate([order[1::2], order[2::2], order[2::2]])
-        times = np.concatenate([so_far[-1] - so_far[1::2], so_far[:-1:2], sat_out[1::2]])
-        return self.graph.edges(np.stack([first, second], axis=1)), times
+        """Edges and counts of the best matchings, given how often each player sits out."""
+        edges, times = _best_with_byes(self.graph, self.u[None], sat_out[None])
+        return edges[0], times[0]
 
     def tie(self, selection: Selection) -> str | None:
         """Name two equal players on both sides of a border between pairs; equal partners are harmless."""
@@ -167,6 +158,81 @@ class Monopartite(Problem):
     def __repr__(self) -> str:
         """How many players, their strengths and the rewards."""
         return self._repr(f"{len(self.u)} players", f"u = {_some(self.u)}")
+
+
+def regrets_of_stretches(
+    graph: Graph, strengths: Floats, plays: Counts, rounds: Counts, *, selection: Selection
+) -> Floats:
+    """The regret of stretches of rounds in each of which the strengths are constant.
+
+    Parameters
+    ----------
+    graph : Graph
+    strengths : array of float, shape (stretches, items)
+        Of all items, rows first.
+    plays : array of int, shape (stretches, pairs)
+        In each stretch.
+    rounds : array of int, shape (stretches,)
+        Their lengths.
+    selection : {"pair", "matching"}
+
+    Returns
+    -------
+    array of float, shape (stretches,)
+        As `Problem.regrets_of_plays`, against the optimum for the strengths of each stretch.
+    """
+    means = means_of_strengths(graph, strengths)
+    if selection == "pair":
+        return np.asarray((plays * (means.max(axis=1, keepdims=True) - means)).sum(axis=1))
+    if graph.has_bye:
+        meetings = graph.matrix(plays)
+        sat_out = rounds[:, None] - meetings.sum(axis=1) - meetings.sum(axis=2)
+        refuse_partial_matchings(sat_out, plays.sum(axis=1), rounds)
+        edges, times = _best_with_byes(graph, strengths, sat_out)
+    else:
+        edges = _best_matchings(graph, strengths)
+        times = np.broadcast_to(rounds[:, None], edges.shape)
+    missed = -plays
+    np.add.at(missed, (np.arange(len(plays))[:, None], edges), times)
+    return np.asarray((missed * means).sum(axis=1))
+
+
+def means_of_strengths(graph: Graph, strengths: Floats) -> Floats:
+    """The means of all pairs for each row of strengths, shape (rows, pairs)."""
+    first, second = graph.items_of(graph.pairs).T
+    return np.asarray(strengths[:, first] * strengths[:, second])
+
+
+def _best_matchings(graph: Graph, strengths: Floats) -> Edges:
+    """The edges of the best matching for each row of strengths, shape (rows, pairs): in sorted order."""
+    size = graph.matching_size
+    if graph.is_bipartite:
+        first = np.argsort(-strengths[:, : graph.n_rows], axis=1, kind="stable")[:, :size]
+        second = np.argsort(-strengths[:, graph.n_rows :], axis=1, kind="stable")[:, :size]
+    else:
+        order = np.argsort(-strengths, axis=1, kind="stable")
+        first, second = order[:, : 2 * size : 2], order[:, 1 : 2 * size : 2]
+    return _edges_of_rows(graph, first, second)
+
+
+def _best_with_byes(graph: Graph, strengths: Floats, sat_out: Counts) -> tuple[Edges, Counts]:
+    """Edges and counts of the best matchings for each row of strengths, given how often each player sits out.
+
+    Without the k-th strongest (from 0) those before are paired as (0, 1), (2, 3), …, those behind as (1, 2), (3, 4), …,
+    and with k odd its neighbours meet.
+    """
+    order = np.argsort(-strengths, axis=1, kind="stable")
+    sat_out = np.take_along_axis(sat_out, order, axis=1)
+    so_far = np.cumsum(sat_out, axis=1)
+    first = np.concatenate([order[:, :-1:2], order[:, 1::2], order[:, :-1:2]], axis=1)
+    second = np.concatenate([order[:, 1::2], order[:, 2::2], order[:, 2::2]], axis=1)
+    times = np.concatenate([so_far[:, -1:] - so_far[:, 1::2], so_far[:, :-1:2], sat_out[:, 1::2]], axis=1)
+    return _edges_of_rows(graph, first, second), times
+
+
+def _edges_of_rows(graph: Graph, first: NDArray[np.int64], second: NDArray[np.int64]) -> Edges:
+    """The edges of pairs that are given by their two ends, of any shape."""
+    return graph.edges(np.stack([first.ravel(), second.ravel()], axis=1)).reshape(first.shape)
 
 
 def _strengths(name: str, values: ArrayLike, *, minimum: int) -> Floats:

@@ -6,11 +6,13 @@ from matchbandit.results.plotting import plot
 from matchbandit.results.result import Identification, Played, PlayedEdges, Runs, Split
 from matchbandit.results.rows import Curve, Rows
 from matchbandit.results.run_info import RunInfo
+from matchbandit.results.statistics import PairedDifference, Summary, paired_difference, summarize
 
 __all__ = [
     "Comparison",
     "Curve",
     "Identification",
+    "PairedDifference",
     "Played",
     "PlayedEdges",
     "Rows",
@@ -18,11 +20,14 @@ __all__ = [
     "Runs",
     "Split",
     "Standing",
+    "Summary",
     "concat",
     "details_file",
     "load",
     "load_runs",
+    "paired_difference",
     "plot",
     "results_file",
+    "summarize",
     "writable_file",
 ]

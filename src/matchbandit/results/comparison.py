@@ -7,23 +7,25 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from html import escape
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchbandit.deprecation import warn_deprecated
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import Frame
+from matchbandit.formatting import grouped, plural
 from matchbandit.policies import CATALOGUE
 from matchbandit.problems.means import is_product
 from matchbandit.results.result import Identification, Runs
 from matchbandit.results.rows import Rows
 from matchbandit.results.run_info import RunInfo
+from matchbandit.results.statistics import PairedDifference, Summary, paired_difference, summarize
 from matchbandit.results.tables import parameters_of, rewards_text
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 MAX_RANKINGS = 12
 """Rankings that a comparison prints; a study may have hundreds."""
@@ -41,18 +43,41 @@ class Standing:
     label: str
     runs: int
     mean: float
+    se: float | None
+    """The standard error of the mean; None for a single run."""
     p5: float
     p95: float
-    shared: int | None = None
-    """Runs that it and the best have in common: they are on the same instances."""
-    difference: float | None = None
-    """Its mean minus the best one's over the shared runs; None for the best itself, or without shared runs."""
-    error: float | None = None
-    """Two standard errors of that difference; None for fewer than two shared runs."""
+    to_best: PairedDifference | None = None
+    """Its difference to the best policy over the runs that both have; None for the best itself."""
     right: int | None = None
     """Of an identification, as are the next two."""
     wrong: int | None = None
     not_identified: int | None = None
+
+    @property
+    def shared(self) -> int | None:
+        """Runs that it and the best have in common: they are on the same instances; None for the best itself."""
+        return None if self.to_best is None else self.to_best.runs
+
+    @property
+    def difference(self) -> float | None:
+        """Its mean minus the best one's over the shared runs; None for the best itself, or without shared runs."""
+        return None if self.to_best is None else self.to_best.mean
+
+    @property
+    def error(self) -> float | None:
+        """Two standard errors of the difference. Deprecated."""
+        warn_deprecated("Standing.error")
+        return None if self.to_best is None or self.to_best.se is None else 2 * self.to_best.se
+
+    def describe(self) -> dict[str, Any]:
+        """Return plain data without the label and without what is None."""
+        values = {key: value for key, value in vars(self).items() if key not in ("label", "to_best")}
+        if self.to_best is not None:
+            values |= {"shared": self.shared, "difference": self.difference, "difference_se": self.to_best.se}
+            if self.to_best.interval is not None:
+                values["difference_interval"] = list(self.to_best.interval)
+        return {key: value for key, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +105,7 @@ class Comparison:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The name of each result; no two are the same."""
-        return _labels([result.about for result in self.results])
+        return run_labels([result.about for result in self.results])
 
     def __len__(self) -> int:
         """Count the results."""
@@ -241,13 +266,10 @@ class Comparison:
         Returns
         -------
         dict
-            By label: rank, runs, mean, p5, p95 and, where they are known, the other fields of `Standing`.
+            By label: rank, runs, mean, se, p5, p95 and, where they are known, shared, difference, difference_se and
+            difference_interval to the best policy, right, wrong and not_identified.
         """
-        standings = [standing for ranking in self.rankings for standing in ranking]
-        return {
-            one.label: {key: value for key, value in vars(one).items() if key != "label" and value is not None}
-            for one in standings
-        }
+        return {standing.label: standing.describe() for ranking in self.rankings for standing in ranking}
 
     def __repr__(self) -> str:
         """Show the rankings, and the warnings."""
@@ -273,9 +295,9 @@ class Comparison:
             measured = "mean rounds" if best.about.budget is None else "share wrong"
             measured = "mean regret" if isinstance(best, Runs) else measured
             counts = () if isinstance(best, Runs) else ("right", "wrong", "not identified")
-            heads = ("", "policy", measured, "5–95 %", "more than the best, ± 2 s.e.", *counts)
+            heads = ("", "policy", f"{measured} ± s.e.", "5–95 %", "more than the best (95 % interval)", *counts)
             numbers = sorted(self.labels.index(standing.label) for standing in ranking)
-            short = _labels([self.results[number].about for number in numbers])  # the title says the rest
+            short = run_labels([self.results[number].about for number in numbers])  # the title says the rest
             names = {self.labels[number]: label for number, label in zip(numbers, short, strict=True)}
             lines = [_line(replace(standing, label=names[standing.label])) for standing in ranking]
             yield _title(best, ranking), heads, lines
@@ -426,8 +448,8 @@ def _variant(about: RunInfo) -> dict[str, Any]:
     return options | {"max_rounds": about.max_rounds, "engine": about.engine, "study": about.study} | warm
 
 
-def _labels(abouts: Sequence[RunInfo]) -> tuple[str, ...]:
-    """A label for each: no two are the same."""
+def run_labels(abouts: Sequence[RunInfo], *, omit: str | None = None) -> tuple[str, ...]:
+    """Return a label for each, no two the same; results that differ in the setting `omit` alone share one."""
     settings = [_setting(about) for about in abouts]
     differ = _differing(settings)
     names = {about.policy for about in abouts}
@@ -436,9 +458,10 @@ def _labels(abouts: Sequence[RunInfo]) -> tuple[str, ...]:
     for about, setting in zip(abouts, settings, strict=True):
         variant = {key: value for key, value in _variant(about).items() if key in by_name[about.policy]}
         shown = variant | {key: value for key, value in setting.items() if key in differ and value not in ("", None)}
+        shown.pop(omit or "", None)
         labels.append(", ".join([about.policy, *(f"{key} = {_value(value)}" for key, value in shown.items())]))
     seen: dict[str, int] = {}
-    for number, label in enumerate(labels):
+    for number, label in enumerate(labels if omit is None else []):
         seen[label] = seen.get(label, 0) + 1
         if seen[label] > 1:
             labels[number] = f"{label} ({seen[label]})"
@@ -465,16 +488,16 @@ def _ranking(labelled: "Sequence[tuple[str, Runs | Identification]]") -> tuple[S
     best = ranked[0][1]
     standings = []
     for rank, (label, result) in enumerate(ranked, start=1):
-        scores = _scores(result)
-        low, high = np.percentile(scores, [5, 95])
-        more = _against(best, result) if rank > 1 else {}
+        to_best = None
+        if rank > 1:
+            to_best = paired_difference(result.run_numbers, _scores(result), best.run_numbers, _scores(best))
         counts = {}
         if isinstance(result, Identification):
             summary = result.summary()
             missing = summary["runs"] - summary["identified"]
             counts = {"right": summary["correct"], "wrong": summary["wrong"], "not_identified": missing}
-        mean, n = float(scores.mean()), len(scores)
-        standings.append(Standing(rank, label, n, mean, float(low), float(high), **more, **counts))
+        scores = summarize(_scores(result))
+        standings.append(Standing(rank, label, len(result), **scores._asdict(), to_best=to_best, **counts))
     return tuple(standings)
 
 
@@ -485,17 +508,6 @@ def _scores(result: Runs | Identification) -> NDArray[np.float64]:
     return (result.rounds if result.about.budget is None else ~result.correct).astype(np.float64)
 
 
-def _against(best: Runs | Identification, result: Runs | Identification) -> dict[str, Any]:
-    """The mean difference over the runs that both have, which are on the same instances, and two standard errors."""
-    _, ours, theirs = np.intersect1d(result.run_numbers, best.run_numbers, return_indices=True)
-    differences = _scores(result)[ours] - _scores(best)[theirs]
-    n = len(differences)
-    if n == 0:
-        return {"shared": 0}
-    error = 2 * float(differences.std(ddof=1)) / sqrt(n) if n > 1 else None
-    return {"shared": n, "difference": float(differences.mean()), "error": error}
-
-
 def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
     """The heading of a ranking."""
     about = result.about
@@ -503,12 +515,12 @@ def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
         f"{name} = {_value(value)}" for name, value in parameters_of(about.problem).items() if name != "players"
     ]
     runs = sorted({standing.runs for standing in ranking})
-    counts = f"{runs[0]} run{'s' * (runs[0] > 1)}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    counts = plural(runs[0], "run") if len(runs) == 1 else f"{grouped(runs[0])} to {plural(runs[-1], 'run')}"
     precision = {"delta": about.options.get("delta"), "epsilon": about.epsilon or None}
     if isinstance(result, Runs):
-        kind = f"Regret after {_number(int(result.rounds[-1]))} rounds"
+        kind = f"Regret after {grouped(result.rounds[-1])} rounds"
     elif about.budget is not None:
-        kind = f"Share of wrong answers within {_number(about.budget)} rounds"
+        kind = f"Share of wrong answers within {grouped(about.budget)} rounds"
     else:
         promised = [f"{name} = {value}" for name, value in precision.items() if value is not None]
         kind = " at ".join(["Rounds until identification", *([", ".join(promised)] if promised else [])])
@@ -519,22 +531,8 @@ def _title(result: Runs | Identification, ranking: Sequence[Standing]) -> str:
 
 def _line(standing: Standing) -> tuple[str, ...]:
     """The cells of a standing."""
-    more = ""
-    if standing.difference is not None:
-        more = _number(standing.difference) + ("" if standing.error is None else f" ± {_number(standing.error)}")
-    elif standing.rank > 1:
-        more = "no runs in common"
+    more = "" if standing.to_best is None else standing.to_best.text
     counts = (standing.right, standing.wrong, standing.not_identified)
-    spread = f"{_number(standing.p5)} to {_number(standing.p95)}"
-    cells = tuple(str(count) for count in counts if count is not None)
-    return (f"{standing.rank}.", standing.label, _number(standing.mean), spread, more, *cells)
-
-
-def _number(value: float) -> str:
-    """A number for a reader: four digits, or all of a larger one, in groups of three.
-
-    >>> _number(0.123456), _number(1234567.8), _number(3e18)
-    ('0.1235', '1 234 568', '3e+18')
-    """
-    large = 1000 <= abs(value) < 1e15
-    return f"{value:,.0f}".replace(",", " ") if large else f"{value:.4g}"
+    cells = tuple(grouped(count) for count in counts if count is not None)
+    summary = Summary(standing.mean, standing.se, standing.p5, standing.p95)
+    return (f"{standing.rank}.", standing.label, summary.mean_text, summary.range_text, more, *cells)

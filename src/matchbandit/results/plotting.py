@@ -1,6 +1,7 @@
 """Charts of results, and the builder that charts of bounds and of studies share."""
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,13 @@ from matchbandit.figures import Chart, Line, draw, draw_to
 from matchbandit.figures.chart import Kind, Numbers
 from matchbandit.formatting import short
 from matchbandit.policies import CATALOGUE
-from matchbandit.policies.capabilities import Goal
-from matchbandit.results.comparison import Comparison, task_of
+from matchbandit.policies.capabilities import Capabilities, Goal
+from matchbandit.results.comparison import run_labels, task_of
 from matchbandit.results.result import Identification, Result, Runs
 from matchbandit.rewards import rewards_from
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
 WIDE_RATIO = 30
 """Positive numbers that differ by more than this factor are drawn on a logarithmic axis."""
@@ -46,7 +47,7 @@ def plot(
         Runs are drawn as regret over the rounds. Identifications as rounds until the answer: a row for each policy, or,
         if a policy was asked at several δ, over 1/δ.
     path: str or Path, optional
-        Where to save the picture: .png (with a .pdf beside it), .pdf or .svg.
+        Where to save the picture: .png, .pdf or .svg.
     title: str, optional
         By default what is measured.
     x_log, y_log: bool, optional
@@ -84,8 +85,19 @@ def chart_of(
 
 
 def has_proof(policy: str, goal: Goal) -> bool:
-    """Has this policy a proof for this goal? A user-defined one is not said to have none."""
-    return policy not in CATALOGUE or goal in CATALOGUE[policy].capabilities.proved
+    """Return whether the policy declares a proof for this goal.
+
+    Parameters
+    ----------
+    policy: str
+        A name of the catalogue, or `module:Class` of a user-defined policy. The class is not imported for this: without
+        its declaration a policy counts as unproved.
+    goal: {"regret", "identification"}
+    """
+    module, _, name = policy.partition(":")
+    kind = CATALOGUE.get(policy) or getattr(sys.modules.get(module), name or "-", None)
+    capabilities = getattr(kind, "capabilities", None)
+    return isinstance(capabilities, Capabilities) and goal in capabilities.proved
 
 
 def policy_line(
@@ -151,8 +163,6 @@ def build_chart(
     if y_log is None:
         heights = np.concatenate([line.y[-1:] if over_rounds else line.y for line in lines])
         y_log = goal == "identification" or is_wide(heights)
-        if y_log and over_rounds:
-            lines = [_from_first_loss(line) for line in lines]
     sentences = [f"{description}."]
     if any(line.low is not None for line in lines):
         is_points = any(line.kind == "points" for line in lines)
@@ -188,13 +198,6 @@ def answers_remark(counts: Mapping[str, tuple[int, int, int]]) -> str:
     return f"{remark} Without an answer in time: {'; '.join(missing)}." if missing else remark
 
 
-def _from_first_loss(line: Line) -> Line:
-    """The line without its beginning, as long as nothing is lost on average: a logarithmic axis has no 0."""
-    begin = int(np.argmax(line.y > 0))
-    low, high = (None if edge is None else edge[begin:] for edge in (line.low, line.high))
-    return replace(line, x=line.x[begin:], y=line.y[begin:], low=low, high=high)
-
-
 def _single_results(results: Any) -> list[Result]:
     """The single results, in their order."""
     if isinstance(results, Result) or not isinstance(results, Iterable) or isinstance(results, str | Mapping):
@@ -210,7 +213,7 @@ def _single_results(results: Any) -> list[Result]:
 
 def labels_of(results: Sequence[Result]) -> list[str]:
     """Return the label of each of these results, as `Comparison` has it."""
-    return list(Comparison(tuple(results)).labels)  # type: ignore[arg-type]  # there is no third kind of result
+    return list(run_labels([result.about for result in results]))
 
 
 def _value(value: Any) -> str:
@@ -324,22 +327,19 @@ def _rounds_chart(results: list[Identification]) -> Chart:
         return _budget_chart(results)
     deltas = [result.about.options.get("delta") for result in results]
     groups: dict[str, list[tuple[float, Identification]]] = {}
-    for result, label, delta in zip(results, _labels_without(results, "delta"), deltas, strict=True):
+    for result, label, delta in zip(
+        results, run_labels([result.about for result in results], omit="delta"), deltas, strict=True
+    ):
         groups.setdefault(label, []).append((1 / delta if delta else np.nan, result))
     if None not in deltas and any(len({x for x, _ in group}) > 1 for group in groups.values()):
         return _delta_chart(results, groups)
     return _row_chart(results)
 
 
-def _labels_without(results: list[Identification], name: str) -> list[str]:
-    labels = labels_of(results)
-    return [", ".join(part for part in label.split(", ") if not part.startswith(f"{name} = ")) for label in labels]
-
-
 def _budget_chart(results: list[Identification]) -> Chart:
     """The share of correct answers over the budget."""
     groups: dict[str, list[Identification]] = {}
-    for result, label in zip(results, _labels_without(results, "budget"), strict=True):
+    for result, label in zip(results, run_labels([result.about for result in results], omit="budget"), strict=True):
         groups.setdefault(label, []).append(result)
     lines = []
     for label, group in groups.items():

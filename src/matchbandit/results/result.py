@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import grouped
 from matchbandit.graphs import MAX_COUNTED_PAIRS, Edges, Pairs, graph_from
 from matchbandit.policies.explanation import Elimination
 from matchbandit.results.run_info import RunInfo
+from matchbandit.results.statistics import standard_error, summarize
 from matchbandit.rewards import Counts, Floats
 
 if TYPE_CHECKING:
     from matchbandit.extras import Frame
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
     from matchbandit.results.rows import Rows
 
 Split = tuple[int, list[list[int]]]
@@ -169,8 +171,8 @@ class Runs(Result):
         return len(self.regret)
 
     def _facts(self) -> dict[str, str]:
-        facts = {"runs": str(len(self)), "rounds": str(self.rounds[-1]), "final regret": _mean_and_range(self.final)}
-        return facts | ({"of runs": str(self.about.interrupted_of)} if self.about.interrupted_of else {})
+        facts = {"runs": grouped(len(self)), "rounds": grouped(self.rounds[-1]), "final regret": _facts_of(self.final)}
+        return facts | ({"of runs": grouped(self.about.interrupted_of)} if self.about.interrupted_of else {})
 
     @property
     def played(self) -> list[Played]:
@@ -210,8 +212,8 @@ class Runs(Result):
     def _too_many_pairs(self) -> MatchbanditError:
         graph = graph_from(self.about["graph"])
         return MatchbanditError(
-            f"{graph} has {graph.n_pairs} pairs, and above {MAX_COUNTED_PAIRS} there is no count for each. "
-            f"Use runs.played: the pairs that each run played, and how often."
+            f"{graph} has {grouped(graph.n_pairs)} pairs, and above {grouped(MAX_COUNTED_PAIRS)} there is no count for "
+            f"each. Use runs.played: the pairs that each run played, and how often."
         )
 
     @property
@@ -235,16 +237,22 @@ class Runs(Result):
         """The regret of each run at the end."""
         return self.regret[:, -1]
 
-    def summary(self) -> dict[str, list[float]]:
+    def summary(self) -> dict[str, list[Any]]:
         """Summarize the regret over the runs.
 
         Returns
         -------
         dict
-            "mean", "p5" and "p95", each with one number for each checkpoint.
+            "mean", "se", the standard error of the mean, "p5" and "p95", each with one number for each checkpoint. For
+            a single run the standard errors are None.
         """
         low, high = np.percentile(self.regret, [5, 95], axis=0)
-        return {"mean": self.regret.mean(axis=0).tolist(), "p5": low.tolist(), "p95": high.tolist()}
+        return {
+            "mean": self.regret.mean(axis=0).tolist(),
+            "se": standard_error(self.regret),
+            "p5": low.tolist(),
+            "p95": high.tolist(),
+        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -281,7 +289,7 @@ class Identification(Result):
             "wrong": summary["wrong"],
             "not identified": summary["runs"] - summary["identified"],
         }
-        return {**{heading: str(n) for heading, n in counts.items()}, "rounds": _mean_and_range(self.rounds)}
+        return {**{heading: grouped(n) for heading, n in counts.items()}, "rounds": _facts_of(self.rounds)}
 
     def summary(self) -> dict[str, Any]:
         """Summarize the rounds, and count the answers.
@@ -289,11 +297,11 @@ class Identification(Result):
         Returns
         -------
         dict
-            "rounds" with "mean", "p5" and "p95"; the numbers of "runs", "identified", "correct" and "wrong".
+            "rounds" with "mean", "se", the standard error of the mean (None for a single run), "p5" and "p95"; the
+            numbers of "runs", "identified", "correct" and "wrong".
         """
-        low, high = np.percentile(self.rounds, [5, 95])
         return {
-            "rounds": {"mean": float(self.rounds.mean()), "p5": float(low), "p95": float(high)},
+            "rounds": summarize(self.rounds)._asdict(),
             "runs": len(self.rounds),
             "identified": int(self.identified.sum()),
             "correct": int(self.correct.sum()),
@@ -301,6 +309,7 @@ class Identification(Result):
         }
 
 
-def _mean_and_range(values: NDArray[Any]) -> str:
-    low, high = np.percentile(values, [5, 95])
-    return f"{values.mean():.4g} (5–95 %: {low:.4g} to {high:.4g})"
+def _facts_of(values: NDArray[Any]) -> str:
+    """Mean ± standard error, and percentiles."""
+    summary = summarize(values)
+    return f"{summary.mean_text} (5–95 %: {summary.range_text})"

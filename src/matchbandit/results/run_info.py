@@ -124,7 +124,8 @@ class RunInfo(Mapping[str, Any]):
         """Family, graph and rewards in short."""
         rewards = self.problem.get("rewards", {}).get("name", "")
         family = f"{self.problem['family']}, " if "family" in self.problem else ""
-        return f"{family}{graph_from(self.graph)}, {rewards} rewards"
+        drift = f", {self.problem['drift']['kind']} drift" if "drift" in self.problem else ""
+        return f"{family}{graph_from(self.graph)}, {rewards} rewards{drift}"
 
 
 _FIELDS = [one.name for one in fields(RunInfo) if one.name != "more"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from matchbandit.errors import MatchbanditError
 from matchbandit.extras import need
 from matchbandit.policies.explanation import Elimination
+from matchbandit.problems.drifting import drift_annotations, drift_columns
 from matchbandit.problems.families import function_of
 from matchbandit.results.result import Identification, PlayedEdges, Runs, Split
 from matchbandit.results.run_info import RunInfo
@@ -134,17 +135,18 @@ def parameters_of(problem: Mapping[str, Any]) -> dict[str, Any]:
     >>> parameters_of(Means([[0.9, 0.1]]).describe())
     {'means': [[0.9, 0.1]], 'players': False}
     """
+    drift = drift_columns(problem.get("drift"))
     if "family" in problem:
         parameters: dict[str, Any] = problem["parameters"]
-        taken = [name for name in parameters if name in (*HEAD, *TAIL)]
+        taken = [name for name in parameters if name in (*HEAD, *TAIL, *drift)]
         if taken:
             raise MatchbanditError(
                 f"the family {problem['family']} has a parameter {taken[0]!r}, and rows have a column of that name "
                 f"already. Rename the parameter."
             )
-        return dict(parameters)
+        return {**parameters, **drift}
     names = {"u": "u", "v": "v", "matrix": "means", "players": "players"}
-    return {column: problem[name] for name, column in names.items() if name in problem}
+    return {**{column: problem[name] for name, column in names.items() if name in problem}, **drift}
 
 
 def parameter_types(problem: Mapping[str, Any]) -> "dict[str, pa.DataType]":
@@ -157,8 +159,9 @@ def parameter_types(problem: Mapping[str, Any]) -> "dict[str, pa.DataType]":
     if "family" not in problem:
         lists = pa.list_(pa.float64())
         kinds = {"u": lists, "v": lists, "means": pa.list_(lists), "players": pa.bool_()}
-        return {name: kinds[name] for name in values}
-    hints = _annotations(problem["family"])
+        hints = drift_annotations()
+        return {name: kinds[name] if name in kinds else _type_of(hints[name], values[name]) for name in values}
+    hints = {**_annotations(problem["family"]), **(drift_annotations() if "drift" in problem else {})}
     return {name: _type_of(hints.get(name), value) for name, value in values.items()}
 
 

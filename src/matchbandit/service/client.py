@@ -315,7 +315,7 @@ class RemoteLeague:
         coming = [self.item(name, side=side).id for name in names]
         return [Item(**self._post(f"/items/{item}/return", None, _numbered(key, item))) for item in coming]
 
-    bring_back = RenamedAttribute("rejoin")
+    bring_back = RenamedAttribute()
 
     def rename(self, old: Name, new: str, *, side: str | None = None, key: str | None = None) -> Item:
         """An item gets another name, and keeps all else."""

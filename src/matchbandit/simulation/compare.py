@@ -17,6 +17,7 @@ from matchbandit.progress import bar
 from matchbandit.results import Comparison, Identification, Runs
 from matchbandit.simulation.engines import choose_engine
 from matchbandit.simulation.identify import check_budget, identify, with_precision
+from matchbandit.simulation.limits import refuse_too_large
 from matchbandit.simulation.parallel import recorded_warnings
 from matchbandit.simulation.play import (
     AnyPolicy,
@@ -27,7 +28,7 @@ from matchbandit.simulation.play import (
     check_call,
     compile_first,
 )
-from matchbandit.simulation.simulate import simulate
+from matchbandit.simulation.simulate import numbers_of_plays, simulate
 
 
 def compare(
@@ -172,6 +173,7 @@ def _check_policies(
     goal: Goal = "regret" if horizon is not None else "identification"
     jobs: list[Job] = []
     seen: list[tuple[Any, ...]] = []
+    results = 0
     for spec in specs:
         _, runs, _, seed = check_call(verb, problem, spec, runs, 1, seed, goal)
         known_horizon = budget if horizon is None else check_horizon(horizon)
@@ -182,6 +184,8 @@ def _check_policies(
             raise MatchbanditError(f"{spec!r} is there twice. Give each policy once, or with different options.")
         seen.append(key)
         jobs.append(replace(job, engine=choose_engine("auto", first)))
+        results += 2 * first.graph.matching_size if horizon is None else numbers_of_plays(first, horizon)
+    refuse_too_large(runs, numbers_per_run=results / len(specs), points=len(specs))
     for job in jobs:  # before any is played, so that the time left does not include it
         with recorded_warnings():
             compile_first(job)

@@ -1,6 +1,5 @@
 """Three ways to play one run: round by round, from decision to decision, or in one compiled loop."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -9,9 +8,10 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 
 from matchbandit.compiled import compiled, inlined
-from matchbandit.errors import MatchbanditError, unknown
+from matchbandit.errors import MatchbanditError, unknown, warn_user
 from matchbandit.graphs import Edges
 from matchbandit.plans import Tally
+from matchbandit.plans.base import Cells
 from matchbandit.policies import PlannedPolicy, Policy, RoundPolicy
 from matchbandit.policies.round_policy import is_plain, no_such_edge
 from matchbandit.problems import Problem
@@ -39,7 +39,8 @@ class RewardSource(Protocol):
 class DrawnRewards:
     """Rewards drawn from the problem's reward distribution."""
 
-    problem: Problem
+    problem: Problem | Score
+    """The problem, or a score that knows the means of the next round where they change."""
     rng: np.random.Generator
 
     def sums(self, edges: Edges, counts: Counts) -> Floats:
@@ -124,7 +125,7 @@ def jump(
 ) -> None:
     """Leap from decision to decision in whole sweeps: the cost depends on the decisions, not on the horizon."""
     while not (score.finished or stops(policy)):
-        whole_sweeps = score.to_checkpoint // policy.current.length
+        whole_sweeps = score.to_stop // policy.current.length
         if whole_sweeps:
             _leap(policy, source, score, whole_sweeps)
         else:
@@ -145,22 +146,33 @@ def _leap(policy: PlannedPolicy, source: RewardSource, score: Score, max_sweeps:
 
 
 def _play_cut_sweep(policy: PlannedPolicy, source: RewardSource, score: Score) -> None:
-    """Play one sweep in which checkpoints lie: plays are counted up to each, rewards for the sweep as a whole."""
+    """Play one sweep in which stops lie: plays are counted up to each.
+
+    Rewards are drawn for the sweep as a whole, or for each part with constant means.
+    """
     plan = policy.current
     cells = plan.sweep(policy.pending.sweeps, policy.rng)
     rounds = min(len(cells), score.checkpoints[-1] - score.round)  # the horizon may cut the sweep
-    start = 0
+    sums = np.zeros(len(plan.edges))
+    start, paid = 0, 0
     while start < rounds:
-        end = rounds if score.finished else min(rounds, start + score.to_checkpoint)
+        end = min(rounds, start + score.to_stop)
+        if score.means_change or end == rounds:
+            _pay_for(plan.edges, cells[paid:end], source, score, sums)
+            paid = end
         score.count(end - start, plan.edges[cells[start:end].ravel()], 1)
         start = end
-    counts = np.bincount(cells[:rounds].ravel(), minlength=len(plan.edges))
-    sums = np.zeros(len(counts))
-    played = np.flatnonzero(counts)
-    sums[played] = source.sums(plan.edges[played], counts[played])
-    score.count(0, plan.edges[played], 0, sums[played])
     if rounds == len(cells):
-        policy.advance(Tally(1, counts, sums))
+        policy.advance(Tally(1, np.bincount(cells.ravel(), minlength=len(plan.edges)), sums))
+
+
+def _pay_for(plan_edges: Edges, cells: Cells, source: RewardSource, score: Score, sums: Floats) -> None:
+    """Draw the rewards of these rounds of a sweep, and add them to the sums of its cells and to the score."""
+    counts = np.bincount(cells.ravel(), minlength=len(plan_edges))
+    played = np.flatnonzero(counts)
+    paid = source.sums(plan_edges[played], counts[played])
+    sums[played] += paid
+    score.count(0, plan_edges[played], 0, paid)
 
 
 # --- loop ---
@@ -168,20 +180,19 @@ def _play_cut_sweep(policy: PlannedPolicy, source: RewardSource, score: Score) -
 
 def loop(policy: RoundPolicy, source: DrawnRewards, score: Score, observe: Observer = no_observer) -> None:
     """Play in one compiled loop over the same functions that ask and tell call."""
-    rewards = source.problem.rewards
-    means = source.problem.means.copy()  # a read-only array, which pickling makes writable, is another type to numba
+    rewards = score.rewards
     play = _compiled_loop(type(policy), type(rewards).draw_one)
     if is_plain(type(policy)):
-        warnings.warn(
+        warn_user(
             f"the functions of {policy.name} are plain Python: they can print, and are slow. "
-            f"Decorate them with matchbandit.compiled.compiled once they work.",
-            stacklevel=2,
+            f"Decorate them with matchbandit.compiled.compiled once they work."
         )
     edges = np.zeros(policy.round_size, dtype=np.int64)
     while not (score.finished or policy.done):
         ends, snapshots = score.next_snapshots(MAX_ROUNDS_PER_CALL, one_only=observe is not no_observer)
         plays = score.plays if score.lists_all else np.zeros(policy.graph.n_pairs, dtype=np.int64)
         sums = score.sums if score.lists_all else np.zeros(policy.graph.n_pairs)
+        means = score.next_means(len(ends))
         rounds, wrong = play(
             policy.numba_state, source.rng, rewards.noise, means, plays, sums, edges, ends, snapshots
         )  # fmt: skip
@@ -206,7 +217,8 @@ def _make_loop(
     """A function that plays rounds with these functions, until it is finished or `ends[-1]` rounds are played.
 
     It adds to the `plays` of each pair and the `sums` of its rewards, and copies the plays to `snapshots[k]` after
-    `ends[k]` rounds. It returns the number of rounds, and the position of a chosen edge that does not exist, or −1.
+    `ends[k]` rounds. Until then the means are those of row k, or of the last row. It returns the number of rounds, and
+    the position of a chosen edge that does not exist, or −1.
     """
 
     def play(
@@ -223,6 +235,7 @@ def _make_loop(
         rewards = np.zeros(len(edges))
         n = 0
         for stretch in range(len(ends)):
+            row = min(stretch, len(means) - 1)
             while n < ends[stretch]:
                 if finished(numba_state.arrays):
                     return n, -1
@@ -230,10 +243,10 @@ def _make_loop(
                     edges[k] = -1
                 choose(numba_state.arrays, numba_state.rng, edges)
                 for k in range(len(edges)):
-                    if edges[k] < 0 or edges[k] >= len(means):
+                    if edges[k] < 0 or edges[k] >= means.shape[1]:
                         return n, k
                 for k in range(len(edges)):
-                    rewards[k] = draw_one(noise, means[edges[k]], reward_rng)
+                    rewards[k] = draw_one(noise, means[row, edges[k]], reward_rng)
                     plays[edges[k]] += 1
                     sums[edges[k]] += rewards[k]
                 update(numba_state.arrays, numba_state.rng, edges, rewards)

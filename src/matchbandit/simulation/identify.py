@@ -15,6 +15,7 @@ from matchbandit.policies.catalogue import policy as named
 from matchbandit.problems import Family, Problem
 from matchbandit.results import Identification, RunInfo
 from matchbandit.simulation.engines import Engine, choose_engine
+from matchbandit.simulation.limits import refuse_too_large
 from matchbandit.simulation.play import (
     AnyPolicy,
     Job,
@@ -25,7 +26,6 @@ from matchbandit.simulation.play import (
     compile_first,
     describe_part,
     play_all,
-    refuse_too_large,
     refuse_too_many_rounds,
     run_range,
 )
@@ -106,7 +106,7 @@ def identify(
     limit = budget or last_round(first, max_rounds)
     job = replace(job, checkpoints=np.array([limit]), engine=choose_engine(engine, first))
     refuse_too_many_rounds(job)
-    refuse_too_large(runs, 2 * first.graph.matching_size)
+    refuse_too_large(runs, numbers_per_run=2 * first.graph.matching_size)
     epsilon = first.capabilities.epsilon_in(first.options)
     if max_rounds is None and budget is None and not epsilon:
         instances = (problem.draw(seed, run) for run in numbers) if isinstance(problem, Family) else [problem]

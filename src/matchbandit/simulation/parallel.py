@@ -18,7 +18,7 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.errors import MatchbanditError, warn_user
 
 Outcome = TypeVar("Outcome")
 Outcome_co = TypeVar("Outcome_co", covariant=True)
@@ -246,4 +246,4 @@ def pass_on(messages: list[Warning], shown: set[str]) -> None:
     for message in messages:
         if str(message) not in shown:
             shown.add(str(message))
-            warnings.warn(message, stacklevel=3)
+            warn_user(message)

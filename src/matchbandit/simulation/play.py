@@ -1,7 +1,5 @@
 """What `simulate`, `identify` and `compare` share: check a call, play its runs, and describe them."""
 
-import os
-import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -9,11 +7,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError, check_int
+from matchbandit.errors import MatchbanditError, check_int, warn_user
 from matchbandit.policies import PlannedPolicy, Policy, PolicySpec, RoundPolicy
 from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import policy as policy_named
-from matchbandit.problems import Family, Problem
+from matchbandit.problems import Drifting, Family, Problem
+from matchbandit.problems.drifting import refuse_drifting
 from matchbandit.progress import bar
 from matchbandit.results import RunInfo
 from matchbandit.results.tables import parameters_of
@@ -31,16 +30,13 @@ from matchbandit.simulation.engines import (
     stop_condition,
 )
 from matchbandit.simulation.parallel import PlayRun, recorded_warnings, run_parallel
-from matchbandit.simulation.score import Score
+from matchbandit.simulation.score import MovingScore, Score
 
 Progress = Callable[[int, int], None] | bool | None
 AnyPolicy = PolicySpec | str | type[Policy]
 """A policy with its options, the name of one, or a class."""
 Outcome = TypeVar("Outcome")
 Result = TypeVar("Result")
-
-DEFAULT_MEMORY = 2**33
-"""Bytes that the results of a call may take, where the machine does not say what it has."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -84,7 +80,8 @@ class Job:
 
     def start(self, run: int) -> tuple[Problem, Policy]:
         """The instance and the policy of this run, before its first round."""
-        problem = self.problem.draw(self.seed, run) if isinstance(self.problem, Family) else self.problem
+        base = self.problem.problem if isinstance(self.problem, Drifting) else self.problem
+        problem = base.draw(self.seed, run) if isinstance(base, Family) else base
         policy = self.spec.build(problem.graph, rewards=problem.rewards, horizon=self.horizon, seed=self.seed, run=run)
         return problem, policy
 
@@ -98,9 +95,9 @@ class Job:
         else:
             problem, policy, messages = start
             for message in messages:
-                warnings.warn(message, stacklevel=2)
-        source = DrawnRewards(problem, stream(self.seed, "rewards", run))
-        score = Score(problem, policy.selection, self.checkpoints)
+                warn_user(message)
+        score = self._score(problem, policy, run)
+        source = DrawnRewards(score if score.means_change else problem, stream(self.seed, "rewards", run))
         observe(policy, score)
         if self.engine == "step":
             step(policy, source, score, stop_condition(self.stop, policy), observe)
@@ -109,6 +106,14 @@ class Job:
         elif isinstance(policy, RoundPolicy):
             loop(policy, source, score, observe)
         return policy, score
+
+    def _score(self, problem: Problem, policy: Policy, run: int) -> Score:
+        """The score of a run on this instance; that of a drifting problem if anything changes before the horizon."""
+        if isinstance(self.problem, Drifting):
+            path = self.problem.path(problem, seed=self.seed, run=run)
+            if path.first_change < self.checkpoints[-1]:
+                return MovingScore(path, policy.selection, self.checkpoints)
+        return Score(problem, policy.selection, self.checkpoints)
 
     def describe(self, policy: Policy, numbers: range, **more: Any) -> RunInfo:
         """The description of these runs for the results; `policy` is that of any run."""
@@ -140,6 +145,8 @@ def check_call(
     """Validate the policy, runs, workers and seed of a call; a policy with another goal is refused."""
     if not isinstance(problem, Problem | Family):
         raise MatchbanditError(f"{verb} needs a problem or a family of them; got {problem!r}.")
+    if verb != "simulate":
+        refuse_drifting(verb, problem, "Use simulate or compare with a horizon, or its .problem.")
     parameters_of(problem.describe())  # whose names must not be those of other columns of the results
     if isinstance(policy, list | tuple):
         raise MatchbanditError(f"{verb} plays one policy at a time; got {len(policy)}. Call it for each in turn.")
@@ -220,20 +227,3 @@ def describe_part(about: RunInfo, numbers: list[int]) -> RunInfo:
     if len(numbers) == about.runs:
         return about
     return replace(about, runs=len(numbers), interrupted_of=about.runs, run_numbers=numbers)
-
-
-def refuse_too_large(runs: int, numbers_each: int) -> None:
-    """Refuse results that this machine cannot hold, before any work is done."""
-    needed, there = runs * (numbers_each * 8 + 200), _memory()
-    if needed > there:
-        raise MatchbanditError(
-            f"{runs:.3g} runs with {numbers_each} numbers each take {needed / 2**30:,.0f} GiB, and this machine has "
-            f"{there / 2**30:,.0f}. Use fewer runs, fewer checkpoints, or a smaller problem."
-        )
-
-
-def _memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return DEFAULT_MEMORY

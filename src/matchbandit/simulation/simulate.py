@@ -1,6 +1,6 @@
 """Simulate a policy on a problem and measure its regret."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from matchbandit.problems import Family, Problem
 from matchbandit.results import RunInfo, Runs, Split
 from matchbandit.rewards import Counts, Floats
 from matchbandit.simulation.engines import Engine, Stop, choose_engine, stop_condition
+from matchbandit.simulation.limits import refuse_too_large
 from matchbandit.simulation.play import (
     AnyPolicy,
     Job,
@@ -26,7 +27,6 @@ from matchbandit.simulation.play import (
     compile_first,
     describe_part,
     play_all,
-    refuse_too_large,
     run_range,
 )
 
@@ -96,11 +96,17 @@ def simulate(
     """
     spec, runs, workers, seed = check_call("simulate", problem, policy, runs, workers, seed, "regret")
     horizon, numbers = check_horizon(horizon), run_range(first_run, runs)
+    if isinstance(checkpoints, Sized):
+        refuse_too_large(runs, numbers_per_run=len(checkpoints))
     job = Job(problem, spec, _checkpoints(checkpoints, horizon), seed, engine, horizon, stop)
     start = build_first(job, numbers.start)
     stop_condition(stop, start.policy)
     job = replace(job, engine=choose_engine(engine, start.policy))
-    refuse_too_large(runs, len(job.checkpoints) + _numbers_of_plays(start.policy, horizon))
+    refuse_too_large(
+        runs,
+        numbers_per_run=len(job.checkpoints) + numbers_of_plays(start.policy, horizon),
+        rounds_per_run=0 if job.engine == "jump" else horizon,
+    )
     about = job.describe(start.policy, numbers, horizon=horizon, stop=stop)
     if min(runs, workers or runs) > 1:
         compile_first(job)
@@ -108,7 +114,7 @@ def simulate(
     return play_all(partial(_simulate_run, job), numbers, workers, progress, assemble, start)
 
 
-def _numbers_of_plays(policy: Policy, horizon: int) -> int:
+def numbers_of_plays(policy: Policy, horizon: int) -> int:
     """How many numbers the plays of a run may take: two for each pair, or three for each that is played."""
     n_pairs = policy.graph.n_pairs
     return 2 * n_pairs if policy.graph.has_few_pairs else 3 * min(n_pairs, horizon * policy.round_size)

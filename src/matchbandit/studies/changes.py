@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from matchbandit.studies.point import in_words
+from matchbandit.studies.point import value_text
 
 _DEPTHS = {"checkpoints": 1, "u": 1, "v": 1, "means": 2}
 """How deep a single value is, where it is a list itself."""
 
 
 def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What `now` no longer has, or has otherwise; what is only added is no change.
+    """What `now` no longer has, or has otherwise; what is only added, and the number of runs, is not a change.
 
     >>> changes({"seed": 7, "problem": {"gap": [0.5, 0.6]}}, {"seed": 8, "problem": {"gap": [0.5, 0.7]}})
     ['seed was 7, is now 8', 'gap no longer has 0.6']
@@ -27,8 +27,9 @@ def _changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
             yield from _changes(before, after)
         elif None not in (before, after) and (_is_sweep(name, before) or _is_sweep(name, after)):
             yield from _of_lists(name, _listed(name, before), _listed(name, after))
-        elif name != "runs" or not _is_more(before, after):
-            yield f"{name} was {_typed(before)}, is now {_typed(after)}"
+        elif name != "runs":
+            then_text, now_text = (str(each) if name == "seed" else _typed(each) for each in (before, after))
+            yield f"{name} was {then_text}, is now {now_text}"
 
 
 def _of_lists(name: str, before: list[Any], after: list[Any]) -> Iterator[str]:
@@ -77,10 +78,6 @@ def _listed(name: str, value: Any) -> list[Any]:
     return value if _is_sweep(name, value) else [value]
 
 
-def _is_more(before: Any, after: Any) -> bool:
-    return isinstance(before, int) and isinstance(after, int) and after > before
-
-
 def _typed(value: Any) -> str:
     if value is None:
         return "not given"
@@ -91,4 +88,4 @@ def _typed(value: Any) -> str:
             if "name" in value and named
             else ", ".join([str(value["name"])] if "name" in value else named)
         )
-    return in_words(value)
+    return value_text(value)

@@ -1,4 +1,4 @@
-"""The figures of any study, from its rows: typed data, drawn elsewhere."""
+"""Build the charts of a study from its rows."""
 
 import json
 import re
@@ -11,23 +11,25 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, Line
+from matchbandit.formatting import grouped, plural
 from matchbandit.policies import CATALOGUE, Policy
 from matchbandit.policies.capabilities import Goal
 from matchbandit.results import Rows
 from matchbandit.results.comparison import task_text
 from matchbandit.results.plotting import CORRECT_SHARE, answers_remark, build_chart, is_wide, policy_line
-from matchbandit.studies.point import SIGNS, in_words
+from matchbandit.studies.point import SIGNS, value_text
 
-MOST_CHARTS = 12
-OVER_TIME = 5
-"""So many checkpoints make a curve over the rounds."""
-OPTION_VALUES = 3
-"""An option with so many values is worth an axis; fewer are lines of their own."""
-MOST_TICKS = 12
-ONE_COLOUR = 3
-"""So many variants of a policy share its colour; more have colours of their own."""
-LONGEST_WORDS = 40
-_NO_PLACE = (
+MIN_CHECKPOINTS = 5
+"""Checkpoints that make a curve over the rounds."""
+MIN_OPTION_VALUES = 3
+"""An option with as many values gets an axis; the values of others are lines."""
+MAX_TICKS = 12
+MAX_VARIANTS_PER_COLOUR = 3
+"""Variants of a policy that share its colour; more get a colour each."""
+MAX_TEXT = 40
+"""Letters of a value in a title or caption."""
+STOP_REMARK = "Runs end when a cluster splits; the regret shown is the regret at that round."
+_NOT_SETTINGS = (
     "study", "policy", "options", "run", "seed", "round", "regret", "rounds", "pairs", "identified", "correct",
 )  # fmt: skip
 _AXES = {"horizon": "horizon T", "delta": "1/δ", "epsilon": "ε", "budget": "budget, in rounds"}
@@ -38,13 +40,27 @@ _OVER = {
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Rows that make one chart, along what it is drawn, and what is fixed in it but varies in the study."""
+class StudyCharts:
+    """The charts of a study, each with the settings that are fixed in it but vary in the study."""
+
+    over_sweep: tuple[tuple[str, Chart], ...]
+    """Over what is swept; over the rounds, or by policy, where nothing is."""
+    over_rounds: tuple[tuple[str, Chart], ...]
+    """The curves at each value of the sweep, where there are enough checkpoints."""
+
+
+@dataclass(frozen=True)
+class _ChartData:
+    """Rows that make one chart, the column of its x axis, and the settings that are fixed in it but vary elsewhere."""
 
     rows: Rows
-    along: str
+    x: str
     fixed: Mapping[str, Any]
     is_option: bool = False
+
+    @property
+    def fixed_text(self) -> str:
+        return ", ".join(_setting(key, value) for key, value in self.fixed.items() if value is not None)
 
 
 @dataclass(frozen=True)
@@ -56,36 +72,72 @@ class _Variant:
     rows: Rows
 
 
-def charts_of(rows: Rows, *, name: str, x: str | None = None) -> tuple[Chart, ...]:
-    """The figures of a study: one line for each policy with its options, over what is swept, or else over the rounds.
+def charts_of(rows: Rows, *, name: str, x: str | None = None, stop: str | None = None) -> tuple[Chart, ...]:
+    """Build the charts of a study: one line for each policy with its options, over what is swept, or over the rounds.
 
-    `x` is the column or the option along which to draw; by default the numeric sweep with the most values. Further
-    sweeps become further charts, twelve at most. Policies that play pairs and those that play matchings have charts of
-    their own, and so have those that seek them.
+    Parameters
+    ----------
+    rows : Rows
+        Of the whole study.
+    name : str
+        Of the study.
+    x : str, optional
+        The column or the option of the x axis; by default the numeric sweep with the most values, and one more chart
+        shows the curves over the rounds at the middle of it. Other sweeps give further charts. Policies that play
+        pairs and those that play matchings, or that seek them, are in different charts.
+    stop : str, optional
+        Of the study: captions then say that runs end early.
     """
+    data = _over_sweep(rows, name, x)
+    if x is None:
+        curves = list(_over_rounds(data[0]))
+        data += curves[len(curves) // 2 :][:1]
+    return tuple(_with_unique_names([_chart(each, name, stop) for each in data]))
+
+
+def first_chart(rows: Rows, *, name: str, x: str | None = None, stop: str | None = None) -> Chart:
+    """Build the first of `charts_of` alone."""
+    return _chart(_over_sweep(rows, name, x)[0], name, stop)
+
+
+def study_charts(rows: Rows, *, name: str, stop: str | None = None) -> StudyCharts:
+    """Build the charts over what is swept, and the curves over the rounds at every point of the sweep."""
+    data = _over_sweep(rows, name, None)
+    curves = [curve for each in data for curve in _over_rounds(each)]
+    charts = [*_with_unique_names([_chart(each, name, stop) for each in (*data, *curves)])]
+    labels = [each.fixed_text or chart.title for each, chart in zip((*data, *curves), charts, strict=True)]
+    options = list(zip(labels, charts, strict=True))
+    return StudyCharts(tuple(options[: len(data)]), tuple(options[len(data) :]))
+
+
+def _over_sweep(rows: Rows, name: str, x: str | None) -> list[_ChartData]:
+    """The rows of each chart over what is swept."""
     if not len(rows):
         raise MatchbanditError(f"the study {name} has no rows yet. Run it first.")
-    columns = [column for column in rows.names if column not in _NO_PLACE]
-    words = [column for column in columns if not _is_numeric(rows, column)]
-    numbers = [column for column in columns if column not in words]
+    columns = [column for column in rows.names if column not in _NOT_SETTINGS]
+    texts = [column for column in columns if not _is_numeric(rows, column)]
+    numbers = [column for column in columns if column not in texts]
     if x is not None:
         x = _checked_axis(rows, x, numbers)
-    places = [
-        place
-        for part, fixed in _split(rows, words, {})
-        for asked, question in _by_question(part)
-        for place in _places(asked, {**fixed, **question}, numbers, x)
+    data = [
+        each
+        for part, fixed in _split(rows, texts, {})
+        for part_of_task, task in _by_task(part)
+        for each in _by_numbers(part_of_task, {**fixed, **task}, numbers, x)
     ]
-    if not places:
-        raise MatchbanditError(f"{x} does not vary where all else is the same. Take another x.")
-    drawn = [_chart(place, name) for place in places[:MOST_CHARTS]]
-    if x is None and len(drawn) < MOST_CHARTS:
-        drawn += [_chart(place, name) for place in _at_one_place(places[0])]
-    left_out = len(places) - MOST_CHARTS
-    if left_out > 0:
-        more = f" The study has {left_out} more charts, which are not drawn."
-        drawn[-1] = replace(drawn[-1], caption=drawn[-1].caption + more)
-    return tuple(_named_apart(drawn))
+    if not data:
+        raise MatchbanditError(f"{x} does not vary where all else is the same. Choose another x.")
+    return data
+
+
+def _over_rounds(data: _ChartData) -> Iterator[_ChartData]:
+    """The curves of the same policies at each value of what is swept, if there are checkpoints enough."""
+    if data.is_option or data.x in ("round", "policy") or "round" not in data.rows.names:
+        return
+    for value in sorted(data.rows.distinct(data.x)):
+        rows = data.rows.where(**{data.x: value})
+        if len(rows.distinct("round")) >= MIN_CHECKPOINTS:
+            yield _ChartData(rows, "round", {**data.fixed, data.x: value})
 
 
 def _is_numeric(rows: Rows, column: str) -> bool:
@@ -97,40 +149,40 @@ def _split(rows: Rows, columns: Sequence[str], fixed: Mapping[str, Any]) -> list
     """The rows of each combination of values in these columns, with the values where there is more than one."""
     parts: list[tuple[Rows, dict[str, Any]]] = [(rows, dict(fixed))]
     for column in columns:
-        apart = []
+        split = []
         for part, known in parts:
             values = part.distinct(column)
             if len(values) == 1:
-                apart.append((part, known))
+                split.append((part, known))
             else:
-                apart += [(part.where(**{column: value}), {**known, column: value}) for value in values]
-        parts = apart
+                split += [(part.where(**{column: value}), {**known, column: value}) for value in values]
+        parts = split
     return parts
 
 
-def _by_question(rows: Rows) -> list[tuple[Rows, dict[str, Any]]]:
-    """The rows of each question, and the question if there is more than one.
+def _by_task(rows: Rows) -> list[tuple[Rows, dict[str, Any]]]:
+    """The rows of each task, and the task if there is more than one.
 
-    Policies of which nothing is known go with the others, if those have one question.
+    Policies of which nothing is known join the others, if those have one task.
     """
     groups: dict[str | None, list[Rows]] = {}
     for policy in rows.distinct("policy"):
         mine = rows.where(policy=policy)
         for text in mine.distinct("options"):
-            question = question_in(policy, text, regret="regret" in rows.names)
-            groups.setdefault(question, []).append(mine.where(options=text))
-    if len([question for question in groups if question is not None]) <= 1:
+            task = task_in(policy, text, regret="regret" in rows.names)
+            groups.setdefault(task, []).append(mine.where(options=text))
+    if len([task for task in groups if task is not None]) <= 1:
         return [(rows, {})]
-    return [(Rows.together(parts), {"question": question}) for question, parts in groups.items()]
+    return [(Rows.together(parts), {"task": task}) for task, parts in groups.items()]
 
 
-def question_in(policy: str, options: str, *, regret: bool) -> str | None:
-    """What a policy with these options, as they stand in rows, plays in a round, or seeks; None if nobody knows.
+def task_in(policy: str, options: str, *, regret: bool) -> str | None:
+    """What a policy with these options, as rows have them, plays in a round, or seeks; None if it is unknown.
 
-    >>> question_in("uts", "{}", regret=True), question_in("pair-select", "{}", regret=False)
+    >>> task_in("uts", "{}", regret=True), task_in("pair-select", "{}", regret=False)
     ('one pair per round', 'the best matching')
     """
-    kind = CATALOGUE.get(policy) or _own_kinds().get(policy)
+    kind = CATALOGUE.get(policy) or _user_policies().get(policy)
     chosen = json.loads(options).get("selection")
     if kind is not None:
         chosen = chosen or kind.capabilities.selections[0]
@@ -138,34 +190,34 @@ def question_in(policy: str, options: str, *, regret: bool) -> str | None:
     return None if chosen is None else task_text(chosen, regret=regret)
 
 
-def _own_kinds() -> dict[str, type[Policy]]:
-    """The user's own policies that are imported, by name; of several of one name the last."""
+def _user_policies() -> dict[str, type[Policy]]:
+    """User-defined policies that are imported, by name; of several with one name the last."""
     kinds = Policy.__subclasses__()
     for kind in kinds:  # it grows while it is read
         kinds += kind.__subclasses__()
     return {kind.name: kind for kind in kinds if hasattr(kind, "name") and hasattr(kind, "capabilities")}
 
 
-def _places(rows: Rows, fixed: Mapping[str, Any], numbers: Sequence[str], x: str | None) -> Iterator[_Place]:
+def _by_numbers(rows: Rows, fixed: Mapping[str, Any], numbers: Sequence[str], x: str | None) -> Iterator[_ChartData]:
     """The charts of rows in which only numbers vary."""
     counts = {column: len(rows.distinct(column)) for column in numbers}
     swept = [column for column, count in counts.items() if count > 1]
     options = {} if x in numbers or x == "round" else _numeric_options(rows)
-    along = x
-    if along is None:
+    axis = x
+    if axis is None:
         widest = max(options, key=lambda option: options[option], default=None)
         if swept:
-            along = max(swept, key=lambda column: counts[column])
-        elif widest is not None and options[widest] >= OPTION_VALUES:
-            along = widest
+            axis = max(swept, key=lambda column: counts[column])
+        elif widest is not None and options[widest] >= MIN_OPTION_VALUES:
+            axis = widest
         else:
-            along = "round" if "round" in rows.names and len(rows.distinct("round")) > 1 else "policy"
-    is_option = along in options and along not in numbers
+            axis = "round" if "round" in rows.names and len(rows.distinct("round")) > 1 else "policy"
+    is_option = axis in options and axis not in numbers
     if x is not None and not is_option and (x not in rows.names or rows.distinct(x) == [None]):
         return  # problems of another kind have it
-    rows = rows.with_option(along) if is_option else rows
-    for part, known in _split(rows, [column for column in swept if column != along], fixed):
-        yield _Place(part, along, known, is_option)
+    rows = rows.with_option(axis) if is_option else rows
+    for part, known in _split(rows, [column for column in swept if column != axis], fixed):
+        yield _ChartData(part, axis, known, is_option)
 
 
 def _numeric_options(rows: Rows) -> dict[str, int]:
@@ -188,53 +240,42 @@ def _checked_axis(rows: Rows, x: str, numbers: Sequence[str]) -> str:
     if x in known or option in known:
         return x if x in known else option
     if x in rows.names:
-        raise MatchbanditError(f"x is a sweep of numbers, and {x} is not one. Take one of {', '.join(known)}.")
+        raise MatchbanditError(f"x must be a sweep of numbers; {x} is not one. Use one of {', '.join(known)}.")
     raise unknown("x", x, known)
 
 
-def _at_one_place(place: _Place) -> Iterator[_Place]:
-    """The same policies over the rounds, at the middle of what is swept, if there are checkpoints enough."""
-    if place.is_option or place.along in ("round", "policy") or "round" not in place.rows.names:
-        return
-    values = sorted(place.rows.distinct(place.along))
-    middle = values[len(values) // 2]
-    rows = place.rows.where(**{place.along: middle})
-    if len(rows.distinct("round")) >= OVER_TIME:
-        yield _Place(rows, "round", {**place.fixed, place.along: middle})
-
-
-def _chart(place: _Place, name: str) -> Chart:
+def _chart(data: _ChartData, name: str, stop: str | None) -> Chart:
     """One chart: a line for each policy with its options."""
-    rows, along = place.rows, place.along
+    rows, x = data.rows, data.x
     goal: Goal = "regret" if "regret" in rows.names else "identification"
-    variants = _variants(place)
+    variants = _variants(data)
     labels = _labels(variants)
     lines = [
-        _line(place, variant, label, key, goal)
+        _line(data, variant, label, key, goal)
         for variant, label, key in zip(variants, labels, _keys(variants, labels), strict=True)
     ]
-    if along == "policy":
+    if x == "policy":
         lines = [replace(line, x=np.array([float(at)]), kind="points") for at, line in enumerate(lines)]
     x_values = np.concatenate([line.x for line in lines])
-    x_log = along in ("round", "delta") or (along != "policy" and is_wide(x_values))
-    places = sorted(set(x_values.tolist()))
+    x_log = x in ("round", "delta") or (x != "policy" and is_wide(x_values))
+    ticks = sorted(set(x_values.tolist()))
     column = _measured(rows)
     measured = {"regret": "regret", "rounds": "rounds until the answer", "correct": CORRECT_SHARE}[column]
-    fixed = "".join(f", {_setting(key, value)}" for key, value in place.fixed.items() if value is not None)
-    whose = f" of {labels[0]}" if len(labels) == 1 and along != "policy" else ""  # one line has no name beside it
+    fixed = f", {data.fixed_text}" if data.fixed_text else ""
+    whose = f" of {labels[0]}" if len(labels) == 1 and x != "policy" else ""  # one line has no name beside it
     return build_chart(
         lines,
-        name=re.sub(r"[^\w.-]+", "-", f"{name}-over-{along}"),
-        title=f"{name}: {measured}{whose} {_OVER.get(along, f'over {along}')}{fixed}",
-        x_label=_AXES.get(along, along),
+        name=re.sub(r"[^\w.-]+", "-", f"{name}-over-{x}"),
+        title=f"{name}: {measured}{whose} {_OVER.get(x, f'over {x}')}{fixed}",
+        x_label=_AXES.get(x, x),
         goal=goal,
-        description=_description(place, variants),
-        remarks=_remarks(place, variants, labels, goal),
+        description=_description(data, variants),
+        remarks=[*_remarks(data, variants, labels, goal), *([STOP_REMARK] if stop else [])],
         y_label=measured,
         y_log=False if column == "correct" else None,
         x_log=x_log,
-        x_ticks=tuple(places) if along != "policy" and not x_log and len(places) <= MOST_TICKS else None,
-        rows=tuple(labels) if along == "policy" else (),
+        x_ticks=tuple(ticks) if x != "policy" and not x_log and len(ticks) <= MAX_TICKS else None,
+        rows=tuple(labels) if x == "policy" else (),
     )
 
 
@@ -245,22 +286,22 @@ def _measured(rows: Rows) -> str:
     return "correct" if "budget" in rows.names and None not in rows.distinct("budget") else "rounds"
 
 
-def _variants(place: _Place) -> list[_Variant]:
+def _variants(data: _ChartData) -> list[_Variant]:
     """Every policy with its options, but for the one along which the chart is drawn."""
-    found = []
-    for policy in place.rows.distinct("policy"):
-        mine = place.rows.where(policy=policy)
+    variants = []
+    for policy in data.rows.distinct("policy"):
+        mine = data.rows.where(policy=policy)
         groups: dict[str, list[Rows]] = {}
         for text in mine.distinct("options"):
             options = json.loads(text)
-            if place.is_option:
-                options.pop(place.along, None)
+            if data.is_option:
+                options.pop(data.x, None)
             groups.setdefault(json.dumps(options), []).append(mine.where(options=text))
-        found += [
+        variants += [
             _Variant(policy, json.loads(text), parts[0] if len(parts) == 1 else Rows.together(parts))
             for text, parts in groups.items()
         ]
-    return found
+    return variants
 
 
 def _labels(variants: Sequence[_Variant]) -> list[str]:
@@ -269,7 +310,7 @@ def _labels(variants: Sequence[_Variant]) -> list[str]:
     for variant in variants:
         kin = [other.options for other in variants if other.policy == variant.policy]
         differ = [key for key in variant.options if any(other.get(key) != variant.options[key] for other in kin)]
-        labels.append(", ".join([variant.policy, *(f"{key} = {in_words(variant.options[key])}" for key in differ)]))
+        labels.append(", ".join([variant.policy, *(f"{key} = {value_text(variant.options[key])}" for key in differ)]))
     return labels
 
 
@@ -277,51 +318,51 @@ def _keys(variants: Sequence[_Variant], labels: Sequence[str]) -> list[str]:
     """Whose colour each takes: its policy's, as long as few share it."""
     policies = [variant.policy for variant in variants]
     pairs = zip(policies, labels, strict=True)
-    return [policy if policies.count(policy) <= ONE_COLOUR else label for policy, label in pairs]
+    return [policy if policies.count(policy) <= MAX_VARIANTS_PER_COLOUR else label for policy, label in pairs]
 
 
-def _line(place: _Place, variant: _Variant, label: str, key: str, goal: Goal) -> Line:
+def _line(data: _ChartData, variant: _Variant, label: str, key: str, goal: Goal) -> Line:
     """Mean and 5–95 % of the runs of a policy."""
     rows, line = variant.rows, partial(policy_line, label, variant.policy, goal=goal, key=key)
-    column = _measured(place.rows)
-    curve = rows.curve(place.along, y=column)
+    column = _measured(data.rows)
+    curve = rows.curve(data.x, y=column)
     if not len(curve.x):  # it has no such option, or no ε: a level to compare with
-        values = place.rows.curve(place.along).x.astype(np.float64)
+        values = data.rows.curve(data.x).x.astype(np.float64)
         mean = float(rows.at_end()[column].mean())
         return line(values[[0, -1]], np.full(2, mean), kind="reference")
     x, y, low, high = curve.x, curve.mean, curve.p5, curve.p95
-    if place.along == "policy":
+    if data.x == "policy":
         return line(np.zeros(1), y) if column == "correct" else line(np.zeros(1), y, low, high)
     x = x.astype(np.float64)
-    if place.along == "delta":  # the smaller δ, the harder: that is to the right
+    if data.x == "delta":  # the smaller δ, the harder: that is to the right
         x, y, low, high = 1 / x[::-1], y[::-1], low[::-1], high[::-1]
-    no_band = column == "correct" or len(place.rows.distinct("run")) == 1
+    no_band = column == "correct" or len(data.rows.distinct("run")) == 1
     return line(x, y) if no_band else line(x, y, low, high)
 
 
-def _description(place: _Place, variants: Sequence[_Variant]) -> str:
+def _description(data: _ChartData, variants: Sequence[_Variant]) -> str:
     """The instance, what is played, the runs and the seed."""
-    rows, regret = place.rows, "regret" in place.rows.names
-    known = [column for column in rows.names if column not in (*_NO_PLACE, place.along) and column != "rewards"]
+    rows, regret = data.rows, "regret" in data.rows.names
+    known = [column for column in rows.names if column not in (*_NOT_SETTINGS, data.x) and column != "rewards"]
     settings = [
         _setting(column, value)
         for column in known
         for value in rows.distinct(column)[:1]
         if value not in (None, "") and not (column == "players" and not value)
     ]
-    fewest, runs = _runs_a_place(place, variants)
-    counted = f"{f'{fewest} to ' if fewest < runs else ''}{runs} run{'s' if runs != 1 else ''}"
+    fewest, runs = _runs_per_point(data, variants)
+    counted = f"{f'{grouped(fewest)} to ' if fewest < runs else ''}{plural(runs, 'run')}"
     settings.append(_setting("rewards", rows.distinct("rewards")[0]))
-    questions = {
-        question_in(variant.policy, text, regret=regret)
+    tasks = {
+        task_in(variant.policy, text, regret=regret)
         for variant in variants
         for text in variant.rows.distinct("options")
     }
-    played = [question for question in questions if question is not None and len(questions) == 1]
-    return f"{'; '.join([', '.join(settings), *played])}; {counted}, seed {rows.distinct('seed')[0]}"
+    only_task = [task for task in tasks if task is not None and len(tasks) == 1]
+    return f"{'; '.join([', '.join(settings), *only_task])}; {counted}, seed {rows.distinct('seed')[0]}"
 
 
-def _remarks(place: _Place, variants: Sequence[_Variant], labels: Sequence[str], goal: Goal) -> Iterator[str]:
+def _remarks(data: _ChartData, variants: Sequence[_Variant], labels: Sequence[str], goal: Goal) -> Iterator[str]:
     """How many answers were wrong or missing, and where other policies are."""
     if goal == "identification":
         counts = {}
@@ -329,36 +370,34 @@ def _remarks(place: _Place, variants: Sequence[_Variant], labels: Sequence[str],
             identified, correct = variant.rows["identified"], variant.rows["correct"]
             counts[label] = (int((identified & ~correct).sum()), int((~identified).sum()), len(correct))
         yield answers_remark(counts)
-    if "question" in place.fixed:
-        yield f"Policies that {'play' if goal == 'regret' else 'seek'} something else have a chart of their own."
+    if "task" in data.fixed:
+        yield f"Policies that {'play' if goal == 'regret' else 'seek'} something else are in another chart."
 
 
-def _runs_a_place(place: _Place, variants: Sequence[_Variant]) -> tuple[int, int]:
-    """The fewest and the most runs of a policy at a place: a study that is not finished has not the same everywhere."""
+def _runs_per_point(data: _ChartData, variants: Sequence[_Variant]) -> tuple[int, int]:
+    """The fewest and the most runs of a policy at a point: in an unfinished study they may differ."""
     counts = []
     for variant in variants:
         ends = variant.rows.at_end()
-        apart = [ends]
-        if place.along not in ("round", "policy"):
-            apart = [ends.where(**{place.along: value}) for value in ends.distinct(place.along)]
-        counts += [len(each) for each in apart]
+        points = [ends]
+        if data.x not in ("round", "policy"):
+            points = [ends.where(**{data.x: value}) for value in ends.distinct(data.x)]
+        counts += [len(each) for each in points]
     return min(counts), max(counts)
 
 
 def _setting(key: str, value: Any) -> str:
-    """A setting in words; long lists are cut."""
-    short = in_words(value, LONGEST_WORDS)
+    """Format a setting; long lists are cut."""
+    text = value_text(value, MAX_TEXT)
     if key == "family":
-        return f"family {short}" if short else "given"
+        return f"family {text}" if text else "given"
     if key == "rewards":
-        return f"{short} rewards"
-    if key == "question":
-        return short
-    return f"{SIGNS.get(key, key)} = {short}"
+        return f"{text} rewards"
+    return text if key == "task" else f"{SIGNS.get(key, key)} = {text}"
 
 
-def _named_apart(charts: Sequence[Chart]) -> Iterator[Chart]:
-    """The charts with file names of their own."""
+def _with_unique_names(charts: Sequence[Chart]) -> Iterator[Chart]:
+    """The charts, each with a file name that no other has."""
     names = [chart.name for chart in charts]
     for at, chart in enumerate(charts):
         earlier = names[:at].count(chart.name)

@@ -9,7 +9,7 @@ import numpy as np
 from matchbandit.results import Curve, Rows
 from matchbandit.rewards import Floats
 
-HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
+HOLDS, PARTLY_HOLDS, FAILS = "holds", "partly holds", "does not hold"
 ENOUGH_RUNS = 20
 """With fewer runs a point nothing is judged."""
 FLAT = 1.5
@@ -42,7 +42,7 @@ def not_judged(claims: Sequence[Claim]) -> list[Claim]:
 
 def counted(good: int, total: int, enough: float = 1.0) -> str:
     """All of them (or enough), most, or too few."""
-    return HOLDS if good >= enough * total else IN_PART if good > total / 2 else FAILS
+    return HOLDS if good >= enough * total else PARTLY_HOLDS if good > total / 2 else FAILS
 
 
 def finals(rows: Rows, y: str = "regret", **chosen: Any) -> Floats:
@@ -86,7 +86,7 @@ def rising(of: Curve) -> str:
     """Does it grow along its axis, to the end? A trend that turns at the end grows in part."""
     if rank_correlation(of) < RISING:
         return FAILS
-    return HOLDS if of.mean[-1] >= of.mean.max() else IN_PART
+    return HOLDS if of.mean[-1] >= of.mean.max() else PARTLY_HOLDS
 
 
 RISES = f"rank correlation with the axis at least {RISING:g}, and the largest value at the end"

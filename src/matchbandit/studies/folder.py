@@ -61,6 +61,10 @@ class PartFile:
         """Its runs."""
         return self.first, self.first + self.runs
 
+    def runs_below(self, number: int) -> int:
+        """How many of its runs have a smaller number than this."""
+        return min(self.runs, max(0, number - self.first))
+
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """What was played, with what, and how long it took; only the end of the file is read."""
@@ -80,10 +84,6 @@ class PartFile:
     def made_with(self) -> dict[str, str]:
         """Versions, and fingerprints of the user's own modules."""
         return {**self.versions, **self.metadata["own"]}
-
-    def rows(self) -> "pa.Table":
-        """Its rows."""
-        return decode_parquet(self.path)[0]
 
     def damage(self) -> str | None:
         """What is wrong with it: all of it is read; None if it is whole."""
@@ -137,30 +137,51 @@ class StudyFolder:
     def parts(self) -> list[PartFile]:
         """The finished parts, in the order of the study's points and of their runs."""
         order = {key: at for at, key in enumerate(self.manifest["points"])}
-        there = [part for part in part_files(self.path) if part.details.is_file()]
+        files = [part for part in part_files(self.path) if part.first < self.study.runs]
+        there = [part for part in files if part.details.is_file()]
         return sorted(there, key=lambda part: (order.get(part.key, len(order)), part.first))
+
+    def first_runs(self, runs: int) -> "StudyFolder":
+        """Return the same folder without the runs from this number on: a study of fewer runs."""
+        if runs >= self.study.runs:
+            return self
+        return StudyFolder(self.path, {**self.manifest, "study": {**self.manifest["study"], "runs": runs}})
+
+    @property
+    def runs(self) -> int:
+        """How many runs are there, of all points together."""
+        return sum(part.runs_below(self.study.runs) for part in self.parts)
 
     @property
     def seconds(self) -> float:
-        """How long one process would have computed."""
-        return sum(part.seconds for part in self.parts)
+        """How long one process would have computed; of a part of which some runs count, their share."""
+        return sum(part.seconds * part.runs_below(self.study.runs) / part.runs for part in self.parts)
 
     @property
     def is_complete(self) -> bool:
         """Are all runs of all points there?"""
-        return sum(part.runs for part in self.parts) == self.study.runs * len(self.manifest["points"])
+        return self.runs == self.study.runs * len(self.manifest["points"])
+
+    def check_files(self) -> None:
+        """Refuse a folder with a file that is damaged or incomplete, and say how to repair it."""
+        damage = [text for part in part_files(self.path) for text in [part.damage()] if text is not None]
+        if damage:
+            raise MatchbanditError(
+                f"in {str(self.path)!r}, {listed(damage)}. Run the study again with the same --out: "
+                f"it plays the damaged parts again and keeps the others."
+            )
 
     def rows(self) -> Rows:
         """All rows, tidy."""
-        return self._together(Rows.from_table(part.rows()) for part in self.parts)
+        return self._together(Rows.from_table(self._read(part)) for part in self.parts)
 
     def rows_of(self, key: str) -> Rows:
         """The rows of one point."""
-        return self._together(Rows.from_table(part.rows()) for part in self.parts if part.key == key)
+        return self._together(Rows.from_table(self._read(part)) for part in self.parts if part.key == key)
 
     def last_rows_of(self, key: str) -> Rows:
         """Of one point the row of each run at its last round, with little memory however many runs there are."""
-        return self._together(Rows.from_table(part.rows()).at_end() for part in self.parts if part.key == key)
+        return self._together(Rows.from_table(self._read(part)).at_end() for part in self.parts if part.key == key)
 
     def results(self) -> Comparison:
         """What came of each point, with plays, splits, eliminations or answers."""
@@ -168,12 +189,22 @@ class StudyFolder:
         for part in self.parts:
             rows, metadata = decode_parquet(part.path)
             details, _ = decode_parquet(part.details)
-            by_point.setdefault(part.key, []).append(result_from(rows, details, metadata))
+            tables = self._counted(part, rows), self._counted(part, details)
+            by_point.setdefault(part.key, []).append(result_from(*tables, metadata))
         results: list[Any] = []
         for pieces in by_point.values():
             whole = concat(pieces)
             results += whole if isinstance(whole, Comparison) else [whole]  # made by several versions
         return Comparison(tuple(results))
+
+    def _read(self, part: PartFile) -> "pa.Table":
+        return self._counted(part, decode_parquet(part.path)[0])
+
+    def _counted(self, part: PartFile, table: "pa.Table") -> "pa.Table":
+        """The rows of those runs of a part that belong to the study, which may have fewer than the part."""
+        if part.interval[1] <= self.study.runs:
+            return table
+        return table.filter(need("pyarrow.compute", "rows of results").less(table["run"], self.study.runs))
 
     def _together(self, pieces: Iterable[Rows]) -> Rows:
         """Concatenate rows of parts, each encoded as soon as it is read: that takes less memory than their tables."""
@@ -268,6 +299,11 @@ def this_process() -> dict[str, Any]:
 def today() -> str:
     """The date and time: UTC, as ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def date_text(iso: str) -> str:
+    """Format a date and time of ISO 8601 for a reader."""
+    return iso.replace("T", " ").replace("+00:00", " UTC")
 
 
 def keep(folder: Path, part: Finished) -> None:

@@ -11,7 +11,8 @@ from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import MAX_HORIZON, name_to_find
 from matchbandit.policies.catalogue import policy as named
-from matchbandit.problems import Family, Problem
+from matchbandit.problems import Drifting, Family, Problem
+from matchbandit.problems.drifting import flatten_drift
 from matchbandit.rewards import Bernoulli, RewardDistribution
 from matchbandit.simulation.engines import Engine, Stop
 from matchbandit.studies.sweeps import MisplacedError, Path, values_of
@@ -56,7 +57,9 @@ def plain(value: Any, *path: str | int, level: int = 0) -> Any:
 
 
 def plain_problem(given: Any, *path: str | int) -> dict[str, Any]:
-    """A problem as a study keeps it: a family with parameters, or strengths, or means."""
+    """A problem as a study keeps it: a family with parameters, or strengths, or means; perhaps with its drift."""
+    if isinstance(given, Drifting):
+        return {**plain_problem(given.problem, *path), **_plain_table(flatten_drift(given.drift), path)}
     if isinstance(given, Family):
         return {"family": given.name, **_plain_table(given.parameters, path), **_plain_rewards(given.rewards)}
     if isinstance(given, Problem):
@@ -73,6 +76,11 @@ def plain_problem(given: Any, *path: str | int) -> dict[str, Any]:
         parts["rewards"] = parts["rewards"].notation
     if callable(parts.get("family")):
         parts["family"] = import_name(parts["family"], "the family")
+    if "drift" in parts:
+        try:
+            parts |= flatten_drift(parts["drift"])
+        except MatchbanditError as error:
+            raise MisplacedError(str(error), *path, "drift") from None
     return _plain_table(parts, path)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from matchbandit.figures import Chart
 from matchbandit.results import Curve, Rows
-from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim
+from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS, Claim
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import line_of, numbers
 from matchbandit.studies.study import Study
@@ -86,7 +86,7 @@ def claims(rows: Rows) -> list[Claim]:
                 f"{LARGE} … {max(ours)} ({', '.join(others)} for {OTHER_SIZES[0]} … {OTHER_SIZES[-1]}); "
                 f"the rounds at δ = {DELTAS[0]} like N^{first:.2f}",
                 f"exponent of the slope at most {LINEAR:g} (N + M is 1, N·M is 2); in part: from N = {LARGE} on",
-                HOLDS if whole <= LINEAR else IN_PART if large <= LINEAR else FAILS,
+                HOLDS if whole <= LINEAR else PARTLY_HOLDS if large <= LINEAR else FAILS,
             )
         )
     return made

@@ -12,7 +12,7 @@ from matchbandit.studies.claims import (
     FAILS,
     FLAT,
     HOLDS,
-    IN_PART,
+    PARTLY_HOLDS,
     RISES,
     Claim,
     counted,
@@ -82,7 +82,7 @@ def claims(rows: Rows) -> list[Claim]:
             "Pair-Elim is flat in Δ, Rank1Elim grows",
             f"largest / smallest mean: Pair-Elim {spread(ours.mean):.2f}, Rank1Elim {spread(theirs.mean):.2f}",
             f"flat: at most {FLAT:g}; grows: more than {FLAT:g}, {RISES}",
-            HOLDS if flat and grows else IN_PART if flat or grows else FAILS,
+            HOLDS if flat and grows else PARTLY_HOLDS if flat or grows else FAILS,
         ),
         horizon_claim(rows.where(study="over-gap-instances"), published()["over-gap"]),
         Claim("delta-ratio", "the advantage grows with Δ", rise(gain, "Δ"), RISES, rising(gain)),
@@ -151,7 +151,7 @@ def horizon_claim(rows: Rows, known: dict[str, Any]) -> Claim:
         f"{percent(BY_CHANCE)} of cases) and are {TIMES_AS_LIKELY} times as likely as at the other: so at most one can"
     )
     comes_out, is_likelier = run.inside >= run.least, times >= np.log(TIMES_AS_LIKELY)
-    verdict = HOLDS if comes_out and is_likelier else IN_PART if comes_out and times > 0 else FAILS
+    verdict = HOLDS if comes_out and is_likelier else PARTLY_HOLDS if comes_out and times > 0 else FAILS
     return Claim("fig1-bottom", words, measured, threshold, verdict)
 
 

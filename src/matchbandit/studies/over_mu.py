@@ -7,7 +7,7 @@ from matchbandit.results import Rows
 from matchbandit.studies.claims import (
     FAILS,
     HOLDS,
-    IN_PART,
+    PARTLY_HOLDS,
     RISES,
     Claim,
     agreement_claim,
@@ -70,7 +70,7 @@ def overtaking_claim(rows: Rows) -> Claim:
         "SAM overtakes ESCB as T grows, at μ = 1/2",
         f"{passed}; at the horizon {spaced(ours.mean[-1])} against {spaced(theirs.mean[-1])}",
         "behind at some round and ahead at the horizon, each by more than two standard errors",
-        HOLDS if surely else IN_PART if overtakes else FAILS,
+        HOLDS if surely else PARTLY_HOLDS if overtakes else FAILS,
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from matchbandit.figures import Chart, Line
 from matchbandit.results import Curve, Rows
 from matchbandit.rewards import Floats
-from matchbandit.studies.claims import FAILS, FLAT, HOLDS, IN_PART, Claim, agreement_claim, finals, spread
+from matchbandit.studies.claims import FAILS, FLAT, HOLDS, PARTLY_HOLDS, Claim, agreement_claim, finals, spread
 from matchbandit.studies.entry import Entry
 from matchbandit.studies.lines import NAMES, caption, line_of, numbers, published_points
 from matchbandit.studies.published import published
@@ -55,7 +55,7 @@ def claims(rows: Rows) -> list[Claim]:
             f"{ends}: largest / smallest {wide:.2f}; in the upper half of N it goes like N^{late:.2f}",
             f"largest / smallest at most {FLAT:g} wherever runs split; in part: an exponent within ± {LEVEL:g} in the "
             "upper half of N",
-            HOLDS if wide <= FLAT else IN_PART if abs(late) <= LEVEL else FAILS,
+            HOLDS if wide <= FLAT else PARTLY_HOLDS if abs(late) <= LEVEL else FAILS,
         ),
     ]
 

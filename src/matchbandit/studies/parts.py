@@ -95,13 +95,13 @@ def plan(
 
 
 def _gaps(kept: Sequence[Interval], runs: int) -> list[Interval]:
-    """What lies between the intervals, up to the last run.
+    """What lies between the intervals, up to the last run; intervals may go beyond it.
 
-    >>> _gaps([(0, 5), (7, 9)], 12)
-    [(5, 7), (9, 12)]
+    >>> _gaps([(0, 5), (7, 9)], 12), _gaps([(2, 6), (30, 40)], 12)
+    ([(5, 7), (9, 12)], [(0, 2), (6, 12)])
     """
     ends = [0, *(end for _, end in kept)]
-    starts = [*(start for start, _ in kept), runs]
+    starts = [*(min(start, runs) for start, _ in kept), runs]
     return [(end, start) for end, start in zip(ends, starts, strict=True) if end < start]
 
 

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from matchbandit.errors import MatchbanditError
+from matchbandit.formatting import float_text, grouped
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import name_to_find
-from matchbandit.problems import Family, Problem
+from matchbandit.problems import Drifting, Family, Problem
+from matchbandit.problems.drifting import refuse_drifting
 from matchbandit.problems.families import function_of
 from matchbandit.results import Identification, Runs
 from matchbandit.results.tables import MAX_LISTED, parameters_of
@@ -25,8 +27,8 @@ from matchbandit.user_code import is_user_defined, module_of
 
 SIGNS = {"delta": "δ", "epsilon": "ε"}
 """How captions and tables write these settings."""
-LONGEST_WORDS = 60
-"""Of a value in a label; longer ones are cut."""
+MAX_TEXT = 60
+"""Letters of a value in a label; longer ones are cut."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +65,14 @@ class Point:
     def label(self) -> str:
         """The policy, with those of its options that vary: `pair-elim, growth = 1.05`."""
         own = self._of_policy
-        told = [f"{option} = {in_words(value, LONGEST_WORDS)}" for option, value in own.items()]
+        told = [f"{option} = {value_text(value, MAX_TEXT)}" for option, value in own.items()]
         return ", ".join([self.spec.name, *told])
 
     @property
     def place(self) -> str:
         """The problem, horizon or δ as far as they vary: `gap = 0.5, horizon = 100000`; empty if nothing does."""
         others = {key: value for key, value in self.settings.items() if not key.startswith(f"{self.spec.name}.")}
-        told = {key: in_words(value, LONGEST_WORDS) for key, value in others.items()}
+        told = {key: value_text(value, MAX_TEXT) for key, value in others.items()}
         return ", ".join(words if key == "problem" else f"{key} = {words}" for key, words in told.items())
 
     @property
@@ -114,8 +116,9 @@ class Point:
     def own_parts(self) -> dict[str, Any]:
         """Its policy's class and its family's function, by their names `module:name`, if they are the user's own."""
         parts: dict[str, Any] = {name_to_find(self.spec.kind): self.spec.kind}
-        if isinstance(self.problem, Family):
-            parts[self.problem.name] = function_of(self.problem.name)
+        start = self.problem.problem if isinstance(self.problem, Drifting) else self.problem
+        if isinstance(start, Family):
+            parts[start.name] = function_of(start.name)
         return {name: part for name, part in parts.items() if is_user_defined(name)}
 
     @property
@@ -125,6 +128,8 @@ class Point:
 
     def check(self) -> None:
         """Build the policy on the first instance: what cannot be played is refused before anything runs."""
+        if self.goal == "identification":
+            refuse_drifting("identification", self.problem, "Give a horizon in place of delta or budget.")
         first = self._built()
         stop_condition(self.stop, first)
         choose_engine(self.engine, first)
@@ -198,20 +203,22 @@ def _plain_option(name: str, value: Any) -> Any:
     return kept
 
 
-def in_words(value: Any, longest: int | None = None) -> str:
-    """A value as one would write it; cut at a space where it is longer than so many letters.
+def value_text(value: Any, max_length: int | None = None) -> str:
+    """Format a setting; a text longer than `max_length` is cut at a space.
 
-    >>> in_words(0.5), in_words(100_000), in_words(True), in_words([0.9, 0.3])
-    ('0.5', '100000', 'true', '0.9 0.3')
-    >>> in_words([0.9, 0.8, 0.7, 0.6], 10)
+    >>> value_text(0.5), value_text(100_000), value_text(True), value_text([0.9, 0.3])
+    ('0.5', '100,000', 'true', '0.9 0.3')
+    >>> value_text([0.9, 0.8, 0.7, 0.6], 10)
     '0.9 0.8 …'
     """
-    if longest is not None:
-        text = in_words(value)
-        return text if len(text) <= longest else f"{text[:longest].rsplit(' ', 1)[0]} …"
+    if max_length is not None:
+        text = value_text(value)
+        return text if len(text) <= max_length else f"{text[:max_length].rsplit(' ', 1)[0]} …"
     if value is None or isinstance(value, bool):
         return {None: "none", True: "true", False: "false"}[value]
     if isinstance(value, list | tuple):
-        deep = any(isinstance(each, list | tuple) for each in value)
-        return (" / " if deep else " ").join(map(in_words, value))
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+        is_nested = any(isinstance(each, list | tuple) for each in value)
+        return (" / " if is_nested else " ").join(map(value_text, value))
+    if isinstance(value, float):
+        return float_text(float(f"{value:.12g}"))
+    return grouped(value) if isinstance(value, int) else str(value)

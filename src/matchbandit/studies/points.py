@@ -10,14 +10,15 @@ from matchbandit.errors import MatchbanditError
 from matchbandit.policies import Policy, PolicySpec
 from matchbandit.policies.catalogue import name_to_find, unknown_option
 from matchbandit.policies.catalogue import policy as named
-from matchbandit.problems import Bipartite, Family, Means, Monopartite, Problem
+from matchbandit.problems import Bipartite, Drifting, Family, Means, Monopartite, Problem
 from matchbandit.problems import family as family_named
+from matchbandit.problems.drifting import COLUMN_PREFIX, drift_annotations, pop_drift
 from matchbandit.problems.families import function_of, parameters_taken
 from matchbandit.results.tables import MAX_LISTED
 from matchbandit.rewards import parse_rewards
 from matchbandit.simulation.identify import with_precision
 from matchbandit.studies.given import END_KEYS, GIVEN_PROBLEM, WAYS, short, unknown_key
-from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
+from matchbandit.studies.point import MAX_TEXT, Point, value_text
 from matchbandit.studies.sweeps import (
     MisplacedError,
     Path,
@@ -81,7 +82,7 @@ def _problems(study: "Study") -> Iterator[tuple[Path, Problem | Family, dict[str
             try:
                 problem = problem_of(data, *path)
             except MatchbanditError as error:
-                at = ", ".join(f"{key} = {in_words(value, LONGEST_WORDS)}" for key, value in swept.items())
+                at = ", ".join(f"{key} = {value_text(value, MAX_TEXT)}" for key, value in swept.items())
                 told = f"at {at}: {error}" if at else str(error)
                 raise MisplacedError(told, *placed(error, table, *path).path) from None
             yield path, problem, settings
@@ -203,7 +204,7 @@ def _of_family(names: list[Any], given: dict[str, Any], path: Path) -> dict[str,
         takes = _named_at(parameters_taken, name, *path, "family")
         hints = annotations_of(function_of(name))
         known.update({key: depth_of(hints.get(key), takes[key].default) for key in takes})
-    known["rewards"] = 0
+    known |= {"rewards": 0, **_depths_of_drift(given)}
     swept = {}
     for key, value in given.items():
         if key == "family":
@@ -216,7 +217,7 @@ def _of_family(names: list[Any], given: dict[str, Any], path: Path) -> dict[str,
 
 def _of_strengths(given: dict[str, Any], path: Path) -> dict[str, list[Any]]:
     """The values of strengths or means."""
-    known = {**GIVEN_PROBLEM, "rewards": 0}
+    known = {**GIVEN_PROBLEM, "rewards": 0, **_depths_of_drift(given)}
     for key in given:
         if key not in known:
             raise unknown_key("key of problem", key, ["family", *known], path)
@@ -230,9 +231,18 @@ def _of_strengths(given: dict[str, Any], path: Path) -> dict[str, list[Any]]:
     return {key: values_of(key, value, known[key], (*path, key)) for key, value in given.items()}
 
 
+def _depths_of_drift(given: dict[str, Any]) -> dict[str, int]:
+    """How deep the parameters of a drift are; none where nothing drifts."""
+    hints = drift_annotations() if "drift" in given else {"drift": str}
+    return {key: depth_of(hint) for key, hint in hints.items()}
+
+
 def problem_of(data: dict[str, Any], *path: str | int) -> Problem | Family:
     """The problem or family that plain data without sweeps describes."""
     parts = dict(data)
+    drift = pop_drift(parts)
+    if drift is not None:
+        return Drifting(problem_of(parts, *path), drift)  # type: ignore[arg-type]  # means are refused
     rewards = _named_at(parse_rewards, parts.pop("rewards", "bernoulli"), *path, "rewards")
     if "family" in parts:
         name = parts.pop("family")
@@ -288,7 +298,8 @@ def placed(error: MatchbanditError, table: Mapping[str, Any], *path: str | int) 
     if isinstance(error, MisplacedError):
         return error
     first = str(error).split(" ", 1)[0]
-    return MisplacedError(str(error), *path, *([first] if first in table else []))
+    key = "drift" if f"{COLUMN_PREFIX}{first}" in table else first
+    return MisplacedError(str(error), *path, *([key] if key in table else []))
 
 
 def _named_at(read: Callable[[str], Read], name: Any, *path: str | int) -> Read:
@@ -342,12 +353,12 @@ def _names_of(tables: list[dict[str, Any]]) -> list[str]:
         kin = [other for other, name in zip(tables, heads, strict=True) if name == head]
         differ = [key for key in table if key != "family" and any(other.get(key) != table[key] for other in kin)]
         told = [key for key in differ if not isinstance(table[key], list) or key in "uv"]
-        parts = [f"{key} = {in_words(table[key], LONGEST_WORDS)}" for key in told]
+        parts = [f"{key} = {value_text(table[key], MAX_TEXT)}" for key in told]
         names.append(", ".join([head, *parts]))
     return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]
 
 
 def _head(table: dict[str, Any]) -> str:
     if "family" in table:
-        return in_words(table["family"])
+        return value_text(table["family"])
     return "means" if "means" in table else "bipartite" if "v" in table else "monopartite"

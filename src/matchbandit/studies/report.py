@@ -1,45 +1,33 @@
-"""What a study's folder holds, or the paper's figures and claims, on one page."""
+"""Write the report of a study: charts, results with paired differences, settings, times and versions on one page."""
 
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.figures import Chart
-from matchbandit.figures.page import Badge, Cell, Page, Section, Table, Tone, write_page
-from matchbandit.formatting import duration, grouped, plural, short
-from matchbandit.results import Rows
+from matchbandit.figures.page import Badge, Cell, ChartChoice, Page, Section, Table, write_page
+from matchbandit.formatting import duration, grouped, plural
+from matchbandit.results import PairedDifference, Rows, paired_difference, summarize
 from matchbandit.results.comparison import task_text
-from matchbandit.studies.claims import FAILS, HOLDS, IN_PART, Claim
-from matchbandit.studies.folder import StudyFolder, listed, part_files, today
-from matchbandit.studies.point import LONGEST_WORDS, SIGNS, in_words
-from matchbandit.studies.published import published
-from matchbandit.studies.registry import entries
+from matchbandit.studies.charts import StudyCharts, study_charts
+from matchbandit.studies.folder import StudyFolder, date_text
+from matchbandit.studies.point import MAX_TEXT, SIGNS, value_text
 
-_TONES: dict[str, Tone] = {HOLDS: "good", IN_PART: "part", FAILS: "bad"}
-
-
-@dataclass(frozen=True)
-class FigureReport:
-    """A figure with its claims, what it was drawn from, and how long that took."""
-
-    name: str
-    title: str
-    charts: tuple[Chart, ...]
-    claims: tuple[Claim, ...]
-    studies: tuple[str, ...]
-    """Whose rows it shows; figures of the same studies share their seconds."""
-    runs: int
-    """A point."""
-    seconds: float
-    authors_seconds: float | None = None
-    """How long the authors' code would take for the same runs."""
+MAX_CHARTS = 12
+"""Charts over sweeps that are shown one below the other; of more, the reader chooses one."""
+MAX_OPTIONS = 100
+"""Charts to choose from: each makes the page larger."""
+MAX_DIFFERENCES = 300
+"""Rows of the table of differences between policies."""
+NOT_DISTINGUISHABLE = "not distinguishable from the best"
 
 
 def report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Path:
@@ -61,97 +49,122 @@ def report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = 
     Path
         The page.
     """
+    from matchbandit.studies.reproduce import reproduced_studies, reproduction_page  # noqa: PLC0415  # it plays studies
+
     path = Path(folder)
-    reproduced = _reproduced(path)
+    reproduced = reproduced_studies(path)
     page = reproduction_page(reproduced) if reproduced else study_page(StudyFolder.open(path))
     place = path if out is None else Path(out)
     return write_page(page, place / ("index.html" if reproduced else "report.html") if place.is_dir() else place)
 
 
-# ---- any study
-
-
 def study_page(folder: StudyFolder) -> Page:
-    """The page of a study, as far as it has been played."""
-    _refuse_damage(folder)
+    """Build the page of a study, as far as it has been played."""
+    folder.check_files()
     study = folder.study
-    points = _points(folder)
-    there, wanted = sum(point.runs for point in points), study.runs * len(folder.manifest["points"])
+    results = _policy_results(folder)
+    runs, planned = sum(result.runs for result in results), study.runs * len(folder.manifest["points"])
     goal = "regret" if study.goal == "regret" else "rounds until the answer"
     goal = goal if study.budget is None else "answers within a fixed budget"
-    lead = f"{goal.capitalize()}: {plural(len(points), 'point')}, {plural(there, 'run')}, seed {study.seed}."
-    missing = [] if there >= wanted else [_missing(folder, points, wanted - there)]
+    lead = f"{goal.capitalize()}: {plural(len(results), 'point')}, {plural(runs, 'run')}, seed {study.seed}."
+    missing = [] if runs >= planned else [_missing(folder, results, planned - runs)]
     return Page(
         f"Study {study.name}",
-        lead if not missing else f"{lead} Not finished: {grouped(there)} of {grouped(wanted)} runs are there.",
+        lead if not missing else f"{lead} Not finished: {grouped(runs)} of {grouped(planned)} runs are there.",
         (
             *missing,
-            Section("Charts", charts=study.charts(folder.rows())),
-            Section("Results", _remarks(points), tables=(_results(points, study.goal == "regret"),)),
+            _charts(study_charts(folder.rows(), name=study.name, stop=study.stop)),
+            *_results(results),
             Section("Settings", tables=(_settings(study.describe()),), code=as_toml(study.describe())),
-            _times(folder, points),
+            _times(folder, results),
             _versions(folder),
         ),
         (f"Made by matchbandit from {plural(len(folder.parts), 'part')} of the study {study.name}.",),
     )
 
 
+def _charts(charts: StudyCharts) -> Section:
+    """The charts over what is swept, all or one to choose, and the curves at the point that the reader chooses."""
+    swept, curves = charts.over_sweep, charts.over_rounds
+    choices = [
+        ChartChoice(label, options[:MAX_OPTIONS])
+        for label, options in (("Chart", swept if len(swept) > MAX_CHARTS else ()), ("Curves at", curves))
+        if options
+    ]
+    omitted = sum(max(0, len(options) - MAX_OPTIONS) for options in (swept, curves))
+    text = f"{plural(omitted, 'chart')} more can be drawn in Python: see Study.charts." if omitted else ""
+    shown = tuple(chart for _, chart in swept) if len(swept) <= MAX_CHARTS else ()
+    return Section("Charts", (text,) if text else (), charts=shown, choices=tuple(choices))
+
+
 @dataclass(frozen=True)
-class _Point:
-    """What is there of a policy at a place."""
+class _PolicyResult:
+    """The runs of a policy with its options at one point of the sweep."""
 
     key: str
     label: str
-    place: str
+    point: str
+    """What distinguishes the problem, horizon or δ from others of the study; empty if nothing does."""
     rows: Rows
-    """At the ends of runs."""
+    """The last row of each run."""
     seconds: float
-    question: str
-    """What a round plays, or what is sought: policies of different ones are no rivals."""
+    task: str
+    """What a round plays, or what is sought: only policies with the same task are compared."""
+    is_regret: bool
+    has_budget: bool
 
     @property
     def runs(self) -> int:
         return len(self.rows)
 
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The number of each run that ranks it, the lower the better."""
+        if self.has_budget:
+            return (~self.rows["correct"]).astype(np.float64)
+        return self.rows["regret" if self.is_regret else "rounds"].astype(np.float64)
 
-def _refuse_damage(folder: StudyFolder) -> None:
-    """Refuse a folder of which some file is damaged or half there, and say how it is mended."""
-    wrong = [words for part in part_files(folder.path) for words in [part.damage()] if words is not None]
-    if wrong:
-        raise MatchbanditError(
-            f"in {str(folder.path)!r}, {listed(wrong)}. Run the study again with the same --out: "
-            f"what is damaged is played again, the rest is kept."
-        )
+    def minus(self, other: "_PolicyResult") -> PairedDifference:
+        return paired_difference(self.rows["run"], self.scores, other.rows["run"], other.scores)
 
 
-def _points(folder: StudyFolder) -> list[_Point]:
-    """The points that have runs, named by what varies among them; rows say it, no module of the user's is needed."""
-    rows_of = {key: folder.rows_of(key).at_end() for key in dict.fromkeys(part.key for part in folder.parts)}
+def _policy_results(folder: StudyFolder) -> list[_PolicyResult]:
+    """The results that are there, named by what varies among them; from rows alone, without any module of the user."""
+    rows_of = {key: folder.last_rows_of(key) for key in dict.fromkeys(part.key for part in folder.parts)}
     if not rows_of:
         raise MatchbanditError(f"{str(folder.path)!r} holds no finished part yet. Run the study first.")
-    told = {key: _told(rows) for key, rows in rows_of.items()}
-    varying = [name for name in next(iter(told.values())) if len({repr(each.get(name)) for each in told.values()}) > 1]
-    made = []
+    settings = {key: _constant_columns(rows) for key, rows in rows_of.items()}
+    columns = next(iter(settings.values()))
+    varying = [name for name in columns if len({repr(each.get(name)) for each in settings.values()}) > 1]
+    results = []
     for key, rows in rows_of.items():
-        options = json.loads(told[key]["options"])
-        kin = [json.loads(each["options"]) for each in told.values() if each["policy"] == told[key]["policy"]]
-        own = {name: value for name, value in options.items() if any(other.get(name) != value for other in kin)}
-        label = ", ".join([told[key]["policy"], *(f"{name} = {_words(value)}" for name, value in own.items())])
-        place = {name: told[key][name] for name in varying if name not in ("policy", "options")}
-        words = [name_and_value(name, value) for name, value in place.items() if value is not None]
-        seconds = sum(part.seconds for part in folder.parts if part.key == key)
-        about = next(part.metadata["about"] for part in folder.parts if part.key == key)
-        is_regret = "regret" in rows.names
+        policy, options = settings[key]["policy"], json.loads(settings[key]["options"])
+        variants = [json.loads(each["options"]) for each in settings.values() if each["policy"] == policy]
+        differing = {name: value for name, value in options.items() if any(v.get(name) != value for v in variants)}
+        label = ", ".join([policy, *(f"{name} = {_text(value)}" for name, value in differing.items())])
+        point = {name: settings[key][name] for name in varying if name not in ("policy", "options")}
+        parts = [part for part in folder.parts if part.key == key]
+        about, is_regret = parts[0].metadata["about"], "regret" in rows.names
         selection = about["selection"] if is_regret else about.get("answers", about["selection"])
-        question = task_text(selection, regret=is_regret)
-        made.append(_Point(key, label, ", ".join(words), rows, seconds, question))
-    return made
+        results.append(
+            _PolicyResult(
+                key=key,
+                label=label,
+                point=", ".join(name_and_value(name, value) for name, value in point.items() if value is not None),
+                rows=rows,
+                seconds=sum(part.seconds for part in parts),
+                task=task_text(selection, regret=is_regret),
+                is_regret=is_regret,
+                has_budget=about.get("budget") is not None,
+            )
+        )
+    return results
 
 
-def _told(rows: Rows) -> dict[str, Any]:
-    """What all rows of a point say of where they come from."""
-    own = ("run", "seed", "round", "regret", "rounds", "pairs", "identified", "correct")
-    return {name: rows.distinct(name)[0] for name in rows.names if name not in own}
+def _constant_columns(rows: Rows) -> dict[str, Any]:
+    """The columns that have one value in all rows of a point."""
+    measured = ("run", "seed", "round", "regret", "rounds", "pairs", "identified", "correct")
+    return {name: rows.distinct(name)[0] for name in rows.names if name not in measured}
 
 
 def name_and_value(name: str, value: Any) -> str:
@@ -161,71 +174,115 @@ def name_and_value(name: str, value: Any) -> str:
     ('gap = 0.5', 'δ = 0.05', 'spiked')
     """
     if name == "family":
-        return _words(value) or "given"
-    return f"{SIGNS.get(name, name)} = {_words(value)}"
+        return _text(value) or "given"
+    return f"{SIGNS.get(name, name)} = {_text(value)}"
 
 
-def _results(points: Sequence[_Point], is_regret: bool) -> Table:
-    """Mean and range of each point; of identifications also how many answers were right."""
-    column = "regret" if is_regret else "rounds"
-    has_places = any(point.place for point in points)
-    differ = len({point.question for point in points}) > 1
-    answers = () if is_regret else ("right", "wrong", "not identified")
-    lines = []
-    for point in points:
-        values = point.rows[column].astype(np.float64)
-        low, high = np.percentile(values, [5, 95])
-        line = [
-            point.label,
-            *([point.question] if differ else []),
-            *([point.place] if has_places else []),
-            grouped(point.runs),
-        ]
-        line += [short(float(values.mean())), f"{short(float(low))} to {short(float(high))}"]
-        if not is_regret:
-            identified, correct = point.rows["identified"], point.rows["correct"]
-            line += [
-                grouped(n) for n in ((identified & correct).sum(), (identified & ~correct).sum(), (~identified).sum())
-            ]
+def _results(results: Sequence[_PolicyResult]) -> Iterator[Section]:
+    """Means and ranges with the best policy of each point, and the differences between all policies of a point."""
+    groups: dict[tuple[str, str], list[_PolicyResult]] = {}
+    for result in results:
+        groups.setdefault((result.task, result.point), []).append(result)
+    best = {key: min(group, key=lambda result: float(result.scores.mean())) for key, group in groups.items()}
+    has_rivals = any(len(group) > 1 for group in groups.values())
+    has_points, has_tasks = any(result.point for result in results), len({result.task for result in results}) > 1
+    one = results[0]
+    measured = "mean regret" if one.is_regret else "share wrong" if one.has_budget else "mean rounds"
+    heads = [
+        "policy",
+        *([("plays" if one.is_regret else "seeks")] if has_tasks else []),
+        *(["point"] if has_points else []),
+        "runs",
+        f"{measured} ± s.e.",
+        "5–95 %",
+        *(["more than the best (95 % interval)", "verdict"] if has_rivals else []),
+        *(() if one.is_regret else ("right", "wrong", "not identified")),
+    ]
+    lines: list[tuple[Cell, ...]] = []
+    for result in results:
+        key, summary = (result.task, result.point), summarize(result.scores)
+        line: list[Cell] = [result.label]
+        line += [result.task] if has_tasks else []
+        line += [result.point] if has_points else []
+        line += [grouped(result.runs), summary.mean_text, summary.range_text]
+        line += _verdict(result, best[key], len(groups[key])) if has_rivals else []
+        line += [] if result.is_regret else [grouped(count) for count in _answers(result)]
         lines.append(tuple(line))
-    question = (("plays" if is_regret else "seeks"),) if differ else ()
-    heads = ("policy", *question, *(("place",) if has_places else ()), "runs", f"mean {column}", "5–95 %", *answers)
-    return Table(heads, tuple(lines), "Results by policy and place")
+    caption = "Results by policy and point" if has_points else "Results by policy"
+    yield Section("Results", tuple(_remarks(results, has_rivals)), tables=(Table(tuple(heads), tuple(lines), caption),))
+    if any(len(group) > 2 for group in groups.values()):
+        yield _differences(groups, has_points=has_points)
 
 
-def _remarks(points: Sequence[_Point]) -> tuple[str, ...]:
-    """What one must know to read the results."""
-    if "identified" not in points[0].rows.names:
-        return ("Regret at the horizon: its mean, and the 5 % and 95 % percentiles of the runs.", *_no_rivals(points))
-    without = sum(int((~point.rows["identified"]).sum()) for point in points)
-    words = "Rounds until the answer: their mean, and the 5 % and 95 % percentiles of the runs."
-    if without:
-        words += (
-            " Runs without an answer count with the rounds after which they were given up: their means are too low."
+def _verdict(result: _PolicyResult, best: _PolicyResult, rivals: int) -> list[Cell]:
+    """The difference to the best policy of the point, and a badge for the best and for what may be as good."""
+    if result is best:
+        return ["–", Badge("best", "good") if rivals > 1 else ""]
+    difference = result.minus(best)
+    return [difference.text, "" if difference.is_distinguishable else Badge(NOT_DISTINGUISHABLE, "part")]
+
+
+def _differences(groups: Mapping[tuple[str, str], Sequence[_PolicyResult]], *, has_points: bool) -> Section:
+    """The paired differences between any two policies of a point."""
+    pairs = [(point, *pair) for (_, point), group in groups.items() for pair in combinations(group, 2)]
+    rows: list[tuple[Cell, ...]] = []
+    for point, one, other in pairs[:MAX_DIFFERENCES]:
+        difference = one.minus(other)
+        lower = one.label if (difference.mean or 0) < 0 else other.label
+        verdict = f"{lower} is lower" if difference.is_distinguishable else Badge("not distinguishable", "part")
+        names = (f"{one.label} − {other.label}", *([point] if has_points else []))
+        rows.append((*names, grouped(difference.runs), difference.text, verdict))
+    heads = ("policies", *(["point"] if has_points else []), "runs in common", "difference (95 % interval)", "verdict")
+    omitted = len(pairs) - len(rows)
+    text = "The first policy minus the second, run by run."
+    text += f" The table ends after {grouped(MAX_DIFFERENCES)} of {grouped(len(pairs))} pairs." if omitted else ""
+    return Section("Differences between policies", (text,), tables=(Table(heads, tuple(rows), "Paired differences"),))
+
+
+def _answers(result: _PolicyResult) -> tuple[int, int, int]:
+    """How many answers are right, wrong and missing."""
+    identified, correct = result.rows["identified"], result.rows["correct"]
+    return int((identified & correct).sum()), int((identified & ~correct).sum()), int((~identified).sum())
+
+
+def _remarks(results: Sequence[_PolicyResult], has_rivals: bool) -> Iterator[str]:
+    """What a reader must know to read the results."""
+    one = results[0]
+    measured = "Regret at the horizon" if one.is_regret else "Rounds until the answer"
+    measured = "Share of wrong answers" if one.has_budget else measured
+    text = f"{measured}: mean ± its standard error, and the 5 % and 95 % percentiles of the runs."
+    if not one.is_regret and not one.has_budget and any(_answers(result)[2] for result in results):
+        text += " Runs without an answer count with the rounds after which they were stopped: their means are too low."
+    yield text
+    if not one.is_regret and not one.has_budget and has_rivals:
+        yield "The best policy has the fewest rounds, right or wrong: see how many of its answers were wrong."
+    if has_rivals:
+        yield (
+            "Runs of the same number play the same instance, so policies are compared run by run: the interval is the "
+            "95 % confidence interval of the mean difference over the runs that both have (Student's t, one degree of "
+            "freedom less than runs). It holds for each comparison on its own, not for all at once. The best policy of "
+            "a point has the lowest mean; where the interval of the difference to it contains 0, or where two runs in "
+            f"common are lacking, a policy is {NOT_DISTINGUISHABLE}."
         )
-    return (words, *_no_rivals(points))
+    tasks = list(dict.fromkeys(result.task for result in results))
+    if len(tasks) > 1:
+        yield f"Some policies are for {' and others for '.join(tasks)}: only those of the same kind are compared."
 
 
-def _no_rivals(points: Sequence[_Point]) -> tuple[str, ...]:
-    questions = list(dict.fromkeys(point.question for point in points))
-    words = f"Some policies are for {' and others for '.join(questions)}: compare only those of the same."
-    return (words,) if len(questions) > 1 else ()
-
-
-def _missing(folder: StudyFolder, points: Sequence[_Point], runs: int) -> Section:
+def _missing(folder: StudyFolder, results: Sequence[_PolicyResult], runs: int) -> Section:
     """What has not been played yet."""
-    study, there = folder.study, {point.key: point for point in points}
-    started = [point for point in points if point.runs < study.runs]
-    rows = [(point.label, point.place or "–", f"{study.runs - point.runs} of {study.runs}") for point in started]
-    absent = [key for key in folder.manifest["points"] if key not in there]
+    study, keys = folder.study, {result.key for result in results}
+    started = [result for result in results if result.runs < study.runs]
+    rows = [(one.label, one.point or "–", f"{study.runs - one.runs} of {study.runs}") for one in started]
+    absent = [key for key in folder.manifest["points"] if key not in keys]
     try:
-        named = {point.key: (point.label, point.place or "–") for point in study.points} if absent else {}
-    except MatchbanditError:  # a module of the user's own is not here
-        named = {}
-    rows += [(*named.get(key, ("a policy", "–")), f"{study.runs} of {study.runs}") for key in absent]
-    table = Table(("policy", "place", "runs missing"), tuple(rows), "Not played yet")
-    words = f"{plural(runs, 'run')} of this study are missing. The same matchbandit run goes on where it stopped."
-    return Section("What is missing", (words,), tables=(table,))
+        names = {point.key: (point.label, point.place or "–") for point in study.points} if absent else {}
+    except MatchbanditError:  # a user-defined module is not installed here
+        names = {}
+    rows += [(*names.get(key, ("a policy", "–")), f"{study.runs} of {study.runs}") for key in absent]
+    table = Table(("policy", "point", "runs missing"), tuple(rows), "Not played yet")
+    text = f"{plural(runs, 'run')} of this study are missing. The same matchbandit run continues where it stopped."
+    return Section("What is missing", (text,), tables=(table,))
 
 
 def _settings(described: Mapping[str, Any]) -> Table:
@@ -234,14 +291,14 @@ def _settings(described: Mapping[str, Any]) -> Table:
         "delta": "error probability δ",
         "epsilon": "share ε of the optimum that an answer may lack",
         "budget": "budget, in rounds",
-        "runs": "runs a point",
-        "max_rounds": "most rounds",
+        "runs": "runs per point",
+        "max_rounds": "maximum rounds",
     }
     rows = []
     for key, value in described.items():
         each = value if isinstance(value, list) and key in ("problem", "policies") else [value]
-        words = "; ".join(_setting(part) for part in each)
-        rows.append((names.get(key, key), words))
+        text = str(value) if key == "seed" else "; ".join(_setting(part) for part in each)
+        rows.append((names.get(key, key), text))
     return Table(("setting", "value"), tuple(rows), "What was played; several values of a setting are a sweep")
 
 
@@ -252,26 +309,26 @@ def _setting(value: Any) -> str:
         others = [f"{key} = {_setting(each)}" for key, each in value.items() if key not in ("name", "family")]
         return f"{name}: {', '.join(others)}" if name and others else name or ", ".join(others)
     if isinstance(value, list):
-        told = [f"[{_setting(each)}]" if isinstance(each, list) else _setting(each) for each in value]
-        return in_words(", ".join(told), LONGEST_WORDS)
-    return grouped(value) if isinstance(value, int) and not isinstance(value, bool) else _words(value)
+        texts = [f"[{_setting(each)}]" if isinstance(each, list) else _setting(each) for each in value]
+        return value_text(", ".join(texts), MAX_TEXT)
+    return _text(value)
 
 
-def _times(folder: StudyFolder, points: Sequence[_Point]) -> Section:
+def _times(folder: StudyFolder, results: Sequence[_PolicyResult]) -> Section:
     manifest = folder.manifest
     rows = [
         (
-            point.label,
-            point.place or "–",
-            grouped(point.runs),
-            duration(point.seconds),
-            duration(point.seconds / point.runs),
+            result.label,
+            result.point or "–",
+            grouped(result.runs),
+            duration(result.seconds),
+            duration(result.seconds / result.runs),
         )
-        for point in points
+        for result in results
     ]
-    words = f"Begun {_date(manifest['begun'])}, last changed {_date(manifest['updated'])}; computed in "
+    words = f"Begun {date_text(manifest['begun'])}, last changed {date_text(manifest['updated'])}; computed in "
     words += f"{duration(folder.seconds)} of one process, in {plural(len(folder.parts), 'part')}."
-    heads = ("policy", "place", "runs", "computed in", "a run")
+    heads = ("policy", "point", "runs", "computed in", "per run")
     return Section("Times", (words,), tables=(Table(heads, tuple(rows), "Seconds of one process"),))
 
 
@@ -337,206 +394,5 @@ def _toml_key(key: str) -> str:
     return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else json.dumps(key)
 
 
-# ---- the paper
-
-
-def reproduction_report(
-    figures: Sequence[FigureReport],
-    *,
-    settings: Mapping[str, object],
-    versions: Mapping[str, str],
-    source: str,
-    date: str | None = None,
-) -> Page:
-    """The paper's figures with their claims and verdicts, times beside the authors', settings and versions.
-
-    `date` is when it was computed, as ISO 8601 says it; by default now.
-    """
-    claims = [claim for figure in figures for claim in figure.claims]
-    told = {**settings, "date": _date(today() if date is None else date)}
-    return Page(
-        "The paper's figures, reproduced",
-        f"{plural(len(figures), 'figure')}: {_tally(claims)}",
-        (
-            _summary(figures),
-            *(_figure(figure) for figure in figures),
-            Section("Times", _total_times(figures), tables=(_times_of(figures),)),
-            Section(
-                "Settings, versions, source",
-                (f"Published numbers: {source}",),
-                tables=(
-                    Table(("setting", "value"), tuple((key, str(value)) for key, value in told.items()), "Settings"),
-                    Table(("version of", "version"), tuple(versions.items()), "Versions"),
-                ),
-            ),
-        ),
-        ("Lines and bands are ours; published numbers are hollow points.",),
-    )
-
-
-def reproduction_page(kept: Mapping[str, StudyFolder]) -> Page:
-    """The page of what `reproduce` has left: the figures of all studies that are finished, by the studies' names."""
-    from matchbandit.studies.reproduce import reports_of  # noqa: PLC0415  # it makes pages itself
-
-    for folder in kept.values():
-        _refuse_damage(folder)
-    finished = {name: folder for name, folder in kept.items() if folder.is_complete}
-    reports: list[FigureReport] = []
-    shown: list[str] = []
-    for entry in entries().values():
-        names = [study.name for study in entry.studies(None)]
-        if all(name in finished for name in names):
-            own = [name for name in names if name not in shown]
-            studies = tuple(finished[name].study for name in names)
-            reports += reports_of(entry, entry.figures, studies, finished, own=own)
-            shown += own
-    if not reports:
-        raise MatchbanditError(
-            f"no figure is finished in {_place_of(kept)!r} yet. matchbandit reproduce goes on there."
-        )
-    made = [finished[name].manifest for name in shown]
-    versions = {
-        name: " and ".join(dict.fromkeys(each["versions"][name] for each in made)) for name in made[0]["versions"]
-    }
-    left = [name for name in kept if name not in shown]
-    return reproduction_report(
-        reports,
-        settings={"seed": made[0]["study"]["seed"], **({"not finished": ", ".join(left)} if left else {})},
-        versions=versions,
-        source=published()["source"],
-        date=max(each["updated"] for each in made),
-    )
-
-
-def _reproduced(path: Path) -> dict[str, StudyFolder]:
-    """The studies of ours that `reproduce` has left in a folder, those of the smallest seed; none if it has not."""
-    if not path.is_dir() or (path / "manifest.json").exists():
-        return {}
-    opened = [StudyFolder.open(file.parent) for file in sorted(path.glob("*/manifest.json"))]
-    ours = {} if not opened else {study.name for entry in entries().values() for study in entry.studies(None)}
-    found = [folder for folder in opened if folder.study.name in ours]
-    least = min((folder.study.seed for folder in found), default=0)
-    return {folder.study.name: folder for folder in found if folder.study.seed == least}
-
-
-def _place_of(kept: Mapping[str, StudyFolder]) -> str:
-    return str(next(iter(kept.values())).path.parent)
-
-
-def _summary(figures: Sequence[FigureReport]) -> Section:
-    claims = [claim for figure in figures for claim in figure.claims]
-    words = f"{_tally(claims).capitalize()} A verdict is reached by the threshold that stands beside it."
-    not_in_full = [claim for claim in claims if claim.verdict in (IN_PART, FAILS)]
-    tables = [_overview(figures)]
-    if not_in_full:
-        tables.append(_claims(not_in_full, "Claims that do not hold in full", with_figure=True))
-    return Section("Summary", (words,), tables=tuple(tables))
-
-
-def _tally(claims: Sequence[Claim]) -> str:
-    """How many hold, hold in part, do not, or were not judged.
-
-    >>> _tally([Claim("", "", "", "", verdict) for verdict in ("holds", "holds", "does not hold")])
-    '2 claims hold, 1 does not.'
-    """
-    counts = [sum(claim.verdict == verdict for claim in claims) for verdict in _TONES]
-    others = len(claims) - sum(counts)
-    forms = [("holds", "hold"), ("holds in part", "hold in part"), ("does not", "do not")]
-    told = [f"{n} {one if n == 1 else many}" for n, (one, many) in zip(counts, forms, strict=True) if n]
-    told += [f"{others} not judged"] if others else []
-    if not told:
-        return "without claims."
-    number, words = told[0].split(" ", 1)
-    return ", ".join([f"{number} claim{'' if number == '1' else 's'} {words}", *told[1:]]) + "."
-
-
-def _overview(figures: Sequence[FigureReport]) -> Table:
-    rows = [
-        (
-            figure.title,
-            *_counts(figure.claims),
-            duration(figure.seconds),
-            _speed_up(figure.seconds, figure.authors_seconds),
-        )
-        for figure in figures
-    ]
-    return Table(("figure", "hold", "in part", "do not", "computed in", "times faster"), tuple(rows), "Figures")
-
-
-def _counts(claims: Sequence[Claim]) -> Iterator[Cell]:
-    for verdict, tone in _TONES.items():
-        n = sum(claim.verdict == verdict for claim in claims)
-        yield Badge(str(n), tone) if n else "–"
-
-
-def _figure(figure: FigureReport) -> Section:
-    words = f"{figure.name}: {plural(figure.runs, 'run')} a point of {', '.join(figure.studies)}, "
-    words += f"computed in {duration(figure.seconds)}"
-    if figure.authors_seconds is None:
-        words += "; the authors' code does not do this."
-    else:
-        words += f"; the authors' code would take {duration(figure.authors_seconds)}, "
-        words += f"{_speed_up(figure.seconds, figure.authors_seconds)} as long."
-    tables = (_claims(figure.claims, "Claims, with what was measured and what had to be"),) if figure.claims else ()
-    return Section(figure.title, (words,), figure.charts, tables)
-
-
-def _claims(claims: Sequence[Claim], caption: str, *, with_figure: bool = False) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            claim.claim,
-            Badge(claim.verdict, _TONES.get(claim.verdict, "plain")),
-            *([claim.where] if with_figure else []),
-            claim.measured,
-            claim.threshold,
-        )
-        for claim in claims
-    ]
-    return Table(
-        ("claim", "verdict", *(["figure"] if with_figure else []), "measured", "threshold"), tuple(rows), caption
-    )
-
-
-def _times_of(figures: Sequence[FigureReport]) -> Table:
-    rows: list[tuple[str, ...]] = []
-    for figure in _once(figures):
-        theirs = "–" if figure.authors_seconds is None else duration(figure.authors_seconds)
-        speed_up = _speed_up(figure.seconds, figure.authors_seconds)
-        rows.append((", ".join(figure.studies), grouped(figure.runs), duration(figure.seconds), theirs, speed_up))
-    heads = ("studies", "runs a point", "computed in", "the authors' code", "times faster")
-    return Table(heads, tuple(rows), "Times of one process, beside the authors' code for the same runs")
-
-
-def _total_times(figures: Sequence[FigureReport]) -> tuple[str, ...]:
-    each = _once(figures)
-    compared = [figure for figure in each if figure.authors_seconds is not None]
-    words = [f"All of it was computed in {duration(sum(figure.seconds for figure in each))} of one process."]
-    if compared:
-        ours = sum(figure.seconds for figure in compared)
-        theirs = sum(figure.authors_seconds or 0.0 for figure in compared)
-        words.append(
-            f"Where the authors' code can do it, {duration(ours)} stand against {duration(theirs)}: "
-            f"{_speed_up(ours, theirs)} as long."
-        )
-    return tuple(words)
-
-
-def _once(figures: Sequence[FigureReport]) -> list[FigureReport]:
-    """One figure for each set of studies: those that share them share their seconds."""
-    return list({figure.studies: figure for figure in reversed(figures)}.values())[::-1]
-
-
-# ---- words
-
-
-def _speed_up(ours: float, theirs: float | None) -> str:
-    return "–" if theirs is None or ours <= 0 else f"{short(theirs / ours)} ×"
-
-
-def _date(text: str) -> str:
-    """A date and time of ISO 8601, as one reads it."""
-    return text.replace("T", " ").replace("+00:00", " UTC")
-
-
-def _words(value: Any) -> str:
-    return in_words(value, LONGEST_WORDS)
+def _text(value: Any) -> str:
+    return value_text(value, MAX_TEXT)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.extras import need
-from matchbandit.progress import StudyProgress, study_bar
+from matchbandit.policies import PlannedPolicy
+from matchbandit.progress import StudyProgress, in_notebook, study_bar
 from matchbandit.results.tables import parameter_types
+from matchbandit.simulation.limits import refuse_too_large
 from matchbandit.simulation.parallel import pass_on
 from matchbandit.studies.changes import changes
 from matchbandit.studies.folder import (
@@ -40,6 +42,25 @@ from matchbandit.user_code import UserCodeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+BYTES_PER_PART = 500
+"""What a part that is still to be played takes in memory; the results of others are on disk."""
+
+
+def refuse_too_many_runs(study: Study) -> None:
+    """Refuse runs that no machine could plan or play."""
+    rounds = 0
+    if study.horizon is not None:
+        one_by_one = [point for point in study.points if not issubclass(point.spec.kind, PlannedPolicy)]
+        rounds = sum(point.horizon or 0 for point in one_by_one) // len(study.points)
+    refuse_too_large(
+        study.runs,
+        numbers_per_run=0,
+        rounds_per_run=rounds,
+        points=len(study.points),
+        bytes_per_run=BYTES_PER_PART / MOST_RUNS,
+    )
 
 
 class StoppedStudy(KeyboardInterrupt):
@@ -72,14 +93,21 @@ def run_study(
     dask : str, optional
         The address of a dask scheduler, or "local" for one of its own.
     progress : bool or callable, optional
-        True shows a bar; a function is called with the number of runs done and their total.
+        True shows a bar, False nothing; by default a notebook shows one. A function is called with the number of runs
+        done and their total.
     part_runs : int, optional
         Runs of a part, at most 2000: what a stop can cost. By default such that there are 256 parts, if each has
         50 runs, and at least 64.
     allow_other_versions : bool, default False
         Go on with parts that other versions of matchbandit, NumPy, numba or modules of yours have made.
 
-    The numbers depend on none of these. A change that would leave a part without a place in the study is refused.
+    Returns
+    -------
+    StudyFolder
+        The runs of this study; if the folder holds more runs of each point, the first of them.
+
+    The numbers depend on none of these. A change of the study to which some part would no longer belong is refused,
+    but for fewer runs: those that are there are used, and the others stay in the folder.
     """
     need("pyarrow", "keeping results")
     workers = None if workers is None else check_int("workers", workers, minimum=1)
@@ -88,6 +116,7 @@ def run_study(
     if dask is not None:
         refuse_no_address(dask)
     points = study.points
+    refuse_too_many_runs(study)
     is_new = not Path(out).exists()
     columns, own, now = _columns(points), fingerprints(points), versions()
     with claimed(out) as folder, _shown(study.name, progress) as show:
@@ -99,13 +128,14 @@ def run_study(
         for part in kept:
             add_columns(part, columns)
         described = {
-            "study": study.describe(),
+            "study": {**study.describe(), "runs": _largest_runs(study, before, kept)},
             "points": [point.key for point in points],
             "versions": now,
             "own": own,
             "begun": before.get("begun", today()),
+            "finished_runs": before.get("finished_runs", 0),
         }
-        ledger = _Ledger(folder, described, kept, study.runs * len(points), show)
+        ledger = _Ledger(folder, described, kept, study.runs, len(points), show)
         ledger.write(running=True)
         intervals = {point.key: [part.interval for part in kept if part.key == point.key] for point in points}
         planned = partial(plan, points, intervals, study.runs, part_runs)
@@ -130,8 +160,15 @@ def run_study(
                 kind = UserCodeError if isinstance(error, UserCodeError) else MatchbanditError
                 raise kind(f"{error} {ledger.left_over()}".rstrip()) from error
             raise StoppedStudy(ledger.left_over()) from None
-        ledger.write()
-    return StudyFolder.open(out)
+        ledger.write(finished=True)
+    return StudyFolder.open(out).first_runs(study.runs)
+
+
+def _largest_runs(study: Study, before: Mapping[str, Any], kept: Sequence[PartFile]) -> int:
+    """The runs of the study that the folder holds: more than requested if there are parts of a larger study."""
+    if all(part.interval[1] <= study.runs for part in kept):
+        return study.runs
+    return max(int(before.get("study", {}).get("runs", 0)), *(part.interval[1] for part in kept))
 
 
 class _Ledger:
@@ -142,14 +179,16 @@ class _Ledger:
         folder: Path,
         described: dict[str, Any],
         kept: Sequence[PartFile],
-        total_runs: int,
+        runs: int,
+        points: int,
         show: Callable[[StudyProgress], None],
     ) -> None:
         self._folder, self._described, self._show = folder, described, show
-        self._earlier = self._runs = sum(part.runs for part in kept)
+        self._earlier = self._runs = sum(part.runs_below(runs) for part in kept)
         self._parts = self._total_parts = len(kept)
         self._seconds = sum(part.seconds for part in kept)
-        self._total_runs = total_runs
+        self._runs_beyond = sum(part.runs for part in kept) - self._runs
+        self._runs_per_point, self._total_runs = runs, runs * points
         self._said: set[str] = set()
 
     def plan(self, parts: list[Part]) -> list[Part]:
@@ -170,9 +209,12 @@ class _Ledger:
         done = self._runs + under_way
         self._show(StudyProgress(done, self._total_runs, self._parts, self._total_parts, self._earlier, doing))
 
-    def write(self, *, running: bool = False) -> None:
+    def write(self, *, running: bool = False, finished: bool = False) -> None:
         """Write the manifest."""
-        counts = {"parts": self._parts, "runs": self._runs, "seconds": round(self._seconds, 3)}
+        counts: dict[str, Any] = {"parts": self._parts, "runs": self._runs + self._runs_beyond}
+        counts["seconds"] = round(self._seconds, 3)
+        if finished:
+            counts["finished_runs"] = max(self._described["finished_runs"], self._runs_per_point)
         at_work = {"running": this_process()} if running else {}
         write_manifest(self._folder, {**self._described, "updated": today(), **counts, **at_work})
 
@@ -211,7 +253,7 @@ def _whole_parts(
 def _refuse_orphans(study: Study, before: Mapping[str, Any] | None, there: Sequence[PartFile]) -> None:
     """Refuse a study that no longer has a place for some part, and name what has changed."""
     keys = {point.key for point in study.points}
-    orphans = [part for part in there if part.key not in keys or part.first + part.runs > study.runs]
+    orphans = [part for part in there if part.key not in keys]
     renamed = before is not None and there and before.get("name") != study.name
     if not orphans and not renamed:
         return
@@ -254,8 +296,8 @@ def _columns(points: Iterable[Point]) -> "dict[str, pa.DataType]":
 
 @contextmanager
 def _shown(title: str, progress: Progress) -> Iterator[Callable[[StudyProgress], None]]:
-    """Where to say how far it is."""
-    if progress is True:
+    """Where to show the progress; by default in a notebook only."""
+    if progress is True or (progress is None and in_notebook()):
         with study_bar(title) as show:
             yield show
     elif callable(progress):

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, draw, draw_to
+from matchbandit.formatting import grouped, plural
 from matchbandit.policies.capabilities import Goal
 from matchbandit.results import Rows
 from matchbandit.simulation.engines import Engine, Stop
 from matchbandit.simulation.play import Progress
-from matchbandit.studies.charts import charts_of
+from matchbandit.studies.charts import charts_of, first_chart
 from matchbandit.studies.given import END_KEYS, STUDY_KEYS, plain_study, unknown_key
-from matchbandit.studies.point import LONGEST_WORDS, Point, in_words
+from matchbandit.studies.point import MAX_TEXT, Point, value_text
 from matchbandit.studies.points import points_of
 from matchbandit.studies.sweeps import MisplacedError
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
     from matchbandit.results import Comparison
     from matchbandit.studies.folder import StudyFolder
 
@@ -40,7 +41,7 @@ class Study:
     ...     policies=["uts", {"name": "pair-elim", "growth": [1.05, 4]}],
     ... )
     >>> gaps
-    Study gaps: 3 policies × 3 values of gap, 20 runs, horizon 100000, seed 7: 9 points, 180 runs
+    Study gaps: 3 policies × 3 values of gap, 20 runs, horizon 100,000, seed 7: 9 points, 180 runs
     >>> gaps.points[-1]
     <Point 8aa3b1d5a329147c of gaps: pair-elim, growth = 4 at gap = 0.7>
     >>> gaps.sweeps
@@ -208,18 +209,14 @@ class Study:
         return self._folder(out).results()
 
     def charts(self, rows: Rows, *, x: str | None = None) -> tuple[Chart, ...]:
-        """The figures of these rows: over the numeric sweep with the most values, or over `x`, else over the rounds."""
-        charts = charts_of(rows, name=self.name, x=x)
-        if self.stop is None:
-            return charts
-        words = " Runs end when a cluster splits: their regret is that of then."
-        return tuple(replace(chart, caption=chart.caption + words) for chart in charts)
+        """Build the charts of these rows: over the numeric sweep with the most values, or `x`, or the rounds."""
+        return charts_of(rows, name=self.name, x=x, stop=self.stop)
 
     def plot(
         self, out: str | os.PathLike[str], *, x: str | None = None, path: str | os.PathLike[str] | None = None
     ) -> "Picture":
-        """The first of `charts` for the rows in this folder, drawn, and written to a file if a path is given."""
-        chart = self.charts(self._folder(out).rows(), x=x)[0]
+        """Draw the first of `charts` for the rows in this folder, and write it to `path` if one is given."""
+        chart = first_chart(self._folder(out).rows(), name=self.name, x=x, stop=self.stop)
         if path is not None:
             draw_to(chart, path)
         return draw(chart)
@@ -232,7 +229,7 @@ class Study:
         name = folder.manifest["study"]["name"]
         if name != self.name:
             raise MatchbanditError(f"{os.fspath(out)!r} holds the study {name}, not {self.name}. Give its own folder.")
-        return folder
+        return folder.first_runs(self.runs)
 
     def __repr__(self) -> str:
         """What it plays, and how much that is; without its own modules only what it is called."""
@@ -240,10 +237,10 @@ class Study:
             points, counts = len(self.points), self._counts()
         except MatchbanditError as error:
             return f"Study {self.name}, whose points cannot be made here: {error}"
-        swept = " × ".join(f"{count} {what}" for count, what in counts)
-        ends = [f"{name} {in_words(value)}" for name, value in self._fixed_end().items()]
-        told = ", ".join([swept, _plural(self.runs, "run"), *ends, f"seed {self.seed}"])
-        return f"Study {self.name}: {told}: {_plural(points, 'point')}, {_plural(points * self.runs, 'run')}"
+        swept = " × ".join(f"{grouped(count)} {noun}" for count, noun in counts)
+        ends = [f"{name} {value_text(value)}" for name, value in self._fixed_end().items()]
+        settings = ", ".join([swept, plural(self.runs, "run"), *ends, f"seed {self.seed}"])
+        return f"Study {self.name}: {settings}: {plural(points, 'point')}, {plural(points * self.runs, 'run')}"
 
     def _repr_html_(self) -> str:
         """The repr, and a line for each sweep."""
@@ -251,7 +248,7 @@ class Study:
             lines = {"policies": list(dict.fromkeys(point.label for point in self.points)), **self.sweeps}
         except MatchbanditError:
             lines = {}
-        told = {key: "; ".join(in_words(each, LONGEST_WORDS) for each in values) for key, values in lines.items()}
+        told = {key: "; ".join(value_text(each, MAX_TEXT) for each in values) for key, values in lines.items()}
         rows = "".join(f"<tr><th>{escape(key)}</th><td>{escape(words)}</td></tr>" for key, words in told.items())
         return f"<table><caption>{escape(repr(self))}</caption>{rows}</table>"
 
@@ -280,7 +277,3 @@ def _refuse_slipped(missing: list[str], problem: Any) -> None:
         for key in missing:
             if isinstance(table, Mapping) and key in table:
                 raise unknown_key("key of problem", key, [], ("problem", k) if listed else ("problem",))
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"

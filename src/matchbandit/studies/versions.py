@@ -23,11 +23,21 @@ if TYPE_CHECKING:
 
 COMPARED = ("matchbandit", "numpy", "numba")
 """What numbers may depend on; the version of Python is recorded, but numbers do not depend on it."""
-SOURCE = "matchbandit source"
+SOURCE = "simulation source"
+"""The key of our fingerprint; up to version 0.11 "matchbandit source" covered more files, and is not compared."""
+FINGERPRINTED = (
+    "allowed", "certificates", "compiled", "confidence", "evidence", "graphs", "kl", "past_results", "plans",
+    "policies", "problems", "product_model", "results/tables", "rewards", "schedules", "seeding", "simulation",
+    "solvers", "strengths",
+)  # fmt: skip
+"""Modules and packages that may change the numbers of a run."""
+NOT_FINGERPRINTED = (
+    "cache_folder", "deprecation", "errors", "extras", "figures", "fingerprint", "formatting", "numba_cache",
+    "progress", "results", "user_code",
+)  # fmt: skip
+"""What simulation imports besides, for messages, files and charts: an edit of it leaves all numbers as they are."""
 _SHORT = 8
-"""Digits of a fingerprint that are told."""
-NO_NUMBERS = ("cli", "figures", "studies", "watching")
-"""Packages that change no number of a run: their source may change while a study rests."""
+"""Digits of a fingerprint that messages show."""
 
 _imported_as: "WeakKeyDictionary[ModuleType, tuple[Any, str]]" = WeakKeyDictionary()
 """The import of each own module that was looked at, and its fingerprint then."""
@@ -52,10 +62,10 @@ def _installed(name: str) -> str:
 def _source_fingerprint() -> str:
     package = Path(str(files("matchbandit")))
     digest = blake2b(digest_size=8)
-    for file in sorted(package.rglob("*.py")):
-        place = file.relative_to(package)
-        if place.parts[0] not in NO_NUMBERS:
-            digest.update(f"{place.as_posix()}\0".encode() + file.read_bytes())
+    for name in FINGERPRINTED:
+        module = package / f"{name}.py"
+        for file in [module] if module.is_file() else sorted((package / name).rglob("*.py")):
+            digest.update(f"{file.relative_to(package).as_posix()}\0".encode() + file.read_bytes())
     return digest.hexdigest()
 
 
@@ -75,7 +85,7 @@ def _difference(name: str, then: str, now: str) -> str:
     if name in COMPARED:
         return f"{name} was {then}, is now {now}"
     if name == SOURCE:
-        what = "the source of matchbandit"
+        what = "matchbandit's source of simulation and policies"
     elif ":" in name:
         what = f"{name.partition(':')[2]}, or what it calls,"
     else:

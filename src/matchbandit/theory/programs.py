@@ -6,14 +6,13 @@ plays of pair e and kl_e the divergence of its rewards from the alternative's. T
 for all alternatives is a linear program. Values here are for d(δ, 1 − δ) = 1; the bounds multiply.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from math import log
 from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.errors import MatchbanditError, warn_user
 from matchbandit.graphs import Graph
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.rewards import Floats
@@ -67,7 +66,7 @@ def _or_zero(program: Callable[[], float]) -> float:
     try:
         return program()
     except MatchbanditError as error:
-        warnings.warn(f"{error} Its lower bound is left at 0.", stacklevel=4)
+        warn_user(f"{error} Its lower bound is left at 0.")
         return 0.0
 
 

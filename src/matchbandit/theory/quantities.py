@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
+from matchbandit.problems.drifting import refuse_drifting
 from matchbandit.rewards import Binomial, Gaussian, RewardDistribution
 from matchbandit.solvers import MAX_MATCHINGS, count_matchings
 from matchbandit.theory.bound import to_json
@@ -40,6 +41,7 @@ def check_products(what: str, problem: object) -> Bipartite | Monopartite:
                 f"Use fewer items."
             )
         return problem
+    refuse_drifting(what, problem, "Use its .problem, the strengths at the start.")
     raise MatchbanditError(
         f"{what} are for means that are products of strengths, Bipartite or Monopartite problems; "
         f"got {type(problem).__name__}."

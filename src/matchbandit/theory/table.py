@@ -1,6 +1,5 @@
 """All bounds on an instance, at a horizon or at an error probability δ, and the bounds that were left out."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -8,7 +7,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from matchbandit.confidence import check_delta
-from matchbandit.errors import MatchbanditError, check_int
+from matchbandit.errors import MatchbanditError, check_int, warn_user
 from matchbandit.graphs import Selection
 from matchbandit.problems import Bipartite, Monopartite, Problem
 from matchbandit.solvers.characteristic import is_computable
@@ -245,7 +244,7 @@ def _model(
     try:
         return bound()
     except MatchbanditError as error:
-        warnings.warn(f"the bound {name} is left out: {error}", stacklevel=5)
+        warn_user(f"the bound {name} is left out: {error}")
         return LeftOut(name, str(error).rstrip("."))
 
 

@@ -1,19 +1,21 @@
-"""Watch an algorithm think: one run, frame by frame, as numbers, a picture and a page that moves."""
+"""Record one run of a policy: frames of numbers, a picture, and a page that plays the run back."""
 
 import os
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from matchbandit.deprecation import RenamedAttribute
 from matchbandit.errors import MatchbanditError, check_int
-from matchbandit.figures.film import Film, Frame
-from matchbandit.figures.timeline import draw_film, write_film
-from matchbandit.figures.watch_page import film_page
+from matchbandit.figures.panels import Playback
+from matchbandit.figures.playback_files import draw_playback, write_playback
+from matchbandit.figures.playback_page import playback_page
 from matchbandit.formatting import grouped
 from matchbandit.graphs import Graph
 from matchbandit.policies import Policy, PolicySpec
@@ -24,52 +26,62 @@ from matchbandit.simulation.engines import choose_engine
 from matchbandit.simulation.identify import check_budget, last_round, refuse_tie, with_precision
 from matchbandit.simulation.play import Job, build_first, check_call
 from matchbandit.simulation.simulate import log_spaced
-from matchbandit.watching.filming import film_of
-from matchbandit.watching.recording import Recorder
+from matchbandit.watching.assembly import assemble
+from matchbandit.watching.description import describe
+from matchbandit.watching.recorder import Recorder
+from matchbandit.watching.recording import Frame, Recording
 
 if TYPE_CHECKING:
-    from matchbandit.figures.painting import Picture
+    from matchbandit.figures.matplotlib_renderer import Picture
 
-MOST_ITEMS = 60
-"""More could not be told apart in a picture."""
-DEFAULT_FRAMES, MOST_FRAMES = 120, 1000
+MAX_ITEMS_SHOWN = 60
+"""More are not distinguishable in a picture."""
+DEFAULT_FRAMES, MAX_FRAMES = 120, 1000
 
 
 @dataclass(frozen=True)
-class Watched:
-    """One run, frame by frame."""
+class WatchedRun:
+    """One recorded run, and ways to show it."""
 
-    film: Film
+    recording: Recording
 
     @property
     def frames(self) -> tuple[Frame, ...]:
-        """The moments that are shown, from before the first round to the end."""
-        return self.film.frames
+        """The recorded moments, from before the first round to the end."""
+        return self.recording.frames
+
+    @cached_property
+    def playback(self) -> Playback:
+        """The description that picture and page are rendered from."""
+        return describe(self.recording)
 
     def plot(self) -> "Picture":
-        """The run as one picture, a matplotlib figure: its story, its regret, and four moments."""
-        return draw_film(self.film)
+        """Return the run as one picture, a matplotlib figure."""
+        return draw_playback(self.playback)
 
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Write the picture (.svg and .png) and the page (.html); `path` is their name without the ending."""
-        return write_film(self.film, path)
+        """Write the picture (.svg and .png) and the page (.html); `path` is their name without a suffix."""
+        return write_playback(self.playback, path)
 
     def page(self) -> str:
-        """The page that moves, as HTML: one file that needs no network."""
-        return film_page(self.film)
+        """Return the page that plays the run back: one HTML file that needs no network."""
+        return playback_page(self.playback)
 
     def __repr__(self) -> str:
-        """What was watched, and how it ended."""
-        return f"<{self.film.title}, {len(self.frames)} frames: {self.frames[-1].sentence}>"
+        """Return the title and how the run ended."""
+        return f"<{self.recording.title}, {len(self.frames)} frames: {self.frames[-1].sentence}>"
 
     def _repr_html_(self) -> str:
-        """The picture and what happened, for notebooks."""
-        drawn = b64encode(self.plot()._repr_png_()).decode()
-        told = "".join(f"<li>{escape(frame.sentence)}</li>" for frame in self.frames if frame.event or frame.done)
+        """Return the picture and the events, for notebooks."""
+        image = b64encode(self.plot()._repr_png_()).decode()
+        events = "".join(f"<li>{escape(frame.sentence)}</li>" for frame in self.frames if frame.event or frame.done)
+        title, lead = escape(self.recording.title, quote=True), escape(self.recording.lead)
         return (
-            f'<figure><img width="760" alt="{escape(self.film.title, quote=True)}" src="data:image/png;base64,{drawn}">'
-            f"<figcaption>{escape(self.film.lead)}</figcaption></figure><ol>{told}</ol>"
+            f'<figure><img width="760" alt="{title}" src="data:image/png;base64,{image}">'
+            f"<figcaption>{lead}</figcaption></figure><ol>{events}</ol>"
         )
+
+    film = RenamedAttribute()
 
 
 def watch(
@@ -85,11 +97,11 @@ def watch(
     frames: int = DEFAULT_FRAMES,
     out: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Watched:
-    """Play one run and look on: what the policy knows at each moment, and a sentence on what has just happened.
+) -> WatchedRun:
+    """Play one run and record what the policy knows at each moment, with a sentence about what has just happened.
 
-    The run is the first that `simulate` plays with this seed, or `identify` for a policy that seeks an answer (with
-    `delta`, or made for it), to the last number.
+    The run is the first one of `simulate` with this seed, or of `identify` for a policy that identifies (because of
+    `delta`, or by design), with exactly the same numbers.
 
     Parameters
     ----------
@@ -102,72 +114,72 @@ def watch(
     delta : float, optional
         The error probability, for identification.
     epsilon : float, optional
-        With delta: the share of the optimum that the answer may lack, as in `identify`.
+        With delta: the share of the optimum that the answer may lose, as in `identify`.
     budget : int, optional
         The number of rounds, for a policy that identifies with a fixed budget.
     seed : int, default 0
         The root of all randomness.
     max_rounds : int, optional
-        When to give up, for identification.
+        The round after which identification gives up.
     frames : int
-        How many moments to keep, evenly spread in log time; whatever happens (someone leaves, a cluster splits, a
-        window ends, a link is certified) is always among them.
+        The number of moments to keep, evenly spread in log time. Events (an elimination, a split, the end of a window,
+        a certificate) are always kept.
     out : str or path, optional
-        Files to write, without their ending: a picture (.svg and .png) and a page that moves (.html).
+        Files to write, without a suffix: a picture (.svg and .png) and a page that plays the run back (.html).
     progress : callable, optional
-        It is called with the rounds played and the horizon.
+        Called with the rounds played and the horizon.
 
     Returns
     -------
-    Watched
-        The frames, each with a sentence.
+    WatchedRun
+        The frames, each with a sentence; it draws a picture and writes a page.
 
     Examples
     --------
     >>> from matchbandit.problems import Bipartite
-    >>> seen = watch(Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=10**6, seed=1)
-    >>> seen.frames[-1].round, seen.frames[0].sentence
-    (1000000, 'Before the first round: 2 rows and 2 columns, and nothing is known of them.')
+    >>> run = watch(Bipartite([.9, .3], [.8, .4]), "pair-elim", horizon=10**6, seed=1)
+    >>> run.frames[-1].round, run.frames[0].sentence
+    (1000000, 'Before the first round: 2 rows and 2 columns, and nothing is known about them.')
     """
     spec = policy if isinstance(policy, PolicySpec) else named(policy)
     budget = check_budget(spec, budget, delta=delta, max_rounds=max_rounds)
     spec = with_precision(spec, delta, epsilon)
     goal = spec.kind.goal_with(spec.options)
     spec, _, _, seed = check_call("watch", problem, spec, 1, 1, seed, goal)
-    frames = check_int("frames", frames, minimum=2, maximum=MOST_FRAMES, hint="So many moments are shown.")
-    _refuse_too_many(problem.graph)
+    frames = check_int("frames", frames, minimum=2, maximum=MAX_FRAMES, hint="It is the number of moments shown.")
+    _check_size(problem.graph)
     if goal == "regret":
-        job, limit = _to_minimise_regret(problem, spec, seed, horizon, max_rounds)
+        job, limit = _regret_job(problem, spec, seed, horizon, max_rounds)
     else:
-        job, limit = _to_identify(problem, spec, seed, horizon, max_rounds, budget)
+        job, limit = _identification_job(problem, spec, seed, horizon, max_rounds, budget)
     first = build_first(job).policy
     job = replace(job, engine=choose_engine("auto", first))
     moments = log_spaced(limit, (2 if goal == "regret" else 6) * frames)
-    if job.engine != "jump":  # whose numbers do not depend on where one looks
+    if job.engine != "jump":  # whose numbers do not depend on when they are recorded
         job = replace(job, checkpoints=np.union1d(job.checkpoints, moments))
     recorder = Recorder(
         moments.tolist(), (lambda played: progress(played, limit)) if progress and goal == "regret" else None
     )
     played, score = job.play(0, recorder)
     caption = _caption(score.problem, played, limit, seed)
-    watched = Watched(film_of(recorder.looks, played, score.problem, frames=frames, caption=caption))
+    run = WatchedRun(assemble(recorder.snapshots, played, score.problem, frames=frames, caption=caption))
     if out is not None:
-        watched.save(out)
-    return watched
+        run.save(out)
+    return run
 
 
-def _refuse_too_many(graph: Graph) -> None:
-    if graph.n_items > MOST_ITEMS:
+def _check_size(graph: Graph) -> None:
+    if graph.n_items > MAX_ITEMS_SHOWN:
         raise MatchbanditError(
-            f"watch shows at most {MOST_ITEMS} items; {graph} has {graph.n_items}. "
+            f"watch supports at most {MAX_ITEMS_SHOWN} items; {graph} has {graph.n_items}. "
             f"Use a smaller problem of the same kind."
         )
 
 
-def _to_minimise_regret(
+def _regret_job(
     problem: Problem | Family, spec: PolicySpec, seed: int, horizon: int | None, max_rounds: int | None
 ) -> tuple[Job, int]:
-    """The job that `simulate` would play: with the same checkpoints, at which leaps end."""
+    """Return the job that `simulate` would play, with the same checkpoints, at which leaps end."""
     if horizon is None:
         raise MatchbanditError(f"watching {spec.name} needs a horizon: give horizon= (--horizon), such as 10**6.")
     if max_rounds is not None:
@@ -176,7 +188,7 @@ def _to_minimise_regret(
     return Job(problem, spec, log_spaced(horizon), seed, "auto", horizon), horizon
 
 
-def _to_identify(
+def _identification_job(
     problem: Problem | Family,
     spec: PolicySpec,
     seed: int,
@@ -184,12 +196,12 @@ def _to_identify(
     max_rounds: int | None,
     budget: int | None,
 ) -> tuple[Job, int]:
-    """The job that `identify` would play."""
+    """Return the job that `identify` would play."""
     if horizon is not None:
         fixed = spec.kind.capabilities.fixed_budget
         limits = "budget (--budget) instead" if fixed else "max_rounds (--max-rounds) as a limit"
         raise MatchbanditError(
-            f"{spec.name} is for identification here and ends with its answer: leave horizon out, or give {limits}."
+            f"{spec.name} identifies here and ends with its answer: leave horizon out, or give {limits}."
         )
     job = Job(problem, spec, np.array([1]), seed, "auto", budget)
     first = build_first(job).policy

@@ -1,220 +1,204 @@
-"""What a spectator notes while a run is played: what the policy says now and then, and whenever something happens."""
+"""A recorded run: what does not change, and one frame after the other."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import Any
+from itertools import pairwise
+from typing import Literal
 
-import numpy as np
+from matchbandit.deprecation import RenamedAttribute
 
-from matchbandit.figures.film import ItemNow, Link
-from matchbandit.graphs import Edges, Graph
-from matchbandit.policies import PlannedPolicy, Policy
-from matchbandit.policies.explanation import Elimination, Explanation
-from matchbandit.rewards import Counts, Floats
-from matchbandit.simulation.score import Score
-
-MOST_LOOKS = 1500
-"""After so many decisions of a planned policy only those are noted at which something happens or that are due."""
-WIDTH = 2.0
-"""Standard deviations on either side of a posterior's mean."""
-POSTERIOR = "bar: posterior mean ± 2 standard deviations; dot: the estimate"
-UPPER = "bar: up to the upper confidence bound; dot: the average"
-CHECKED = (
-    "bar: the confidence interval when the average over all opponents was last checked (no bar: not yet); ring: that "
-    "average now, which moves on and may leave the bar as opponents leave"
-)
-OF_A_PAIR = "bar: the confidence interval; dot: the estimate"
-RADIUS = "bar: the confidence interval, if it were checked now; dot: the average"
+Story = Literal["activity", "clusters", "links", "strengths", "pairs"]
+"""What the main panel shows over time: active items, clusters, evidence, estimates of items, or plays of pairs."""
+OWN_AND_BETTER = "opponents of their own and better clusters"
+"""The average on which the players of a cluster are compared."""
 
 
-@dataclass(frozen=True, eq=False)
-class Look:
-    """What there is to see at one moment; items in the graph's order, rows before columns."""
+@dataclass(frozen=True)
+class RecordedItem:
+    """A row, a column or a player."""
+
+    side: str
+    number: int
+    truth: float
+    """Its true strength or, where there is none, its true mean over all opponents; the policy never sees it."""
+
+    @property
+    def name(self) -> str:
+        """The side and the number, such as "row 2"."""
+        return f"{self.side} {self.number}"
+
+
+@dataclass(frozen=True)
+class ItemState:
+    """What the policy reports about an item."""
+
+    active: bool
+    samples: int
+    estimate: float | None
+    low: float | None = None
+    high: float | None = None
+    """The interval around the estimate, where the policy has one."""
+
+
+@dataclass(frozen=True)
+class PairState:
+    """What the policy reports about a pair."""
+
+    plays: int
+    estimate: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Two items that the policy compared and separated; items by their position in `Recording.items`.
+
+    The numbers are those that the policy compared, at the moment when it decided.
+    """
+
+    kind: Literal["elimination", "split"]
+    item: int
+    """The worse of the two."""
+    by: int
+    """The better one."""
+    on: str
+    """The average on which they were compared: an opponent's name, or several opponents."""
+    leaves: bool
+    """Is the worse one out from this frame on? Among players, who need two beaters, it may not be yet."""
+    window: int | None
+    """The window for which it is out; None: for good."""
+    estimate: float
+    interval: tuple[float, float]
+    by_estimate: float
+    by_interval: tuple[float, float]
+    text: str
+    """The comparison in words."""
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """Players who are not distinguishable yet; clusters of one chain meet each other."""
+
+    players: tuple[int, ...]
+    """Positions in `Recording.items`."""
+    chain: int
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """A statement that the policy must certify: its evidence, and the threshold that certifies it."""
+
+    name: str
+    """Such as "player 0 above 2"."""
+    evidence: float
+    threshold: float
+    certified: bool
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One moment of a run."""
 
     round: int
+    """Rounds played so far."""
     regret: float
-    plays: Counts
-    """Of each pair so far."""
-    items: tuple[ItemNow, ...]
-    pairs: Floats | None
-    """Estimate, low and high of each pair, shape (3, pairs), NaN where there is none; None if it says nothing."""
-    clusters: tuple[tuple[tuple[int, ...], int], ...]
-    """The players of each cluster, and its chain."""
-    links: tuple[Link, ...]
-    beaten: tuple[Elimination, ...]
-    """Since the look before."""
+    sentence: str
+    """What has just happened."""
+    event: bool
+    """Did something happen that is always shown: an elimination, a split, a certificate, the end of a window?"""
+    items: tuple[ItemState, ...]
+    """In the order of `Recording.items`; empty if the policy reports nothing about items."""
+    pairs: tuple[PairState, ...]
+    """In the order of `Recording.shown`; empty if the policy reports nothing about pairs."""
+    clusters: tuple[ClusterState, ...]
+    """The best first; empty if there are none."""
+    links: tuple[LinkState, ...]
+    separations: tuple[Separation, ...]
+    """The comparisons that decided since the frame before, of eliminations and splits."""
+    certificates: tuple[LinkState, ...]
+    """The links that were certified since the frame before."""
     window: int | None
-    phase: str
-    guess: Edges
+    """The number of the open window, if the policy has windows."""
+    played: tuple[int, ...]
+    """How often each pair was played since the frame before."""
+    guess: tuple[int, ...]
+    """The pairs that the policy recommends now, by their position in `Recording.pairs`."""
     done: bool
+
+    @property
+    def eliminations(self) -> tuple[Separation, ...]:
+        """The comparisons that items lost since the frame before."""
+        return tuple(one for one in self.separations if one.kind == "elimination")
+
+    @property
+    def marks(self) -> "list[ItemState | PairState]":
+        """What the policy reports about items and pairs."""
+        return [*self.items, *self.pairs]
+
+    beaten = RenamedAttribute()
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run of a policy."""
+
+    title: str
+    lead: str
+    """What the policy does, in a sentence."""
+    caption: str
+    """The instance, the horizon or δ, and the seed."""
+    story: Story
+    matching: bool
+    """Does a round play a matching, or one pair?"""
+    items: tuple[RecordedItem, ...]
+    """Side by side, the strongest first."""
+    pairs: tuple[tuple[int, int], ...]
+    """The two items of every pair, by their position in `items`."""
+    means: tuple[float, ...]
+    """The true mean of every pair."""
+    best: tuple[int, ...]
+    """The truly best pair, or the pairs of the best matching."""
+    shown: tuple[int, ...]
+    """The pairs whose estimates the frames hold: the truly best and the most played ones, in order of their means."""
     interval: str
-    """What the intervals are, in words."""
+    """What the intervals mean; empty if there are none."""
+    stale: bool
+    """Are the intervals older than the estimates, which may then lie outside?"""
+    truth: str
+    """What `RecordedItem.truth` means."""
+    ticks: tuple[float | None, ...]
+    """Where the truth of each item lies on the axis of the estimates; None where these measure something else."""
+    versions: str
+    frames: tuple[Frame, ...]
 
+    def pair_name(self, pair: int) -> str:
+        """The numbers of the two items of a pair."""
+        a, b = self.pairs[pair]
+        return f"({self.items[a].number}, {self.items[b].number})"
 
-class Recorder:
-    """Looks on: at given moments, whenever someone leaves or a cluster splits, and at decisions of a planned policy."""
+    @property
+    def is_about_pairs(self) -> bool:
+        """Does the policy estimate pairs, not items?"""
+        return not any(frame.items for frame in self.frames)
 
-    def __init__(self, moments: Sequence[int], tell: Callable[[int], None] | None = None) -> None:
-        """Nothing seen; `tell` is called with the round."""
-        self.looks: list[Look] = []
-        self._moments = [int(moment) for moment in moments]
-        self._next = 0
-        self._calls = 0
-        self._seen = (0, 0)
-        self._tell = tell
+    @property
+    def has_estimates(self) -> bool:
+        """Does the policy report estimates of items or pairs?"""
+        return any(mark.estimate is not None for frame in self.frames for mark in frame.marks)
 
-    def __call__(self, policy: Policy, score: Score) -> None:
-        """Note what there is to see, if it is time or if something has happened."""
-        self._calls += 1
-        gone, splits = policy.eliminations, policy.splits
-        happened = (len(gone), len(splits)) != self._seen
-        decided = isinstance(policy, PlannedPolicy) and self._calls <= MOST_LOOKS
-        due = self._next < len(self._moments) and score.round >= self._moments[self._next]
-        if happened or decided or due or score.finished or policy.done or not self.looks:
-            while self._next < len(self._moments) and score.round >= self._moments[self._next]:
-                self._next += 1
-            self.looks.append(look_at(policy, score, gone[self._seen[0] :]))
-            self._seen = len(gone), len(splits)
-            if self._tell is not None:
-                self._tell(score.round)
+    def active_spans(self, item: int) -> tuple[tuple[int, int], ...]:
+        """The rounds from which to which an item was active; several spans if it came back with a new window."""
+        spans: list[tuple[int, int]] = []
+        for before, frame in zip((None, *self.frames), self.frames, strict=False):
+            if before is not None and before.items[item].active:
+                spans[-1] = (spans[-1][0], frame.round)
+            if frame.items[item].active and (before is None or not before.items[item].active):
+                spans.append((frame.round, frame.round))
+        return tuple(spans)
 
-
-def look_at(policy: Policy, score: Score, beaten: Sequence[Elimination] = ()) -> Look:
-    """What the policy says now, and what the score is."""
-    said = policy.explain()
-    details = said["details"]
-    items, of_items = _items(policy.graph, said)
-    pairs, of_pairs = _pairs(policy.graph, said["pairs"])
-    return Look(
-        round=score.round,
-        regret=score.regret_so_far(),
-        plays=score.plays.copy(),
-        items=items,
-        pairs=pairs,
-        clusters=_clusters(said),
-        links=_links(said),
-        beaten=tuple(beaten),
-        window=(details.get("window") or {}).get("number"),
-        phase=str(details.get("phase", "")),
-        guess=policy.graph.edges(said["recommendation"]),
-        done=policy.done,
-        interval=of_items or of_pairs,
-    )
-
-
-def thinned(looks: Sequence[Look], frames: int) -> list[tuple[Look, bool]]:
-    """About so many looks, evenly spread in log time, and all at which something happened, which is said of each."""
-    pairs = zip((None, *looks), looks, strict=False)
-    happened = [before is not None and _happened(before, now) for before, now in pairs]
-    kept = {k for k, event in enumerate(happened) if event} | {0, len(looks) - 1}
-    others = [k for k in range(len(looks)) if k not in kept]
-    times = np.log([max(1, look.round) for look in looks])
-    between = times[-1] / frames
-    for wanted in np.linspace(0, times[-1], max(0, frames - len(kept))):
-        nearest = min(others, key=lambda k: abs(times[k] - wanted), default=0)
-        if np.abs(times[sorted(kept)] - times[nearest]).min() > between / 3:
-            kept.add(nearest)
-    return [(looks[k], happened[k]) for k in sorted(kept)]
-
-
-def _happened(before: Look, now: Look) -> bool:
-    """Has anyone left or been beaten, a cluster split, a window or phase ended, a link been certified, or all ended?"""
-    known = {link.name for link in before.links if link.certified}
-    return (
-        bool(now.beaten)
-        or now.done != before.done
-        or (now.window, now.phase) != (before.window, before.phase)
-        or now.clusters != before.clusters
-        or [item.active for item in now.items] != [item.active for item in before.items]
-        or any(link.certified and link.name not in known for link in now.links)
-    )
-
-
-def _items(graph: Graph, said: Explanation) -> tuple[tuple[ItemNow, ...], str]:
-    """What it says of each item, and what the intervals are; of players in clusters what it says of their clusters."""
-    unknown = ItemNow(active=True, samples=0, estimate=None)
-    if said["clusters"] and not said["items"]:
-        found = [unknown] * graph.n_items
-        for cluster in said["clusters"]:
-            estimates = cluster["estimates"] or [None] * len(cluster["players"])
-            for player, mean in zip(cluster["players"], estimates, strict=True):
-                radius = cluster.get("radius") if mean is not None else None
-                ends = (None, None) if radius is None else (mean - radius, mean + radius)
-                found[player] = ItemNow(True, cluster["samples"], mean, *ends)
-        return tuple(found), RADIUS
-    if not said["items"]:
-        return (), ""
-    found, words = [unknown] * graph.n_items, ""
-    for item in said["items"]:
-        place = graph.item_at(item["side"], item["item"])
-        (low, high), kind = _ends(item)
-        found[place] = ItemNow(item["active"], item["samples"], item["estimate"], low, high)
-        words = words or kind
-    return tuple(found), words
-
-
-def _pairs(graph: Graph, records: list[dict[str, Any]]) -> tuple[Floats | None, str]:
-    if not records:
-        return None, ""
-    table, words = np.full((3, graph.n_pairs), np.nan), ""
-    for record, edge in zip(records, graph.edges([record["pair"] for record in records]).tolist(), strict=True):
-        (low, high), kind = _ends(record)
-        table[:, edge] = [np.nan if end is None else end for end in (record["estimate"], low, high)]
-        words = words or kind
-    return table, words
-
-
-def _ends(record: dict[str, Any]) -> tuple[tuple[float | None, float | None], str]:
-    """The interval of an item or a pair, however the policy gives it, and what it is."""
-    estimate = record["estimate"]
-    if record["interval"] is not None:
-        return tuple(record["interval"]), OF_A_PAIR if "pair" in record else CHECKED
-    if "beta" in record.get("posterior", {}):
-        won, lost = record["posterior"]["beta"]
-        mean, total = won / (won + lost), won + lost
-        half = WIDTH * sqrt(mean * (1 - mean) / (total + 1))
-        return (max(0.0, mean - half), min(1.0, mean + half)), POSTERIOR
-    deviation = record.get("standard_deviation", record.get("deviation"))
-    if deviation is not None and estimate is not None and np.isfinite(deviation):
-        return (estimate - WIDTH * deviation, estimate + WIDTH * deviation), POSTERIOR
-    upper = record.get("upper_bound")
-    if upper is not None and estimate is not None and np.isfinite(upper):
-        return (estimate, upper), UPPER
-    return (None, None), ""
-
-
-def _clusters(said: Explanation) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """The clusters, best first, each with its chain; before chains are formed each is its own."""
-    chains = said["details"].get("chains")
-    if chains is None:
-        return tuple((tuple(cluster["players"]), k) for k, cluster in enumerate(said["clusters"]))
-    return tuple((tuple(players), k) for k, chain in enumerate(chains) for players in chain)
-
-
-def _links(said: Explanation) -> tuple[Link, ...]:
-    """The steps of a proof, of policies that give evidence for each."""
-    details: Any = said["details"]
-    threshold = details.get("threshold")
-    links = [
-        Link(
-            f"{rival['side']} {rival['above']} above {rival['below']}",
-            rival["log_evidence"],
-            rival["threshold"],
-            rival.get("certified", rival["log_evidence"] > rival["threshold"]),
-        )
-        for rival in details.get("rivals", [])
-    ]
-    for border in details.get("borders", []):
-        name = f"({_listed(border['between'])}) above ({_listed(border['and'])})"
-        links.append(Link(name, border["evidence"], threshold, border["evidence"] >= threshold))
-    for pair in said["pairs"]:
-        against = pair.get("evidence_against")
-        if against is not None and threshold is not None:
-            name = f"({_listed(said['recommendation'][0])}) above ({_listed(pair['pair'])})"
-            links.append(Link(name, against, threshold, against >= threshold))
-    return tuple(link for link in links if np.isfinite(link.evidence))
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
+    @property
+    def windows(self) -> tuple[tuple[int, int], ...]:
+        """The round after which each window ended, and its number; the last one is open at the end."""
+        last = self.frames[-1]
+        changes = [(b.round, a.window) for a, b in pairwise(self.frames) if a.window != b.window]
+        return tuple((at, number) for at, number in (*changes, (last.round, last.window)) if number is not None)

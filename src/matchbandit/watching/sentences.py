@@ -1,122 +1,143 @@
-"""What has just happened, in a sentence for each frame."""
+"""Describe in a sentence what happened between two snapshots."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from matchbandit.figures.film import ItemNow, lost
-from matchbandit.formatting import grouped
+from matchbandit.formatting import grouped, plural
 from matchbandit.graphs import Edges, Graph
 from matchbandit.policies.explanation import Elimination
-from matchbandit.watching.recording import POSTERIOR, Look
+from matchbandit.watching.recorder import POSTERIOR, Snapshot
+from matchbandit.watching.recording import ItemState, LinkState
 
-TOLD = 2
-"""So many of several like events are told in full."""
+MAX_DETAILED = 2
+"""Similar events that a sentence describes in full; it counts the others."""
 
 
 def sentence(
-    before: Look | None, now: Look, graph: Graph, *, matching: bool, verdict: str = "", claim: str = "the best"
+    before: Snapshot | None, now: Snapshot, graph: Graph, *, matching: bool, verdict: str = "", claim: str = "the best"
 ) -> str:
-    """What happened between two looks.
+    """Describe what happened between two snapshots.
 
-    At the end `verdict` is said of the answer: true, or what would have been. `claim` is what the policy is certain
-    that its answer is; empty if it is certain of nothing.
+    At the end `verdict` says whether the answer is correct. `claim` is what the policy guarantees about its answer;
+    empty if it guarantees nothing.
     """
     if before is None and not now.done:
-        return f"Before the first round: {_cast(graph)}, and nothing is known of them."
+        return f"Before the first round: {_items_of(graph)}, and nothing is known about them."
     parts = _events(before or now, now, graph)
     if now.done:
         answer, what = _pairs(graph, now.guess), "matching" if len(now.guess) > 1 else "pair"
-        found = f"it is certain: {answer} is {claim} {what}" if claim else f"its answer is the {what} {answer}"
-        parts.append(f"{found}, {verdict}")
+        found = f"{answer} is certified to be {claim} {what}" if claim else f"its answer is the {what} {answer}"
+        parts.append(f"it stops: {found}, {verdict}")
     elif verdict:
-        guess = f"its best guess is {_pairs(graph, now.guess)}, {verdict}"
-        parts.append(f"the run ends with a regret of {lost(now.regret)}; {guess}")
+        guess = f"the policy recommends {_pairs(graph, now.guess)}, {verdict}"
+        parts.append(f"the run ends with a regret of {regret_text(now.regret)}; {guess}")
     elif before is not None and not np.array_equal(before.guess, now.guess):
-        parts.append(f"the best guess is now {_pairs(graph, now.guess)}")
+        parts.append(f"the recommendation changes to {_pairs(graph, now.guess)}")
     if not parts:
-        parts = [_meanwhile(before or now, now, graph, matching=matching)]
-    return f"After {grouped(now.round)} round{'s' * (now.round != 1)} {'; '.join(parts)}."
+        parts = [_progress(before or now, now, graph, matching=matching)]
+    return f"After {plural(now.round, 'round')}, {'; '.join(parts)}."
 
 
-def _cast(graph: Graph) -> str:
-    if not graph.is_bipartite:
-        return f"{graph.n_items} players"
-    rows, columns = graph.shape
-    return f"{rows} row{'s' * (rows > 1)} and {columns} column{'s' * (columns > 1)}"
+def separation_text(record: Elimination, *, leaves: bool = True) -> str:
+    """Say which of two items lost a comparison, on which average, with both intervals.
+
+    >>> separation_text(Elimination(9, "row", 5, 1, 3, None, 0.12, (0.07, 0.17), 0.41, (0.36, 0.46)))
+    'row 5 is eliminated by row 1 on column 3: 0.12 ± 0.05 lies below 0.41 ± 0.05'
+    """
+    verb = "is eliminated" if leaves else "loses a comparison"
+    window = f" for window {record.window}" if record.window is not None else ""
+    worse, better = _interval(record.estimate, record.interval), _interval(record.by_estimate, record.by_interval)
+    by = f"{'by' if leaves else 'to'} {record.side} {record.by} on {average_name(record)}"
+    return f"{record.side} {record.item} {verb}{window} {by}: {worse} lies below {better}"
 
 
-def _events(before: Look, now: Look, graph: Graph) -> list[str]:
-    departures_first = sorted(now.beaten, key=lambda gone: not leaves(before, now, graph.item_at(gone.side, gone.item)))
-    parts = _some([_departure(gone, before, now, graph) for gone in departures_first], "comparison")
-    new_phase = now.phase != before.phase
-    if now.window is not None and before.window is not None and now.window != before.window:
-        parts.append(f"window {before.window} ends, and its eliminations with it")
-    if new_phase and now.phase:
-        parts.append(f"a new phase begins: {now.phase}")
-    elif not now.beaten and now.window == before.window:
-        parts += _settled(before, now, graph)
-    parts += _some(_splits(before, now), "split")
-    known = {link.name for link in before.links if link.certified}
-    fresh = [link for link in now.links if link.certified and link.name not in known]
-    parts += _some(
-        [f"{link.name} is certain: evidence {link.evidence:.1f}, needed {link.threshold:.1f}" for link in fresh], "link"
+def split_text(record: Elimination) -> str:
+    """Say by which two intervals two parts of a cluster are separated."""
+    return (
+        f"player {record.by} with {_interval(record.by_estimate, record.by_interval)} lies above "
+        f"player {record.item} with {_interval(record.estimate, record.interval)}"
     )
+
+
+def certificate_text(link: LinkState) -> str:
+    """Say by which evidence a link is certified."""
+    return f"{link.name} is certified: evidence {link.evidence:.2f}, threshold {link.threshold:.2f}"
+
+
+def regret_text(regret: float) -> str:
+    """Format a regret: whole from 1,000 on, with four digits below.
+
+    >>> regret_text(10368.74), regret_text(999.97), regret_text(12.345)
+    ('10,369', '1,000', '12.35')
+    """
+    return grouped(round(regret)) if float(f"{regret:.4g}") >= 1000 else f"{regret:.4g}"
+
+
+def average_name(record: Elimination) -> str:
+    """Name the opponents over which two items were compared: "column 3", or "all opponents"."""
+    opponent = {"row": "column", "column": "row", "player": "player"}[record.side]
+    return record.on if isinstance(record.on, str) else f"{opponent} {record.on}"
+
+
+def leaves(before: Snapshot | None, now: Snapshot, item: int) -> bool:
+    """Return whether an item was active at the snapshot before and no longer is."""
+    was_active = before is None or item >= len(before.items) or before.items[item].active
+    return was_active and item < len(now.items) and not now.items[item].active
+
+
+def _items_of(graph: Graph) -> str:
+    if not graph.is_bipartite:
+        return plural(graph.n_items, "player")
+    rows, columns = graph.shape
+    return f"{plural(rows, 'row')} and {plural(columns, 'column')}"
+
+
+def _events(before: Snapshot, now: Snapshot, graph: Graph) -> list[str]:
+    is_out = {k: leaves(before, now, graph.item_at(k.side, k.item)) for k in now.eliminations}
+    records = sorted(now.eliminations, key=lambda record: not is_out[record])
+    parts = _first([separation_text(record, leaves=is_out[record]) for record in records], "elimination")
+    if now.window is not None and before.window is not None and now.window != before.window:
+        parts.append(f"window {before.window} ends and its eliminations are undone")
+    if now.phase != before.phase and now.phase:
+        parts.append(f"a new phase begins: {now.phase}")
+    elif not now.eliminations and now.window == before.window:
+        parts += _activity_changes(before, now, graph)
+    parts += _first(_splits(before, now), "split")
+    parts += _first([certificate_text(link) for link in now.certificates], "certificate")
     return parts
 
 
-def _some(told: list[str], thing: str) -> list[str]:
-    """The first few, and how many more there are."""
-    more = len(told) - TOLD
-    return told if more <= 0 else [*told[:TOLD], f"{more} more {thing}{'s' * (more > 1)} like these"]
+def _first(texts: list[str], noun: str) -> list[str]:
+    """Return the first few texts, and how many more there are."""
+    more = len(texts) - MAX_DETAILED
+    return texts if more <= 0 else [*texts[:MAX_DETAILED], f"{more} more {noun}{'s' * (more > 1)}"]
 
 
-def _departure(gone: Elimination, before: Look, now: Look, graph: Graph) -> str:
-    """Who was beaten, by whom, on whom, with both intervals."""
-    opponent = {"row": "column", "column": "row", "player": "player"}[gone.side]
-    on = gone.on if isinstance(gone.on, str) else f"{opponent} {gone.on}"
-    verb = "leaves" if leaves(before, now, graph.item_at(gone.side, gone.item)) else "is beaten"
-    until = f" for window {gone.window}" if gone.window is not None else ""
-    better = _around(gone.by_estimate, gone.by_interval)
-    return (
-        f"{gone.side} {gone.item} {verb}{until}: {gone.side} {gone.by} beat it on {on}, "
-        f"{better} against {_around(gone.estimate, gone.interval)}"
-    )
-
-
-def leaves(before: Look | None, now: Look, item: int) -> bool:
-    """Was an item in at the look before, and is it out now?"""
-    was_in = before is None or item >= len(before.items) or before.items[item].active
-    return was_in and item < len(now.items) and not now.items[item].active
-
-
-def _around(estimate: float, interval: Sequence[float]) -> str:
-    """An estimate and its interval: ± where it is symmetric."""
+def _interval(estimate: float, interval: Sequence[float]) -> str:
+    """Format an estimate and its interval: with ± where it is symmetric."""
     low, high = interval
     if abs((high - estimate) - (estimate - low)) < 1e-9 * max(1.0, abs(estimate)):
-        return f"{estimate:.2f} ± {_width(high - estimate)}"
+        half = high - estimate
+        return f"{estimate:.2f} ± {f'{half:.2f}' if half >= 0.01 else f'{half:.1g}'}"
     return f"{estimate:.2f} ({low:.2f} to {high:.2f})"
 
 
-def _width(half: float) -> str:
-    return f"{half:.2f}" if half >= 0.01 else f"{half:.1g}"
-
-
-def _settled(before: Look, now: Look, graph: Graph) -> list[str]:
-    """Who is out without having been beaten in a comparison that is told: ranked, so that nothing is open about it."""
-    left = [k for k, (a, b) in enumerate(zip(before.items, now.items, strict=False)) if a.active and not b.active]
-    back = [k for k, (a, b) in enumerate(zip(before.items, now.items, strict=False)) if b.active and not a.active]
+def _activity_changes(before: Snapshot, now: Snapshot, graph: Graph) -> list[str]:
+    """Name the items that became inactive without losing a comparison, and those that came back."""
+    changes = [(k, a.active, b.active) for k, (a, b) in enumerate(zip(before.items, now.items, strict=False))]
+    settled = [k for k, was_active, is_active in changes if was_active and not is_active]
+    back = [k for k, was_active, is_active in changes if is_active and not was_active]
     parts = []
-    if left:
-        has, it = ("has its place", "it") if len(left) == 1 else ("have their places", "them")
-        parts.append(f"{_names(left, graph)} {has}: nothing more is to be learnt of {it}")
+    if settled:
+        parts.append(f"the rank of {_names(settled, graph)} is settled")
     if back:
-        parts.append(f"{_names(back, graph)} {'is' if len(back) == 1 else 'are'} back")
+        parts.append(f"{_names(back, graph)} {'is' if len(back) == 1 else 'are'} active again")
     return parts
 
 
 def _names(items: Sequence[int], graph: Graph) -> str:
-    """Items in words: "players 2 and 5", "row 0 and column 1"."""
+    """List items: "players 2 and 5", "row 0 and column 1"."""
     sides: dict[str, list[str]] = {}
     for k in items:
         sides.setdefault(graph.side_of(k), []).append(str(graph.index_of(k)))
@@ -126,17 +147,19 @@ def _names(items: Sequence[int], graph: Graph) -> str:
     )
 
 
-def _splits(before: Look, now: Look) -> list[str]:
-    told = []
+def _splits(before: Snapshot, now: Snapshot) -> list[str]:
+    texts = []
     for players, _ in before.clusters:
         parts = [part for part, _ in now.clusters if set(part) < set(players)]
         if parts:
-            told.append(f"the cluster {_set(players)} splits into {' > '.join(map(_set, parts))}")
-    return told
+            because = [split_text(record) for record in now.separations if record.item in players]
+            reason = f" because {', and '.join(because)}" if because else ""
+            texts.append(f"cluster {_set(players)} splits into {' > '.join(map(_set, parts))}{reason}")
+    return texts
 
 
 def _set(players: Sequence[int]) -> str:
-    """Players in braces, four or more in a row by the first and the last of them.
+    """Format players in braces; four or more consecutive ones by the first and the last.
 
     >>> _set([0, 1, 2, 5, 6, 7, 8])
     '{0, 1, 2, 5–8}'
@@ -147,44 +170,42 @@ def _set(players: Sequence[int]) -> str:
             runs[-1].append(player)
         else:
             runs.append([player])
-    told = [f"{run[0]}–{run[-1]}" if len(run) >= 4 else ", ".join(map(str, run)) for run in runs]
-    return "{" + ", ".join(told) + "}"
+    texts = [f"{run[0]}–{run[-1]}" if len(run) >= 4 else ", ".join(map(str, run)) for run in runs]
+    return "{" + ", ".join(texts) + "}"
 
 
 def _pairs(graph: Graph, edges: Edges) -> str:
-    shown = [f"({i}, {j})" for i, j in graph.pairs_of(edges[:6]).tolist()]
-    return " ".join([*shown, *(["…"] if len(edges) > 6 else [])])
+    pairs = [f"({i}, {j})" for i, j in graph.pairs_of(edges[:6]).tolist()]
+    return " ".join([*pairs, *(["…"] if len(edges) > 6 else [])])
 
 
-def _meanwhile(before: Look, now: Look, graph: Graph, *, matching: bool) -> str:
-    """Nothing has happened: how well the averages are known, and what is played."""
+def _progress(before: Snapshot, now: Snapshot, graph: Graph, *, matching: bool) -> str:
+    """Describe a moment without an event: how precise the estimates are, and what is played."""
     played, rounds = now.plays - before.plays, max(1, now.round - before.round)
     most = int(np.argmax(played))
-    share = f"{_pairs(graph, np.array([most]))} {_often(played[most] / rounds, rounds)}"
-    within = _half_width(now.items)
-    if within is not None:
+    frequency = "in the last round"
+    if rounds > 1:
+        frequency = f"in {100 * played[most] / rounds:.0f}% of the last {grouped(rounds)} rounds"
+    share = f"{_pairs(graph, np.array([most]))} {frequency}"
+    half_width = _median_half_width(now.items)
+    if half_width is not None:
         what = "strengths" if now.interval == POSTERIOR else "averages"
-        return f"nothing is decided; {what} are known to within {within:.2g}. Most played just now: {share}"
-    missing = [link for link in now.links if not link.certified]
+        return f"nothing new is decided; {what} are known to within ±{half_width:.2g}. Most played: {share}"
     if now.links:
+        missing = [link for link in now.links if not link.certified]
         nearest = max(missing, key=lambda link: link.evidence / link.threshold, default=None)
         if nearest is None:
-            return f"all is certain, and the answer is played: {share}"
+            return f"everything is certified, and the answer is played: {share}"
+        are = "is" if len(now.links) == 1 else "are"
         return (
-            f"{len(missing)} of {len(now.links)} links are open; nearest: {nearest.name}, evidence "
-            f"{nearest.evidence:.1f} of {nearest.threshold:.1f}"
+            f"{len(missing)} of {plural(len(now.links), 'link')} {are} not certified yet; "
+            f"the closest is {nearest.name}, with evidence {nearest.evidence:.1f} of {nearest.threshold:.1f}"
         )
     what = "matching" if matching else "pair"
-    return f"the best {what} it knows is still {_pairs(graph, now.guess)}. Most played just now: {share}"
+    return f"the recommended {what} is still {_pairs(graph, now.guess)}. Most played: {share}"
 
 
-def _often(share: float, rounds: int) -> str:
-    if rounds == 1:
-        return "in the last round"
-    return f"in {100 * share:.0f} % of the last {grouped(rounds)} rounds"
-
-
-def _half_width(items: Sequence[ItemNow]) -> float | None:
-    """The median half-width of the intervals of those who are still in."""
+def _median_half_width(items: Sequence[ItemState]) -> float | None:
+    """Return the median half-width of the intervals of the active items."""
     widths = [(i.high - i.low) / 2 for i in items if i.active and i.low is not None and i.high is not None]
     return float(np.median(widths)) if widths else None

@@ -1,14 +1,13 @@
-"""`matchbandit league …`: leagues for people without a server; a file for each group of verbs."""
+"""`matchbandit league …`: leagues without a server."""
 
 from collections.abc import Callable
 
-from matchbandit.cli.league.keeping import backup, export, import_, verify
-from matchbandit.cli.league.lifecycle import archive, delete, restore
-from matchbandit.cli.league.playing import ask, correct, tell, void
-from matchbandit.cli.league.reading import events, fit, history, list_, meetings, ranking, shadow, show, why
+from matchbandit.cli.league.maintenance import archive, backup, delete, export, import_, restore, verify
+from matchbandit.cli.league.proposals import ask, correct, tell, void
 from matchbandit.cli.league.replay import replay
 from matchbandit.cli.league.roster import allow, exclude, forget, join, leave, rename, unwish, wish
 from matchbandit.cli.league.settings import new, set_
+from matchbandit.cli.league.views import events, fit, history, list_, meetings, ranking, shadow, show, why
 
 VERBS: dict[str, Callable[..., None]] = {
     "new": new,

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matchbandit.cli.league.common import BY, STORE, LeagueName, StoreUrl, opened_league, pairs_typed, print_json
-from matchbandit.cli.options import Json
+from matchbandit.cli.completion import DEFAULT_STORE
+from matchbandit.cli.league.parameters import BY, LeagueName, StoreUrl, open_league, parse_pairs
+from matchbandit.cli.output import Output, prints_output
 from matchbandit.formatting import plural
 
 if TYPE_CHECKING:
@@ -14,107 +15,96 @@ if TYPE_CHECKING:
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False)]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
 Pairs = Annotated[list[str], typer.Argument(metavar="PAIR...", help="Such as ann+bob.", show_default=False)]
-Side = Annotated[str | None, typer.Option(help="Of which side, in a league of two.", show_default=False)]
+Side = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The side of the item, in a league of two sides.", show_default=False)
+]
 
 
-def join(
-    league: LeagueName,
-    names: Names,
-    side: Side = None,
-    store: StoreUrl = STORE,
-    as_json: Json = False,
-) -> None:
-    """Add items, or bring back those that left.
+@prints_output
+def join(league: LeagueName, names: Names, side: Side = None, store: StoreUrl = DEFAULT_STORE) -> Output:
+    """Add items, or items that had left.
 
-    Who comes back keeps all results.
+    Items that come back keep their results.
     """
-    with opened_league(store, league) as opened:
+    with open_league(store, league) as opened:
         opened.join(*names, side=side, by=BY)
-        _print_roster(opened, as_json=as_json)
+        return _roster(opened)
 
 
-def leave(league: LeagueName, names: Names, side: Side = None, store: StoreUrl = STORE, as_json: Json = False) -> None:
-    """Take items out of a league.
+@prints_output
+def leave(league: LeagueName, names: Names, side: Side = None, store: StoreUrl = DEFAULT_STORE) -> Output:
+    """Remove items from future proposals.
 
-    Their results stay, and outcomes of open proposals can still be told.
+    Their results stay, and outcomes of open proposals can still be recorded.
     """
-    with opened_league(store, league) as opened:
+    with open_league(store, league) as opened:
         opened.leave(*names, side=side, by=BY)
-        _print_roster(opened, as_json=as_json)
+        return _roster(opened)
 
 
+@prints_output
 def rename(
     league: LeagueName,
     old: Name,
     new: Annotated[str, typer.Argument(metavar="NEW", show_default=False)],
     side: Side = None,
-    store: StoreUrl = STORE,
-    as_json: Json = False,
-) -> None:
-    """Give an item another name."""
-    with opened_league(store, league) as opened:
+    store: StoreUrl = DEFAULT_STORE,
+) -> Output:
+    """Rename an item."""
+    with open_league(store, league) as opened:
         opened.rename(old, new, side=side, by=BY)
-        _print_roster(opened, as_json=as_json)
+        return _roster(opened)
 
 
-def forget(league: LeagueName, name: Name, side: Side = None, store: StoreUrl = STORE, as_json: Json = False) -> None:
-    """Erase a name for good.
+@prints_output
+def forget(league: LeagueName, name: Name, side: Side = None, store: StoreUrl = DEFAULT_STORE) -> Output:
+    """Erase a name permanently.
 
     Its results stay, under a number.
     """
-    with opened_league(store, league) as opened:
+    with open_league(store, league) as opened:
         opened.forget(name, side=side, by=BY)
-        _print_roster(opened, as_json=as_json)
+        return _roster(opened)
 
 
-def _print_roster(league: "League", *, as_json: bool) -> None:
+def _roster(league: "League") -> Output:
     items = league.items()
-    if as_json:
-        print_json(items)
-        return
     active = [item for item in items if item.active]
     left = len(items) - len(active)
-    typer.echo(f"{league.name}: {plural(len(active), 'item')}{f', and {left} who left' if left else ''}")
+    return Output(items, f"{league.name}: {plural(len(active), 'item')}{f', and {left} who left' if left else ''}")
 
 
-def exclude(league: LeagueName, pairs: Pairs, store: StoreUrl = STORE, as_json: Json = False) -> None:
+@prints_output
+def exclude(league: LeagueName, pairs: Pairs, store: StoreUrl = DEFAULT_STORE) -> Output:
     """Never propose these pairs."""
-    _apply(store, league, pairs, "exclude", "exclusions", "excluded", "excluded already", as_json=as_json)
+    return _apply(store, league, pairs, "exclude", "exclusions", "excluded", "excluded already")
 
 
-def allow(league: LeagueName, pairs: Pairs, store: StoreUrl = STORE, as_json: Json = False) -> None:
-    """Propose excluded pairs again."""
-    _apply(store, league, pairs, "allow", "exclusions", "allowed again", "not excluded", as_json=as_json)
+@prints_output
+def allow(league: LeagueName, pairs: Pairs, store: StoreUrl = DEFAULT_STORE) -> Output:
+    """Allow excluded pairs again."""
+    return _apply(store, league, pairs, "allow", "exclusions", "allowed again", "not excluded")
 
 
-def wish(league: LeagueName, pairs: Pairs, store: StoreUrl = STORE, as_json: Json = False) -> None:
-    """Propose these pairs as soon as both are there, once."""
-    _apply(store, league, pairs, "wish", "wishes", "wished for", "wished for already", as_json=as_json)
+@prints_output
+def wish(league: LeagueName, pairs: Pairs, store: StoreUrl = DEFAULT_STORE) -> Output:
+    """Propose these pairs once, as soon as both are available."""
+    return _apply(store, league, pairs, "wish", "wishes", "wished for", "wished for already")
 
 
-def unwish(league: LeagueName, pairs: Pairs, store: StoreUrl = STORE, as_json: Json = False) -> None:
-    """Take wishes back."""
-    _apply(store, league, pairs, "unwish", "wishes", "wished for no more", "not wished for", as_json=as_json)
+@prints_output
+def unwish(league: LeagueName, pairs: Pairs, store: StoreUrl = DEFAULT_STORE) -> Output:
+    """Withdraw wishes."""
+    return _apply(store, league, pairs, "unwish", "wishes", "no longer wished for", "not wished for")
 
 
-def _apply(
-    store: str,
-    league: str,
-    pairs: list[str],
-    verb: str,
-    rules: str,
-    done: str,
-    before: str,
-    *,
-    as_json: bool,
-) -> None:
-    with opened_league(store, league) as opened:
-        names = pairs_typed(pairs, lambda: [item.name for item in opened.items()])
+def _apply(store: str, league: str, pairs: list[str], method: str, rules: str, changed: str, unchanged: str) -> Output:
+    """Call a method of the league with these pairs, and count those that changed its rules."""
+    with open_league(store, league) as opened:
+        names = parse_pairs(pairs, lambda: [item.name for item in opened.items()])
         n_before = len(opened.about()[rules])
-        getattr(opened, verb)(names, by=BY)
+        getattr(opened, method)(names, by=BY)
         n_changed = abs(len(opened.about()[rules]) - n_before)
-    if as_json:
-        print_json({"pairs": names})
-    else:
-        n_same = len(names) - n_changed
-        typer.echo(f"{plural(n_changed, 'pair')} {done}{f', {n_same} {before}' if n_same else ''}")
+    n_same = len(names) - n_changed
+    text = f"{plural(n_changed, 'pair')} {changed}{f', {n_same} {unchanged}' if n_same else ''}"
+    return Output({"pairs": names}, text)

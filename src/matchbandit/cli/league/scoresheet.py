@@ -1,33 +1,31 @@
-"""A scoresheet: a CSV file with a line for each pair of a proposal, to be filled in and told."""
+"""Scoresheets: CSV files with a line for each pair of a proposal, to be filled in and read back."""
 
 import csv
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from matchbandit.cli.league.common import outcome_typed
+from matchbandit.cli.league.parameters import parse_outcome
 from matchbandit.errors import MatchbanditError
 from matchbandit.formatting import float_text
 
 if TYPE_CHECKING:
-    from matchbandit.cli.league.common import Outcomes
+    from matchbandit.cli.league.parameters import Outcomes
     from matchbandit.live.records import Proposal
 
 HEADS = ("proposal", "first", "second", "outcome")
 
 
 def check_writable(path: Path) -> None:
-    """Before a proposal is made for it: that a scoresheet can be written there."""
+    """Refuse a place where no scoresheet can be written, before a proposal is made for it."""
     place = path if path.exists() else path.absolute().parent
     if path.is_dir() or not os.access(place, os.W_OK):
-        why = (
-            "it is a folder" if path.is_dir() else "no such folder" if not place.exists() else "you may not write there"
-        )
+        why = "it is a folder" if path.is_dir() else "no such folder" if not place.exists() else "it is not writable"
         raise MatchbanditError(f"--sheet {path} cannot be written: {why}. Name another file; nothing was proposed.")
 
 
 def write_scoresheet(proposal: "Proposal", path: Path) -> None:
-    """A line for each pair; the outcomes that are not known yet are empty."""
+    """Write a line for each pair; missing outcomes are empty."""
     from matchbandit.live import VOID
     from matchbandit.live.csv_tables import quote_formula
 
@@ -41,7 +39,7 @@ def write_scoresheet(proposal: "Proposal", path: Path) -> None:
 
 
 def read_scoresheet(path: Path, number: int) -> "Outcomes":
-    """The outcomes of a scoresheet; lines without one are left out, a scoresheet of another proposal is refused."""
+    """Read the outcomes of a scoresheet; lines without one are skipped, a sheet of another proposal is refused."""
     from matchbandit.live.csv_tables import unquote_formula
 
     outcomes: Outcomes = []
@@ -49,20 +47,22 @@ def read_scoresheet(path: Path, number: int) -> "Outcomes":
         where = f"{path}, line {at}"
         proposal = line.get("proposal", "").strip()
         if proposal not in ("", str(number)):
-            raise MatchbanditError(f"{where} is of proposal {proposal}, not of {number}. Tell each by its own number.")
+            raise MatchbanditError(
+                f"{where} belongs to proposal {proposal}, not to {number}. Use the number of its proposal."
+            )
         if not line["outcome"].strip():
             continue
         pair = (unquote_formula(line["first"].strip()), unquote_formula(line["second"].strip()))
         if not all(pair):
             raise MatchbanditError(f"{where}: a name is missing. A line has {', '.join(HEADS)}.")
-        outcomes.append((*pair, outcome_typed(line["outcome"], where=where)))
+        outcomes.append((*pair, parse_outcome(line["outcome"], where=where)))
     if not outcomes:
-        raise MatchbanditError(f"{path} has no outcome yet. Fill in the column 'outcome'; empty ones are left out.")
+        raise MatchbanditError(f"{path} has no outcomes yet. Fill in the column 'outcome'; empty ones are skipped.")
     return outcomes
 
 
 def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """The lines below the heads, by number and column."""
+    """Read the lines below the header, with their numbers."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets put a mark in front
             rows = csv.reader(file)

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log
 from typing import Any, ClassVar
 
@@ -71,12 +72,29 @@ class ClusterPolicy(PlannedPolicy):
     @property
     def splits(self) -> list[tuple[int, Clusters]]:
         """The round after which each split was made, and the clusters from then on."""
-        return [(at, [list(cluster) for cluster in clusters]) for at, clusters in self.history]
+        return [(at, [list(cluster) for cluster in clusters]) for at, clusters, *_ in self.history]
 
     def arrange(self, clusters: Sequence[Players]) -> None:
-        """Take these for the clusters from now on, after a split."""
+        """Replace the clusters by their parts after a split; the players of a split cluster are in order of averages.
+
+        The history keeps the round, the new clusters, and the averages and the radius that separated two parts.
+        """
+        separations = self._separations(clusters)
         self.clusters = [sorted(cluster.tolist()) for cluster in clusters]
-        self.history.append([self.rounds, self.clusters])
+        self.history.append([self.rounds, self.clusters, separations])
+
+    def _separations(self, parts: Sequence[Players]) -> list[list[float]]:
+        """Return [above, below, average above, average below, radius] for every two neighbouring parts of a cluster."""
+        averages = self.averages()
+        clusters = [(group, k) for group in self.groups for k in range(len(group.clusters))]
+        cluster_of = {player: at for at, (group, k) in enumerate(clusters) for player in group.clusters[k].tolist()}
+        separations = []
+        for upper, lower in pairwise(parts):
+            above, below = int(upper[-1]), int(lower[0])
+            if cluster_of[above] == cluster_of[below]:
+                radius = self.checks.radius(self.samples(*clusters[cluster_of[above]]))
+                separations.append([above, below, float(averages[above]), float(averages[below]), radius])
+        return separations
 
     def recommend(self) -> Pairs:
         """Neighbours in the order of clusters, within a cluster of averages (ties: the lower index)."""
@@ -110,7 +128,15 @@ class ClusterPolicy(PlannedPolicy):
                     "radius": self.checks.radius(count) if count else None,
                     "next_check_at_samples": following if following < NEVER else None,
                 })  # fmt: skip
-        splits = [{"round": at, "clusters": then} for at, then in self.splits]
+        names = ("above", "below", "average_above", "average_below", "radius")
+        splits = [
+            {
+                "round": at,
+                "clusters": [list(cluster) for cluster in parts],
+                "separations": [dict(zip(names, numbers, strict=True)) for numbers in (more[0] if more else [])],
+            }
+            for at, parts, *more in self.history
+        ]
         return {"clusters": clusters, "details": {"chains": self.chains, "splits": splits}}
 
 

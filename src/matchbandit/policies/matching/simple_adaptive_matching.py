@@ -1,11 +1,11 @@
 """Simple Adaptive Matching: Adaptive-Matching for players that come in equal pairs."""
 
-import warnings
 from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
+from matchbandit.errors import warn_user
 from matchbandit.plans import ChainRounds, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities, TheoremOption
@@ -90,10 +90,9 @@ class SimpleAdaptiveMatching(CommittingPolicy):
 
     def _warn(self, why: str) -> None:
         if not self.warned:
-            warnings.warn(
+            warn_user(
                 f"{self.name} assumes players in equal pairs and splits at even places only, but {why}. "
-                f"adaptive-matching makes no such assumption.",
-                stacklevel=2,
+                f"adaptive-matching makes no such assumption."
             )
         self.warned = True
 

@@ -33,7 +33,7 @@ class KlUcb(IndexPolicy):
     summary: ClassVar[str] = "optimism on every pair for itself, blind to the structure"
     reference: ClassVar[str] = "Garivier & Cappé 2011"
     capabilities: ClassVar[Capabilities] = replace(
-        IndexPolicy.capabilities, selections=("pair",), proved=("regret",), unit_rewards=True, compiled_max_players=None
+        IndexPolicy.capabilities, selections=("pair",), proved=("regret",), unit_rewards=True
     )
     index = staticmethod(upper_bounds)
 

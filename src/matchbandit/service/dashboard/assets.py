@@ -10,7 +10,7 @@ from importlib.resources import files
 from fastapi import Request
 from fastapi.responses import Response
 
-from matchbandit.figures.page import chart_script
+from matchbandit.figures.page import bundle_scripts, chart_script
 from matchbandit.service.problems import ApiError
 
 A_YEAR = "public, max-age=31536000, immutable"
@@ -37,7 +37,7 @@ def _figures(name: str) -> str:
 _SOURCES: dict[str, tuple[str, Callable[[], str]]] = {
     "dashboard.css": ("text/css", lambda: _figures("page.css") + _own("dashboard.css")),
     "dashboard.js": ("text/javascript", lambda: _own("dashboard.js")),
-    "heat.js": ("text/javascript", lambda: _own("heat.js")),
+    "heat.js": ("text/javascript", lambda: bundle_scripts(_own("heat.js"))),
     "charts.js": ("text/javascript", chart_script),
     "echarts.js": ("text/javascript", lambda: _figures("vendor/echarts.min.js")),
     "icon.svg": ("image/svg+xml", lambda: _own("icon.svg")),

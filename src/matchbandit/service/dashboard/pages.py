@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from matchbandit.errors import MatchbanditError
-from matchbandit.figures.interactive import chart_data
+from matchbandit.figures.echarts_renderer import chart_data
 from matchbandit.live.league_view import LeagueView
 from matchbandit.live.records import Ids
 from matchbandit.live.settings import LeagueSettings
