@@ -414,6 +414,21 @@ def test_the_table_of_policies_says_what_they_fit():
         ), kind.name
 
 
+def choices(page):
+    """The table that says which policy to use, line by line."""
+    table = page.read_text(encoding="utf-8").partition("| you want |")[2].partition("\n\n")[0]
+    return table.splitlines()
+
+
+def test_the_readme_and_the_policies_recommend_the_same():
+    recommended = choices(ROOT / "README.md")
+    assert len(recommended) > 8
+    assert recommended == choices(ROOT / "docs" / "policies.md")
+    named = set(re.findall(r"`([\w-]+)`", " ".join(recommended)))
+    variants = {"simple-adaptive-matching", "random-adaptive-matching", "exploration-first"}  # of adaptive-matching
+    assert [name for name in mb.CATALOGUE if name not in named | variants] == []
+
+
 def options_of(words, monkeypatch, capsys):
     """What --help of a command lists."""
     monkeypatch.setattr(sys, "argv", ["matchbandit", *words, "--help"])

@@ -15,11 +15,11 @@ from matchbandit.studies.standing import DELTA, HORIZON, MOST_ROUNDS, claims, st
 def spaced(value: float) -> str:
     if value < 1e-6:  # nothing but rounding
         return "0"
-    return f"{value:,.0f}".replace(",", " ") if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def main(runs: int, folder: str) -> None:
-    print(f"T = {HORIZON:,}, δ = {DELTA}, {runs} runs\n".replace(",", " ", 1))
+    print(f"T = {HORIZON:,}, δ = {DELTA}, {runs} runs\n")
     every: list[Placement] = []
     rows = standing(folder, runs=runs)
     for instance, of_instance in groupby(rows, key=lambda row: row.instance):

@@ -3,8 +3,7 @@
 Usage: python docs/make/certified.py STUDY, where STUDY is fresh, growth, anytime, tails, ties, constants, errors,
 epsilon, regret, rounds, nulls, times or random; `all` (an hour on one core), or `tables`, which prints the rows.
 
-`times VERSION` measures the version that is imported, under this name: for 0.9.0, set PYTHONPATH to
-a checkout of it. Rows are stored in certified.json beside this file one by one, and are not measured again.
+Rows are stored in certified.json beside this file one by one, and are not measured again.
 
 The items of every instance are shuffled once, so that no policy gains by breaking ties in their order.
 """
@@ -70,30 +69,28 @@ MAIN: dict[str, Instance] = {
     ".9 .8 .4 .3": players(*FOUR),
 }
 TIES = players(0.9, 0.6, 0.6, 0.3)
-FRESH: dict[str, tuple[Instance, float, float]] = {  # instance, regret of version 0.7 in 10^6 rounds, its error
-    "4 players, uniform": (players(0.4183, 0.3934, 0.2408, 0.1956), 54.0, 1.6),
-    "6 players, uniform": (players(0.8476, 0.4538, 0.3893, 0.2495, 0.1538, 0.1304), 239.2, 12.1),
-    "8 players, .2 to .9": (players(0.8784, 0.8721, 0.8168, 0.7679, 0.499, 0.3522, 0.2963, 0.2851), 222.5, 6.5),
-    "4 weak players": (players(0.0749, 0.0357, 0.0214, 0.0168), 34.1, 2.7),
-    "6 strong players": (players(0.9984, 0.9207, 0.8236, 0.8105, 0.8008, 0.6923), 97.6, 9.8),
-    "5 players, pair": (players(0.9433, 0.7644, 0.6981, 0.1109, 0.0866, selection="pair"), 293.1, 12.4),
-    "8 players, pair": (
-        players(0.9444, 0.9179, 0.5777, 0.3615, 0.1301, 0.1057, 0.0399, 0.0392, selection="pair"), 190.2, 4.3),
-    "4×6, pair": (pair([0.9424, 0.922, 0.0922, 0.0703], [0.8893, 0.56, 0.4115, 0.3952, 0.3937, 0.1938]), 830.0, 41.8),
-    "10×3, pair": (
-        pair([0.8928, 0.888, 0.8197, 0.5466, 0.3933, 0.3482, 0.323, 0.2041, 0.1996, 0.0337], [0.6446, 0.636, 0.103]),
-        1370.2, 233.2),
-    "3×5 weak, pair": (pair([0.1724, 0.1082, 0.0907], [0.2152, 0.2099, 0.1115, 0.1003, 0.0978]), 363.4, 76.4),
-    "3×3, assignment": (assignment([0.9757, 0.0959, 0.0423], [0.8297, 0.6602, 0.5558]), 187.4, 8.6),
-    "3×6, assignment": (
-        assignment([0.757, 0.4147, 0.2069], [0.8499, 0.8039, 0.553, 0.3954, 0.1887, 0.1609]), 424.3, 13.7),
-    "4 players, Gaussian sd 2": (players(0.7941, 0.7633, 0.5832, 0.3867, rewards=mb.Gaussian(sd=2)), 894.4, 32.5),
-}  # fmt: skip
+FRESH: dict[str, Instance] = {
+    "4 players, uniform": players(0.4183, 0.3934, 0.2408, 0.1956),
+    "6 players, uniform": players(0.8476, 0.4538, 0.3893, 0.2495, 0.1538, 0.1304),
+    "8 players, .2 to .9": players(0.8784, 0.8721, 0.8168, 0.7679, 0.499, 0.3522, 0.2963, 0.2851),
+    "4 weak players": players(0.0749, 0.0357, 0.0214, 0.0168),
+    "6 strong players": players(0.9984, 0.9207, 0.8236, 0.8105, 0.8008, 0.6923),
+    "5 players, pair": players(0.9433, 0.7644, 0.6981, 0.1109, 0.0866, selection="pair"),
+    "8 players, pair": players(0.9444, 0.9179, 0.5777, 0.3615, 0.1301, 0.1057, 0.0399, 0.0392, selection="pair"),
+    "4×6, pair": pair([0.9424, 0.922, 0.0922, 0.0703], [0.8893, 0.56, 0.4115, 0.3952, 0.3937, 0.1938]),
+    "10×3, pair": pair(
+        [0.8928, 0.888, 0.8197, 0.5466, 0.3933, 0.3482, 0.323, 0.2041, 0.1996, 0.0337], [0.6446, 0.636, 0.103]
+    ),
+    "3×5 weak, pair": pair([0.1724, 0.1082, 0.0907], [0.2152, 0.2099, 0.1115, 0.1003, 0.0978]),
+    "3×3, assignment": assignment([0.9757, 0.0959, 0.0423], [0.8297, 0.6602, 0.5558]),
+    "3×6, assignment": assignment([0.757, 0.4147, 0.2069], [0.8499, 0.8039, 0.553, 0.3954, 0.1887, 0.1609]),
+    "4 players, Gaussian sd 2": players(0.7941, 0.7633, 0.5832, 0.3867, rewards=mb.Gaussian(sd=2)),
+}
 TAILS: dict[str, Instance] = {
     **MAIN,
     "tie .9 .6 .6 .3": TIES,
     "near tie .9 .6 .59 .3": players(0.9, 0.6, 0.59, 0.3),
-    **{name: FRESH[name][0] for name in ("4 weak players", "3×5 weak, pair", "4 players, Gaussian sd 2")},
+    **{name: FRESH[name] for name in ("4 weak players", "3×5 weak, pair", "4 players, Gaussian sd 2")},
 }
 CONSTANTS: dict[str, Instance] = {
     **MAIN,
@@ -166,7 +163,6 @@ NULLS: dict[str, tuple[Instance, dict[str, Any], float]] = {  # instance, option
     "regret, .9 .5 .4 .32": (players(0.9, 0.5, 0.4, 0.32), {}, 1.25),
     "regret, .9 .63 .42 .3": (players(0.9, 0.63, 0.42, 0.3), {}, 1.5),
 }
-VERSION = sys.argv[2] if len(sys.argv) > 2 else OURS
 
 
 class Rows:
@@ -260,10 +256,10 @@ def thompson(selection: str) -> Any:
 
 
 def measure_fresh(rows: Rows) -> None:
-    for name, ((problem, selection), _, _) in FRESH.items():
-        rows.measure("fresh", name, VERSION, "1e6", play_regret, problem, certify(selection), 10**6, 40)
+    for name, (problem, selection) in FRESH.items():
+        rows.measure("fresh", name, OURS, "1e6", play_regret, problem, certify(selection), 10**6, 40)
         rows.measure("fresh", name, "C", "", lower_bound, problem, selection)
-    for name, ((problem, selection), _, _) in FRESH.items():
+    for name, (problem, selection) in FRESH.items():
         rows.measure("fresh", name, THOMPSON, "1e6", play_regret, problem, thompson(selection), 10**6, 10)
 
 
@@ -380,7 +376,7 @@ def measure_times(rows: Rows) -> None:
         spec = certify(selection)
         mb.simulate(problem, spec, horizon=10**4, runs=1, seed=2)  # compiles
         for exponent in (6, 12):
-            rows.measure("times", name, VERSION, f"1e{exponent}", play_regret, problem, spec, 10**exponent, 5)
+            rows.measure("times", name, OURS, f"1e{exponent}", play_regret, problem, spec, 10**exponent, 5)
 
 
 def measure_random(rows: Rows) -> None:
@@ -394,7 +390,7 @@ def measure_random(rows: Rows) -> None:
 
 
 def short(value: float) -> str:
-    return f"{value:,.0f}".replace(",", " ") if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def mean(row: Row | None, key: str = "mean") -> str:
@@ -416,12 +412,11 @@ def table(title: str, study: str, head: str, lines: Iterator[list[str]]) -> None
 
 
 def lines_of_fresh(rows: Rows) -> Iterator[list[str]]:
-    for name, (_, mean_of_07, error) in FRESH.items():
+    for name in FRESH:
         row, C = rows.get("fresh", name), rows.get("fresh", name, "C", "")
         if row and C:
-            limit, earlier = C["mean"] * log(10**6), f"{short(mean_of_07)} ± {short(error)}"
-            free = rows.get("fresh", name, THOMPSON)
-            yield [name, with_error(row), short(limit), ratio_of(row, limit), earlier, mean(free)]
+            limit, free = C["mean"] * log(10**6), rows.get("fresh", name, THOMPSON)
+            yield [name, with_error(row), short(limit), ratio_of(row, limit), mean(free)]
 
 
 def lines_of_growth(rows: Rows) -> Iterator[list[str]]:
@@ -441,15 +436,14 @@ def lines_of_anytime(rows: Rows) -> Iterator[list[str]]:
         if known and unknown:
             ratio = unknown["mean"] / known["mean"]
             error = ratio * float(np.hypot(known["se"] / known["mean"], unknown["se"] / unknown["mean"]))
-            yield [name, with_error(known), with_error(unknown), f"{ratio:.2f} ± {error:.2f}"]
+            yield [name, with_error(unknown), f"{ratio:.2f} ± {error:.2f}"]
 
 
 def lines_of_tails(rows: Rows) -> Iterator[list[str]]:
     for name in TAILS:
         row = rows.get("tails", name)
         if row:
-            factor = f"{row['q99'] / row['mean']:.1f}"
-            yield [name, with_error(row), short(row["q99"]), factor, short(row["max"]), short(row["runs"])]
+            yield [name, with_error(row), short(row["q99"]), short(row["max"])]
 
 
 def lines_of_ties(rows: Rows) -> Iterator[list[str]]:
@@ -465,14 +459,21 @@ def lines_of_constants(rows: Rows) -> Iterator[list[str]]:
         free = rows.get("constants", name, THOMPSON)
         if row and C:
             limit = C["mean"] * log(10**6)
-            yield [name, with_error(row), short(limit), ratio_of(row, limit), mean(free), ratio_of(free, limit)]
+            yield [name, with_error(row), short(limit), ratio_of(row, limit), mean(free)]
 
 
 def lines_of_answers(rows: Rows, study: str, names: Any) -> Iterator[list[str]]:
+    """Yield the instances with wrong answers, and one line for all others."""
+    quiet: list[list[Row]] = []
     for name in names:
-        by_delta = [rows.get(study, name, OURS, delta) for delta in ("0.05", "0.2")]
-        if any(by_delta):
-            yield [name, *(mean(row, key) for row in by_delta for key in ("wrong", "open", "mean", "runs"))]
+        by_delta = [row for delta in ("0.05", "0.2") if (row := rows.get(study, name, OURS, delta))]
+        if sum(row["wrong"] for row in by_delta):
+            yield [name, *(f"{row['wrong']}/{row['runs']:,}" for row in by_delta)]
+        elif by_delta:
+            quiet.append(by_delta)
+    if quiet:
+        totals = [sum(row["runs"] for row in column) for column in zip(*quiet, strict=True)]
+        yield [f"the {len(quiet)} others together", *(f"0/{total:,}" for total in totals)]
 
 
 def lines_of_figure(rows: Rows, study: str, other: str) -> Iterator[list[str]]:
@@ -481,7 +482,8 @@ def lines_of_figure(rows: Rows, study: str, other: str) -> Iterator[list[str]]:
         if theirs:
             free = rows.get(study, row["name"], THOMPSON, row["at"])
             factor = f"{theirs['mean'] / row['mean']:.1f}"
-            yield [row["name"], row["at"], with_error(row), short(theirs["mean"]), factor, mean(free)]
+            horizon = short(float(row["at"]))
+            yield [row["name"], horizon, with_error(row), short(theirs["mean"]), factor, mean(free)]
 
 
 def lines_of_rounds(rows: Rows) -> Iterator[list[str]]:
@@ -495,28 +497,18 @@ def lines_of_rounds(rows: Rows) -> Iterator[list[str]]:
             yield [name, with_error(ours), *others, bound, ratio_of(far, least["mean"] * 30 * log(10))]
 
 
-def lines_of_mistakes(rows: Rows) -> Iterator[list[str]]:
-    totals: dict[str, list[int]] = {}
-    for row in rows.rows.values():
-        if row["study"] == "rounds" and "wrong" in row and row["at"] == "0.05":
-            total = totals.setdefault(row["policy"], [0, 0])
-            total[0], total[1] = total[0] + row["wrong"], total[1] + row["runs"]
-    for policy, (wrong, runs) in totals.items():
-        yield [policy.removesuffix(" 0").replace("certify 0", "certify, ε = 0"), str(wrong), short(runs)]
-
-
 def lines_of_nulls(rows: Rows) -> Iterator[list[str]]:
     for name in NULLS:
         row = rows.get("nulls", name, OURS, str(SHORT))
         if row:
             shares = ", ".join(f"{100 * count / row['runs']:.2f} %" for count in row["crossings"])
-            yield [name, f"{row['ratio']:g}", short(row["runs"]), shares]
+            yield [name, f"{row['ratio']:g}", shares]
 
 
 def lines_of_times(rows: Rows) -> Iterator[list[str]]:
     for name in TIMES:
-        cells = [rows.get("times", name, version, at) for at in ("1e6", "1e12") for version in ("0.9.0", OURS)]
-        yield [name, *(f"{row['seconds']:.3f}" if row else "–" for row in cells), *map(mean, cells[2:])]
+        cells = [rows.get("times", name, OURS, at) for at in ("1e6", "1e12")]
+        yield [name, *(f"{row['seconds']:.3f}" if row else "–" for row in cells)]
 
 
 def lines_of_random(rows: Rows) -> Iterator[list[str]]:
@@ -525,39 +517,37 @@ def lines_of_random(rows: Rows) -> Iterator[list[str]]:
         theirs = rows.get("random", row["name"], "adaptive-matching")
         if theirs:
             ratios.append(theirs["mean"] / row["mean"])
-            free = rows.get("random", row["name"], THOMPSON)
-            yield [row["name"], short(row["mean"]), short(theirs["mean"]), f"{ratios[-1]:.1f}", mean(free)]
     if ratios:
-        yield [f"geometric mean of {len(ratios)}", "", "", f"{exp(np.mean(np.log(ratios))):.1f}", ""]
+        summary = [exp(np.mean(np.log(ratios))), min(ratios), max(ratios)]
+        yield [f"{len(ratios)} instances of 4 to 20 players", *(f"{ratio:.1f}" for ratio in summary)]
 
 
 def print_tables(rows: Rows) -> None:
-    head = "T = 10^6 | rank1-certify | C log T | ratio | version 0.7 | rank1-thompson"
-    table("Regret on fresh instances", "fresh", head, lines_of_fresh(rows))
-    head = "instance | T = 10^6 | T = 10^9 | T = 10^12 | C | growth/C"
-    table("Growth of regret", "growth", head, lines_of_growth(rows))
-    table("Without a horizon", "anytime", "T = 10^6 | with horizon | anytime | ratio", lines_of_anytime(rows))
-    table("Tails of regret", "tails", "T = 10^6 | mean | 99 % | 99 %/mean | largest | runs", lines_of_tails(rows))
-    head = "tie .9 .6 .6 .3 | " + " | ".join(f"T = 10^{k}" for k in range(4, 10))
-    table("Regret on a tie", "ties", head, lines_of_ties(rows))
-    head = "T = 10^6 | rank1-certify | C log T | ratio | rank1-thompson | ratio"
+    head = "$T = 10^6$ | rank1-certify | $C \\log T$ | ratio | rank1-thompson"
     table("Regret and its lower bound", "constants", head, lines_of_constants(rows))
-    answers = "wrong, δ = .05 | open | rounds | runs | wrong, δ = .2 | open | rounds | runs"
-    table("Wrong answers", "errors", f"instance | {answers}", lines_of_answers(rows, "errors", ERRORS))
-    table("Wrong answers with ε", "epsilon", f"ε = .1 | {answers}", lines_of_answers(rows, "epsilon", EPSILON))
-    head = "μ | T | rank1-certify | simple-adaptive-matching | times less | rank1-thompson"
+    table("Regret on fresh instances", "fresh", head, lines_of_fresh(rows))
+    head = "instance | $T = 10^6$ | $T = 10^9$ | $T = 10^{12}$ | $C$ | growth / $C$"
+    table("Growth of regret", "growth", head, lines_of_growth(rows))
+    table("Without a horizon", "anytime", "$T = 10^6$ | anytime | ratio to known horizon", lines_of_anytime(rows))
+    table("Tails of regret", "tails", "$T = 10^6$ | mean | 99 % | largest", lines_of_tails(rows))
+    head = "tie .9 .6 .6 .3 | " + " | ".join(f"$T = 10^{k}$" for k in range(4, 10))
+    table("Regret on a tie", "ties", head, lines_of_ties(rows))
+    head = "$\\mu$ | $T$ | rank1-certify | simple-adaptive-matching | times less | rank1-thompson"
     table("Figure 3 of the paper", "regret", head, lines_of_figure(rows, "figure 3", "simple-adaptive-matching"))
-    head = "Δ | T | rank1-certify | pair-elim | times less | rank1-thompson"
+    head = "$\\Delta$ | $T$ | rank1-certify | pair-elim | times less | rank1-thompson"
     table("Figure 1 of the paper", "regret", head, lines_of_figure(rows, "figure 1", "pair-elim"))
-    head = "δ = .05 | rank1-certify | ε = .05 | ε = .1 | rank1-track-and-stop | rank1-identify | paper's policy | T* kl"
-    table("Rounds", "rounds", f"{head} | rounds/(T* log 1/δ), δ = 10^−30", lines_of_rounds(rows))
-    table("Wrong answers of all policies", "rounds", "policy | wrong answers | runs", lines_of_mistakes(rows))
-    head = "instance | ratio of the null hypothesis | runs | runs in which E reached 20"
-    table("E-processes under their null hypotheses", "nulls", head, lines_of_nulls(rows))
-    head = "0.9.0, T = 10^6 | now | 0.9.0, T = 10^12 | now | regret of 0.9.0, T = 10^12 | now"
-    table("Times", "times", f"CPU seconds per run | {head}", lines_of_times(rows))
-    head = "T = 10^6 | rank1-certify | adaptive-matching | times less | rank1-thompson"
+    head = "regret of adaptive-matching / rank1-certify, $T = 10^6$ | geometric mean | least | largest"
     table("Random instances", "random", head, lines_of_random(rows))
+    head = "instance | wrong, $\\delta = .05$ | wrong, $\\delta = .2$"
+    table("Wrong answers", "errors", head, lines_of_answers(rows, "errors", ERRORS))
+    table("Wrong answers with ε", "epsilon", head, lines_of_answers(rows, "epsilon", EPSILON))
+    head = "instance | ratio of the null hypothesis | runs in which $E$ reached 20"
+    table("E-processes under their null hypotheses", "nulls", head, lines_of_nulls(rows))
+    head = "$\\delta = .05$ | rank1-certify | $\\varepsilon = .05$ | $\\varepsilon = .1$ | rank1-track-and-stop"
+    head += " | rank1-identify | paper's policy | $T^*$ kl | rounds / $T^* \\log(1/\\delta)$ at $\\delta = 10^{-30}$"
+    table("Rounds", "rounds", head, lines_of_rounds(rows))
+    head = "CPU seconds per run | $T = 10^6$ | $T = 10^{12}$"
+    table("Times", "times", head, lines_of_times(rows))
 
 
 STUDIES = {

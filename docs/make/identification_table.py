@@ -51,7 +51,7 @@ def main(runs: int) -> None:
         found = mb.identify(problem, mb.policy(name, delta=delta), runs=runs, seed=1, workers=workers)
         told = found.summary()
         lost = told["runs"] - told["identified"]
-        mean = f"{told['rounds']['mean']:,.0f}".replace(",", " ")
+        mean = f"{told['rounds']['mean']:,.0f}"
         print(f"| `{name}` | {words} | {delta:g} | {runs} | {told['wrong']} | {lost} | {mean} |", flush=True)
 
     for name, instances in CASES:
@@ -68,7 +68,7 @@ def main(runs: int) -> None:
                 for name in ("matching-id", "rank1-identify")
             )
             ratios.append(slow.rounds.mean() / fast.rounds.mean())
-            told = [(f.summary()["wrong"], f"{f.rounds.mean():,.0f}".replace(",", " ")) for f in (slow, fast)]
+            told = [(f.summary()["wrong"], f"{f.rounds.mean():,.0f}") for f in (slow, fast)]
             cells = [words, f"{delta:g}", str(runs), *(str(part) for pair in told for part in pair)]
             print(f"| {' | '.join(cells)} | {ratios[-1]:.1f} |", flush=True)
     print(f"\ngeometric mean: {np.exp(np.mean(np.log(ratios))):.1f} times fewer, least {min(ratios):.1f}\n")

@@ -60,16 +60,12 @@ def _key(horizon: int) -> str:
 
 
 def table(panel: list[dict[str, Any]]) -> str:
-    """The rows of the table in Markdown."""
+    """The rows of the table in Markdown, at the longest horizon."""
     lines = []
     for instance in panel:
-        cells = [instance["name"]]
-        for T in HORIZONS:
-            for row in (instance[f"rank1-thompson 0.7 {_key(T)}"], instance.get(_key(T))):
-                cells.append("" if row is None else f"{row['mean']:.0f}; {row['q99']:.0f}; {row['linear_runs']}")
-            row = instance.get(_key(T))
-            cells.append("" if row is None else f"{row['max'] / row['median']:.1f}")
-        lines.append("| " + " | ".join(cells) + " |")
+        row = instance[_key(HORIZONS[-1])]
+        cells = [f"{row['mean']:,.0f}", f"{row['q99']:,.0f}", f"{row['max'] / row['median']:.1f}"]
+        lines.append(f"| {instance['name']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""The pictures of docs/reproduction.md, docs/growth.md and docs/identification.md, and their tables. Takes 4 minutes.
+"""The pictures of docs/reproduction.md and docs/identification.md, and their tables. Takes 4 minutes.
 
 Usage: python docs/make/reproduction.py [FOLDER]
 
