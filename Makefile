@@ -9,7 +9,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --editab
 # The suite starts many processes, which share what the first one has compiled to bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help test test-slow reproduce docs paper bench format clean
+.PHONY: help test test-slow reproduce docs bench format clean
 help:
 	@echo "make reproduce   draw the paper's figures and judge its claims"
 	@echo "make test        run all checks: ruff, mypy, import-linter, pytest"
@@ -57,6 +57,7 @@ docs: $(DEV)
 	@$(BIN)/sphinx-build --jobs auto --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+.PHONY: paper
 paper: $(PAPER)
 	@$(BIN)/python docs/make/paper.py
 
