@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 LAB := .venv/.lab-installed
+PAPER := .venv/.paper-installed
 DEV := .venv/.dev-installed
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --editable
 
@@ -14,6 +15,7 @@ help:
 	@echo "make test        run all checks: ruff, mypy, import-linter, pytest"
 	@echo "make test-slow   run the longer statistical checks"
 	@echo "make docs        build the site: guide, gallery, reference, search"
+	@echo "make paper       typeset the proofs of rank1-certify as an article in PDF"
 	@echo "make bench       measure the engines"
 	@echo "make format      let ruff lay out the source"
 	@echo "make clean       remove .venv, caches and reproduction/"
@@ -28,10 +30,14 @@ $(LAB): pyproject.toml | $(BIN)/python
 	@$(PIP_INSTALL) ".[lab]"
 	@touch $@
 
+$(PAPER): pyproject.toml | $(BIN)/python
+	@echo "installing matchbandit[paper] into .venv: pandoc and typst ..."
+	@if $(PIP_INSTALL) ".[paper]" --quiet; then touch $@; else echo "could not install pandoc and typst"; fi
+
 $(DEV): pyproject.toml | $(BIN)/python
 	@echo "installing matchbandit[dev] into .venv ..."
 	@$(PIP_INSTALL) ".[dev]" --quiet
-	@touch $(LAB) $@
+	@touch $(LAB) $(PAPER) $@
 
 reproduce: $(LAB)
 	@echo "drawing the paper's figures into reproduction/ ..."
@@ -48,8 +54,12 @@ test-slow: $(DEV)
 	$(BIN)/pytest -n 2 -m slow
 
 docs: $(DEV)
-	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
+	@$(BIN)/sphinx-build --jobs auto --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+.PHONY: paper
+paper: $(PAPER)
+	@$(BIN)/python docs/make/paper.py
 
 bench: $(DEV)
 	$(BIN)/pytest benchmarks --benchmark-only -q -s
