@@ -8,10 +8,11 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --editab
 # The suite starts many processes, which share what the first one has compiled to bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help test test-slow reproduce docs bench format clean
+.PHONY: help lint-js test test-slow reproduce docs bench format clean
 help:
 	@echo "make reproduce   draw the paper's figures and judge its claims"
-	@echo "make test        run all checks: ruff, mypy, import-linter, pytest"
+	@echo "make test        run all checks: ruff, mypy, import-linter, ESLint, Prettier, pytest"
+	@echo "make lint-js     check the JavaScript alone; needs node"
 	@echo "make test-slow   run the longer statistical checks"
 	@echo "make docs        build the site: guide, gallery, reference, search"
 	@echo "make bench       measure the engines"
@@ -42,7 +43,16 @@ test: $(DEV)
 	$(BIN)/ruff format --check src tests benchmarks docs/make
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory lint-js
 	$(BIN)/pytest -n 2 --dist loadscope
+
+# ESLint and Prettier, from node_modules; skipped where node is missing or npm cannot fetch them.
+lint-js:
+	@if ! command -v npm >/dev/null; then echo "lint-js: skipped, since npm is not installed"; \
+	elif ! cmp -s package-lock.json node_modules/.installed-lock.json && ! { npm ci --silent --no-audit --no-fund \
+	  && cp package-lock.json node_modules/.installed-lock.json; }; then \
+	  echo "lint-js: skipped, since npm cannot install ESLint and Prettier (no network?)"; \
+	else npm run --silent lint; fi
 
 test-slow: $(DEV)
 	$(BIN)/pytest -n 2 -m slow
@@ -59,5 +69,5 @@ format: $(DEV)
 	$(BIN)/ruff format src tests benchmarks docs/make
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .numba_cache reproduction docs/_build
+	rm -rf .venv node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .numba_cache reproduction docs/_build
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

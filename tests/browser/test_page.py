@@ -32,7 +32,8 @@ def over_time() -> Chart:
         ),
     )
     caption = "Mean and 5–95 % of 100 runs."
-    return Chart("over-time", "Regret over time", "round", "regret", lines, caption, marks=(Mark(5e5, "first window"),))
+    marks = (Mark(5e5, "first window"), Mark(5.6e5, "second window"), Mark(2e6, "the end of the last window"))
+    return Chart("over-time", "Regret over time", "round", "regret", lines, caption, marks=marks)
 
 
 def over_gap() -> Chart:
@@ -133,7 +134,7 @@ def tip(visited: Any) -> str:
 def attributes(visited: Any, number: int) -> list[tuple[str | None, str | None]]:
     """The fill and the stroke of all that is drawn of a chart."""
     script = "all => all.map(e => [e.getAttribute('fill'), e.getAttribute('stroke')])"
-    return [(fill, stroke) for fill, stroke in visited.chart(number).locator("svg path").evaluate_all(script)]
+    return [(fill, stroke) for fill, stroke in visited.chart(number).locator("> div > svg path").evaluate_all(script)]
 
 
 def colours(visited: Any, number: int) -> set[str]:
@@ -175,10 +176,11 @@ def test_on_a_phone_a_tap_shows_values_and_nothing_is_wider_than_the_screen(phon
     for number in range(5):
         left, top, width, height = phone.area(number)
         phone.page.touchscreen.tap(left + width * 0.7, top + height / 2)
+        phone.until(lambda: phone.page.locator(".tip:visible").count() == 1)
         box = phone.page.locator(".tip:visible").bounding_box()
         assert box["x"] >= left
         assert box["x"] + box["width"] <= left + width
-        assert phone.fits()
+        phone.until(phone.fits)
     phone.page.locator("details.numbers summary").first.click()
     phone.page.locator(".contents summary").click()
     assert phone.fits()
@@ -203,15 +205,15 @@ def test_a_selected_part_is_enlarged_and_shown_whole_again(desktop: Any) -> None
     left, top, width, height = desktop.area(TIME)
     before = texts(desktop, TIME)
     assert "2·10⁶" in before
-    desktop.page.mouse.click(left + width - 87, top + 16)  # the first icon
+    desktop.page.mouse.click(left + width - 89, top + 16)  # the first icon
     desktop.page.mouse.move(left + width * 0.3, top + height * 0.3)
     desktop.page.mouse.down()
     desktop.page.mouse.move(left + width * 0.5, top + height * 0.7, steps=3)
     desktop.page.mouse.up()
     desktop.until(lambda: texts(desktop, TIME) != before)
     assert "2·10⁶" not in texts(desktop, TIME)
-    desktop.page.mouse.click(left + width - 87, top + 16)
-    desktop.page.mouse.click(left + width - 12, top + 16)  # the last icon
+    desktop.page.mouse.click(left + width - 89, top + 16)
+    desktop.page.mouse.click(left + width - 26, top + 16)  # the last icon
     desktop.until(lambda: "2·10⁶" in texts(desktop, TIME))
 
 

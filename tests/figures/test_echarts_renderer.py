@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from matchbandit.figures.chart import Chart, Line, Mark
-from matchbandit.figures.echarts_renderer import PAPER, READABLE, chart_data, contrast, describe
+from matchbandit.figures.echarts_renderer import MIN_CONTRAST, PAPER, chart_data, contrast, describe
 from matchbandit.figures.style import DASHES, MARKERS, POLICIES, style_of
 
 
@@ -61,7 +61,7 @@ def test_words_in_a_policys_colour_can_be_read_and_its_line_be_seen(policy: str)
     x = np.array([1.0, 2.0])
     (line,) = chart_data(chart(Line(policy, x, x, key=policy)))["lines"]
     for scheme, paper in PAPER.items():
-        assert contrast(line[scheme]["text"], paper) >= READABLE
+        assert contrast(line[scheme]["text"], paper) >= MIN_CONTRAST
         assert contrast(line[scheme]["stroke"], paper) >= 3
 
 
@@ -84,7 +84,7 @@ def test_the_colours_of_the_page_can_be_read(ground: str) -> None:
     for scheme in re.findall(r"(--paper: .*?)\}", asset("page.css"), re.S):
         colours = dict(re.findall(r"--(\w+): (#\w+);", scheme))
         for name in ("ink", "muted", "accent", "good", "part", "bad", "plain"):
-            assert contrast(colours[name], colours[ground]) >= READABLE, name
+            assert contrast(colours[name], colours[ground]) >= MIN_CONTRAST, name
 
 
 def test_a_range_is_called_what_the_caption_calls_it() -> None:

@@ -16,7 +16,7 @@ from fastapi import APIRouter
 from starlette.testclient import TestClient
 from statements import Statements
 
-from matchbandit.figures.echarts_renderer import READABLE, contrast
+from matchbandit.figures.echarts_renderer import MIN_CONTRAST, contrast
 from matchbandit.live.csv_tables import csv_text
 from matchbandit.live.errors import LeagueError
 from matchbandit.live.league import League
@@ -474,12 +474,12 @@ def test_words_can_be_read_on_all_grounds_by_day_and_by_night() -> None:
             colours |= dict(re.findall(r"--([\w-]+): (#\w{6});", block))
         for ground in ("ground", "card", "hover"):
             for name in ("ink", "muted", "accent", "good", "part", "bad"):
-                assert contrast(colours[name], colours[ground]) >= READABLE, (name, ground, day)
+                assert contrast(colours[name], colours[ground]) >= MIN_CONTRAST, (name, ground, day)
         for name in ("good", "part", "bad", "accent"):
-            assert contrast(colours[name], colours[f"{name}-soft"]) >= READABLE, (name, day)
-        assert contrast(colours["on-accent"], colours["accent"]) >= READABLE
+            assert contrast(colours[name], colours[f"{name}-soft"]) >= MIN_CONTRAST, (name, day)
+        assert contrast(colours["on-accent"], colours["accent"]) >= MIN_CONTRAST
         for name in ("good", "bad", "muted"):
-            assert contrast(colours["card"], colours[name]) >= READABLE
+            assert contrast(colours["card"], colours[name]) >= MIN_CONTRAST
         for ground in ("card", "paper"):
             assert contrast(colours["field"], colours[ground]) >= 3  # the border of a field
 

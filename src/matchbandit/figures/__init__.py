@@ -1,4 +1,4 @@
-"""Typed data in, pictures and pages out. What is drawn is a `Chart`; matplotlib is imported when something is drawn."""
+"""Charts as typed data, and their renderers: pictures by matplotlib, pages by Apache ECharts."""
 
 from matchbandit.figures.chart import Chart, Line, Mark
 from matchbandit.figures.picture import draw, draw_to

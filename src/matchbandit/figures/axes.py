@@ -75,7 +75,7 @@ def tick_labels(ticks: Sequence[float], *, log: bool = False) -> list[str]:
 
 
 def even_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers from low to high, evenly apart, at most so many.
+    """Return round numbers from low to high, evenly apart, at most `most`.
 
     >>> even_ticks(0, 200_000, 6)
     [0.0, 50000.0, 100000.0, 150000.0, 200000.0]
@@ -92,7 +92,7 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Powers of ten from low to high, at most so many; within few of them also twice and five times those.
+    """Return powers of ten from low to high, at most `most`; multiples of them where they are few.
 
     >>> log_ticks(1, 1e12, 5)
     [1.0, 1000.0, 1000000.0, 1000000000.0, 1000000000000.0]
@@ -101,7 +101,7 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
     """
     within = [
         _among(low, high, multiples) for multiples in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3))
-    ]  # the closer together, the rounder they need not be
+    ]  # the finest that fits
     powers = _among(low, high, (1,))
     if len(powers) >= 3 or (len(powers) == 2 and most < 4):
         every = max(1, ceil((len(powers) - 1) / max(most - 1, 1)))
@@ -115,10 +115,10 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
 
 def _among(low: float, high: float, multiples: Sequence[float]) -> list[float]:
     exponents = range(floor(log10(low)) - 1, ceil(log10(high)) + 1)
-    all_of_them = (float(f"{m * 10.0**e:.12g}") for e in exponents for m in multiples)
-    return [t for t in all_of_them if low * (1 - 1e-9) <= t <= high * (1 + 1e-9)]
+    candidates = (float(f"{m * 10.0**e:.12g}") for e in exponents for m in multiples)
+    return [t for t in candidates if low * (1 - 1e-9) <= t <= high * (1 + 1e-9)]
 
 
 def unlabelled_log_ticks(low: float, high: float) -> list[float]:
-    """Twice to nine times the powers of ten from low to high; none if there are many powers."""
+    """Return twice to nine times the powers of ten from low to high; none if there are many powers."""
     return _among(low, high, range(2, 10)) if log10(high / low) <= 7 else []

@@ -1,4 +1,4 @@
-"""What a figure shows, as typed data: lines, bands, marks and words. Drawing comes second."""
+"""The description of a chart that both renderers draw: lines, bands, marks and texts."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,7 @@ Numbers = NDArray[np.float64]
 Kind = Literal["line", "points", "cloud", "reference"]
 Dash = Literal["solid", "dashed", "dotted"]
 MAX_ROWS = 24
-"""Of the table beside a figure; of longer curves it shows evenly spread positions, and the last."""
+"""Of the table beside a chart; of longer curves it shows evenly spread positions, and the last."""
 MAX_MARKERS = 24
 """Points of a line that has a marker at each of them."""
 
@@ -22,28 +22,28 @@ class Line:
     """One curve, or one set of points, and the band around it."""
 
     label: str
-    """What stands at its end, or in the legend; without one it has no name, and no column in the table."""
+    """Its name at its end or in the legend; without one it has no column in the table."""
     x: Numbers
     y: Numbers
     low: Numbers | None = None
     high: Numbers | None = None
     """The band, or the bars of points: 5–95 % of the runs unless the chart's caption says otherwise."""
     key: str = ""
-    """Whose colour, dash and marker it takes: a policy's name; else any name of its own."""
+    """What decides its colour, dash and marker: a policy's name, or any other."""
     kind: Kind = "line"
-    """A line; points alone, such as published numbers; a cloud of single runs, small and pale; or a thin reference,
-    grey unless it has a key."""
+    """A line; points alone, such as published numbers; a cloud of single runs, small and pale; or a thin reference
+    line, grey unless it has a key."""
     dash: Dash | None = None
-    """In place of the one that belongs to its key."""
+    """Instead of the dash that its key decides."""
     hollow: bool = False
-    """Empty markers: published numbers, policies without a proof."""
+    """Hollow markers: published numbers, policies without a proof."""
     strong: bool = False
-    """Drawn stronger than the others, since the figure is about it."""
+    """Drawn stronger than the others, because the chart is about it."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A place on an axis that has a name, such as the end of a window, or the ratio 1."""
+    """A labelled position on an axis, such as the end of a window, or the ratio 1."""
 
     at: float
     label: str = ""
@@ -52,34 +52,34 @@ class Mark:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure before it is drawn."""
+    """A chart before it is drawn."""
 
     name: str
-    """Its file name."""
+    """Its file name, without a suffix."""
     title: str
     x_label: str
     y_label: str
     lines: tuple[Line, ...]
     caption: str = ""
-    """The instance, the runs, the seed, what the band is."""
+    """The instance, the runs, the seed, and what the band is."""
     x_log: bool = False
     y_log: bool = False
     x_ticks: tuple[float, ...] | None = None
-    """Where ticks stand, if the places are few and known."""
+    """The positions of ticks, if these are few and known."""
     marks: tuple[Mark, ...] = ()
     y_range: tuple[float, float] | None = None
-    """What is shown of the y axis, if not everything."""
+    """The part of the y axis that is shown, if not all of it."""
     rows: tuple[str, ...] = ()
-    """Names of the places x = 0, 1, 2, …: then the chart is drawn lying, a row for each name from top to bottom, and
-    y, still what is measured, runs from left to right."""
+    """Names of the positions x = 0, 1, 2, …: then the chart is horizontal, with a row for each name from top to bottom,
+    and y, still what is measured, runs from left to right."""
 
     @property
     def has_shared_rows(self) -> bool:
-        """Do lines have points in several rows, so that a row has several points, and names stand in a legend?"""
+        """Whether a line has points in several rows, so that lines are named in a legend instead of by their rows."""
         return bool(self.rows) and any(len(line.x) > 1 for line in self.lines if line.kind != "cloud")
 
     def numbers(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-        """The table beside the figure: its heads, and its rows: x, and of each line the mean (low to high).
+        """Return the table beside the chart: its heads, and its rows: x, and the mean (low to high) of each line.
 
         >>> x, mean, low, high = np.array([[1.0, 200.0], [0.5, 12.0], [0.1, 10.0], [1.0, 15.0]])
         >>> heads, rows = Chart("one", "Regret", "round", "regret", (Line("uts", x, mean, low, high),)).numbers()
@@ -89,42 +89,42 @@ class Chart:
         named = [line for line in self.lines if line.label and line.kind != "cloud" and len(line.x)]
         if self.has_shared_rows:
             return (self.x_label, *(line.label for line in named)), tuple(
-                (name, *(_told(line, float(at)) for line in named)) for at, name in enumerate(self.rows)
+                (name, *(_value_text(line, float(at)) for line in named)) for at, name in enumerate(self.rows)
             )
         if self.rows:
             return (self.x_label, self.y_label), tuple((name, self._of_row(at)) for at, name in enumerate(self.rows))
-        places = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
+        positions = np.unique(np.concatenate([line.x for line in named if line.kind != "points"] or [np.zeros(0)]))
         single = np.concatenate([line.x for line in named if line.kind == "points"] or [np.zeros(0)])
-        places = np.unique(np.concatenate([_some(places), single]))
-        rows = tuple((_place(float(x)), *(_told(line, float(x)) for line in named)) for x in places)
+        positions = np.unique(np.concatenate([_thinned(positions), single]))
+        rows = tuple((_position_text(float(x)), *(_value_text(line, float(x)) for line in named)) for x in positions)
         labels = [line.label for line in named]
         heads = (f"{line.key}: {line.label}" if labels.count(line.label) > 1 else line.label for line in named)
         return (self.x_label, *heads), rows
 
     def _of_row(self, at: int) -> str:
-        told = [_told(line, float(at)) for line in self.lines if line.label and line.kind != "cloud"]
-        return "; ".join(text for text in told if text)
+        texts = [_value_text(line, float(at)) for line in self.lines if line.label and line.kind != "cloud"]
+        return "; ".join(text for text in texts if text)
 
 
-def _some(places: Numbers) -> Numbers:
-    """These places; every so many of them, and the last, if they are many."""
-    if len(places) <= MAX_ROWS:
-        return places
-    chosen: Numbers = places[np.unique(np.linspace(0, len(places) - 1, MAX_ROWS).round().astype(int))]
+def _thinned(positions: Numbers) -> Numbers:
+    """At most `MAX_ROWS` of these positions, evenly spread, with the first and the last."""
+    if len(positions) <= MAX_ROWS:
+        return positions
+    chosen: Numbers = positions[np.unique(np.linspace(0, len(positions) - 1, MAX_ROWS).round().astype(int))]
     return chosen
 
 
-def _place(x: float) -> str:
-    """A place along x: whole numbers in full."""
+def _position_text(x: float) -> str:
+    """A position along x: integers in full."""
     return grouped(x) if x.is_integer() and abs(x) < 1e7 else short(x)
 
 
-def _told(line: Line, x: float) -> str:
-    """What this line says at x; nothing where it has no point."""
-    found = np.flatnonzero(line.x == x)
-    if not len(found):
+def _value_text(line: Line, x: float) -> str:
+    """The value of this line at x with its range; empty where it has no point."""
+    indices = np.flatnonzero(line.x == x)
+    if not len(indices):
         return ""
-    at = found[-1]
+    at = indices[-1]
     text = short(float(line.y[at]))
     if line.low is None or line.high is None:
         return text

@@ -1,4 +1,4 @@
-"""A chart as plain data for the script that draws it on a page (`script/`, with Apache ECharts)."""
+"""A chart as JSON data for `script/chart.js`, which draws it on a page with Apache ECharts."""
 
 from colorsys import hls_to_rgb, rgb_to_hls
 from math import isfinite
@@ -9,18 +9,18 @@ from matchbandit.figures.chart import Chart, Line, Numbers
 from matchbandit.figures.style import Style, styles_of
 
 PAPER = {"light": "#ffffff", "dark": "#14171b"}
-"""The ground of a page, as in `page.css`."""
-READABLE = 4.5
-"""The contrast that words need (WCAG 2, level AA)."""
+"""The background of a page, as in `page.css`."""
+MIN_CONTRAST = 4.5
+"""Of text on its background (WCAG 2, level AA)."""
 
 
 def chart_data(chart: Chart) -> dict[str, Any]:
-    """All that is drawn, as JSON can say it: numbers to seven digits, null for what is not finite.
+    """Return all that is drawn: numbers to seven digits, null for those that are not finite.
 
-    Lines have the look that they have in print, and one for the dark; words in a line's colour are dark or light
-    enough to be read.
+    Lines have the style that they have in pictures, and one for dark pages; text in a line's colour has enough
+    contrast to be read.
     """
-    tells_range = "5–95 %" in chart.caption or not chart.caption
+    has_percentiles = "5–95 %" in chart.caption or not chart.caption
     return {
         "name": chart.name,
         "title": chart.title,
@@ -29,37 +29,37 @@ def chart_data(chart: Chart) -> dict[str, Any]:
         "yLabel": chart.y_label,
         "xLog": chart.x_log,
         "yLog": chart.y_log,
-        "xTicks": None if chart.x_ticks is None else [_short(value) for value in chart.x_ticks],
-        "xRange": [_short(value) for value in x_limits(chart)],
-        "yRange": [_short(value) for value in y_limits(chart)],
+        "xTicks": None if chart.x_ticks is None else [_rounded(value) for value in chart.x_ticks],
+        "xRange": [_rounded(value) for value in x_limits(chart)],
+        "yRange": [_rounded(value) for value in y_limits(chart)],
         "isCropped": chart.y_range is not None,
         "rows": list(chart.rows),
-        "middle": "mean" if tells_range or "mean" in chart.caption.lower() else "value",
-        "range": "5–95 %" if tells_range else "range",
-        "marks": [{"at": _short(mark.at), "label": mark.label, "axis": mark.axis} for mark in chart.marks],
+        "middle": "mean" if has_percentiles or "mean" in chart.caption.lower() else "value",
+        "range": "5–95 %" if has_percentiles else "range",
+        "marks": [{"at": _rounded(mark.at), "label": mark.label, "axis": mark.axis} for mark in chart.marks],
         "lines": [_line_data(line, style) for line, style in zip(chart.lines, styles_of(chart), strict=True)],
     }
 
 
 def describe(chart: Chart) -> str:
-    """What the chart shows, in words, for those who do not see it."""
+    """Describe the chart in words, for screen readers."""
     names = ", ".join(line.label for line in chart.lines if line.label)
     about = f"{chart.title}. " if chart.title else ""
     axes = (
         f"{chart.y_label} against {chart.x_label}" if not chart.rows else f"{chart.y_label} of {', '.join(chart.rows)}"
     )
-    return f"Chart. {about}{axes}{f': {names}' if names else ''}. Arrow keys tell values, plus and minus zoom."
+    return f"Chart. {about}{axes}{f': {names}' if names else ''}. Arrow keys show values, plus and minus zoom."
 
 
 def _line_data(line: Line, style: Style) -> dict[str, Any]:
-    ranged = line.low is not None and line.high is not None
+    has_range = line.low is not None and line.high is not None
     return {
         "label": line.label,
         "kind": line.kind,
         "x": _numbers(line.x),
         "y": _numbers(line.y),
-        "low": _numbers(line.low) if ranged else None,
-        "high": _numbers(line.high) if ranged else None,
+        "low": _numbers(line.low) if has_range else None,
+        "high": _numbers(line.high) if has_range else None,
         "dash": style.dash,
         "marker": None if line.kind == "reference" else style.marker,
         "hollow": line.hollow,
@@ -70,25 +70,25 @@ def _line_data(line: Line, style: Style) -> dict[str, Any]:
 
 
 def _numbers(values: Numbers | None) -> list[float | None]:
-    return [] if values is None else [_short(float(value)) for value in values]
+    return [] if values is None else [_rounded(float(value)) for value in values]
 
 
-def _short(value: float) -> float | None:
+def _rounded(value: float) -> float | None:
     if not isfinite(value):
         return None
-    rounded = float(f"{value:.7g}")
-    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+    number = float(f"{value:.7g}")
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
-def readable(colour: str, ground: str) -> str:
-    """The colour itself, or the nearest darker or lighter one in which words on that ground can be read.
+def readable(colour: str, background: str) -> str:
+    """Return the colour, or the nearest darker or lighter one in which text on that background can be read.
 
     >>> readable("#000000", "#ffffff"), readable("#e69f00", "#ffffff")
     ('#000000', '#996a00')
     """
     hue, lightness, saturation = rgb_to_hls(*_channels(colour))
-    step = -0.01 if luminance(ground) > 0.5 else 0.01
-    while contrast(colour, ground) < READABLE:
+    step = -0.01 if luminance(background) > 0.5 else 0.01
+    while contrast(colour, background) < MIN_CONTRAST:
         lightness += step
         red, green, blue = (round(255 * channel) for channel in hls_to_rgb(hue, lightness, saturation))
         colour = f"#{red:02x}{green:02x}{blue:02x}"
@@ -96,7 +96,7 @@ def readable(colour: str, ground: str) -> str:
 
 
 def contrast(one: str, other: str) -> float:
-    """How well two colours stand apart, from 1 to 21 (WCAG 2).
+    """Return the contrast of two colours, from 1 to 21 (WCAG 2).
 
     >>> round(contrast("#ffffff", "#000000"), 6)
     21.0
@@ -106,7 +106,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def luminance(colour: str) -> float:
-    """How bright a colour is to the eye, from 0 to 1 (WCAG 2)."""
+    """Return the relative luminance of a colour, from 0 to 1 (WCAG 2)."""
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 

@@ -1,4 +1,4 @@
-"""Charts drawn with matplotlib. Everything is measured before it is placed: no two words meet, none leaves the picture.
+"""Draw charts with matplotlib. Texts are measured before they are placed: none overlaps another or is cut off.
 
 This module imports matplotlib; `picture` imports it when something is drawn.
 """
@@ -36,26 +36,26 @@ from matchbandit.figures.chart import MAX_MARKERS, Chart, Line, Numbers
 from matchbandit.figures.style import GREY, Marker, Style, spread_apart, styles_of
 
 WIDTH, HEIGHT = 6.0, 3.1
-"""Of the picture and of its axes, in inches: at 360 pixels, the width of a phone, the words are still read."""
+"""Of the picture and of its axes, in inches: on a phone, 360 pixels wide, the text is still readable."""
 DPI = 200
-TITLE, WORDS, SMALL = 11.0, 9.5, 8.5
-"""Sizes of type, in points."""
+TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 11.0, 9.5, 8.5
+"""Font sizes, in points."""
 ZERO_HEIGHT = 0.035
 """Of the markers of zeros above the foot of a logarithmic axis, as a share of its length."""
 MARGIN, GAP = 0.12, 0.06
-"""Around the picture and between its parts, in inches."""
+"""Around the picture, and between its parts, in inches."""
 INK, PALE, PAPER = "#222222", "#dddddd", "#ffffff"
 MAX_LEGEND_LINES = 3
-"""Lines; where there are more, each has its name at its end."""
+"""Of lines; if there are more, each is named at its end."""
 _MARKERS: dict[Marker, str] = {
     "circle": "o", "square": "s", "diamond": "D", "triangle": "^", "triangle-down": "v", "triangle-left": "<",
     "triangle-right": ">", "plus": "P", "cross": "X", "hexagon": "h", "star": "*", "pentagon": "p",
 }  # fmt: skip
 _SIZES: dict[Marker, float] = {"star": 7.5, "plus": 6.0, "cross": 6.0, "hexagon": 5.8, "pentagon": 5.8, "diamond": 4.6}
-"""Of markers that look smaller or larger than others of the same size."""
+"""Of markers that appear smaller or larger than others of the same size."""
 _DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.5, 1.8)), "dotted": (0, (1.2, 1.6))}
-_TIED = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
-"""Spaces at which no line is broken."""
+_NO_BREAK = re.compile(r" (?==)|(?<==) |(?<=seed) (?=\d)|(?<=\d) (?=%|runs?\b|rounds?\b|players?\b)")
+"""Spaces at which lines are not broken."""
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "svg.hashsalt": "matchbandit",  # else names inside the file differ from call to call
@@ -79,7 +79,7 @@ class Picture(Figure):
 
 
 def encoded(picture: Picture, kind: str) -> bytes:
-    """The picture as a file of this kind, png, pdf or svg: the same bytes for the same chart."""
+    """Return the picture as a png, pdf or svg file: the same bytes for the same chart."""
     file = BytesIO()
     with _settings():
         picture.savefig(file, format=kind, dpi=DPI, metadata=_METADATA[kind])
@@ -88,7 +88,7 @@ def encoded(picture: Picture, kind: str) -> bytes:
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Ours, whatever the user's settings of matplotlib are."""
+    """Use our settings, whatever the user's settings of matplotlib are."""
     with mpl_style.context([_SETTINGS], after_reset=True):
         yield
 
@@ -105,19 +105,19 @@ def render(chart: Chart) -> Picture:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One name in the legend, and what stands for it."""
+    """A name in the legend, and the line or marker beside it."""
 
     words: str
     handle: dict[str, Any]
 
     @property
-    def wide(self) -> float:
-        """How much room a piece of the line, or its marker, takes."""
+    def width(self) -> float:
+        """The width of the piece of line, or of the marker, in inches."""
         return 0.12 if self.handle["linestyle"] == "none" else 0.32
 
 
 class _End(NamedTuple):
-    """Where a line ends, and its name, broken into lines."""
+    """The end of a line, and its name, wrapped."""
 
     colour: str
     x: float
@@ -130,10 +130,10 @@ class _Renderer:
     """One chart on one picture. Lengths are in inches from the picture's lower left corner unless said otherwise."""
 
     def __init__(self, chart: Chart, picture: Picture) -> None:
-        """Nothing is drawn yet."""
+        """Prepare an empty picture."""
         self.chart, self.picture = chart, picture
         self.axes: Axes = picture.add_axes((0.0, 0.0, 1.0, 1.0))
-        self.looks = styles_of(chart)
+        self.styles = styles_of(chart)
         named = [line for line in chart.lines if line.label and line.kind in ("line", "reference")]
         self.direct = len({line.label for line in named}) > MAX_LEGEND_LINES and not chart.rows
         self.taken: list[Bbox] = []  # where words stand already, in pixels
@@ -141,12 +141,12 @@ class _Renderer:
 
     def draw(self) -> None:
         """Draw lines, then the frame around them, then the text inside."""
-        for line, look in zip(self.chart.lines, self.looks, strict=True):
-            self._line(line, look)
+        for line, style in zip(self.chart.lines, self.styles, strict=True):
+            self._line(line, style)
         self._zeros()
         self._limits()
         self._frame()
-        self._place()
+        self._layout()
         obstacles = self._obstacles()
         self._marks(obstacles)
         if self.direct:
@@ -154,14 +154,14 @@ class _Renderer:
 
     # Lines
 
-    def _line(self, line: Line, look: Style) -> None:
+    def _line(self, line: Line, style: Style) -> None:
         x, y = (line.y, line.x) if self.chart.rows else (line.x, line.y)
         number = self.chart.lines.index(line)
         shapes: dict[str, Any] = {
-            "color": look.colour,
-            "marker": _MARKERS[look.marker],
-            "markersize": _SIZES.get(look.marker, 5.0) * (1.2 if line.strong else 1.0),
-            "markerfacecolor": look.colour if not line.hollow else "none" if line.kind == "points" else PAPER,
+            "color": style.colour,
+            "marker": _MARKERS[style.marker],
+            "markersize": _SIZES.get(style.marker, 5.0) * (1.2 if line.strong else 1.0),
+            "markerfacecolor": style.colour if not line.hollow else "none" if line.kind == "points" else PAPER,
             "markeredgewidth": 1.1,
             "label": "_",
         }
@@ -175,27 +175,27 @@ class _Renderer:
         elif line.kind == "points":
             self.axes.plot(x, y, **shapes, linestyle="none", zorder=4)
         elif line.kind == "reference":
-            self.axes.plot(x, y, color=look.colour, linestyle=_DASHES[look.dash], linewidth=1.0, label="_", zorder=2)
+            self.axes.plot(x, y, color=style.colour, linestyle=_DASHES[style.dash], linewidth=1.0, label="_", zorder=2)
         else:
             every = None if len(x) <= MAX_MARKERS else (0.03 + 0.037 * (number % 4), 0.17)
             wide = 2.6 if line.strong else 1.6
-            self.axes.plot(x, y, linestyle=_DASHES[look.dash], linewidth=wide, markevery=every, **shapes, zorder=3)
+            self.axes.plot(x, y, linestyle=_DASHES[style.dash], linewidth=wide, markevery=every, **shapes, zorder=3)
             if line.low is not None and line.high is not None:
                 pale = 0.14 if len(self.chart.lines) <= 6 else 0.09
-                self.axes.fill_between(x, line.low, line.high, color=look.colour, alpha=pale, linewidth=0, zorder=1)
+                self.axes.fill_between(x, line.low, line.high, color=style.colour, alpha=pale, linewidth=0, zorder=1)
 
     def _zeros(self) -> None:
         """Mark values that have no place on a logarithmic axis at its foot, beside the label "0"."""
         if not has_zeros(self.chart):
             return
         axes, is_horizontal = self.axes, bool(self.chart.rows)
-        for line, look in zip(self.chart.lines, self.looks, strict=True):
+        for line, style in zip(self.chart.lines, self.styles, strict=True):
             x = line.x[line.y <= 0]
             foot = np.full(len(x), ZERO_HEIGHT)
             shapes: dict[str, Any] = {
                 "s": 22,
-                "edgecolors": look.colour,
-                "facecolors": PAPER if line.hollow else look.colour,
+                "edgecolors": style.colour,
+                "facecolors": PAPER if line.hollow else style.colour,
                 "linewidths": 1.1,
                 "clip_on": False,
                 "zorder": 5,
@@ -204,7 +204,7 @@ class _Renderer:
                 axes.scatter(foot, x, marker="<", transform=axes.get_yaxis_transform(), **shapes)
             else:
                 axes.scatter(x, foot, marker="v", transform=axes.get_xaxis_transform(), **shapes)
-        words: dict[str, Any] = {"fontsize": WORDS, "color": INK, "transform": axes.transAxes}
+        words: dict[str, Any] = {"fontsize": TEXT_SIZE, "color": INK, "transform": axes.transAxes}
         if is_horizontal:
             axes.text(ZERO_HEIGHT, -0.02, "0", ha="center", va="top", **words)
         else:
@@ -226,7 +226,7 @@ class _Renderer:
             self.axes.set_xlim(*x_limits(chart))
 
     def _frame(self) -> None:
-        """What stands beside the data, but no ticks yet."""
+        """Draw spines and grid; ticks come later."""
         axes = self.axes
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color("#888888")
@@ -234,7 +234,7 @@ class _Renderer:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_minor_formatter(NullFormatter())
             axis.set_minor_locator(NullLocator())
-        axes.tick_params(which="both", color="#888888", labelcolor=INK, labelsize=WORDS, pad=3)
+        axes.tick_params(which="both", color="#888888", labelcolor=INK, labelsize=TEXT_SIZE, pad=3)
         axes.tick_params(which="minor", length=2)
         if self.chart.rows:
             axes.tick_params(axis="y", length=0)
@@ -242,13 +242,13 @@ class _Renderer:
         else:
             axes.grid(axis="y", linewidth=0.6, color=PALE)
 
-    def _place(self) -> None:
-        """Title, legend and caption, wrapped; the axes in the room between them, with as many ticks as fit."""
+    def _layout(self) -> None:
+        """Place title, legend and caption, wrapped, and the axes between them, with as many ticks as fit."""
         chart, inside = self.chart, WIDTH - 2 * MARGIN
-        title = self._wrapped(chart.title, TITLE, inside, weight="bold")
-        caption = self._wrapped(chart.caption, SMALL, inside)
+        title = self._wrapped(chart.title, TITLE_SIZE, inside, weight="bold")
+        caption = self._wrapped(chart.caption, SMALL_SIZE, inside)
         rows = self._legend_rows(inside)
-        title_line, word_line, small_line = (1.3 * size / 72 for size in (TITLE, WORDS, SMALL))
+        title_line, word_line, small_line = (1.3 * size / 72 for size in (TITLE_SIZE, TEXT_SIZE, SMALL_SIZE))
         above = MARGIN + len(title) * title_line + len(rows) * 1.2 * word_line + GAP
         above_label = chart.x_label if chart.rows else chart.y_label
         above += word_line + 0.04 if above_label else 0
@@ -272,28 +272,28 @@ class _Renderer:
         self._put_axes(left, below, WIDTH - left - right, height)
         y = above + height + below - MARGIN
         for words in title:
-            self._write(MARGIN, y, words, TITLE, weight="bold", va="top")
+            self._write(MARGIN, y, words, TITLE_SIZE, weight="bold", va="top")
             y -= title_line
         for row in rows:
             y -= 1.2 * word_line
             self._draw_legend(row, y + 0.6 * word_line)
         if above_label:
-            self._write(MARGIN, below + height + 0.09, above_label, WORDS, color=GREY, va="bottom")
+            self._write(MARGIN, below + height + 0.09, above_label, TEXT_SIZE, color=GREY, va="bottom")
         y = below - 0.08 - word_line - GAP
         across = chart.y_label if chart.rows else chart.x_label
-        self._write(left + (WIDTH - left - right) / 2, y, across, WORDS, color=GREY, va="top", ha="center")
+        self._write(left + (WIDTH - left - right) / 2, y, across, TEXT_SIZE, color=GREY, va="top", ha="center")
         y -= word_line + GAP
         for words in caption:
-            self._write(MARGIN, y, words, SMALL, color=GREY, va="top")
+            self._write(MARGIN, y, words, SMALL_SIZE, color=GREY, va="top")
             y -= small_line
 
     def _height(self) -> float:
-        """Of the axes: enough for every row, or for every name at the right."""
+        """Return the height of the axes: enough for every row, or for every name at the right."""
         if self.chart.rows:
             most = max(len(self._name(name)) for name in self.chart.rows)
-            return max(0.8, max(0.34, self._tall([""] * most)) * len(self.chart.rows))
+            return max(0.8, max(0.34, self._text_height([""] * most)) * len(self.chart.rows))
         names = self._ends(inside=False) if self.direct else []
-        return max(HEIGHT, sum(self._tall(end.words) for end in names) + 0.1)
+        return max(HEIGHT, sum(self._text_height(end.words) for end in names) + 0.1)
 
     def _put_axes(self, left: float, below: float, width: float, height: float) -> None:
         total = self.picture.get_figheight()
@@ -305,10 +305,10 @@ class _Renderer:
         for at, label in enumerate(self.axes.yaxis.get_ticklabels()):
             own = [k for k, line in enumerate(self.chart.lines) if len(line.x) and round(float(line.x[0])) == at]
             if own and not self.chart.has_shared_rows:
-                label.set_color(self.looks[own[0]].colour)
+                label.set_color(self.styles[own[0]].colour)
 
     def _ticks(self, name: str, most: int, length: float) -> None:
-        """As many ticks as have room for their numbers."""
+        """Set as many ticks as there is space for their numbers."""
         axes, chart = self.axes, self.chart
         axis = axes.xaxis if name == "x" else axes.yaxis
         low, high = sorted(axes.get_xlim() if name == "x" else axes.get_ylim())
@@ -319,7 +319,7 @@ class _Renderer:
         if log:
             axis.set_minor_locator(FixedLocator(unlabelled_log_ticks(low, high)))
         if not measured and chart.x_ticks is not None:
-            self._given_ticks(chart.x_ticks, log=log)
+            self._fixed_ticks(chart.x_ticks, log=log)
             return
         for number in range(most, 0, -1):
             ticks = log_ticks(low, high, number) if log else even_ticks(low, high, number)
@@ -327,17 +327,17 @@ class _Renderer:
             if not self._collide(axis.get_ticklabels()):
                 break
 
-    def _given_ticks(self, places: Sequence[float], *, log: bool) -> None:
-        """A tick at each of these places, and a number at as many as there is room for: the outermost ones first."""
+    def _fixed_ticks(self, places: Sequence[float], *, log: bool) -> None:
+        """Set a tick at each position, and numbers where there is space: the outermost ones first."""
         ticks = sorted(places)
         words = tick_labels(ticks, log=log)
         self._set_ticks(self.axes.xaxis, ticks, words)
         boxes = [self._box(label) for label in self.axes.xaxis.get_ticklabels()]
-        kept: list[int] = []
+        chosen: list[int] = []
         for at in [0, len(ticks) - 1, *range(1, len(ticks) - 1)] if len(ticks) > 1 else range(len(ticks)):
-            if not any(_near(boxes[at], boxes[other]) for other in kept):
-                kept.append(at)
-        self._set_ticks(self.axes.xaxis, ticks, [text if at in kept else "" for at, text in enumerate(words)])
+            if not any(_overlap(boxes[at], boxes[other]) for other in chosen):
+                chosen.append(at)
+        self._set_ticks(self.axes.xaxis, ticks, [text if at in chosen else "" for at, text in enumerate(words)])
 
     def _set_ticks(self, axis: Any, ticks: Sequence[float], words: Sequence[str]) -> None:
         axis.set_major_locator(FixedLocator(list(ticks)))
@@ -345,16 +345,16 @@ class _Renderer:
 
     def _collide(self, labels: Sequence[Text]) -> bool:
         boxes = [self._box(label) for label in labels if label.get_text()]
-        return any(_near(one, other) for one, other in pairwise(boxes))
+        return any(_overlap(one, other) for one, other in pairwise(boxes))
 
-    # Words
+    # Texts
 
     def _box(self, text: Any) -> Bbox:
         box: Bbox = text.get_window_extent(self.picture.canvas.get_renderer())  # type: ignore[attr-defined]
         return box
 
     def _size(self, words: str, size: float, weight: str = "normal") -> tuple[float, float]:
-        """Width and height of words, in inches."""
+        """Return width and height of a text, in inches."""
         if (words, size, weight) not in self.sizes:
             text = Text(0, 0, words, fontsize=size, fontweight=weight, figure=self.picture)
             box = self._box(text)
@@ -365,7 +365,7 @@ class _Renderer:
         lines: list[str] = []
         for paragraph in words.split("\n") if words else []:
             line = ""
-            for word in _TIED.sub("\u00a0", paragraph).split(" "):
+            for word in _NO_BREAK.sub("\u00a0", paragraph).split(" "):
                 longer = f"{line} {word}" if line else word
                 if line and self._size(longer, size, weight)[0] > width:
                     lines.append(line)
@@ -379,9 +379,9 @@ class _Renderer:
             lines.append(line)
         return lines
 
-    def _write(self, x: float, y: float, words: str, size: float, **looks: Any) -> None:
+    def _write(self, x: float, y: float, words: str, size: float, **options: Any) -> None:
         total = self.picture.get_figheight()
-        self.picture.text(x / WIDTH, y / total, words, fontsize=size, **({"color": INK} | looks))
+        self.picture.text(x / WIDTH, y / total, words, fontsize=size, **({"color": INK} | options))
 
     def _widest(self, labels: Sequence[Text]) -> float:
         return max((self._box(label).width / DPI for label in labels if label.get_text()), default=0.0)
@@ -389,37 +389,37 @@ class _Renderer:
     # The legend, above the axes
 
     def _entries(self) -> list[_Entry]:
-        """Names that do not stand at a line's end; the same name in several colours is one entry, in grey."""
+        """Return the names that are not at a line's end; a name in several colours is one entry, in grey."""
         if self.chart.rows and not self.chart.has_shared_rows:
             return []
         kinds = ("points",) if self.direct else ("line", "reference", "points")
         chosen: dict[str, list[tuple[Line, Style]]] = {}
-        for line, look in zip(self.chart.lines, self.looks, strict=True):
+        for line, style in zip(self.chart.lines, self.styles, strict=True):
             if line.label and line.kind in kinds:
-                chosen.setdefault(line.label, []).append((line, look))
+                chosen.setdefault(line.label, []).append((line, style))
         if len(chosen) == 1 and next(iter(chosen)) in f"{self.chart.title}\n{self.chart.y_label}":
             return []  # it says nothing new
         entries = []
         for label, of_name in chosen.items():
-            line, look = of_name[0]
-            first, *others = self._wrapped(label, WORDS, WIDTH - 2 * MARGIN - 0.5)
+            line, style = of_name[0]
+            first, *others = self._wrapped(label, TEXT_SIZE, WIDTH - 2 * MARGIN - 0.5)
             words = f"{first} …" if others else first
-            colour = look.colour if len({one.colour for _, one in of_name}) == 1 else GREY
-            marker = _MARKERS[look.marker] if line.kind != "reference" else ""
+            colour = style.colour if len({one.colour for _, one in of_name}) == 1 else GREY
+            marker = _MARKERS[style.marker] if line.kind != "reference" else ""
             if len({one.marker for _, one in of_name}) > 1:
                 marker = "o"
-            dash = "none" if line.kind == "points" else _DASHES[look.dash]
+            dash = "none" if line.kind == "points" else _DASHES[style.dash]
             handle = {"color": colour, "marker": marker, "linestyle": dash, "markeredgewidth": 1.1}
-            handle |= {"markerfacecolor": PAPER if line.hollow else colour, "markersize": _SIZES.get(look.marker, 5.0)}
+            handle |= {"markerfacecolor": PAPER if line.hollow else colour, "markersize": _SIZES.get(style.marker, 5.0)}
             entries.append(_Entry(words, handle | {"linewidth": 1.0 if line.kind == "reference" else 1.6}))
         return entries
 
     def _legend_rows(self, width: float) -> list[list[tuple[float, _Entry]]]:
-        """The legend's entries in rows, each with where it begins."""
+        """Return the legend's entries in rows, each with its left edge."""
         rows: list[list[tuple[float, _Entry]]] = []
         at = width + 1
         for entry in self._entries():
-            wide = entry.wide + 0.06 + self._size(entry.words, WORDS)[0]
+            wide = entry.width + 0.06 + self._size(entry.words, TEXT_SIZE)[0]
             if at + wide > width:
                 rows.append([])
                 at = 0.0
@@ -430,49 +430,49 @@ class _Renderer:
     def _draw_legend(self, row: list[tuple[float, _Entry]], y: float) -> None:
         total = self.picture.get_figheight()
         for x, entry in row:
-            places = [x, x + entry.wide / 2, x + entry.wide]
+            places = [x, x + entry.width / 2, x + entry.width]
             handle = Line2D([at / WIDTH for at in places], [y / total] * 3, markevery=[1], **entry.handle)
             self.picture.add_artist(handle)
-            self._write(x + entry.wide + 0.06, y, entry.words, WORDS, va="center_baseline")
+            self._write(x + entry.width + 0.06, y, entry.words, TEXT_SIZE, va="center_baseline")
 
     # Names at the ends of lines
 
     def _ends(self, *, inside: bool) -> list[_End]:
-        """The last point of each named line that is shown: of those that end inside the axes, or at their right."""
-        found = []
+        """Return the last visible point of each named line that ends inside the axes, or at their right."""
+        ends = []
         (left, right), (low, high) = self.axes.get_xlim(), self.axes.get_ylim()
-        for line, look in zip(self.chart.lines, self.looks, strict=True):
+        for line, style in zip(self.chart.lines, self.styles, strict=True):
             if line.label and line.kind in ("line", "reference"):
                 shown = (line.x >= left) & (line.x <= right) & (line.y >= low) & (line.y <= high)
                 if shown.any():
                     last = np.flatnonzero(shown)[-1]
                     weight = "bold" if line.strong else "normal"
-                    end = _End(look.colour, line.x[last], line.y[last], self._name(line.label, weight), weight)
-                    found += [end] if self._is_inside(end.x) == inside else []
-        return found
+                    end = _End(style.colour, line.x[last], line.y[last], self._name(line.label, weight), weight)
+                    ends += [end] if self._is_inside(end.x) == inside else []
+        return ends
 
     def _is_inside(self, x: float) -> bool:
-        """Does a line that ends here end so far from the right that its name stands beside it, not in the margin?"""
+        """Whether a line that ends here is named beside its end instead of in the margin."""
         return float(self.axes.transAxes.inverted().transform(self.axes.transData.transform((x, 1.0)))[0]) < 0.9
 
     def _name(self, label: str, weight: str = "normal") -> list[str]:
-        """A name, broken where it is too long for the margin: at a comma or a bracket if that is enough."""
+        """Wrap a name that is too long for the margin, at a comma or a bracket if that is enough."""
         most = 0.34 * WIDTH
-        if self._size(label, WORDS, weight)[0] <= most:
+        if self._size(label, TEXT_SIZE, weight)[0] <= most:
             return [label]
         for mark, before, after in ((" (", "", "("), (", ", ",", "")):
             first, found, rest = label.rpartition(mark)
             parts = [first + before, after + rest]
-            if found and max(self._size(part, WORDS, weight)[0] for part in parts) <= most:
+            if found and max(self._size(part, TEXT_SIZE, weight)[0] for part in parts) <= most:
                 return parts
-        return self._wrapped(label, WORDS, most, weight)
+        return self._wrapped(label, TEXT_SIZE, most, weight)
 
-    def _tall(self, words: list[str]) -> float:
-        return 1.22 * WORDS / 72 * len(words) + 0.03
+    def _text_height(self, words: list[str]) -> float:
+        return 1.22 * TEXT_SIZE / 72 * len(words) + 0.03
 
     def _right_margin(self) -> float:
         names = self._ends(inside=False) if self.direct else []
-        widest = max((self._size(line, WORDS, end.weight)[0] for end in names for line in end.words), default=0.0)
+        widest = max((self._size(line, TEXT_SIZE, end.weight)[0] for end in names for line in end.words), default=0.0)
         return widest + 0.3 + MARGIN / 2 if names else 0.2
 
     def _names(self, obstacles: Numbers) -> None:
@@ -480,7 +480,7 @@ class _Renderer:
         box = self.axes.get_window_extent()
         heights = np.array([to_pixels.transform((end.x, end.y))[1] for end in ends]) / DPI
         order = np.argsort(heights, kind="stable")
-        tall = np.array([self._tall(end.words) for end in ends])[order]
+        tall = np.array([self._text_height(end.words) for end in ends])[order]
         places = spread_apart(heights[order], (tall[1:] + tall[:-1]) / 2, low=box.y0 / DPI, high=box.y1 / DPI)
         total, x1 = self.picture.get_figheight(), box.x1 / DPI + 0.2
         for at, y in zip(order, places, strict=True):
@@ -488,15 +488,15 @@ class _Renderer:
             x0, y0 = to_pixels.transform((end.x, end.y)) / DPI
             across, up = [(x0 + 0.07) / WIDTH, x1 / WIDTH], [y0 / total, y / total]
             self.picture.add_artist(Line2D(across, up, color=end.colour, linewidth=0.6, alpha=0.7))
-            looks = {"va": "center_baseline" if len(end.words) == 1 else "center", "linespacing": 1.15}
-            self._write(x1 + 0.05, y, "\n".join(end.words), WORDS, color=end.colour, weight=end.weight, **looks)
+            options = {"va": "center_baseline" if len(end.words) == 1 else "center", "linespacing": 1.15}
+            self._write(x1 + 0.05, y, "\n".join(end.words), TEXT_SIZE, color=end.colour, weight=end.weight, **options)
         for end in self._ends(inside=True):
             self._beside("\n".join(end.words), to_pixels.transform((end.x, end.y)), end.colour, obstacles)
 
-    # Marks, and words inside the axes
+    # Marks, and texts inside the axes
 
     def _obstacles(self) -> Numbers:
-        """Points on all lines, some pixels apart."""
+        """Return points on all lines, some pixels apart."""
         points = [np.zeros((0, 2))]
         for line in self.axes.get_lines():
             with np.errstate(all="ignore"):
@@ -519,28 +519,28 @@ class _Renderer:
                 continue
             if upright:
                 at = self.axes.transData.transform((mark.at, self.axes.get_ylim()[0]))[0]
-                step = 1.4 * SMALL / 72 * DPI
+                step = 1.4 * SMALL_SIZE / 72 * DPI
                 heights = [box.y1 - k * step for k in range(int((box.y1 - box.y0) / step))]
                 spots = [(at, y, ha, "top") for y in heights for ha in ("left", "right")]
             else:
                 at = self.axes.transData.transform((self.axes.get_xlim()[0], mark.at))[1]
                 places = ((box.x1, "right"), (box.x0 + 4, "left"), ((box.x0 + box.x1) / 2, "center"))
                 spots = [(x, at, ha, va) for va in ("bottom", "top") for x, ha in places]
-            self._at_best(mark.label, spots, GREY, obstacles)
+            self._write_at_best(mark.label, spots, GREY, obstacles)
 
     def _beside(self, words: str, end: Numbers, colour: str, obstacles: Numbers) -> None:
-        """A line's name beside its end, where it hides least."""
+        """Write a line's name beside its end, where it hides least."""
         x, y = end
         sides = ((8, "left"), (-8, "right"), (0, "center"))
         heights = sorted(range(-20, 21), key=abs)
         spots = [(x + dx, y + 13 * k, ha, "center") for k in heights for dx, ha in sides]
-        self._at_best(words, spots, colour, obstacles)
+        self._write_at_best(words, spots, colour, obstacles)
 
-    def _at_best(
+    def _write_at_best(
         self, words: str, spots: Sequence[tuple[float, float, str, str]], colour: str, obstacles: Numbers
     ) -> None:
-        """Write words at one of these spots (in pixels): where they meet no others and hide least."""
-        wide, tall = (DPI * length for length in self._size(words, SMALL))
+        """Write a text at one of these positions, in pixels: where it overlaps no other and hides least."""
+        wide, tall = (DPI * length for length in self._size(words, SMALL_SIZE))
         wide, tall = wide + 10, tall + 6
         axes, costs = self.axes.get_window_extent(), []
         for number, (x, y, ha, va) in enumerate(spots):
@@ -557,11 +557,11 @@ class _Renderer:
         self.taken.append(box)
         x, y = self.picture.transFigure.inverted().transform((box.x0 + 5, (box.y0 + box.y1) / 2))
         halo = [withStroke(linewidth=2.5, foreground=PAPER)]
-        self.picture.text(x, y, words, fontsize=SMALL, color=colour, va="center", path_effects=halo)
+        self.picture.text(x, y, words, fontsize=SMALL_SIZE, color=colour, va="center", path_effects=halo)
 
 
-def _near(one: Bbox, other: Bbox) -> bool:
-    """Do two numbers on an axis meet, or nearly?"""
+def _overlap(one: Bbox, other: Bbox) -> bool:
+    """Whether two numbers on an axis overlap, or nearly."""
     apart = 0.07 * DPI
     beside = max(other.x0 - one.x1, one.x0 - other.x1)
     above = max(other.y0 - one.y1, one.y0 - other.y1)

@@ -1,4 +1,4 @@
-"""Charts, tables and words on one HTML file that needs no network and runs under a strict content-security policy."""
+"""HTML pages of charts, tables and text: one file that needs no network, under a strict content-security policy."""
 
 import json
 import os
@@ -22,7 +22,7 @@ Tone = Literal["good", "part", "bad", "plain"]
 
 @dataclass(frozen=True)
 class Badge:
-    """A judgement in a cell: a word with an icon beside it, so that colour is not all that tells it."""
+    """A verdict in a cell: a word with an icon, so that it does not depend on colour alone."""
 
     text: str
     tone: Tone = "plain"
@@ -33,7 +33,7 @@ Cell = str | Badge
 
 @dataclass(frozen=True)
 class Table:
-    """Words and numbers in rows; the first cell of a row is its head."""
+    """Text and numbers in rows; the first cell of a row is its head."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -69,7 +69,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """All that stands on a page; everything in it is text, nothing is HTML."""
+    """The content of a page; all of it is text, not HTML."""
 
     title: str
     lead: str
@@ -78,11 +78,11 @@ class Page:
 
 
 ECHARTS = "Charts: Apache ECharts 6.1.0, © 2017–2026 The Apache Software Foundation, Apache License 2.0."
-"""What a page that holds ECharts says where one sees it; the licences are in its source."""
-MANY_ROWS = 40
-"""A longer table scrolls in a box of its own, below its heads."""
-A_SENTENCE = 24
-"""Letters of a cell that needs room to be read."""
+"""The visible notice on a page that holds ECharts; the licences are in its source."""
+MAX_ROWS = 40
+"""A longer table scrolls in a box, below its heads."""
+MAX_SHORT_CELL = 24
+"""Characters of a cell; a column with longer ones gets a minimum width."""
 _LICENCES = ("NOTICE", "LICENSE", "LICENSE-zrender", "LICENSE-d3")
 _ICONS: dict[Tone, str] = {
     "good": '<path d="M2.5 8.5l3.5 4 7.5-9"/>',
@@ -94,12 +94,12 @@ _NUMBER = re.compile(
     r"(?!\d+\.\d+\.\d)[≈<>≤≥±~]?\s*[-−+]?\d(?:[\d\s.,()%±–−+×·⁰¹²³⁴⁵⁶⁷⁸⁹⁻-]|to|e|of)*(?:s|ms|h|min|d)?"
 )
 
-_TIED = re.compile(r"(?<=\d) (?=\d{3}(?!\d)|[%×])")
-"""Spaces within a number, and before its unit."""
+_NO_BREAK = re.compile(r"(?<=\d) (?=\d{3}(?!\d)|[%×])")
+"""Spaces before the unit of a number, and within a number."""
 
 
 def page_html(page: Page) -> str:
-    """The page as one HTML file: hover and zoom where scripts run, tables of the numbers everywhere."""
+    """Return the page as HTML: with hover and zoom where scripts run, and tables of the numbers everywhere."""
     charts = [chart for section in page.sections for chart in section.all_charts]
     numbers = iter(range(len(charts)))
     sections = "".join(_section(place, section, numbers) for place, section in enumerate(page.sections, 1))
@@ -119,7 +119,7 @@ def page_html(page: Page) -> str:
 
 
 def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
-    """Write the page, whole or not at all, and give its path."""
+    """Write the page, whole or not at all, and return its path."""
     path = Path(path)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -151,7 +151,7 @@ def bundle_scripts(*sources: str) -> str:
 
 
 def chart_script() -> str:
-    """The script that draws what `chart_data` describes, with values on hover, tap and keys, and zoom.
+    """Return the script that draws what `chart_data` describes, with values on hover, tap and keys, and zoom.
 
     It needs the global `echarts` and the classes of `page.css`, and nothing of the document it is in:
     `matchbanditCharts.mount(element, chart)` draws a chart anywhere. On a page with an element `#data` that holds
@@ -161,9 +161,9 @@ def chart_script() -> str:
 
 
 def self_contained(title: str, body: str, *, data: Any, script: str, style: str = "", charts: bool = True) -> str:
-    """One HTML file that asks nothing of any network, and runs no script but those that are written into it here.
+    """Return an HTML file that needs no network and runs only the scripts that are written into it here.
 
-    `body` is HTML; whoever makes it escapes what users typed. `data` is read by the script from the element `#data`.
+    `body` is HTML; the caller escapes what users typed. The script reads `data` from the element `#data`.
     The base style gives light and dark colours, a phone's width and paper; `style` comes after it. With `charts`,
     Apache ECharts and its licences are in the file.
     """
@@ -245,7 +245,7 @@ def _drawing(number: int, chart: Chart, heading: str, *, summary: str = "The num
 def _table(table: Table) -> str:
     """A table in a box that scrolls; one of sentences becomes a stack of cards on a phone.
 
-    Roles say what is a table, for cards are none to a browser.
+    Roles keep it a table to screen readers, also as cards.
     """
     kinds = [_kind([row[place] for row in table.rows]) for place in range(len(table.heads))]
     columns = [*zip(table.heads, kinds, strict=True)]
@@ -253,7 +253,7 @@ def _table(table: Table) -> str:
     rows = "".join(f'<tr role="row">{_row(row, columns)}</tr>' for row in table.rows)
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
     label = escape(table.caption or table.heads[0])
-    box = " ".join(["scroll", *(["long"] if len(table.rows) > MANY_ROWS else [])])
+    box = " ".join(["scroll", *(["long"] if len(table.rows) > MAX_ROWS else [])])
     cards = _of("cards" if kinds.count("words") > 1 else "")
     return (
         f'<div class="{box}" tabindex="0" role="region" aria-label="{label}"><table role="table"{cards}>{caption}'
@@ -283,16 +283,16 @@ def _cell(cell: Cell) -> str:
 
 
 def _words(text: str) -> str:
-    """Text as HTML; no line ends within a number."""
-    return escape(_TIED.sub("\u00a0", text))
+    """Text as HTML, without line breaks within a number."""
+    return escape(_NO_BREAK.sub("\u00a0", text))
 
 
 def _kind(cells: Sequence[Cell]) -> str:
-    """How a column is laid out: numbers to the right, sentences with room, anything else as narrow as it is."""
+    """The layout of a column: numbers to the right, sentences with a minimum width, others as narrow as they are."""
     words = [cell for cell in cells if cell not in ("", "–")]
     if words and all(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in words):
         return "number"
-    return "words" if any(isinstance(cell, str) and len(cell) > A_SENTENCE for cell in words) else ""
+    return "words" if any(isinstance(cell, str) and len(cell) > MAX_SHORT_CELL for cell in words) else ""
 
 
 def _hash(text: str) -> str:

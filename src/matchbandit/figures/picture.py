@@ -1,4 +1,4 @@
-"""Charts as pictures: in a notebook, or as files. matplotlib is imported when something is drawn."""
+"""Charts as pictures, in a notebook or as files; matplotlib is imported when something is drawn."""
 
 import os
 from importlib import import_module
@@ -16,7 +16,7 @@ SUFFIXES = (".png", ".pdf", ".svg")
 
 
 def draw(chart: Chart) -> "Picture":
-    """Draw a chart: a matplotlib figure, which notebooks show."""
+    """Draw a chart as a matplotlib figure, which notebooks show."""
     picture: Picture = _renderer().render(chart)
     return picture
 

@@ -1,4 +1,4 @@
-"""One look for each policy, the same in every picture: colours that those tell apart who do not see all of them."""
+"""The style of each policy, the same in every chart: colours that colour-blind readers can distinguish."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,19 +30,19 @@ PALETTE = {
     "brown": ("#5e281b", "#b05c14"),
     "plum": ("#51005e", "#b63ac0"),
 }
-"""On white, and on the dark ground of a page. Found by search: the ten differ most to whoever sees no red or green."""
+"""On white, and on a dark page. Chosen by search: the ten differ most to readers who do not see red or green."""
 GREY, DARK_GREY = "#6b6b6b", "#a2a2a2"
-"""Of references: lines that say where something would be, and are not measured."""
+"""Of reference lines, which are not measured."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a line looks."""
+    """The colour, dash and marker of a line."""
 
     colour: str
-    """On a light ground."""
+    """On a light background."""
     dark: str
-    """On a dark one."""
+    """On a dark background."""
     dash: Dash
     marker: Marker
 
@@ -83,11 +83,11 @@ POLICIES = {
     "sequential-halving": _style("brown", "solid", "hexagon"),
     "uniform": _style("lilac", "dashed", "plus"),
 }
-"""Whole lines: the policy has a proof, of its regret or of its answers. Broken ones: it has none."""
+"""Solid lines: the policy has a proof, of its regret or of its answers. Dashed lines: it has none."""
 
 
 def style_of(key: str) -> Style:
-    """How the lines of this policy look, everywhere; any other name has a look of its own, the same in every process.
+    """Return the style of a policy; any other name has a style of its own, the same in every process.
 
     >>> style_of("uts").marker
     'cross'
@@ -99,16 +99,16 @@ def style_of(key: str) -> Style:
     number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
     colours, free = list(PALETTE.values()), []
     for colour, dark in colours:
-        looks = (Style(colour, dark, dash, marker) for dash in DASHES[:2] for marker in MARKERS)
-        free += [look for look in looks if look not in POLICIES.values()]
+        styles = (Style(colour, dark, dash, marker) for dash in DASHES[:2] for marker in MARKERS)
+        free += [style for style in styles if style not in POLICIES.values()]
     return free[number % len(free)]
 
 
 def styles_of(chart: Chart) -> tuple[Style, ...]:
-    """The look of each line of this chart: that of its key, but names that are no policy's share no colour.
+    """Return the style of each line of a chart: that of its key, but names outside the catalogue share no colour.
 
-    Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Points
-    that are empty (published numbers) have one marker for each label, whosever they are.
+    Lines with the same key (a policy with several options) share its colour, and differ in dash and marker. Hollow
+    points (published numbers) have one marker for each label, whatever their key.
     """
     keys = list(dict.fromkeys(line.key or line.label for line in chart.lines if not _is_grey(line)))
     chosen = {key: POLICIES[key] for key in keys if key in POLICIES}
@@ -116,23 +116,23 @@ def styles_of(chart: Chart) -> tuple[Style, ...]:
         if key not in chosen:
             chosen[key] = _unlike(style_of(key), list(chosen.values()))
     published = list(dict.fromkeys(line.label for line in chart.lines if line.kind == "points" and line.hollow))
-    looks = []
+    styles = []
     seen: dict[tuple[str, str | None], int] = {}
     for line in chart.lines:
-        look = _REFERENCE if _is_grey(line) else chosen[line.key or line.label]
-        look = replace(look, dash=line.dash or look.dash)
+        style = _REFERENCE if _is_grey(line) else chosen[line.key or line.label]
+        style = replace(style, dash=line.dash or style.dash)
         if line.kind == "line" and line.label:
             before = seen.setdefault((line.key or line.label, line.dash), 0)
             seen[line.key or line.label, line.dash] += 1
-            look = _another(look, before, keep_dash=line.dash is not None)
+            style = _variant(style, before, keep_dash=line.dash is not None)
         if line.kind == "points" and line.hollow and not chart.rows:
-            look = replace(look, marker=MARKERS[published.index(line.label) % len(MARKERS)])
-        looks.append(look)
-    return tuple(looks)
+            style = replace(style, marker=MARKERS[published.index(line.label) % len(MARKERS)])
+        styles.append(style)
+    return tuple(styles)
 
 
 def _unlike(style: Style, others: Sequence[Style]) -> Style:
-    """This style, in the next colour and with the next marker that none of these has, as far as there are any."""
+    """This style with the next colour and marker that none of the others has, if there is one."""
     colours = {other.colour for other in others}
     markers = {other.marker for other in others}
     palette = list(PALETTE.values())
@@ -146,8 +146,8 @@ def _is_grey(line: Line) -> bool:
     return line.kind == "reference" and not line.key
 
 
-def _another(style: Style, number: int, *, keep_dash: bool) -> Style:
-    """The look of a further line in the same colour."""
+def _variant(style: Style, number: int, *, keep_dash: bool) -> Style:
+    """The style of a further line in the same colour."""
     marker = MARKERS[(MARKERS.index(style.marker) + number) % len(MARKERS)]
     dash = style.dash if keep_dash else DASHES[(DASHES.index(style.dash) + number) % len(DASHES)]
     return replace(style, dash=dash, marker=marker)
@@ -160,9 +160,10 @@ def spread_apart(
     low: float = -inf,
     high: float = inf,
 ) -> list[float]:
-    """The nearest heights to these, in the same order, that are so far apart and half as far inside low and high.
+    """Move heights apart: the nearest ones in the same order with these distances, inside low and high.
 
-    `between` is one distance, or one for each two neighbours. Where there is no room for all, they leave at the top.
+    `between` is one distance, or one for each two neighbours; the outermost stay half a distance inside the limits.
+    Where there is not enough space for all, they exceed `high`.
 
     >>> spread_apart([0.0, 0.1, 0.8], 0.25)
     [-0.075, 0.175, 0.8]

@@ -31,9 +31,14 @@ class ChartView {
     this.canvas = element("div", { class: "canvas", role: "img", tabindex: "0", "aria-label": chart.description });
     host.replaceChildren(this.canvas);
     host.classList.remove("waiting");
-    Object.assign(this, mountPlot(this.canvas, (theme, width) => this.build(theme, width)));
+    Object.assign(
+      this,
+      mountPlot(this.canvas, (theme, width) => this.build(theme, width)),
+    );
     this.plot.on("datazoom", () => this.readZoom());
     this.canvas.addEventListener("keydown", (event) => this.pressKey(event));
+    for (const name of ["wheel", "mousewheel"])
+      this.canvas.addEventListener(name, keepScrolling, { capture: true, passive: true });
     this.canvas.addEventListener("blur", () => this.plot.dispatchAction({ type: "hideTip" }));
   }
 
@@ -63,9 +68,22 @@ class ChartView {
           text: isHorizontal ? chart.xLabel : chart.yLabel,
           left: 0,
           top: 4,
-          textStyle: { color: theme.colour("muted"), fontSize: 13, fontWeight: "normal" },
+          textStyle: {
+            color: theme.colour("muted"),
+            fontSize: 13,
+            fontWeight: "normal",
+            width: width - 120, // beside the icons
+            overflow: "truncate",
+          },
         },
-        grid: { left: 2, right, top, bottom: 30 + legend.height, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+        grid: {
+          left: 2,
+          right,
+          top,
+          bottom: 30 + legend.height,
+          outerBoundsMode: "same",
+          outerBoundsContain: "axisLabel",
+        },
         xAxis: isHorizontal ? up : across,
         yAxis: isHorizontal ? across : up,
         legend: legend.option,
@@ -76,11 +94,10 @@ class ChartView {
           type: "inside",
           [axis]: 0,
           filterMode: "none",
-          zoomOnMouseWheel: "ctrl", // without it the page scrolls
           moveOnMouseMove: false,
           preventDefaultMouseMove: false,
         })),
-        series: [...series, this.markSeries(theme)],
+        series: [...series, this.markSeries(theme, width - right - 60)],
       },
     };
   }
@@ -186,8 +203,9 @@ class ChartView {
     return this.isHorizontal ? [measured, along] : [along, measured];
   }
 
-  hasPlace(y) {
-    return y !== null && Number.isFinite(this.scales.y.to(y));
+  /** Has a value a place on the axis of x or of y? */
+  hasPlace(name, value) {
+    return value !== null && Number.isFinite(this.scales[name].to(value));
   }
 
   // ---- lines
@@ -195,7 +213,8 @@ class ChartView {
   lineSeries(line, place, theme, endLabels) {
     const colours = theme.isDark ? line.dark : line.light;
     const isScatter = line.kind === "points" || line.kind === "cloud";
-    const indices = [...line.x.keys()].filter((k) => this.hasPlace(line.y[k]));
+    const along = [...line.x.keys()].filter((k) => this.hasPlace("x", line.x[k]) && line.y[k] !== null);
+    const indices = along.filter((k) => this.hasPlace("y", line.y[k]));
     const data = indices.map((k) => this.point(line.x[k], line.y[k]));
     const every = Math.ceil(data.length / 9);
     const size = { cloud: 4, points: 9 }[line.kind] || (line.strong ? 9 : 7);
@@ -208,7 +227,13 @@ class ChartView {
     const marker = {
       symbol: line.marker ? `path://${MARKERS[line.marker]}` : "none",
       itemStyle: {
-        color: !line.marker ? "transparent" : line.hollow ? (isScatter ? "transparent" : theme.colour("paper")) : colours.stroke,
+        color: !line.marker
+          ? "transparent"
+          : line.hollow
+            ? isScatter
+              ? "transparent"
+              : theme.colour("paper")
+            : colours.stroke,
         borderColor: colours.stroke,
         borderWidth: line.marker && line.hollow ? 1.6 : 0,
         opacity: line.kind === "cloud" ? 0.35 : 1,
@@ -228,7 +253,7 @@ class ChartView {
         lineStyle: { color: colours.stroke, width: widthOf(line), type: DASHES[line.dash], cap: "butt" },
       });
     if (line.low) series.push({ ...still, ...this.rangeSeries(line, isScatter, colours.stroke, theme) });
-    const zeros = line.x.filter((_, k) => line.y[k] !== null && !this.hasPlace(line.y[k]));
+    const zeros = along.filter((k) => !this.hasPlace("y", line.y[k])).map((k) => line.x[k]);
     if (zeros.length) series.push({ ...still, ...this.zeroSeries(zeros, colours, marker.itemStyle) });
     const last = indices.findLast((k) => this.isInView(line.x[k], line.y[k]));
     if (endLabels && line.label && !isScatter && last !== undefined)
@@ -259,10 +284,10 @@ class ChartView {
 
   /** The band of a line, or the bars of points; on a logarithmic axis what is not positive ends at its foot. */
   rangeSeries(line, isScatter, stroke, theme) {
-    const foot = (y) => (this.hasPlace(y) ? y : this.chart.yRange[0]);
+    const foot = (y) => (this.hasPlace("y", y) ? y : this.chart.yRange[0]);
     const ranges = line.x
       .map((x, k) => ({ x, low: line.low[k], high: line.high[k] }))
-      .filter(({ low, high }) => low !== null && high !== null)
+      .filter(({ x, low, high }) => this.hasPlace("x", x) && low !== null && high !== null)
       .map(({ x, low, high }) => [...this.point(x, foot(low)), ...this.point(x, foot(high))]);
     const ends = (api, range) => [api.coord(range.slice(0, 2)), api.coord(range.slice(2))];
     const bar = (params, api) => {
@@ -280,7 +305,14 @@ class ChartView {
       return { type: "polygon", shape: { points }, style: { fill: stroke, opacity } };
     };
     const encode = { x: this.isHorizontal ? [0, 2] : 0, y: this.isHorizontal ? 1 : [1, 3] };
-    return { type: "custom", clip: true, data: ranges, encode, renderItem: isScatter ? bar : band, z: isScatter ? 5 : 1 };
+    return {
+      type: "custom",
+      clip: true,
+      data: ranges,
+      encode,
+      renderItem: isScatter ? bar : band,
+      z: isScatter ? 5 : 1,
+    };
   }
 
   /** Markers at the foot of a logarithmic axis for values that have no place on it, each with the label "0". */
@@ -293,26 +325,44 @@ class ChartView {
       symbolSize: 8,
       symbolOffset: this.isHorizontal ? ["60%", 0] : [0, "-60%"],
       itemStyle: { ...itemStyle, opacity: 1 },
-      label: { show: true, position: this.isHorizontal ? "right" : "top", formatter: "0", color: colours.text, fontSize: 11 },
+      label: {
+        show: true,
+        position: this.isHorizontal ? "right" : "top",
+        formatter: "0",
+        color: colours.text,
+        fontSize: 11,
+      },
       labelLayout: { hideOverlap: true },
     };
   }
 
-  /** The chart's marks; names of neighbours stand at two heights. */
-  markSeries(theme) {
+  /** The chart's marks; names stand above the axes in two rows, as far as there is space in `width` pixels. */
+  markSeries(theme, width) {
+    const ends = [0, 0]; // of the names in each row
+    const range = (this.isHorizontal ? this.chart.yRange : this.chart.xRange).map(
+      this.scales[this.isHorizontal ? "y" : "x"].to,
+    );
     const marks = this.chart.marks
       .map((mark) => ({ ...mark, at: this.scales[mark.axis].to(mark.at) }))
-      .filter(({ at }) => Number.isFinite(at));
-    let row = 0;
+      .filter(({ at }) => Number.isFinite(at))
+      .sort((a, b) => a.at - b.at);
     const data = marks.map((mark) => {
-      const isVertical = this.isVertical(mark);
-      const [low, high] = (this.isHorizontal ? this.chart.yRange : this.chart.xRange).map(this.scales[mark.axis].to);
-      const share = (mark.at - low) / (high - low);
-      const align = !isVertical ? "right" : share < 0.15 ? "left" : share > 0.8 ? "right" : "center";
-      const label = isVertical
-        ? { position: this.isHorizontal ? "start" : "end", rotate: 0, align, distance: [0, 4 + 15 * (row++ % 2)] }
-        : { position: "insideEndTop" };
-      return { [isVertical ? "xAxis" : "yAxis"]: mark.at, label: { ...label, show: Boolean(mark.label), formatter: mark.label } };
+      if (!this.isVertical(mark))
+        return { yAxis: mark.at, label: { position: "insideEndTop", formatter: mark.label, show: mark.label !== "" } };
+      const middle = ((mark.at - range[0]) / (range[1] - range[0])) * width,
+        size = textWidth(mark.label);
+      const from = Math.min(Math.max(middle - size / 2, 0), width - size);
+      const row = ends.findIndex((end) => end <= from);
+      if (row >= 0) ends[row] = from + size + 10;
+      const label = {
+        position: this.isHorizontal ? "start" : "end",
+        rotate: 0,
+        distance: [0, 4 + 15 * row],
+        offset: [from + size / 2 - middle, 0],
+        formatter: mark.label,
+        show: mark.label !== "" && row >= 0,
+      };
+      return { xAxis: mark.at, label };
     });
     const extent = marks.map((mark) => (this.isVertical(mark) ? [mark.at, NaN] : [NaN, mark.at]));
     return {
@@ -433,6 +483,11 @@ const scaleOf = (isLog) => ({
   to: (value) => (isLog ? Math.log10(value) : value), // not finite where a value has no place
   from: (at) => Number((isLog ? 10 ** at : at).toPrecision(12)),
 });
+/** Hide a turn of the wheel without Ctrl from ECharts, which would keep the page from scrolling. */
+function keepScrolling(event) {
+  if (!event.ctrlKey) event.stopPropagation();
+}
+
 const fontOf = (line) => ({ weight: line.strong ? "bold" : "normal" });
 const widthOf = (line) => (line.kind === "reference" ? 1.2 : line.strong ? 3 : 2);
 
@@ -477,7 +532,11 @@ function logTicks(low, high, most) {
   };
   const powers = among([1]);
   if (powers.length >= 3) return powers.filter((_, k) => k % Math.ceil(powers.length / most) === 0);
-  for (const multiples of [[1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1, 3]]) {
+  for (const multiples of [
+    [1, 1.5, 2, 3, 5, 7],
+    [1, 2, 5],
+    [1, 3],
+  ]) {
     const ticks = among(multiples);
     if (ticks.length >= 3 && ticks.length <= most) return ticks;
   }

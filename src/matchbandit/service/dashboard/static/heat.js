@@ -104,7 +104,10 @@ class HeatMap {
     const items = [...this.cells.values()].map((cell) => {
       const share = high > low ? measure.share((measure.value(cell) - low) / (high - low)) : 1;
       const shade = ends[0].map((from, k) => from + (ends[1][k] - from) * share);
-      const item = { value: [cell.column, cell.row, share], label: { color: luminance(shade) > 0.179 ? "#000" : "#fff" } };
+      const item = {
+        value: [cell.column, cell.row, share],
+        label: { color: luminance(shade) > 0.179 ? "#000" : "#fff" },
+      };
       return this.size >= MIN_NUMBERED ? item : item.value;
     });
     const axis = (names, room, more) => ({
@@ -118,12 +121,18 @@ class HeatMap {
         formatter: (name, place) => (isNamed ? truncate(name, room - 8) : grouped(place + 1)), // else its rank
         ...more,
       },
-      splitLine: { show: this.size >= 8, interval: 0, lineStyle: { color: theme.colour("paper"), width: 1 }, },
+      splitLine: { show: this.size >= 8, interval: 0, lineStyle: { color: theme.colour("paper"), width: 1 } },
     });
     return {
       height: top + grid.height + 44,
       option: {
-        grid: { ...grid, show: true, borderWidth: 0, backgroundColor: theme.colour("heat-none"), outerBoundsMode: "none" },
+        grid: {
+          ...grid,
+          show: true,
+          borderWidth: 0,
+          backgroundColor: theme.colour("heat-none"),
+          outerBoundsMode: "none",
+        },
         xAxis: { ...axis(data.columns, isTurned ? top : width, { rotate: isTurned ? 90 : 0 }), position: "top" },
         yAxis: { ...axis(data.rows, left, {}), inverse: true },
         tooltip: { ...tooltipBase(theme), triggerOn: "none" },
@@ -164,7 +173,9 @@ class HeatMap {
     const { data, size, highlighted } = this;
     const rect = (x, y, wide, high, style) => ({ type: "rect", shape: { x, y, width: wide, height: high }, style });
     const diagonal = data.same && size >= 8 ? data.rows.map((_, k) => k) : [];
-    const squares = diagonal.map((k) => rect(left + k * size, top + k * size, size, size, { fill: theme.colour("paper") }));
+    const squares = diagonal.map((k) =>
+      rect(left + k * size, top + k * size, size, size, { fill: theme.colour("paper") }),
+    );
     const frame = { fill: "none", stroke: theme.colour("accent"), lineWidth: 2 };
     const isRow = highlighted >= 0 && highlighted < data.rows.length;
     const column = data.same ? highlighted : highlighted - data.rows.length;
