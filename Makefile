@@ -67,6 +67,7 @@ docs: $(DEV)
 	@$(BIN)/sphinx-build --jobs auto --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+.PHONY: paper
 paper: $(PAPER)
 	@$(BIN)/python docs/make/paper.py
 

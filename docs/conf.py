@@ -63,7 +63,7 @@ copybutton_prompt_is_regexp = True
 
 CITATION = re.compile(r"\[([A-Z]\w+\d{4}[a-z]?)\]")
 MARKED = re.compile(r"(`[^`]*`|(?<!\w)\*\w[^*]*\*(?!\w))")
-LONGEST_UNBROKEN_CODE = 28  # characters; on a phone a line has about 40
+LONGEST_UNBROKEN_CODE = 23  # characters; on a phone a line has about 40
 AT_THE_ROOT = {"CONTRIBUTING.md": "site/contributing", "CHANGELOG.md": "site/changelog"}
 
 

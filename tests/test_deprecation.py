@@ -12,6 +12,8 @@ from matchbandit.deprecation import REMOVED, RENAMED
 from matchbandit.live import Store
 from matchbandit.live.league import League
 from matchbandit.service.client import RemoteLeague
+from matchbandit.watching import WatchedRun
+from matchbandit.watching.recording import Frame
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "make" / "deprecations.py"))
 
@@ -51,6 +53,8 @@ USES = {
     "CountsPolicy.put": lambda: decided("put", [1], [2], [1]),
     "League.bring_back": lambda: League.bring_back is League.rejoin,
     "RemoteLeague.bring_back": lambda: RemoteLeague.bring_back is RemoteLeague.rejoin,
+    "WatchedRun.film": lambda: WatchedRun("recorded").film == "recorded",
+    "Frame.beaten": lambda: Frame.beaten is Frame.eliminations,
     "Store(patience=)": lambda: Store("sqlite:///club.db", patience=3).close() is None,
     "Standing.error": standing_error,
 }

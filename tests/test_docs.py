@@ -26,6 +26,7 @@ from serving import Serving
 import matchbandit as mb
 from matchbandit import live
 from matchbandit.cli import app, main
+from matchbandit.deprecation import REMOVED, RENAMED
 from matchbandit.live import Event, Item, Proposal, Receipt, Why
 from matchbandit.live.events import KINDS
 from matchbandit.live.model import Fit, Standing
@@ -62,7 +63,7 @@ WORDS = {  # what was said once, and what is said now
     r"is after": "is for",
     r"(be|for|with|seek) certain(ty)?": "identification, fixed confidence δ",
 }
-OLD_NAMES = "|".join([*mb._RENAMED, "propose"])
+OLD_NAMES = "|".join(old.split(".")[1] for old in (*RENAMED, *REMOVED) if old.startswith("matchbandit."))
 
 
 def name_of(page):

@@ -83,3 +83,17 @@ def test_a_rollback_and_a_restored_state_have_the_total_of_all_plays(name):
     rollback()
     assert policy.arrays.total[0] == policy.arrays.plays.sum() == 8 * policy.round_size
     assert mb.restore(policy.state()).arrays.total[0] == 8 * policy.round_size
+
+
+def test_only_policies_that_play_matchings_have_a_limit_on_players():
+    class Pairs(IndexPolicy):
+        name, summary, reference = "pairs", "", ""
+        capabilities: ClassVar[mb.Capabilities] = replace(IndexPolicy.capabilities, selections=("pair",))
+
+    assert Pairs.capabilities.compiled_max_players is KlUcb.capabilities.compiled_max_players is None
+    assert Cucb.capabilities.compiled_max_players is not None
+
+
+def test_a_float_option_that_is_given_as_an_int_is_a_float():
+    lam = mb.policy("ols-ucb", lam=3).build(mb.monopartite(4)).options["lam"]
+    assert (lam, type(lam)) == (3, float)

@@ -114,13 +114,16 @@ def test_leaps_from_change_to_change_have_the_distribution_of_steps(problem, nam
     assert (leaps.plays.sum(axis=(1, 2)) == steps.plays.sum(axis=(1, 2))).all()
 
 
-def test_rewards_of_leaps_are_drawn_with_the_means_of_their_round():
-    """With strengths of 0 before round 700 and 1 from then on, each pair gets as many rewards as it has plays then."""
-    zeros = mb.Monopartite([0.0] * 4)
-    drifting = mb.Drifting(zeros, mb.Jumps(rounds=[700], low=1 - 1e-12))
+@pytest.mark.parametrize("jump", [700, 701, 702])
+def test_rewards_of_leaps_are_drawn_with_the_means_of_their_round(jump):
+    """With strengths of 0 before the jump and 1 from then on, each pair gets as many rewards as it has plays then.
+
+    A sweep has three rounds: two of these jumps come within one.
+    """
+    drifting = mb.Drifting(mb.Monopartite([0.0] * 4), mb.Jumps(rounds=[jump], low=1 - 1e-12))
     for engine in ("jump", "step"):
-        runs = mb.simulate(drifting, "adaptive-matching", horizon=1000, seed=1, engine=engine)
-        assert runs.reward_sums.sum() == 301 * 2
+        runs = mb.simulate(drifting, "adaptive-matching", horizon=800, seed=1, engine=engine)
+        assert runs.reward_sums.sum() == (801 - jump) * 2
         assert runs.final[0] == pytest.approx(0, abs=1e-6)
 
 

@@ -213,4 +213,8 @@ def _print_placements(placements: "list[Placement]") -> None:
             )
         )
     typer.echo()
-    print_table(("policy", "of", "measured", "highest lower bound", "times that", "its upper bound"), rows)
+    print_table(
+        ("policy", "of", "measured", "highest lower bound", "times that", "its upper bound"),
+        rows,
+        right=("times that",),
+    )

@@ -87,7 +87,7 @@ def to_json_data(value: Any) -> Any:
 # --- text ---
 
 
-def format_value(value: Any) -> str:
+def format_setting(value: Any) -> str:
     """Format the value of an option as it is typed."""
     if isinstance(value, list | tuple):
         return json.dumps(value).replace(" ", "")
@@ -100,7 +100,7 @@ def format_options(options: Mapping[str, Any]) -> str:
     >>> format_options({"growth": 4.0, "cap_windows": False})
     'growth=4.0, cap_windows=false'
     """
-    return ", ".join(f"{key}={format_value(value)}" for key, value in options.items())
+    return ", ".join(f"{key}={format_setting(value)}" for key, value in options.items())
 
 
 def print_wrapped(text: str, *, indent: int = 0, first: str = "") -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchbandit.cli.completion import POLICIES, complete_from
-from matchbandit.cli.output import Output, format_value, print_wrapped, prints_output
+from matchbandit.cli.output import Output, format_setting, print_wrapped, prints_output
 
 if TYPE_CHECKING:
     from matchbandit.policies import Policy
@@ -140,7 +140,7 @@ def _default(entry: dict[str, Any], option: str) -> str:
     """Format the default of an option as it is typed; that of the selection depends on the graph."""
     if option == "selection":
         return "|".join(entry["selection"])
-    return format_value(entry["options"][option])
+    return format_setting(entry["options"][option])
 
 
 def parameters_of(kind: type) -> dict[str, dict[str, str]]:

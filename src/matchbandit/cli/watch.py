@@ -59,7 +59,9 @@ def watch(
     frames: Annotated[
         int, typer.Option(help="Number of moments to record; events are always recorded.", **integer("--frames"))
     ] = 120,
-    out: Annotated[str, typer.Option(help="Files to write, without a suffix: .svg, .png and .html.")] = "watch",
+    out: Annotated[
+        str, typer.Option(metavar="PATH", help="Files to write, without a suffix: .svg, .png and .html.")
+    ] = "watch",
 ) -> Output:
     """Record one run of a policy, as a picture and a page that plays it back.
 

@@ -42,7 +42,7 @@ class Problem(ABC):
         """The mean reward of each pair, in the order of `graph.pairs`; read-only."""
 
     def means_of(self, edges: Edges) -> Floats:
-        """The mean rewards of these edges only, on a graph of any size."""
+        """Return the mean rewards of these edges only, on a graph of any size."""
         if self.graph.has_few_pairs:  # indexing is faster than computing them
             return np.asarray(self.means[edges])
         return self._means_between(*self.graph.pairs_of(edges).T)
@@ -63,7 +63,7 @@ class Problem(ABC):
 
     @abstractmethod
     def tie(self, selection: Selection) -> str | None:
-        """Name two equal items on which the best answer depends, if there are any: no policy can tell them apart."""
+        """Name two equal items on which the best answer depends, if there are any: they are not distinguishable."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Problem(ABC):
         return self.graph.matrix(self.means)
 
     def best(self, selection: Selection) -> Pairs:
-        """An optimal pair or matching, shape (pairs, 2).
+        """Return an optimal pair or matching, shape (pairs, 2).
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Problem(ABC):
         return self.best_pair if selection == "pair" else self.best_matching
 
     def value(self, pairs: ArrayLike) -> float:
-        """The expected reward of one round.
+        """Return the expected reward of one round.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Problem(ABC):
         return float(self.means_of(self.graph.edges(pairs)).sum())
 
     def optimum(self, selection: Selection) -> float:
-        """The expected reward of the best round.
+        """Return the expected reward of the best round.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Problem(ABC):
         return self.value(self.best(selection))
 
     def is_optimal(self, pairs: ArrayLike, selection: Selection, *, epsilon: float = 0.0) -> bool:
-        """Whether this pair or this matching is worth the optimum, or (1 − ε) of it, up to rounding.
+        """Return whether this pair or matching is worth the optimum, or (1 − ε) of it, up to rounding.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Problem(ABC):
         return value >= self.optimum(selection) * (1 - check_epsilon(epsilon)) * (1 - ROUNDING)
 
     def regret(self, pairs: ArrayLike, *, selection: Selection) -> float:
-        """What one round loses against the best one.
+        """Return the regret of one round.
 
         Parameters
         ----------

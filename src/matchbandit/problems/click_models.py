@@ -20,7 +20,7 @@ Shuffle = Literal["all", "except-first", "none"]
 def published_models() -> dict[str, tuple[Floats, Floats]]:
     """Attractions of the items and visibilities of the positions, by the name of the model.
 
-    Two items of Yandex have an attraction above 1 (1.07 and 2.51), which is no probability: they have 1 here.
+    Two items of Yandex have an attraction above 1 (1.07 and 2.51), which is not a probability: they have 1 here.
     """
     text = files("matchbandit.problems").joinpath("click_models.json").read_text(encoding="utf-8")
     models = json.loads(text)["models"]

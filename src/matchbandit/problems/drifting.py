@@ -144,7 +144,7 @@ class RandomWalk(Drift):
 
 @dataclass(frozen=True)
 class Seasons(Drift):
-    """Strengths rise and fall with a common period, each item in a phase of its own.
+    """Strengths rise and fall with a common period, each item in its own phase.
 
     In round t the logit of the strength u is log(u/(1 − u)) + amplitude · sin(2π ((t − 1)/period + phase)), where u is
     the strength in the problem; t is the first of its `every` rounds. Strengths of 0 and 1 stay.
@@ -237,8 +237,8 @@ class Jumps(Drift):
             if rate > 1:
                 raise MatchbanditError(f"rate must lie in [0, 1], as a probability per round; got {rate:g}.")
         if self.rounds is not None:
-            listed = self.rounds if isinstance(self.rounds, Iterable) else [self.rounds]
-            rounds = tuple(sorted({check_int("a round of a jump", each, minimum=1, maximum=10**18) for each in listed}))
+            values = self.rounds if isinstance(self.rounds, Iterable) else [self.rounds]
+            rounds = tuple(sorted({check_int("a round of a jump", each, minimum=1, maximum=10**18) for each in values}))
         low, high = _check_bounds(self.low, self.high)
         items = None if self.items is None else check_int("items", self.items, minimum=1)
         self._set(rate=rate, rounds=rounds, items=items, low=low, high=high)
@@ -296,7 +296,7 @@ class Drifting(Problem):
     Parameters
     ----------
     problem : Bipartite, Monopartite or Family
-        The strengths at the start. A family gives every run an instance of its own.
+        The strengths at the start. A family gives every run its own instance.
     drift : Drift
         How they move: `RandomWalk`, `Seasons` or `Jumps`.
 
@@ -423,7 +423,7 @@ class DriftPath:
         The instance at the start.
     drift : Drift
     rng : numpy.random.Generator
-        A stream of its own.
+        Used by nothing else.
     """
 
     def __init__(self, problem: Problem, drift: Drift, rng: np.random.Generator) -> None:
@@ -563,31 +563,31 @@ def drift_annotations() -> dict[str, Any]:
     return hints
 
 
-def flatten_drift(given: Any) -> dict[str, Any]:
+def flatten_drift(drift: Any) -> dict[str, Any]:
     """The drift of a study, an object, a table or a text, as data by the names of columns; lists are sweeps.
 
     >>> flatten_drift({"kind": "random-walk", "step": [0.001, 0.01]})
     {'drift': 'random-walk', 'drift_step': [0.001, 0.01]}
     """
-    if isinstance(given, str) and ":" in given:
-        given = parse_drift(given)
-    if isinstance(given, Drift):
-        given = {name: value for name, value in given.describe().items() if value is not None}
-    if isinstance(given, str):
-        given = {"kind": given}
-    if not isinstance(given, Mapping):
+    if isinstance(drift, str) and ":" in drift:
+        drift = parse_drift(drift)
+    if isinstance(drift, Drift):
+        drift = {name: value for name, value in drift.describe().items() if value is not None}
+    if isinstance(drift, str):
+        drift = {"kind": drift}
+    if not isinstance(drift, Mapping):
         raise MatchbanditError(
-            f'drift must be a table such as {{kind = "random-walk", step = 0.01}}; got {given!r}. To sweep it, make a '
+            f'drift must be a table such as {{kind = "random-walk", step = 0.01}}; got {drift!r}. To sweep it, make a '
             f"list of one of its parameters, or give a list of problems."
         )
-    if "kind" not in given:
-        raise MatchbanditError(f"drift needs its kind, one of {', '.join(DRIFTS)}; got {dict(given)!r}.")
-    kinds = given["kind"] if isinstance(given["kind"], list | tuple) else [given["kind"]]
+    if "kind" not in drift:
+        raise MatchbanditError(f"drift needs its kind, one of {', '.join(DRIFTS)}; got {dict(drift)!r}.")
+    kinds = drift["kind"] if isinstance(drift["kind"], list | tuple) else [drift["kind"]]
     takes = ["kind", *(name for kind in kinds for name in parameters_of_drift(kind))]
-    for name in given:
+    for name in drift:
         if name not in takes:
             raise unknown(f"parameter of {' and '.join(kinds)}", name, takes)
-    return drift_columns(given)
+    return drift_columns(drift)
 
 
 def pop_drift(parts: dict[str, Any]) -> Drift | None:

@@ -120,7 +120,7 @@ REPEATED = ("spiked-repeated",)
 class Family:
     """A family of instances with its parameters; equal families have equal names, parameters and rewards.
 
-    Where `simulate` is given a family in place of a problem, every run plays its own instance.
+    With a family in place of a problem, every run of `simulate` plays its own instance.
     """
 
     name: str
@@ -222,7 +222,8 @@ def click_models(
     Parameters
     ----------
     collection : {"kdd", "yandex", "simulated"}
-        8 queries of KDD Cup 2012, with 3 positions; 60 queries of Yandex, 10 items in 5 positions; 4 made up, 10 × 5.
+        8 queries of KDD Cup 2012, with 3 positions; 60 queries of Yandex, 10 items in 5 positions;
+        4 synthetic ones, 10 × 5.
     shuffle : {"all", "except-first", "none"}, default "all"
         "except-first" leaves the position that is seen most in its place, the first.
     rewards : RewardDistribution, optional

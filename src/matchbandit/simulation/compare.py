@@ -54,7 +54,7 @@ def compare(
     Parameters
     ----------
     problem : Problem or Family
-        What they all play.
+        The problem that all of them play.
     policies : iterable of PolicySpec, str or type[Policy]
         At least one; none twice.
     horizon : int, optional
@@ -180,7 +180,7 @@ def _check_policies(
         job = Job(problem, spec, np.array([known_horizon or 1]), seed, "auto", known_horizon)
         first = build_first(job).policy
         key = (spec.name, dict(first.options))
-        if key in seen and not spec.logged:  # the results that it begins with may be different
+        if key in seen and not spec.logged:  # past results may differ
             raise MatchbanditError(f"{spec!r} is there twice. Give each policy once, or with different options.")
         seen.append(key)
         jobs.append(replace(job, engine=choose_engine("auto", first)))

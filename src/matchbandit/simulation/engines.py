@@ -53,30 +53,31 @@ def no_observer(policy: Policy, score: Score) -> None:
 
 
 def is_done(policy: Policy) -> bool:
-    """Is identification finished?"""
+    """Return whether identification is finished."""
     return policy.done
 
 
 def has_split(policy: Policy) -> bool:
-    """Has a cluster split?"""
+    """Return whether a cluster has split."""
     return bool(policy.splits)
 
 
 def stop_condition(stop: Stop | None, policy: Policy) -> StopCondition:
-    """What ends a run before its horizon; a stop that the policy cannot reach is refused."""
+    """Return what ends a run before its horizon; refuse a stop that the policy cannot reach."""
     if stop is None:
         return is_done
     if stop not in [*get_args(Stop)]:  # a list, for the value may not be hashable
         raise unknown("stop", stop, get_args(Stop))
     if not policy.capabilities.clusters:
         raise MatchbanditError(
-            f"{policy.name} has no clusters that split; stop={stop!r} is for adaptive-matching and its kin."
+            f"{policy.name} has no clusters that split; stop={stop!r} is for policies with clusters, such as "
+            f"adaptive-matching."
         )
     return has_split
 
 
 def choose_engine(wanted: Engine, policy: Policy) -> Engine:
-    """The engine that plays this policy; one that cannot is refused."""
+    """Return the engine that plays this policy; refuse one that cannot."""
     if wanted not in get_args(Engine):
         raise unknown("engine", wanted, get_args(Engine))
     fast: Engine = "step"

@@ -57,7 +57,7 @@ def identify(
     Parameters
     ----------
     problem : Problem or Family
-        A family gives every run an instance of its own.
+        A family gives every run its own instance.
     policy : PolicySpec, str or type[Policy]
         `policy(name, option=…)`, the name alone, or a class.
     delta : float, optional
@@ -134,12 +134,12 @@ def with_precision(spec: PolicySpec, delta: float | None, epsilon: float | None)
         if check_epsilon(epsilon) > 0:
             raise unknown_option(spec.kind, "epsilon")
         epsilon = None
-    given = {name: value for name, value in {"delta": delta, "epsilon": epsilon}.items() if value is not None}
-    for name, value in given.items():
+    precision = {name: value for name, value in {"delta": delta, "epsilon": epsilon}.items() if value is not None}
+    for name, value in precision.items():
         own = spec.options.get(name)
         if own not in (None, value):
             raise MatchbanditError(f"{spec.name} has {name}={own!r} already; got {name}={value!r}, too. Give it once.")
-    return replace(named(spec.kind, **{**spec.options, **given}), logged=spec.logged)
+    return replace(named(spec.kind, **{**spec.options, **precision}), logged=spec.logged)
 
 
 def check_budget(
@@ -161,7 +161,7 @@ def check_budget(
 
 
 def last_round(policy: Policy, max_rounds: int | None) -> int:
-    """The round after which an identification is given up."""
+    """Return the round after which an identification without an answer ends."""
     if max_rounds is not None:
         return check_horizon(max_rounds, name="max_rounds")
     return DEFAULT_MAX_ROUNDS["round" if isinstance(policy, RoundPolicy) else "planned"]

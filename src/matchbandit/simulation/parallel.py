@@ -29,7 +29,7 @@ _BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"
 
 
 class PlayRun(Protocol[Outcome_co]):
-    """Plays the run of this number; `start` is what it begins with, if that was made already."""
+    """Plays the run of this number; `start` is its first state, if that was built before."""
 
     def __call__(self, run: int, start: Any = None) -> Outcome_co:
         """Play it."""
@@ -41,8 +41,8 @@ def run_parallel(
     """Number and outcome of every run, in the order in which they finish; their warnings are shown once.
 
     `workers` are processes, None for one on each core; more than four on a core are not started. A process that may not
-    have children of its own, such as a worker of a `multiprocessing.Pool`, plays all runs itself. There the first run
-    begins with `start`.
+    have child processes, such as a worker of a `multiprocessing.Pool`, plays all runs itself. There the first run
+    starts from `start`.
     """
     shown: set[str] = set()
     workers = worker_count(workers, len(numbers))
@@ -85,7 +85,7 @@ def core_count() -> int:
 def worker_count(workers: int | None, tasks: int) -> int:
     """How many processes share these tasks: None is one on each core, and more than four on a core are not started.
 
-    It is 1 in a process that may not have children of its own: that one does all by itself.
+    It is 1 in a process that may not have child processes.
     """
     cores = core_count()
     if multiprocessing.current_process().daemon:
@@ -172,7 +172,7 @@ def signals_held() -> Iterator[None]:
 def one_blas_thread() -> Iterator[None]:
     """Limit linear algebra to one thread within the block: threads of matrices this small wait for each other.
 
-    OpenBLAS, which NumPy and SciPy bring along, is told so where it is loaded (Linux only). A library that is loaded
+    OpenBLAS, which NumPy and SciPy bring along, is configured where it is loaded (Linux only). A library that is loaded
     within the block, or by a worker that is started there, reads the environment.
     """
     before = {path: get() for path, (get, _) in _loaded_openblas().items()}

@@ -50,8 +50,8 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, finished: Any, done: int, total: int) -> None:
         """Take the results of the finished runs, their number and that of all."""
-        kept = "`finished` holds them" if done else "nothing is kept"
-        super().__init__(f"interrupted after {done} of {total} runs; {kept}.")
+        results = "`finished` holds them" if done else "nothing is kept"
+        super().__init__(f"interrupted after {done} of {total} runs; {results}.")
         self.finished = finished
 
 
@@ -61,12 +61,12 @@ class Start(NamedTuple):
     problem: Problem
     policy: Policy
     messages: list[Warning]
-    """What building it has warned of."""
+    """Warnings from building it."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """All that one run needs besides its number."""
+    """Everything that one run needs besides its number."""
 
     problem: Problem | Family
     spec: PolicySpec
@@ -205,7 +205,7 @@ def play_all(
 ) -> Result:
     """Play all runs and assemble their outcomes by number; Ctrl-C raises `Interrupted` with those that were finished.
 
-    `start` is what the first of them begins with, if it was made to check the call.
+    `start` is that of the first run, if it was built to check the call.
     """
     if progress is True:
         with bar("playing") as advance:

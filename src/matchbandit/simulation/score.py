@@ -22,9 +22,9 @@ class Score:
     """Counts plays, adds up rewards and computes the regret at checkpoints, the last of which is the horizon.
 
     It has *stops*: the checkpoints, and in a `MovingScore` also the rounds after which the means change. The plays at
-    stops are kept as rows of `_snapshots`, and their regret is computed when these are full. Of
-    graphs with more than `MAX_COUNTED_PAIRS` pairs only those that were played are kept, sorted, and apart what
-    came since they were last sorted; their regret is computed at once.
+    stops are kept as rows of `_snapshots`, and their regret is computed when these are full. Of graphs with more than
+    `MAX_COUNTED_PAIRS` pairs only those that were played are kept, sorted, with the plays since the last sorting apart;
+    their regret is computed at once.
     """
 
     means_change: ClassVar[bool] = False
@@ -180,7 +180,7 @@ class Score:
         self._n_computed = self._n_reached
 
     def _refuse_overlaps(self, edges: Edges, plays: Counts, rounds: Counts) -> None:
-        """Refuse rounds that were no matchings: an item would be in more pairs than there were rounds."""
+        """Refuse rounds that were not matchings: an item would be in more pairs than there were rounds."""
         graph = self.problem.graph
         ends, n = graph.ends(edges), len(rounds)
         cells = np.arange(n)[:, None, None] * graph.n_items + ends

@@ -47,12 +47,12 @@ def simulate(
     workers: int | None = 1,
     progress: Progress = None,
 ) -> Runs:
-    """Play a policy on a problem, `runs` times, each with random streams of its own, and measure the regret.
+    """Play a policy on a problem, `runs` times, each with its own random streams, and measure the regret.
 
     Parameters
     ----------
     problem : Problem or Family
-        A family gives every run an instance of its own.
+        A family gives every run its own instance.
     policy : PolicySpec, str or type[Policy]
         `policy(name, option=…)`, the name alone, or a class.
     horizon : int

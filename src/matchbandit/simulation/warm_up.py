@@ -78,7 +78,7 @@ def _decide(fresh: CountsPolicy) -> None:
 
 
 def _with_other_rewards(problem: Bipartite | Monopartite, kind: type[Policy]) -> list[Bipartite | Monopartite]:
-    """The problem with every reward distribution that the policy takes: each is drawn by code of its own."""
+    """The problem with every reward distribution that the policy takes: each has its own compiled code."""
     others: tuple[RewardDistribution, ...] = (
         (Binomial(2),) if kind.capabilities.unit_rewards else (Binomial(2), Gaussian(0.5))
     )

@@ -6,6 +6,7 @@ from html import escape
 from math import inf, isfinite
 from typing import Any, Literal
 
+from matchbandit.formatting import fixed, grouped
 from matchbandit.graphs import Selection
 
 Task = Literal["regret", "identification"]
@@ -28,7 +29,7 @@ def format_value(value: Any) -> str:
     """Format a number, or several, for people.
 
     >>> format_value(123456.7), format_value(0.00012345), format_value([1.5, 2.0]), format_value(None)
-    ('123 457', '0.0001234', '1.5 · 2', 'none')
+    ('123,457', '0.0001234', '1.5 · 2', 'none')
     """
     if isinstance(value, list):
         separator = " / " if value and isinstance(value[0], list) else " · "
@@ -36,8 +37,8 @@ def format_value(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, int):
-        return str(value)
-    return f"{value:,.0f}".replace(",", " ") if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+        return grouped(value)
+    return fixed(value, 0) if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
