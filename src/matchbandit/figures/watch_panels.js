@@ -161,7 +161,7 @@ function curveSeries(curve, panel, theme, until) {
 function markSeries(panel, theme, until, plotWidth) {
   const pixels = (from, to) => (plotWidth * Math.log(to / Math.max(1, from))) / Math.log(lastRound);
   const ink = theme.colour("ink");
-  const look = {
+  const shapes = {
     cross: { symbol: CROSS, symbolSize: 8, itemStyle: { color: "none", borderColor: ink, borderWidth: 1.8 } },
     tick: { symbol: "rect", symbolSize: [2, 10], itemStyle: { color: ink } },
     dot: { symbol: "circle", symbolSize: 8, itemStyle: { borderColor: ink, borderWidth: 1 } },
@@ -172,7 +172,7 @@ function markSeries(panel, theme, until, plotWidth) {
     z: 5,
     clip: false,
     data: marks.map((mark) => {
-      const { symbol, symbolSize, itemStyle } = look[mark.shape];
+      const { symbol, symbolSize, itemStyle } = shapes[mark.shape];
       const hasRoom = mark.label && textWidth(mark.label, { size: 11 }) + 14 < pixels(mark.round, mark.free_until);
       return {
         value: [Math.max(1, mark.round), mark.y],
