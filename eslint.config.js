@@ -9,7 +9,8 @@ const joined = ["", "script"].flatMap((folder) =>
   readdirSync(`${FIGURES}/${folder}`)
     .filter((name) => name.endsWith(".js"))
     .map((name) => readFileSync(`${FIGURES}/${folder}/${name}`, "utf-8"))
-    .flatMap((source) => [...source.matchAll(/^(?:function|class|const) (\w+)/gm)].map((match) => match[1])),
+    .flatMap((source) => [...source.matchAll(/^(function|class|const|let) (\w+)/gm)])
+    .map(([, kind, name]) => [name, kind === "let" ? "writable" : "readonly"]),
 );
 
 export default [
@@ -19,11 +20,7 @@ export default [
     files: ["src/**/*.js"],
     languageOptions: {
       sourceType: "script",
-      globals: {
-        ...globals.browser,
-        echarts: "readonly",
-        ...Object.fromEntries(joined.map((name) => [name, "readonly"])),
-      },
+      globals: { ...globals.browser, echarts: "readonly", ...Object.fromEntries(joined) },
     },
     rules: {
       eqeqeq: "error",
@@ -31,7 +28,6 @@ export default [
       "no-redeclare": ["error", { builtinGlobals: false }],
       "no-unused-vars": ["error", { vars: "local", argsIgnorePattern: "^_" }],
       "no-var": "error",
-      "prefer-const": "error",
     },
   },
 ];

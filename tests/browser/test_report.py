@@ -31,6 +31,7 @@ def test_a_report_tells_values_and_fits_the_screen(page, visit, phone):
         left, top, width, height = visited.area(number)
         touched = visited.page.touchscreen.tap if phone else visited.page.mouse.move
         touched(left + width * 0.4, top + height * 0.5)
+        visited.until(lambda: visited.page.locator(".tip:visible").count() == 1)
         told = visited.page.locator(".tip:visible").inner_text()
         for policy in ("uniform", "pair-elim, growth = 1.05", "pair-elim, growth = 4", "rank1-elim"):
             assert policy in told

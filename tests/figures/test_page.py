@@ -10,7 +10,7 @@ import pytest
 
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures.chart import Chart, Line
-from matchbandit.figures.page import Badge, Page, Section, Table, page_html, self_contained, write_page
+from matchbandit.figures.page import Badge, ChartChoice, Page, Section, Table, page_html, self_contained, write_page
 
 HOSTILE = "<script>alert(1)</script>"
 ENDING = "</script></style><!-- \" ' & </title>"
@@ -147,6 +147,21 @@ def test_each_figure_has_its_numbers_beside_it_open_until_a_script_closes_them()
     assert len(read.all("figcaption")) == 1
 
 
+def test_a_choice_is_a_labelled_select_over_its_charts_with_a_table_for_each() -> None:
+    choice = ChartChoice("Gap", tuple((f"gap {k}", chart(title=f"Regret {k}")) for k in range(200)))
+    text = page_html(page(Section("Regret", charts=(chart(),), choices=(choice,))))
+    read = Reader(text)
+    (select,) = read.all("select")
+    assert {"for": select["id"]} in read.all("label")
+    options = [option["value"] for option in read.all("option")]
+    assert options == [f"option-{number}" for number in range(1, 201)]
+    shown = [box for box in read.all("div") if (box.get("class") or "").startswith("option")]
+    assert [box["id"] for box in shown] == options
+    assert [box["class"] for box in shown] == ["option chosen", *["option"] * 199]
+    assert read.all("details").count({"class": "numbers"}) == 200
+    assert [one["title"] for one in json.loads(read.contents["script"][0])["charts"]][1:3] == ["Regret 0", "Regret 1"]
+
+
 def test_tables_say_what_their_heads_are_and_align_numbers() -> None:
     table = Table(
         ("policy", "mean", "5–95 %", "words"), (("uts", "1,234", "1,100 to 1,400", "20 runs a point"),), "Results"
@@ -207,8 +222,8 @@ def test_a_name_that_is_no_text_is_written_all_the_same(tmp_path: Path) -> None:
 
 def test_a_page_that_cannot_be_written_says_why_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
-    with pytest.raises(MatchbanditError, match=r"cannot write the page .*nowhere"):
+    with pytest.raises(MatchbanditError, match=r"cannot write .*nowhere"):
         write_page(page(), tmp_path / "nowhere" / "a.html")
-    with pytest.raises(MatchbanditError, match="cannot write the page"):
+    with pytest.raises(MatchbanditError, match="cannot write"):
         write_page(page(), tmp_path / "taken")
     assert [file.name for file in tmp_path.iterdir()] == ["taken"]

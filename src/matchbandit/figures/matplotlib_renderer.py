@@ -204,11 +204,11 @@ class _Renderer:
                 axes.scatter(foot, x, marker="<", transform=axes.get_yaxis_transform(), **shapes)
             else:
                 axes.scatter(x, foot, marker="v", transform=axes.get_xaxis_transform(), **shapes)
-        words: dict[str, Any] = {"fontsize": TEXT_SIZE, "color": INK, "transform": axes.transAxes}
+        text: dict[str, Any] = {"xycoords": axes.transAxes, "textcoords": "offset points", "fontsize": TEXT_SIZE}
         if is_horizontal:
-            axes.text(ZERO_HEIGHT, -0.02, "0", ha="center", va="top", **words)
+            axes.annotate("0", (ZERO_HEIGHT, 0.0), (0, -6.5), ha="center", va="top", color=INK, **text)
         else:
-            axes.text(-0.012, ZERO_HEIGHT, "0", ha="right", va="center", **words)
+            axes.annotate("0", (0.0, ZERO_HEIGHT), (-6.5, 0), ha="right", va="center", color=INK, **text)
 
     # Axes
 
@@ -461,9 +461,9 @@ class _Renderer:
         if self._size(label, TEXT_SIZE, weight)[0] <= most:
             return [label]
         for mark, before, after in ((" (", "", "("), (", ", ",", "")):
-            first, found, rest = label.rpartition(mark)
+            first, separator, rest = label.rpartition(mark)
             parts = [first + before, after + rest]
-            if found and max(self._size(part, TEXT_SIZE, weight)[0] for part in parts) <= most:
+            if separator and max(self._size(part, TEXT_SIZE, weight)[0] for part in parts) <= most:
                 return parts
         return self._wrapped(label, TEXT_SIZE, most, weight)
 

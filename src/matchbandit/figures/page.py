@@ -13,9 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from matchbandit.errors import MatchbanditError
 from matchbandit.figures.chart import Chart
 from matchbandit.figures.echarts_renderer import chart_data
+from matchbandit.figures.picture import write_whole
 
 Tone = Literal["good", "part", "bad", "plain"]
 
@@ -121,15 +121,7 @@ def page_html(page: Page) -> str:
 def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
     """Write the page, whole or not at all, and return its path."""
     path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        unfinished.write_bytes(page_html(page).encode("utf-8", errors="replace"))
-        unfinished.replace(path)
-    except OSError as error:
-        why = error.strerror or "it cannot be written"
-        raise MatchbanditError(f"cannot write the page {os.fspath(path)!r}: {why}. Choose another place.") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_whole(path, page_html(page).encode("utf-8", errors="replace"))
     return path
 
 

@@ -49,7 +49,7 @@ def write_whole(path: Path, data: bytes) -> None:
         unfinished.write_bytes(data)
         unfinished.replace(path)
     except OSError as error:
-        raise MatchbanditError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
+        raise MatchbanditError(f"cannot write {str(path)!r}: {error.strerror or error}. Choose another file.") from None
     finally:
         unfinished.unlink(missing_ok=True)
 

@@ -39,7 +39,6 @@ class ChartView {
     this.canvas.addEventListener("keydown", (event) => this.pressKey(event));
     for (const name of ["wheel", "mousewheel"])
       this.canvas.addEventListener(name, keepScrolling, { capture: true, passive: true });
-    this.canvas.addEventListener("blur", () => this.plot.dispatchAction({ type: "hideTip" }));
   }
 
   // ---- the whole drawing

@@ -119,6 +119,11 @@ function mountPlot(host, build, { renderer = "svg" } = {}) {
   };
   redraw();
   onThemeChange(redraw);
+  const hideTip = () => plot.dispatchAction({ type: "hideTip" });
+  host.addEventListener("blur", hideTip);
+  document.addEventListener("pointerdown", (event) => {
+    if (!host.contains(event.target)) hideTip(); // a tap elsewhere
+  });
   new ResizeObserver(() => {
     if (host.clientWidth && host.clientWidth !== drawnWidth) redraw();
   }).observe(host);
@@ -130,6 +135,7 @@ function tooltipBase(theme) {
   return {
     className: "tip",
     confine: true,
+    hideDelay: 0,
     transitionDuration: 0,
     backgroundColor: theme.colour("paper"),
     borderColor: theme.colour("rule"),

@@ -24,8 +24,8 @@
     fetch(waiting.dataset.later)
       .then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(String(answer.status)))))
       .then((text) => {
-        const found = new DOMParser().parseFromString(text, "text/html").getElementById(waiting.id);
-        if (found) waiting.replaceWith(document.adoptNode(found));
+        const fresh = new DOMParser().parseFromString(text, "text/html").getElementById(waiting.id);
+        if (fresh) waiting.replaceWith(document.adoptNode(fresh));
       })
       .catch(() => waiting.removeAttribute("aria-busy")); // its link remains
   }

@@ -51,7 +51,6 @@ class HeatMap {
     this.plot.getZr().on("mousemove", pointed);
     this.plot.getZr().on("click", pointed); // a tap, too
     this.plot.getZr().on("globalout", () => this.show(null));
-    this.canvas.addEventListener("blur", () => this.show(null));
     this.canvas.addEventListener("keydown", (event) => this.pressKey(event));
   }
 
