@@ -522,7 +522,7 @@ def test_what_is_drawn_at_a_certificate_is_what_the_policy_compared(monkeypatch)
         return original(policy, score, *more)
 
     monkeypatch.setattr(recorder, "take_snapshot", take_snapshot)
-    run = mb.watch(PLAYERS, "rank1-certify", horizon=10**5, seed=1, frames=4)
+    run = mb.watch(PLAYERS, "rank1-certify", horizon=10**5, seed=1, frames=30)
     decisions = run.playback.decisions.decisions
     assert len(decisions) >= 4
     certified = set()
@@ -534,6 +534,12 @@ def test_what_is_drawn_at_a_certificate_is_what_the_policy_compared(monkeypatch)
         assert row.high >= row.tick
         assert row.name not in certified  # once, though answers come and go
         certified.add(row.name)
+    for frame in run.frames:
+        for link in frame.links:
+            _, above, _, below = link.name.split()
+            chains, threshold = scores[frame.round]
+            assert (link.evidence, link.threshold) == (chains[int(above), int(below)], threshold)
+            assert link.certified == (link.evidence >= link.threshold)
     dots = [mark for mark in run.playback.story.marks if mark.shape == "dot"]
     low, high = run.playback.story.y_range
     assert [mark.y for mark in dots] == [min(high, max(low, decision.rows[0].high)) for decision in decisions]

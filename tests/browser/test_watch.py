@@ -115,6 +115,8 @@ def test_it_moves_by_keys_buttons_and_the_list_of_events(recorded, visit):
     elimination = next(frame for frame in events if frame.eliminations)
     page.locator("#events button").nth(events.index(elimination)).click()
     assert sentence(visited) == elimination.sentence
+    marked = page.locator("#events [aria-current]")
+    assert [plain(text).split("\n")[0] for text in marked.all_inner_texts()] == [elimination.sentence]
 
 
 def test_what_decided_is_drawn_at_the_frame_of_the_decision(recorded, visit):

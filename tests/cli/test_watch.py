@@ -34,27 +34,27 @@ def test_watch_tells_what_happens_and_writes_three_files(run, tmp_path):
     assert (code, err) == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["watch.html", "watch.png", "watch.svg"]
     seen = mb.watch(mb.Bipartite(u=[0.9, 0.3], v=[0.8, 0.4]), "pair-elim", horizon=10**5, seed=1)
-    told = " ".join(out.split())
+    output = " ".join(out.split())
     for frame in seen.frames:
         if frame.event:
-            assert frame.sentence in told
-    assert "the run ends with a regret of" in told
-    assert told.endswith("the picture is watch.svg and watch.png; open watch.html to play it back")
+            assert frame.sentence in output
+    assert "the run ends with a regret of" in output
+    assert output.endswith("the picture is watch.svg and watch.png; open watch.html to play it back")
     assert (tmp_path / "watch.html").read_text("utf-8") == seen.page()
 
 
 def test_while_it_loads_and_draws_it_says_so(run, monkeypatch):
-    told = []
+    stages = []
 
     @contextmanager
     def stage(words):
-        told.append(words)
+        stages.append(words)
         yield
-        told.append("over")
+        stages.append("over")
 
     monkeypatch.setattr(sys.modules["matchbandit.cli.watch"], "stage", stage)
     assert run("pair-elim", *SLOTS, "--horizon", "100", "--frames", "2")[0] == 0
-    assert told == ["watching pair-elim: loading", "over", "watching pair-elim: drawing", "over"]
+    assert stages == ["watching pair-elim: loading", "over", "watching pair-elim: drawing", "over"]
 
 
 def test_json_holds_every_frame_and_nothing_else_is_printed(run):

@@ -9,7 +9,7 @@ let timer = null;
 const unbroken = (text) => text.replace(/ ± /g, "\u00a0±\u00a0").replace(/(\d,) (?=\d+\))/g, "$1\u00a0");
 
 function showTexts() {
-  const frame = frames[current];
+  const frame = frames[view.frame];
   const sentence = byId("sentence");
   sentence.setAttribute("aria-live", timer && !frame.event ? "off" : "polite");
   sentence.textContent = unbroken(frame.sentence);
@@ -18,9 +18,9 @@ function showTexts() {
   byId("regret-now").textContent = frame.regret;
   byId("window").textContent = frame.window === null ? "" : `window ${frame.window}`;
   const slider = byId("time");
-  slider.value = current;
-  slider.setAttribute("aria-valuetext", `frame ${current + 1} of ${frames.length}, round ${grouped(frame.round)}`);
-  const passed = [...byId("events").querySelectorAll("button")].filter((b) => Number(b.dataset.frame) <= current);
+  slider.value = view.frame;
+  slider.setAttribute("aria-valuetext", `frame ${view.frame + 1} of ${frames.length}, round ${grouped(frame.round)}`);
+  const passed = [...byId("events").querySelectorAll("button")].filter((b) => Number(b.dataset.frame) <= view.frame);
   for (const button of byId("events").querySelectorAll("[aria-current]")) button.removeAttribute("aria-current");
   if (passed.length) passed[passed.length - 1].setAttribute("aria-current", "step");
   if (data.decisions) showDecisionTexts();
@@ -36,7 +36,7 @@ function showDecisionTexts() {
 }
 
 function show(frame) {
-  current = clamp(frame, [0, lastFrame]);
+  view.frame = clamp(frame, [0, lastFrame]);
   showTexts();
   redrawPanels();
 }
@@ -48,11 +48,11 @@ function pause() {
 }
 
 function scheduleNext() {
-  const pauseMs = frames[current].event ? EVENT_MS : FRAME_MS;
+  const pauseMs = frames[view.frame].event ? EVENT_MS : FRAME_MS;
   timer = setTimeout(
     () => {
-      show(current + 1);
-      if (current >= lastFrame) pause();
+      show(view.frame + 1);
+      if (view.frame >= lastFrame) pause();
       else scheduleNext();
     },
     pauseMs / Number(byId("speed").value),
@@ -61,7 +61,7 @@ function scheduleNext() {
 
 function togglePlay() {
   if (timer) return pause();
-  if (current >= lastFrame) show(0);
+  if (view.frame >= lastFrame) show(0);
   byId("play").textContent = "Pause";
   return scheduleNext();
 }
@@ -71,8 +71,8 @@ function goTo(frame) {
   show(frame);
 }
 
-const nextEvent = () => goTo(events.find((k) => k > current) ?? lastFrame);
-const previousEvent = () => goTo([...events].reverse().find((k) => k < current) ?? 0);
+const nextEvent = () => goTo(events.find((k) => k > view.frame) ?? lastFrame);
+const previousEvent = () => goTo([...events].reverse().find((k) => k < view.frame) ?? 0);
 
 function listEvents() {
   for (const k of events) {
@@ -88,8 +88,8 @@ const CLICKS = {
   play: togglePlay,
   first: () => goTo(0),
   "previous-event": previousEvent,
-  back: () => goTo(current - 1),
-  forward: () => goTo(current + 1),
+  back: () => goTo(view.frame - 1),
+  forward: () => goTo(view.frame + 1),
   "next-event": nextEvent,
   last: () => goTo(lastFrame),
 };

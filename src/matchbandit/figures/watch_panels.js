@@ -12,7 +12,7 @@ const NARROW_PX = 520;
 const LOG_ZERO = 0.5; // where a logarithmic axis of counts shows 0
 
 /** The frame that is shown. */
-let current = lastFrame;
+const view = { frame: lastFrame };
 
 // ---- parts of charts
 
@@ -161,7 +161,7 @@ function curveSeries(curve, panel, theme, until) {
 function markSeries(panel, theme, until, plotWidth) {
   const pixels = (from, to) => (plotWidth * Math.log(to / Math.max(1, from))) / Math.log(lastRound);
   const ink = theme.colour("ink");
-  const look = {
+  const shapes = {
     cross: { symbol: CROSS, symbolSize: 8, itemStyle: { color: "none", borderColor: ink, borderWidth: 1.8 } },
     tick: { symbol: "rect", symbolSize: [2, 10], itemStyle: { color: ink } },
     dot: { symbol: "circle", symbolSize: 8, itemStyle: { borderColor: ink, borderWidth: 1 } },
@@ -172,7 +172,7 @@ function markSeries(panel, theme, until, plotWidth) {
     z: 5,
     clip: false,
     data: marks.map((mark) => {
-      const { symbol, symbolSize, itemStyle } = look[mark.shape];
+      const { symbol, symbolSize, itemStyle } = shapes[mark.shape];
       const hasRoom = mark.label && textWidth(mark.label, { size: 11 }) + 14 < pixels(mark.round, mark.free_until);
       return {
         value: [Math.max(1, mark.round), mark.y],
@@ -234,7 +234,7 @@ function curveTooltip(theme, panel) {
 }
 
 function timeOption(panel, theme, width) {
-  const until = Math.max(1, frames[current].round);
+  const until = Math.max(1, frames[view.frame].round);
   const labels = panel.curves.map((curve) => (curve.name === "regret" ? "" : curve.label));
   const left = panel.rows.length ? marginFor(panel.rows, 150) : 52;
   const right = Math.max(
@@ -345,7 +345,7 @@ function rowsOption(rows, range, xLabel, hollow, theme, width) {
 
 /** The rows of a panel at the frame that is shown. */
 function rowsAt(panel) {
-  return panel.frames[current].map(([number, estimate, low, high, tick, active, text]) => {
+  return panel.frames[view.frame].map(([number, estimate, low, high, tick, active, text]) => {
     const [name, colour] = panel.names[number];
     return { name, colour, estimate, low, high, tick, active, text };
   });
@@ -367,7 +367,7 @@ const rowsChart = (id) =>
 
 /** The decisions of the latest frame that has some, up to the one that is shown. */
 function latestDecisions() {
-  const past = data.decisions.decisions.filter((decision) => decision.frame <= current);
+  const past = data.decisions.decisions.filter((decision) => decision.frame <= view.frame);
   const latest = past.length ? past[past.length - 1].frame : -1;
   return past.filter((decision) => decision.frame === latest);
 }
@@ -383,8 +383,8 @@ const playsChart = () =>
   mountPlot(byId("plays"), (theme, width) => {
     const grid = data.plays;
     const cell = Math.max(4, Math.min(34, (width - 44) / grid.columns.length, 420 / grid.rows.length));
-    const share = new Map(grid.shares[current]);
-    const outlined = new Set(grid.outlined[current]);
+    const share = new Map(grid.shares[view.frame]);
+    const outlined = new Set(grid.outlined[view.frame]);
     const cells = grid.cells.flatMap((places, pair) =>
       places.map(([row, column]) => {
         const played = share.get(pair) || 0;
