@@ -25,6 +25,7 @@ RENAMED = {
     "CountsPolicy.put": "CountsPolicy.set_counts",
     "League.bring_back": "League.rejoin",
     "RemoteLeague.bring_back": "RemoteLeague.rejoin",
+    "Study.own_modules": "Study.user_modules",
     "WatchedRun.film": "WatchedRun.recording",
     "Frame.beaten": "Frame.eliminations",
     "Store(patience=)": "Store(lock_timeout=)",

@@ -105,7 +105,7 @@ def test_planned_policies_step_through_changes():
 def test_leaps_from_change_to_change_have_the_distribution_of_steps(problem, name, drift):
     drifting = mb.Drifting(problem, drift)
     leaps, steps = (
-        mb.simulate(drifting, name, horizon=200, runs=25, first_run=first, seed=4, checkpoints=[100], engine=engine)
+        mb.simulate(drifting, name, horizon=120, runs=25, first_run=first, seed=4, checkpoints=[60], engine=engine)
         for engine, first in (("jump", 0), ("step", 50))
     )
     for k in range(2):
@@ -114,16 +114,17 @@ def test_leaps_from_change_to_change_have_the_distribution_of_steps(problem, nam
     assert (leaps.plays.sum(axis=(1, 2)) == steps.plays.sum(axis=(1, 2))).all()
 
 
-@pytest.mark.parametrize("jump", [700, 701, 702])
-def test_rewards_of_leaps_are_drawn_with_the_means_of_their_round(jump):
-    """With strengths of 0 before the jump and 1 from then on, each pair gets as many rewards as it has plays then.
-
-    A sweep has three rounds: two of these jumps come within one.
-    """
-    drifting = mb.Drifting(mb.Monopartite([0.0] * 4), mb.Jumps(rounds=[jump], low=1 - 1e-12))
+@pytest.mark.parametrize("jump", [300, 301, 302])
+@pytest.mark.parametrize(
+    ("start", "name"),
+    [(mb.Monopartite([0.0] * 4), "adaptive-matching"), (mb.Bipartite([0.0] * 2, [0.0] * 3), "pair-elim")],
+)
+def test_rewards_of_leaps_are_drawn_with_the_means_of_their_round(start, name, jump):
+    """With strengths of 0 before the jump and 1 from then on, every play from then on is paid, and none before."""
+    drifting = mb.Drifting(start, mb.Jumps(rounds=[jump], low=1 - 1e-12))
     for engine in ("jump", "step"):
-        runs = mb.simulate(drifting, "adaptive-matching", horizon=800, seed=1, engine=engine)
-        assert runs.reward_sums.sum() == (801 - jump) * 2
+        runs = mb.simulate(drifting, name, horizon=400, seed=1, engine=engine)
+        assert runs.reward_sums.sum() == (401 - jump) * (2 if name == "adaptive-matching" else 1)
         assert runs.final[0] == pytest.approx(0, abs=1e-6)
 
 

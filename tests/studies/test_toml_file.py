@@ -120,7 +120,7 @@ MISTAKES = [
     ('["uts",', '[ # first\n  "uts", # [\n\n "uts", ', 8, "uts at gap = 0.5 is there twice"),
     ('"spiked"', '"spikd"', 8, "did you mean 'spiked'"),
     ("n = 8", "n = 8.5", 9, "n must be a whole number"),
-    ("u1 = 0.9", "u2 = 0.9", 10, "unknown parameter of spiked 'u2'. Known: n, u1, gap, rewards."),
+    ("u1 = 0.9", "u2 = 0.9", 10, "unknown parameter of spiked 'u2'. Known: n, u1, gap, rewards, drift."),
     ("gap = [0.5, 0.6, 0.7]", "gap = [0.5, 1.2]", 11, "at gap = 1.2: gap must lie in [0, 1]"),
     ("gap = [0.5, 0.6, 0.7]", "gap = 0.5\nruns = 3", 12, "runs belongs to the study"),
     ("gap = [0.5, 0.6, 0.7]", "gap = 2026-01-01", 11, "gap must be a number"),

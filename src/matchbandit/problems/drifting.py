@@ -545,14 +545,13 @@ COLUMN_PREFIX = "drift_"
 
 
 def drift_columns(description: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The described drift by the names of columns in rows.
+    """The described drift by the names of columns in rows, without parameters that are None.
 
-    >>> drift_columns(Jumps(rate=0.1).describe())["drift_rate"], drift_columns(None)
-    (0.1, {})
+    >>> drift_columns(Jumps(rate=0.1).describe())
+    {'drift': 'jumps', 'drift_rate': 0.1, 'drift_low': 0.0, 'drift_high': 1.0}
     """
-    if description is None:
-        return {}
-    return {"drift" if name == "kind" else f"{COLUMN_PREFIX}{name}": value for name, value in description.items()}
+    values = {name: value for name, value in (description or {}).items() if value is not None}
+    return {"drift" if name == "kind" else f"{COLUMN_PREFIX}{name}": value for name, value in values.items()}
 
 
 def drift_annotations() -> dict[str, Any]:
@@ -572,7 +571,7 @@ def flatten_drift(drift: Any) -> dict[str, Any]:
     if isinstance(drift, str) and ":" in drift:
         drift = parse_drift(drift)
     if isinstance(drift, Drift):
-        drift = {name: value for name, value in drift.describe().items() if value is not None}
+        drift = drift.describe()
     if isinstance(drift, str):
         drift = {"kind": drift}
     if not isinstance(drift, Mapping):

@@ -172,7 +172,7 @@ class Study:
         """The user-defined modules of its policies and families."""
         return tuple(dict.fromkeys(module for point in self.points for module in point.user_modules))
 
-    own_modules = RenamedAttribute("user_modules")
+    own_modules = RenamedAttribute()
 
     def run(
         self,
