@@ -24,7 +24,7 @@ from serving import Serving
 import matchbandit as mb
 from matchbandit import live
 from matchbandit.cli import app, main
-from matchbandit.deprecation import RenamedAttribute
+from matchbandit.deprecation import RenamedAttribute, renamed_in
 from matchbandit.live import Event, Item, Proposal, Receipt, Why
 from matchbandit.live.events import KINDS
 from matchbandit.live.model import Fit, Standing
@@ -61,7 +61,7 @@ WORDS = {  # what was said once, and what is said now
     r"is after": "is for",
     r"(be|for|with|seek) certain(ty)?": "identification, fixed confidence δ",
 }
-OLD_NAMES = "|".join([*mb._RENAMED, "propose"])
+OLD_NAMES = "|".join([*renamed_in("matchbandit"), "propose"])
 
 
 def name_of(page):
