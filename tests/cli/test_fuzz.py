@@ -122,7 +122,7 @@ def small(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
-    ("verbs", "lines", "share"), [(VERBS, 200, 1 / 5), (["league"], 60, 1 / 8)], ids=["in-the-lab", "of-leagues"]
+    ("verbs", "lines", "share"), [(VERBS, 200, 1 / 6), (["league"], 60, 1 / 8)], ids=["in-the-lab", "of-leagues"]
 )
 def test_no_command_line_ends_in_a_traceback(monkeypatch, capsys, verbs, lines, share):
     rng = random.Random(2021)
