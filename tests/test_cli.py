@@ -1,7 +1,6 @@
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import warnings
@@ -450,7 +449,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--horizon": "²"}, "--horizon takes numbers such as 20 or 2e6; got '²'"),
         ({"--horizon": ""}, "--horizon takes numbers such as 20 or 2e6; got ''"),
         ({"--option": "growth=" + "[" * 100_000}, "a list is written like"),
-        ({"--runs": "1e12"}, "Use fewer runs, fewer checkpoints, or a smaller problem."),
+        ({"--runs": "1e12"}, "runs=1,000,000,000,000 would need at least "),
         (
             {"--u": None, "--v": None, "--family": "spiked --param n=20000 --param u1=0.9 --param gap=0.5"},
             "bipartite 20000×20000 has 400000000 pairs, and at most 20000000 fit into memory.",
@@ -618,11 +617,13 @@ def test_ctrl_c_in_simulate_reports_and_saves_the_finished_runs(run, tmp_path, m
 
 def test_help_imports_nothing_heavy():
     probe = (
-        "import sys; import matchbandit, matchbandit.cli; "
-        "print([m for m in ('numpy', 'numba', 'scipy', 'matplotlib', 'pyarrow', 'rich') if m in sys.modules])"
+        "import sys; from matchbandit.cli import main\nsys.argv = ['matchbandit', '--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "heavy = ('numpy', 'numba', 'scipy', 'matplotlib', 'pyarrow', 'rich', 'pydantic', 'importlib.metadata')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    assert out.stdout.splitlines()[-1] == "[]"
 
 
 def test_help_lists_every_command_once_and_cuts_no_line(run, monkeypatch):
@@ -685,20 +686,6 @@ def test_a_doors_name_is_imported_when_it_is_used():
     assert out.stdout.strip()
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         mb.simulat  # noqa: B018
-
-
-def test_a_whole_process_starts_quickly():
-    # CPU time, against the start of Python itself: what else the machine does takes no part in it.
-    def seconds(*words):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *words], capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    bare = min(seconds("-c", "pass") for _ in range(3))
-    helped = min(seconds("-m", "matchbandit", "--help") for _ in range(3))
-    heavy = min(seconds("-c", "import numpy, numba") for _ in range(3))
-    assert helped - bare < 0.8 * (heavy - bare)
 
 
 BOUNDS = ["bounds", "--u", "0.9,0.8,0.5,0.4"]

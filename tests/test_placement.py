@@ -153,7 +153,7 @@ def test_a_policy_of_ones_own_has_no_theorem_and_no_proof():
 
 def test_answers_of_a_policy_without_delta_are_placed_where_one_says(tmp_path):
     answers = mb.identify(SLOTS, Coin, max_rounds=100)
-    with pytest.raises(mb.MatchbanditError, match="the results of coin do not say their error probability"):
+    with pytest.raises(mb.MatchbanditError, match="the results of coin have no error probability"):
         mb.plot_bounds(SLOTS, [answers], path=tmp_path / "x.png")
     (measured,) = overlay_of(SLOTS, [answers], delta=0.01).measured
     assert measured.label == "coin (growth=fast) (no proof)"

@@ -1,4 +1,4 @@
-"""Results among bounds: where a measurement lies between the lower bounds and the upper bound of its policy."""
+"""Compare results with the lower bounds of their problem and the upper bound of their policy."""
 
 import os
 from collections.abc import Sequence
@@ -17,19 +17,20 @@ from matchbandit.policies import CATALOGUE
 from matchbandit.problems import Problem
 from matchbandit.results import Identification, Runs, writable_file
 from matchbandit.results.plotting import about_runs, bound_line, build_chart, instance_of, policy_line
+from matchbandit.results.statistics import standard_error
 from matchbandit.rewards import Floats
 from matchbandit.theory import Bound, bounds
 from matchbandit.theory.bound import Task
 from matchbandit.theory.table import check_horizon
 
 Objective = tuple[Selection, Selection]
-"""What a round plays, and what is sought."""
+"""What a round plays, and what is identified or optimized."""
 POINTS = 40
-"""Positions along the axis at which bounds are drawn."""
+"""Number of positions along the axis at which bounds are drawn."""
 
 
 class Placement(NamedTuple):
-    """One policy on one problem: the measurement, and the bounds around it."""
+    """The measurement of one policy on one problem, with the bounds around it."""
 
     task: Task
     plays: Selection
@@ -54,7 +55,7 @@ class Placement(NamedTuple):
 
     @property
     def of(self) -> str:
-        """The measured quantity: regret or rounds."""
+        """The measured quantity, regret or rounds."""
         return "rounds" if self.task == "identification" else "regret"
 
     @property
@@ -65,10 +66,10 @@ class Placement(NamedTuple):
     @property
     def error(self) -> float:
         """The standard error of that mean."""
-        return float(np.std(self.measured, ddof=1) / np.sqrt(len(self.measured))) if len(self.measured) > 1 else 0.0
+        return float(standard_error(self.measured)) if len(self.measured) > 1 else 0.0
 
     def describe(self) -> dict[str, object]:
-        """The placement as JSON data, without single runs; None where nothing was measured."""
+        """Return the placement as JSON data, without single runs; None where nothing was measured."""
         mean = self.mean if self.measured else None
         return {
             "policy": self.policy,
@@ -152,7 +153,7 @@ def place(
 
 
 def placement_of(result: Runs | Identification, known_bounds: Sequence[Bound]) -> Placement:
-    """Place results among these bounds of their problem; no lower bound binds a warm start."""
+    """Place results among these bounds of their problem; lower bounds do not bind a warm start."""
     relevant = [b for b in known_bounds if b.kind == "lower" or has_covered_options(result)]
     plays, seeks = _objective(result)
     if isinstance(result, Runs):
@@ -164,12 +165,12 @@ def placement_of(result: Runs | Identification, known_bounds: Sequence[Bound]) -
 
 
 def is_proved(policy: str, task: Task) -> bool:
-    """Whether this policy of the catalogue has a proof for the task; no lower bound on rounds binds others."""
+    """Whether this policy of the catalogue has a proof for the task; lower bounds on rounds bind only those."""
     return policy in CATALOGUE and task in CATALOGUE[policy].capabilities.proved
 
 
 def has_covered_options(result: Runs | Identification) -> bool:
-    """Whether a theorem on the policy, if there is one, is about the options of these results."""
+    """Whether the theorem on the policy covers the options of these results."""
     name = result.about["policy"]
     if name not in CATALOGUE:
         return False
@@ -178,19 +179,19 @@ def has_covered_options(result: Runs | Identification) -> bool:
 
 
 def delta_of(result: Identification, default: float | None = None) -> float:
-    """The error probability δ of these answers; the default is for policies without an option delta."""
+    """Return the error probability δ of these answers; the default is for policies without an option delta."""
     about = result.about
     if about.epsilon or about.budget is not None:
         what = "a fixed budget" if about.budget is not None else f"epsilon = {about.epsilon}"
         raise MatchbanditError(
             f"these results of {about.policy} are for {what}; the bounds are for fixed confidence and the optimum "
-            f"itself, so that they have no place among them. Use results with delta alone."
+            f"itself, and cannot be compared with them. Use results with delta alone."
         )
     delta = about.options.get("delta", default)
     if delta is None:
         raise MatchbanditError(
-            f"the results of {result.about['policy']} do not say their error probability: it has no option delta. "
-            f"Give delta, so that they have a place among the bounds."
+            f"the results of {result.about['policy']} have no error probability, because it has no option delta. "
+            f"Give delta to compare them with the bounds."
         )
     return float(delta)
 

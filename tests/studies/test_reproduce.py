@@ -288,7 +288,7 @@ def test_ctrl_c_says_what_is_kept(small, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 130
-    words = f"stopped; finished parts are kept in {out}, the same command goes on from there."
+    words = f"stopped; finished parts are in {out}. The same command continues from there."
     assert words in capsys.readouterr().err
 
 

@@ -63,7 +63,7 @@ def watch(
         str, typer.Option(metavar="PATH", help="Files to write, without a suffix: .svg, .png and .html.")
     ] = "watch",
 ) -> Output:
-    """Record one run of a policy, as a picture and a page that plays it back.
+    """Record one run as a picture and a page that plays it back.
 
     It shows eliminations, splits and certificates with the numbers that decided them.
     """
