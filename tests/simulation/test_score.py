@@ -99,7 +99,7 @@ def test_a_hundred_thousand_players_end_to_end(tmp_path):
     value = (u[played.pairs].prod(axis=1) * played.counts).sum()
     ranked = np.sort(u)[::-1]
     assert done.final[0] == pytest.approx(3 * (ranked[::2] * ranked[1::2]).sum() - value)
-    refusal = r"^monopartite with 100000 players has 4999950000 pairs, and above 1000000 .* Use runs\.played"
+    refusal = r"^monopartite with 100000 players has 4,999,950,000 pairs, and above 1,000,000 .* Use runs\.played"
     for ask in (lambda: done.plays, lambda: done.plays_by_edge):
         with pytest.raises(mb.MatchbanditError, match=refusal):
             ask()

@@ -255,7 +255,7 @@ def test_a_study_without_its_own_modules_can_still_be_read():
     assert Study.from_dict(read.describe(), check=False) == read
     with pytest.raises(mb.MatchbanditError, match="nowhere_here"):
         _ = read.points
-    assert repr(read).startswith("Study far, whose points cannot be made here: unknown module 'nowhere_here'")
+    assert repr(read).startswith("Study far, whose points cannot be built here: unknown module 'nowhere_here'")
     assert "nowhere_here" in read._repr_html_()
 
 
