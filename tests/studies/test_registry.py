@@ -3,6 +3,7 @@ from pathlib import Path
 
 import matchbandit.studies
 from matchbandit.studies.registry import FILES, entries, figures
+from matchbandit.studies.reproduce import _chosen
 
 
 def test_every_file_with_an_entry_is_registered_once():
@@ -40,3 +41,9 @@ def test_nothing_is_computed_when_a_study_is_imported():
     for file in FILES:
         module = importlib.import_module(f"matchbandit.studies.{file}")
         assert not any(isinstance(value, matchbandit.studies.Study) for value in vars(module).values())
+
+
+def test_by_default_all_but_the_longest_study_are_reproduced():
+    chosen = [figure for names in _chosen([]).values() for figure in names]
+    assert [figure for figure in figures() if figure not in chosen] == ["click-models"]
+    assert list(_chosen(["click-models"]).values()) == [["click-models"]]

@@ -22,7 +22,7 @@ def reproduce(
         typer.Argument(
             metavar="[FIGURE]...",
             help=f"Of the paper: {', '.join(PAPER_FIGURES)}. Further ones: {', '.join(OTHER_FIGURES)}. "
-            f"Or all of a study: {', '.join(STUDIES)}. By default all.",
+            f"Or all of a study: {', '.join(STUDIES)}. By default all but click-models, which takes minutes.",
             show_default=False,
             autocompletion=complete_from((*PAPER_FIGURES, *OTHER_FIGURES, *STUDIES)),
         ),

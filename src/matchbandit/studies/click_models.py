@@ -92,4 +92,4 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     )
 
 
-ENTRY = Entry("click-models", ("click-models",), studies, claims, charts)
+ENTRY = Entry("click-models", ("click-models",), studies, claims, charts, is_default=False)

@@ -49,6 +49,8 @@ class Entry:
     """The rows that claims and charts are made of."""
     beside: tuple[str, ...] = ()
     """Studies that are shown beside, and that no verdict rests on: they may have fewer runs than a verdict needs."""
+    is_default: bool = True
+    """Is it played when no figure is named? Not if it takes several minutes."""
     is_of_paper: bool = False
     """Are its figures the paper's? Then the time is compared with that of the authors' code."""
 

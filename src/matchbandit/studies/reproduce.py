@@ -89,7 +89,8 @@ def reproduce(
     Parameters
     ----------
     figures : names, optional
-        Figures, such as "fig1-top", or studies, such as "over-gap", which stands for all its figures; by default all.
+        Figures, such as "fig1-top", or studies, such as "over-gap", which stands for all its figures; by default
+        all but "click-models", which takes minutes.
     runs : int, optional
         Runs per point; by default 100 for the paper's figures, 20 for others, 5 or 10 where no verdict needs them.
     seed : int, default 0
@@ -167,14 +168,14 @@ def reproduce(
 
 
 def _chosen(names: Sequence[str]) -> dict[Entry, list[str]]:
-    """The studies that are wanted, each with those of its figures that are."""
+    """The studies of these figures, each with those of its figures that are wanted; by default the quick ones."""
     known, studies = all_figures(), entries()
     for name in names:
         if name not in known and name not in studies:
             raise unknown("figure", name, [*known, *(study for study in studies if study not in known)])
     chosen: dict[Entry, list[str]] = {}
     for figure, entry in known.items():
-        if not names or figure in names or entry.name in names:
+        if (not names and entry.is_default) or figure in names or entry.name in names:
             chosen.setdefault(entry, []).append(figure)
     return chosen
 
