@@ -116,19 +116,20 @@ def _results(study: "Study", folder: "StudyFolder") -> list[dict[str, Any]]:
 
 
 def _print(study: "Study", folder: "StudyFolder", results: list[dict[str, Any]]) -> None:
-    places = ("place",) if any(entry["place"] for entry in results) else ()
+    has_points = any(entry["place"] for entry in results)
     statistics = statistics_of(results[0], study.goal if study.goal == "regret" else "rounds")
     counts = ("correct",) if study.goal == "identification" else ()
     rows = [
         (
             entry["label"],
-            *(entry[head] for head in places),
+            *([entry["place"]] if has_points else []),
             *(format_statistic(entry[key]) for key in statistics),
             *(f"{entry[head]} of {entry['runs']}" for head in counts),
         )
         for entry in results
     ]
-    print_table(("policy", *places, *statistics.values(), *counts), rows, right=(*statistics.values(), *counts))
+    heads = ("policy", *(["point"] if has_points else []))
+    print_table((*heads, *statistics.values(), *counts), rows, right=(*statistics.values(), *counts))
     parts = plural(len(folder.parts), "part")
     typer.echo(
         f"{plural(study.runs, 'run')} each, saved in {folder.path} ({parts}, {duration(folder.seconds)} of computing)"
