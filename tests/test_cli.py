@@ -394,7 +394,7 @@ def test_runs_without_a_split_are_reported_as_such(run):
         (
             "uniform",
             "first-split",
-            "uniform has no clusters that split; stop='first-split' is for policies with clusters, such as adaptive-matching",
+            "uniform has no clusters that split; stop='first-split' is for policies with clusters",
         ),
     ],
 )
