@@ -166,7 +166,7 @@ class Point:
     def play(
         self, first_run: int, runs: int, *, progress: Callable[[int, int], None] | None = None
     ) -> Runs | Identification:
-        """Play these runs in this process; `tell` is called with the number of runs done and their total."""
+        """Play these runs in this process; `progress` is called with the number of runs done and their total."""
         if self.goal == "regret":
             return simulate(
                 self.problem,
