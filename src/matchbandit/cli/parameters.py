@@ -5,6 +5,7 @@ parameter, so that a message says which value is wrong.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
@@ -26,6 +27,7 @@ else:  # the parsers import the classes when they are called
     Distribution = DriftKind = Spec = object
 
 Complete = Callable[..., list[str]]
+_DIGITS = re.compile("[+-]?[0-9]{1,400}")
 
 # --- parsers ---
 
@@ -89,8 +91,7 @@ def parse_int(name: str, text: str, *, minimum: int = 1) -> int:
     >>> parse_int("--horizon", "2e6"), parse_int("--horizon", "9007199254740993")
     (2000000, 9007199254740993)
     """
-    digits = text.strip().lstrip("+-")
-    is_exact = digits.isascii() and digits.isdecimal() and len(digits) < 400
+    is_exact = _DIGITS.fullmatch(text.strip()) is not None
     return check_int(name, int(text) if is_exact else parse_float(name, text, example="20 or 2e6"), minimum=minimum)
 
 

@@ -22,6 +22,8 @@ from matchbandit.seeding import stream
 MAX_BLOCK, MAX_BLOCK_NUMBERS = 1024, 1_000_000
 """Changes that are drawn at once, and their strengths: constants, as the path of a run must not depend on who plays."""
 MAX_EVERY = 10**15
+MAX_STEP = 1e6
+"""Of a random walk, on the logit scale: far smaller steps already reach everything between the bounds in one round."""
 
 
 class Changes(NamedTuple):
@@ -92,7 +94,7 @@ class RandomWalk(Drift):
     Parameters
     ----------
     step : float
-        The standard deviation of the movement in one round, at least 0.
+        The standard deviation of the movement in one round, from 0 to 10⁶.
     every : int, default 1
         Rounds between two changes.
     low, high : float, default 0.01 and 0.99
@@ -120,6 +122,8 @@ class RandomWalk(Drift):
                 f"got {low:g} and {high:g}."
             )
         step, every = _check_at_least_0("step", self.step), _check_every(self.every)
+        if step > MAX_STEP:
+            raise MatchbanditError(f"step must be at most {grouped(MAX_STEP)}; got {step:g}. It moves log(u/(1 − u)).")
         self._set(step=step, every=every, low=low, high=high)
 
     @property
@@ -277,7 +281,9 @@ class Jumps(Drift):
             with np.errstate(divide="ignore"):
                 hazard = -np.log1p(-self.rate)  # ∞ at a rate of 1
             while True:
-                gaps = 1 + np.minimum(rng.exponential(size=block) / hazard, 2**50).astype(np.int64)
+                with np.errstate(over="ignore"):  # at rates near 0
+                    waits = np.minimum(rng.exponential(size=block) / hazard, 2**50)
+                gaps = 1 + waits.astype(np.int64)
                 yield last + np.cumsum(gaps)
                 last += int(gaps.sum())
 

@@ -347,7 +347,10 @@ class ChartView {
       .sort((a, b) => a.at - b.at);
     const data = marks.map((mark) => {
       if (!this.isVertical(mark))
-        return { yAxis: mark.at, label: { position: "insideEndTop", formatter: () => mark.label, show: mark.label !== "" } };
+        return {
+          yAxis: mark.at,
+          label: { position: "insideEndTop", formatter: () => mark.label, show: mark.label !== "" },
+        };
       const middle = ((mark.at - range[0]) / (range[1] - range[0])) * width,
         size = textWidth(mark.label);
       const from = Math.min(Math.max(middle - size / 2, 0), width - size);
