@@ -1,4 +1,5 @@
 import os
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,21 @@ settings.load_profile("without a clock")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Compiled code of tests is kept here, not in the home of whoever runs them; `make clean` removes it.
 os.environ.setdefault("MATCHBANDIT_CACHE", str(Path(__file__).parent.parent / ".numba_cache"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Keep n cases, spread evenly, of a test marked `sampled(n)` in the quick suite; the others are slow."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases[item.module.__name__, item.originalname].append(item)
+    for group in cases.values():
+        (number,) = group[0].get_closest_marker("sampled").args
+        quick = {round(k * len(group) / number) for k in range(number)}
+        for place, item in enumerate(group):
+            if place not in quick:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

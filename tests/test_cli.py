@@ -391,7 +391,11 @@ def test_runs_without_a_split_are_reported_as_such(run):
     [
         ("adaptive-matching", "other", "unknown stop 'other'. Known: first-split"),
         ("adaptive-matching", "first-splits", "unknown stop 'first-splits'; did you mean 'first-split'?"),
-        ("uniform", "first-split", "uniform has no clusters that split; stop='first-split' is for adaptive-matching"),
+        (
+            "uniform",
+            "first-split",
+            "uniform has no clusters that split; stop='first-split' is for policies with clusters",
+        ),
     ],
 )
 def test_a_stop_that_cannot_be_gets_one_line_and_exit_code_2(run, policy, stop, message):

@@ -281,6 +281,7 @@ def test_ones_own_compiled_code_is_not_announced(tmp_path):
     assert run(code, tmp_path).stderr == ""
 
 
+@pytest.mark.slow
 def test_workers_find_it_compiled_and_it_is_said_once(tmp_path):
     """They compiled their own loop: the means were writable there, and read-only in the parent."""
     code = """
@@ -306,6 +307,7 @@ def test_workers_find_it_compiled_and_it_is_said_once(tmp_path):
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_waiting_is_said_once_on_stderr_and_the_second_process_compiles_nothing(tmp_path):
     code = """
         import matchbandit as mb

@@ -53,6 +53,7 @@ USES = {
     "CountsPolicy.put": lambda: decided("put", [1], [2], [1]),
     "League.bring_back": lambda: League.bring_back is League.rejoin,
     "RemoteLeague.bring_back": lambda: RemoteLeague.bring_back is RemoteLeague.rejoin,
+    "Study.own_modules": lambda: mb.Study.own_modules is mb.Study.user_modules,
     "WatchedRun.film": lambda: WatchedRun("recorded").film == "recorded",
     "Frame.beaten": lambda: Frame.beaten is Frame.eliminations,
     "Store(patience=)": lambda: Store("sqlite:///club.db", patience=3).close() is None,

@@ -199,7 +199,13 @@ def test_what_takes_long_runs(line, tmp_path, monkeypatch, capsys):
     assert ("in all" if "warm-up" in line else "page:") in run(line.split(), monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name_of(page), marks=pytest.mark.slow if page.name == "gallery.md" else ())
+        for page in PAGES
+    ],
+)
 def test_examples_run_and_print_what_they_say(page, tmp_path, monkeypatch, capsys):
     Reader(page, tmp_path, monkeypatch, capsys).read()
 
@@ -486,6 +492,7 @@ def test_explain_is_written_down():
     assert [field.name for field in fields(mb.Capabilities) if f"| `{field.name}` |" not in fits] == []
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", mb.CATALOGUE)
 def test_what_a_policy_adds_to_its_explanation_is_written_down(name):
     kind = mb.CATALOGUE[name]

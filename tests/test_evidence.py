@@ -151,6 +151,7 @@ def bets_against(ratio):
         yield x, min(x * ratio * (1 - 1e-6), EDGES[-1])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("trials", [1, 4])
 @ratios
 def test_the_mean_is_at_most_one_for_all_counts_and_bets_on_the_boundary_of_the_null(ratio, trials):

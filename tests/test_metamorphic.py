@@ -45,6 +45,7 @@ def permuted(problem, seed):
     return other, problem.graph.edges(ends), rows
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("runs", [50, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", REGRET)
 def test_permuting_items_permutes_plays(name, runs):
@@ -63,6 +64,7 @@ def test_permuting_items_permutes_plays(name, runs):
             assert plays[0] == plays_there[0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", IDENTIFICATION)
 def test_permuting_items_permutes_answers(name):
     problem = instance(name)
@@ -76,6 +78,7 @@ def test_permuting_items_permutes_answers(name):
     assert set(other.graph.edges(other.best(one.about["answers"])).tolist()) == there
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [*REGRET, *(n for n in IDENTIFICATION if n not in REGRET)])
 def test_one_trial_of_a_binomial_is_a_bernoulli(name):
     problem = instance(name)

@@ -373,6 +373,7 @@ def fewer_simulations(monkeypatch):
     monkeypatch.setattr(product_model, "MIN_SIMULATIONS", 39)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("fewer_simulations")
 @pytest.mark.parametrize(("successes", "sd"), [(1.4, 0.0), (6, 0.0), (3, 0.7)])
 def test_rare_rewards_keep_the_level(successes, sd):

@@ -139,6 +139,7 @@ def test_the_largest_sum_that_fits_is_known():
     assert Bernoulli().max_plays == Gaussian(1.0).max_plays == 2**62
 
 
+@pytest.mark.sampled(3)
 @every_law
 def test_compiled_draws_are_the_same_numbers_from_the_same_stream(law):
     means = np.random.default_rng(12).uniform(size=500)

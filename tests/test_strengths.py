@@ -499,6 +499,7 @@ def drawable(name):
     return graph, mb.Bernoulli(), *random_results(graph, mb.Bernoulli(), rng, random_logs(graph, rng), most=400)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [25_000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["players", "sides", "chain"])
 def test_draws_have_the_covariance_of_the_posterior(storage, name, size):

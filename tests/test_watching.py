@@ -25,6 +25,7 @@ PLAYERS = mb.Monopartite(u=[0.9, 0.7, 0.4, 0.1])
 ROUNDS = 3000
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", mb.CATALOGUE)
 @pytest.mark.filterwarnings("ignore:simple-adaptive-matching assumes")
 def test_every_policy_can_be_watched_and_its_numbers_are_those_of_a_run_that_nobody_snapshots_at(name):

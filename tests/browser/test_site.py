@@ -150,8 +150,9 @@ def test_a_dark_page_is_dark(site, visited):
 @pytest.fixture(scope="module")
 def pages_with_formulas(pages):
     """The pages of the site that load KaTeX, by name, with the formulas of their sources."""
-    sources = {page.stem: page for page in DOCS.glob("*.md")}
+    sources = {page.stem: page for page in DOCS.glob("*.md")} | {"contributing": ROOT / "CONTRIBUTING.md"}
     with_formulas = {page.stem for page, content in pages.items() if any("katex" in each for each in content.loads)}
+    with_formulas -= {notebook.stem for notebook in DOCS.glob("notebooks/*.ipynb")}
     assert with_formulas == {name for name, source in sources.items() if formulas(source.read_text(encoding="utf-8"))}
     assert {"certified", "policies", "theory"} <= with_formulas
     return {name: formulas(sources[name].read_text(encoding="utf-8")) for name in sorted(with_formulas)}
@@ -194,7 +195,7 @@ def test_every_formula_is_typeset(site, visited, pages_with_formulas):
     views = [(width, *page_formulas) for page_formulas in pages_with_formulas.items() for width in (360, 1280)]
     for width, name, written in views:
         if width == 360:
-            page.goto((site / f"{name}.html").as_uri())
+            page.goto(next(site.rglob(f"{name}.html")).as_uri())
         page.set_viewport_size({"width": width, "height": 740})
         shown = page.evaluate(RENDERED)
         assert shown["rendered"] == [tex for tex, _ in written], name

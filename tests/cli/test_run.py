@@ -191,6 +191,7 @@ def until_kept(folder, parts):
         time.sleep(0.02)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("deadly", "group"),
     [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, True)],

@@ -106,7 +106,7 @@ def test_a_slow_fit_is_computed_once_for_all_who_wait():
 def test_what_takes_too_long_is_refused_before_it_starts():
     club = SmallLeague(players=names(2000), policy="cts-beta")
     inputs = club.decider.prepare(club.state, club.directory, club.now)
-    with pytest.raises(LeagueError, match=r"cts-beta for 2000 items takes about 110 s.*rank1-thompson") as refusal:
+    with pytest.raises(LeagueError, match=r"cts-beta for 2,000 items takes about 110 s.*rank1-thompson") as refusal:
         WorkerPool().decide(club.decider, inputs)
     assert refusal.value.code == "compute-limit"
     club = SmallLeague(players=names(3000), record_propensity=10_000)

@@ -93,6 +93,7 @@ def test_a_sweep_has_exactly_the_law_of_independent_schemes(sizes):
     assert agrees(sweeps, law_of_round(of)) > 1e-3
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("sizes", SMALL, ids=str)
 @pytest.mark.parametrize("n", [2, 3])
 def test_a_leap_has_exactly_the_law_of_playing_round_by_round(sizes, n):
@@ -101,6 +102,7 @@ def test_a_leap_has_exactly_the_law_of_playing_round_by_round(sizes, n):
     assert agrees(counts, law_of_counts(of, n)) > 1e-3
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("sizes", LARGER, ids=str)
 def test_the_counts_of_a_long_leap_have_the_right_means_and_covariances(sizes):
     of, n, runs = plan(sizes), 500, 2500

@@ -40,6 +40,7 @@ def law_of_leap(of, most):
     return law
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "of",
     [
@@ -131,6 +132,7 @@ def law_of_race(chances, needs, most):
     return law
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("chances", "needs", "most"), CASES)
 def test_a_race_has_exactly_the_law_of_drawing_one_by_one(chances, needs, most):
     rng = np.random.default_rng(1)

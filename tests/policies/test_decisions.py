@@ -96,6 +96,7 @@ def test_thompson_sampling_by_pairs_plays_the_greatest_sum_of_draws_of_what_is_a
     assert is_heaviest(built("cts-gaussian", graph, counts, sums).decision(rng(), allowed=allowed), allowed, draws)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("graph", [mb.monopartite(7), mb.monopartite(8), SLOTS], ids=str)
 def test_rank1_thompson_plays_the_greatest_sum_of_products_of_what_is_allowed(storage, graph, seed):
@@ -189,6 +190,7 @@ def test_track_and_stop_plays_its_answer_if_that_is_allowed():
 # --- the same functions as ask and tell ---
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [n for n in DECIDING if n not in ("rank1-thompson", "cts-beta", "cts-gaussian")])
 def test_a_decision_is_what_ask_would_play(name):
     """Without rules, policies that draw nothing: the decision before each round is the round."""

@@ -357,6 +357,7 @@ def test_swaps_that_share_a_round_replace_different_pairs_and_rounds_are_as_few_
             assert made <= set(edges.tolist())
 
 
+@pytest.mark.sampled(8)
 @swapped
 @pytest.mark.parametrize("always", [True, False])
 def test_every_open_link_is_compared_as_often_as_it_is_credited(graph, goal, always):

@@ -89,6 +89,7 @@ class Live(RuleBasedStateMachine):
             assert np.array_equal(self.one.recommend(), self.twin.recommend())
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", list(mb.CATALOGUE))
 def test_a_policy_survives_anything(name):
     machine = type("Machine", (Live,), {"name": name})

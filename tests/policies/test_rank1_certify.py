@@ -88,6 +88,7 @@ def test_it_keeps_the_contract_whatever_its_options(options, selection):
     check_policy(certify(selection=selection, **options))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("problem", "options"),
     [
@@ -126,6 +127,7 @@ def test_a_restored_policy_goes_on_to_the_bit_in_the_middle_of_a_batch(problem, 
     assert json.dumps(straight.state()) == json.dumps(one.state())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("problem", "selection"), [(FOUR, "matching"), (SLOTS, "pair"), (SLOTS, "matching")], ids=str)
 def test_pairs_that_did_not_take_place_are_asked_again_until_the_counts_are_met(problem, selection):
     tape = np.random.default_rng(3).random((problem.graph.n_pairs, 2000)) < problem.means[:, None]
@@ -361,6 +363,7 @@ def log_ratio(x, s, y, r, above, below, ratio, noise):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("problem", "options", "horizon"),
     [
@@ -634,6 +637,7 @@ IDENTIFIED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", IDENTIFIED)
 def test_it_names_the_best(case):
     problem, selection = IDENTIFIED[case]
@@ -676,6 +680,7 @@ GOOD_ENOUGH = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", GOOD_ENOUGH)
 def test_with_epsilon_ties_end_and_the_answer_is_good_enough(case):
     problem, selection = GOOD_ENOUGH[case]
@@ -1171,6 +1176,7 @@ SWAPPED = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("anytime", [False, True])
 @pytest.mark.parametrize(("problem", "selection"), SWAPPED, ids=str)
 def test_forced_swaps_reach_every_open_link(problem, selection, anytime):
@@ -1275,6 +1281,7 @@ def test_the_regret_of_ties_grows_like_the_logarithm(anytime):
 # Anytime
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("problem", [FOUR, TIES, SLOTS], ids=str)
 def test_anytime_ignores_the_horizon(problem):
     rounds = [100, 1000, 5000]
@@ -1516,6 +1523,7 @@ def test_every_batch_is_chosen_by_these_tables(options):
 # Extremes
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "problem",
     [

@@ -161,6 +161,7 @@ def test_by_hand_two_columns_one_of_which_always_wins():
 # Extremes
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("graph", [mb.bipartite(2, 3), mb.monopartite(4)], ids=str)
 @pytest.mark.parametrize("slip", [1e150, -1e150, 1e30])
 def test_two_gaussian_rewards_beyond_belief_do_not_end_the_fit(graph, slip):
@@ -249,6 +250,7 @@ def test_the_last_half_of_the_rounds_adds_little_regret(law):
     assert regret[:, 1].mean() < 150
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("u", [[0.9, 0.9, 0.0, 0.0], [0.3, 0.3, 0.0, 0.0], [1.0, 0.8, 0.0]], ids=str)
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Gaussian(0.5)], ids=str)
 def test_two_players_among_players_worth_nothing_are_settled_on(u, law):
@@ -292,6 +294,7 @@ def test_on_random_instances_the_last_half_adds_little_regret():
 # Engines and states
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Gaussian(0.5), mb.Binomial(3)], ids=str)
 @pytest.mark.parametrize("spec", [PAIRS, MATCHINGS], ids=lambda spec: spec.options["selection"])
 @pytest.mark.parametrize("kind", ["bipartite", "even", "odd"])

@@ -162,6 +162,7 @@ def test_it_errs_no_more_often_than_it_may(problem, options, runs):
         assert wrong <= 0.1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 @pytest.mark.parametrize("selection", ["pair", "matching"])
 def test_ties_zeros_and_ones_never_crash(selection, law):

@@ -229,7 +229,7 @@ def test_what_takes_too_long_is_refused_with_what_to_use(served, bearer, store):
     answer = served().post("/v1/leagues/club/proposals", json={}, headers=bearer())
     assert (answer.status_code, code_of(answer.content)) == (422, "compute-limit")
     assert "rank1-thompson" in answer.json()["detail"]
-    assert "2000 items" in answer.json()["detail"]
+    assert "2,000 items" in answer.json()["detail"]
 
 
 def test_head_works_where_watchdogs_look(served):

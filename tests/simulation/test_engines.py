@@ -97,6 +97,7 @@ def played():
     return outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", QUICK_CONFIGURATIONS)
 def test_step_and_jump_have_the_same_regret(played, k):
     for at in range(2):
@@ -135,6 +136,7 @@ def test_step_and_jump_agree_over_many_runs(k):
         assert ks_2samp(slow.plays_by_edge[:, e], fast.plays_by_edge[:, e]).pvalue > 1e-3 / 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [200, pytest.param(1000, marks=pytest.mark.slow)])
 def test_checkpoints_do_not_change_the_law_of_a_jump(runs):
     few = mb.simulate(SLOTS, "pair-elim", horizon=20_000, runs=runs, seed=5, checkpoints=[20_000])
@@ -169,6 +171,7 @@ def test_what_a_cut_sweep_plays_is_what_it_books():
         assert np.allclose(score.sums, paid)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("horizon", [1, 2, 6, 7, 8, 15, 1000, 1001])
 def test_a_horizon_inside_a_sweep_cuts_it_exactly_there(horizon):
     for engine in ("step", "jump"):
@@ -187,6 +190,7 @@ def test_what_a_horizon_leaves_of_a_sweep_is_paid(horizon):
         assert np.allclose(score.sums, score.plays * problem.means)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("policy", "engine"), [("pair-elim", "jump"), ("pair-elim", "step"), ("uts", "loop")])
 @pytest.mark.parametrize("trials", [1, 4])
 def test_sums_of_rewards_have_the_means_of_their_pairs(policy, engine, trials):

@@ -103,6 +103,7 @@ def test_both_engines_agree_on_a_long_run_for_regret():
     assert (policy.above.sum(axis=0) >= 2).sum() == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("growth", [1.2, 4.0])
 def test_step_and_jump_need_equally_many_rounds(growth):
     problem = mb.Bipartite([1.0, 0.25, 0.1], [0.1, 1.0])

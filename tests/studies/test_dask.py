@@ -105,6 +105,7 @@ def test_rows_are_those_of_processes(site, processes, tmp_path):
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
+@pytest.mark.slow
 def test_a_part_of_a_killed_worker_is_played_by_another(site, tmp_path, monkeypatch):
     """With a policy of one's own, which the workers do not have; the one that holds a part is killed."""
     module = f"held_on_dask_{os.getpid()}"
@@ -154,6 +155,7 @@ def test_ctrl_c_leaves_the_scheduler_free_for_others(site, processes, tmp_path):
     assert same(tmp_path / "out", processes)
 
 
+@pytest.mark.slow
 def test_a_worker_of_another_version_is_refused_unless_told(site, processes, tmp_path):
     shim = tmp_path / "shim" / "matchbandit-9.9.9.dist-info"
     shim.mkdir(parents=True)

@@ -78,6 +78,7 @@ def go_on(out):
 
 
 # The first is the manifest; then details and rows of a part in turn.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("call", "at", "when"),
     [

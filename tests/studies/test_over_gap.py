@@ -185,6 +185,7 @@ def test_the_studies_play_what_the_authors_did_at_both_horizons():
     assert point.play(0, 2).regret.tolist() == by_hand.regret.tolist()
 
 
+@pytest.mark.slow
 def test_at_least_14_of_the_16_published_means_of_figure_1_lie_in_our_range(tmp_path):
     from matchbandit.studies.claims import inside_claim
 

@@ -357,6 +357,7 @@ SMALLER = {
 """Of the real studies, so that each goes the whole way in a second."""
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", [*entries()])
 def test_every_study_goes_from_its_parts_to_pictures_and_claims(name, tmp_path, monkeypatch):
     entry = entries()[name]

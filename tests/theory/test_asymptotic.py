@@ -176,6 +176,7 @@ def between(limit, around):
     assert below * (1 - 1e-6) <= limit.above <= above * (1 + WITHIN)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("problem", TINY, ids=str)
 def test_brute_force_from_both_sides(problem):
     goals = {"pair": ("pair", "pair"), "matching": ("matching", "matching")}

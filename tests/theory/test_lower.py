@@ -481,6 +481,7 @@ def test_the_table_has_bounds_for_every_problem(problem):
 # Measured
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("policy", "problem"),
     [

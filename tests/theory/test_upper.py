@@ -695,6 +695,7 @@ def told_at_borders(u, rng):
                 yield k, int(inside.sum()), bool(inside[i]), opponents / tour, met / opponents / others[k - 1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n_pairs", [2, 3, 5, 8])
 def test_matching_ids_constants_are_above_what_its_sets_can_cost(n_pairs):
     # Samples count with x, and show the gap y/x times as wide as μ Δ: x (y/x)² of a round is told. It is at least 32/c,

@@ -147,6 +147,7 @@ def test_the_compiled_loop_finds_what_ask_and_tell_find(problem, selection):
     assert fast[0].done
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("problem", [PROBLEMS[1], PROBLEMS[2]], ids=lambda problem: str(problem.graph))
 @selections
 def test_a_solver_decides_as_enumeration_does(problem, selection, monkeypatch):

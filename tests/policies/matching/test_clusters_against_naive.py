@@ -132,6 +132,7 @@ def compare(name, n, growth, seed, rounds, u=None, **options):
     return [len(clusters) for _, clusters in policy.splits]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("growth", [1.0, 1.05, 4.0])
 @pytest.mark.parametrize("n", [4, 6, 10])
 def test_adaptive_matching_plays_what_the_definition_plays(n, growth):
@@ -139,6 +140,7 @@ def test_adaptive_matching_plays_what_the_definition_plays(n, growth):
     assert sum(map(len, splits)) >= (2 if growth == 4 else 3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("growth", [1.0, 1.05, 4.0])
 @pytest.mark.parametrize("n", [4, 8, 12])
 def test_adaptive_matching_from_given_clusters_plays_what_the_definition_plays(n, growth):
@@ -158,6 +160,7 @@ def test_long_chains_commit_break_and_go_on_as_the_definition_does():
         assert splits
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("growth", [1.0, 1.05, 4.0])
 @pytest.mark.parametrize("n", [4, 6, 10])
 def test_simple_adaptive_matching_plays_what_the_definition_plays(n, growth):
@@ -165,6 +168,7 @@ def test_simple_adaptive_matching_plays_what_the_definition_plays(n, growth):
     assert any(splits)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("growth", [1.0, 1.05, 4.0])
 @pytest.mark.parametrize("n", [6, 8, 10])
 def test_exploration_first_plays_what_the_definition_plays(n, growth):
@@ -172,6 +176,7 @@ def test_exploration_first_plays_what_the_definition_plays(n, growth):
     assert any(splits)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("growth", [1.05, 1.5, 4.0])
 @pytest.mark.parametrize("n", [2, 4, 6, 8])
 def test_matching_id_plays_what_the_definition_plays(n, growth):

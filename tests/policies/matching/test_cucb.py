@@ -104,6 +104,7 @@ def test_many_players_are_played_through_ask_and_tell():
         mb.simulate(problem, "cucb", horizon=20, engine="loop")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", [(8, 8), (5, 9), (9, 5)], ids=str)
 @pytest.mark.parametrize("name", ["cucb", "cts-beta", "cts-gaussian"])
 def test_large_tables_are_played_in_the_compiled_loop_as_with_scipy(name, shape):

@@ -153,6 +153,7 @@ def test_most_matchings_need_no_search():
     assert 1 <= (values != bounds).sum() < 50
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", [{}, {"version": 1}, {"exploration": "full"}], ids=str)
 @pytest.mark.parametrize(
     "problem",

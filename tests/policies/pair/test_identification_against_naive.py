@@ -85,6 +85,7 @@ def test_pair_elim_with_delta_plays_what_the_definition_plays(u, v, growth, delt
     pair_elim_agrees(u, v, growth, delta, seed, rounds)
 
 
+@pytest.mark.slow
 @examples
 @given(
     u=players,
