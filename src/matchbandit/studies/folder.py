@@ -215,7 +215,7 @@ class StudyFolder:
 
 
 def part_files(folder: Path) -> list[PartFile]:
-    """The parts whose rows are there; a file that is no part is refused, for it would be read as one."""
+    """The parts whose rows are there; any other file is refused, since other tools would read it as rows."""
     files = sorted((folder / "rows").glob("*.parquet"))
     parts = [PartFile.named(file) for file in files]
     for file, part in zip(files, parts, strict=True):

@@ -481,7 +481,7 @@ def expand_policies(entry: str | dict[str, Any], *path: str | int) -> list[Polic
     for key, value in table.items():
         if key == "delta" and "delta" in defaults:
             raise SettingError(
-                f"the error probability is said once for the whole study: delta = … beside policies, not in {name}.",
+                f"delta is a setting of the whole study: write delta = … beside policies, not in {name}.",
                 *path,
                 key,
             )
