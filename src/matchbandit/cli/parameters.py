@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 import typer
 
 from matchbandit.cli.completion import DRIFTS, FAMILIES, POLICIES, REWARDS, complete_from
-from matchbandit.errors import MatchbanditError, check_int, unknown
+from matchbandit.errors import MatchbanditError, check_int, parse_number, unknown
 
 if TYPE_CHECKING:
     from matchbandit.policies import PolicySpec
@@ -173,12 +173,7 @@ def _parse_value(text: str) -> Any:
             return json.loads(text)
         except (ValueError, RecursionError):
             raise MatchbanditError(f"a list is written like [[0, 1], [2, 3]]; got {text!r}.") from None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+    return parse_number(text)
 
 
 def merge_settings(name: str, settings: Iterable[Setting] | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Drifting problems: strengths that walk at random, follow seasons or jump while a policy plays."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cached_property
 from math import inf
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
+from matchbandit.errors import MatchbanditError, check_float, check_int, parse_number, unknown
 from matchbandit.formatting import grouped, short
 from matchbandit.graphs import MAX_COUNTED_PAIRS, Graph, Pairs, Selection
 from matchbandit.problems.base import Problem, as_numbers, problem_from
@@ -638,13 +638,10 @@ def _check_bounds(low: object, high: object) -> tuple[float, float]:
 
 
 def _number(name: str, text: str) -> int | float:
-    readers: tuple[Callable[[str], int | float], ...] = (int, float)
-    for read in readers:
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    raise MatchbanditError(f"{name} of a drift must be a number; got {text!r}.")
+    number = parse_number(text)
+    if isinstance(number, str):
+        raise MatchbanditError(f"{name} of a drift must be a number; got {text!r}.")
+    return number
 
 
 def _text(value: Any) -> str:
