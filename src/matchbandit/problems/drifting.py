@@ -63,6 +63,10 @@ class Drift(ABC):
         Changes
         """
 
+    def count_changes(self, rounds: int) -> int:
+        """Return about how many changes come within these rounds; 0 if it is not known."""
+        return 0
+
     def check_graph(self, graph: Graph) -> None:
         """Refuse a graph that this drift does not fit."""
         return
@@ -131,6 +135,10 @@ class RandomWalk(Drift):
         """With a step of 0."""
         return self.step == 0
 
+    def count_changes(self, rounds: int) -> int:
+        """Return the number of changes within these rounds."""
+        return 0 if self.is_still else rounds // self.every
+
     def changes(self, strengths: Floats, rng: np.random.Generator) -> Iterator[Changes]:
         """Yield the reflected walk: a free walk, folded into the bounds."""
         bottom, top = logit(np.array([self.low, self.high]))
@@ -186,6 +194,10 @@ class Seasons(Drift):
     def is_still(self) -> bool:
         """With an amplitude of 0."""
         return self.amplitude == 0
+
+    def count_changes(self, rounds: int) -> int:
+        """Return the number of changes within these rounds."""
+        return 0 if self.is_still else rounds // self.every
 
     def check_graph(self, graph: Graph) -> None:
         """Refuse another number of phases than there are items."""
@@ -251,6 +263,10 @@ class Jumps(Drift):
     def is_still(self) -> bool:
         """With a rate of 0, or an empty list of rounds."""
         return not (self.rate or self.rounds)
+
+    def count_changes(self, rounds: int) -> int:
+        """Return the expected number of jumps within these rounds."""
+        return int(rounds * (self.rate or 0)) + sum(each <= rounds for each in self.rounds or ())
 
     def check_graph(self, graph: Graph) -> None:
         """Refuse more items than there are."""
