@@ -52,9 +52,11 @@ test: $(DEV)
 	@$(MAKE) --no-print-directory lint-js
 	$(BIN)/pytest -n 2 --dist loadscope
 
-# ESLint and Prettier, from node_modules; skipped where node is missing or npm cannot fetch them.
+# ESLint and Prettier, from node_modules; skipped where node is missing or too old for ESLint, or npm cannot fetch them.
 lint-js:
 	@if ! command -v npm >/dev/null; then echo "lint-js: skipped, since npm is not installed"; \
+	elif ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b > 12) || (a == 20 && b > 18) ? 0 : 1)'; then \
+	  echo "lint-js: skipped, since ESLint needs node 20.19, 22.13 or newer; this is $$(node --version)"; \
 	elif ! cmp -s package-lock.json node_modules/.installed-lock.json && ! { npm ci --silent --no-audit --no-fund \
 	  && cp package-lock.json node_modules/.installed-lock.json; }; then \
 	  echo "lint-js: skipped, since npm cannot install ESLint and Prettier (no network?)"; \
@@ -67,7 +69,6 @@ docs: $(DEV)
 	@$(BIN)/sphinx-build --jobs auto --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-.PHONY: paper
 paper: $(PAPER)
 	@$(BIN)/python docs/make/paper.py
 

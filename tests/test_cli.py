@@ -463,6 +463,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--runs": "few"}, "--runs takes numbers such as 20 or 2e6; got 'few'"),
         ({"--horizon": "inf"}, "got inf"),
         ({"--runs": "0"}, "runs must be a whole number, at least 1; got 0"),
+        ({"--runs": "+-5"}, "--runs takes numbers such as 20 or 2e6; got '+-5'"),
         ({"--policy": "pair-elm"}, "unknown policy 'pair-elm'; did you mean 'pair-elim'?"),
         ({"--option": "groth=2"}, "unknown option of pair-elim 'groth'; did you mean 'growth'?"),
         ({"--option": "growth"}, "--option takes key=value; got 'growth'"),

@@ -8,7 +8,7 @@ What is finished is kept in the folder, by default ./standing: the same command 
 import sys
 from itertools import groupby
 
-from standing import DELTA, HORIZON, MOST_ROUNDS, claims, standing
+from standing import DELTA, HORIZON, MAX_ROUNDS, claims, standing
 
 from matchbandit.placement import Placement
 
@@ -35,7 +35,7 @@ def main(runs: int, folder: str) -> None:
             measured = (
                 f"{spaced(row.mean)} ± {spaced(row.error)}"
                 if row.measured
-                else f"no answer in {spaced(MOST_ROUNDS)} rounds"
+                else f"no answer in {spaced(MAX_ROUNDS)} rounds"
             )
             ratio = f"{row.mean / row.lower:.3g}" if row.measured else ""
             upper = "" if row.upper is None else spaced(row.upper) + ("" if row.explicit else " ($c = 1$)")

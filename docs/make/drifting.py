@@ -16,6 +16,7 @@ import numpy as np
 import matchbandit as mb
 from matchbandit.figures import Chart, Line, draw_to
 from matchbandit.formatting import grouped
+from matchbandit.results.statistics import standard_error
 
 HERE = Path(__file__)
 ROWS, PICTURE = HERE.with_name("drifting.json"), HERE.parent.parent / "img" / "drifting.png"
@@ -45,8 +46,7 @@ def measure(runs: int) -> None:
 
 def summary(name: str, values: np.ndarray) -> dict[str, float]:
     """The mean over the runs, and its standard error."""
-    error = float(values.std(ddof=1) / np.sqrt(len(values)))
-    return {name: round(float(values.mean()), 1), f"{name}_error": round(error, 1)}
+    return {name: round(float(values.mean()), 1), f"{name}_error": round(standard_error(values), 1)}
 
 
 def chart() -> Chart:

@@ -20,7 +20,7 @@ from matchbandit.studies.study import Study
 from matchbandit.theory import bounds
 
 HORIZON, DELTA = 100_000, 0.05
-MOST_ROUNDS = 3_000_000
+MAX_ROUNDS = 3_000_000
 TOLD_MORE = ("exploration-first",)
 """Policies that are told a part of the answer."""
 WITHIN = 3
@@ -66,7 +66,7 @@ def studies(name: str, problem: Problem, *, runs: int = 20, seed: int = 1) -> tu
     regret, rounds = ([spec for spec, _, _ in fitting(problem, goal)] for goal in ("regret", "rounds"))
     return (
         Study(name=f"{name}-regret", policies=regret, horizon=HORIZON, checkpoints=[], **of),
-        Study(name=f"{name}-rounds", policies=rounds, delta=DELTA, max_rounds=MOST_ROUNDS, **of),
+        Study(name=f"{name}-rounds", policies=rounds, delta=DELTA, max_rounds=MAX_ROUNDS, **of),
     )
 
 

@@ -50,6 +50,20 @@ def check_float(name: str, value: object) -> float:
     return number
 
 
+def parse_number(text: str) -> int | float | str:
+    """Return the number in a text, or else the text itself.
+
+    >>> parse_number("20"), parse_number("2e6"), parse_number("many")
+    (20, 2000000.0, 'many')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
 def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line outside this package, and outside `abc`, which creates subclasses."""
     frame, level = sys._getframe(1), 2

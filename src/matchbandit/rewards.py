@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.compiled import compiled
-from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
+from matchbandit.errors import MatchbanditError, check_float, check_int, parse_number, unknown
 from matchbandit.formatting import float_text
 from matchbandit.kl import bernoulli_kl
 
@@ -356,14 +356,4 @@ def parse_rewards(text: str) -> RewardDistribution:
         return rewards
     if not value:
         raise MatchbanditError(f"{name} rewards need their {parameter}, for example {name}:{example}.")
-    return rewards_from({"name": name, parameter: _parse_number(value)})
-
-
-def _parse_number(text: str) -> int | float | str:
-    """The number in a text, or else the text itself."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+    return rewards_from({"name": name, parameter: parse_number(value)})

@@ -16,7 +16,7 @@ from matchbandit import numba_cache, progress
 from matchbandit.cli import main
 from matchbandit.cli.league import VERBS
 from matchbandit.live import Store
-from matchbandit.studies.replay import LEAST_TRUTHS, REPEATS
+from matchbandit.studies.replay import MIN_TRUTHS, REPEATS
 
 FOUR = ("ann", "bob", "cem", "dee")
 
@@ -362,7 +362,7 @@ def test_items_and_positions_that_share_numbers_need_a_kind(say, run, refused, t
 
 def test_the_help_says_how_many_runs_a_replay_needs(say, refused, tmp_path):
     (tmp_path / "log.csv").write_text("first,second,reward\n" + "ann,bob,1\nann,cem,1\nbob,dee,0\n" * 5)
-    least = LEAST_TRUTHS * REPEATS
+    least = MIN_TRUTHS * REPEATS
     assert f"at least {least}" in " ".join(say("replay", "--help").split())
     assert f"at least {least}" in refused("replay", "--file", "log.csv", "--runs", str(least - 1))
 

@@ -82,6 +82,12 @@ def test_jumps_come_at_their_rate():
     assert len(np.unique(path(mb.Jumps(rate=1e-300), 10_000), axis=0)) == 1
 
 
+@pytest.mark.parametrize("drift", [mb.RandomWalk(1e6, every=10**15), mb.Jumps(rate=1e-320), mb.Seasons(1e-300, 1e300)])
+def test_extreme_parameters_give_strengths(drift):
+    strengths = path(drift, 3, seed=1)  # a warning of NumPy would be an error
+    assert ((strengths >= 0) & (strengths <= 1)).all()
+
+
 @pytest.mark.parametrize("drift", [mb.RandomWalk(0), mb.Seasons(10, 0), mb.Jumps(rate=0), mb.Jumps(rounds=[])])
 def test_a_drift_of_size_0_changes_nothing(drift):
     assert drift.is_still
@@ -134,6 +140,7 @@ def test_texts_and_tables_name_a_drift():
     ("make", "message"),
     [
         (lambda: mb.RandomWalk(-1), "step must be at least 0; got -1"),
+        (lambda: mb.RandomWalk(1e308), "step must be at most 1,000,000; got 1e.308"),
         (lambda: mb.RandomWalk(0.1, every=0), "every must be a whole number"),
         (lambda: mb.RandomWalk(0.1, low=0.0), "strictly between 0 and 1"),
         (lambda: mb.Seasons(0, 1), "period must be above 0"),

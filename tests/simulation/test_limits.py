@@ -59,6 +59,23 @@ def test_absurd_checkpoints_and_horizons_are_refused_at_once():
     assert mb.simulate(SLOTS, "pair-elim", horizon=10**18).final[0] > 0  # leaps do not count
 
 
+@pytest.mark.parametrize("drift", [mb.RandomWalk(0.1), mb.Seasons(100, 1, every=2), mb.Jumps(rate=0.5)])
+def test_leaps_that_end_at_every_change_of_a_drifting_problem_count(drift, tmp_path):
+    walking = mb.Drifting(SLOTS, drift)
+    with pytest.raises(mb.MatchbanditError, match="Even a single run is too large: use a shorter horizon"):
+        mb.simulate(walking, "pair-elim", horizon=10**18)
+    study = mb.Study(name="long", problem=walking, policies=["pair-elim"], horizon=10**18, runs=1)
+    with pytest.raises(mb.MatchbanditError, match="Even a single run is too large"):
+        study.run(out=tmp_path / "long")
+
+
+def test_changes_are_counted():
+    assert mb.RandomWalk(0.1, every=3).count_changes(10) == 3
+    assert mb.RandomWalk(0).count_changes(10) == mb.Seasons(5, 0).count_changes(10) == 0
+    assert mb.Jumps(rate=0.25).count_changes(1000) == 250
+    assert mb.Jumps(rounds=[1, 10, 11]).count_changes(10) == 2
+
+
 def test_studies_are_refused_before_their_folder_is_made(tmp_path):
     study = mb.Study(name="many", problem=SLOTS, policies=["pair-elim", "uniform"], horizon=[10, 100], runs=10**15)
     with pytest.raises(mb.MatchbanditError, match="runs=1,000,000,000,000,000 for each of 4 would need"):

@@ -205,8 +205,8 @@ def test_problems_of_several_kinds_have_charts_of_their_own():
     charts = charts_of(rows_of(points), name="it")
     assert [chart.title for chart in charts] == [
         "it: regret of uts over gap, family spiked",
-        "it: regret of uts over the rounds, given, bernoulli rewards",
-        "it: regret of uts over the rounds, given, gaussian:0.5 rewards",
+        "it: regret of uts over the rounds, no family, bernoulli rewards",
+        "it: regret of uts over the rounds, no family, gaussian:0.5 rewards",
     ]
     assert "u = 0.9 0.3, horizon = 100, gaussian:0.5 rewards;" in charts[2].caption
     assert "n = 4" in charts[0].caption

@@ -269,8 +269,8 @@ def naive_part(rows, most):
 
 def test_the_items_that_met_each_other_most_are_kept_and_what_is_left_out_is_said(monkeypatch):
     module = sys.modules[largest_part.__module__]  # the package has a function of its name
-    monkeypatch.setattr(module, "MOST_ITEMS", 8)
-    monkeypatch.setattr(module, "MOST_GENERAL", 6)
+    monkeypatch.setattr(module, "MAX_ITEMS", 8)
+    monkeypatch.setattr(module, "MAX_GENERAL_ITEMS", 6)
     rng = np.random.default_rng(2)
     for kind in ("players", "sides"):
         rows = []

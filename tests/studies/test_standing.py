@@ -99,7 +99,7 @@ def test_what_is_measured_is_what_simulate_and_identify_give(rows):
 
 def test_a_policy_that_finds_no_answer_has_no_place(tmp_path, monkeypatch):
     monkeypatch.setattr(standing, "HORIZON", 10)
-    monkeypatch.setattr(standing, "MOST_ROUNDS", 3)
+    monkeypatch.setattr(standing, "MAX_ROUNDS", 3)
     made = list(standing.standing(tmp_path, runs=2, workers=1, chosen={"slots": mb.Bipartite([0.9, 0.3], [0.9, 0.5])}))
     assert all(len(row.measured) == (2 if row.of == "regret" else 0) for row in made)
 

@@ -5,13 +5,14 @@ parameter, so that a message says which value is wrong.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 import typer
 
 from matchbandit.cli.completion import DRIFTS, FAMILIES, POLICIES, REWARDS, complete_from
-from matchbandit.errors import MatchbanditError, check_int, unknown
+from matchbandit.errors import MatchbanditError, check_int, parse_number, unknown
 
 if TYPE_CHECKING:
     from matchbandit.policies import PolicySpec
@@ -26,6 +27,7 @@ else:  # the parsers import the classes when they are called
     Distribution = DriftKind = Spec = object
 
 Complete = Callable[..., list[str]]
+_DIGITS = re.compile("[+-]?[0-9]{1,400}")
 
 # --- parsers ---
 
@@ -89,8 +91,7 @@ def parse_int(name: str, text: str, *, minimum: int = 1) -> int:
     >>> parse_int("--horizon", "2e6"), parse_int("--horizon", "9007199254740993")
     (2000000, 9007199254740993)
     """
-    digits = text.strip().lstrip("+-")
-    is_exact = digits.isascii() and digits.isdecimal() and len(digits) < 400
+    is_exact = _DIGITS.fullmatch(text.strip()) is not None
     return check_int(name, int(text) if is_exact else parse_float(name, text, example="20 or 2e6"), minimum=minimum)
 
 
@@ -172,12 +173,7 @@ def _parse_value(text: str) -> Any:
             return json.loads(text)
         except (ValueError, RecursionError):
             raise MatchbanditError(f"a list is written like [[0, 1], [2, 3]]; got {text!r}.") from None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+    return parse_number(text)
 
 
 def merge_settings(name: str, settings: Iterable[Setting] | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Drifting problems: strengths that walk at random, follow seasons or jump while a policy plays."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cached_property
 from math import inf
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
+from matchbandit.errors import MatchbanditError, check_float, check_int, parse_number, unknown
 from matchbandit.formatting import grouped, short
 from matchbandit.graphs import MAX_COUNTED_PAIRS, Graph, Pairs, Selection
 from matchbandit.problems.base import Problem, as_numbers, problem_from
@@ -22,6 +22,8 @@ from matchbandit.seeding import stream
 MAX_BLOCK, MAX_BLOCK_NUMBERS = 1024, 1_000_000
 """Changes that are drawn at once, and their strengths: constants, as the path of a run must not depend on who plays."""
 MAX_EVERY = 10**15
+MAX_STEP = 1e6
+"""Of a random walk, on the logit scale: far smaller steps already reach everything between the bounds in one round."""
 
 
 class Changes(NamedTuple):
@@ -61,6 +63,10 @@ class Drift(ABC):
         Changes
         """
 
+    def count_changes(self, rounds: int) -> int:
+        """Return about how many changes come within these rounds; 0 if it is not known."""
+        return 0
+
     def check_graph(self, graph: Graph) -> None:
         """Refuse a graph that this drift does not fit."""
         return
@@ -92,7 +98,7 @@ class RandomWalk(Drift):
     Parameters
     ----------
     step : float
-        The standard deviation of the movement in one round, at least 0.
+        The standard deviation of the movement in one round, from 0 to 10⁶.
     every : int, default 1
         Rounds between two changes.
     low, high : float, default 0.01 and 0.99
@@ -120,12 +126,18 @@ class RandomWalk(Drift):
                 f"got {low:g} and {high:g}."
             )
         step, every = _check_at_least_0("step", self.step), _check_every(self.every)
+        if step > MAX_STEP:
+            raise MatchbanditError(f"step must be at most {grouped(MAX_STEP)}; got {step:g}. It moves log(u/(1 − u)).")
         self._set(step=step, every=every, low=low, high=high)
 
     @property
     def is_still(self) -> bool:
         """With a step of 0."""
         return self.step == 0
+
+    def count_changes(self, rounds: int) -> int:
+        """Return the number of changes within these rounds."""
+        return 0 if self.is_still else rounds // self.every
 
     def changes(self, strengths: Floats, rng: np.random.Generator) -> Iterator[Changes]:
         """Yield the reflected walk: a free walk, folded into the bounds."""
@@ -182,6 +194,10 @@ class Seasons(Drift):
     def is_still(self) -> bool:
         """With an amplitude of 0."""
         return self.amplitude == 0
+
+    def count_changes(self, rounds: int) -> int:
+        """Return the number of changes within these rounds."""
+        return 0 if self.is_still else rounds // self.every
 
     def check_graph(self, graph: Graph) -> None:
         """Refuse another number of phases than there are items."""
@@ -248,6 +264,10 @@ class Jumps(Drift):
         """With a rate of 0, or an empty list of rounds."""
         return not (self.rate or self.rounds)
 
+    def count_changes(self, rounds: int) -> int:
+        """Return the expected number of jumps within these rounds."""
+        return int(rounds * (self.rate or 0)) + sum(each <= rounds for each in self.rounds or ())
+
     def check_graph(self, graph: Graph) -> None:
         """Refuse more items than there are."""
         if self.items is not None and self.items > graph.n_items:
@@ -277,7 +297,9 @@ class Jumps(Drift):
             with np.errstate(divide="ignore"):
                 hazard = -np.log1p(-self.rate)  # ∞ at a rate of 1
             while True:
-                gaps = 1 + np.minimum(rng.exponential(size=block) / hazard, 2**50).astype(np.int64)
+                with np.errstate(over="ignore"):  # at rates near 0
+                    waits = np.minimum(rng.exponential(size=block) / hazard, 2**50)
+                gaps = 1 + waits.astype(np.int64)
                 yield last + np.cumsum(gaps)
                 last += int(gaps.sum())
 
@@ -632,13 +654,10 @@ def _check_bounds(low: object, high: object) -> tuple[float, float]:
 
 
 def _number(name: str, text: str) -> int | float:
-    readers: tuple[Callable[[str], int | float], ...] = (int, float)
-    for read in readers:
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    raise MatchbanditError(f"{name} of a drift must be a number; got {text!r}.")
+    number = parse_number(text)
+    if isinstance(number, str):
+        raise MatchbanditError(f"{name} of a drift must be a number; got {text!r}.")
+    return number
 
 
 def _text(value: Any) -> str:

@@ -30,9 +30,9 @@ _PERMISSIONS = {"play": "ask and tell", "admin": "change who takes part, the rul
 SlugInPath = Annotated[
     str, Path(alias="league", description="The league's slug.", json_schema_extra={"pattern": bodies.SLUG})
 ]
-ItemInPath = Annotated[int, Path(alias="id", description="The item's id.", ge=1, le=bodies.MOST_ID)]
-OtherInPath = Annotated[int, Path(alias="other", description="The other item's id.", ge=1, le=bodies.MOST_ID)]
-NumberInPath = Annotated[int, Path(alias="number", description="The proposal's number.", ge=1, le=bodies.MOST_ID)]
+ItemInPath = Annotated[int, Path(alias="id", description="The item's id.", ge=1, le=bodies.MAX_ID)]
+OtherInPath = Annotated[int, Path(alias="other", description="The other item's id.", ge=1, le=bodies.MAX_ID)]
+NumberInPath = Annotated[int, Path(alias="number", description="The proposal's number.", ge=1, le=bodies.MAX_ID)]
 Key = Annotated[
     str | None,
     Header(

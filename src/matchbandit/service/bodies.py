@@ -38,7 +38,7 @@ from matchbandit.live.why import Why
 from matchbandit.rewards import LARGEST_REWARD
 
 SLUG = r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$"
-MOST_ID = 2**31 - 1
+MAX_ID = 2**31 - 1
 """Ids and numbers of proposals that are looked for at all."""
 
 
@@ -51,7 +51,7 @@ def _slug(value: object) -> str:
 def _name_or_id(value: object) -> str | int:
     if isinstance(value, str) and 1 <= len(value) <= MAX_NAME_LENGTH:
         return value
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_ID:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_ID:
         return value
     raise ValueError(f"must be a name of 1 to {MAX_NAME_LENGTH} characters, or an id")
 
@@ -73,7 +73,7 @@ NameOrId = Annotated[
         {
             "anyOf": [
                 {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH},
-                {"type": "integer", "minimum": 1, "maximum": MOST_ID},
+                {"type": "integer", "minimum": 1, "maximum": MAX_ID},
             ],
             "description": "A name, or an id.",
         }
@@ -195,7 +195,7 @@ class PastResult(Request):
     """Results of a pair from before the league."""
 
     pair: Annotated[list[Name], Field(min_length=2, max_length=2)]
-    count: Annotated[StrictInt, Field(ge=1, le=MOST_ID)] = 1
+    count: Annotated[StrictInt, Field(ge=1, le=MAX_ID)] = 1
     total: Number = Field(description="The sum of its rewards.")
 
 
@@ -262,7 +262,7 @@ class Outcomes(Request):
 class NumberedOutcome(PairOutcome):
     """The outcome of one pair of a proposal."""
 
-    proposal: Annotated[StrictInt, Field(ge=1, le=MOST_ID, description="The number of the proposal.")]
+    proposal: Annotated[StrictInt, Field(ge=1, le=MAX_ID, description="The number of the proposal.")]
 
 
 class ManyOutcomes(Request):

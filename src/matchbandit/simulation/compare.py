@@ -1,13 +1,12 @@
 """Compare several policies on the same problem."""
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from matchbandit.errors import MatchbanditError
+from matchbandit.errors import MatchbanditError, warn_user
 from matchbandit.policies import PolicySpec
 from matchbandit.policies.capabilities import Goal
 from matchbandit.policies.catalogue import check_horizon
@@ -144,7 +143,7 @@ def compare(
     else:
         comparison = _play_each(specs, play, runs, progress or None)
     for message in comparison.warnings:
-        warnings.warn(message, stacklevel=2)
+        warn_user(message)
     return comparison
 
 

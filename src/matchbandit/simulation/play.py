@@ -174,6 +174,13 @@ def build_first(job: Job, first_run: int = 0) -> Start:
     return Start(problem, policy, messages)
 
 
+def count_single_rounds(problem: Problem | Family, policy: type[Policy], horizon: int, *, leaps: bool = True) -> int:
+    """Return how many rounds are played one by one: all, or if a planned policy leaps, those that end at a change."""
+    if not (leaps and issubclass(policy, PlannedPolicy)):
+        return horizon
+    return problem.drift.count_changes(horizon) if isinstance(problem, Drifting) else 0
+
+
 def refuse_too_many_rounds(job: Job) -> None:
     """Refuse rounds whose rewards could not be added up in 64 bits."""
     if job.checkpoints[-1] > job.problem.rewards.max_plays:

@@ -25,6 +25,7 @@ from matchbandit.simulation.play import (
     build_first,
     check_call,
     compile_first,
+    count_single_rounds,
     describe_part,
     play_all,
     run_range,
@@ -105,7 +106,7 @@ def simulate(
     refuse_too_large(
         runs,
         numbers_per_run=len(job.checkpoints) + numbers_of_plays(start.policy, horizon),
-        rounds_per_run=0 if job.engine == "jump" else horizon,
+        rounds_per_run=count_single_rounds(problem, spec.kind, horizon, leaps=job.engine == "jump"),
     )
     about = job.describe(start.policy, numbers, horizon=horizon, stop=stop)
     if min(runs, workers or runs) > 1:

@@ -8,8 +8,8 @@ from matchbandit.rewards import Floats
 from matchbandit.seeding import stream
 from matchbandit.solvers.best import MAX_MATCHINGS, all_matchings, count_matchings
 
-MOST_STEPS, TOLERANCE = 1000, 1e-5
-"""Of expectation maximisation: steps at most, and the gain in log-likelihood per result that is not worth another."""
+MAX_STEPS, TOLERANCE = 1000, 1e-5
+"""Of expectation maximisation: the number of steps, and the gain in log-likelihood per result below which it ends."""
 
 
 def pair_frequencies(tally: PairTotals, selection: Selection, seed: int = 0) -> Floats:
@@ -39,8 +39,8 @@ def pair_frequencies(tally: PairTotals, selection: Selection, seed: int = 0) -> 
     shares = _shares(tally)
     if selection == "pair":
         return shares
-    listed = count_matchings(graph) <= MAX_MATCHINGS
-    matchings = all_matchings(graph) if listed else draw_matchings(tally, MAX_MATCHINGS, seed)
+    has_few = count_matchings(graph) <= MAX_MATCHINGS
+    matchings = all_matchings(graph) if has_few else draw_matchings(tally, MAX_MATCHINGS, seed)
     return _most_likely_mixture(matchings, shares)
 
 
@@ -63,7 +63,7 @@ def _most_likely_mixture(matchings: Edges, shares: Floats) -> Floats:
     """
     n_matchings, size = matchings.shape
     p = np.full(n_matchings, 1 / n_matchings)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         x = np.bincount(matchings.ravel(), np.repeat(p, size), minlength=len(shares))
         factors = np.divide(shares, x, out=np.zeros_like(x), where=x > 0)[matchings].sum(axis=1)
         if factors.max() <= (1 + TOLERANCE) * (factors @ p):

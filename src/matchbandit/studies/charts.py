@@ -390,7 +390,7 @@ def _setting(key: str, value: Any) -> str:
     """Format a setting; long lists are cut."""
     text = value_text(value, MAX_TEXT)
     if key == "family":
-        return f"family {text}" if text else "given"
+        return f"family {text}" if text else "no family"
     if key == "rewards":
         return f"{text} rewards"
     return text if key == "task" else f"{SIGNS.get(key, key)} = {text}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from matchbandit.formatting import grouped
 from matchbandit.results import Curve, Rows
+from matchbandit.results.statistics import standard_error
 from matchbandit.rewards import Floats
 
 HOLDS, PARTLY_HOLDS, FAILS = "holds", "partly holds", "does not hold"
@@ -67,8 +68,8 @@ def is_clearly_below(ours: Floats, theirs: Floats, *, paired: bool = True) -> bo
         return bool(ours.mean() < theirs.mean())
     if paired:
         saved = theirs - ours
-        return bool(saved.mean() > 2 * saved.std(ddof=1) / np.sqrt(len(saved)))
-    error = np.hypot(ours.std(ddof=1) / np.sqrt(len(ours)), theirs.std(ddof=1) / np.sqrt(len(theirs)))
+        return bool(saved.mean() > 2 * standard_error(saved))
+    error = np.hypot(standard_error(ours), standard_error(theirs))
     return bool(theirs.mean() - ours.mean() > 2 * error)
 
 

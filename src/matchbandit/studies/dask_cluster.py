@@ -60,7 +60,7 @@ def check_address(address: str) -> None:
 
 
 class Cluster:
-    """Workers that play parts; those that are lost are no loss, for their parts are sent out again."""
+    """Workers that play parts; the parts of a worker that is lost are sent out again."""
 
     def __init__(self, client: Any, address: str, allow_other_versions: bool) -> None:
         """Workers that a client has reached."""
@@ -292,7 +292,7 @@ def _no_main() -> Iterator[None]:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Lost workers and schedulers are ours to tell, in one line; dask would log them in many."""
+    """Silence dask's long log messages about lost workers and schedulers, which are reported here in one line."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in ("distributed", "tornado")]
     loggers = [logging.getLogger(name) for name in {"distributed", *names}]
     before = [(logger, logger.level) for logger in loggers]

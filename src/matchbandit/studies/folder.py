@@ -208,14 +208,14 @@ class StudyFolder:
 
     def _together(self, pieces: Iterable[Rows]) -> Rows:
         """Concatenate rows of parts, each encoded as soon as it is read: that takes less memory than their tables."""
-        manifest = [*pieces]
-        if not manifest:
+        rows = [*pieces]
+        if not rows:
             raise MatchbanditError(f"{str(self.path)!r} holds no finished part yet. Run the study first.")
-        return Rows.together(manifest)
+        return Rows.together(rows)
 
 
 def part_files(folder: Path) -> list[PartFile]:
-    """The parts whose rows are there; a file that is no part is refused, for it would be read as one."""
+    """The parts whose rows are there; any other file is refused, since other tools would read it as rows."""
     files = sorted((folder / "rows").glob("*.parquet"))
     parts = [PartFile.named(file) for file in files]
     for file, part in zip(files, parts, strict=True):
@@ -340,21 +340,21 @@ def add_columns(part: PartFile, columns: "Mapping[str, pa.DataType]") -> None:
     write_atomically(part.path, with_checksum(pa.table(columns_by_name), metadata))
 
 
-def first_few(damage_text: Sequence[str]) -> str:
+def first_few(texts: Sequence[str]) -> str:
     """The first few, and how many more.
 
     >>> first_few(["a", "b", "c", "d", "e"])
     'a; b; c; and 2 more'
     """
-    more = len(damage_text) - _MAX_NAMED
-    return "; ".join([*damage_text[:_MAX_NAMED], *([f"and {more} more"] if more > 0 else [])])
+    more = len(texts) - _MAX_NAMED
+    return "; ".join([*texts[:_MAX_NAMED], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _read_metadata(file: Any) -> dict[str, Any]:
     """What a file says besides its table."""
     parquet = need("pyarrow.parquet", "reading results")
-    manifest: dict[str, Any] = json.loads(parquet.read_metadata(file).metadata[b"matchbandit"])
-    return manifest
+    metadata: dict[str, Any] = json.loads(parquet.read_metadata(file).metadata[b"matchbandit"])
+    return metadata
 
 
 def _check_is_study_folder(folder: Path) -> None:

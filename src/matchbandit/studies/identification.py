@@ -40,8 +40,8 @@ def studies(runs: int | None = None) -> tuple[Study, ...]:
         Study(
             name=names.get(policy, "identification-blind"),
             problem=[
-                {"family": family, "n": sizes[policy], **given}
-                for family, given in FAMILIES.items()
+                {"family": family, "n": sizes[policy], **parameters}
+                for family, parameters in FAMILIES.items()
                 if family == SHOWN or policy in names
             ],
             policies=[policy],

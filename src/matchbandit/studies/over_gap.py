@@ -35,9 +35,9 @@ AS_RUN, AS_PRINTED = 300_000, 2_000_000
 REPEATS = 10
 """Runs on the same instance, for the horizon of the published means, which are of 20."""
 BY_CHANCE = 0.02
-"""Published means come out at a horizon if so few of them inside would be rarer than this."""
+"""The published means fit a horizon unless such a small number of them inside has a smaller probability."""
 TIMES_AS_LIKELY = 100
-"""And if they are so many times as likely as at the other horizon: not both horizons can be theirs."""
+"""They must also be more likely than at the other horizon by this factor, since they belong to one horizon only."""
 
 
 def studies(runs: int | None = None) -> tuple[Study, ...]:
@@ -101,7 +101,7 @@ class Fit(NamedTuple):
 
     @property
     def least(self) -> int:
-        """With fewer inside, chance is no explanation: each of ours could be the extreme as well as a published one."""
+        """With fewer inside, chance does not explain it: each of ours could be the extreme as well as a published."""
         share = (self.instances - 1) / (self.instances + 1)
         tails = np.cumsum([comb(self.total, k) * share**k * (1 - share) ** (self.total - k) for k in range(self.total)])
         return int(np.searchsorted(tails, BY_CHANCE, side="right"))

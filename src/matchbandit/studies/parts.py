@@ -115,7 +115,7 @@ def play_part(
     user_code: Mapping[str, str],
     on_progress: Callable[[int, int], None] | None = None,
 ) -> FinishedPart:
-    """Play a part in this process; `own` are the fingerprints that the user's modules must have here."""
+    """Play a part in this process; `user_code` has the fingerprints that the user's modules must have here."""
     now = fingerprints([part.point])
     differing = [name for name in user_code if now.get(name, user_code[name]) != user_code[name]]
     if differing:
@@ -187,20 +187,21 @@ def digest_of(data: bytes) -> str:
 
 
 def with_checksum(table: "pa.Table", metadata: Mapping[str, Any]) -> bytes:
-    """The table as a Parquet file that says a hash of itself: pages have check sums of their own, the rest has none."""
-    data = encode_parquet(table, {**metadata, "seal": _NO_CHECKSUM})
-    return data.replace(_NO_CHECKSUM.encode(), _hash(data).encode())
+    """Encode the table as a Parquet file with a hash of itself: Parquet has checksums of pages, but not of the rest."""
+    data = encode_parquet(table, {**metadata, _CHECKSUM_KEY: _BLANK_CHECKSUM})
+    return data.replace(_BLANK_CHECKSUM.encode(), _hash(data).encode())
 
 
 def has_valid_checksum(data: bytes, metadata: Mapping[str, Any]) -> bool:
-    """Is this file what was `with_checksum`, to the last bit?"""
-    seal = str(metadata.get("seal"))
-    without_checksum = data.replace(seal.encode(), _NO_CHECKSUM.encode())
-    return len(seal) == len(_NO_CHECKSUM) and len(without_checksum) == len(data) and _hash(without_checksum) == seal
+    """Return whether this file is what `with_checksum` returned, to the last bit."""
+    checksum = str(metadata.get(_CHECKSUM_KEY))
+    blank = data.replace(checksum.encode(), _BLANK_CHECKSUM.encode())
+    return len(checksum) == len(_BLANK_CHECKSUM) and len(blank) == len(data) and _hash(blank) == checksum
 
 
 def _hash(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-_NO_CHECKSUM = "not with_checksum yet".ljust(32, ".")
+_CHECKSUM_KEY, _BLANK_CHECKSUM = "seal", "not sealed yet".ljust(32, ".")
+"""The key in the metadata, and the text that is hashed in its place: both are part of the file format."""

@@ -166,7 +166,7 @@ class Point:
     def play(
         self, first_run: int, runs: int, *, progress: Callable[[int, int], None] | None = None
     ) -> Runs | Identification:
-        """Play these runs in this process; `tell` is called with the number of runs done and their total."""
+        """Play these runs in this process; `progress` is called with the number of runs done and their total."""
         if self.goal == "regret":
             return simulate(
                 self.problem,
@@ -481,7 +481,7 @@ def expand_policies(entry: str | dict[str, Any], *path: str | int) -> list[Polic
     for key, value in table.items():
         if key == "delta" and "delta" in defaults:
             raise SettingError(
-                f"the error probability is said once for the whole study: delta = … beside policies, not in {name}.",
+                f"delta is a setting of the whole study: write delta = … beside policies, not in {name}.",
                 *path,
                 key,
             )

@@ -1,12 +1,12 @@
-"""Replay and choose: what policies would achieve from tomorrow on, in the truths that a log of past results leaves.
+"""Replay: estimate from a log of past results what policies would earn in the future.
 
-A log says little of what a policy would have done otherwise, since it holds no results of pairs that were not played.
-So truths are drawn that fit the log (`truths`), the same ones for all policies, and each policy plays them. What then
-differs has three sources, which are told apart:
+A log has no results of pairs that were not played, so it does not show what another policy would have earned.
+Therefore means that fit the log are drawn (`truths`), the same for all policies, and each policy plays on them. The
+rewards of a policy then vary for three reasons:
 
-- *the truth is not known*: a band holds what a policy would earn on average, over the truths that are left;
-- *a policy is lucky or not*: that is averaged out of the band, as each truth is played more than once;
-- *there are only so many truths*: their number is in the band, too.
+- *the means are uncertain*: the band covers the expected reward over the means that fit the log;
+- *a single run is random*: this is removed from the band, since each draw of the means is played more than once;
+- *the number of draws is finite*: the band is wider accordingly.
 """
 
 import os
@@ -23,6 +23,7 @@ import numpy as np
 
 from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.figures import Chart, Line, Mark, draw, draw_to
+from matchbandit.formatting import fixed, grouped, plural
 from matchbandit.graphs import Selection
 from matchbandit.past_results import PastResults, read_results
 from matchbandit.policies import Policy, PolicySpec
@@ -42,64 +43,64 @@ Start = Literal["warm", "cold", "both"]
 Drawn = Literal["differences", "rewards", "rounds"]
 Truth = Literal["auto", "product", "general"]
 Policies = Iterable[str | PolicySpec | type[Policy]]
-Given = PastResults | str | os.PathLike[str]
+Log = PastResults | str | os.PathLike[str]
 
 REPEATS = 2
-"""Runs of each policy in each truth: the least that tells luck from truth."""
-LEAST_TRUTHS = 20
+"""Runs of each policy in each truth: at least two are needed to estimate the variance between runs."""
+MIN_TRUTHS = 20
 LEVEL = 0.9
 """Of the bands."""
-LEAST_AN_ITEM = 3
-"""Results that an item has a part in, on average. With fewer the answer would be that of the prior."""
-MOST_ITEMS, MOST_GENERAL = 300, 100
-"""Items that are replayed; and those up to which means may be no products: their best matching needs a solver. Of logs
-with more, the part that `largest_part` keeps is replayed."""
+MIN_RESULTS_PER_ITEM = 3
+"""On average. With fewer results the prior would determine the answer."""
+MAX_ITEMS, MAX_GENERAL_ITEMS = 300, 100
+"""Items that are replayed, and items up to which means need not be products: then the best matching needs a solver.
+Of larger logs the part that `largest_part` returns is replayed."""
 CHECKPOINTS = 12
 """Rounds at which the regret is read, for the chart."""
-SMALL = 40
-"""Up to so many items the p-value of the product is simulated."""
-DRIFTS = 0.01
-"""The p-value below which a note says that the strengths change."""
+MAX_SIMULATED_NULL_ITEMS = 40
+"""Items up to which the p-value of the product model is simulated."""
+DRIFT_LEVEL = 0.01
+"""The p-value below which a note says that the results drift."""
 AS_BEFORE = "as before"
-"""The policy that goes on pairing as the log did; `pair_frequencies` says how often it plays each pair."""
+"""The policy that continues to pair as the log did; `pair_frequencies` returns how often it plays each pair."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a policy stands."""
+    """A policy in the ranking of a replay."""
 
     label: str
     ranks: tuple[int, int]
-    """From how many are better for sure to how many may be: (1, 3) is among the best three."""
+    """The best and the worst rank that the log allows: (1, 3) is among the best three."""
     reward: float
-    """What it would earn in all rounds, on average over the truths."""
+    """The expected reward of all rounds, averaged over the truths."""
     low: float
     high: float
-    """The 90 % band of that: the truth is not known."""
+    """The 90 % band of the reward, over the truths."""
     behind: "Difference | None"
-    """How much less than the first one; None for that one."""
+    """The reward of the first policy minus its own; None for the first."""
 
 
 class Difference(NamedTuple):
-    """What one policy would earn more than another in all rounds."""
+    """The reward of one policy minus that of another, in all rounds."""
 
     mean: float
     low: float
     high: float
-    """The band of the difference on average. With probability 0.9 it holds for all pairs of policies at once."""
+    """The band of the expected difference. With probability 0.9 it holds for all pairs of policies at once."""
     single_low: float
     single_high: float
-    """Where the difference of two single deployments lies in 90 % of cases, luck included."""
+    """The 90 % band of the difference between two single runs."""
 
     @property
     def told_apart(self) -> bool:
-        """Does the log say which of the two is better?"""
+        """Return whether the band excludes 0: the log shows which of the two is better."""
         return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Replay:
-    """What policies would earn from tomorrow on, by a log; printed, a ranking of what can be told apart."""
+    """What policies would earn in the future, by a log; printed, a ranking."""
 
     results: PastResults
     horizon: int
@@ -111,21 +112,21 @@ class Replay:
     labels: tuple[str, ...]
     """Of the policies, in their order, and `as before`."""
     product: float | None
-    """The probability that all means are products, by the log, where it was 1/2 before; None if that was not asked."""
+    """The posterior probability that all means are products, with the prior 1/2; None if it was not computed."""
     fit: ProductFit
-    """The product that fits best, and whether it does."""
+    """The product model that fits best, and the test of it."""
     drift: float | None
-    """The p-value of strengths that stay as they are; None where the log cannot tell."""
+    """The p-value of rewards that do not change over time; None if the log cannot be tested."""
     notes: tuple[str, ...]
-    """What was assumed and left out, and what the log cannot say, in sentences."""
+    """What was assumed and left out, and what the log does not show, in sentences."""
     frequencies: Floats
     """How often `as before` plays each pair in a round, on average; by edge."""
 
     @cached_property
     def rewards(self) -> dict[str, Floats]:
-        """What each policy earned, in all rounds of each run: truths × repeats; luck of the rewards is left out.
+        """The reward of each policy in each run, shape (truths, repeats), without the noise of the rewards.
 
-        That is the sum of the means of what was played; of `as before`, its expectation.
+        It is the sum of the means of the played pairs; for `as before`, its expectation.
         """
         means = [truth.means for truth in self.truths.truths]
         repeats = self.truths.repeats
@@ -139,7 +140,7 @@ class Replay:
 
     @cached_property
     def _expected(self) -> dict[str, Floats]:
-        """Of each truth, what a policy would earn there on average over its luck."""
+        """The expected reward of each policy in each truth."""
         return {label: without_luck(earned) for label, earned in self.rewards.items()}
 
     @cached_property
@@ -164,9 +165,9 @@ class Replay:
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """The policies from the greatest expected reward to the least, with the ranks that they may have."""
+        """The policies from the highest expected reward to the lowest, with the ranks that they may have."""
         order = sorted(self.labels, key=lambda label: -float(self.rewards[label].mean()))
-        made = []
+        places = []
         for label in order:
             against = [self.difference(label, other) for other in self.labels if other != label]
             better = sum(each.high < 0 for each in against)
@@ -174,12 +175,12 @@ class Replay:
             low, high = band(self._expected[label])
             behind = None if label == order[0] else self.difference(order[0], label)
             mean = float(self.rewards[label].mean())
-            made.append(Place(label, (1 + better, len(order) - worse), mean, low, high, behind))
-        return tuple(made)
+            places.append(Place(label, (1 + better, len(order) - worse), mean, low, high, behind))
+        return tuple(places)
 
     @property
     def verdict(self) -> str:
-        """Which policy to take, as far as the log tells, in a sentence."""
+        """Which policy earns most, as far as the log shows, in a sentence."""
         best = [place.label for place in self.places if place.ranks[0] == 1]
         if len(best) == 1:
             return f"{best[0]} earns most, by this log."
@@ -210,7 +211,7 @@ class Replay:
     def plot(self, path: str | os.PathLike[str] | None = None, *, what: Drawn = "differences") -> Any:
         """Draw how far the others are behind the first, their rewards, or the regret over the rounds.
 
-        The differences tell more than the rewards: where a truth pays much, it pays all policies much.
+        Differences are more precise than rewards: where the means are high, all policies earn much.
         """
         chart = self.chart(what)
         if path is not None:
@@ -228,15 +229,15 @@ class Replay:
         heads, lines = self._table()
         head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
         body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
-        said = "".join(f"<p>{escape(words)}</p>" for words in (self.verdict, *self.notes))
-        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>{said}"
+        text = "".join(f"<p>{escape(words)}</p>" for words in (self.verdict, *self.notes))
+        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>{text}"
 
     @property
     def title(self) -> str:
         """What the numbers are."""
         log = repr(self.results).removeprefix("PastResults: ")
-        rounds = f"{self.horizon} round{'s' * (self.horizon > 1)}"
-        return f"What {rounds} would earn, a {self.selection} each, in {len(self.truths.truths)} truths that fit {log}"
+        rounds, truths = plural(self.horizon, "round"), plural(len(self.truths.truths), "truth")
+        return f"What {rounds} would earn, a {self.selection} each, in {truths} that fit {log}"
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         heads = ("rank", "policy", "reward, 90 % band", "behind the first, 90 % band")
@@ -253,7 +254,7 @@ _ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 
 def replay(
-    results: Given,
+    results: Log,
     policies: Policies,
     *,
     horizon: int | None = None,
@@ -318,7 +319,7 @@ def replay(
         raise unknown("start", start, ["warm", "cold", "both"])
     if truth not in ("auto", "product", "general"):
         raise unknown("truth", truth, ["auto", "product", "general"])
-    truths = check_int("runs", runs, minimum=LEAST_TRUTHS * REPEATS, hint="Bands need that many.") // REPEATS
+    truths = check_int("runs", runs, minimum=MIN_TRUTHS * REPEATS, hint="Bands need that many.") // REPEATS
     graph = log.tally.graph
     size = 1 if selection == "pair" else graph.matching_size
     rounds = -(-log.n_results // size) if horizon is None else check_horizon(horizon)
@@ -339,7 +340,7 @@ def replay(
     labels = [_label(label, begins, start) for label, (_, begins) in zip(played.labels, begun, strict=True)]
     fit = product_fit(
         graph, log.tally.pairs, counts=log.tally.counts, sums=log.tally.sums, rewards=distribution,
-        simulate_null=evidence.n_items <= SMALL,
+        simulate_null=evidence.n_items <= MAX_SIMULATED_NULL_ITEMS,
     )  # fmt: skip
     product = posterior.product if len(concentrations) == len(CONCENTRATIONS) else None
     drift = drift_in(log, seed)
@@ -361,8 +362,8 @@ def largest_part(log: PastResults, truth: Truth = "auto") -> PastResults:
     The item with the fewest results is left out, of equals the last; then the one with the fewest among the others, and
     so on.
     """
-    tally, most_items = log.tally, _most_items(truth)
-    if _n_items(log) <= most_items:
+    tally, max_items = log.tally, _max_items(truth)
+    if _n_items(log) <= max_items:
         return log
     ends = tally.pairs + np.array([0, len(tally.names[0]) if len(tally.names) > 1 else 0])
     partners: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -372,7 +373,7 @@ def largest_part(log: PastResults, truth: Truth = "auto") -> PastResults:
     results = {item: sum(count for _, count in partners[item]) for item in range(_n_items(log))}
     fewest = [(count, -item) for item, count in results.items()]
     heapify(fewest)
-    while len(results) > most_items:
+    while len(results) > max_items:
         count, minus_item = heappop(fewest)
         if results.get(-minus_item) != count:
             continue  # an entry from before its partners left
@@ -397,8 +398,8 @@ def largest_part(log: PastResults, truth: Truth = "auto") -> PastResults:
     )
 
 
-def _most_items(truth: Truth) -> int:
-    return MOST_GENERAL if truth == "general" else MOST_ITEMS
+def _max_items(truth: Truth) -> int:
+    return MAX_GENERAL_ITEMS if truth == "general" else MAX_ITEMS
 
 
 def _n_items(log: PastResults) -> int:
@@ -410,10 +411,11 @@ def _left_out(log: PastResults, whole: PastResults, truth: Truth) -> list[str]:
     if log is whole:
         return []
     items, results = _n_items(whole) - _n_items(log), whole.n_results - log.n_results
-    which = " of means that are no products" if truth == "general" else ""
+    which = " of means that are not products" if truth == "general" else ""
     return [
-        f"Left out: {items} of {_n_items(whole)} items, those with the fewest results, and {results} of "
-        f"{whole.n_results} results with them. A replay{which} has up to {_most_items(truth)} items."
+        f"Left out: {grouped(items)} of {grouped(_n_items(whole))} items, those with the fewest results, and "
+        f"{grouped(results)} of {grouped(whole.n_results)} results with them. A replay{which} has up to "
+        f"{_max_items(truth)} items."
     ]
 
 
@@ -425,8 +427,8 @@ def _evidence(log: PastResults, whole: PastResults, distribution: RewardDistribu
         raise MatchbanditError(
             f"{log.source} has one pair only, {a} and {b}: there is nothing to choose, or nothing that tells how."
         )
-    if 2 * log.n_results < LEAST_AN_ITEM * n_items:
-        each, least = 2 * log.n_results / n_items, -(-LEAST_AN_ITEM * n_items // 2)
+    if 2 * log.n_results < MIN_RESULTS_PER_ITEM * n_items:
+        each, least = 2 * log.n_results / n_items, -(-MIN_RESULTS_PER_ITEM * n_items // 2)
         if log is not whole:
             raise MatchbanditError(
                 f"{log.source}: the {n_items} of its {_n_items(whole)} items that met each other most have "
@@ -441,7 +443,7 @@ def _evidence(log: PastResults, whole: PastResults, distribution: RewardDistribu
 
 
 def _distribution(log: PastResults, rewards: RewardDistribution | None) -> RewardDistribution:
-    """That which is given, if the rewards can be its own; Bernoulli for zeros and ones; else one must be given."""
+    """Return the distribution, if the rewards fit it; by default Bernoulli for rewards of 0 and 1, else refuse."""
     distribution = check_rewards(rewards)
     if rewards is None:
         odd = (log.rewards != np.rint(log.rewards)) | (log.rewards < 0) | (log.rewards > log.counts)
@@ -449,8 +451,8 @@ def _distribution(log: PastResults, rewards: RewardDistribution | None) -> Rewar
             k = int(np.argmax(odd))
             raise MatchbanditError(
                 f"{log.where(k)}: the reward {log.rewards[k]:g} is neither 0 nor 1. Say what the rewards are: "
-                f"rewards=Binomial(trials) for shares of so many trials, rewards=Gaussian(sd) for numbers around means "
-                f"in [0, 1]{_spread_within(log)}."
+                f"rewards=Binomial(trials) for shares of a number of trials, rewards=Gaussian(sd) for numbers around "
+                f"means in [0, 1]{_spread_within(log)}."
             )
     log.refuse_outside(distribution)
     return distribution
@@ -496,8 +498,8 @@ def _specs(policies: Policies, wanted: Selection | None) -> tuple[list[PolicySpe
 
 
 def _selections(spec: PolicySpec) -> tuple[Selection, ...]:
-    given = spec.options.get("selection")
-    return spec.kind.capabilities.selections if given is None else (given,)
+    selection = spec.options.get("selection")
+    return spec.kind.capabilities.selections if selection is None else (selection,)
 
 
 def _playing(spec: PolicySpec, selection: Selection) -> PolicySpec:
@@ -509,14 +511,14 @@ def _playing(spec: PolicySpec, selection: Selection) -> PolicySpec:
 def _begun(specs: Sequence[PolicySpec], start: Start, log: PastResults) -> list[tuple[PolicySpec, str]]:
     """The policies as they begin, and how: warm those that can, unless all are to begin cold."""
     tally = log.tally
-    made = []
+    begun = []
     for spec in specs:
         warm = start != "cold" and spec.kind.capabilities.warm_start
         if not warm or start == "both":
-            made.append((spec, "cold"))
+            begun.append((spec, "cold"))
         if warm:
-            made.append((spec.warm_start(tally.pairs, tally.counts, tally.sums), "warm"))
-    return made
+            begun.append((spec.warm_start(tally.pairs, tally.counts, tally.sums), "warm"))
+    return begun
 
 
 def _label(label: str, begins: str, start: Start) -> str:
@@ -526,7 +528,7 @@ def _label(label: str, begins: str, start: Start) -> str:
 
 
 def _concentrations(truth: Truth, n_items: int) -> tuple[float, ...]:
-    if truth == "product" or n_items > MOST_GENERAL:
+    if truth == "product" or n_items > MAX_GENERAL_ITEMS:
         return (inf,)
     return CONCENTRATIONS if truth == "auto" else tuple(each for each in CONCENTRATIONS if each != inf)
 
@@ -551,7 +553,7 @@ def _notes(
     elif len(concentrations) > 1:
         notes = [f"Every pair has a mean of its own, near its product where the log says little ({p_value})."]
     else:
-        why = "" if truth == "product" else f"; among more than {MOST_GENERAL} items nothing else is considered"
+        why = "" if truth == "product" else f"; among more than {MAX_GENERAL_ITEMS} items nothing else is considered"
         notes = [f"All means are taken to be products of strengths{why} ({p_value})."]
     notes.append(f"Rewards are taken to be {distribution.notation}, with means that do not change over the rounds.")
     cold = [spec.name for spec, begins in begun if begins == "cold" and not spec.kind.capabilities.warm_start]
@@ -571,7 +573,7 @@ def _notes(
             f"{unseen} of {log.tally.graph.n_pairs} pairs never met: what they would earn comes from the other results "
             f"of their items."
         )
-    if drift is not None and drift < DRIFTS:
+    if drift is not None and drift < DRIFT_LEVEL:
         notes.append(
             f"The results drift (p = {drift:.2g}), and a replay takes the means to stay what they were on average. "
             f"Replay the last part of the log, and consider the half_life of rank1-thompson."
@@ -640,15 +642,14 @@ def _runs(result: Any) -> Runs:
 
 
 def _with_band(mean: float, low: float, high: float) -> str:
-    """A number and its band, to a digit that the band makes sense of.
+    """Format a number and its band with digits that suit the width of the band.
 
-    >>> _with_band(412.34, 401.2, 430.9), _with_band(0.5234, 0.511, 0.542)
-    ('412 (401 to 431)', '0.523 (0.511 to 0.542)')
+    >>> _with_band(1412.34, 1401.2, 1430.9), _with_band(0.5234, 0.511, 0.542)
+    ('1,412 (1,401 to 1,431)', '0.523 (0.511 to 0.542)')
     """
     wide = high - low
     digits = 0 if wide >= 10 else 1 if wide >= 1 else 2 if wide >= 0.1 else 3
-    told = [f"{value:,.{digits}f}".replace(",", " ").replace("-", "−") for value in (mean, low, high)]
-    return f"{told[0]} ({told[1]} to {told[2]})"
+    return f"{fixed(mean, digits)} ({fixed(low, digits)} to {fixed(high, digits)})"
 
 
 def _about(done: Replay) -> str:
@@ -664,13 +665,13 @@ def _key(done: Replay, label: str) -> str:
 
 def _differences_chart(done: Replay) -> Chart:
     first, *others = done.places
-    told = [(place.label, place.behind[:3]) for place in others if place.behind is not None]
+    rows = [(place.label, place.behind[:3]) for place in others if place.behind is not None]
     return Chart(
         name="replay",
-        title=f"Less than {first.label} in {done.horizon} rounds, by the log",
+        title=f"Less than {first.label} in {plural(done.horizon, 'round')}, by the log",
         x_label="",
         y_label="reward less",
-        lines=_in_rows(done, told),
+        lines=_in_rows(done, rows),
         rows=tuple(place.label for place in others),
         caption=f"{_about(done)} Mean, and 90 % band of all differences at once. {done.verdict}",
         marks=(Mark(0.0, axis="y"),),
@@ -678,22 +679,22 @@ def _differences_chart(done: Replay) -> Chart:
 
 
 def _rewards_chart(done: Replay) -> Chart:
-    told = [(place.label, (place.reward, place.low, place.high)) for place in done.places]
+    rows = [(place.label, (place.reward, place.low, place.high)) for place in done.places]
     return Chart(
         name="replay-rewards",
-        title=f"What {done.horizon} rounds would earn, by the log",
+        title=f"What {plural(done.horizon, 'round')} would earn, by the log",
         x_label="",
         y_label="reward",
-        lines=_in_rows(done, told),
+        lines=_in_rows(done, rows),
         rows=tuple(place.label for place in done.places),
         caption=f"{_about(done)} Mean, and 90 % band of what is not known of the truth. {done.verdict}",
     )
 
 
-def _in_rows(done: Replay, told: Sequence[tuple[str, tuple[float, float, float]]]) -> tuple[Line, ...]:
+def _in_rows(done: Replay, rows: Sequence[tuple[str, tuple[float, float, float]]]) -> tuple[Line, ...]:
     """A point with its band in each row."""
     lines = []
-    for at, (label, values) in enumerate(told):
+    for at, (label, values) in enumerate(rows):
         x, (mean, low, high) = np.array([float(at)]), np.array(values)[:, None]
         lines.append(Line(label, x, mean, low, high, key=_key(done, label), kind="points"))
     return tuple(lines)
@@ -753,7 +754,7 @@ class Proposed:
 
 
 def propose(
-    results: Given,
+    results: Log,
     policy: str | PolicySpec | type[Policy],
     *,
     rewards: RewardDistribution | None = None,
@@ -775,7 +776,7 @@ def propose(
     horizon: int, optional
         For policies that need to know it.
     draws: int, default 100
-        How often it is asked, each time with other chance: a pair that it proposes in every draw is no exploration.
+        How often it is asked, each time with other random numbers: a pair that it always proposes is not exploration.
 
     >>> import matchbandit as mb
     >>> log = [("ann", "bob", 20, 16), ("ann", "cem", 20, 2), ("bob", "cem", 20, 2), ("cem", "dan", 20, 1)]

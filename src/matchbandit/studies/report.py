@@ -174,7 +174,7 @@ def name_and_value(name: str, value: Any) -> str:
     ('gap = 0.5', 'δ = 0.05', 'spiked')
     """
     if name == "family":
-        return _text(value) or "given"
+        return _text(value) or "no family"
     return f"{SIGNS.get(name, name)} = {_text(value)}"
 
 

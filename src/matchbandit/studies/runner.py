@@ -1,7 +1,6 @@
 """Run a study: every part is written as soon as it is finished, and the next call continues where one has stopped."""
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -9,13 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matchbandit.errors import MatchbanditError, check_int
+from matchbandit.errors import MatchbanditError, check_int, warn_user
 from matchbandit.extras import need
-from matchbandit.policies import PlannedPolicy
 from matchbandit.progress import StudyProgress, in_notebook, study_bar
 from matchbandit.results.tables import parameter_types
 from matchbandit.simulation.limits import refuse_too_large
 from matchbandit.simulation.parallel import pass_on
+from matchbandit.simulation.play import count_single_rounds
 from matchbandit.studies.changes import changes
 from matchbandit.studies.dask_cluster import check_address, connect
 from matchbandit.studies.folder import (
@@ -52,8 +51,8 @@ def check_size(study: Study) -> None:
     """Refuse a number of runs that no machine could plan or play."""
     rounds = 0
     if study.horizon is not None:
-        one_by_one = [point for point in study.points if not issubclass(point.spec.kind, PlannedPolicy)]
-        rounds = sum(point.horizon or 0 for point in one_by_one) // len(study.points)
+        counts = [count_single_rounds(point.problem, point.spec.kind, point.horizon or 0) for point in study.points]
+        rounds = sum(counts) // len(counts)
     refuse_too_large(
         study.runs,
         numbers_per_run=0,
@@ -246,7 +245,7 @@ def _valid_parts(
             )
     removed = remove_damaged(folder, damage)
     if removed:
-        warnings.warn(f"in {str(folder)!r}, {first_few(removed)}; played again.", stacklevel=3)
+        warn_user(f"in {str(folder)!r}, {first_few(removed)}; played again.")
     return valid
 
 

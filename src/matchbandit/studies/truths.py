@@ -1,6 +1,6 @@
-"""Which truths a log leaves possible: draws of all means, given what the pairs have paid.
+"""Draw means that fit a log, from their posterior distribution.
 
-The model is hierarchical, so that what was seen seldom leans on what was seen often:
+The model is hierarchical, so that pairs with few results borrow from those with many:
 
 - a pair pays about μ_ij = u_i v_j (players: u_i u_j). The strengths have the prior of `strengths`: s_i = log u_i is
   normal around the level of its side, times a barrier;
@@ -43,12 +43,11 @@ move, or the steps are halved."""
 MAX_SHORTFALL, HALVINGS = 10.0, 20
 """A draw whose density is smaller by more, in its logarithm, than the Gaussian says is moved halfway to the mode."""
 MAX_FITS, CLOSE = 30, 0.01
-"""Fits of the strengths under one κ at most; the change of all log strengths after which there is no other."""
+"""Fits of the strengths under one κ, and the change of all log strengths below which they end."""
 NEWTON_STEPS, LONGEST_STEP, NEGLIGIBLE_GAIN = 20, 1.0, 1e-6
-"""From that fit to the mode of the logits: at most so many, none longer in any logit; the gain after which there is no
-other."""
+"""Steps from that fit to the mode of the logits, the longest step of a logit, and the gain below which they end."""
 SMALLEST_MEAN, LARGEST_MEAN = 1e-100, 1 - 1e-10
-"""Products are kept between them."""
+"""Products are clipped to this range."""
 
 
 class Approximation(NamedTuple):
@@ -375,5 +374,5 @@ class PossibleTruths(Family):
         return cls("log", {}, truths[0].rewards, tuple(truths), repeats)
 
     def describe(self) -> dict[str, Any]:
-        """As a family without parameters: the truths are kept beside the runs."""
+        """Describe it as a family without parameters: the truths are stored beside the runs."""
         return {"family": self.name, "parameters": {}, "rewards": self.rewards.describe()}

@@ -70,7 +70,7 @@ def _source_fingerprint() -> str:
 
 
 def other_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What differs, in words; own modules that only one side has are no difference.
+    """List the differences as text; user modules that only one side has are ignored.
 
     >>> other_versions({"numpy": "2.0.1", "python": "3.11.1"}, {"numpy": "2.1.0", "python": "3.12.0"})
     ['numpy was 2.0.1, is now 2.1.0']
@@ -118,7 +118,7 @@ def user_files(name: str, *, also_installed: bool = True) -> dict[str, bytes]:
         root = root.parent
     if is_installed(root) and not also_installed:
         return {}
-    only = top if is_installed(root) else None  # a folder of installed packages holds much that is not one's own
+    only = top if is_installed(root) else None  # a folder of installed packages holds others, too
     contents: dict[Path, bytes] = {}
     waiting = [file]
     while waiting:

@@ -27,8 +27,8 @@ def sentence(
     parts = _events(before or now, now, graph)
     if now.done:
         answer, what = _pairs(graph, now.guess), "matching" if len(now.guess) > 1 else "pair"
-        found = f"{answer} is certified to be {claim} {what}" if claim else f"its answer is the {what} {answer}"
-        parts.append(f"it stops: {found}, {verdict}")
+        answer_text = f"{answer} is certified to be {claim} {what}" if claim else f"its answer is the {what} {answer}"
+        parts.append(f"it stops: {answer_text}, {verdict}")
     elif verdict:
         guess = f"the policy recommends {_pairs(graph, now.guess)}, {verdict}"
         parts.append(f"the run ends with a regret of {regret_text(now.regret)}; {guess}")

@@ -265,7 +265,7 @@ class ChartView {
         label: {
           show: true,
           position: "right",
-          formatter: truncate(line.label, endLabels.width, fontOf(line)),
+          formatter: () => truncate(line.label, endLabels.width, fontOf(line)), // a string would be a template
           color: colours.text,
           fontWeight: fontOf(line).weight,
           lineHeight: 16,
@@ -347,7 +347,10 @@ class ChartView {
       .sort((a, b) => a.at - b.at);
     const data = marks.map((mark) => {
       if (!this.isVertical(mark))
-        return { yAxis: mark.at, label: { position: "insideEndTop", formatter: mark.label, show: mark.label !== "" } };
+        return {
+          yAxis: mark.at,
+          label: { position: "insideEndTop", formatter: () => mark.label, show: mark.label !== "" },
+        };
       const middle = ((mark.at - range[0]) / (range[1] - range[0])) * width,
         size = textWidth(mark.label);
       const from = Math.min(Math.max(middle - size / 2, 0), width - size);
@@ -358,7 +361,7 @@ class ChartView {
         rotate: 0,
         distance: [0, 4 + 15 * row],
         offset: [from + size / 2 - middle, 0],
-        formatter: mark.label,
+        formatter: () => mark.label,
         show: mark.label !== "" && row >= 0,
       };
       return { xAxis: mark.at, label };

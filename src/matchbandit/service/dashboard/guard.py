@@ -20,7 +20,7 @@ from matchbandit.service.settings import Settings
 if TYPE_CHECKING:
     from matchbandit.live.league import League
 
-MOST_FIELDS = 20_000
+MAX_FIELDS = 20_000
 """Of a form: a proposal for 20 000 players has half as many."""
 _FORM = "application/x-www-form-urlencoded"
 
@@ -135,7 +135,7 @@ class Guard:
             raise ApiError("bad-request", "a form is sent as a form.")
         try:
             text = (await request.body()).decode()
-            fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+            fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
         except (ValueError, UnicodeDecodeError):
             raise ApiError("bad-request", "the form cannot be read.") from None
         form = Form()
