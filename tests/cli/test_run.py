@@ -74,7 +74,7 @@ def test_a_study_is_run_into_a_folder_of_its_name_and_ends_with_a_table(run):
     code, out, err = run("gaps.toml", "--workers", "1")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].split() == ["policy", "place", "mean", "regret", "s.e.", "5", "%", "95", "%"]
+    assert lines[0].split() == ["policy", "point", "mean", "regret", "s.e.", "5", "%", "95", "%"]
     spiked = mb.family("spiked", n=3, u1=0.9, gap=0.6)
     final = mb.simulate(spiked, mb.policy("pair-elim", growth=4), horizon=1000, runs=3, seed=7).final
     numbers = (final.mean(), np.std(final, ddof=1) / np.sqrt(3), *np.percentile(final, [5, 95]))

@@ -1,3 +1,4 @@
+import io
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -195,6 +196,15 @@ def test_zeros_on_a_logarithmic_axis_are_marked_at_its_foot():
     assert [text.get_text() for text in picture.axes[0].texts] == ["0"]
     refuse_collisions(picture)
     assert not draw(Chart("no zero", "Regret", "round", "regret", (soon,), y_log=True)).axes[0].texts
+
+
+def test_a_line_of_zeros_alone_is_drawn_and_named_on_a_logarithmic_axis():
+    x = np.geomspace(1, 1e4, 40)  # more points than markers
+    lines = [Line(f"policy {k}", x, k * np.sqrt(x), key="uts") for k in range(6)]  # named beside their ends
+    picture = draw(Chart("zero", "Regret", "round", "regret", tuple(lines), x_log=True, y_log=True))
+    picture.savefig(io.BytesIO())
+    assert "policy 0" in [text.get_text() for text in picture.texts]
+    refuse_collisions(picture)
 
 
 def test_zeros_in_rows_are_marked_at_the_left():

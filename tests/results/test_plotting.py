@@ -59,6 +59,8 @@ def test_axes_are_chosen_by_the_numbers_unless_they_are_given():
     assert not chart_of(runs(rounds=even)).x_log
     assert not chart_of([runs(), runs("escb", 20)]).y_log
     assert chart_of([runs(), runs("escb", 40)]).y_log
+    assert chart_of([runs(), runs("escb", 40), runs("uniform", 0)]).y_log  # zeros are marked at the foot of the axis
+    assert not chart_of([runs("uniform", 0)]).y_log
     given = chart_of([runs(), runs("escb", 40)], x_log=False, y_log=False, title="Mine", name="n")
     assert (given.x_log, given.y_log, given.title, given.name) == (False, False, "Mine", "n")
 

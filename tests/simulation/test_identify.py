@@ -200,6 +200,8 @@ def test_a_policy_that_could_identify_is_told_to_take_a_delta(name, problem):
 def test_a_policy_for_regret_only_is_sent_to_simulate(name):
     with pytest.raises(MatchbanditError, match=rf"{name} is for regret here, .* use simulate\(\)"):
         mb.identify(SLOTS, mb.policy(name))
+    with pytest.raises(MatchbanditError, match=f"{name} has no delta: it is for regret.* such as rank1-certify"):
+        mb.identify(SLOTS, name, delta=0.05)
 
 
 def test_a_policy_for_identification_cannot_be_simulated_and_says_what_to_do():

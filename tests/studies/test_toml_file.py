@@ -128,6 +128,8 @@ MISTAKES = [
     ("gap = [0.5, 0.6, 0.7]", "gap = [0.5, 0.5]", 11, "uts at gap = 0.5 is there twice"),
     ("gap = [0.5, 0.6, 0.7]", "gap = [0.5,", 11, "at the end of the file"),
     ("n = 8", "n = ", 9, "Invalid value"),
+    ("gap = [0.5, 0.6, 0.7]", "gap = [0.5, .6]", 11, "'.6' is not a value of TOML. Write a digit before the point"),
+    ('"spiked"', "spiked  # bare", 8, "'spiked' is not a value of TOML. Put text into quotes"),
     ("n = 8", 'n = 8\nn = 9', 10, "Cannot overwrite a value"),
     ("[problem]", "[problem", 7, "Expected"),
     ("u1 = 0.9", "rewards = \"gauss:1\"", 10, "did you mean 'gaussian'"),

@@ -35,7 +35,7 @@ def report(
 def _refuse_other_folder(folder: Path) -> None:
     """Refuse a folder without a study, before anything heavy is imported."""
     if not folder.is_dir():
-        raise MatchbanditError(f"there is no folder {str(folder)!r}. matchbandit run study.toml --out creates one.")
+        raise MatchbanditError(f"there is no folder {str(folder)!r}. `matchbandit run STUDY.toml` creates one.")
     if not (folder / "manifest.json").exists() and not any(folder.glob("*/manifest.json")):
         raise MatchbanditError(
             f"{str(folder)!r} is not the folder of a study: it has no manifest.json. "

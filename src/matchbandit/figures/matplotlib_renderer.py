@@ -177,7 +177,8 @@ class _Renderer:
         elif line.kind == "reference":
             self.axes.plot(x, y, color=style.colour, linestyle=_DASHES[style.dash], linewidth=1.0, label="_", zorder=2)
         else:
-            every = None if len(x) <= MAX_MARKERS else (0.03 + 0.037 * (number % 4), 0.17)
+            has_points = not self.chart.y_log or bool((line.y > 0).any())  # matplotlib fails to space no markers
+            every = (0.03 + 0.037 * (number % 4), 0.17) if len(x) > MAX_MARKERS and has_points else None
             wide = 2.6 if line.strong else 1.6
             self.axes.plot(x, y, linestyle=_DASHES[style.dash], linewidth=wide, markevery=every, **shapes, zorder=3)
             if line.low is not None and line.high is not None:
@@ -443,11 +444,13 @@ class _Renderer:
         (left, right), (low, high) = self.axes.get_xlim(), self.axes.get_ylim()
         for line, style in zip(self.chart.lines, self.styles, strict=True):
             if line.label and line.kind in ("line", "reference"):
-                shown = (line.x >= left) & (line.x <= right) & (line.y >= low) & (line.y <= high)
+                is_zero = self.chart.y_log and bool((line.y <= 0).all())  # its markers are at the foot of the axis
+                y = np.full(len(line.y), low * (high / low) ** ZERO_HEIGHT) if is_zero else line.y
+                shown = (line.x >= left) & (line.x <= right) & (y >= low) & (y <= high)
                 if shown.any():
                     last = np.flatnonzero(shown)[-1]
                     weight = "bold" if line.strong else "normal"
-                    end = _End(style.colour, line.x[last], line.y[last], self._name(line.label, weight), weight)
+                    end = _End(style.colour, line.x[last], y[last], self._name(line.label, weight), weight)
                     ends += [end] if self._is_inside(end.x) == inside else []
         return ends
 

@@ -162,7 +162,7 @@ def build_chart(
     over_rounds = x_label == "round"
     if y_log is None:
         heights = np.concatenate([line.y[-1:] if over_rounds else line.y for line in lines])
-        y_log = goal == "identification" or is_wide(heights)
+        y_log = goal == "identification" or is_wide(heights[heights != 0])  # the axis marks zeros at its foot
     sentences = [f"{description}."]
     if any(line.low is not None for line in lines):
         is_points = any(line.kind == "points" for line in lines)

@@ -122,7 +122,7 @@ class StudyFolder:
         """The folder as it is now, also while a study is running there."""
         folder = Path(path)
         if not folder.is_dir():
-            raise MatchbanditError(f"there is no folder {str(folder)!r}. matchbandit run study.toml --out makes one.")
+            raise MatchbanditError(f"there is no folder {str(folder)!r}. `matchbandit run STUDY.toml` creates one.")
         manifest = read_manifest(folder)
         if manifest is None:
             raise MatchbanditError(f"{str(folder)!r} is not the folder of a study: it has no manifest.json.")

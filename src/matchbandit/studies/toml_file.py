@@ -188,7 +188,14 @@ def _in_toml(name: str, text: str, error_text: str) -> str:
     lines = re.match(r"line (\d+), column (\d+)", position)
     if lines is None:  # at end of document
         return f"{name}, line {text.rstrip().count(chr(10)) + 1}: {message or error_text}, at the end of the file."
-    return f"{name}, line {lines[1]}: {message}, at column {lines[2]}."
+    line, column = int(lines[1]), int(lines[2])
+    value = _BARE_VALUE.match(text.split("\n")[line - 1][column - 1 :])
+    written = value[0].strip() if value and message == "Invalid value" else ""
+    if not written:
+        return f"{name}, line {line}: {message}, at column {column}."
+    is_number = re.fullmatch(r"[+-]?\.\d[\d_]*(?:[eE][+-]?\d+)?", written)
+    way = "Write a digit before the point, as in 0.9." if is_number else 'Put text into quotes, as in "uts".'
+    return f"{name}, line {line}: {written!r} is not a value of TOML. {way}"
 
 
 def _user_names(data: dict[str, Any]) -> Iterator[tuple[str, str, Path]]:

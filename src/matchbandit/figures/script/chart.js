@@ -255,11 +255,17 @@ class ChartView {
     const zeros = along.filter((k) => !this.hasPlace("y", line.y[k])).map((k) => line.x[k]);
     if (zeros.length) series.push({ ...still, ...this.zeroSeries(zeros, colours, marker.itemStyle) });
     const last = indices.findLast((k) => this.isInView(line.x[k], line.y[k]));
-    if (endLabels && line.label && !isScatter && last !== undefined)
+    const end =
+      last !== undefined
+        ? [line.x[last], line.y[last]]
+        : zeros.length && !this.zoom // a line of zeros alone ends at the foot of the axis
+          ? [zeros.at(-1), this.chart.yRange[0]]
+          : null;
+    if (endLabels && line.label && !isScatter && end)
       series.push({
         ...still,
         type: "scatter",
-        data: [this.point(line.x[last], line.y[last])],
+        data: [this.point(...end)],
         symbolSize: 1,
         itemStyle: { color: "transparent", opacity: 1 },
         label: {
