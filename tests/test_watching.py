@@ -18,7 +18,7 @@ from matchbandit.watching import MAX_ITEMS_SHOWN, recorder
 from matchbandit.watching.description import MAX_CURVES, cluster_order, describe, highest, item_colours
 from matchbandit.watching.recorder import PAIR_INTERVAL, Snapshot, interval_of, thin_out
 from matchbandit.watching.recording import ClusterState, Frame, ItemState, LinkState, RecordedItem, Recording
-from matchbandit.watching.sentences import separation_text, sentence
+from matchbandit.watching.sentences import sentence, separation_text
 
 SLOTS = mb.Bipartite(u=[0.9, 0.5, 0.2], v=[0.8, 0.3])
 PLAYERS = mb.Monopartite(u=[0.9, 0.7, 0.4, 0.1])
