@@ -18,7 +18,7 @@ from matchbandit.watching import MAX_ITEMS_SHOWN, recorder
 from matchbandit.watching.description import MAX_CURVES, cluster_order, describe, highest, item_colours
 from matchbandit.watching.recorder import PAIR_INTERVAL, Snapshot, interval_of, thin_out
 from matchbandit.watching.recording import ClusterState, Frame, ItemState, LinkState, RecordedItem, Recording
-from matchbandit.watching.sentences import sentence
+from matchbandit.watching.sentences import sentence, separation_text
 
 SLOTS = mb.Bipartite(u=[0.9, 0.5, 0.2], v=[0.8, 0.3])
 PLAYERS = mb.Monopartite(u=[0.9, 0.7, 0.4, 0.1])
@@ -296,12 +296,22 @@ def test_a_sentence_says_who_leaves_and_why():
     assert sentence(before, many, graph, matching=False).endswith("; 3 more eliminations.")
 
 
+def test_intervals_have_enough_digits_to_be_seen_not_to_overlap():
+    near = GONE._replace(estimate=0.7014, interval=(0.6905, 0.7123), by_estimate=0.7233, by_interval=(0.7124, 0.7342))
+    assert separation_text(near).endswith("0.7014 ± 0.0109 lies below 0.7233 ± 0.0109")
+    skewed = near._replace(interval=(0.4, 0.7123))
+    assert separation_text(skewed).endswith("0.7014 (0.4000 to 0.7123) lies below 0.7233 ± 0.0109")
+
+
 def test_a_sentence_says_what_else_happens():
     graph = mb.monopartite(12)
     whole = snapshot(10, clusters=((tuple(range(12)), 0),), phase="all meet all", window=1)
     parts = snapshot(20, clusters=(((0, 1, 2), 0), ((3, 4, 5, 6, 7, 8, 9, 10, 11), 0)), phase="clusters", window=2)
     words = sentence(whole, parts, graph, matching=True)
-    assert "window 1 ends and its eliminations are undone" in words
+    assert "window 1 ends without an elimination" in words
+    here, away = ItemState(True, 10, 0.5), ItemState(False, 10, 0.5)
+    returns = sentence(replace(whole, items=(away,)), replace(parts, items=(here,)), graph, matching=True)
+    assert "window 1 ends and its eliminations are undone" in returns
     assert "a new phase begins: clusters" in words
     assert "cluster {0–11} splits into {0, 1, 2} > {3–11}" in words
     split = Elimination(20, "player", 3, 2, "opponents", None, 0.25, (0.2, 0.3), 0.5, (0.45, 0.55))

@@ -78,7 +78,8 @@ def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> No
 
 
 def times(out: Path) -> Iterable[Sequence[str]]:
-    studies = {study.name: (entry, study) for entry in entries().values() for study in entry.studies(None)}
+    played = [entry for entry in entries().values() if entry.is_default]
+    studies = {study.name: (entry, study) for entry in played for study in entry.studies(None)}
     for name, (entry, study) in studies.items():
         ours, theirs = StudyFolder.open(out / name).seconds, authors_seconds(study) if entry.is_of_paper else None
         beside = ("–", "–") if theirs is None else (duration(theirs), rounded(theirs / ours))
@@ -91,7 +92,7 @@ def regrets(out: Path) -> Iterable[Sequence[str]]:
         rows = StudyFolder.open(out / study.name).rows()
         found |= {policy: rows.where(policy=policy).curve("mean").mean for policy in rows.distinct("policy")}
     for policy, means in sorted(found.items(), key=lambda item: -item[1][-1]):
-        yield f"`{policy}`", *(f"{mean:.0f}" for mean in means)
+        yield f"`{policy}`", *(f"{mean:,.0f}" for mean in means)
 
 
 def saved(out: Path) -> Iterable[Sequence[str]]:

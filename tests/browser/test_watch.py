@@ -108,6 +108,9 @@ def test_it_moves_by_keys_buttons_and_the_list_of_events(recorded, visit):
     assert sentence(visited) == events[1].sentence
     page.keyboard.press("ArrowLeft")
     assert sentence(visited) == frames[frames.index(events[1]) - 1].sentence
+    page.locator("#time").press("Home")
+    page.locator("#time").press("Shift+ArrowRight")  # an event also while the slider has the focus
+    assert sentence(visited) == events[0].sentence
     page.locator("#last").click()
     assert sentence(visited) == frames[-1].sentence
     listed = [plain(text).split("\n")[0] for text in page.locator("#events button").all_inner_texts()]
@@ -174,6 +177,15 @@ def test_play_goes_to_the_end_and_pause_stops_it(recorded, visit):
     page.locator("#sentence").click()
     page.keyboard.press("Space")
     assert page.locator("#play").inner_text() == "Pause"
+    page.locator("#time").press("Space")  # after the slider was used
+    assert page.locator("#play").inner_text() == "Play"
+
+
+def test_without_events_the_buttons_that_go_to_one_are_disabled(recorded, visit):
+    page = visit(recorded("rank1-thompson")[1]).page
+    assert page.locator("#events-section").is_hidden()
+    assert page.locator("#next-event").is_disabled()
+    assert page.locator("#previous-event").is_disabled()
 
 
 def test_estimates_are_rings_only_beside_older_intervals(recorded, visit):

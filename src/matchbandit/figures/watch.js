@@ -82,6 +82,7 @@ function listEvents() {
     byId("events").append(element("li", {}, button));
   }
   byId("events-section").hidden = events.length === 0;
+  for (const id of ["previous-event", "next-event"]) byId(id).disabled = events.length === 0;
 }
 
 const CLICKS = {
@@ -96,7 +97,8 @@ const CLICKS = {
 
 function onKey(event) {
   const { key, shiftKey, target } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT"].includes(target.tagName)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.tagName === "SELECT") return;
+  if (target.tagName === "INPUT" && !shiftKey && key !== " ") return; // arrow keys move the slider
   if (key === "ArrowLeft") (shiftKey ? previousEvent : CLICKS.back)();
   else if (key === "ArrowRight") (shiftKey ? nextEvent : CLICKS.forward)();
   else if (key === " " && target.tagName !== "BUTTON") togglePlay();

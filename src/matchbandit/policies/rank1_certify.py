@@ -102,7 +102,7 @@ class Rank1Certify(PlannedPolicy):
     """
 
     name: ClassVar[str] = "rank1-certify"
-    summary: ClassVar[str] = "certificates that only the truth can earn: proved, and cheap"
+    summary: ClassVar[str] = "certifies the order of the items by evidence, and then plays the answer: proved"
     reference: ClassVar[str] = "this library"
     capabilities: ClassVar[Capabilities] = Capabilities(
         selections=("pair", "matching"),

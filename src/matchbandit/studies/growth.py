@@ -64,7 +64,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
             "growth g (the paper: 4)",
             "regret",
             tuple(lines),
-            caption(rows, "8×8, T = 2·10⁵", "Every run plays an instance of its own."),
+            caption(rows, "8×8, T = 2·10⁵", "Every run plays its own instance."),
             x_ticks=(1.0, 1.5, 2.0, 3.0, 4.0),
         ),
     )

@@ -166,7 +166,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
         of = printed.where(policy=policy).curve("gap")
         lines.append(reference_of(of, f"{named}, 2·10⁶", policy))
     instance = "8×8, u₁ = v₁ = 0.9, the others uniform on [0, 2(u₁ − Δ)]; T = 3·10⁵ as run, 2·10⁶ as printed (dotted)"
-    fresh = "Every run plays an instance of its own; published are means of 20 runs on one."
+    fresh = "Every run plays its own instance; published values are means of 20 runs on one instance."
     theirs = numbers(known["rank1-elim"]["mean"]) / numbers(known["pair-elim"]["mean"])
     later = ratio(printed, "gap", "rank1-elim", "pair-elim")
     return (

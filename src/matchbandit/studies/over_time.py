@@ -45,7 +45,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
             caption(
                 rows,
                 "8×8, u₁ = v₁ = 0.9, the others uniform on [0, 0.3] (Δ = 0.75), T = 2·10⁵",
-                "Every run plays an instance of its own; published are means of 20 runs on one.",
+                "Every run plays its own instance; published values are means of 20 runs on one instance.",
             ),
         ),
     )

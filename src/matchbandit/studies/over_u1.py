@@ -40,7 +40,7 @@ def charts(rows: Rows) -> tuple[Chart, ...]:
     known = published()["over-u1"]
     lines = [line_of(rows.where(policy=policy).curve("u1"), NAMES[policy], policy) for policy in POLICIES]
     instance = "8×8, u₁ = v₁, the others uniform so that the mean of u is 0.2; T = 10⁶"
-    fresh = "Every run plays an instance of its own; published are means of 20 runs on one."
+    fresh = "Every run plays its own instance; published values are means of 20 runs on one instance."
     theirs = numbers(known["rank1-elim"]["mean"]) / numbers(known["pair-elim"]["mean"])
     return (
         Chart(

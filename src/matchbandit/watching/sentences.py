@@ -12,6 +12,8 @@ from matchbandit.watching.recording import ItemState, LinkState
 
 MAX_DETAILED = 2
 """Similar events that a sentence describes in full; it counts the others."""
+MAX_DIGITS = 6
+"""Decimals of an interval at most: two, or as many as show that two intervals do not overlap."""
 
 
 def sentence(
@@ -47,17 +49,19 @@ def separation_text(record: Elimination, *, leaves: bool = True) -> str:
     """
     verb = "is eliminated" if leaves else "loses a comparison"
     window = f" for window {record.window}" if record.window is not None else ""
-    worse, better = _interval(record.estimate, record.interval), _interval(record.by_estimate, record.by_interval)
+    worse, better = _intervals(record)
     by = f"{'by' if leaves else 'to'} {record.side} {record.by} on {average_name(record)}"
     return f"{record.side} {record.item} {verb}{window} {by}: {worse} lies below {better}"
 
 
 def split_text(record: Elimination) -> str:
-    """Say by which two intervals two parts of a cluster are separated."""
-    return (
-        f"player {record.by} with {_interval(record.by_estimate, record.by_interval)} lies above "
-        f"player {record.item} with {_interval(record.estimate, record.interval)}"
-    )
+    """Say by which two intervals two parts of a cluster are separated.
+
+    >>> split_text(Elimination(9, "player", 3, 1, "all opponents", None, 0.219, (0.137, 0.301), 0.384, (0.302, 0.466)))
+    'player 1 with 0.384 ± 0.082 lies above player 3 with 0.219 ± 0.082'
+    """
+    worse, better = _intervals(record)
+    return f"player {record.by} with {better} lies above player {record.item} with {worse}"
 
 
 def certificate_text(link: LinkState) -> str:
@@ -98,7 +102,7 @@ def _events(before: Snapshot, now: Snapshot, graph: Graph) -> list[str]:
     records = sorted(now.eliminations, key=lambda record: not is_out[record])
     parts = _first([separation_text(record, leaves=is_out[record]) for record in records], "elimination")
     if now.window is not None and before.window is not None and now.window != before.window:
-        parts.append(f"window {before.window} ends and its eliminations are undone")
+        parts.append(f"window {before.window} ends {_undone(before, now)}")
     if now.phase != before.phase and now.phase:
         parts.append(f"a new phase begins: {now.phase}")
     elif not now.eliminations and now.window == before.window:
@@ -108,19 +112,46 @@ def _events(before: Snapshot, now: Snapshot, graph: Graph) -> list[str]:
     return parts
 
 
+def _undone(before: Snapshot, now: Snapshot) -> str:
+    """Say what the end of a window undoes; the first windows are too short for an elimination."""
+    returns = any(b.active and not a.active for a, b in zip(before.items, now.items, strict=False))
+    has_eliminations = returns or any(record.window == before.window for record in now.eliminations)
+    return "and its eliminations are undone" if has_eliminations else "without an elimination"
+
+
 def _first(texts: list[str], noun: str) -> list[str]:
     """Return the first few texts, and how many more there are."""
     more = len(texts) - MAX_DETAILED
     return texts if more <= 0 else [*texts[:MAX_DETAILED], f"{more} more {noun}{'s' * (more > 1)}"]
 
 
-def _interval(estimate: float, interval: Sequence[float]) -> str:
+def _intervals(record: Elimination) -> tuple[str, str]:
+    """Format the intervals of the worse and the better item, with enough digits that they do not overlap as printed."""
+    worse, better = (record.estimate, record.interval), (record.by_estimate, record.by_interval)
+    digits = next((d for d in range(2, MAX_DIGITS + 1) if _printed(*worse, d)[1] < _printed(*better, d)[0]), 2)
+    return _interval(*worse, digits), _interval(*better, digits)
+
+
+def _interval(estimate: float, interval: Sequence[float], digits: int) -> str:
     """Format an estimate and its interval: with ± where it is symmetric."""
     low, high = interval
-    if abs((high - estimate) - (estimate - low)) < 1e-9 * max(1.0, abs(estimate)):
-        half = high - estimate
-        return f"{estimate:.2f} ± {f'{half:.2f}' if half >= 0.01 else f'{half:.1g}'}"
-    return f"{estimate:.2f} ({low:.2f} to {high:.2f})"
+    if _is_symmetric(estimate, interval):
+        return f"{estimate:.{digits}f} ± {high - estimate:.{digits}f}"
+    return f"{estimate:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def _printed(estimate: float, interval: Sequence[float], digits: int) -> tuple[float, float]:
+    """Return the ends of an interval as a reader computes them from the printed digits."""
+    low, high = interval
+    if _is_symmetric(estimate, interval):
+        centre, half = round(estimate, digits), round(high - estimate, digits)
+        low, high = centre - half, centre + half
+    return round(low, digits), round(high, digits)
+
+
+def _is_symmetric(estimate: float, interval: Sequence[float]) -> bool:
+    low, high = interval
+    return abs((high - estimate) - (estimate - low)) < 1e-9 * max(1.0, abs(estimate))
 
 
 def _activity_changes(before: Snapshot, now: Snapshot, graph: Graph) -> list[str]:
@@ -189,8 +220,9 @@ def _progress(before: Snapshot, now: Snapshot, graph: Graph, *, matching: bool) 
     share = f"{_pairs(graph, np.array([most]))} {frequency}"
     half_width = _median_half_width(now.items)
     if half_width is not None:
-        what = "strengths" if now.interval == POSTERIOR else "averages"
-        return f"nothing new is decided; {what} are known to within ±{half_width:.2g}. Most played: {share}"
+        if now.interval == POSTERIOR:  # such a policy decides nothing for good
+            return f"strengths are known to within ±{half_width:.2g}. Most played: {share}"
+        return f"nothing new is decided; averages are known to within ±{half_width:.2g}. Most played: {share}"
     if now.links:
         missing = [link for link in now.links if not link.certified]
         nearest = max(missing, key=lambda link: link.evidence / link.threshold, default=None)
