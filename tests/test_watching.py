@@ -369,7 +369,7 @@ def test_more_frames_show_more_and_what_happens_does_not_depend_on_them():
         ("frames must be a whole number, between 2 and 1000; got 1", "pair-elim", {"horizon": 10, "frames": 1}),
         ("plays on monopartite graphs", "adaptive-matching", {"horizon": 10}),
         ("seed must be", "pair-elim", {"horizon": 10, "seed": -1}),
-        ("unknown option of uts", "uts", {"delta": 0.1}),
+        ("uts has no delta: it minimises regret and does not identify", "uts", {"delta": 0.1}),
         ("there is no folder", "uts", {"horizon": 10, "out": "nowhere/near"}),
     ],
 )

@@ -189,6 +189,11 @@ def unknown_option(kind: type[Policy], option: str) -> MatchbanditError:
         return MatchbanditError(
             f"{kind.name} has no delta: it identifies within a fixed budget. Give budget= (--budget) instead."
         )
+    if option == "delta" and "identification" not in kind.capabilities.goals:
+        return MatchbanditError(
+            f"{kind.name} has no delta: it minimises regret and does not identify. Give horizon= (--horizon) instead, "
+            f"or use a policy that identifies, such as rank1-certify."
+        )
     if option == "budget" and kind.capabilities.fixed_budget:
         return MatchbanditError(
             f"budget is not an option of {kind.name}: give it to identify, as budget= (--budget), or to build, as "
