@@ -1,5 +1,6 @@
 import base64
 import json
+import runpy
 import zlib
 from itertools import pairwise
 from math import ceil, comb, exp, inf, log, sqrt
@@ -1611,3 +1612,11 @@ def test_a_log_of_means_that_are_nearly_1_does_not_decide():
         policy.tell([[row, 0]], [float(rng.random() < (0.45, 0.81)[row])])
     assert np.isfinite(policy.peaks[:, policy.target.comparable]).all()
     assert plays[1] > 5 * plays[0]
+
+
+def test_the_picture_of_the_evidence_shows_every_true_statement_certified_and_no_false_one():
+    growth = runpy.run_path(str(Path(__file__).parents[2] / "docs/make/evidence.py"))["played"]()
+    assert growth.threshold == pytest.approx(log(12 / 0.05))  # docs/identification.md: F = 12
+    for trace in growth.traces:
+        assert len(trace.log_evidence) == len(growth.rounds)
+        assert (trace.certified is not None) == trace.true

@@ -370,7 +370,7 @@ def test_every_study_goes_from_its_parts_to_pictures_and_claims(name, tmp_path, 
     monkeypatch.setattr(MODULE, "draw_to", lambda chart, path: drawn.append(chart.name))
     monkeypatch.setattr("matchbandit.studies.over_n.per_n_log_n", lambda rows: rows.curve("n"))  # none splits so soon
     monkeypatch.setattr("matchbandit.studies.over_time.published", lambda: _only("over-time", [20_000, 40_000]))
-    made = mb.reproduce(runs=1, out=tmp_path, workers=1)
+    made = mb.reproduce(entry.figures, runs=1, out=tmp_path, workers=1)
     assert drawn == list(entry.figures)
     assert {claim.where for claim in made.claims} <= set(entry.figures)
     assert all(claim.threshold and claim.measured for claim in made.claims)
