@@ -458,7 +458,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
             {"--u": None, "--v": None, "--family": "spiked --param n=20000 --param u1=0.9 --param gap=0.5"},
             "bipartite 20000×20000 has 400000000 pairs, and at most 20000000 fit into memory.",
         ),
-        ({"--save": "x.csv"}, "results are kept as Parquet; got 'x.csv'. Call the file x.parquet."),
+        ({"--save": "x.csv"}, "results are saved as Parquet; got 'x.csv'. Call the file x.parquet."),
         ({"--horizon": "soon"}, "--horizon takes numbers such as 20 or 2e6; got 'soon'"),
         ({"--runs": "few"}, "--runs takes numbers such as 20 or 2e6; got 'few'"),
         ({"--horizon": "inf"}, "got inf"),

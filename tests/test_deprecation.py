@@ -12,6 +12,7 @@ from matchbandit.deprecation import REMOVED, RENAMED
 from matchbandit.live import Store
 from matchbandit.live.league import League
 from matchbandit.service.client import RemoteLeague
+from matchbandit.studies.replay import Difference
 from matchbandit.watching import WatchedRun
 from matchbandit.watching.recording import Frame
 
@@ -54,6 +55,7 @@ USES = {
     "League.bring_back": lambda: League.bring_back is League.rejoin,
     "RemoteLeague.bring_back": lambda: RemoteLeague.bring_back is RemoteLeague.rejoin,
     "Study.own_modules": lambda: mb.Study.own_modules is mb.Study.user_modules,
+    "Difference.told_apart": lambda: Difference(1, 0.5, 1.5, 0, 2).told_apart,
     "WatchedRun.film": lambda: WatchedRun("recorded").film == "recorded",
     "Frame.beaten": lambda: Frame.beaten is Frame.eliminations,
     "Store(patience=)": lambda: Store("sqlite:///club.db", patience=3).close() is None,

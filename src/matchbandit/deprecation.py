@@ -26,6 +26,7 @@ RENAMED = {
     "League.bring_back": "League.rejoin",
     "RemoteLeague.bring_back": "RemoteLeague.rejoin",
     "Study.own_modules": "Study.user_modules",
+    "Difference.told_apart": "Difference.is_distinguishable",
     "WatchedRun.film": "WatchedRun.recording",
     "Frame.beaten": "Frame.eliminations",
     "Store(patience=)": "Store(lock_timeout=)",

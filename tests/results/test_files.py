@@ -161,7 +161,7 @@ def test_a_file_that_save_did_not_write_is_refused_by_name(tmp_path, spoil, word
 
 @pytest.mark.parametrize("name", ["runs.csv", "runs.pq", "runs.parquet.gz"])
 def test_only_parquet_is_written(tmp_path, runs, name):
-    with pytest.raises(MatchbanditError, match=r"results are kept as Parquet; got .*Call the file runs"):
+    with pytest.raises(MatchbanditError, match=r"results are saved as Parquet; got .*Call the file runs"):
         runs.save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

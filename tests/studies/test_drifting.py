@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 import matchbandit as mb
 from matchbandit.cli import app
+from matchbandit.studies import StudyFolder
+from matchbandit.studies.report import report
 
 WALK = """
 name = "walk"
@@ -36,6 +38,37 @@ def test_a_table_is_swept_like_any_other_parameter(tmp_path):
     )  # fmt: skip
     last = rows[(rows["drift_step"] == 0.1) & (rows["round"] == 50)]["regret"]
     assert last.tolist() == direct.final.tolist()
+
+
+def test_problems_with_and_without_drift_are_compared_in_one_study(tmp_path):
+    start = {"u": [0.9, 0.7, 0.4, 0.1]}
+    drifts = [{}, {"drift": "jumps:0.1"}, {"drift": "random-walk:0.1"}]
+    both = mb.Study(
+        name="both", problem=[start | drift for drift in drifts], policies=["rank1-thompson"], horizon=50, runs=2
+    )
+    both.with_(problem=[start]).run(out=tmp_path / "out", workers=1)  # the others are added to it
+    both.run(out=tmp_path / "out", workers=1)
+    rows = both.rows(tmp_path / "out")
+    ends = rows[rows["round"] == 50].astype({"drift": object}).fillna({"drift": "none"})
+    assert ends.groupby("drift")["run"].nunique().to_dict() == {"none": 2, "jumps": 2, "random-walk": 2}
+    assert ends[ends["drift"] == "none"]["drift_rate"].isna().all()
+    page = report(tmp_path / "out").read_text(encoding="utf-8")
+    assert "drift\u00a0=\u00a0random-walk" in page
+
+
+def test_charts_of_problems_that_lack_a_swept_number_are_apart(tmp_path):
+    start = {"u": [0.9, 0.7, 0.4, 0.1]}
+    problems = [start | {"drift": f"jumps:0.1{items}"} for items in ("", ":items=1", ":items=2")]
+    some = mb.Study(name="some", problem=problems, policies=["rank1-thompson", "uniform"], horizon=50, runs=2)
+    some.run(out=tmp_path / "out", workers=1)
+    charts = some.charts(StudyFolder.open(tmp_path / "out").rows())
+    assert [chart.title for chart in charts] == [
+        "some: regret over drift_items",
+        "some: regret over the rounds, drift_items = none",
+        "some: regret over the rounds, drift_items = 2",
+    ]
+    assert charts[0].lines[0].x.tolist() == [1, 2]
+    assert "drift_items = none" in report(tmp_path / "out").read_text(encoding="utf-8")
 
 
 def test_lists_of_rounds_are_not_sweeps_but_lists_of_them_are(tmp_path):

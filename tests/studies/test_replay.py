@@ -50,7 +50,7 @@ def test_a_long_log_tells_apart_who_learns_and_who_does_not():
     assert 0.9 * best < first.reward < best + 10
     behind = done.difference("rank1-thompson", "uniform (cold)")
     assert behind.low < best - average < behind.high + 5
-    assert behind.told_apart
+    assert behind.is_distinguishable
 
 
 def test_differences_are_those_of_the_same_truths_and_turn_around():
@@ -103,7 +103,7 @@ def test_means_that_are_no_products_are_noticed_and_change_the_choice():
 def test_a_short_log_does_not_say_who_is_best():
     log = log_of(mb.Monopartite([0.7, 0.6, 0.6, 0.5]), 2)
     done = mb.replay(log, ["rank1-thompson", "cucb"], horizon=50, runs=40, seed=2)
-    assert not done.difference("rank1-thompson", "cucb").told_apart
+    assert not done.difference("rank1-thompson", "cucb").is_distinguishable
     assert done.verdict.startswith("This log cannot tell which ")
     first, second, _ = done.places
     assert first.ranks[0] == second.ranks[0] == 1

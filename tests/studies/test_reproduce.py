@@ -14,6 +14,7 @@ from matchbandit.studies.claims import HOLDS, Claim
 from matchbandit.studies.folder import StudyFolder
 from matchbandit.studies.registry import Entry, entries, figures
 from matchbandit.studies.reproduce import digest_of, reproduced_studies, reproduction_page
+from matchbandit.studies.versions import versions
 
 MODULE = sys.modules["matchbandit.studies.reproduce"]  # the package has a function of that name
 
@@ -245,6 +246,18 @@ def test_of_an_interrupted_reproduction_fewer_runs_are_shown_and_only_what_is_mi
     mb.reproduce("one", runs=40, out=tmp_path / "out", workers=1)
     assert played[-1] == 4 * 40 - 3 * 10 - 5
     assert StudyFolder.open(tmp_path / "out" / "a").is_complete
+
+
+def test_studies_of_several_versions_are_shown_on_one_page(small, tmp_path):
+    mb.reproduce(out=tmp_path, workers=1, runs=2)
+    file = tmp_path / "a" / "manifest.json"
+    manifest = json.loads(file.read_bytes())
+    source = manifest["versions"].pop("simulation source")
+    manifest["versions"] |= {"matchbandit": "0.7.0", "matchbandit source": "0123456789abcdef"}
+    file.write_text(json.dumps(manifest), encoding="utf-8")
+    rows = dict(reproduction_page(reproduced_studies(tmp_path)).sections[-1].tables[-1].rows)
+    assert rows["matchbandit"] == f"0.7.0 and {versions()['matchbandit']}"
+    assert (rows["matchbandit source"], rows["simulation source"]) == ("0123456789abcdef", source)
 
 
 def test_an_unknown_figure_and_a_bad_number_of_runs_write_nothing(tmp_path):

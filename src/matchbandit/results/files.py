@@ -29,7 +29,7 @@ def results_file(path: str | os.PathLike[str]) -> Path:
     """Return the Parquet file into which results can be written; raise an error if they cannot, before any work."""
     name = os.fspath(path)
     if Path(name).suffix.lower() not in ("", ".parquet"):
-        raise MatchbanditError(f"results are kept as Parquet; got {name!r}. Call the file {Path(name).stem}.parquet.")
+        raise MatchbanditError(f"results are saved as Parquet; got {name!r}. Call the file {Path(name).stem}.parquet.")
     need("pyarrow", "keeping results")
     target = writable_file(path)
     beside = details_file(target)

@@ -212,7 +212,10 @@ def _constant(name: str, value: Any, kind: "pa.DataType", n: int) -> "pa.Chunked
     if not fits:
         raise MatchbanditError(f"{name} = {value!r} does not fit a column of the type {kind}.")
     if pa.types.is_string(kind):
-        chunk = pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), one)
+        codes = (
+            pa.nulls(rows, pa.int32()) if value is None else np.zeros(rows, dtype=np.int32)
+        )  # Parquet: no null value
+        chunk = pa.DictionaryArray.from_arrays(codes, one.drop_null())
     else:
         chunk = one.take(pa.array(np.zeros(rows, dtype=np.int64)))
     rest = [chunk.slice(0, n % _CHUNK_ROWS)] if n % _CHUNK_ROWS else []

@@ -26,7 +26,7 @@ def _changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(before, Mapping) and isinstance(after, Mapping):
             yield from _changes(before, after)
         elif None not in (before, after) and (_is_sweep(name, before) or _is_sweep(name, after)):
-            yield from _of_lists(name, _listed(name, before), _listed(name, after))
+            yield from _of_lists(name, _values(name, before), _values(name, after))
         elif name != "runs":
             then_text, now_text = (str(each) if name == "seed" else _typed(each) for each in (before, after))
             yield f"{name} was {then_text}, is now {now_text}"
@@ -74,7 +74,7 @@ def _is_sweep(name: str, value: Any) -> bool:
     return isinstance(value, list)
 
 
-def _listed(name: str, value: Any) -> list[Any]:
+def _values(name: str, value: Any) -> list[Any]:
     return value if _is_sweep(name, value) else [value]
 
 

@@ -17,6 +17,7 @@ from matchbandit.policies.capabilities import Goal
 from matchbandit.results import Rows
 from matchbandit.results.comparison import task_text
 from matchbandit.results.plotting import CORRECT_SHARE, answers_remark, build_chart, is_wide, policy_line
+from matchbandit.studies.normalize import END_KEYS
 from matchbandit.studies.points import SIGNS, value_text
 
 MIN_CHECKPOINTS = 5
@@ -122,8 +123,9 @@ def _over_sweep(rows: Rows, name: str, x: str | None) -> list[_ChartData]:
     data = [
         each
         for part, fixed in _split(rows, texts, {})
-        for part_of_task, task in _by_task(part)
-        for each in _by_numbers(part_of_task, {**fixed, **task}, numbers, x)
+        for complete, missing in _by_missing(part, [column for column in numbers if column not in END_KEYS])
+        for part_of_task, task in _by_task(complete)
+        for each in _by_numbers(part_of_task, {**fixed, **missing, **task}, numbers, x)
     ]
     if not data:
         raise MatchbanditError(f"{x} does not vary where all else is the same. Choose another x.")
@@ -156,6 +158,22 @@ def _split(rows: Rows, columns: Sequence[str], fixed: Mapping[str, Any]) -> list
                 split.append((part, known))
             else:
                 split += [(part.where(**{column: value}), {**known, column: value}) for value in values]
+        parts = split
+    return parts
+
+
+def _by_missing(rows: Rows, columns: Sequence[str]) -> list[tuple[Rows, dict[str, Any]]]:
+    """The rows that have a number in these columns, and apart those of problems without it, which no axis can show."""
+    parts: list[tuple[Rows, dict[str, Any]]] = [(rows, {})]
+    for column in columns:
+        split = []
+        for part, missing in parts:
+            values = part.distinct(column)
+            if None not in values or len(values) == 1:
+                split.append((part, missing))
+                continue
+            present = [part.where(**{column: value}) for value in values if value is not None]
+            split += [(Rows.together(present), missing), (part.where(**{column: None}), {**missing, column: "none"})]
         parts = split
     return parts
 

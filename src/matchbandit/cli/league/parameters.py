@@ -233,8 +233,8 @@ def parse_default(text: str) -> "Outcome":
 def parse_columns(texts: Iterable[str] | None) -> dict[str, str]:
     """Parse the columns of a file, from `first=ad,second=slot` or from one such option for each.
 
-    >>> parse_columns(["first=ad,second=slot", "reward=clicked, or not"])
-    {'first': 'ad', 'second': 'slot', 'reward': 'clicked, or not'}
+    >>> parse_columns(["first=ad,second=007", "reward=clicked, or not"])
+    {'first': 'ad', 'second': '007', 'reward': 'clicked, or not'}
     """
     parts: list[str] = []
     for text in texts or []:
@@ -245,8 +245,10 @@ def parse_columns(texts: Iterable[str] | None) -> dict[str, str]:
                 parts.append(part.strip())
             else:
                 parts[-1] += f",{part}"
-    return {key: str(value) for key, value in merge_settings("--column", map(_parse_column, parts)).items()}
+    return merge_settings("--column", map(_parse_column, parts))
 
 
 def _parse_column(text: str) -> Setting:
-    return parse_setting("--column", text)
+    """Parse role=column; the name of a column stays as it is typed, also if it looks like a number."""
+    setting = parse_setting("--column", text)
+    return setting._replace(value=text.partition("=")[2])
