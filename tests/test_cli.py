@@ -69,6 +69,8 @@ def test_policies_tells_of_one_policy_in_full(run, monkeypatch):
     assert "growth : float, default 4.0\n      What the growth does.\n" in out
     assert "cap_windows : bool, default false\n      What capping does.\n" in out
     assert "delta : " in out
+    code, out, _ = run("policies", "rank1-track-and-stop")
+    assert "at most 16 items and 1,000 matchings" in out
     code, out, _ = run("policies", "pair-elim", "--json")
     told = json.loads(out)
     assert told["name"] == "pair-elim"

@@ -71,6 +71,20 @@ def test_a_policy_that_breaks_the_contract_is_caught(broken):
         check_policy(broken)
 
 
+class EndlessPlans(Uniform):
+    name, capabilities = "endless", Capabilities(selections=("pair",), goals=("identification",))
+
+
+class EndlessRounds(Uts):
+    name, capabilities = "endless", Capabilities(selections=("pair",), goals=("identification",))
+
+
+@pytest.mark.parametrize("broken", [EndlessPlans, EndlessRounds])
+def test_a_policy_that_identifies_says_when_it_is_finished(broken):
+    with pytest.raises(ContractError, match="endless claims to identify, and has no finished: it would never answer"):
+        check_policy(broken)
+
+
 def test_a_breach_names_the_policy_and_the_setting():
     with pytest.raises(ContractError, match="uts on bipartite 1×1"):
         check_policy(Global)

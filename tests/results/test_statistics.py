@@ -20,6 +20,13 @@ def test_a_single_run_has_no_standard_error():
     assert standard_error([[1.0, 2.0]]) == [None, None]
 
 
+def test_equal_numbers_have_the_standard_error_0():
+    regret = 153_300.1  # whose mean over ten runs is rounded
+    assert np.std([regret] * 10) > 0
+    assert summarize([regret] * 10).se == 0
+    assert standard_error([[regret, 1.0]] * 9 + [[regret, 11.0]]) == [0, 1]
+
+
 def test_the_interval_is_students_over_the_runs_that_both_have():
     paired = paired_difference([0, 1, 2, 9], [4, 6, 11, 0], [7, 2, 1, 0], [50, 5, 4, 3])
     assert (paired.runs, paired.mean) == (3, 3)  # 1, 2 and 6

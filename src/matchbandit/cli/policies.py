@@ -84,11 +84,11 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
 
 def _limit(items: int | None, matchings: int | None = None, players: int | None = None) -> str | None:
     """Describe a limit on the size of a graph."""
+    limits = {"items": items, "players": players}
+    words = [f"{limit:,} {unit}" for unit, limit in limits.items() if limit is not None]
     if matchings is not None:
-        return f"{matchings} matchings (10 players)"
-    if players is not None:
-        return f"{players} players"
-    return None if items is None else f"{items} items"
+        words.append(f"{matchings:,} matchings (10 players)")
+    return " and ".join(words) or None
 
 
 def _features(entry: dict[str, Any]) -> list[str]:

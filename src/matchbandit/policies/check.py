@@ -66,6 +66,7 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
     >>> check_policy("uts")
     """
     chosen = spec if isinstance(spec, PolicySpec) else policy(spec)
+    _check_finished(chosen.kind)
     settings = list(_settings(chosen))
     _require(len(settings) > 0, f"{chosen.name} supports none of the test graphs; check its capabilities")
     for graph, rewards, selection in settings:
@@ -76,6 +77,14 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
         for graph, rewards, selection in _largest_settings(varied):
             _check_setting(varied, graph, rewards, selection, _FEW_ROUNDS)
     _check_incompatibilities(chosen)
+
+
+def _check_finished(kind: type[Policy]) -> None:
+    """A policy that identifies says when it is finished; with the inherited `finished` it would never answer."""
+    if "identification" in kind.capabilities.goals:
+        for base in (RoundPolicy, PlannedPolicy):
+            inherits = issubclass(kind, base) and kind.finished is base.finished
+            _require(not inherits, f"{kind.name} claims to identify, and has no finished: it would never answer")
 
 
 def _check_setting(

@@ -62,7 +62,8 @@ def standard_error(values: ArrayLike) -> Any:
     n = len(numbers)
     if n < 2:
         return None if numbers.ndim == 1 else [None] * numbers.shape[1]
-    return (numbers.std(axis=0, ddof=1) / sqrt(n)).tolist()
+    is_equal = (numbers == numbers[0]).all(axis=0)  # the mean of equal numbers is rounded, so their spread is not 0
+    return np.where(is_equal, 0.0, numbers.std(axis=0, ddof=1) / sqrt(n)).tolist()
 
 
 def with_error(mean: float, se: float | None) -> str:
