@@ -344,7 +344,7 @@ MISTAKES = [
     ({"policies": [{"name": "uts", "gamma": [[2]]}]}, ("policies", 0, "gamma"), "nested too deeply"),
     ({"policies": [{"name": "pair-elim", "growth": "big"}]}, ("policies", 0, "growth"), "growth must be a number"),
     ({"policies": [{"name": "pair-elim", "growth": [4, 0.5]}]}, ("policies", 0, "growth"), "growth = 0.5: growth must"),
-    ({"policies": [{"name": "pair-elim", "delta": 0.1}]}, ("policies", 0, "delta"), "delta is a setting of the whole study"),
+    ({"policies": [{"name": "pair-elim", "delta": 0.1}]}, ("policies", 0, "delta"), "delta is a setting of the whole"),
     ({"policies": [{"name": "uts", "delta": 0.1}]}, ("policies", 0, "delta"), "delta belongs to the study"),
     ({"policies": [{"name": "uts", "runs": 5}]}, ("policies", 0, "runs"), "runs belongs to the study"),
     ({"policies": ["uts", "track-and-stop"]}, ("policies", 1), "track-and-stop is for identification"),

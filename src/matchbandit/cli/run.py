@@ -107,7 +107,8 @@ def _results(study: "Study", folder: "StudyFolder") -> list[dict[str, Any]]:
     for point in study.points:
         rows = folder.last_rows_of(point.key)
         values = rows["regret" if study.goal == "regret" else "rounds"]
-        entry = {"policy": point.spec.name, "label": point.label, "place": point.place, **point.describe()}
+        entry = {"policy": point.spec.name, "label": point.label, "point": point.place, **point.describe()}
+        entry["place"] = point.place  # the name of "point" before 1.0
         entry |= {"runs": len(values), **summarize(values)._asdict()}
         if study.goal == "identification":
             entry |= {name: int(rows[name].sum()) for name in ("identified", "correct")}
@@ -116,13 +117,13 @@ def _results(study: "Study", folder: "StudyFolder") -> list[dict[str, Any]]:
 
 
 def _print(study: "Study", folder: "StudyFolder", results: list[dict[str, Any]]) -> None:
-    has_points = any(entry["place"] for entry in results)
+    has_points = any(entry["point"] for entry in results)
     statistics = statistics_of(results[0], study.goal if study.goal == "regret" else "rounds")
     counts = ("correct",) if study.goal == "identification" else ()
     rows = [
         (
             entry["label"],
-            *([entry["place"]] if has_points else []),
+            *([entry["point"]] if has_points else []),
             *(format_statistic(entry[key]) for key in statistics),
             *(f"{entry[head]} of {entry['runs']}" for head in counts),
         )
