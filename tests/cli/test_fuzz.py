@@ -122,7 +122,13 @@ def small(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
-    ("verbs", "lines", "share"), [(VERBS, 200, 1 / 6), (["league"], 60, 1 / 8)], ids=["in-the-lab", "of-leagues"]
+    ("verbs", "lines", "share"),
+    [
+        pytest.param(VERBS, 200, 1 / 6, id="in-the-lab"),
+        pytest.param(["league"], 60, 1 / 8, id="of-leagues"),
+        pytest.param(VERBS, 1000, 1 / 6, id="many-in-the-lab", marks=pytest.mark.slow),
+        pytest.param(["league"], 300, 1 / 8, id="many-of-leagues", marks=pytest.mark.slow),
+    ],
 )
 def test_no_command_line_ends_in_a_traceback(monkeypatch, capsys, verbs, lines, share):
     rng = random.Random(2021)
