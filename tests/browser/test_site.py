@@ -128,9 +128,7 @@ def visited(browser):
 
 def test_the_search_finds_without_a_network(site, visited):
     page = visited(site / "search.html", "?q=resume")
-    page.wait_for_selector("#search-results li a")
-    found = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
-    assert any(link.startswith("studies.html") for link in found)
+    page.wait_for_selector("#search-results li a[href^='studies.html']")  # results appear one after the other
 
 
 @pytest.mark.parametrize(
