@@ -248,7 +248,7 @@ def _local_cluster(distributed: Any, workers: int | None) -> Any:
             threads_per_worker=1,
             processes=True,
             memory_limit=0,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # any free port: None would take 8787, and warn if it is in use
             silence_logs=logging.CRITICAL + 1,
         )
     except RuntimeError as error:
