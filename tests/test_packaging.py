@@ -132,7 +132,8 @@ def test_issue_forms_are_as_the_code_hosting_site_expects_them():
         assert len({part["id"] for part in inputs}) == len(inputs)
         assert any(part.get("validations", {}).get("required") for part in inputs)
     workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
-    assert workflow["jobs"]["test"]["steps"][-1] == {"run": "make test"}
+    weekly = {"if": "github.event_name == 'schedule'", "run": "make test-slow"}
+    assert workflow["jobs"]["test"]["steps"][-2:] == [{"run": "make test"}, weekly]
 
 
 def test_the_metadata_is_that_of_a_stable_release(distributions):
