@@ -3,6 +3,7 @@
 import os
 import time
 from dataclasses import replace
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -36,6 +37,14 @@ def kill(_):
 
 def run(pool, task, argument, seconds=0.1):
     return pool.run(task, argument, what="a test", seconds=seconds, hint="Wait.")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def importable():
+    """Workers get the path of this process, and unpickle functions of this module by its name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parents[2])
+        yield
 
 
 @pytest.fixture(scope="module")
