@@ -1,0 +1,10 @@
+"""Cases of the contract: decisions."""
+
+from collections.abc import Iterator
+
+from contract.records import Case
+
+
+def cases() -> Iterator[Case]:
+    """All of them."""
+    yield from ()
