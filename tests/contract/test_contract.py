@@ -1,6 +1,7 @@
 """What the product does is what was recorded."""
 
 import pytest
+
 from contract import adapter
 from contract.matching import differences, plain, report
 from contract.records import AREAS, cases, load
