@@ -170,19 +170,19 @@ class ProductFit:
 
     def __repr__(self) -> str:
         """The verdict, the test, its power, and the pair that sticks out most."""
-        text = f"ProductFit p = {self.p_value:.3g}: {self.verdict} (statistic {self.statistic:.1f} on "
+        text = f"ProductFit p = {self.p_value:.3g}: {self.verdict} (statistic {self.statistic:z.1f} on "
         text += f"{self.degrees_of_freedom} degrees of freedom, {len(self.pairs)} pairs"
         if self.power is not None:
             text += f"; power {self.power:.2f} against odds off by a factor of {exp(DEPARTURE_SD):.2f}"
         text += ")"
         for i, j, residual in self.worst(1):
-            text += f", worst: ({i}, {j}) at {residual:+.1f} sd"
+            text += f", worst: ({i}, {j}) at {residual:+z.1f} sd"
         return text
 
     def _repr_html_(self) -> str:
         """The repr and the worst pairs, for notebooks."""
         rows = "".join(
-            f"<tr><td>({html.escape(str(i))}, {html.escape(str(j))})</td><td>{residual:+.1f}</td></tr>"
+            f"<tr><td>({html.escape(str(i))}, {html.escape(str(j))})</td><td>{residual:+z.1f}</td></tr>"
             for i, j, residual in self.worst()
         )
         head = "<tr><th>pair</th><th>residual (sd)</th></tr>"

@@ -114,3 +114,9 @@ def test_the_first_two_published_means_are_those_of_a_tournament_that_never_spli
     assert means[0] == int(200_000 * (0.01 - 0.01 / 3))
     # u = .2 .2 .1 .1 0 0: 0.05 at best; all pairs together pay 0.04 + 0.01 + 4 · 0.02 = 0.13 in five rounds.
     assert means[1] == round(200_000 * (0.05 - 0.13 / 5))
+
+
+def test_a_power_that_rounds_to_zero_has_no_sign():
+    _, at_most, flat = over_n.claims(sized([4 * n**-1e-9 for n in SIZES]))
+    assert "goes like N^0.00" in at_most.measured
+    assert "goes like N^0.00" in flat.measured

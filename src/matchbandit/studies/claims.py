@@ -100,7 +100,7 @@ def rise(of: Curve, axis: str, what: str = "ratio of mean regrets") -> str:
     peak = f", {of.mean[top]:.2f} at {of.x[top]:g}" if 0 < top < len(of.x) - 1 else ""
     return (
         f"{what} {of.mean[0]:.2f} at {axis} = {of.x[0]:g}{peak}, {of.mean[-1]:.2f} at {of.x[-1]:g}; "
-        f"rank correlation {rank_correlation(of):.2f}"
+        f"rank correlation {rank_correlation(of):z.2f}"
     )
 
 

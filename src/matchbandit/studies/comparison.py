@@ -79,7 +79,7 @@ def claims(rows: Rows) -> list[Claim]:
                 "comparison",
                 f"R_D/R_I → ∞ as u₂/u₁ → 0 {which}",
                 f"at u₂/u₁ = {x[0]:g}: U_D/U_I = {bound[0]:.2g}, R_D/R_I = {measured[0]:.2g}; below {SMALL} they go "
-                f"like (u₂/u₁)^{powers[0]:.2f} and (u₂/u₁)^{powers[1]:.2f}",
+                f"like (u₂/u₁)^{powers[0]:z.2f} and (u₂/u₁)^{powers[1]:z.2f}",
                 f"both powers below {POWER:g}",
                 HOLDS if max(powers) < POWER else FAILS,
             ),

@@ -46,7 +46,7 @@ def claims(rows: Rows) -> list[Claim]:
             "evaluations",
             "Matching-Id and Pair-Select use the same order of pair evaluations",
             f"Pair-Select / Matching-Id from {times.min():.2f} to {times.max():.2f} for N = {sizes[0]} … {sizes[-1]}; "
-            f"they grow like N^{powers['pair-select']:.1f} and N^{powers['matching-id']:.1f}. "
+            f"they grow like N^{powers['pair-select']:z.1f} and N^{powers['matching-id']:z.1f}. "
             f"rank1-certify uses {saved.min():.0f} to {saved.max():.0f} times fewer than Matching-Id",
             f"the ratio changes at most by a factor {SAME_ORDER:g} over N; in part: {SAME_ORDER**2:g}",
             HOLDS if apart <= SAME_ORDER else PARTLY_HOLDS if apart <= SAME_ORDER**2 else FAILS,

@@ -75,16 +75,16 @@ def claims(rows: Rows) -> list[Claim]:
         ours = slopes(of["pair-elim"])
         whole, large = exponent(ours), exponent({n: ours[n] for n in ours if n >= LARGE})
         beside = {policy: each for policy, each in of.items() if policy != "pair-elim" and len(each)}
-        others = [f"{policy} {exponent(slopes(each)):.2f}" for policy, each in beside.items()]
+        others = [f"{policy} {exponent(slopes(each)):z.2f}" for policy, each in beside.items()]
         at_start = of["pair-elim"].where(delta=DELTAS[0]).curve("n")
         first = exponent(dict(zip(at_start.x.tolist(), at_start.mean.tolist(), strict=True)))
         judged.append(
             Claim(
                 "identification",
                 f"rounds grow like (N + M) log(1/δ) ({family})",
-                f"the slope in log(1/δ) grows like N^{whole:.2f} for N = {min(ours)} … {max(ours)}, N^{large:.2f} for "
+                f"the slope in log(1/δ) grows like N^{whole:z.2f} for N = {min(ours)} … {max(ours)}, N^{large:z.2f} for "
                 f"{LARGE} … {max(ours)} ({', '.join(others)} for {OTHER_SIZES[0]} … {OTHER_SIZES[-1]}); "
-                f"the rounds at δ = {DELTAS[0]} like N^{first:.2f}",
+                f"the rounds at δ = {DELTAS[0]} like N^{first:z.2f}",
                 f"exponent of the slope at most {LINEAR:g} (N + M is 1, N·M is 2); in part: from N = {LARGE} on",
                 HOLDS if whole <= LINEAR else PARTLY_HOLDS if large <= LINEAR else FAILS,
             )

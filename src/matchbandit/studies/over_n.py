@@ -45,14 +45,14 @@ def claims(rows: Rows) -> list[Claim]:
         Claim(
             "fig2-scaled",
             "regret grows at most like N log N",
-            f"{ends}; divided by N log N it goes like N^{whole:.2f}",
+            f"{ends}; divided by N log N it goes like N^{whole:z.2f}",
             f"exponent at most {LEVEL:g} wherever runs split",
             HOLDS if whole <= LEVEL else FAILS,
         ),
         Claim(
             "fig2-scaled",
             "regret · Δ_min / (N log N) is flat in N",
-            f"{ends}: largest / smallest {wide:.2f}; in the upper half of N it goes like N^{late:.2f}",
+            f"{ends}: largest / smallest {wide:.2f}; in the upper half of N it goes like N^{late:z.2f}",
             f"largest / smallest at most {FLAT:g} wherever runs split; in part: an exponent within ± {LEVEL:g} in the "
             "upper half of N",
             HOLDS if wide <= FLAT else PARTLY_HOLDS if abs(late) <= LEVEL else FAILS,

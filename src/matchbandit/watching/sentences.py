@@ -66,7 +66,7 @@ def split_text(record: Elimination) -> str:
 
 def certificate_text(link: LinkState) -> str:
     """Say by which evidence a link is certified."""
-    return f"{link.name} is certified: evidence {link.evidence:.2f}, threshold {link.threshold:.2f}"
+    return f"{link.name} is certified: evidence {link.evidence:z.2f}, threshold {link.threshold:.2f}"
 
 
 def regret_text(regret: float) -> str:
@@ -231,7 +231,7 @@ def _progress(before: Snapshot, now: Snapshot, graph: Graph, *, matching: bool) 
         are = "is" if len(now.links) == 1 else "are"
         return (
             f"{len(missing)} of {plural(len(now.links), 'link')} {are} not certified yet; "
-            f"the closest is {nearest.name}, with evidence {nearest.evidence:.1f} of {nearest.threshold:.1f}"
+            f"the closest is {nearest.name}, with evidence {nearest.evidence:z.1f} of {nearest.threshold:.1f}"
         )
     what = "matching" if matching else "pair"
     return f"the recommended {what} is still {_pairs(graph, now.guess)}. Most played: {share}"

@@ -156,7 +156,7 @@ def fixed(value: float) -> str:
     >>> fixed(0.7804), fixed(1)
     ('0.78', '1.00')
     """
-    return f"{value:.2f}".replace("-", "−")
+    return f"{value:z.2f}".replace("-", "−")
 
 
 def as_json(data: Any) -> Markup:
