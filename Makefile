@@ -50,7 +50,7 @@ test: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory lint-js
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 # ESLint and Prettier, from node_modules; skipped where node is missing or too old for ESLint, or npm cannot fetch them.
 lint-js:
@@ -63,7 +63,7 @@ lint-js:
 	else npm run --silent lint; fi
 
 test-slow: $(DEV)
-	$(BIN)/pytest -n 2 -m slow
+	$(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder -m slow
 
 docs: $(DEV)
 	@$(BIN)/sphinx-build --jobs auto --quiet --nitpicky --fail-on-warning --keep-going docs docs/_build/html

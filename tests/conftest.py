@@ -17,6 +17,15 @@ os.environ.setdefault("MATCHBANDIT_CACHE", str(Path(__file__).parent.parent / ".
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    """Choose the sampled cases, group the tests for the worker processes, and put what compiles most first."""
+    sample(items)
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    items.sort(key=lambda item: order_of(item.nodeid))
+
+
+def sample(items):
     """Keep n cases, spread evenly, of a test marked `sampled(n)` in the quick suite; the others are slow."""
     cases = defaultdict(list)
     for item in items:
@@ -28,6 +37,19 @@ def pytest_collection_modifyitems(items):
         for place, item in enumerate(group):
             if place not in quick:
                 item.add_marker(pytest.mark.slow)
+
+
+def group_of(item):
+    """Tests of a group run in one process: a module, with its fixtures; all tests that need the one browser."""
+    return "browser" if "/browser/" in item.nodeid else item.nodeid.partition("::")[0]
+
+
+def order_of(nodeid):
+    """The contract comes first: it compiles each policy once, and later tests find the code in the cache."""
+    return FIRST.index(nodeid.split("/")[1]) if nodeid.split("/")[1] in FIRST else len(FIRST)
+
+
+FIRST = ("contract", "browser")
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
-"""A real browser for the tests of pages: one that is installed, else Playwright's own; without any they are skipped."""
+"""A real browser for the tests of pages, one that is installed or Playwright's own; without any they are skipped."""
 
 import os
-import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +12,6 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Playwright, sync_playwright
 from waiting import until
 
-INSTALL = [sys.executable, "-m", "playwright", "install", "chromium"]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 NO_SANDBOX = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
 """Chromium refuses to run as root with it."""
@@ -33,31 +29,19 @@ def launched(playwright: Playwright) -> Browser | None:
             return playwright.chromium.launch(executable_path=path, args=NO_SANDBOX)
         except Error:
             continue  # such as a package that only says where to get the browser
-    for attempt in ("as it is", "after a download"):
-        try:
-            return playwright.chromium.launch(args=NO_SANDBOX)
-        except Error:
-            if attempt == "as it is":
-                download()
-    return None
-
-
-def download() -> None:
-    """Fetch Playwright's own browser, once and quietly; what goes wrong shows when it is launched."""
-    quiet = subprocess.DEVNULL
     try:
-        subprocess.run(INSTALL, stdin=quiet, stdout=quiet, stderr=quiet, timeout=180, check=False)
-    except subprocess.TimeoutExpired:
-        return
+        return playwright.chromium.launch(args=NO_SANDBOX)  # Playwright's own, if it was downloaded
+    except Error:
+        return None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One for each file: while it is there, no other test of this process can run an event loop of its own."""
+    """One for all tests here; while it is there, no other test of this process can run an event loop of its own."""
     with sync_playwright() as playwright:
         found = launched(playwright)
         if found is None:
-            pytest.skip(f"no browser; this installs one: {shlex.join(INSTALL)}")
+            pytest.skip("no browser: install Chromium, or name one in MATCHBANDIT_BROWSER")
         yield found
         found.close()
 

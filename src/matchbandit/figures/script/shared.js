@@ -6,7 +6,8 @@ const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sa
 
 /** A number with commas between groups of three digits: 1,234,567 or 1,234.5. */
 function grouped(value) {
-  return value.toLocaleString("en-US", { maximumFractionDigits: 6 }).replace("-", "−");
+  const text = value.toLocaleString("en-US", { maximumFractionDigits: 6 });
+  return text === "-0" ? "0" : text.replace("-", "−");
 }
 
 /** A multiple of a power of ten, such as 2.5·10⁶. */
