@@ -351,7 +351,7 @@ def test_an_error_in_a_policy_of_ones_own_is_one_line(own, tmp_path):
     file.write_text(file.read_text() + "\n    def learn(self, tally):\n        raise KeyError('oh')\n")
     with pytest.raises(MatchbanditError) as error:
         run_study(with_own(module), tmp_path / "out", workers=2)
-    where = rf"mine at gap = 0\.[56], runs (\d) to \1"  # the first part to fail, which may be any of them
+    where = r"mine at gap = 0\.[56], runs (\d) to \1"  # the first part to fail, which may be any of them
     assert re.match(rf"{where}: KeyError: 'oh' \({module}.py, line 12\)\. ", str(error.value))
     assert "0 of 6 parts are kept" in str(error.value)
 
