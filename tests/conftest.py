@@ -70,4 +70,4 @@ def storage(request):
     return request.param
 
 
-collect_ignore = ["typing", "data"]  # for the type checker, and scripts of older versions
+collect_ignore = ["typing"]  # for the type checker

@@ -290,7 +290,7 @@ def test_saved_runs_can_be_loaded(run, tmp_path):
     code, out, _ = run(*SIMULATE, "--runs", "2", "--workers", "1", "--save", str(path))
     assert code == 0
     assert f"runs saved in {path}, details in {tmp_path / 'runs.details.parquet'}\n" in out
-    assert mb.load_runs(path).regret.shape[0] == 2
+    assert mb.load(path).regret.shape[0] == 2
     kept = pq.read_table(path)
     told = [kept[name].unique().to_pylist() for name in ("study", "policy", "horizon")]
     assert told == [["simulate"], ["pair-elim"], [20_000]]
@@ -575,8 +575,8 @@ def test_the_date_is_kept_in_files_and_not_printed(run, tmp_path):
     path = tmp_path / "runs.parquet"
     _, out, _ = run(*SIMULATE, "--runs", "1", "--workers", "1", "--save", str(path), "--json")
     assert "date" not in json.loads(out)
-    assert (json.loads(out)["version"], mb.load_runs(path).about.version) == (mb.__version__, mb.__version__)
-    assert mb.load_runs(path).about.date
+    assert (json.loads(out)["version"], mb.load(path).about.version) == (mb.__version__, mb.__version__)
+    assert mb.load(path).about.date
 
 
 def test_reproduce_draws_and_judges(run, tmp_path):
@@ -619,7 +619,7 @@ def test_ctrl_c_in_simulate_reports_and_saves_the_finished_runs(run, tmp_path, m
     assert code == 130
     assert "2 runs" in out
     assert "stopped after 2 of 5 runs" in err
-    assert mb.load_runs(path).regret.shape[0] == 2
+    assert mb.load(path).regret.shape[0] == 2
 
 
 def test_help_imports_nothing_heavy():
@@ -823,7 +823,7 @@ def test_kept_results_are_placed_among_the_bounds(run, tmp_path):
     _, out, _ = run("bounds", "--over", runs, "--over", found, "--json")
     told = json.loads(out)
     first, second = told["results"]
-    kept = mb.load_runs(runs)
+    kept = mb.load(runs)
     known = {bound["name"]: bound["value"] for bound in told["bounds"]}
     assert (told["horizon"], told["delta"], told["figure"]) == (20_000, 0.1, None)
     assert (first["policy"], first["of"], first["mean"]) == ("pair-elim", "regret", kept.final.mean())

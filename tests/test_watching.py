@@ -566,14 +566,6 @@ def test_an_event_with_many_decisions_lists_them_all():
     assert f"{len(frame.eliminations) - 2} more elimination" in frame.sentence
 
 
-def test_old_names_work_with_a_warning(eliminating):
-    run = eliminating[0]
-    with pytest.warns(DeprecationWarning, match="WatchedRun.film is now called WatchedRun.recording"):
-        assert run.film is run.recording
-    with pytest.warns(DeprecationWarning, match="Frame.beaten is now called Frame.eliminations"):
-        assert run.frames[0].beaten == ()
-
-
 def recording_with(**more):
     frame = Frame(1, 0.0, "", False, (), (), (), (), (), (), None, (1,), (0,), False)
     empty = Recording(

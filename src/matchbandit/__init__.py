@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from matchbandit.results import Runs as Runs
     from matchbandit.results import concat as concat
     from matchbandit.results import load as load
-    from matchbandit.results import load_runs as load_runs
     from matchbandit.results import plot as plot
     from matchbandit.rewards import Bernoulli as Bernoulli
     from matchbandit.rewards import Binomial as Binomial
@@ -96,7 +95,7 @@ _EXPORTS = {
         "click_models", "family",
     ),
     "product_model": ("ProductFit", "product_fit"),
-    "results": ("Comparison", "Identification", "Rows", "RunInfo", "Runs", "concat", "load", "load_runs", "plot"),
+    "results": ("Comparison", "Identification", "Rows", "RunInfo", "Runs", "concat", "load", "plot"),
     "rewards": ("Bernoulli", "Binomial", "Gaussian", "RewardDistribution"),
     "simulation": ("Interrupted", "compare", "identify", "simulate"),
     "studies": ("Study", "replay", "report", "reproduce"),
@@ -160,7 +159,6 @@ __all__ = [
     "family",
     "identify",
     "load",
-    "load_runs",
     "monopartite",
     "plot",
     "plot_bounds",
@@ -187,15 +185,6 @@ if not TYPE_CHECKING:  # so that type checkers refuse a misspelt name
             return import_module("matchbandit.theory")
         if name in _MODULE_OF:
             return getattr(import_module(f"matchbandit.{_MODULE_OF[name]}"), name)
-        from matchbandit.deprecation import renamed_in, warn_deprecated
-
-        renamed = renamed_in("matchbandit")
-        if name in renamed:
-            warn_deprecated(f"matchbandit.{name}")
-            return __getattr__(renamed[name])
-        if name == "propose":
-            warn_deprecated("matchbandit.propose")
-            return import_module("matchbandit.studies").propose
         raise AttributeError(f"module 'matchbandit' has no attribute {name!r}")
 
 

@@ -10,7 +10,6 @@ import sys
 from contextlib import closing
 
 import pytest
-from small_league import altered_export
 
 from matchbandit import numba_cache, progress
 from matchbandit.cli import main
@@ -296,7 +295,7 @@ def test_policies_are_replayed_on_a_league_its_export_or_a_file(say, tmp_path):
         assert any(note.startswith(assumption) for note in told["notes"])
 
 
-def test_shares_of_other_trials_are_refused_and_stored_ones_are_replayed(say, refused, tmp_path):
+def test_shares_of_other_trials_are_refused(say, refused, tmp_path):
     say("new", "shares", "ann", "bob", "cem", "--rewards", "binomial:5", "--policy", "kl-ucb")
     first = pairs_of(say("ask", "shares", "--json"))[0]
     words = "binomial rewards with 5 trials are 0, 0.2, …, 1; got 0.37 for"
@@ -312,13 +311,6 @@ def test_shares_of_other_trials_are_refused_and_stored_ones_are_replayed(say, re
     assert f"log.csv, line 2: {words} ann and bob" in refused(
         "replay", "--file", "log.csv", "--rewards", "binomial:5", *few
     )
-    log.write_text(log.read_text().replace("0.37", "0"))
-    say("new", "begun", "--past", "log.csv", "--rewards", "binomial:5")
-    say("export", "begun", "--out", "begun.jsonl")
-    altered_export(tmp_path / "begun.jsonl", "[1,2,20,0.0]", "[1,2,20,7.5]")  # as version 0.7 could begin
-    assert "rank1-thompson" in say("replay", "--file", "begun.jsonl", *few, "--json")["places"]
-    assert say("import", "begun.jsonl", "--as", "old")
-    assert say("ask", "old", "--json")["number"] == 1
 
 
 def test_a_log_of_two_sides_founds_a_league_of_two_sides(say, refused, tmp_path):

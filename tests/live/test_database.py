@@ -1,4 +1,4 @@
-"""Databases that cannot be used: one line each, nothing half-written; and those of older versions."""
+"""Databases that cannot be used: one line each, nothing half-written."""
 
 import sqlite3
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_a_store_is_made_once_and_found_again(url, clock):
     clock.forward(days=1)
     with Store(url, clock=clock) as store, store.reading() as connection:
         again = connection.execute(select(schema.store.c.version, schema.store.c.created)).all()
-    assert again == made == [(schema.newest_version(), "2026-11-16T09:30:00.000000Z")]
+    assert again == made == [(schema.VERSION, "2026-11-16T09:30:00.000000Z")]
 
 
 def test_sqlite_is_set_up_for_what_is_acknowledged(sqlite_url):
@@ -159,15 +159,16 @@ def test_a_postgresql_that_can_only_be_read():
             add_one(store)
 
 
-def test_a_newer_store(url):
+@pytest.mark.parametrize("version", [1, 7])
+def test_a_store_with_other_tables(url, version):
     with Store(url) as store:
         with store.writing() as connection:
-            connection.execute(update(schema.store).values(version=7))
-        with pytest.raises(LeagueError, match="version 7"):
+            connection.execute(update(schema.store).values(version=version))
+        with pytest.raises(LeagueError, match=f"version {version}"):
             store.ready()
     told = refusal(url)
     assert told.code == "store-unusable"
-    assert "has schema version 7; this matchbandit supports up to 2. Use the matchbandit that wrote it" in str(told)
+    assert f"has schema version {version}; this matchbandit supports 2. Use the matchbandit that wrote it" in str(told)
 
 
 def test_what_is_no_database(tmp_path):
@@ -266,86 +267,8 @@ def test_a_store_that_was_cut_off_before_its_version_was_written_is_finished(url
         connection.execute(text("DELETE FROM mb_store"))
         connection.execute(text("DROP TABLE mb_sessions"))
     with Store(url) as store, store.reading() as connection:
-        assert connection.execute(select(schema.store.c.version)).scalar_one() == schema.newest_version()
+        assert connection.execute(select(schema.store.c.version)).scalar_one() == schema.VERSION
         assert inspect(connection).has_table("mb_sessions")
-
-
-RELEASED = schema.MIGRATIONS
-NEW_IN_2 = [
-    ("mb_store", "secret"),
-    ("mb_store", "last_league"),
-    *(("mb_leagues", name) for name in ("summary", "archived", "deleted")),
-    ("mb_proposals", "expected_of_told"),
-]
-
-
-def add_colour(connection: Connection) -> None:
-    connection.execute(text("ALTER TABLE mb_leagues ADD COLUMN colour TEXT"))
-
-
-def add_shape(connection: Connection) -> None:
-    connection.execute(text("ALTER TABLE mb_leagues ADD COLUMN shape TEXT"))
-
-
-def fail(connection: Connection) -> None:
-    add_shape(connection)
-    connection.execute(text("ALTER TABLE mb_leagues ADD COLUMN colour TEXT"))  # it is there already
-
-
-def columns(url: str) -> set[str]:
-    with Store(url) as store, store.reading() as connection:
-        return {column["name"] for column in inspect(connection).get_columns("mb_leagues")}
-
-
-def test_migrations_are_taken_one_after_the_other(url, monkeypatch):
-    Store(url).close()
-    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour, add_shape))
-    assert {"colour", "shape"} <= columns(url)
-    assert {"colour", "shape"} <= columns(url)  # and once only
-    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour))
-    assert "has schema version 4; this matchbandit supports up to 3" in str(refusal(url))
-
-
-def test_a_migration_that_fails_leaves_the_step_before_and_goes_on_later(url, monkeypatch):
-    Store(url).close()
-    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour, fail))
-    told = refusal(url)
-    assert told.code == "store-unusable"
-    assert "cannot be brought to schema version 4; nothing was changed" in str(told)
-    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour))
-    assert "shape" not in columns(url)
-    monkeypatch.setattr(schema, "MIGRATIONS", (*RELEASED, add_colour, add_shape))
-    assert {"colour", "shape"} <= columns(url)
-
-
-def test_keys_of_version_1_lose_their_text_and_are_refused(url):
-    """Matchbandit 0.10 kept the text of keys, and digests of requests with names in them."""
-    with Store(url) as store:
-        club = store.create("club", players=["ann", "bob"], key="a")
-        club.ask(key="b")
-        with store.writing() as connection:
-            connection.execute(text("UPDATE mb_keys SET key = 'ann asks', digest = 'cafe' WHERE request = 'ask'"))
-            connection.execute(text("UPDATE mb_keys SET key = 'ann creates', digest = NULL WHERE request = 'create'"))
-            connection.execute(text("UPDATE mb_store SET version = 1"))
-            for table, column in NEW_IN_2:
-                connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))
-    with Store(url) as store:
-        with store.reading() as connection:
-            rows = connection.execute(text("SELECT key, digest FROM mb_keys")).all()
-        assert len({key for key, _ in rows}) == 2
-        assert not any("ann" in key or digest for key, digest in rows)
-        club = store.open("club")
-        for again in (
-            lambda: club.ask(key="ann asks"),
-            lambda: store.create("club", players=["bob"], key="ann creates"),
-        ):
-            with pytest.raises(LeagueError, match=r"used with an older matchbandit.*Use another key") as caught:
-                again()
-            assert caught.value.code == "key-reused"
-        assert club.ask(key="c").number == 2
-    if url.startswith("sqlite"):
-        path = Path(url.removeprefix("sqlite:///"))
-        assert not any(b"ann asks" in file.read_bytes() for file in path.parent.iterdir())
 
 
 def test_many_may_open_a_new_store_at_once(url):
@@ -365,7 +288,7 @@ def test_many_may_open_a_new_store_at_once(url):
         thread.join()
     assert failed == []
     with Store(url) as store, store.reading() as connection:
-        assert connection.execute(select(schema.store.c.version)).all() == [(schema.newest_version(),)]
+        assert connection.execute(select(schema.store.c.version)).all() == [(schema.VERSION,)]
 
 
 def test_clocks_need_a_zone(sqlite_url):

@@ -97,6 +97,21 @@ def test_a_log_that_does_not_fit_is_damaged(event, words):
     assert caught.value.code == "damaged"
 
 
+def test_a_log_with_results_that_the_rewards_cannot_give_is_damaged():
+    club = SmallLeague(players=["ann", "bob", "cem", "dan"], rewards="binomial:5")
+    pairs = club.ask()["pairs"]
+    club.take([Draft("told", {"proposal": 1, "outcomes": [[*pairs[0], 0.4]]})])
+    for draft in (
+        Draft("told", {"proposal": 1, "outcomes": [[*pairs[1], 0.37]]}),
+        Draft("corrected", {"proposal": 1, "outcomes": [[*pairs[0], 0.4, 0.37]]}),
+        Draft("began", {"results": [[1, 2, 3, 1.1]]}),
+    ):
+        with pytest.raises(LeagueError, match="does not fit") as caught:
+            State().fold(club.log).apply(Event(len(club.log) + 1, "", draft.kind, draft.data))
+        assert caught.value.code == "damaged"
+    club.take([Draft("corrected", {"proposal": 1, "outcomes": [[*pairs[0], 0.4, None]]})])
+
+
 def test_a_pair_is_told_once():
     club = league()
     club.propose((1, 2), (3, 4))

@@ -1,7 +1,6 @@
 import copy
 import json
 import pickle
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
-from matchbandit.plans import FixedSweeps
 from matchbandit.policies.pair.pair_elim import PairElim
 from matchbandit.policies.serialization import checksum
 
@@ -263,68 +261,15 @@ def test_a_state_of_ones_own_policy_says_how_to_go_on(slots):
 
 def test_rounds_are_numbered_from_1_and_a_missing_reward_ends_one(players):
     assert players.round == 1
-    players.tell(players.ask(), [1.0, np.nan, 0.0], round=1)
+    players.tell(players.ask(), [1.0, np.nan, 0.0])
     assert players.round == 2
-    players.tell(players.ask(), [1.0, 1.0, 0.0], round=2)
+    players.tell(players.ask(), [1.0, 1.0, 0.0])
     assert (players.round, players.rounds) == (3, 2)
-
-
-def test_a_round_told_twice_is_booked_once():
-    """Without the number 109 of 300 repeats were booked as the next round, once the matching was learnt."""
-    one, twin = (mb.policy("rank1-thompson").build(mb.monopartite(4), seed=1) for _ in range(2))
-    rng = np.random.default_rng(1)
-    for _ in range(300):
-        pairs, number = one.ask(), one.round
-        rewards = (rng.random(2) < 0.5).astype(float)
-        one.tell(pairs, rewards, round=number)
-        one.tell(pairs, rewards, round=number)  # delivered again
-        twin.tell(twin.ask(), rewards)
-    assert one.state() == twin.state()
-
-
-def test_a_repeat_is_recognised_after_a_restart(players):
-    pairs = players.ask()
-    players.tell(pairs, [1.0, np.nan, 0.0], round=1)
-    restored = mb.restore(json.loads(json.dumps(players.state())))
-    restored.tell(pairs[::-1], [0.0, np.nan, 1.0], round=1)
-    assert restored.state() == players.state()
-
-
-@pytest.mark.parametrize(
-    ("number", "rewards", "words"),
-    [
-        (2, [0.0, 1.0, 1.0], r"round 2 was told already, with other rewards: \[1.0, 1.0, 0.0\]"),
-        (1, [1.0, 1.0, 0.0], "round 1 was told already; the next round is 3"),
-        (3, [1.0, 1.0, 0.0], "round 3 was not asked; call ask"),
-        (7, [1.0, 1.0, 0.0], "round 7 was not asked"),
-        (0, [1.0, 1.0, 0.0], "round must be a whole number, at least 1; got 0"),
-        ("two", [1.0, 1.0, 0.0], "round must be a whole number"),
-    ],
-)
-def test_other_rounds_are_refused_and_leave_no_trace(players, number, rewards, words):
-    for _ in range(2):
-        last = players.ask()
-        players.tell(last, [1.0, 1.0, 0.0])
-    before = players.state()
-    with pytest.raises(MatchbanditError, match=words):
-        players.tell(last, rewards, round=number)
-    assert players.state() == before
 
 
 def test_what_is_asked_cannot_be_changed_by_accident(players):
     with pytest.raises(ValueError, match="read-only"):
         players.ask()[0, 0] = 3
-
-
-def test_a_state_of_version_0_3_is_refused_in_one_line():
-    states = json.loads((Path(__file__).parents[1] / "data" / "0.3" / "states.json").read_text())
-    assert states.keys() <= mb.CATALOGUE.keys()
-    for kept in states.values():
-        with pytest.raises(
-            MatchbanditError, match=r"format 1, of another version.*begin anew, with warm_start"
-        ) as told:
-            mb.restore(kept["state"])
-        assert "\n" not in str(told.value)
 
 
 def test_an_answer_of_several_pairs_is_played_in_turn():
@@ -437,7 +382,7 @@ def test_an_update_that_fails_half_way_leaves_the_policy_as_it_was():
     before = json.dumps(policy.state())
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            policy.tell(pairs, [1], round=3)
+            policy.tell(pairs, [1])
         assert json.dumps(policy.state()) == before
     with pytest.raises(ZeroDivisionError):
         policy.set_counts([0, 1], [1, 2], [1, 1])
@@ -489,53 +434,6 @@ def test_results_say_all_options():
 def test_options_are_checked_before_the_policy_is_built(name, options, words):
     with pytest.raises(MatchbanditError, match=words):
         mb.policy(name, **options)
-
-
-def test_subclasses_with_the_names_of_0_8_work_with_a_warning():
-    with pytest.warns(DeprecationWarning, match="is now called") as warned:
-
-        class Old(mb.PlannedPolicy):
-            name, summary, reference = "old", "old", "old"
-            fits = mb.Capabilities(selections=("pair",), graphs=("bipartite",))
-            remembered = ("learned",)
-
-            def __init__(self, setting, rng, *, strength=1.0):
-                super().__init__(setting, rng, strength=strength)
-                self.learned = 0
-
-            def plan(self):
-                return FixedSweeps(edges=np.arange(self.graph.n_pairs), rounds=np.array([[0]]), limit=1)
-
-            def learn(self, tally):
-                self.learned += int(tally.counts.sum())
-
-            def recommend(self):
-                return self.graph.pairs[:1]
-
-            def reasons(self):
-                return {"details": {"learned": self.learned}}
-
-    words = [str(warning.message) for warning in warned]
-    assert [word.partition(";")[0] for word in words] == [
-        "Old.fits is now called Old.capabilities",
-        "Old.remembered is now called Old.state_fields",
-        "Old.reasons is now called Old.explain_extra",
-    ]
-    assert {warning.filename for warning in warned} == {__file__}
-    built = mb.policy(Old, strength=2.0).build(mb.bipartite(2, 2))
-    built.tell(built.ask(), [1])
-    assert (built.explain()["details"], built.options) == ({"learned": 1}, {"strength": 2.0})
-    with pytest.warns(DeprecationWarning, match=r"Old\.fits is now called Old\.capabilities"):
-        assert Old.fits is Old.capabilities
-
-
-def test_results_are_added_and_set_under_the_old_names_with_a_warning():
-    one = mb.counts_policy("cucb", mb.monopartite(4))
-    with pytest.warns(DeprecationWarning, match="add_results"):
-        one.book([(0, 1)], [1], np.random.default_rng(1))
-    with pytest.warns(DeprecationWarning, match="set_counts"):
-        one.put([1], [2], [1])
-    assert one.arrays.plays.tolist() == [1, 2, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("name", ["uts", "pair-elim", "rank1-thompson"])

@@ -10,7 +10,6 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
-    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -31,14 +30,12 @@ class Live(RuleBasedStateMachine):
         graph = mb.monopartite(4) if "monopartite" in capabilities.graphs else mb.bipartite(2, 3)
         self.spec = mb.policy(self.name)
         self.one, self.twin = (self.spec.build(graph, horizon=10**4, seed=seed) for _ in range(2))
-        self.last = None
 
     def told(self, rewards):
         """Both are told the same."""
         pairs = self.twin.ask()
         assert np.array_equal(self.one.ask(), pairs)
-        self.last = self.one.round, pairs, rewards
-        self.one.tell(pairs[::-1], rewards[::-1], round=self.one.round)
+        self.one.tell(pairs[::-1], rewards[::-1])
         self.twin.tell(pairs.tolist(), list(rewards))
 
     @rule()
@@ -58,16 +55,6 @@ class Live(RuleBasedStateMachine):
         rewards[missing % len(rewards)] = np.nan
         self.told(rewards)
 
-    @precondition(lambda self: self.last is not None)
-    @rule()
-    def tell_again(self):
-        before = json.dumps(self.one.state())
-        number, pairs, rewards = self.last
-        self.one.tell(pairs, rewards, round=number)
-        with pytest.raises(mb.MatchbanditError, match="with other rewards"):
-            self.one.tell(pairs, 1.0 - np.nan_to_num(rewards, nan=0.25), round=number)
-        assert json.dumps(self.one.state()) == before
-
     @rule()
     def restore(self):
         self.one = mb.restore(json.loads(json.dumps(self.one.state())))
@@ -77,8 +64,6 @@ class Live(RuleBasedStateMachine):
         pairs, before = self.one.ask(), json.dumps(self.one.state())
         with pytest.raises(mb.MatchbanditError):
             self.one.tell(pairs, [value] * len(pairs))
-        with pytest.raises(mb.MatchbanditError):
-            self.one.tell(pairs, [0.0] * len(pairs), round=self.one.round + 1)
         assert json.dumps(self.one.state()) == before
 
     @invariant()

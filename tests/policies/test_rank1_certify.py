@@ -1,7 +1,5 @@
-import base64
 import json
 import runpy
-import zlib
 from itertools import pairwise
 from math import ceil, comb, exp, inf, log, sqrt
 from pathlib import Path
@@ -13,19 +11,13 @@ from reference.tape import Roll
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 from scipy.stats import ks_2samp
-from small_league import SmallLeague
 
 import matchbandit as mb
 from matchbandit import evidence
 from matchbandit.certificates import bottleneck_closure, linear_extension
 from matchbandit.confidence import NEVER
-from matchbandit.live.events import Draft
-from matchbandit.live.state import State
 from matchbandit.plans import Tally
 from matchbandit.policies import check_policy
-from matchbandit.policies.base import Policy
-from matchbandit.policies.catalogue import restore
-from matchbandit.policies.serialization import checksum, unpack
 from matchbandit.schedules.batches import FORCED_SHARE, ROUNDS_PER_NAT
 from matchbandit.simulation.engines import jump, step
 from matchbandit.simulation.play import Job
@@ -813,151 +805,6 @@ def test_with_epsilon_it_errs_with_probability_delta_at_most(problem, selection,
     spec = certify(selection=selection, delta=delta, epsilon=epsilon)
     found = mb.identify(problem, spec, runs=runs, seed=3, max_rounds=3000)
     assert (found.identified & ~found.correct).sum() <= runs * delta
-
-
-# States of version 0.9, whose evidence was of another kind: these were stored by it, most in the middle of a batch
-
-
-STORED = json.loads((Path(__file__).parents[1] / "data" / "0.9" / "rank1_certify.json").read_text())
-
-
-@pytest.mark.parametrize("state", STORED["states"], ids=lambda state: str(state["options"]))
-def test_a_state_of_0_9_begins_again_with_its_results_and_without_evidence(state):
-    memory, policy = unpack(state["memory"]), mb.restore(state)
-    assert "differences" not in memory
-    sums = memory["pending"]["sums"].reshape(3, -1).sum(axis=0)
-    assert policy.sums == pytest.approx(memory["sums"] + policy._table(sums))
-    assert policy.plays.sum() == 2 * policy.rounds * policy.round_size == 2 * state["rounds"] * policy.round_size
-    assert_without_evidence(policy)
-    assert not policy.done
-
-    logged = certify(**state["options"]).build(policy.graph, horizon=policy.setting.horizon)
-    by_pair = tuple(policy._ends.T)
-    logged.warm_start(policy.graph.pairs, policy.plays[by_pair], policy.sums[by_pair])
-    assert policy.strengths == pytest.approx(logged.strengths, abs=1e-4)
-
-    again = mb.restore(json.loads(json.dumps(policy.state())))
-    rng = np.random.default_rng(1)
-    for _ in range(60):
-        if policy.done:
-            break
-        pairs = policy.ask()
-        assert again.ask().tolist() == pairs.tolist()
-        rewards = rng.integers(2, size=len(pairs))
-        for one in (policy, again):
-            one.tell(pairs, rewards)
-    assert policy.state() == again.state()
-    assert policy.sampled > 0
-
-
-def assert_without_evidence(policy):
-    assert (policy.evidence[:, policy.target.comparable] == 0).all()  # E = 1
-    assert (policy.peaks[:, policy.target.comparable] == 0).all()
-    for name in ("log_bets", "differences", "information"):
-        assert not getattr(policy, name).any()
-    assert (policy.sampled, policy.explored, policy.tours, policy.certified) == (0, 0, 0, False)
-
-
-def test_a_league_of_0_9_goes_on_with_its_results_and_without_evidence():
-    club = SmallLeague(players=["ann", "bob", "cid", "dan"], policy="rank1-certify", options={"delta": 0.2}, seed=3)
-    club.take([Draft(kind, data) for kind, data in STORED["league"][len(club.log) :]])
-    n_told = sum(kind == "told" for kind, _ in STORED["league"])
-    (sheet,) = club.state.open.values()
-
-    def play(number, pairs):
-        names = ["ann", "bob", "cid", "dan"]
-        club.tell(number, [(names[a - 1], names[b - 1], float({a, b} in ({1, 2}, {3, 4}))) for a, b in pairs])
-        club.ask()
-        return restore(json.loads(zlib.decompress(base64.b64decode(club.state.last_round.memory)))["state"])
-
-    policy = play(sheet.number, sheet.ids)
-    assert_without_evidence(policy)
-    assert policy.plays.sum() == 2 * 2 * (n_told + 1)  # every result, that of the open round too
-    for _ in range(120):
-        if policy.done:
-            break
-        policy = play(club.log[-1].data["number"], club.log[-1].data["pairs"])
-    assert policy.done
-    assert sorted(policy.recommend().tolist()) == [[0, 1], [2, 3]]
-    assert State().fold(club.log).digest() == club.state.digest()
-
-
-# States of version 0.7 with rewards that are no shares of the trials
-
-
-def binomial_state(seed, rounds, draw, monkeypatch):
-    """The state of a policy that took any rewards as shares of five trials, as version 0.7 did."""
-    policy = certify(delta=0.05).build(mb.bipartite(2, 2), rewards=mb.Binomial(5), seed=seed)
-    with monkeypatch.context() as old:
-        old.setattr(Policy, "_refuse_outside", lambda self, received: None)
-        for _ in range(rounds):
-            policy.tell(policy.ask(), draw(1))
-        policy.ask()
-    state = json.loads(json.dumps(policy.state()))
-    del state["memory"]["one_coin"], state["checksum"]  # which version 0.7 did not have
-    return policy, {**state, "checksum": checksum(state)}
-
-
-def test_a_state_with_rewards_that_are_no_shares_of_the_trials_begins_again_with_one_coin_each(monkeypatch):
-    for seed in range(100):  # until one errs among equals
-        rng = np.random.default_rng(seed)
-        extremes = lambda size: np.where(rng.random(size) < 0.5, 0.95, 0.05)  # noqa: B023, E731
-        was, state = binomial_state(seed, 25, extremes, monkeypatch)
-        if was.done:
-            break
-    assert was.done
-    now = mb.restore(state)
-    assert not now.done
-    assert now.one_coin
-    assert (now.peaks <= 0).all()
-    assert (now.sampled, now.tours, now.rounds) == (0, 0, 25)
-    assert np.array_equal(now.plays, was.plays)
-    assert np.array_equal(now.sums, was.sums)
-    with pytest.raises(mb.MatchbanditError, match="no round is open"):
-        now.tell(was.ask(), [0.2])
-    again = mb.restore(json.loads(json.dumps(now.state())))
-    for _ in range(40):
-        for policy in (now, again):
-            policy.tell(policy.ask(), [0.4])
-    assert now.state() == again.state()
-    assert now.one_coin  # for good
-    assert now.explain()["items"]
-
-
-def test_a_state_in_the_middle_of_a_batch_keeps_what_it_has_seen(monkeypatch):
-    was, state = binomial_state(1, 42, lambda size: np.full(size, 0.37), monkeypatch)
-    assert was.pending.counts.sum() > 0
-    now = mb.restore(state)
-    assert now.one_coin
-    assert now.plays.sum() == 2 * 42
-    assert np.isclose(now.sums.sum(), 2 * 42 * 0.37)
-    coins = certify(delta=0.05).build(mb.bipartite(2, 2))
-    counts = now.plays[:2, 2:].ravel()
-    coins.warm_start(coins.graph.pairs, counts, 0.37 * counts)
-    assert np.allclose(now.strengths, coins.strengths, atol=1e-5)
-    assert np.allclose(now.half_gaps, coins.half_gaps, atol=1e-5)
-
-
-def test_a_state_with_shares_goes_on(monkeypatch):
-    rng = np.random.default_rng(1)
-    was, state = binomial_state(1, 200, lambda size: rng.integers(6, size=size) / 5, monkeypatch)
-    now = mb.restore(state)
-    assert not now.one_coin
-    assert now.state() == was.state()
-
-
-@pytest.mark.parametrize("runs", [15, pytest.param(150, marks=pytest.mark.slow)])
-def test_after_such_a_state_it_errs_with_probability_delta_at_most(runs, monkeypatch):
-    """What is told from then on are shares, as far as `tell` can see: zeros and ones, with the deviation of a coin."""
-    wrong = 0
-    for seed in range(runs):
-        rng = np.random.default_rng([3, seed])
-        _, state = binomial_state(seed, 30, lambda size: np.where(rng.random(size) < 0.5, 0.95, 0.05), monkeypatch)  # noqa: B023
-        policy = mb.restore(state)
-        while policy.rounds < 1000 and not policy.done:
-            policy.tell(policy.ask(), rng.integers(2, size=1))
-        wrong += policy.done
-    assert wrong <= runs * 0.05 + 3 * sqrt(runs * 0.05 * 0.95)
 
 
 def test_it_needs_few_rounds():

@@ -8,7 +8,6 @@ from reference.strengths import drawn_information, ends_of, expected_information
 
 import matchbandit as mb
 from matchbandit.policies.rank1_thompson import Rank1Thompson, best_round, choose, sits_out
-from matchbandit.policies.serialization import checksum
 from matchbandit.simulation.play import Job
 from matchbandit.solvers import sorted_across, sorted_pairing
 from matchbandit.strengths import NEGLIGIBLE, draw_dense
@@ -674,18 +673,6 @@ def test_a_restored_policy_fades_as_its_twin_does():
         build(mb.monopartite(6), half_life=26).load(policy.state())
 
 
-def test_a_state_without_a_half_life_is_that_of_a_policy_for_which_nothing_fades():
-    policy = build(mb.monopartite(4), seed=1)
-    older = {key: value for key, value in policy.state().items() if key != "checksum"}
-    del older["options"]["half_life"]
-    twin = build(mb.monopartite(4), seed=2)
-    twin.load({**older, "checksum": checksum(older)})
-    assert twin.state() == policy.state()
-    with pytest.raises(mb.MatchbanditError, match="the state has options"):
-        build(mb.monopartite(4), half_life=5).load({**older, "checksum": checksum(older)})
-    assert build(mb.monopartite(4), half_life=3).options["half_life"] == 3.0
-
-
 def test_looking_at_a_policy_that_forgets_changes_nothing():
     policy = build(mb.monopartite(4), seed=1, half_life=100)
     drifting_log(policy, 52)
@@ -810,21 +797,6 @@ def test_of_fewer_items_all_pairs_are_listed(graph):
     assert one.lists_all_pairs
     assert one.compiled
     assert len(one.arrays.model.plays) == graph.n_pairs
-
-
-def test_a_state_of_version_0_7_is_refused_in_one_line(storage):
-    policy = build(mb.monopartite(5), seed=1)
-    policy.tell(policy.ask(), [1.0, 0.0])
-    other, memory = build(mb.monopartite(5), seed=1), policy._memory
-    old = memory()
-    del old["model"]["logs"]
-    for version in (old, {key: part for key, part in old.items() if key != "model"}):
-        policy._memory = lambda version=version: version
-        state = json.loads(json.dumps(policy.state()))  # with a checksum that fits
-        for restored in (mb.restore, other.load):
-            with pytest.raises(mb.MatchbanditError, match=r"from matchbandit 0\.7 or older.*with warm_start") as error:
-                restored(state)
-            assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("part", ["start", "partner", "plays", "sums", "logs"])

@@ -29,7 +29,8 @@ def final(regrets, rounds=10, **parts):
     """Runs with one checkpoint and these regrets."""
     n = len(regrets)
     told = made_about(horizon=rounds, **{"runs": n, **parts})
-    return Runs(told, np.array([rounds]), np.array(regrets, dtype=float)[:, None], np.zeros((n, 1), dtype=np.int64))
+    regret = np.array(regrets, dtype=float)[:, None]
+    return Runs(told, np.array([rounds]), regret, np.zeros((n, 1), dtype=np.int64), np.zeros((n, 1)))
 
 
 def found(rounds, *, identified=None, correct=None, **parts):

@@ -80,8 +80,6 @@ def test_the_ranking_and_its_paired_differences_by_hand():
     assert ranking[1].shared == 2
     assert ranking[1].difference == differences.mean()
     assert ranking[1].to_best.se == pytest.approx(differences.std(ddof=1) / sqrt(2))
-    with pytest.warns(DeprecationWarning, match=r"Standing\.to_best\.interval"):
-        assert ranking[1].error == pytest.approx(2 * differences.std(ddof=1) / sqrt(2))
     assert ranking[0].se == pytest.approx(np.std([1, 2, 3, 4], ddof=1) / 2)
     assert (ranking[2].difference, ranking[2].shared) == (None, 0)
     assert (ranking[0].p5, ranking[0].p95) == (pytest.approx(1.15), pytest.approx(3.85))
@@ -265,7 +263,6 @@ def test_pieces_on_a_large_graph_keep_what_was_played():
 
     both = concat([piece(1, 7), piece(0, 5)])
     assert [run.sums.tolist() for run in both.played] == [[0.0], [1.0]]
-    assert concat([piece(1, 7), replace(piece(0, 5), reward_sums=None)]).reward_sums is None
     assert [run[0].tolist() for run in both.counted] == [[5], [7]]
     assert both.splits == [[(0, [[0]])], [(1, [[0]])]]
 

@@ -14,7 +14,7 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import bipartite, monopartite
 from matchbandit.policies.explanation import Elimination
-from matchbandit.results import Comparison, Identification, Runs, details_file, load, load_runs, results_file
+from matchbandit.results import Comparison, Identification, Runs, details_file, load, results_file
 from matchbandit.results.files import decode_parquet, encode_parquet, write_atomically
 from matchbandit.results.tables import metadata_of, rows_table
 
@@ -31,7 +31,7 @@ def runs():
 def test_runs_come_back_from_disk_to_the_bit(tmp_path, graph, n_runs):
     runs = made_runs(graph, n_runs)
     runs.save(tmp_path / "runs.parquet")
-    again = load_runs(tmp_path / "runs.parquet")
+    again = load(tmp_path / "runs.parquet")
     assert_same(again, runs)
     assert np.array_equal(again.plays, runs.plays)
     assert again.summary() == runs.summary()
@@ -41,7 +41,7 @@ def test_what_was_simulated_comes_back_whole(tmp_path):
     more = {"name": "Δ ≤ ½", "numbers": [0, 2]}
     runs = made_runs(monopartite(4), options={"growth": 1.05, "selection": None}, horizon=2**62, more=more)
     runs.save(tmp_path / "runs.parquet")
-    assert load_runs(tmp_path / "runs.parquet").about == runs.about
+    assert load(tmp_path / "runs.parquet").about == runs.about
     assert runs.about["name"] == "Δ ≤ ½"
 
 
@@ -50,7 +50,7 @@ def test_where_runs_ended_and_how_clusters_split_comes_back(tmp_path):
     splits = [[(7, [[0, 1], [2, 3]])], [], [(2**60, [[3], [0, 1, 2]]), (2**61, [[3], [1], [0, 2]])]]
     runs = replace(plain, ended=np.array([7, 2**62, 2**61]), splits=splits)
     runs.save(tmp_path / "runs.parquet")
-    again = load_runs(tmp_path / "runs.parquet")
+    again = load(tmp_path / "runs.parquet")
     assert_same(again, runs)
     assert again.ended.tolist() == [7, 2**62, 2**61]
     assert again.splits == splits
@@ -62,14 +62,14 @@ def test_simulated_splits_come_back(tmp_path):
     for stop in (None, "first-split"):
         runs = mb.simulate(problem, "simple-adaptive-matching", horizon=2000, runs=3, seed=1, stop=stop)
         runs.save(tmp_path / "runs.parquet")
-        assert_same(load_runs(tmp_path / "runs.parquet"), runs)
+        assert_same(load(tmp_path / "runs.parquet"), runs)
         assert all(runs.splits)
 
 
 def test_a_path_may_be_text(tmp_path, runs):
     path = str(tmp_path / "runs")
     runs.save(path)
-    assert_same(load_runs(path), runs)
+    assert_same(load(path), runs)
 
 
 def test_a_link_is_followed_and_stays_a_link(tmp_path, runs):
@@ -77,8 +77,8 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path, runs):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     runs.save(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    assert_same(load_runs(tmp_path / "real"), runs)
-    assert_same(load_runs(tmp_path / "link"), runs)
+    assert_same(load(tmp_path / "real"), runs)
+    assert_same(load(tmp_path / "link"), runs)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path, runs):
@@ -94,7 +94,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, runs):
 def test_a_missing_file_is_named(tmp_path):
     path = tmp_path / "nowhere.parquet"
     with pytest.raises(MatchbanditError) as refusal:
-        load_runs(path)
+        load(path)
     assert str(refusal.value) == f"there is no file {str(path)!r}."
 
 
@@ -155,7 +155,7 @@ def test_a_file_that_save_did_not_write_is_refused_by_name(tmp_path, spoil, word
     path = tmp_path / "runs.parquet"
     spoil(path)
     with pytest.raises(MatchbanditError) as refusal:
-        load_runs(path)
+        load(path)
     assert str(refusal.value) == f"{str(path)!r} {words}"
 
 
@@ -194,7 +194,7 @@ def test_eliminations_come_back(tmp_path):
     gone = Elimination(2**60, "row", 3, 1, "all opponents", None, 0.25, (0.2, 0.3), 0.5, (0.4, 0.6))
     runs = replace(made_runs(monopartite(4)), eliminations=[[gone, gone._replace(on=2, window=5)], [], [gone]])
     runs.save(tmp_path / "runs.parquet")
-    again = load_runs(tmp_path / "runs.parquet")
+    again = load(tmp_path / "runs.parquet")
     assert_same(again, runs)
     assert {type(gone) for run in again.eliminations for gone in run} == {Elimination}
     assert made_runs(monopartite(4)).eliminations == [[], [], []]
@@ -218,22 +218,20 @@ def test_one_function_reads_every_kind_of_result(tmp_path):
     kinds = {"runs": Runs, "identification": Identification, "comparison": Comparison}
     for name, kind in kinds.items():
         assert type(load(tmp_path / f"{name}.parquet")) is kind
-    for name, words in (("identification", "an identification"), ("comparison", "a comparison")):
-        with pytest.raises(mb.MatchbanditError, match=rf"holds {words}, not simulated runs\. Use load\."):
-            load_runs(tmp_path / f"{name}.parquet")
     with pytest.raises(mb.MatchbanditError, match="there is no file"):
         load(tmp_path / "none.parquet")
 
 
 def test_a_comparison_comes_back_to_the_bit(tmp_path):
-    """Results with other checkpoints, parameters, policies, graphs and studies; with and without sums of rewards."""
+    """Results with other checkpoints, parameters, policies, graphs and studies."""
     path = tmp_path / "comparison.parquet"
     large = [(np.array([0, 4]), np.array([3, 1])), (np.array([7]), np.array([4]))]
+    sums = [np.array([2.0, 0.5]), np.array([1.0])]
     runs = [
         mb.simulate(mb.family("spiked", n=3, u1=0.9, gap=0.6), "pair-elim", horizon=10**4, runs=3, seed=3, first_run=2),
         mb.simulate(mb.Monopartite([0.9, 0.8, 0.4, 0.3]), "simple-adaptive-matching", horizon=10**4, runs=2),
-        replace(made_runs(bipartite(2, 3), study="mine"), reward_sums=None),
-        Runs(made_about(monopartite(2000), runs=2), np.array([4]), np.array([[1.0], [2.0]]), large),
+        made_runs(bipartite(2, 3), study="mine"),
+        Runs(made_about(monopartite(2000), runs=2), np.array([4]), np.array([[1.0], [2.0]]), large, sums),
     ]
     Comparison(tuple(runs)).save(path)
     again = load(path)
@@ -242,10 +240,10 @@ def test_a_comparison_comes_back_to_the_bit(tmp_path):
         assert (one.splits, one.eliminations) == (other.splits, other.eliminations)
         for part in ("rounds", "regret", "ended"):
             assert np.array_equal(getattr(one, part), getattr(other, part))
-        assert (one.reward_sums is None) == (other.reward_sums is None)
         for mine, theirs in zip(one.played, other.played, strict=True):
             assert mine.pairs.tolist() == theirs.pairs.tolist()
             assert mine.counts.tolist() == theirs.counts.tolist()
+            assert mine.sums.tolist() == theirs.sums.tolist()
     assert again.rows().to_frame("arrow").equals(Comparison(tuple(runs)).rows().to_frame("arrow"))
     found = [mb.identify(mb.Bipartite([0.9, 0.3], [0.8, 0.4]), "pair-elim", delta=d, runs=2) for d in (0.1, 0.2)]
     Comparison(tuple(found)).save(path)
@@ -261,18 +259,6 @@ def test_the_details_of_another_comparison_are_refused(tmp_path):
     (tmp_path / "two.details.parquet").replace(tmp_path / "one.details.parquet")
     with pytest.raises(MatchbanditError, match="are not of the same runs"):
         load(tmp_path / "one.parquet")
-
-
-def test_files_of_versions_0_1_to_0_5_are_refused_with_the_version_that_reads_them(tmp_path, runs):
-    path = tmp_path / "runs.parquet"
-    metadata = {"about": runs.about.describe(), "rounds": runs.rounds.tolist()}
-    table = pa.table({"run": runs.run_numbers, "regret": list(runs.regret), "plays": list(runs.counted)})
-    pq.write_table(table.replace_schema_metadata({b"matchbandit": json.dumps(metadata).encode()}), path)
-    with pytest.raises(MatchbanditError) as refusal:
-        load(path)
-    assert str(refusal.value) == (
-        f"{str(path)!r} has the format of matchbandit 0.1 to 0.5. Load and save it again with matchbandit 0.8."
-    )
 
 
 def test_rows_and_details_are_two_files(tmp_path, runs):
@@ -304,16 +290,16 @@ def test_in_a_study_s_folder_the_details_are_in_a_folder_of_their_own(tmp_path, 
     (tmp_path / "rows").mkdir()
     runs.save(tmp_path / "rows" / "uts.parquet")
     assert (tmp_path / "details" / "uts.parquet").is_file()
-    assert_same(load_runs(tmp_path / "rows" / "uts.parquet"), runs)
+    assert_same(load(tmp_path / "rows" / "uts.parquet"), runs)
 
 
 def test_rows_without_their_details_say_so(tmp_path, runs):
     runs.save(tmp_path / "runs.parquet")
     with pytest.raises(MatchbanditError, match=r"runs\.details\.parquet' holds the details of runs only"):
-        load_runs(tmp_path / "runs.details.parquet")
+        load(tmp_path / "runs.details.parquet")
     (tmp_path / "runs.details.parquet").unlink()
     with pytest.raises(MatchbanditError) as refusal:
-        load_runs(tmp_path / "runs.parquet")
+        load(tmp_path / "runs.parquet")
     missing = str(tmp_path / "runs.details.parquet")
     assert str(refusal.value) == (
         f"{str(tmp_path / 'runs.parquet')!r} has rows only: the details of its runs, {missing!r}, are missing. "
@@ -326,7 +312,7 @@ def test_rows_and_details_of_different_runs_are_not_mixed(tmp_path, runs):
     made_runs(bipartite(2, 3), seed=8).save(tmp_path / "other.parquet")
     (tmp_path / "other.details.parquet").replace(tmp_path / "runs.details.parquet")
     with pytest.raises(MatchbanditError, match=r"are not of the same runs\. Make or copy both files again"):
-        load_runs(tmp_path / "runs.parquet")
+        load(tmp_path / "runs.parquet")
 
 
 def lack_a_problem(rows, told):
@@ -369,15 +355,15 @@ def test_a_file_that_lacks_something_is_not_complete(tmp_path, runs, spoil, word
     details = pq.read_table(details_file(path)).replace_schema_metadata(None)
     details_file(path).write_bytes(encode_parquet(details, told))
     with pytest.raises(MatchbanditError) as refusal:
-        load_runs(path)
+        load(path)
     assert str(refusal.value) == f"{str(path)!r} is not complete: {words} {SAVED}"
 
 
 def test_a_file_of_a_later_format_is_refused(tmp_path, runs):
     path = tmp_path / "runs.parquet"
     path.write_bytes(encode_parquet(rows_table(runs), {**metadata_of(runs), "format": 3}))
-    with pytest.raises(MatchbanditError, match="has the format 3 of a later version of matchbandit"):
-        load_runs(path)
+    with pytest.raises(MatchbanditError, match="has the format 3 of another version of matchbandit"):
+        load(path)
 
 
 @pytest.mark.parametrize("name", ["runs.parquet", "runs.details.parquet"])
@@ -388,7 +374,7 @@ def test_no_damaged_byte_changes_what_is_read(tmp_path, runs, name):
     for place in range(5, len(whole), 31):
         (tmp_path / name).write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
         try:
-            read = load_runs(tmp_path / "runs.parquet")
+            read = load(tmp_path / "runs.parquet")
         except MatchbanditError as refusal:
             refused += 1
             assert str(tmp_path) in str(refusal)  # noqa: PT017  # most are refused, some bytes do not matter
@@ -405,7 +391,7 @@ def test_saving_again_replaces_both_files_and_leaves_nothing_else(tmp_path, runs
     path = tmp_path / "runs.parquet"
     made_runs(monopartite(4)).save(path)
     runs.save(path)
-    assert_same(load_runs(path), runs)
+    assert_same(load(path), runs)
     assert names(tmp_path) == ["runs.details.parquet", "runs.parquet"]
 
 
@@ -431,7 +417,7 @@ def test_a_save_that_breaks_off_keeps_the_old_files_and_leaves_no_stray_one(tmp_
     if kind is MatchbanditError:
         failed = details_file(path) if at == 1 else path
         assert str(told.value) == f"cannot write {str(failed)!r}: No space left on device."
-    assert_same(load_runs(path), runs)
+    assert_same(load(path), runs)
     assert names(tmp_path) == ["runs.details.parquet", "runs.parquet"]
 
 
@@ -456,7 +442,7 @@ def test_a_finished_file_that_cannot_take_its_place_leaves_the_old_one(tmp_path,
     with pytest.raises(MatchbanditError, match="in use"):
         made_runs(monopartite(4)).save(path)
     monkeypatch.undo()
-    assert_same(load_runs(path), runs)
+    assert_same(load(path), runs)
     assert names(tmp_path) == ["runs.details.parquet", "runs.parquet"]
 
 
@@ -480,7 +466,7 @@ def test_of_a_large_graph_what_was_played_comes_back(tmp_path):
     about = made_about(monopartite(2000), runs=2)
     runs = Runs(about, np.array([4]), np.array([[1.0], [2.0]]), played, reward_sums=sums)
     runs.save(tmp_path / "many.parquet")
-    again = load_runs(tmp_path / "many.parquet")
+    again = load(tmp_path / "many.parquet")
     assert [(edges.tolist(), times.tolist()) for edges, times in again.counted] == [
         ([0, 4], [3, 2**62]),
         ([7], [4]),
@@ -490,25 +476,10 @@ def test_of_a_large_graph_what_was_played_comes_back(tmp_path):
     assert pq.read_table(tmp_path / "many.details.parquet").column_names[:4] == ["run", "ended", "edges", "times"]
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_files_without_sums_of_rewards_load(tmp_path, runs, sparse):
-    old = replace(runs, reward_sums=None)
-    if sparse:
-        played = [(np.array([run]), np.array([4])) for run in range(3)]
-        old = replace(old, about=replace(old.about, graph=monopartite(2000).describe()), counted=played)
-    old.save(tmp_path / "old.parquet")
-    assert "sums" not in pq.read_table(tmp_path / "old.details.parquet").column_names
-    again = load_runs(tmp_path / "old.parquet")
-    assert again.reward_sums is None
-    assert [run.counts.tolist() for run in again.played] == [run.counts.tolist() for run in old.played]
-    with pytest.raises(MatchbanditError, match="no count for each" if sparse else "have no sums of rewards"):
-        _ = again.sums
-
-
 def test_pieces_keep_the_numbers_of_their_runs(tmp_path, runs):
     piece = replace(runs, about=replace(runs.about, first_run=40))
     piece.save(tmp_path / "piece.parquet")
-    assert load_runs(tmp_path / "piece.parquet").run_numbers == [40, 41, 42]
+    assert load(tmp_path / "piece.parquet").run_numbers == [40, 41, 42]
     assert pq.read_table(tmp_path / "piece.parquet")["run"].to_pylist() == [run for run in (40, 41, 42) for _ in "abc"]
 
 
@@ -516,7 +487,7 @@ def test_the_folder_of_a_file_says_nothing_about_its_rows(tmp_path, runs):
     folder = tmp_path / "policy=cucb"
     folder.mkdir()
     runs.save(folder / "runs.parquet")
-    assert load_runs(folder / "runs.parquet").about.policy == "uts"
+    assert load(folder / "runs.parquet").about.policy == "uts"
 
 
 def test_files_have_checksums_zstd_and_dictionaries(tmp_path):

@@ -20,7 +20,7 @@ def about(policy="uts", *, problem=None, seed=7, runs=3, **more):
 def runs(policy="uts", scale=1.0, *, count=3, rounds=(1, 10, 100), **more):
     regret = scale * np.outer(np.arange(1.0, count + 1), np.sqrt(rounds))
     return mb.Runs(
-        about(policy, runs=count, horizon=rounds[-1], **more), np.array(rounds), regret, np.zeros((count, 4))
+        about(policy, runs=count, horizon=rounds[-1], **more), np.array(rounds), regret, *np.zeros((2, count, 4))
     )
 
 

@@ -24,7 +24,7 @@ def over_time(regret, rounds, **parts):
     """Runs with these regrets at these rounds, the last of which is the horizon."""
     regret = np.array(regret, dtype=float)
     told = made_about(horizon=rounds[-1], **{"runs": len(regret), **parts})
-    return Runs(told, np.array(rounds), regret, np.zeros((len(regret), 1), dtype=np.int64))
+    return Runs(told, np.array(rounds), regret, np.zeros((len(regret), 1), dtype=np.int64), np.zeros((len(regret), 1)))
 
 
 @pytest.fixture

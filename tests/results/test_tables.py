@@ -200,13 +200,14 @@ def test_a_seed_that_no_column_holds_is_left_out_of_the_rows_only(tmp_path):
     assert rows_table(told)["seed"].to_pylist() == [None]
     assert rows_table(final([1.0], seed=2**63 - 1))["seed"].to_pylist() == [2**63 - 1]
     told.save(tmp_path / "runs.parquet")
-    assert mb.load_runs(tmp_path / "runs.parquet").about.seed == 2**63
+    assert mb.load(tmp_path / "runs.parquet").about.seed == 2**63
 
 
 def test_many_rows_take_no_memory_for_what_is_the_same_in_all():
     told = Runs(
         made_about(problem=mb.Bipartite([0.5] * 100, [0.5] * 100).describe(), runs=2000),
         np.arange(1, 51), np.zeros((2000, 50)), np.zeros((2000, 1), dtype=np.int64),
+        np.zeros((2000, 1)),
     )  # fmt: skip
     table = rows_table(told)
     before = pa.total_allocated_bytes()

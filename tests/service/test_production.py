@@ -11,13 +11,12 @@ from threading import Event, Thread
 
 import postgres
 import pytest
-import sqlalchemy as sa
 import yaml
 from serving import Serving
 from starlette.testclient import TestClient
 
 from matchbandit.cli import main
-from matchbandit.live import LeagueError, Store, schema
+from matchbandit.live import LeagueError, Store
 from matchbandit.live.warm_up import load_compiled_code
 from matchbandit.service import tokens
 from matchbandit.service.app import create_app
@@ -189,30 +188,6 @@ def test_a_copy_made_under_load_is_whole_and_is_restored(typed, tmp_path, monkey
         assert refused.value.code == "unknown-proposal"
         assert course.ask().number == last + 1
         assert course.verify().ok
-
-
-def test_an_upgrade_changes_no_past_and_the_copy_is_the_way_back(typed, tmp_path, monkeypatch):
-    url = f"sqlite:///{tmp_path}/store.db"
-    monkeypatch.setenv("MATCHBANDIT_STORE", url)
-    with Store(url) as store:
-        course = store.create("course", players=PLAYERS, seed=1)
-        course.tell(course.ask().number, {course.proposal(1).pairs[0]: 1})
-        digest = course.digest()
-    typed("matchbandit league backup before.db")
-    steps = [lambda c: c.execute(sa.text("ALTER TABLE mb_tokens ADD COLUMN colour TEXT"))]
-    with monkeypatch.context() as newer:  # the next version of the program, with a step of its own
-        newer.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, *steps))
-        with Store(url) as store:
-            assert store.open("course").digest() == digest
-            assert store.open("course").verify().ok
-    old = schema.newest_version()
-    with pytest.raises(LeagueError, match=rf"schema version {old + 1}; this matchbandit supports up to {old}"):
-        Store(url)
-    for part in tmp_path.glob("store.db*"):
-        part.unlink()
-    shutil.copy("before.db", "store.db")
-    with Store(url) as store:
-        assert store.open("course").digest() == digest
 
 
 def test_a_store_moves_from_sqlite_to_postgresql_as_the_page_types_it(typed, tmp_path, monkeypatch):

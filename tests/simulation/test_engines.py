@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.outcomes import out_at
-from reference.states import learnt
 from reference.tape import Tape
 from scipy.stats import ks_2samp
 
@@ -56,7 +55,7 @@ def test_deterministic_schedules_agree_exactly_on_the_same_tape(n_items, selecti
     )
     assert slow_score.plays.tolist() == fast_score.plays.tolist()
     assert slow_score.regret.tolist() == fast_score.regret.tolist()
-    assert learnt(slow) == learnt(fast)
+    assert slow.state() == fast.state()
     tape = Tape.bernoulli(problem.means, 400, seed).rewards
     paid = [rewards[:n].sum() for rewards, n in zip(tape, slow_score.plays, strict=True)]
     assert slow_score.sums.tolist() == fast_score.sums.tolist() == paid

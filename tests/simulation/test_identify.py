@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.states import learnt
 from reference.tape import Tape
 from scipy.stats import ks_2samp
 
@@ -44,7 +43,7 @@ def agree(problem, spec, rounds, seed, horizon=None):
     assert slow_score.regret.tolist() == fast_score.regret.tolist()
     assert slow.done == fast.done
     if slow.rounds == fast.rounds:  # else the limit cuts a sweep, which only `step` remembers
-        assert learnt(slow) == learnt(fast)
+        assert slow.state() == fast.state()
         assert slow.recommend().tolist() == fast.recommend().tolist()
     else:
         assert slow_score.round == slow.rounds > fast.rounds

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from numba import njit
-from reference.states import learnt
 
 import matchbandit as mb
 from matchbandit.policies.pair.uts import Uts
@@ -24,7 +23,7 @@ def test_after_the_loop_the_policy_is_where_ask_and_tell_would_have_left_it():
     slow, _ = job.play(0)
     job = Job(job.problem, job.spec, job.checkpoints, 4, "loop", 2000)
     fast, _ = job.play(0)
-    assert learnt(slow) == learnt(fast)
+    assert slow.state() == fast.state()
 
 
 def test_long_stretches_are_cut_so_that_they_can_be_interrupted(monkeypatch):

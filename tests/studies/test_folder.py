@@ -30,8 +30,6 @@ SETTINGS = {
     "seed": 7,
 }
 SMALL = Study(**SETTINGS)
-FOLDER_0_11 = Path(__file__).parents[1] / "data" / "0.11" / "study"
-"""Written by matchbandit 0.11.0: uts and pair-elim with growth = 4, two runs of 100 rounds each."""
 
 
 @pytest.fixture(scope="module")
@@ -322,24 +320,8 @@ def test_details_are_joined_with_rows_by_the_name_of_their_file(out):
     assert both == told
 
 
-def test_results_say_their_study_and_load_runs_the_way_to_them(out):
+def test_results_say_their_study_and_load_names_the_way_to_them(out):
     assert set(SMALL.results(out).to_frame("pandas")["study"]) == {"small"}
     with pytest.raises(MatchbanditError, match=r"is a study's folder: use matchbandit\.studies\.StudyFolder\.open\('"):
-        mb.load_runs(out)
+        mb.load(out)
     assert mb.studies.StudyFolder is StudyFolder
-
-
-def test_a_folder_of_an_older_version_is_read_and_continued(tmp_path):
-    folder = StudyFolder.open(FOLDER_0_11)
-    assert [part.damage() for part in folder.parts] == [None, None]
-    assert folder.is_complete
-    assert len(folder.rows()) == 2 * 2 * 2  # policies, runs, checkpoints
-    assert [result.about.version for result in folder.results()] == ["0.11.0", "0.11.0"]
-    out = Path(shutil.copytree(FOLDER_0_11, tmp_path / "study"))
-    old_files = [file.relative_to(FOLDER_0_11) for kind in ("rows", "details") for file in shards(FOLDER_0_11, kind)]
-    more = folder.study.with_(runs=3)
-    continued = run_study(more, out, workers=1, allow_other_versions=True)
-    assert len(continued.parts) == 4
-    assert all((out / file).read_bytes() == (FOLDER_0_11 / file).read_bytes() for file in old_files)
-    fresh = run_study(more, tmp_path / "fresh", workers=1)
-    assert continued.rows().to_frame("pandas").equals(fresh.rows().to_frame("pandas"))

@@ -36,4 +36,3 @@ def pair(graph: mb.Graph) -> list[list[int]]:
 
 
 mb.simualte  # type: ignore[attr-defined]  # noqa: B018
-mb.Fits  # type: ignore[attr-defined]  # noqa: B018  # a name of version 0.8

@@ -281,7 +281,7 @@ def unwish(state: State, directory: Directory, pairs: Iterable[tuple[Name, Name]
 def configure(state: State, **changes: Any) -> list[Draft]:
     """Change settings: any field of `LeagueSettings`. A new policy starts with all results so far."""
     old = LeagueSettings.from_config(state.config)
-    new = old.replace(changes).validate(state.config["kind"], state.rewards, check_default="default" in changes)
+    new = old.replace(changes).validate(state.config["kind"], state.rewards)
     before, after = old.to_config(), new.to_config()
     different = {name: value for name, value in after.items() if value != before[name]}
     if not different:
@@ -498,11 +498,7 @@ def _outcomes(
                 f"{_pair_text(directory, key)} are not a pair of proposal {proposal.number}. Its pairs are "
                 f"{_list_pairs(directory, proposal)}.",
             )
-        recorded = proposal.known.get(key)
-        if recorded is not None and is_number(reward) and float(reward) == recorded:
-            value: float | None = recorded  # a repeat is valid even if versions before 0.8 accepted what is refused now
-        else:
-            value = check_reward(state.rewards, reward, _pair_text(directory, key))
+        value = check_reward(state.rewards, reward, _pair_text(directory, key))
         if by_pair.setdefault(key, value) != value:
             raise LeagueError(
                 "contradiction",

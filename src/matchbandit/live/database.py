@@ -24,7 +24,7 @@ from matchbandit.live.fair_lock import FairLock
 from matchbandit.live.private_files import create_private
 
 _CHECKPOINT_TIMEOUT_MS = 1000  # most reads are done by then; writers wait meanwhile
-_MIGRATION_LOCK = 0x6D62  # "mb": PostgreSQL's advisory lock for creating and changing tables
+_CREATION_LOCK = 0x6D62  # "mb": PostgreSQL's advisory lock for creating tables
 _POOL_SIZE = 8  # connections kept open by each process
 _MAX_OVERFLOW = {"sqlite": 32, "postgresql": 12}  # further ones when all are busy; PostgreSQL has 100 for all processes
 _MIN_FREE_BYTES = 1 << 20  # with less, a successful write does not end a series of failures
@@ -70,42 +70,37 @@ class Database:
         """The secret of the store, with which its idempotency keys are hashed."""
 
     def prepare(self, *, now: str, program: str) -> None:
-        """Create or migrate the tables; refuse other databases and newer stores."""
+        """Create the tables of a new store; refuse other databases and other versions."""
         if self.file is not None:
             create_private(self.file)  # SQLite gives its -wal and -shm files the same mode
             self._identity = _identity(self.file)
         with self.reading() as connection:
-            ready, migrating = schema.is_current(connection, self.where), False
+            ready = schema.exists(connection, self.where)
             if not ready and self.is_sqlite:
                 self._refuse_other_tables(connection)
         if self.is_sqlite:
             self._execute_outside_transaction(
                 "PRAGMA journal_mode=WAL"
             )  # concurrent readers and a writer; stored in the file
-        while not ready:
+        if not ready:
             with self.writing() as connection:
                 if not self.is_sqlite:
-                    connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATION_LOCK})
-                ready = schema.is_current(connection, self.where)
-                if not ready:
-                    migrating = schema.read_version(connection) is not None
-                    self._migrate_step(connection, now=now, program=program)
-        if migrating:  # the migration may have erased names
-            self.wipe_log()
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _CREATION_LOCK})
+                if not schema.exists(connection, self.where):  # another process may have created it meanwhile
+                    self._create_tables(connection, now=now, program=program)
         with self.reading() as connection:
             schema.check_tables(connection, self.where)
             self.secret = schema.read_secret(connection)
 
-    def _migrate_step(self, connection: Connection, *, now: str, program: str) -> None:
+    def _create_tables(self, connection: Connection, *, now: str, program: str) -> None:
         try:
-            schema.migrate_step(connection, now=now, program=program)
+            schema.create_tables(connection, now=now, program=program)
         except DBAPIError as error:
             translated = self._translate(error)
-            version = schema.newest_version()
             raise translated or LeagueError(
                 "store-unusable",
-                f"the store {self.where} cannot be brought to schema version {version}; nothing was changed. "
-                f"Restore it from a backup. The database says: {_first_line(error)}",
+                f"the store {self.where} cannot be created; nothing was changed. "
+                f"The database says: {_first_line(error)}",
             ) from error
 
     @contextmanager

@@ -34,7 +34,7 @@ from matchbandit.policies.catalogue import CATALOGUE, counts_policy, restore
 from matchbandit.policies.counts_policy import CountsPolicy
 from matchbandit.policies.decision import Decision, by_products
 from matchbandit.policies.rank1_thompson import Rank1Thompson
-from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
+from matchbandit.rewards import Counts, Floats, RewardDistribution
 from matchbandit.seeding import stream
 from matchbandit.strengths import Posterior
 
@@ -63,7 +63,6 @@ class Inputs:
     config: Mapping[str, Any]
     """The settings of the league."""
     rewards: RewardDistribution
-    """How results count; see `State.counting`."""
     two_sided: bool
     on_side: tuple[int, int]
     places: Counts
@@ -111,7 +110,7 @@ class Decider:
             number=state.next_number,
             decided_at=state.seq,
             config=dict(config),
-            rewards=state.counting,
+            rewards=state.rewards,
             two_sided=state.two_sided,
             on_side=(state.on_side[0], state.on_side[1]),
             places=np.array(state.places, dtype=np.int64),
@@ -479,33 +478,24 @@ def _next_round(inputs: Inputs, last: Round) -> tuple[list[list[int]], list[floa
                 f"{policy.name} plays whole rounds with a fixed set of items, and one of them has left. Configure "
                 f"another policy, such as rank1-thompson.",
             )
-        counts_coins = isinstance(inputs.rewards, Bernoulli) and isinstance(policy.setting.rewards, Binomial)
-        if counts_coins or not policy.has_open_round:  # without one it was reset: its state was of another version
-            policy = _first_round(inputs, roster, again=True)
-        else:
-            asked = _ids_of(inputs, roster, policy.ask())
-            rewards = [last.outcomes.get((a, b)) for a, b in asked]
-            policy.tell(policy.ask(), [nan if reward is None else reward for reward in rewards])
+        asked = _ids_of(inputs, roster, policy.ask())
+        rewards = [last.outcomes.get((a, b)) for a, b in asked]
+        policy.tell(policy.ask(), [nan if reward is None else reward for reward in rewards])
     pairs = _ids_of(inputs, roster, policy.ask())
     state = json.dumps({"roster": roster, "state": policy.state()}, separators=(",", ":"))
     memory = base64.b64encode(zlib.compress(state.encode(), 6)).decode("ascii")
     return pairs, [None] * len(pairs), memory
 
 
-def _first_round(inputs: Inputs, roster: list[int], *, again: bool = False) -> Policy:
-    """A new policy, warm-started with earlier results if it can use them.
-
-    A policy also starts again, with all results as earlier ones, if its state is of a version whose evidence cannot be
-    used, and once a binomial result is not a multiple of 1/trials: what it has proved or excluded so far then rests on
-    a distribution that the rewards do not have.
-    """
+def _first_round(inputs: Inputs, roster: list[int]) -> Policy:
+    """A new policy, warm-started with earlier results if there are any."""
     config = inputs.config
     rows, columns = _sides_of(inputs, roster)
     graph: Graph = bipartite(len(rows), len(columns)) if inputs.two_sided else monopartite(len(rows))
     seed = int(stream(config["seed"], "decision", config["key"], inputs.number - 1).integers(2**62))
     spec = policy_spec(config)
     results = inputs.results
-    if len(results.a) and not (again and not spec.kind.capabilities.warm_start):
+    if len(results.a):
         place = {item: k for side in (rows, columns) for k, item in enumerate(side)}
         pairs = [[place[a], place[b]] for a, b in zip(results.a.tolist(), results.b.tolist(), strict=True)]
         spec = spec.warm_start(pairs, results.counts, results.paid)

@@ -56,18 +56,11 @@ class StoredAnswer:
     """What a request was answered with, and a digest of the request."""
 
     request: str
-    digest: str | None
-    """None: it was stored by matchbandit 0.10 or older, whose digests had names in them and were erased."""
+    digest: str
     answer: dict[str, Any]
 
     def repeat(self, key: Key, directory: Directory) -> dict[str, Any]:
         """The answer, for the same request under this key; an error for another one."""
-        if self.digest is None and self.request == key.request:
-            raise LeagueError(
-                "key-reused",
-                f"the key {key.text!r} was used with an older matchbandit, and for what exactly is no longer known. "
-                f"Look at what was recorded. Use another key for a new request.",
-            )
         if key.answered(directory, self.answer) != self:
             raise LeagueError(
                 "key-reused",

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matchbandit.deprecation import RenamedAttribute
 from matchbandit.formatting import plural
 from matchbandit.live import commands, keys, log, transfer, views
 from matchbandit.live.commands import Name
@@ -209,8 +208,6 @@ class League:
     def rejoin(self, *names: Name, side: str | None = None, key: str | None = None, by: str = "python") -> list[Item]:
         """Let items that left rejoin, with their results."""
         return self._roster("bring back", commands.rejoin, key, by, list(names), side=side)
-
-    bring_back = RenamedAttribute()
 
     def rename(
         self, old: Name, new: str, *, side: str | None = None, key: str | None = None, by: str = "python"

@@ -58,7 +58,7 @@ class StoreInfo:
     """Without the password."""
     schema_version: int
     program: str
-    """The version of matchbandit that created or last migrated it."""
+    """The version of matchbandit that created it."""
     created: str
     size_bytes: int
     """Of the file, or of its tables and indexes in PostgreSQL."""

@@ -112,7 +112,7 @@ class LeagueModel:
         self._assess = assess or assess_fit
         self.seq = state.seq
         self.two_sided = state.two_sided
-        self.rewards = state.counting
+        self.rewards = state.rewards
         self.graph = league_graph(state.two_sided, state.on_side)
         self.places = np.array(state.places, dtype=np.int64)
         self.sides = np.array(state.sides_by_item, dtype=np.int64)

@@ -84,10 +84,8 @@ def last_proposal(connection: Connection, league: int) -> int:
 
 
 def is_complete(connection: Connection, league: int, last_number: int) -> bool:
-    """Does the table have all proposals up to this one, with all values? Older versions did not compute some."""
-    of_league = _TABLE.league_id == league
-    missing = select(func.count()).where(of_league, _TABLE.expected_of_told.is_(None))
-    return last_proposal(connection, league) == last_number and not connection.execute(missing).scalar()
+    """Does the table have all proposals up to this one?"""
+    return last_proposal(connection, league) == last_number
 
 
 class Page(TypedDict, total=False):

@@ -180,7 +180,7 @@ class Replica:
         return self._model
 
     def repair_proposals(self) -> None:
-        """Rebuild the proposals table if rows or values are missing."""
+        """Rebuild the proposals table if rows are missing."""
         with self.reading() as view:
             if projection.is_complete(view.connection, self.league, view.state.last_number):
                 return

@@ -5,7 +5,7 @@ import numpy as np
 from matchbandit.graphs import monopartite
 from matchbandit.policies.catalogue import CATALOGUE, counts_policy
 from matchbandit.policies.counts_policy import CountsPolicy
-from matchbandit.rewards import Bernoulli, Counts, Floats, RewardDistribution
+from matchbandit.rewards import Counts, Floats, RewardDistribution
 from matchbandit.seeding import stream
 from matchbandit.strengths import clip_outliers
 
@@ -21,8 +21,7 @@ class RewardAccounting:
         self._policy: CountsPolicy | None = None
         encodes = issubclass(kind, CountsPolicy) and kind.encode_rewards is not CountsPolicy.encode_rewards
         if encodes and not (in_unit and policy == "rank1-thompson"):
-            # Stored rewards may be any number in [0, 1], which Bernoulli accepts and Binomial refuses.
-            self._policy = counts_policy(policy, monopartite(2), Bernoulli() if in_unit else rewards)
+            self._policy = counts_policy(policy, monopartite(2), rewards)
         self._flips = in_unit
         """Coins are flipped for rewards in [0, 1] only; others need no stream."""
         self._no_stream = stream(seed, "booking", key)

@@ -1,6 +1,5 @@
-"""The tables of a store and their migrations."""
+"""The tables of a store."""
 
-from collections.abc import Callable
 from hashlib import blake2b
 from secrets import token_hex
 
@@ -17,12 +16,9 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    bindparam,
     insert,
     inspect,
     select,
-    text,
-    update,
 )
 from sqlalchemy.exc import DBAPIError
 
@@ -37,7 +33,7 @@ store = Table(
     Column("id", Integer, primary_key=True),  # one row: 1
     Column("version", Integer, nullable=False),
     Column("created", Text, nullable=False),
-    Column("program", Text, nullable=False),  # the version of matchbandit that created or last migrated it
+    Column("program", Text, nullable=False),  # the version of matchbandit that created it
     Column("secret", Text),  # random; see `hash_key`
     Column("last_league", Integer),  # the largest id of an erased league, which SQLite would reuse
 )
@@ -49,7 +45,7 @@ leagues = Table(
     Column("slug", Text, nullable=False, unique=True),
     Column("head", BigInteger, nullable=False),  # the number of its last event; its writers lock this row
     Column("created", Text, nullable=False),
-    Column("summary", Text),  # JSON of `LeagueSummary`, as of `head`; null until the first write of version 0.11
+    Column("summary", Text),  # JSON of `LeagueSummary`, as of `head`; null: to be computed
     Column("archived", Text),  # when it was archived: read-only
     Column("deleted", Text),  # when it was deleted: hidden, and erased after a grace period
 )
@@ -89,7 +85,7 @@ keys = Table(
     _league(),
     Column("key", Text, primary_key=True),  # see `hash_key`
     Column("request", Text, nullable=False),  # its kind, such as "ask"
-    Column("digest", Text),  # of the request, with ids instead of names; null: stored by 0.10 or older
+    Column("digest", Text, nullable=False),  # of the request, with ids instead of names
     Column("answer", Text, nullable=False),  # JSON, without names
     Column("at", Text, nullable=False),
     sqlite_with_rowid=False,
@@ -120,7 +116,7 @@ proposals = Table(
     Column("reward", Float, nullable=False),  # the sum over these pairs
     Column("expected", Float),
     Column("best", Float),
-    Column("expected_of_told", Float),  # the estimates of the pairs told, summed; null: to be computed from the log
+    Column("expected_of_told", Float, nullable=False),  # the estimates of the pairs told, summed
     Index("mb_proposals_due", "closed", "due"),
     Index("mb_proposals_open", "closed", "at"),  # the oldest open one, for the metrics
     sqlite_with_rowid=False,
@@ -149,7 +145,8 @@ sessions = Table(
     Column("expires", Text, nullable=False),
 )
 
-Migration = Callable[[Connection], None]
+VERSION = 2
+"""Of these tables."""
 
 
 def hash_key(secret: str, league: int, key: str) -> str:
@@ -161,70 +158,22 @@ def hash_key(secret: str, league: int, key: str) -> str:
     return blake2b(f"{league}:{key}".encode(), key=bytes.fromhex(secret), digest_size=16).hexdigest()
 
 
-def _add_summaries_and_life_cycle(connection: Connection) -> None:
-    """From version 1 (matchbandit 0.5 to 0.10) to 2."""
-    added = {
-        store: ("secret", "last_league"),
-        leagues: ("summary", "archived", "deleted"),
-        proposals: ("expected_of_told",),
-    }
-    for table, columns in added.items():
-        for name in columns:
-            kind = table.c[name].type.compile(connection.dialect)
-            connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {name} {kind}"))
-    connection.execute(text("CREATE INDEX IF NOT EXISTS mb_proposals_open ON mb_proposals (closed, at)"))
-    _erase_keys(connection)
+def create_tables(connection: Connection, *, now: str, program: str) -> None:
+    """Create the tables that are missing, and write the version."""
+    metadata.create_all(connection)
+    connection.execute(insert(store).values(id=1, version=VERSION, created=now, program=program, secret=token_hex(32)))
 
 
-def _erase_keys(connection: Connection) -> None:
-    """Hash the keys: version 1 stored their text, and digests of requests with names, which both could reveal names."""
-    secret = token_hex(32)
-    connection.execute(update(store).values(secret=secret))
-    rows = connection.execute(select(keys.c.league_id, keys.c.key)).all()
-    if rows:
-        statement = update(keys).where(keys.c.league_id == bindparam("league"), keys.c.key == bindparam("text"))
-        connection.execute(
-            statement.values(key=bindparam("hash"), digest=None),
-            [{"league": league, "text": key, "hash": hash_key(secret, league, key)} for league, key in rows],
-        )
-
-
-MIGRATIONS: tuple[Migration, ...] = (_add_summaries_and_life_cycle,)
-"""From version 1 to 2, from 2 to 3, … Each change of the tables above adds a function here, and a store of the previous
-version to the test data. New stores are created directly in the newest version."""
-
-
-def newest_version() -> int:
-    """The schema version of this program."""
-    return 1 + len(MIGRATIONS)
-
-
-def migrate_step(connection: Connection, *, now: str, program: str) -> None:
-    """Create the tables, or migrate by one version; call it until `is_current`.
-
-    Each call is one exclusive transaction, so that an interrupted migration resumes where it stopped.
-    """
+def exists(connection: Connection, where: str) -> bool:
+    """Is there a store? Refuses one with other tables than those of this program."""
     version = read_version(connection)
-    if version is None:
-        metadata.create_all(connection)
-        connection.execute(
-            insert(store).values(id=1, version=newest_version(), created=now, program=program, secret=token_hex(32))
-        )
-    else:
-        MIGRATIONS[version - 1](connection)
-        connection.execute(update(store).values(version=version + 1, program=program))
-
-
-def is_current(connection: Connection, where: str) -> bool:
-    """Does the store have the schema version of this program? Refuses a newer one."""
-    version = read_version(connection)
-    if version is not None and version > newest_version():
+    if version not in (None, VERSION):
         raise LeagueError(
             "store-unusable",
-            f"the store {where} has schema version {version}; this matchbandit supports up to {newest_version()}. "
-            "Use the matchbandit that wrote it, or a newer one.",
+            f"the store {where} has schema version {version}; this matchbandit supports {VERSION}. "
+            "Use the matchbandit that wrote it.",
         )
-    return version == newest_version()
+    return version is not None
 
 
 def read_version(connection: Connection) -> int | None:

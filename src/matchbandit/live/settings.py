@@ -58,7 +58,7 @@ class LeagueSettings:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "LeagueSettings":
-        """The settings in a league's log; those that older versions did not know have their defaults."""
+        """The settings in a league's log; those that it does not name have their defaults."""
         values = {name: config[name] for name in cls.names() if name in config}
         if values.get("default") == "void":
             values["default"] = VOID
@@ -81,7 +81,7 @@ class LeagueSettings:
             changes = {"options": {}, "selection": None, **changes}
         return replace(self, **changes)
 
-    def validate(self, kind: str, rewards: RewardDistribution, *, check_default: bool = True) -> "LeagueSettings":
+    def validate(self, kind: str, rewards: RewardDistribution) -> "LeagueSettings":
         """The settings in the form in which they are logged, or an error that says what to change.
 
         Parameters
@@ -90,8 +90,6 @@ class LeagueSettings:
             "players" or "sides".
         rewards : RewardDistribution
             The league's rewards.
-        check_default : bool, default True
-            Whether `default` is a new value: a stored one may stem from a version that accepted more.
 
         Returns
         -------
@@ -99,7 +97,7 @@ class LeagueSettings:
         """
         named = _check_policy(kind, rewards, self.policy, self.options, self.selection)
         default = self.default
-        if default is not VOID and check_default:
+        if default is not VOID:
             default = check_reward(rewards, default, "a pair by default")  # type: ignore[assignment]
         no_rematch = _check_int("no_rematch", self.no_rematch, maximum=10**9)
         if no_rematch and not CATALOGUE[named["policy"]].decides_from_counts:

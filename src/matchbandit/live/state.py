@@ -17,7 +17,7 @@ from matchbandit.live.settings import LeagueSettings
 from matchbandit.live.tally import Tally, key_of, pair_of
 from matchbandit.policies.catalogue import CATALOGUE
 from matchbandit.policies.serialization import pack, unpack
-from matchbandit.rewards import Bernoulli, RewardDistribution, parse_rewards
+from matchbandit.rewards import RewardDistribution, parse_rewards
 
 SNAPSHOT_VERSION = 4
 """Version of `State.snapshot`. Snapshots of other versions are ignored and the log is replayed."""
@@ -119,8 +119,6 @@ class State:
         self.last_round: ProposalState | None = None
         """The last proposal of a round policy, from which it continues."""
         self.tally = Tally()
-        self.off_grid = 0
-        """Results of a binomial league that are no multiple of 1/trials; versions before 0.8 took any."""
         self.archived: str | None = None
         """When the league was archived; None: it is writable."""
         self.dues: list[tuple[str, int]] = []
@@ -131,15 +129,6 @@ class State:
     def exists(self) -> bool:
         """Has the league been created?"""
         return bool(self.config)
-
-    @property
-    def counting(self) -> RewardDistribution:
-        """The distribution by which policies and the model count results.
-
-        A binomial result counts as `trials` coins. While any result is not a multiple of 1/trials, every result
-        counts as one coin: weights that depend on the outcome would be biased.
-        """
-        return Bernoulli() if self.off_grid else self.rewards
 
     @property
     def n_items(self) -> int:
@@ -313,7 +302,7 @@ class State:
             credit = paid if accounting.is_identity else accounting.credit_total(count, paid)
             self.tally.add(key_of(a, b), 0, self.seq, paid, credit, count)
             if self.rewards.has_grid and self.rewards.impossible(paid, count):
-                self.off_grid += count
+                raise ValueError(f"{count} results of {a} and {b} cannot sum to {paid}")
             self.meetings[a - 1] += count
             self.meetings[b - 1] += count
 
@@ -360,7 +349,7 @@ class State:
                 credit = reward if accounting.is_identity else accounting.credit(reward, number, a, b)
                 self.tally.add(key, number, self.seq, reward, credit)
                 if has_grid and not rewards.is_possible(reward):
-                    self.off_grid += 1
+                    raise ValueError(f"{reward} is no {rewards} reward")
                 self.meetings[a - 1] += 1
                 self.meetings[b - 1] += 1
         if len(known) == len(pairs):
@@ -374,9 +363,8 @@ class State:
         states = [self.open.get(number), self.last_round]
         for a, b, was, now in data["outcomes"]:
             key = key_of(a, b)
-            if self.rewards.has_grid:
-                is_off = [reward is not None and not self.rewards.is_possible(reward) for reward in (was, now)]
-                self.off_grid += is_off[1] - is_off[0]
+            if now is not None and self.rewards.has_grid and not self.rewards.is_possible(now):
+                raise ValueError(f"{now} is no {self.rewards} reward")
             if was is not None:
                 self.tally.remove(key, number, self.seq, was, accounting.credit(was, number, a, b))
                 self.meetings[a - 1] -= 1
@@ -431,7 +419,6 @@ class State:
             "open": [proposal.to_dict() for proposal in self.open.values()],
             "last_round": None if self.last_round is None else self.last_round.to_dict(),
             "tally": self.tally.to_dict(),
-            "off_grid": self.off_grid,
         }
         if self.archived is not None:
             whole["archived"] = self.archived
@@ -468,7 +455,7 @@ class State:
                 state.waiting[key] = state.waiting.get(key, 0) + 1
         state.dues = [(proposal.due, proposal.number) for proposal in state.open.values() if proposal.due is not None]
         heapify(state.dues)
-        state.tally, state.off_grid = Tally.from_dict(whole["tally"]), whole["off_grid"]
+        state.tally = Tally.from_dict(whole["tally"])
         if state.config:
             state._set_rewards()
             config = state.config

@@ -17,7 +17,6 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from matchbandit.deprecation import warn_deprecated
 from matchbandit.errors import MatchbanditError
 from matchbandit.live import commands, lifecycle, log, maintenance, projection, schema, snapshots, transfer
 from matchbandit.live.compute import WorkerPool
@@ -71,12 +70,8 @@ class Store:
         lock_timeout: float = 10.0,
         retention: Retention | None = None,
         compute: WorkerPool | None = None,
-        patience: float | None = None,
     ) -> None:
-        """Open the store; create or migrate it if necessary."""
-        if patience is not None:
-            warn_deprecated("Store(patience=)")
-            lock_timeout = patience
+        """Open the store; create it if necessary."""
         self.clock = clock
         self.compute = compute
         self._replicas: OrderedDict[str, Replica] = OrderedDict()
@@ -549,9 +544,9 @@ class Store:
     def ready(self) -> None:
         """Cheap check that the store can be used; raises if not."""
         with self.reading() as connection:
-            if not schema.is_current(connection, self.where):
+            if not schema.exists(connection, self.where):
                 raise LeagueError(
-                    "store-unusable", f"the store {self.where} is of an older version. Start this program again."
+                    "store-unusable", f"the store {self.where} has lost its tables. Restore it from a backup."
                 )
         self.database.check_writes()
 

@@ -1,7 +1,7 @@
 """Export a league to one file, with or without names, and read exports.
 
 The format is JSON Lines, compressed if the file name ends in .gz: a header, a line per name (optional), a line per
-event, and a last line with their count and checksum. Exports of older versions stay readable: keys are only added.
+event, and a last line with their count and checksum.
 """
 
 import gzip

@@ -53,8 +53,6 @@ class Verification:
 
 
 _MAX_DIFFERENCES = 10
-_LATER_COLUMNS = ("expected_of_told",)
-"""Columns that a migration adds and the next write fills."""
 
 
 class _Check:
@@ -120,11 +118,10 @@ class _Check:
 
 
 def _is_equal(stored: dict[str, Any] | None, folded: dict[str, Any] | None) -> bool:
-    """Does a row of the proposals table agree with the log? Columns that are not filled yet are ignored."""
+    """Does a row of the proposals table agree with the log?"""
     if stored is None or folded is None:
         return False
-    unfilled = [name for name in _LATER_COLUMNS if stored[name] is None]
-    return all(stored[name] == value for name, value in folded.items() if name not in unfilled)
+    return all(stored[name] == value for name, value in folded.items())
 
 
 def verify_league(

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from matchbandit.deprecation import RenamedAttribute, adopt_renamed_attributes, renamed_in
-from matchbandit.errors import MatchbanditError, check_int, unknown
+from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.graphs import Edges, Graph, Pairs, Selection, refuse_if_too_large
 from matchbandit.past_results import aggregate_by_edge
 from matchbandit.policies.capabilities import Capabilities, Goal
@@ -20,8 +19,8 @@ from matchbandit.policies.options import check_options, option_defaults, record_
 from matchbandit.policies.serialization import checksum, pack, unpack
 from matchbandit.rewards import Counts, Floats, RewardDistribution
 
-STATE_VERSION = 2
-"""Of what `state` gives; version 0.3 gave 1."""
+STATE_VERSION = 3
+"""Of what `state` gives."""
 LONG_ROUND = 50
 """Rounds with more pairs are checked as whole arrays, and shortened in messages."""
 
@@ -61,14 +60,12 @@ class Policy(ABC):
     """What it needs, and what it is for."""
     decides_from_counts: ClassVar[bool] = False
     """Is it a `CountsPolicy`, which decides from counts and sums alone?"""
-    fits = RenamedAttribute()
     _options: Mapping[str, Any] = MappingProxyType({})
     """The options that the constructors were called with, see `record_options`."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Record the options of constructors, and accept attributes under the names that they had up to version 0.8."""
+        """Record the options of constructors."""
         super().__init_subclass__(**keywords)
-        adopt_renamed_attributes(cls, renamed_in("Policy"))
         if "__init__" in vars(cls):
             cls.__init__ = record_options(cls.__init__)  # type: ignore[method-assign]
 
@@ -84,7 +81,6 @@ class Policy(ABC):
         """How many rounds were told."""
         self._asked: Edges | None = None
         self._shown: Pairs | None = None
-        self._told: tuple[Edges, Floats] | None = None
         self._answer: Edges | None = None
         self._answered_at = 0
         self._refuse_incompatibility()
@@ -173,14 +169,8 @@ class Policy(ABC):
             return graph.pairs.take(edges, axis=0)
         return graph.pairs_of(edges)
 
-    def tell(self, pairs: ArrayLike, rewards: ArrayLike, *, round: int | None = None) -> None:
-        """What came back for the pairs asked, in any order; NaN where a pair did not take place.
-
-        With `round`, the number that `policy.round` had when they were asked, a call can be repeated: the last told
-        round with the same content changes nothing, with other content it is refused.
-        """
-        if round is not None and self._is_repeat(round, pairs, rewards):
-            return
+    def tell(self, pairs: ArrayLike, rewards: ArrayLike) -> None:
+        """What came back for the pairs asked, in any order; NaN where a pair did not take place."""
         if self._asked is None:
             raise MatchbanditError(
                 "no round is open: it was told already, or never asked. Call ask() before each tell()."
@@ -190,7 +180,7 @@ class Policy(ABC):
         def receive() -> None:
             asked, self._asked = self._asked, None
             assert asked is not None
-            self._told, self.rounds = (asked, received), self.rounds + 1
+            self.rounds += 1
             if self._answer is None and self._receive(asked, received):
                 self._finish()
 
@@ -235,25 +225,6 @@ class Policy(ABC):
         turn = (self.rounds - self._answered_at) % len(answer)
         return answer[turn : turn + 1]
 
-    def _is_repeat(self, number: int, pairs: ArrayLike, rewards: ArrayLike) -> bool:
-        """Is this the last told round again? Anything else but the open round is refused."""
-        number = check_int("round", number, minimum=1)
-        if number == self.round and self._asked is not None:
-            return False
-        if number > self.rounds:
-            raise MatchbanditError(f"round {number} was not asked; call ask() first. The next round is {self.round}.")
-        if number < self.rounds or self._told is None:
-            raise MatchbanditError(f"round {number} was told already; {self._open_round()}.")
-        asked, recorded = self._told
-        if not np.array_equal(self._in_order(asked, pairs, rewards), recorded, equal_nan=True):
-            raise MatchbanditError(
-                f"round {number} was told already, with other rewards: {shorten(recorded)}. It cannot be changed."
-            )
-        return True
-
-    def _open_round(self) -> str:
-        return f"round {self.round} is open" if self._asked is not None else f"the next round is {self.round}"
-
     @abstractmethod
     def recommend(self) -> Pairs:
         """The best guess now, and once `done` the answer: one pair, or a matching."""
@@ -292,7 +263,6 @@ class Policy(ABC):
             "setting": self.setting.describe(),
             "rounds": self.rounds,
             "asked": pack(self._asked),
-            "told": pack(self._told),
             "answer": pack(self._answer),
             "answered_at": self._answered_at,
             "random": pack(self.rng.bit_generator.state),
@@ -304,18 +274,15 @@ class Policy(ABC):
         """Continue from a state that a policy of the same name, options and setting has given."""
         refuse_damage(state)
         mine = self.state()
-        stored = {**state, "options": {**pack(type(self).option_defaults()), **state["options"]}}
         for part in ("policy", "class", "options", "setting"):
-            if stored[part] != mine[part]:
+            if state[part] != mine[part]:
                 raise MatchbanditError(
-                    f"the state has {part} {stored[part]!r}, this policy has {mine[part]!r}. "
+                    f"the state has {part} {state[part]!r}, this policy has {mine[part]!r}. "
                     f"Build the same policy, or use matchbandit.restore(state)."
                 )
         self.rounds = state["rounds"]
         self.rng.bit_generator.state = unpack(state["random"])
         self._asked, self._shown = unpack(state["asked"]), None
-        last_round = unpack(state["told"])
-        self._told = None if last_round is None else (last_round[0], last_round[1])
         self._answer, self._answered_at = unpack(state["answer"]), state["answered_at"]
         self._remember(unpack(state["memory"]))
 

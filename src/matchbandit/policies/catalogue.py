@@ -309,7 +309,7 @@ def restore(state: dict[str, Any]) -> Policy:
     if kind is None or kind.__qualname__ != state["class"]:
         raise MatchbanditError(
             f"the policy {state['policy']!r} of the class {state['class']} is not in the catalogue. Build your own "
-            f"with policy(YourClass, …).build(…), then load(state); begin one of an older version with warm_start()."
+            f"with policy(YourClass, …).build(…), then load(state)."
         )
     setting = state["setting"]
     fresh = policy(kind, **unpack(state["options"])).build(

@@ -207,10 +207,8 @@ def _check(build: Build, rounds: int) -> None:
             decisions += has_learned
             _check_interruptions(one, pairs[order], rewards[order])
         open_round, was_done = one.round, one.done
-        one.tell(pairs[order], rewards[order], round=open_round)
+        one.tell(pairs[order], rewards[order])
         _require(one.round == open_round + 1, f"round {one.round} follows round {open_round}")
-        if number % 25 == 3:
-            _check_repeats(one, pairs, rewards, open_round)
         if was_done:
             _check_done(one, pairs)
         if number % 60 in (17, 29):  # the second is right after a pair that did not take place
@@ -355,17 +353,6 @@ def _restored(one: Policy) -> Policy:
     _require(json.dumps(fresh.state()) == json.dumps(one.state()), "state → load → state is not the same")
     _require(fresh.explain() == one.explain(), "a restored policy explains itself differently")
     return fresh
-
-
-def _check_repeats(one: Policy, pairs: Pairs, rewards: Any, number: int) -> None:
-    """The same round again changes nothing; with other content, too early or too late it is refused."""
-    before = json.dumps(one.state())
-    one.tell(pairs[::-1], rewards[::-1], round=number)
-    _refuses(lambda: one.tell(pairs, 1.0 - np.nan_to_num(rewards, nan=0.5), round=number), "other rewards for a round")
-    _refuses(lambda: one.tell(pairs, rewards, round=number + 1), "a round that was not asked")
-    if number > 1:
-        _refuses(lambda: one.tell(pairs, rewards, round=number - 1), "a round told long ago")
-    _require(json.dumps(one.state()) == before, "a round told twice changed the state")
 
 
 def _check_done(one: Policy, pairs: Pairs) -> None:

@@ -147,10 +147,6 @@ class CombinatorialPolicy(RoundPolicy):
         super().add_logged(edges, counts, sums)
         self.arrays.total[0] += counts.sum()
 
-    def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
-        super()._remember(memory, arrays)
-        self.arrays.total[0] = self.arrays.plays.sum()  # which the state of kl-ucb leaves out
-
     def explain_extra(self) -> dict[str, Any]:
         """The plays and the average of each pair, and what `pair_details` adds."""
         plays, means, details = self.arrays.plays.tolist(), self.means().tolist(), self.pair_details()

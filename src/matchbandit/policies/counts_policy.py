@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from matchbandit.allowed import Allowed
-from matchbandit.deprecation import RenamedAttribute
 from matchbandit.errors import MatchbanditError
 from matchbandit.graphs import Edges, Pairs
 from matchbandit.policies.base import shorten, to_rewards
@@ -30,8 +29,6 @@ class CountsPolicy(RoundPolicy):
     decides_from_counts: ClassVar[bool] = True
     draws: ClassVar[bool] = False
     """Decisions are drawn at random, so that pairs whose results are pending need not be counted as played."""
-    book = RenamedAttribute()
-    put = RenamedAttribute()
 
     def decide(
         self, rng: np.random.Generator, *, allowed: Allowed | ArrayLike | None = None, waiting: ArrayLike | None = None

@@ -83,7 +83,6 @@ class PlannedPolicy(Policy):
     def advance(self, sweeps: Tally) -> None:
         """Play whole sweeps of the current plan at once: this is what they brought."""
         self.rounds += sweeps.sweeps * self.current.length
-        self._told = None
         self._pending.add(sweeps)
         self._decide_if_due()
         self.settle()

@@ -36,7 +36,7 @@ from matchbandit.policies.information import (
 )
 from matchbandit.policies.options import Delta, Epsilon, between
 from matchbandit.policies.planned_policy import PlannedPolicy
-from matchbandit.rewards import Bernoulli, Binomial, Counts, Floats, RewardDistribution
+from matchbandit.rewards import Counts, Floats
 from matchbandit.schedules import all_meet, next_batch, next_regret_batch
 from matchbandit.schedules.batches import EARLY_TOUR_PLAYS, EARLY_TOUR_SHARE, FORCED_SHARE, MAX_SHARE, TOUR_SHARE
 from matchbandit.solvers import MAX_MATCHINGS, all_matchings, best_matching, count_matchings
@@ -117,7 +117,7 @@ class Rank1Certify(PlannedPolicy):
     )
     state_fields: ClassVar[tuple[str, ...]] = (
         "plays", "sums", "strengths", "half_gaps", "log_bets", "differences", "information", "evidence", "peaks",
-        "tours", "sampled", "explored", "tour_credit", "swap_credit", "certified", "one_coin",
+        "tours", "sampled", "explored", "tour_credit", "swap_credit", "certified",
     )  # fmt: skip
 
     def __init__(
@@ -141,14 +141,7 @@ class Rank1Certify(PlannedPolicy):
         self.plays, self.sums = np.zeros((n, n)), np.zeros((n, n))
         """All results, those of a warm start too: what the strengths are fitted to."""
         self.strengths, self.half_gaps = np.full(n, exp(PRIOR.level)), np.zeros((n, n))
-        self.one_coin = False
-        """Is each reward one coin, though the setting says binomial? So it is once a state holds sums of rewards that
-        are no shares of the trials, which versions up to 0.7 took."""
-        self._begin()
-
-    def _begin(self) -> None:
-        """No evidence, and no rounds that it would rest on."""
-        shape = (len(self._ratios), self.target.n_items, self.target.n_items)
+        shape = (len(self._ratios), n, n)
         self.log_bets = np.zeros((shape[0], BETS, *shape[1:]))
         self.differences, self.information = np.zeros(shape), np.zeros(shape)
         """Differences of averages and their weights, see `log_mixture`: for regret of all rounds, for identification of
@@ -183,11 +176,6 @@ class Rank1Certify(PlannedPolicy):
         but by less than the next larger ratio."""
         coarser = np.append(inf, self._ratios[:-1])
         return np.log1p(-(coarser ** -float(self.target.loss_exponent)))
-
-    @property
-    def counting(self) -> RewardDistribution:
-        """How rewards count: as the setting says, or as one coin each."""
-        return Bernoulli() if self.one_coin else self.setting.rewards
 
     @cached_property
     def _ends(self) -> Counts:
@@ -376,7 +364,7 @@ class Rank1Certify(PlannedPolicy):
         missing = needed - scores[a, b]
         for table, part in self._tables(n_chosen):
             times.append(np.empty(min(STEPS, part), dtype=np.int64))
-            batch = self.counting.noise, table, links, missing, plays, part
+            batch = self.setting.rewards.noise, table, links, missing, plays, part
             chosen.append(choose_swaps(*batch, swaps, best, self._ends, times[-1]))
         rounds = swapped_rounds(best, swaps, np.concatenate(chosen))
         return self._batch(best, guesses, rounds, np.concatenate(times), tours)
@@ -419,7 +407,7 @@ class Rank1Certify(PlannedPolicy):
         self, table: Floats, links: Links, missing: Floats, plays: Floats, rounds: int, best: Edges
     ) -> tuple[Edges, Counts]:
         """Choose rounds by these means of all pairs, items × items; they are added to the plays."""
-        batch = self.counting.noise, table, links, missing, plays, rounds, self._ends
+        batch = self.setting.rewards.noise, table, links, missing, plays, rounds, self._ends
         if self._candidates is None:
             return choose_solved(*batch, best, partial(best_matching, self.graph))
         times = np.zeros(len(self._candidates), dtype=np.int64)
@@ -434,7 +422,7 @@ class Rank1Certify(PlannedPolicy):
         """
         from scipy.special import rel_entr  # noqa: PLC0415  # it takes longer to import than all policies
 
-        noise, played = self.counting.noise, self.plays > 0
+        noise, played = self.setting.rewards.noise, self.plays > 0
         averages = np.divide(self.sums, self.plays, out=fitted.copy(), where=played)
         if noise.trials == 0:
             distance = (averages - fitted) ** 2 / (2 * noise.sd**2)
@@ -454,7 +442,7 @@ class Rank1Certify(PlannedPolicy):
 
     def learn(self, tally: Tally) -> None:
         """Let every bet of this batch win or lose, then fit what the next one bets on."""
-        noise, m = self.counting.noise, self.graph.n_pairs
+        noise, m = self.setting.rewards.noise, self.graph.n_pairs
         counts = tally.counts.reshape(3, m)
         sums = clip_outliers(noise, counts, tally.sums.reshape(3, m))
         plays, paid = self._table(counts.sum(axis=0)), self._table(sums.sum(axis=0))
@@ -464,7 +452,8 @@ class Rank1Certify(PlannedPolicy):
         of = (plays, paid) if self._regret else (self._table(counts[2]), self._table(sums[2]))
         add_differences(self.differences, self.information, *of, ratios, sides)
         self.evidence = np.full(self.evidence.shape, -inf)
-        log_evidence(self.log_bets, self.differences, self.information, sides, self.counting.sigma, self.evidence)
+        sigma = self.setting.rewards.sigma
+        log_evidence(self.log_bets, self.differences, self.information, sides, sigma, self.evidence)
         tours = int(counts[2, 0])
         self.sampled += tally.sweeps
         self.explored += int(counts[1:].sum()) // self.round_size
@@ -482,42 +471,8 @@ class Rank1Certify(PlannedPolicy):
     def add_logged(self, edges: Edges, counts: Counts, sums: Floats) -> None:
         """Let logged results choose where to look; they are never evidence."""
         by_edge = np.zeros((2, self.graph.n_pairs))
-        by_edge[:, edges] = counts, clip_outliers(self.counting.noise, counts, sums)
+        by_edge[:, edges] = counts, clip_outliers(self.setting.rewards.noise, counts, sums)
         self._fit(self._table(by_edge[0]), self._table(by_edge[1]))
-
-    def _restore(self, memory: dict[str, Any]) -> None:
-        super()._restore({"one_coin": False, **memory})  # states of versions up to 0.7 do not say
-
-    def _remember(self, memory: dict[str, Any]) -> None:
-        is_current = "differences" in memory
-        super()._remember(memory if is_current else {**self._memory(), **memory, **self._evidence_memory()})
-        if isinstance(self.counting, Binomial) and self._holds_impossible_sums():
-            self.one_coin = True
-            self._begin_again()
-        elif not is_current:  # of a version up to 0.9, whose evidence was of another kind
-            self._begin_again()
-
-    def _evidence_memory(self) -> dict[str, Any]:
-        """What is remembered of the evidence, now."""
-        return {name: getattr(self, name) for name in ("log_bets", "evidence", "peaks", "tours", "sampled", "explored")}
-
-    def _holds_impossible_sums(self) -> bool:
-        """Are there sums that shares of the trials cannot have?"""
-        impossible, pending = self.setting.rewards.impossible, self._pending
-        single = [part for part in (self._partial, self._told and self._told[1]) if part is not None]
-        of_sums = impossible(self.sums, self.plays).any() or impossible(pending.sums, pending.counts).any()
-        return bool(of_sums or any(impossible(part).any() for part in single))
-
-    def _begin_again(self) -> None:
-        """Without evidence; what is known chooses where to look, as in a warm start.
-
-        The open round is given up, and so is an answer.
-        """
-        counts, sums = (part.reshape(3, -1).sum(axis=0) for part in (self._pending.counts, self._pending.sums))
-        self._begin()
-        self._fit(self._table(counts), self._table(sums))
-        self._plan = self._sweep = self._partial = self._asked = self._answer = None
-        self._received = []
 
     def _fit(self, plays: Floats, sums: Floats) -> None:
         """Fit the strengths to these results and to those before."""
@@ -531,7 +486,7 @@ class Rank1Certify(PlannedPolicy):
     def _posterior(self) -> Posterior:
         """Of the strengths, from all results."""
         i, j = self._ends.T
-        model = self._model._replace(plays=self.plays[i, j], sums=self.sums[i, j], noise=self.counting.noise)
+        model = self._model._replace(plays=self.plays[i, j], sums=self.sums[i, j], noise=self.setting.rewards.noise)
         return Posterior.of(model, start=np.log(self.strengths))
 
     @cached_property
@@ -590,7 +545,7 @@ class Rank1Certify(PlannedPolicy):
                 for k, (side, item) in enumerate(names)
             ],
             "next_check": self.next_check(),
-            "warnings": product_warning(self._posterior(), self.counting),
+            "warnings": product_warning(self._posterior(), self.setting.rewards),
             "details": {"threshold": needed, "rivals": rivals, "explored": self.explored, "tours": self.tours},
         }
 
@@ -601,7 +556,7 @@ class Rank1Certify(PlannedPolicy):
         plays = np.where(self._decided(self._best(order), 0, 0) < 0, -1.0,
                          self._table(counts.reshape(3, -1).sum(axis=0)))  # fmt: skip
         means = np.outer(self.strengths, self.strengths)
-        gain = expected_gains(self.counting.noise, means, links, plays) / min(plan.limit, NEVER // 2)
+        gain = expected_gains(self.setting.rewards.noise, means, links, plays) / min(plan.limit, NEVER // 2)
         a, b = links.T
         left = np.where(chains[a, b] >= self.needed, 0.0, self.needed - self.scores()[a, b])
         return np.divide(left, gain, out=np.where(left > 0, inf, 0.0), where=gain > 1e-12)

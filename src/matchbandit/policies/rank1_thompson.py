@@ -401,13 +401,8 @@ class Rank1Thompson(CountsPolicy):
         super()._remember(memory, arrays)
 
     def _check(self, memory: dict[str, Any]) -> None:
-        """Refuse a memory of another version, and one whose parts do not match: compiled code trusts them."""
-        model, stored = self.arrays.model, memory.get("model")
-        if not isinstance(stored, dict) or "logs" not in stored:
-            raise MatchbanditError(
-                "the state is from matchbandit 0.7 or older, whose model of strengths differs. Build the policy anew, "
-                "with warm_start from your log of results."
-            )
+        """Refuse a memory whose parts do not match: compiled code trusts them."""
+        model, stored = self.arrays.model, memory["model"]
         items, size = len(model.logs), len(stored["plays"])
         start, partner = stored.get("start", model.start), stored.get("partner", model.partner)
         if (

@@ -18,10 +18,6 @@ from matchbandit.graphs import Edges
 from matchbandit.policies.base import Policy, Setting
 from matchbandit.rewards import Counts, Floats
 
-STATE_KEYS = {"params": "own"}
-"""Fields that a stored state has under another name: that of the version that first stored it."""
-_FIELDS = {key: field for field, key in STATE_KEYS.items()}
-
 
 @compiled
 def never(arrays: Any) -> bool:
@@ -130,11 +126,11 @@ class RoundPolicy(Policy):
         parts = {name: part for name, part in arrays._asdict().items() if name not in self.transient_fields}
         nested = {name: self._changing(part) for name, part in parts.items() if hasattr(part, "_asdict")}
         values = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
-        return values | {STATE_KEYS.get(name, name): inner for name, inner in nested.items() if inner}
+        return values | {name: inner for name, inner in nested.items() if inner}
 
     def _remember(self, memory: dict[str, Any], arrays: Any = None) -> None:
         for name, value in memory.items():
-            part = getattr(self.arrays if arrays is None else arrays, _FIELDS.get(name, name))
+            part = getattr(self.arrays if arrays is None else arrays, name)
             if isinstance(part, np.ndarray):
                 part[...] = value
             else:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchbandit.deprecation import warn_deprecated
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.extras import Frame
 from matchbandit.formatting import grouped, plural
@@ -63,12 +62,6 @@ class Standing:
     def difference(self) -> float | None:
         """Its mean minus the best one's over the shared runs; None for the best itself, or without shared runs."""
         return None if self.to_best is None else self.to_best.mean
-
-    @property
-    def error(self) -> float | None:
-        """Two standard errors of the difference. Deprecated."""
-        warn_deprecated("Standing.error")
-        return None if self.to_best is None or self.to_best.se is None else 2 * self.to_best.se
 
     def describe(self) -> dict[str, Any]:
         """Return plain data without the label and without what is None."""
@@ -367,12 +360,10 @@ def _joined(pieces: Sequence[Any]) -> Runs | Identification:
         pieces[0].rounds,
         _in_order([piece.regret for piece in pieces], order),
         _in_order([piece.counted for piece in pieces], order),
+        _in_order([piece.reward_sums for piece in pieces], order),
         _in_order([piece.ended for piece in pieces], order),
         _in_order([piece.splits for piece in pieces], order),
         _in_order([piece.eliminations for piece in pieces], order),
-        None
-        if any(piece.reward_sums is None for piece in pieces)
-        else _in_order([piece.reward_sums for piece in pieces], order),
     )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 2
-"""The format of the files since version 0.6; those of versions 0.1 to 0.5 do not say theirs."""
+"""Of the files."""
 _TEXTS = ("study", "policy", "options", "family", "rewards")
 _KEY = b"matchbandit"
 _DETAILS = "details"
@@ -131,26 +131,6 @@ def load(path: str | os.PathLike[str]) -> Runs | Identification | Comparison:
         raise MatchbanditError(f"{name} was not written by matchbandit. {_HINT}") from None
 
 
-def load_runs(path: str | os.PathLike[str]) -> Runs:
-    """Read what `Runs.save` has written.
-
-    Parameters
-    ----------
-    path: str or Path
-        The file of rows; the file of details must be beside it.
-
-    Returns
-    -------
-    Runs
-        Other kinds of results are refused; `load` reads all of them.
-    """
-    result = load(path)
-    if not isinstance(result, Runs):
-        kind = "an identification" if isinstance(result, Identification) else "a comparison"
-        raise MatchbanditError(f"{os.fspath(path)!r} holds {kind}, not simulated runs. Use load.")
-    return result
-
-
 def _read_details(path: Path, rows: "pa.Table", metadata: Mapping[str, Any]) -> "pa.Table":
     """The details that belong to these rows."""
     name, beside = repr(os.fspath(path)), details_file(path.resolve())
@@ -226,17 +206,13 @@ def decode_parquet(data: bytes | Path) -> "tuple[pa.Table, dict[str, Any]]":
         raise MatchbanditError(f"{name} is damaged: it cannot be decoded. Make or copy it again.") from None
     try:
         metadata = json.loads((footer.metadata or {})[_KEY])
-        version = metadata.get("format", "0.5" if "about" in metadata else None)
+        version = metadata.get("format")
     except (KeyError, ValueError, AttributeError):
         version = None
     if version is None:
         raise MatchbanditError(f"{name} was not written by matchbandit. {_HINT}")
-    if version == "0.5":
-        raise MatchbanditError(
-            f"{name} has the format of matchbandit 0.1 to 0.5. Load and save it again with matchbandit 0.8."
-        )
     if version != FORMAT:
-        raise MatchbanditError(f"{name} has the format {version!r} of a later version of matchbandit. Use that one.")
+        raise MatchbanditError(f"{name} has the format {version!r} of another version of matchbandit. Use that one.")
     return table, metadata
 
 

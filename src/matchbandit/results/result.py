@@ -32,8 +32,7 @@ class Played(NamedTuple):
 
     pairs: Pairs
     counts: Counts
-    sums: Floats | None = None
-    """None if the runs were saved by a version before 0.8."""
+    sums: Floats
 
 
 class Result:
@@ -147,14 +146,14 @@ class Runs(Result):
     """The regret of each run at each checkpoint, shape (runs, C)."""
     counted: NDArray[np.int64] | PlayedEdges
     """Plays of each pair at the end, shape (runs, pairs); on large graphs, for each run those of the pairs played."""
+    reward_sums: Floats | list[Floats]
+    """Sums of the rewards at the end, in the places of `counted`."""
     ended: Counts = field(default_factory=_no_counts)
     """The round at which each run ended, shape (runs,): the horizon, unless something stopped it."""
     splits: list[list[Split]] = field(default_factory=list)
     """For each run of a policy that keeps clusters: after which rounds some split, and the clusters from then on."""
     eliminations: list[list[Elimination]] = field(default_factory=list)
     """For each run of a policy that eliminates: who left when, on which average, by whom."""
-    reward_sums: Floats | list[Floats] | None = None
-    """Sums of the rewards at the end, in the places of `counted`; None if saved by a version before 0.8."""
 
     def __post_init__(self) -> None:
         """By default all runs reached the horizon, had no clusters and eliminated nobody."""
@@ -178,35 +177,27 @@ class Runs(Result):
     def played(self) -> list[Played]:
         """For each run the pairs that it played, in the order of their edges, how often, and the sums of rewards."""
         graph = graph_from(self.about["graph"])
-        sums_of = [None] * len(self) if self.reward_sums is None else self.reward_sums
         if isinstance(self.counted, list):
-            runs = zip(self.counted, sums_of, strict=True)
+            runs = zip(self.counted, self.reward_sums, strict=True)
             return [Played(graph.pairs_of(edges), counts, sums) for (edges, counts), sums in runs]
         played = []
-        for plays, sums in zip(self.counted, sums_of, strict=True):
+        for plays, sums in zip(self.counted, self.reward_sums, strict=True):
             edges = np.flatnonzero(plays)
-            played.append(Played(graph.pairs_of(edges), plays[edges], None if sums is None else sums[edges]))
+            played.append(Played(graph.pairs_of(edges), plays[edges], sums[edges]))
         return played
 
     @property
     def plays_by_edge(self) -> NDArray[np.int64]:
-        """Plays of each pair at the end, shape (runs, pairs); refused for graphs with more than 10^6 pairs."""
+        """Plays of each pair at the end, shape (runs, pairs); refused above 10^6 pairs."""
         if isinstance(self.counted, list):
             raise self._too_many_pairs()
         return self.counted
 
     @property
     def sums_by_edge(self) -> Floats:
-        """Sums of the rewards of each pair at the end, shape (runs, pairs).
-
-        Refused for graphs with more than 10^6 pairs, and for runs that a version before 0.8 saved, without them.
-        """
-        if isinstance(self.counted, list):
+        """Sums of the rewards of each pair at the end, shape (runs, pairs); refused above 10^6 pairs."""
+        if isinstance(self.reward_sums, list):
             raise self._too_many_pairs()
-        if self.reward_sums is None or isinstance(self.reward_sums, list):
-            raise MatchbanditError(
-                "these runs have no sums of rewards: some were saved by a version before 0.8. Simulate them again."
-            )
         return self.reward_sums
 
     def _too_many_pairs(self) -> MatchbanditError:
@@ -228,7 +219,7 @@ class Runs(Result):
     def sums(self) -> Floats:
         """Sums of the rewards of each pair at the end, in the shape of `plays`.
 
-        Refused for graphs with more than 10^6 pairs, and for runs that a version before 0.8 saved, without them.
+        Refused for graphs with more than 10^6 pairs, as is `sums_by_edge`: see `played`.
         """
         return graph_from(self.about["graph"]).matrix(self.sums_by_edge)
 

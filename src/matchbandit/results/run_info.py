@@ -57,7 +57,7 @@ class RunInfo(Mapping[str, Any]):
     interrupted_of: int | None = None
     """The number of runs that were asked for, if Ctrl-C ended them early."""
     version: str | None = None
-    """Of matchbandit; None, as the next two, in results of version 0.3 and before."""
+    """Of matchbandit."""
     numpy: str | None = None
     """The version of NumPy."""
     date: str | None = None

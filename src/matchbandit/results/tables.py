@@ -102,7 +102,7 @@ def details_table(result: Runs | Identification) -> "pa.Table":
         plays = {"plays": _rows_as_lists(result.counted)}
     if isinstance(result.reward_sums, list):
         plays["sums"] = pa.array(result.reward_sums, pa.list_(pa.float64()))
-    elif result.reward_sums is not None:
+    else:
         plays["sums"] = _rows_as_lists(result.reward_sums)
     texts = {
         "splits": [json.dumps(splits) for splits in result.splits],
@@ -245,7 +245,7 @@ def result_from(rows: "pa.Table", details: "pa.Table", metadata: Mapping[str, An
     simulated = "regret" in rows.column_names
     for table, needed in (
         (rows, ("run", "round", "regret") if simulated else ("run", "rounds", "pairs", "identified", "correct")),
-        (details, ("run", "ended", "splits", "eliminations") if simulated else ("run", "answers")),
+        (details, ("run", "ended", "sums", "splits", "eliminations") if simulated else ("run", "answers")),
     ):
         missing = [name for name in needed if name not in table.column_names]
         if missing:
@@ -264,8 +264,8 @@ def result_from(rows: "pa.Table", details: "pa.Table", metadata: Mapping[str, An
             raise MatchbanditError("the rows are not those of the checkpoints.")
         regret = _numbers(rows, "regret").reshape(len(numbers), each)
         ended = _numbers(details, "ended")
-        events = _splits_from(details), _eliminations_from(details)
-        return Runs(about, rounds, regret, _plays_from(details), ended, *events, _sums_from(details))
+        played = _plays_from(details), _sums_from(details)
+        return Runs(about, rounds, regret, *played, ended, _splits_from(details), _eliminations_from(details))
     answers = _flat(details["answers"], 2).reshape(len(numbers), -1, 2)
     parts = {part: _numbers(rows, part) for part in ("rounds", "pairs", "identified", "correct")}
     return Identification(about=about, answers=answers, **parts)
@@ -279,10 +279,8 @@ def _plays_from(details: "pa.Table") -> "NDArray[np.int64] | PlayedEdges":
     return [(edges.values.to_numpy().copy(), times.values.to_numpy().copy()) for edges, times in columns]
 
 
-def _sums_from(details: "pa.Table") -> "Floats | list[Floats] | None":
-    """The sums of the rewards in the places of `_plays_from`; None in files of versions before 0.8."""
-    if "sums" not in details.column_names:
-        return None
+def _sums_from(details: "pa.Table") -> "Floats | list[Floats]":
+    """The sums of the rewards in the places of `_plays_from`."""
     if "plays" in details.column_names:
         return _flat(details["sums"], 1).reshape(len(details), -1)
     return [sums.values.to_numpy().copy() for sums in details["sums"]]

@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 import httpx
 
-from matchbandit.deprecation import RenamedAttribute
 from matchbandit.errors import MatchbanditError
 from matchbandit.live.commands import Name
 from matchbandit.live.errors import LeagueError
@@ -314,8 +313,6 @@ class RemoteLeague:
         """Items that had left come back, one after the other, with all that they have played."""
         coming = [self.item(name, side=side).id for name in names]
         return [Item(**self._post(f"/items/{item}/return", None, _numbered(key, item))) for item in coming]
-
-    bring_back = RenamedAttribute()
 
     def rename(self, old: Name, new: str, *, side: str | None = None, key: str | None = None) -> Item:
         """An item gets another name, and keeps all else."""

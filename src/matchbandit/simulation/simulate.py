@@ -146,10 +146,10 @@ def _assemble(about: RunInfo, checkpoints: Counts, finished: dict[int, _Outcome]
         checkpoints,
         np.array(regret),
         list(plays) if sparse else np.array(plays),
+        list(sums) if sparse else np.array(sums),
         np.array(ended),
         list(splits),
         list(eliminations),
-        list(sums) if sparse else np.array(sums),
     )
 
 

@@ -21,7 +21,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from matchbandit.deprecation import warn_deprecated
 from matchbandit.errors import MatchbanditError, check_int, unknown
 from matchbandit.figures import Chart, Line, Mark, draw, draw_to
 from matchbandit.formatting import fixed, grouped, plural
@@ -97,12 +96,6 @@ class Difference(NamedTuple):
     def is_distinguishable(self) -> bool:
         """Return whether the band excludes 0: the log shows which of the two is better."""
         return self.low > 0 or self.high < 0
-
-    @property
-    def told_apart(self) -> bool:
-        """The old name of `is_distinguishable`. Deprecated."""
-        warn_deprecated("Difference.told_apart")
-        return self.is_distinguishable
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -344,11 +344,8 @@ def reproduction_page(folders: Mapping[str, StudyFolder]) -> Page:
         parent = next(iter(folders.values())).path.parent
         raise MatchbanditError(f"no figure is finished in {str(parent)!r} yet. matchbandit reproduce continues there.")
     manifests = [finished[name].manifest for name in shown]
-    recorded = [each["versions"] for each in manifests]  # older versions of matchbandit recorded other names
-    versions = {
-        name: " and ".join(dict.fromkeys(each[name] for each in recorded if name in each))
-        for name in dict.fromkeys(name for each in recorded for name in each)
-    }
+    recorded = [each["versions"] for each in manifests]
+    versions = {name: " and ".join(dict.fromkeys(each[name] for each in recorded)) for name in recorded[0]}
     unfinished = [name for name in folders if name not in shown]
     return reproduction_report(
         reports,

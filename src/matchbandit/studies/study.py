@@ -7,7 +7,6 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from matchbandit.deprecation import RenamedAttribute
 from matchbandit.errors import MatchbanditError, unknown
 from matchbandit.figures import Chart, draw, draw_to
 from matchbandit.formatting import grouped, plural
@@ -171,8 +170,6 @@ class Study:
     def user_modules(self) -> tuple[str, ...]:
         """The user-defined modules of its policies and families."""
         return tuple(dict.fromkeys(module for point in self.points for module in point.user_modules))
-
-    own_modules = RenamedAttribute()
 
     def run(
         self,

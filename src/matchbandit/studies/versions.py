@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COMPARED = ("matchbandit", "numpy", "numba")
 """What numbers may depend on; the version of Python is recorded, but numbers do not depend on it."""
 SOURCE = "simulation source"
-"""The key of our fingerprint; up to version 0.11 "matchbandit source" covered more files, and is not compared."""
+"""The key of our fingerprint."""
 FINGERPRINTED = (
     "allowed", "certificates", "compiled", "confidence", "evidence", "graphs", "kl", "past_results", "plans",
     "policies", "problems", "product_model", "results/tables", "rewards", "schedules", "seeding", "simulation",
@@ -32,7 +32,7 @@ FINGERPRINTED = (
 )  # fmt: skip
 """Modules and packages that may change the numbers of a run."""
 NOT_FINGERPRINTED = (
-    "cache_folder", "deprecation", "errors", "extras", "figures", "fingerprint", "formatting", "numba_cache",
+    "cache_folder", "errors", "extras", "figures", "fingerprint", "formatting", "numba_cache",
     "progress", "results", "user_code",
 )  # fmt: skip
 """What simulation imports besides, for messages, files and charts: an edit of it leaves all numbers as they are."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from matchbandit.deprecation import RenamedAttribute
 from matchbandit.errors import MatchbanditError, check_int
 from matchbandit.figures.panels import Playback
 from matchbandit.figures.playback_files import draw_playback, write_playback
@@ -80,8 +79,6 @@ class WatchedRun:
             f'<figure><img width="760" alt="{title}" src="data:image/png;base64,{image}">'
             f"<figcaption>{lead}</figcaption></figure><ol>{events}</ol>"
         )
-
-    film = RenamedAttribute()
 
 
 def watch(

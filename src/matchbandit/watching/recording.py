@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from matchbandit.deprecation import RenamedAttribute
-
 Story = Literal["activity", "clusters", "links", "strengths", "pairs"]
 """What the main panel shows over time: active items, clusters, evidence, estimates of items, or plays of pairs."""
 OWN_AND_BETTER = "opponents of their own and better clusters"
@@ -134,8 +132,6 @@ class Frame:
     def marks(self) -> "list[ItemState | PairState]":
         """What the policy reports about items and pairs."""
         return [*self.items, *self.pairs]
-
-    beaten = RenamedAttribute()
 
 
 @dataclass(frozen=True)

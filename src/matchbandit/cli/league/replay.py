@@ -167,10 +167,7 @@ def _results_of_league(league: "League") -> "tuple[PastResults, Distribution | N
         sides=None if sides is None else tuple(sides),
         source=f"the league {league.name}",
     )
-    rewards = parse_rewards(about["rewards"])
-    if rewards.impossible(results.rewards, results.counts).any():  # versions before 0.8 accepted them
-        rewards = parse_rewards("bernoulli")
-    return results, rewards
+    return results, parse_rewards(about["rewards"])
 
 
 def _results_of_file(

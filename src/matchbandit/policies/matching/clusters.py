@@ -72,7 +72,7 @@ class ClusterPolicy(PlannedPolicy):
     @property
     def splits(self) -> list[tuple[int, Clusters]]:
         """The round after which each split was made, and the clusters from then on."""
-        return [(at, [list(cluster) for cluster in clusters]) for at, clusters, *_ in self.history]
+        return [(at, [list(cluster) for cluster in clusters]) for at, clusters, _ in self.history]
 
     def arrange(self, clusters: Sequence[Players]) -> None:
         """Replace the clusters by their parts after a split; the players of a split cluster are in order of averages.
@@ -133,9 +133,9 @@ class ClusterPolicy(PlannedPolicy):
             {
                 "round": at,
                 "clusters": [list(cluster) for cluster in parts],
-                "separations": [dict(zip(names, numbers, strict=True)) for numbers in (more[0] if more else [])],
+                "separations": [dict(zip(names, numbers, strict=True)) for numbers in separations],
             }
-            for at, parts, *more in self.history
+            for at, parts, separations in self.history
         ]
         return {"clusters": clusters, "details": {"chains": self.chains, "splits": splits}}
 

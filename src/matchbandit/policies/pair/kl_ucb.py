@@ -40,7 +40,3 @@ class KlUcb(IndexPolicy):
     def pair_details(self) -> dict[str, list[Any]]:
         """The upper bound of each pair."""
         return {"upper_bound": self.weights().tolist()}
-
-    def _memory(self) -> dict[str, Any]:
-        """The total follows from the plays; states of this policy have never had it."""
-        return {name: part for name, part in super()._memory().items() if name != "total"}
