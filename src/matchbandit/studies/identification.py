@@ -82,8 +82,8 @@ def claims(rows: Rows) -> list[Claim]:
             Claim(
                 "identification",
                 f"rounds grow like (N + M) log(1/δ) ({family})",
-                f"the slope in log(1/δ) grows like N^{whole:z.2f} for N = {min(ours)} … {max(ours)}, N^{large:z.2f} for "
-                f"{LARGE} … {max(ours)} ({', '.join(others)} for {OTHER_SIZES[0]} … {OTHER_SIZES[-1]}); "
+                f"the slope in log(1/δ) grows like N^{whole:z.2f} for N = {min(ours)} … {max(ours)}, N^{large:z.2f} "
+                f"for {LARGE} … {max(ours)} ({', '.join(others)} for {OTHER_SIZES[0]} … {OTHER_SIZES[-1]}); "
                 f"the rounds at δ = {DELTAS[0]} like N^{first:z.2f}",
                 f"exponent of the slope at most {LINEAR:g} (N + M is 1, N·M is 2); in part: from N = {LARGE} on",
                 HOLDS if whole <= LINEAR else PARTLY_HOLDS if large <= LINEAR else FAILS,
