@@ -136,6 +136,7 @@ def test_issue_forms_are_as_the_code_hosting_site_expects_them():
     assert workflow["jobs"]["test"]["steps"][-2:] == [{"run": "make test"}, weekly]
 
 
+@pytest.mark.slow
 def test_the_metadata_is_that_of_a_stable_release(distributions):
     wheel, _ = distributions
     with zipfile.ZipFile(wheel) as archive:
@@ -169,6 +170,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(distributions):
     }
 
 
+@pytest.mark.slow
 def test_the_sdist_holds_every_file_of_the_project(distributions):
     with tarfile.open(distributions[1]) as archive:
         names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}

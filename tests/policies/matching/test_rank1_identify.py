@@ -227,6 +227,7 @@ def test_aimed_tours_let_players_beside_borders_meet_each_other_or_the_strongest
     ],
     ids=str,
 )
+@pytest.mark.sampled(1)
 def test_the_best_tour_promises_the_most(u, law):
     n, picked = len(u), []
     policy = built(n, law, delta=0.01, growth=1.3)

@@ -223,6 +223,7 @@ LEVELLING = {
 
 
 @pytest.mark.parametrize("u", LEVELLING.values(), ids=LEVELLING)
+@pytest.mark.sampled(1)
 def test_regret_levels_off(u):
     runs = mb.simulate(
         mb.Monopartite(u), "unimodal-matching", horizon=120_000, runs=4, seed=2, checkpoints=[30_000, 120_000]
