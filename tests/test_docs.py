@@ -392,7 +392,7 @@ def test_the_readme_and_the_policies_recommend_the_same():
     assert len(recommended) > 8
     assert recommended == choices(ROOT / "docs" / "policies.md")
     named = set(re.findall(r"`([\w-]+)`", " ".join(recommended)))
-    variants = {"simple-adaptive-matching", "random-adaptive-matching", "exploration-first"}  # of adaptive-matching
+    variants = {"simple-adaptive-matching", "exploration-first"}  # of adaptive-matching
     assert [name for name in mb.CATALOGUE if name not in named | variants] == []
 
 

@@ -64,11 +64,11 @@ def test_results_are_laid_over():
 def test_answers_of_a_policy_at_several_deltas_make_one_curve():
     answers = [
         mb.identify(PLAYERS, mb.policy(name, delta=delta), runs=3, seed=1)
-        for name, delta in (("matching-id", 0.001), ("matching-id", 0.1), ("rank1-identify", 0.1))
+        for name, delta in (("matching-id", 0.001), ("matching-id", 0.1), ("rank1-track-and-stop", 0.1))
     ]
     task, lines, (first, second) = overlay_of(PLAYERS, answers)
     assert task == "identification"
-    assert (first.label, second.label) == ("matching-id", "rank1-identify (no proof)")
+    assert (first.label, second.label) == ("matching-id", "rank1-track-and-stop (no proof)")
     assert np.allclose(first.x, [10, 1000])
     assert first.mean.tolist() == [answers[1].rounds.mean(), answers[0].rounds.mean()]
     assert np.isclose(max(lines[0].x), 1000)
@@ -167,7 +167,7 @@ def test_answers_of_a_policy_without_delta_are_placed_where_one_says(tmp_path):
 def test_what_has_a_proof_is_what_the_policies_say():
     proved = {name for name in mb.CATALOGUE if is_proved(name, "identification")}
     assert proved >= {"pair-elim", "pair-elim-mono", "pair-select", "matching-id", "clucb"}
-    assert not proved & {"track-and-stop", "rank1-identify", "uniform"}
+    assert not proved & {"track-and-stop", "rank1-track-and-stop", "uniform"}
 
 
 def test_a_theorem_is_not_held_against_options_that_it_does_not_speak_of():

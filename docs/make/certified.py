@@ -345,8 +345,8 @@ def measure_rounds(rows: Rows) -> None:
             spec = mb.policy("rank1-track-and-stop", selection=selection, delta=0.05)
             rows.identify("rounds", name, "rank1-track-and-stop", "0.05", min(runs, 100), problem, spec)
     for name, (problem, selection) in ROUNDS.items():
-        for policy in [papers(problem, selection)] + ["rank1-identify"] * (selection == "matching"):
-            rows.identify("rounds", name, policy, "0.05", 300, problem, mb.policy(policy, delta=0.05))
+        policy = papers(problem, selection)
+        rows.identify("rounds", name, policy, "0.05", 300, problem, mb.policy(policy, delta=0.05))
         rows.identify("rounds", name, OURS, "1e-30", 50, problem, certify(selection, delta=1e-30))
         rows.measure("rounds", name, "T*", "", fewest_rounds, problem, selection)
 
@@ -491,7 +491,7 @@ def lines_of_rounds(rows: Rows) -> Iterator[list[str]]:
         ours, least = rows.get("rounds", name, f"{OURS} 0", "0.05"), rows.get("rounds", name, "T*", "")
         if ours and least:
             with_epsilon = [f"{OURS} 0.05", f"{OURS} 0.1"]
-            rivals = ["rank1-track-and-stop", "rank1-identify", papers(problem, selection)]
+            rivals = ["rank1-track-and-stop", papers(problem, selection)]
             others = [mean(rows.get("rounds", name, policy, "0.05")) for policy in with_epsilon + rivals]
             bound, far = short(least["mean"] * 0.9 * log(19)), rows.get("rounds", name, OURS, "1e-30")
             yield [name, with_error(ours), *others, bound, ratio_of(far, least["mean"] * 30 * log(10))]
@@ -544,7 +544,7 @@ def print_tables(rows: Rows) -> None:
     head = "instance | ratio of the null hypothesis | runs in which $E$ reached 20"
     table("E-processes under their null hypotheses", "nulls", head, lines_of_nulls(rows))
     head = "$\\delta = .05$ | rank1-certify | $\\varepsilon = .05$ | $\\varepsilon = .1$ | rank1-track-and-stop"
-    head += " | rank1-identify | paper's policy | $T^*$ kl | rounds / $T^* \\log(1/\\delta)$ at $\\delta = 10^{-30}$"
+    head += " | paper's policy | $T^*$ kl | rounds / $T^* \\log(1/\\delta)$ at $\\delta = 10^{-30}$"
     table("Rounds", "rounds", head, lines_of_rounds(rows))
     head = "CPU seconds per run | $T = 10^6$ | $T = 10^{12}$"
     table("Times", "times", head, lines_of_times(rows))

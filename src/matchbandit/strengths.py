@@ -850,16 +850,6 @@ def _interval(logs: Floats, deviations: Floats, level: float) -> tuple[Floats, F
     return np.exp(np.minimum(logs - reach, 0.0)), np.exp(np.minimum(logs + reach, 0.0))
 
 
-def expected_covariance(graph: Graph, rewards: RewardDistribution, logs: Floats, plays: Floats) -> Floats:
-    """The covariance of log strengths as `Posterior` has it, were these right and all pairs played this often."""
-    model = new_model(graph, rewards, complete=True)._replace(logs=np.minimum(logs, LARGEST_START), plays=plays)
-    system, H = new_system(len(logs)), np.empty((len(logs), len(logs)))
-    evaluate(model, system.gradient, system.diagonal, system.common, EXPECTED)
-    information(model, system.diagonal, system.common, H)
-    factorise(H)
-    return _covariance(H, _scale_weights(system.diagonal, model.n_rows))
-
-
 def _scale_weights(diagonal: Floats, n_rows: int) -> Floats | None:
     """By how much each log strength counts in the scale of rows over columns: by its information, columns negative."""
     if not n_rows:

@@ -11,8 +11,8 @@ from matchbandit.figures import Chart, Line, style_of, styles_of
 from matchbandit.figures.style import DARK_GREY, GREY, PALETTE, POLICIES, spread_apart
 
 PRACTICAL = [
-    "simple-adaptive-matching", "random-adaptive-matching", "escb", "ols-ucb", "cucb", "cts-beta", "cts-gaussian",
-    "unimodal-matching", "rank1-certify", "rank1-thompson",
+    "simple-adaptive-matching", "escb", "ols-ucb", "cucb", "cts-beta", "cts-gaussian", "rank1-certify",
+    "rank1-thompson",
 ]  # fmt: skip
 PAIRS = ["pair-elim", "rank1-elim", "uts", "kl-ucb", "rank1-elim-kl", "rank1-thompson", "rank1-certify", "uniform"]
 ANSWERS = [name for name, kind in mb.CATALOGUE.items() if "identification" in kind.capabilities.goals]

@@ -94,7 +94,7 @@ def test_two_sides_play_matchings_too():
         ({"deadline": True}, "bad-value", "seconds above 0"),
         ({"default": 2}, "reward-outside", "bernoulli rewards lie in [0, 1]; got 2"),
         ({"no_rematch": -1}, "bad-value", "no_rematch must be a whole number"),
-        ({"shadow": "random-adaptive-matching"}, "not-supported", "those of a shadow are not played"),
+        ({"shadow": "adaptive-matching"}, "not-supported", "those of a shadow are not played"),
         ({"shadow": {"name": "cucb"}}, "bad-value", "shadow must be the name of a policy"),
         (
             {"shadow": {"policy": "rank1-thompson", "options": {"half_life": 9}}},

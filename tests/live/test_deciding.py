@@ -306,7 +306,7 @@ def test_enumerating_policies_see_who_is_there_only():
 # Whole rounds
 
 
-@pytest.mark.parametrize("name", ["adaptive-matching", "uniform", "unimodal-matching"])
+@pytest.mark.parametrize("name", ["adaptive-matching", "uniform", "rank1-certify"])
 def test_whole_rounds_go_on_as_the_policy_itself_would(name):
     options = {"horizon": 1000} if CATALOGUE[name].capabilities.horizon else {}
     club = SmallLeague(players=["away", *PEOPLE[:6]], policy=name, options=options, seed=4)

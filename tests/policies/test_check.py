@@ -10,7 +10,7 @@ from matchbandit.policies.pair.pair_elim import PairElim
 from matchbandit.policies.pair.uts import Uts
 from matchbandit.policies.uniform import Uniform
 
-QUICK = ("pair-elim", "rank1-elim", "uts", "cucb", "escb", "exploration-first", "rank1-identify", "uniform")
+QUICK = ("pair-elim", "rank1-elim", "uts", "cucb", "escb", "exploration-first", "uniform")
 """Policies of every kind whose check takes about a second."""
 
 

@@ -3,7 +3,7 @@ import pytest
 import matchbandit as mb
 
 
-@pytest.mark.parametrize("name", ["cucb", "escb", "aescb", "ols-ucb", "unimodal-matching"])
+@pytest.mark.parametrize("name", ["cucb", "escb", "aescb", "ols-ucb"])
 def test_pairs_that_a_warm_start_leaves_out_are_played_first(name):
     spec = mb.policy(name).warm_start([(0, 1), (2, 3)], counts=[1000, 1000], sums=[500, 100])
     policy = spec.build(mb.monopartite(4))
@@ -16,7 +16,7 @@ def test_pairs_that_a_warm_start_leaves_out_are_played_first(name):
     assert policy.arrays.plays.sum() == 2006
 
 
-@pytest.mark.parametrize("name", ["cucb", "escb", "aescb", "ols-ucb", "unimodal-matching"])
+@pytest.mark.parametrize("name", ["cucb", "escb", "aescb", "ols-ucb"])
 def test_a_pair_that_never_takes_place_is_asked_until_it_does(name):
     policy = mb.policy(name).build(mb.monopartite(4))
     for _ in range(100):

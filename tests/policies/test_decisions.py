@@ -467,7 +467,7 @@ def test_a_policy_that_needs_whole_rounds_names_those_that_do_not(name):
     with pytest.raises(mb.MatchbanditError, match=f"{name} remembers more than counts") as refusal:
         counts_policy(name, graph)
     assert [n for n in CATALOGUE if re.search(rf"(, | and |\. ){n}(,| )", str(refusal.value))] == DECIDING
-    assert not hasattr(mb.policy(name).build(graph, horizon=100), "decide") or name in ("clucb", "unimodal-matching")
+    assert not hasattr(mb.policy(name).build(graph, horizon=100), "decide") or name == "clucb"
 
 
 @pytest.mark.parametrize(

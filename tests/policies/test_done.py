@@ -13,7 +13,6 @@ CASES = [
     ("clucb", mb.bipartite(2, 2), {"selection": "pair"}),
     ("clucb", mb.bipartite(2, 2), {"selection": "matching"}),
     ("clucb", mb.monopartite(12), {"selection": "pair"}),
-    ("rank1-identify", mb.monopartite(4), {}),
 ]
 each_case = pytest.mark.parametrize(("name", "graph", "options"), CASES, ids=[f"{c[0]} {c[1]} {c[2]}" for c in CASES])
 

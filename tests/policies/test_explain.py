@@ -43,7 +43,7 @@ def test_who_sits_out_is_in_no_pair():
 
 
 @pytest.mark.parametrize(
-    ("name", "graph"), [("rank1-thompson", mb.bipartite(2, 2)), ("rank1-identify", mb.monopartite(4))]
+    ("name", "graph"), [("rank1-thompson", mb.bipartite(2, 2)), ("rank1-certify", mb.monopartite(4))]
 )
 def test_the_rank1_policies_warn_when_the_results_do_not_fit_a_product(name, graph):
     n = np.full(graph.n_pairs, 1000)
@@ -59,7 +59,7 @@ def test_the_rank1_policies_warn_when_the_results_do_not_fit_a_product(name, gra
 
 
 def test_results_from_before_are_refused_as_soon_as_they_are_given():
-    with pytest.raises(mb.MatchbanditError, match=r"adaptive-matching samples .* rank1-thompson, rank1-c"):
+    with pytest.raises(mb.MatchbanditError, match=r"adaptive-matching samples .* rank1-thompson or rank1-c"):
         mb.policy("adaptive-matching").warm_start([(0, 1)], [1], [1])
 
 

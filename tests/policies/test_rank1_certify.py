@@ -812,7 +812,7 @@ def test_it_needs_few_rounds():
         mb.identify(problem, certify(selection=selection, delta=0.05), runs=40, seed=2).rounds.mean()
         for problem, selection in ((FOUR, "matching"), (SLOTS, "pair"))
     )
-    assert players < 160  # rank1-identify 97, matching-id 1046
+    assert players < 160  # matching-id 1046
     assert slots < 800  # pair-elim 6 257
 
 
@@ -839,9 +839,7 @@ def test_it_errs_with_probability_delta_at_most(problem, selection, most, delta)
 @pytest.mark.parametrize(
     ("problem", "selection", "theirs", "ratio"),
     [
-        (FOUR, "matching", "rank1-identify", 1.5),
         (FOUR, "matching", "matching-id", 1 / 4),
-        (mb.Monopartite([0.9, 0.8, 0.6, 0.5, 0.3, 0.2]), "matching", "rank1-identify", 1.5),
         (mb.Monopartite([0.9, 0.8, 0.6, 0.5, 0.3, 0.2]), "matching", "matching-id", 1 / 4),
         (SLOTS, "pair", "pair-elim", 1 / 8),
         (FOUR, "pair", "pair-elim-mono", 1 / 8),

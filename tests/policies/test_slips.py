@@ -9,7 +9,6 @@ import matchbandit as mb
 
 NAMES = [
     "rank1-thompson",
-    "rank1-identify",
     "uniform",
     "cucb",
     "ols-ucb",

@@ -33,7 +33,7 @@ def seen(policy):
     """Plays and sums by edge."""
     if policy.name == "rank1-track-and-stop":
         return policy.plays.tolist(), policy.sums.tolist()
-    if policy.name not in ("rank1-certify", "rank1-identify"):
+    if policy.name != "rank1-certify":
         kept = getattr(policy.arrays, "model", policy.arrays)
         return kept.plays.tolist(), kept.sums.tolist()
     kept = policy
@@ -77,9 +77,6 @@ def test_it_goes_on_as_the_policy_whose_results_were_logged(name):
     other.rng.bit_generator.state = one.rng.bit_generator.state
     if name == "uts":
         other.arrays.leads[:] = one.arrays.leads
-    if name == "unimodal-matching":
-        other.arrays.params.leads[:] = one.arrays.params.leads
-        other.arrays.params.leader[:] = one.arrays.params.leader
     if name == "grab":
         other.arrays.params.keys[:] = one.arrays.params.keys
         other.arrays.params.leads[:] = one.arrays.params.leads

@@ -178,7 +178,7 @@ def test_means_survive_a_trip_through_json_and_a_results_file(problem, tmp_path)
     assert (again.means == problem.means).all()
     runs = mb.simulate(problem, mb.policy("uniform", selection="pair"), horizon=10)
     runs.save(tmp_path / "runs.parquet")
-    assert problem_from(mb.load_runs(tmp_path / "runs.parquet").about["problem"]).describe() == problem.describe()
+    assert problem_from(mb.load(tmp_path / "runs.parquet").about["problem"]).describe() == problem.describe()
 
 
 def test_in_words():

@@ -23,8 +23,8 @@ def test_each_policy_is_played_as_simulate_plays_it():
 
 
 def test_each_policy_is_played_as_identify_plays_it():
-    ranked = mb.compare(PLAYERS, ["matching-id", "rank1-identify"], delta=0.2, runs=2, seed=1, max_rounds=10**6)
-    for label in ("matching-id", "rank1-identify"):
+    ranked = mb.compare(PLAYERS, ["matching-id", "rank1-track-and-stop"], delta=0.2, runs=2, seed=1, max_rounds=10**6)
+    for label in ("matching-id", "rank1-track-and-stop"):
         alone = mb.identify(PLAYERS, label, delta=0.2, runs=2, seed=1, max_rounds=10**6)
         assert_same_found(ranked[label], alone)
     own = mb.compare(PLAYERS, [mb.policy("matching-id", delta=d) for d in (0.1, 0.2)], runs=1)

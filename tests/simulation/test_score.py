@@ -104,7 +104,7 @@ def test_a_hundred_thousand_players_end_to_end(tmp_path):
         with pytest.raises(mb.MatchbanditError, match=refusal):
             ask()
     done.save(tmp_path / "many.parquet")
-    back = mb.load_runs(tmp_path / "many.parquet")
+    back = mb.load(tmp_path / "many.parquet")
     assert np.array_equal(back.played[0].pairs, played.pairs)
     assert np.array_equal(back.played[0].counts, played.counts)
     assert np.array_equal(back.played[0].sums, played.sums)
@@ -127,6 +127,6 @@ def test_only_policies_of_any_size_take_many_players():
     with pytest.raises(mb.MatchbanditError, match="rank1-thompson, which keeps only the pairs that were played"):
         mb.simulate(players, "uniform", horizon=2)
     with pytest.raises(mb.MatchbanditError, match="rank1-thompson, which keeps only the pairs that were played"):
-        mb.identify(players, "rank1-identify", delta=0.1)
+        mb.identify(players, "matching-id", delta=0.1)
     with pytest.raises(mb.MatchbanditError, match="of memory, where this machine has"):
         mb.simulate(players, "rank1-thompson", horizon=10**9)

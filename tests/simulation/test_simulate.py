@@ -161,7 +161,7 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_was_finished(tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err
-    kept = mb.load_runs(path)
+    kept = mb.load(path)
     assert 0 < len(kept.regret) < 60
     assert kept.run_numbers == kept.about["run_numbers"]
     with pytest.raises(ProcessLookupError):

@@ -13,7 +13,7 @@ from matchbandit.simulation.score import Score
 
 SIX = mb.Monopartite([1.0, 1.0, 0.5, 0.5, 0.0, 0.0])
 FOUR = mb.Monopartite([0.9, 0.9, 0.1, 0.1])
-CLUSTERS = ["adaptive-matching", "simple-adaptive-matching", "random-adaptive-matching", "exploration-first"]
+CLUSTERS = ["adaptive-matching", "simple-adaptive-matching", "exploration-first"]
 UNEQUAL = mb.Monopartite([1.0, 0.2, 0.2, 0.0])
 
 
@@ -146,7 +146,7 @@ def test_conditions_by_hand():
     until = stop_condition("first-split", clusters)
     assert not until(clusters)
     assert clusters.splits == []
-    clusters.history.append([7, [[0, 1], [2, 3, 4, 5]]])
+    clusters.history.append([7, [[0, 1], [2, 3, 4, 5]], []])
     assert until(clusters)
     assert clusters.splits == [(7, [[0, 1], [2, 3, 4, 5]])]
     assert mb.policy("uniform").build(SIX.graph).splits == []

@@ -240,7 +240,7 @@ LOG = [("ann", "bob", 9, 5), ("bob", "cem", 9, 3), ("ann", "cem", 9, 4), ("cem",
         (LOG, {"runs": 10}, "runs must be a whole number, at least 40; got 10. Bands need that many"),
         (LOG, {"horizon": 0}, "horizon must be a whole number"),
         (LOG, {"policies": [mb.policy("cucb").warm_start([(0, 1)], [1], [1])]}, "cucb has a warm start of its own"),
-        (LOG, {"policies": ["rank1-identify"]}, "for identification here, not regret"),
+        (LOG, {"policies": ["matching-id"]}, "for identification here, not regret"),
         (LOG[:3], {"policies": ["cucb"]}, "needs an even number of players; got 3"),
     ],
 )

@@ -59,7 +59,7 @@ def folder(played, tmp_path):
 def identified(tmp_path_factory):
     out = tmp_path_factory.mktemp("identified") / "sure"
     study = Study(
-        name="sure", problem={"u": [0.9, 0.5, 0.3, 0.1]}, policies=["matching-id", "rank1-identify"],
+        name="sure", problem={"u": [0.9, 0.5, 0.3, 0.1]}, policies=["matching-id", "rank1-track-and-stop"],
         delta=0.3, runs=6, seed=1, max_rounds=200,
     )  # fmt: skip
     study.run(out, workers=1)

@@ -14,9 +14,9 @@ import typer
 
 POLICIES = (
     "pair-elim", "pair-elim-mono", "pair-select", "matching-id", "simple-adaptive-matching", "adaptive-matching",
-    "random-adaptive-matching", "exploration-first", "rank1-elim", "rank1-elim-kl", "uts", "kl-ucb", "track-and-stop",
-    "cucb", "cts-beta", "cts-gaussian", "clucb", "escb", "aescb", "ols-ucb", "unimodal-matching", "grab", "pb-mhb",
-    "rank1-certify", "rank1-thompson", "rank1-identify", "rank1-track-and-stop", "sequential-halving", "uniform",
+    "exploration-first", "rank1-elim", "rank1-elim-kl", "uts", "kl-ucb", "track-and-stop", "cucb", "cts-beta",
+    "cts-gaussian", "clucb", "escb", "aescb", "ols-ucb", "grab", "pb-mhb", "rank1-certify", "rank1-thompson",
+    "rank1-track-and-stop", "sequential-halving", "uniform",
 )  # fmt: skip
 FAMILIES = (
     "spiked", "spiked-repeated", "fixed-mean", "half", "fading", "staircase", "centred", "two-best", "equal-pairs",

@@ -346,8 +346,8 @@ class Policy(ABC):
         """Raise an error if the policy cannot use past results."""
         if not cls.capabilities.warm_start:
             raise MatchbanditError(
-                f"{cls.name} samples by a schedule of its own and cannot use past results. Use rank1-thompson, "
-                f"rank1-certify or rank1-identify; `matchbandit policies` lists all policies that can."
+                f"{cls.name} samples by a schedule of its own and cannot use past results. Use rank1-thompson "
+                f"or rank1-certify; `matchbandit policies` lists all policies that can."
             )
 
     def _in_order(self, asked: Edges, pairs: ArrayLike, rewards: ArrayLike) -> Floats:

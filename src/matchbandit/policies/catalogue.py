@@ -23,10 +23,7 @@ from matchbandit.policies.matching.grab import Grab
 from matchbandit.policies.matching.matching_id import MatchingId
 from matchbandit.policies.matching.ols_ucb import OlsUcb
 from matchbandit.policies.matching.pb_mhb import PbMhb
-from matchbandit.policies.matching.random_adaptive_matching import RandomAdaptiveMatching
-from matchbandit.policies.matching.rank1_identify import Rank1Identify
 from matchbandit.policies.matching.simple_adaptive_matching import SimpleAdaptiveMatching
-from matchbandit.policies.matching.unimodal_matching import UnimodalMatching
 from matchbandit.policies.options import check_options
 from matchbandit.policies.pair.kl_ucb import KlUcb
 from matchbandit.policies.pair.pair_elim import PairElim
@@ -53,7 +50,6 @@ CATALOGUE: dict[str, type[Policy]] = {
     "matching-id": MatchingId,
     "simple-adaptive-matching": SimpleAdaptiveMatching,
     "adaptive-matching": AdaptiveMatching,
-    "random-adaptive-matching": RandomAdaptiveMatching,
     "exploration-first": ExplorationFirst,
     "rank1-elim": Rank1Elim,
     "rank1-elim-kl": Rank1ElimKL,
@@ -67,12 +63,10 @@ CATALOGUE: dict[str, type[Policy]] = {
     "escb": Escb,
     "aescb": Aescb,
     "ols-ucb": OlsUcb,
-    "unimodal-matching": UnimodalMatching,
     "grab": Grab,
     "pb-mhb": PbMhb,
     "rank1-certify": Rank1Certify,
     "rank1-thompson": Rank1Thompson,
-    "rank1-identify": Rank1Identify,
     "rank1-track-and-stop": Rank1TrackAndStop,
     "sequential-halving": SequentialHalving,
     "uniform": Uniform,

@@ -12,8 +12,8 @@ from matchbandit.studies.over_mu import SAM
 from matchbandit.studies.registry import Entry
 from matchbandit.studies.study import Study
 
-OURS = ["random-adaptive-matching", "rank1-certify", "rank1-thompson"]
-BLIND = ["ols-ucb", "cucb", "cts-beta", "cts-gaussian", "unimodal-matching"]
+OURS = ["rank1-certify", "rank1-thompson"]
+BLIND = ["ols-ucb", "cucb", "cts-beta", "cts-gaussian"]
 """Blind to the products, and slow to simulate: shown beside, with fewer runs. Figure 3 is played anyway."""
 RECOMMENDED = ("rank1-certify", "rank1-thompson")
 AT_LEAST = ((SAM, "rank1-certify", 8), (SAM, "rank1-thompson", 25), ("escb", "rank1-thompson", 50))
@@ -21,7 +21,7 @@ AT_LEAST = ((SAM, "rank1-certify", 8), (SAM, "rank1-thompson", 25), ("escb", "ra
 
 
 def studies(runs: int | None = None) -> tuple[Study, ...]:
-    """Figure 3, and eight further policies on the same players."""
+    """Figure 3, and six further policies on the same players."""
     return (
         *over_mu.studies(runs),
         *(

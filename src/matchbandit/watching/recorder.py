@@ -238,9 +238,6 @@ def _links(explanation: Explanation) -> tuple[LinkState, ...]:
         needed = rival.get("certified_from", rival["threshold"])
         certified = score >= needed if "score" in rival else score > needed
         links.append(LinkState(f"{rival['side']} {rival['above']} above {rival['below']}", score, needed, certified))
-    for border in details.get("borders", []):
-        name = f"({_joined(border['between'])}) above ({_joined(border['and'])})"
-        links.append(LinkState(name, border["evidence"], threshold, border["evidence"] > threshold))
     for pair in explanation["pairs"]:
         against = pair.get("evidence_against")
         if against is not None and threshold is not None:

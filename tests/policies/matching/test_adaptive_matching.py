@@ -1,25 +1,23 @@
-"""Adaptive-Matching and its kin: SAM, exploration-first, random-adaptive-matching."""
+"""Adaptive-Matching and its kin: SAM and exploration-first."""
 
 import json
 import warnings
 from itertools import combinations, pairwise
-from math import ceil, log, sqrt
+from math import log, sqrt
 
 import numpy as np
 import pytest
 from reference.tape import Roll
-from scipy.stats import ks_2samp
 
 import matchbandit as mb
 from matchbandit.confidence import NEVER
 from matchbandit.errors import MatchbanditError
-from matchbandit.plans import Tally
 from matchbandit.policies.matching.clusters import find_separations
 from matchbandit.simulation.engines import jump
 from matchbandit.simulation.play import Job
 from matchbandit.simulation.score import Score
 
-ALL = ["adaptive-matching", "simple-adaptive-matching", "exploration-first", "random-adaptive-matching"]
+ALL = ["adaptive-matching", "simple-adaptive-matching", "exploration-first"]
 SIZES = [4, 6, 8, 10, 12]
 UNEQUAL = [1.0, 0.5, 0.3, 0.3, 0.2, 0.2, 0.2, 0.2]
 """The first two are told apart before the second and third, who would make an even place."""
@@ -129,41 +127,28 @@ def test_a_cluster_in_a_chain_stays_balanced_while_its_neighbours_split():
 # The order
 
 
-def wrong_orders(name, horizon, runs):
+def wrong_orders(horizon, runs):
     """How many runs on random instances end with a player above a better one, and how many clusters there are."""
     rng, wrong, clusters = np.random.default_rng([horizon % 1000, runs]), 0, 0
     for number in range(runs):
         u = rng.random(rng.choice(SIZES))
-        policy, _ = run(name, mb.Monopartite(u), horizon, number)
+        policy, _ = run("adaptive-matching", mb.Monopartite(u), horizon, number)
         wrong += any(u[better].min() < u[worse].max() for better, worse in pairwise(policy.clusters))
         clusters += len(policy.clusters)
     return wrong, clusters
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "horizon"), [("adaptive-matching", 10**5), ("random-adaptive-matching", 10**9)])
-def test_no_player_is_put_above_a_better_one(name, horizon):
-    # The theory allows this in 4N/T, or 2N²/T, of the runs.
-    wrong, clusters = wrong_orders(name, horizon, 25)
-    assert wrong == 0
-    assert clusters > 60
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "horizon"),
-    [("adaptive-matching", 10**5), ("random-adaptive-matching", 10**5), ("random-adaptive-matching", 10**9)],
-)
-def test_no_player_is_put_above_a_better_one_in_1000_runs(name, horizon):
-    wrong, clusters = wrong_orders(name, horizon, 1000)
+def test_no_player_is_put_above_a_better_one():
+    # The theory allows this in 4N/T of the runs.
+    wrong, clusters = wrong_orders(10**5, 1000)
     assert wrong == 0
     assert clusters > 3000
 
 
-@pytest.mark.parametrize("name", ["adaptive-matching", "random-adaptive-matching"])
-def test_with_time_everyone_finds_the_own_place(name):
+def test_with_time_everyone_finds_the_own_place():
     problem = mb.Monopartite([0.2, 0.9, 0.5, 0.8, 0.35, 0.05])
-    policy, score = run(name, problem, 10**12, 0)
+    policy, score = run("adaptive-matching", problem, 10**12, 0)
     assert [sorted(part) for part in np.split(np.concatenate(policy.clusters), 3)] == [[1, 3], [2, 4], [0, 5]]
     assert max(map(len, policy.clusters)) <= 2
     assert policy.recommend().tolist() == [[1, 3], [2, 4], [0, 5]]
@@ -222,44 +207,6 @@ def test_the_radius_is_that_of_the_scheduled_count_not_of_the_actual_one():
 
 
 # Engines
-
-
-@pytest.fixture(scope="module")
-def shuffled():
-    """Regret and times of the first and last split of random-adaptive-matching, with both engines."""
-    problem = mb.Monopartite([1.0, 0.1, 0.9, 0.4, 1.0, 0.0])
-    outcome = {}
-    for engine, runs, first in (("step", 30, 0), ("jump", 150, 1000)):
-        ends = [
-            run("random-adaptive-matching", problem, 400, first + k, [100, 400], engine, told=5) for k in range(runs)
-        ]
-        outcome[engine] = {
-            "regret": np.array([score.regret for _, score in ends]),
-            "plays": np.array([score.plays for _, score in ends]),
-            "splits": np.array([[p.splits[0][0], p.splits[-1][0]] if p.splits else [400, 400] for p, _ in ends]),
-        }
-    return outcome
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["regret", "splits", "plays"])
-def test_step_and_jump_have_the_same_law_with_random_rounds(shuffled, what):
-    slow, fast = shuffled["step"][what], shuffled["jump"][what]
-    columns = range(slow.shape[1])
-    assert all(len(np.unique(fast[:, k])) > 10 for k in columns)
-    assert min(ks_2samp(slow[:, k], fast[:, k]).pvalue for k in columns) > 1e-3 / len(columns)
-
-
-@pytest.mark.slow
-def test_step_and_jump_have_the_same_law_with_random_rounds_over_many_runs():
-    problem = mb.Monopartite([0.9, 0.8, 0.8, 0.4, 0.3, 0.1])
-    spec = mb.policy("random-adaptive-matching")
-    slow = mb.simulate(problem, spec, horizon=3000, runs=100, seed=21, engine="step", checkpoints=[800, 2001])
-    fast = mb.simulate(problem, spec, horizon=3000, runs=1500, seed=22, engine="jump", checkpoints=[800, 2001])
-    for at in range(3):
-        assert ks_2samp(slow.regret[:, at], fast.regret[:, at]).pvalue > 1e-3
-    for e in range(15):
-        assert ks_2samp(slow.plays_by_edge[:, e], fast.plays_by_edge[:, e]).pvalue > 1e-3 / 15
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -348,7 +295,7 @@ def test_sam_never_splits_the_staircase_of_gap_one_tenth_within_the_published_ho
 # Options
 
 
-@pytest.mark.parametrize("name", ["adaptive-matching", "simple-adaptive-matching", "random-adaptive-matching"])
+@pytest.mark.parametrize("name", ["adaptive-matching", "simple-adaptive-matching"])
 @pytest.mark.parametrize(
     ("clusters", "why"),
     [
@@ -371,9 +318,8 @@ def test_clusters_that_do_not_name_everyone_once_are_refused(name, clusters, why
         build(name, 4, clusters=clusters)
 
 
-@pytest.mark.parametrize("name", ["adaptive-matching", "random-adaptive-matching"])
-def test_it_starts_from_the_given_clusters(name):
-    policy = build(name, 6, clusters=np.array([[4, 1, 3], [5, 0, 2]]), horizon=10**6)
+def test_it_starts_from_the_given_clusters():
+    policy = build("adaptive-matching", 6, clusters=np.array([[4, 1, 3], [5, 0, 2]]), horizon=10**6)
     assert policy.clusters == [[1, 3, 4], [0, 2, 5]]
     assert policy.chains == [[[1, 3, 4], [0, 2, 5]]]
     assert policy.options["clusters"] == [[1, 3, 4], [0, 2, 5]]
@@ -400,7 +346,7 @@ def test_without_a_horizon_or_with_slots_they_are_refused_by_name(name):
             mb.policy(name).build(mb.bipartite(*shape), horizon=100)
 
 
-@pytest.mark.parametrize("name", ["adaptive-matching", "simple-adaptive-matching", "random-adaptive-matching"])
+@pytest.mark.parametrize("name", ["adaptive-matching", "simple-adaptive-matching"])
 def test_slots_are_refused_before_any_clusters_are_looked_at(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -498,45 +444,3 @@ def test_exploration_first_has_nothing_to_explore_with_four_players():
     assert play(policy, 200, [0.1, 1.0, 0.9, 1.0]) == [[(0, 2), (1, 3)]] * 200
     assert policy.splits == []
     assert policy.recommend().tolist() == [[1, 3], [0, 2]]
-
-
-# Random rounds
-
-
-@pytest.mark.parametrize("sd", [0.1, 0.8])
-def test_the_radius_of_random_rounds_covers_the_draw_of_the_opponents(sd):
-    # Z is sqrt(1 + 2σ²)-sub-Gaussian: the radius is sqrt(1 + 2σ²) sqrt(log T / k). T = 10^6, growth 4: k_1 = 222.
-    policy = build("random-adaptive-matching", 4, horizon=10**6, law=mb.Gaussian(sd), growth=4.0)
-    radius = sqrt(1 + 2 * sd**2) * sqrt(log(10**6) / 222)
-    assert policy.current.limit == ceil(16 * log(10**6)) == 222
-    assert np.isclose(policy.checks.radius(222), radius)
-    for gap, splits in ((2 * radius - 1e-6, 0), (2 * radius + 1e-6, 1)):
-        policy = build("random-adaptive-matching", 4, horizon=10**6, law=mb.Gaussian(sd), growth=4.0)
-        policy.sums[:2] = 222 * gap
-        policy.advance(Tally(222, np.zeros(6, dtype=np.int64), np.zeros(6)))
-        assert len(policy.splits) == splits
-
-
-@pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Binomial(16)])
-def test_for_rewards_between_0_and_1_the_radius_of_random_rounds_is_the_usual_one(law):
-    # Less noise does not make the opponents less random.
-    policy = build("random-adaptive-matching", 4, horizon=10**6, law=law, growth=4.0)
-    assert np.isclose(policy.checks.radius(222), sqrt(log(10**6) / 222))
-
-
-def test_random_rounds_count_every_reward_of_both_players_and_drop_nothing_at_a_split():
-    u = [1.0, 0.1, 0.9, 0.4, 1.0, 0.0]
-    policy = build("random-adaptive-matching", 6, horizon=20)
-    means, sums, learn, learnt = mb.Monopartite(u).means, np.zeros(6), policy.learn, []
-    policy.learn = lambda tally: (learn(tally), learnt.append(policy.rounds))
-    for number in range(1, 400):
-        pairs = policy.ask()
-        rewards = means[policy.graph.edges(pairs)]
-        np.add.at(sums, pairs, rewards[:, None])
-        policy.tell(pairs, rewards)
-        if learnt and learnt[-1] == number:
-            assert policy.count == number
-            assert np.allclose(policy.sums, sums)
-    assert len(learnt) > 10
-    assert policy.splits
-    assert policy.splits[0][0] < learnt[-1]

@@ -196,7 +196,7 @@ def test_large_graphs_are_refused(name, graph):  # the number of matchings of th
         mb.policy(name).build(graph)
 
 
-@pytest.mark.parametrize("name", ["escb", "ols-ucb", "aescb", "unimodal-matching"])
+@pytest.mark.parametrize("name", ["escb", "ols-ucb", "aescb"])
 def test_odd_numbers_of_players_are_refused(name):
     with pytest.raises(mb.MatchbanditError, match=f"{name} needs an even number of players; got 7"):
         mb.policy(name).build(mb.monopartite(7))

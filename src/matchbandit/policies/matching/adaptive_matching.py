@@ -6,10 +6,10 @@ import numpy as np
 
 from matchbandit.plans import ChainRounds, Tally
 from matchbandit.policies.capabilities import Capabilities, TheoremOption
-from matchbandit.policies.matching.clusters import CommittingPolicy, find_separations
+from matchbandit.policies.matching.clusters import ClusterPolicy, find_separations
 
 
-class AdaptiveMatching(CommittingPolicy):
+class AdaptiveMatching(ClusterPolicy):
     """Adaptive-Matching with Sample-Matching, appendix of [Sentenac2021]; Theorem 4.4: O(N log N log T / Δ_min).
 
     Players are kept in ordered clusters. Each plays its own round-robin; clusters of odd size are joined to chains, in
@@ -29,7 +29,7 @@ class AdaptiveMatching(CommittingPolicy):
     After a split the opponents that are pooled were chosen by looking at the same samples; the paper's union bound
     passes over that. The failure rate of 4N/T is the paper's, with this gap.
 
-    A period can reach (2N)^4 rounds. For many players see random-adaptive-matching.
+    A period can reach (2N)^4 rounds.
 
     Parameters
     ----------

@@ -1,6 +1,5 @@
 """What policies share that cut the players into ordered clusters, finer and finer."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,10 +24,53 @@ Clusters = list[list[int]]
 Players = NDArray[np.int64]
 
 
-class ClusterPolicy(PlannedPolicy):
-    """Keeps an order of clusters: every player of a cluster is better than all of the next, with high probability."""
+@dataclass
+class ClusterLedger:
+    """Samples of players in clusters: committed when a period of their cluster is complete, open until then."""
 
-    state_fields: ClassVar[tuple[str, ...]] = ("clusters", "history")
+    counts: Counts
+    """Committed: row i holds those of player i. A pair across two clusters is booked for the lower player alone."""
+    sums: Floats
+    open_counts: Counts
+    """Of periods that are not complete, by edge."""
+    open_sums: Floats
+
+    @classmethod
+    def empty(cls, graph: Graph) -> "ClusterLedger":
+        """Nothing sampled."""
+        shape, n = graph.shape, graph.n_pairs
+        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(n, dtype=np.int64), np.zeros(n))
+
+    def commit(self, group: Group, k: int, tally: Tally) -> None:
+        """A period of a group's k-th cluster is complete: commit what was open of the pairs that it uses, and this."""
+        edges = group.edges[group.cells(k)]
+        better, own = group.pairs[group.cells(k)].T
+        within = group.chain.sizes[k] * (group.chain.sizes[k] - 1) // 2  # both players of these are of the cluster
+        parts = ((self.counts, self.open_counts, tally.counts), (self.sums, self.open_sums, tally.sums))
+        for totals, open_totals, last in parts:
+            complete = open_totals[edges] + last
+            totals[own, better] += complete
+            totals[better[:within], own[:within]] += complete[:within]
+            open_totals[edges] = 0
+
+    def keep_open(self, group: Group, k: int, tally: Tally) -> None:
+        """Keep these until the period is complete."""
+        edges = group.edges[group.cells(k)]
+        self.open_counts[edges] += tally.counts
+        self.open_sums[edges] += tally.sums
+
+    def drop(self, group: Group) -> None:
+        """Forget what is open of a group."""
+        self.open_counts[group.edges], self.open_sums[group.edges] = 0, 0
+
+
+class ClusterPolicy(PlannedPolicy):
+    """Keeps an order of clusters: every player of a cluster is better than all of the next, with high probability.
+
+    Players are judged by committed samples against their own and better clusters.
+    """
+
+    state_fields: ClassVar[tuple[str, ...]] = ("clusters", "history", "ledger", "ages")
 
     def __init__(
         self,
@@ -47,6 +89,9 @@ class ClusterPolicy(PlannedPolicy):
         """The players of each cluster, the best cluster first; replaced as a whole, never changed."""
         self.history: list[Any] = []
         self._layout: tuple[Clusters, tuple[Group, ...], Players] = ([], (), np.zeros(0, dtype=np.int64))
+        self.ledger = ClusterLedger.empty(self.graph)
+        self.ages = [0] * len(self.groups)
+        """Rounds since each chain began."""
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -96,109 +141,6 @@ class ClusterPolicy(PlannedPolicy):
                 separations.append([above, below, float(averages[above]), float(averages[below]), radius])
         return separations
 
-    def recommend(self) -> Pairs:
-        """Neighbours in the order of clusters, within a cluster of averages (ties: the lower index)."""
-        averages = self.averages()
-        ranked = [sorted(cluster, key=lambda player: -averages[player]) for cluster in self.clusters]  # a stable sort
-        return np.sort(np.concatenate(ranked).reshape(-1, 2), axis=1)
-
-    @abstractmethod
-    def averages(self) -> Floats:
-        """What each player is judged by within the cluster; 0 before the first sample."""
-
-    @abstractmethod
-    def samples(self, group: Group, k: int) -> int:
-        """Samples of each player of the k-th cluster of a group that its average is taken over."""
-
-    def explain_extra(self) -> dict[str, Any]:
-        """The clusters, and when they are checked."""
-        return {**self.describe_clusters(), "next_check": self.next_check()}
-
-    def describe_clusters(self) -> dict[str, Any]:
-        """The clusters as plain data, for `explain`."""
-        averages, clusters = self.averages(), []
-        for group in self.groups:
-            for k, members in enumerate(group.clusters):
-                count = self.samples(group, k)
-                following = self.checks.following(count) if group.splittable(k) else NEVER
-                clusters.append({
-                    "players": members.tolist(),
-                    "samples": count,
-                    "estimates": averages[members].tolist() if count else None,
-                    "radius": self.checks.radius(count) if count else None,
-                    "next_check_at_samples": following if following < NEVER else None,
-                })  # fmt: skip
-        names = ("above", "below", "average_above", "average_below", "radius")
-        splits = [
-            {
-                "round": at,
-                "clusters": [list(cluster) for cluster in parts],
-                "separations": [dict(zip(names, numbers, strict=True)) for numbers in separations],
-            }
-            for at, parts, separations in self.history
-        ]
-        return {"clusters": clusters, "details": {"chains": self.chains, "splits": splits}}
-
-
-@dataclass
-class ClusterLedger:
-    """Samples of players in clusters: committed when a period of their cluster is complete, open until then."""
-
-    counts: Counts
-    """Committed: row i holds those of player i. A pair across two clusters is booked for the lower player alone."""
-    sums: Floats
-    open_counts: Counts
-    """Of periods that are not complete, by edge."""
-    open_sums: Floats
-
-    @classmethod
-    def empty(cls, graph: Graph) -> "ClusterLedger":
-        """Nothing sampled."""
-        shape, n = graph.shape, graph.n_pairs
-        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(n, dtype=np.int64), np.zeros(n))
-
-    def commit(self, group: Group, k: int, tally: Tally) -> None:
-        """A period of a group's k-th cluster is complete: commit what was open of the pairs that it uses, and this."""
-        edges = group.edges[group.cells(k)]
-        better, own = group.pairs[group.cells(k)].T
-        within = group.chain.sizes[k] * (group.chain.sizes[k] - 1) // 2  # both players of these are of the cluster
-        parts = ((self.counts, self.open_counts, tally.counts), (self.sums, self.open_sums, tally.sums))
-        for totals, open_totals, last in parts:
-            complete = open_totals[edges] + last
-            totals[own, better] += complete
-            totals[better[:within], own[:within]] += complete[:within]
-            open_totals[edges] = 0
-
-    def keep_open(self, group: Group, k: int, tally: Tally) -> None:
-        """Keep these until the period is complete."""
-        edges = group.edges[group.cells(k)]
-        self.open_counts[edges] += tally.counts
-        self.open_sums[edges] += tally.sums
-
-    def drop(self, group: Group) -> None:
-        """Forget what is open of a group."""
-        self.open_counts[group.edges], self.open_sums[group.edges] = 0, 0
-
-
-class CommittingPolicy(ClusterPolicy):
-    """Clusters whose players are judged by committed samples against their own and better clusters."""
-
-    state_fields: ClassVar[tuple[str, ...]] = (*ClusterPolicy.state_fields, "ledger", "ages")
-
-    def __init__(
-        self,
-        setting: Setting,
-        rng: np.random.Generator,
-        *,
-        growth: Growth = 1.05,
-        clusters: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """Nothing sampled, every chain at its beginning."""
-        super().__init__(setting, rng, growth=growth, clusters=clusters)
-        self.ledger = ClusterLedger.empty(self.graph)
-        self.ages = [0] * len(self.groups)
-        """Rounds since each chain began."""
-
     def plan(self) -> ChainRounds:
         """Each cluster's own rounds, until one of them reaches a check, which it does at the end of a period."""
         waits = []
@@ -227,12 +169,6 @@ class CommittingPolicy(ClusterPolicy):
                 means[members] = self.means(group, k)
         return means
 
-    def describe_clusters(self) -> dict[str, Any]:
-        """The clusters as plain data, for `explain`, with the rounds of a period of each."""
-        description = super().describe_clusters()
-        description["details"]["periods"] = [period for group in self.groups for period in group.chain.periods]
-        return description
-
     def split(self, parts_of: dict[int, list[Players]]) -> None:
         """Replace clusters by their parts; a chain of which one splits begins anew, without its open samples."""
         clusters: list[Players] = []
@@ -249,6 +185,42 @@ class CommittingPolicy(ClusterPolicy):
         self.ages = ages
         if len(clusters) > len(self.clusters):
             self.arrange(clusters)
+
+    def recommend(self) -> Pairs:
+        """Neighbours in the order of clusters, within a cluster of averages (ties: the lower index)."""
+        averages = self.averages()
+        ranked = [sorted(cluster, key=lambda player: -averages[player]) for cluster in self.clusters]  # a stable sort
+        return np.sort(np.concatenate(ranked).reshape(-1, 2), axis=1)
+
+    def explain_extra(self) -> dict[str, Any]:
+        """The clusters, and when they are checked."""
+        return {**self.describe_clusters(), "next_check": self.next_check()}
+
+    def describe_clusters(self) -> dict[str, Any]:
+        """The clusters as plain data, for `explain`."""
+        averages, clusters = self.averages(), []
+        for group in self.groups:
+            for k, members in enumerate(group.clusters):
+                count = self.samples(group, k)
+                following = self.checks.following(count) if group.splittable(k) else NEVER
+                clusters.append({
+                    "players": members.tolist(),
+                    "samples": count,
+                    "estimates": averages[members].tolist() if count else None,
+                    "radius": self.checks.radius(count) if count else None,
+                    "next_check_at_samples": following if following < NEVER else None,
+                })  # fmt: skip
+        names = ("above", "below", "average_above", "average_below", "radius")
+        splits = [
+            {
+                "round": at,
+                "clusters": [list(cluster) for cluster in parts],
+                "separations": [dict(zip(names, numbers, strict=True)) for numbers in separations],
+            }
+            for at, parts, separations in self.history
+        ]
+        periods = [period for group in self.groups for period in group.chain.periods]
+        return {"clusters": clusters, "details": {"chains": self.chains, "splits": splits, "periods": periods}}
 
 
 def find_separations(members: Players, means: Floats, radius: float) -> tuple[Players, list[int]]:

@@ -9,11 +9,11 @@ from matchbandit.errors import warn_user
 from matchbandit.plans import ChainRounds, Tally
 from matchbandit.policies.base import Setting
 from matchbandit.policies.capabilities import Capabilities, TheoremOption
-from matchbandit.policies.matching.clusters import Clusters, CommittingPolicy, check_clusters, find_separations
+from matchbandit.policies.matching.clusters import ClusterPolicy, Clusters, check_clusters, find_separations
 from matchbandit.policies.options import Growth
 
 
-class SimpleAdaptiveMatching(CommittingPolicy):
+class SimpleAdaptiveMatching(ClusterPolicy):
     """simple-Adaptive-Matching, Section 4 of [Sentenac2021]; Theorem 4.3: O(N log N log T / Δ_min).
 
     It assumes that u_(2i−1) = u_(2i) for all i, so the ordered clusters are split at even places only, and stay even.
@@ -51,7 +51,7 @@ class SimpleAdaptiveMatching(CommittingPolicy):
         clusters=True,
         assumes_product=True,
     )
-    state_fields: ClassVar[tuple[str, ...]] = (*CommittingPolicy.state_fields, "warned")
+    state_fields: ClassVar[tuple[str, ...]] = (*ClusterPolicy.state_fields, "warned")
 
     def __init__(
         self,
