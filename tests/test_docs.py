@@ -185,16 +185,14 @@ def test_what_takes_long_runs(line, tmp_path, monkeypatch, capsys):
 
 
 SLOW_PAGES = {
-    "gallery.md", "watching.md", "production.md", "studies.md", "how-to.md", "drifting.md", "ads-in-slots.md", "replay.md"
+    "gallery.md", "watching.md", "production.md", "studies.md", "how-to.md", "drifting.md", "ads-in-slots.md",
+    "replay.md",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, id=name_of(page), marks=pytest.mark.slow if page.name in SLOW_PAGES else ())
-        for page in PAGES
-    ],
+    [pytest.param(page, id=name_of(page), marks=pytest.mark.slow if page.name in SLOW_PAGES else ()) for page in PAGES],
 )
 def test_examples_run_and_print_what_they_say(page, tmp_path, monkeypatch, capsys):
     Reader(page, tmp_path, monkeypatch, capsys).read()
