@@ -1,4 +1,4 @@
-"""The formulas of a Markdown page: what its source has, what is wrong with them, and how they read as plain text."""
+"""The formulas of a Markdown page: what its source has, and what is wrong with them."""
 
 import re
 
@@ -8,25 +8,6 @@ INLINE = re.compile(r"(?<![\w$\\-])\$(?![\s$])([^$]+?)(?<!\s)\$(?![\w$])")
 """As a code-hosting site takes it: neither a letter nor a digit beside the dollars, and no space inside them."""
 MARKER = re.compile(r"\s*([-+*=>]|\d+[.)])\s|\s*#")
 """How a list item, a quotation or a heading begins, and a formula that was broken there."""
-PLAIN = [
-    (r"\\frac12", "½"),
-    (r"\\frac\{(\d+)\}\{(\d+)\}", r"\1/\2"),
-    (r"\\mathrm\{(\w+)\}", r"\1"),
-    (r"\\(tilde|bar)\s*(\\[a-z]+|\w)", r"\2\\\1"),  # an accent follows its letter
-    (r"\\([A-Za-z]+)", lambda match: SYMBOLS.get(match[1], match[1])),
-    (r"\^(\d|\{\d+\})", lambda match: match[1].strip("{}").translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))),
-    (r"log_2", "log₂"),
-    (r"_\{([a-z]+)\}", r"_\1"),
-    (r"([_^])\{(.*?)\}", r"\1(\2)"),
-    (r"\^\*", "*"),
-    (r"-", "−"),
-]
-"""Each pattern of TeX, and how the library writes it in plain text."""
-SYMBOLS = {
-    **{"le": "≤", "ge": "≥", "to": "→", "times": "×", "cdot": "·", "sum": "Σ", "ast": "*", "ldots": "…", "lbrace": "{"},
-    **{"rbrace": "}", "tilde": "\u0303", "bar": "\u0304", "Delta": "Δ", "delta": "δ", "alpha": "α", "beta": "β"},
-    **{"gamma": "γ", "lambda": "λ", "mu": "μ", "tau": "τ"},
-}
 
 
 def prose(text):
@@ -75,14 +56,3 @@ def sudden_items(text):
             yield line
         inside = bool(line.strip()) and (item or inside or bool(re.match(r"\d+\.\s", line)))
         before = line
-
-
-def plain(text):
-    """The text with its formulas as the library prints them, without spaces: `$u_{2i} \\le x^2$` as `u_(2i)≤x²`."""
-    return "".join(INLINE.sub(lambda match: _plain(match[1]), text).split())
-
-
-def _plain(tex):
-    for pattern, replacement in PLAIN:
-        tex = re.sub(pattern, replacement, tex)
-    return tex

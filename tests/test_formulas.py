@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from formulas import faults, formulas, plain
+from formulas import faults, formulas
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "CONTRIBUTING.md", *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)]
@@ -45,10 +45,3 @@ def test_a_page_without_a_fault_has_its_formulas_in_order():
     text = "So $a < b$:\n\n$$\n\\frac{a}{b} < 1\n$$\n\n- `$ make` and $c$,\n- or $10^6$.\n\n```sh\necho $HOME\n```\n"
     assert formulas(text) == [("a < b", False), (r"\frac{a}{b} < 1", True), ("c", False), ("10^6", False)]
     assert faults(text) == []
-
-
-def test_a_formula_reads_as_the_library_prints_it():
-    assert (
-        plain(r"at $\tilde\tau_2 \ge \log_2 u_{2i-1}$, $2^{2^w}$, $\gamma_{\min}^2$")
-        == "atτ̃_2≥log₂u_(2i−1),2^(2^w),γ_min²"
-    )

@@ -103,13 +103,6 @@ def test_citations_are_numbered_and_listed(source):
         assert rf"#link(<{key}>)[\[{number}\]]" in source
 
 
-def test_a_reference_has_no_comments_of_the_bibliography():
-    entries = paper.bibliography_entries(BIBLIOGRAPHY)
-    assert len(entries) == BIBLIOGRAPHY.count("\n### ")
-    assert entries["ville1939"].endswith("Paris, 1939.")
-    assert entries["cho2024"].endswith("2024. [arXiv:2402.06122](https://arxiv.org/abs/2402.06122).")
-
-
 def test_links_powers_brackets_and_tables_are_rewritten():
     text = article(
         "See [theory](theory.md#x) and [code](../src/a.py) and [here](#there), 10^6 rounds.\n\n"

@@ -412,20 +412,6 @@ def test_a_log_that_was_put_back_is_read_again(club, store):
     assert club.join("fay")[0].id == 11
 
 
-def test_the_table_of_proposals_is_made_again_where_it_is_missing(club, store):
-    pairs = club.ask().pairs
-    club.tell(1, {pairs[0]: 1})
-    club.void(1)
-    club.ask()
-    with store.writing() as connection:
-        rows = connection.execute(text("SELECT * FROM mb_proposals ORDER BY number")).all()
-        connection.execute(text("DELETE FROM mb_proposals"))
-    with Store(store.engine.url.render_as_string(hide_password=False)) as other:
-        other.open("club")
-        with other.reading() as connection:
-            assert connection.execute(text("SELECT * FROM mb_proposals ORDER BY number")).all() == rows
-
-
 def test_a_snapshot_that_has_to_wait_spoils_no_answer(sqlite_url, monkeypatch):
     with Store(sqlite_url, lock_timeout=0.1) as store:
         club = store.create("club", players=TEN, policy="cucb", seed=1)

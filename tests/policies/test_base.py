@@ -293,14 +293,6 @@ def test_rewards_beyond_what_floats_can_square_are_refused():
         policy.tell(policy.ask(), [1e308, 0.0])
 
 
-def test_policies_say_who_they_are(players):
-    assert repr(mb.policy("pair-elim", growth=1.05)) == "policy('pair-elim', growth=1.05)"
-    assert repr(players) == "<uniform on monopartite with 6 players, 0 rounds, guesses (0, 1) (2, 3) (4, 5)>"
-    assert players._repr_html_() == (
-        "<code>&lt;uniform on monopartite with 6 players, 0 rounds, guesses (0, 1) (2, 3) (4, 5)&gt;</code>"
-    )
-
-
 class FailsToLearn(PairElim):
     """It fails once, after samples were added and rows eliminated."""
 

@@ -102,13 +102,6 @@ def test_runs_can_be_pickled(runs):
     assert_same(pickle.loads(pickle.dumps(runs)), runs)
 
 
-def test_an_identification_says_what_it_is():
-    result = found([10, 20], policy="matching-id", options={"growth": 4.0, "delta": 0.05}, graph=monopartite(4))
-    assert "<Identification: matching-id(growth=4.0, delta=0.05) on monopartite with 4 players" in repr(result)
-    assert "runs 2, right 2, wrong 0, not identified 0, rounds 15 ± 5 (5–95 %: 10.5 to 19.5)" in repr(result)
-    assert "<th>wrong</th><td>0</td>" in result._repr_html_()
-
-
 def test_what_is_right_wrong_and_not_identified_by_hand():
     result = found([10, 20, 30, 40], identified=[1, 1, 1, 0], correct=[1, 1, 0, 0], first_run=5)
     summary = result.summary()

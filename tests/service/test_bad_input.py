@@ -283,7 +283,7 @@ def newer(file: Path) -> None:
     execute(file, "UPDATE mb_store SET version = version + 1")
 
 
-def half_migrated(file: Path) -> None:
+def incomplete(file: Path) -> None:
     execute(file, "DROP TABLE mb_snapshots")
 
 
@@ -309,7 +309,7 @@ def execute(file: Path, statement: str) -> None:
     wire.close()
 
 
-@pytest.mark.parametrize("harm", [newer, half_migrated, damaged, other, gone])
+@pytest.mark.parametrize("harm", [newer, incomplete, damaged, other, gone])
 @pytest.mark.parametrize("verb", ["league list", "league ask club", "serve --port 0", "token new --label x"])
 def test_a_store_that_cannot_be_used(harm, verb, tmp_path, monkeypatch, capsys):
     file = tmp_path / "store.db"

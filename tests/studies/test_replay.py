@@ -311,16 +311,6 @@ def test_more_than_300_items_are_replayed_without_the_rest():
         assert earned[0] <= 2 * truth.optimum("matching")
 
 
-def test_assumptions_are_stated():
-    done = replayed()
-    assert "Rewards are taken to be bernoulli, with means that do not change over the rounds." in done.notes
-    assert "as before: a random matching each round, with pairs as frequent as in the log." in done.notes
-    lone = mb.replay(log_of(STRONG, 4), ["uniform"], horizon=2, runs=40, selection="pair", rewards=mb.Gaussian(0.5))
-    assert "Rewards are taken to be gaussian:0.5, with means that do not change over the rounds." in lone.notes
-    assert "as before: a pair each round, drawn by its share of the log's results." in lone.notes
-    assert all(note in repr(lone) for note in lone.notes)
-
-
 DOMINANT = [("a", "b", 90, 73), ("c", "d", 10, 0), ("a", "c", 10, 2), ("b", "d", 10, 2)]
 
 

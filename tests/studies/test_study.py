@@ -259,17 +259,6 @@ def test_a_study_without_its_own_modules_can_still_be_read():
     assert "nowhere_here" in read._repr_html_()
 
 
-def test_repr_says_what_there_is_to_play():
-    made = study(problem=GAPS, policies=["uts", "uniform"], horizon=1e5, runs=20, seed=7)
-    told = "Study it: 2 policies × 3 values of gap, 20 runs, horizon 100,000, seed 7: 6 points, 120 runs"
-    assert repr(made) == told
-    assert told in made._repr_html_()
-    assert "0.5; 0.6; 0.7" in made._repr_html_()
-    assert repr(study(runs=1)) == "Study it: 1 policy, 1 run, horizon 100, seed 0: 1 point, 1 run"
-    several = identification(problem=[SLOTS, SPIKED], delta=[0.1, 0.2])
-    assert repr(several).startswith("Study it: 1 policy × 2 problems × 2 values of delta, 2 runs, seed 0: 4 points")
-
-
 def test_values_are_written_as_one_would():
     told = [value_text(value) for value in (None, True, 0.1 + 0.2, 10**6, [0.9, 0.3], [[0, 1], [2, 3]], "log")]
     assert told == ["none", "true", "0.3", "1,000,000", "0.9 0.3", "0 1 / 2 3", "log"]

@@ -11,7 +11,7 @@ from matchbandit.simulation.engines import jump
 from matchbandit.simulation.score import Score
 from matchbandit.theory.matching_upper import matching_id_rounds
 from matchbandit.theory.pair_upper import pair_elim_rounds
-from matchbandit.theory.players import SortedPlayers, trivial_chain_bound
+from matchbandit.theory.players import SortedPlayers
 
 
 def test_two_players_have_bounds_on_the_rounds():
@@ -31,12 +31,6 @@ def test_a_horizon_of_one_round_is_never_nan(u, monkeypatch):
 
 def test_rows_that_pay_nothing_are_infinite_without_a_warning():
     assert pair_elim_rounds(mb.Bipartite([0.0, 0.0], [0.5, 0.3]), 0.05).value == np.inf
-
-
-@pytest.mark.parametrize("n", [0, 2, 5])
-def test_the_bound_on_a_trivial_chain_refuses_what_its_value_refuses(n):
-    with pytest.raises(MatchbanditError):
-        trivial_chain_bound(np.linspace(0.9, 0.1, n))
 
 
 class Delayed:

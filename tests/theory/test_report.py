@@ -75,18 +75,6 @@ def test_a_bound_says_its_task_its_policy_and_where_its_rounds_end():
     assert {name for name, b in known.items() if b.origin == "model"} == {n for n in known if n.startswith("model-")}
 
 
-def test_short_sources_have_no_proofs_equations_or_appendices():
-    for problem in (
-        SLOTS,
-        mb.Monopartite([0.9, 0.8, 0.4, 0.3]),
-        mb.Monopartite([0.9, 0.8, 0.4], rewards=mb.Gaussian(1)),
-    ):
-        for bound in mb.bounds(problem, horizon=1000, delta=0.05):
-            assert not any(word in bound.short_source for word in ("proof", "Appendix", "eq", "bound", "("))
-            assert bound.source.startswith(bound.short_source)
-            assert bound.short_source in bound.cells
-
-
 def test_a_report_holds_what_quantities_and_bounds_give():
     summary = report(SLOTS, horizon=1000, delta=0.05)
     assert summary.bounds == mb.bounds(SLOTS, horizon=1000, delta=0.05)
@@ -95,14 +83,6 @@ def test_a_report_holds_what_quantities_and_bounds_give():
     assert sum(map(len, summary.groups.values())) == len(summary.bounds)
     assert set(summary.binds) == {"every δ-correct policy", "every consistent policy"}
     assert summary.left_out == []
-
-
-def test_groups_are_named_by_what_they_are_on():
-    assert list(report(SLOTS, delta=0.05).groups) == [
-        "rounds until the best pair is known, playing pairs",
-        "rounds until the best matching is known, playing pairs",
-        "rounds until the best matching is known, playing matchings",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -152,21 +132,13 @@ def test_means_that_are_no_products_are_refused_by_name(ask):
             program()
 
 
-def test_a_bound_prints_itself_in_one_line():
-    (bound,) = [b for b in mb.bounds(SLOTS, horizon=10**6) if b.name == "pair-elim-regret"]
-    assert repr(bound).startswith("<pair-elim-regret: regret ≤ ")
-    assert "Theorem 3.1" in repr(bound)
-    unmet = bound_of(name="x", source="here", assumptions=(Assumption("a < b", False),))
-    assert repr(unmet) == "<x: rounds ≥ 1, explicit, here, does not apply here: it assumes that a < b>"
-
-
 def test_bounds_and_reports_print_tables():
     summary = report(mb.Monopartite([0.9, 0.5, 0.5, 0.3]), delta=0.05)
     lines = repr(summary.bounds).splitlines()
     assert len(lines) == 1 + len(summary.bounds)
     assert lines[0].split()[:3] == ["bound", "kind", "value"]
-    assert "rounds until the best pair is known, playing pairs" in repr(summary)
-    assert "left out, as there is more than one best pair: model-pair." in repr(summary)
+    assert all(bound.name in repr(summary) for bound in summary.bounds)
+    assert "model-pair" in repr(summary)
     assert repr(Bounds())
 
 

@@ -108,7 +108,6 @@ def _results(study: "Study", folder: "StudyFolder") -> list[dict[str, Any]]:
         rows = folder.last_rows_of(point.key)
         values = rows["regret" if study.goal == "regret" else "rounds"]
         entry = {"policy": point.spec.name, "label": point.label, "point": point.place, **point.describe()}
-        entry["place"] = point.place  # the name of "point" before 1.0
         entry |= {"runs": len(values), **summarize(values)._asdict()}
         if study.goal == "identification":
             entry |= {name: int(rows[name].sum()) for name in ("identified", "correct")}

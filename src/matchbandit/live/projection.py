@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from matchbandit.live import schema
 from matchbandit.live.events import Event, pair_estimates
@@ -62,30 +62,12 @@ def fold_rows(events: Iterable[Event], rows: dict[int, dict[str, Any]]) -> Itera
             row["closed"] = row["n_told"] + row["n_void"] >= row["n_pairs"]
 
 
-def rebuild(connection: Connection, league: int, events: Iterable[Event]) -> None:
-    """Rebuild the table from the log."""
-    table: dict[int, dict[str, Any]] = {}
-    for _ in fold_rows(events, table):
-        pass
-    write(connection, league, table)
-
-
 def write(connection: Connection, league: int, table: Mapping[int, dict[str, Any]]) -> None:
     """Replace the table."""
     connection.execute(delete(schema.proposals).where(_TABLE.league_id == league))
     rows = [{"league_id": league, **row} for row in table.values()]
     for first in range(0, len(rows), _CHUNK):
         connection.execute(insert(schema.proposals), rows[first : first + _CHUNK])
-
-
-def last_proposal(connection: Connection, league: int) -> int:
-    """The number of the last proposal in the table; 0 if there is none."""
-    return int(connection.execute(select(func.max(_TABLE.number)).where(_TABLE.league_id == league)).scalar() or 0)
-
-
-def is_complete(connection: Connection, league: int, last_number: int) -> bool:
-    """Does the table have all proposals up to this one?"""
-    return last_proposal(connection, league) == last_number
 
 
 class Page(TypedDict, total=False):

@@ -179,15 +179,6 @@ class Replica:
             self._model = LeagueModel(state, assess)
         return self._model
 
-    def repair_proposals(self) -> None:
-        """Rebuild the proposals table if rows are missing."""
-        with self.reading() as view:
-            if projection.is_complete(view.connection, self.league, view.state.last_number):
-                return
-        with self.database.writing() as connection:
-            self._head(log.head_locked(connection, self.league))
-            projection.rebuild(connection, self.league, log.read(connection, self.league))
-
     @contextmanager
     def deciding(self) -> Iterator[None]:
         """One thread decides at a time: a second decision would be out of date."""

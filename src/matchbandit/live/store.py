@@ -240,7 +240,8 @@ class Store:
                 if league is None:
                     raise self._unknown_error(connection, slug)
             replica = Replica(self.database, league, slug, self.now)
-            replica.repair_proposals()
+            with replica.reading():  # load it: the cache counts its memory
+                pass
         return League(self, self._cache(slug, replica))
 
     def _cache(self, slug: str, replica: Replica) -> Replica:

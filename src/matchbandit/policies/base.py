@@ -148,11 +148,6 @@ class Policy(ABC):
         """Is identification finished? Once it is, it stays so: the answer is played, and nothing more is learnt."""
         return self._answer is not None
 
-    @property
-    def has_open_round(self) -> bool:
-        """Has a round been asked for that was not told yet?"""
-        return self._asked is not None
-
     def ask(self) -> Pairs:
         """The pairs of the next round, shape (k, 2), read-only; the same until they are told."""
         if self._asked is None:

@@ -4,7 +4,7 @@ from matchbandit.solvers.characteristic import Solution
 from matchbandit.theory.asymptotic import characteristic_time, graves_lai
 from matchbandit.theory.bound import Assumption, Bound, Bounds
 from matchbandit.theory.corrections import CORRECTIONS, Correction
-from matchbandit.theory.players import chain_regret, round_robin_regret, trivial_chain_bound, trivial_chain_regret
+from matchbandit.theory.players import round_robin_regret
 from matchbandit.theory.quantities import Quantity, quantities
 from matchbandit.theory.table import LeftOut, Report, bounds, report
 
@@ -19,12 +19,9 @@ __all__ = [
     "Report",
     "Solution",
     "bounds",
-    "chain_regret",
     "characteristic_time",
     "graves_lai",
     "quantities",
     "report",
     "round_robin_regret",
-    "trivial_chain_bound",
-    "trivial_chain_regret",
 ]

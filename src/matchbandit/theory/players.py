@@ -1,12 +1,11 @@
 """Players in descending order of strength, and the quantities of the paper's bounds that depend on them alone.
 
 Formulas count players from 1 in that order: u_1 is the best, the k-th pair is (u_(2k−1), u_(2k)), and border k lies
-between the k-th pair and the next. The last functions are what schedules lose on average: Lemma E.1 (round-robins) and
-Lemmas F.2 and F.3 (chains of clusters).
+between the k-th pair and the next.
 """
 
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import inf
 
 import numpy as np
@@ -273,83 +272,3 @@ def round_robin_regret(u: ArrayLike) -> float:
     if len(players) % 2 or not len(players):
         raise MatchbanditError(f"a round-robin of pairs needs an even number of players; got {len(players)}.")
     return float(players.mixing_losses.sum()) / (len(players) - 1)
-
-
-def trivial_chain_regret(u: ArrayLike) -> float:
-    """What a round of the chain {first}, the others, {last} loses on average, from the proportions p_ij.
-
-    The first and the last each meet every one of the cluster S between them in 1/|S| of the rounds; two of S meet in
-    (|S| − 2)/(|S| (|S| − 1)) of them.
-
-    Parameters
-    ----------
-    u : array_like
-        The strengths of 4, 6, … players, in any order.
-
-    Returns
-    -------
-    float
-    """
-    u = _trivial_chain(u).u
-    inner = u[1:-1]
-    size = len(inner)
-    within = (inner.sum() ** 2 - (inner**2).sum()) / 2 * (size - 2) / (size * (size - 1))
-    return float((u[::2] * u[1::2]).sum() - within - (u[0] + u[-1]) * inner.mean())
-
-
-def trivial_chain_bound(u: ArrayLike) -> float:
-    """Lemma F.3's upper bound on `trivial_chain_regret`: that of a round-robin whose ends mix in the better way only.
-
-    With 2K players between the ends, 1/(2K + 1) times (Σ r_ij over all pairs but the first with the last, plus
-    2 (u_1 − u_last) (u_2 − u_(last−1))).
-
-    Parameters
-    ----------
-    u : array_like
-        The strengths of 4, 6, … players, in any order.
-
-    Returns
-    -------
-    float
-    """
-    players = _trivial_chain(u)
-    u, r = players.u, players.mixing_losses
-    ends = 2 * (u[0] - u[-1]) * (u[1] - u[-2])
-    return float(ends + r.sum() - r[0, -1]) / (len(u) - 1)
-
-
-def _trivial_chain(u: ArrayLike) -> SortedPlayers:
-    players = SortedPlayers(u)
-    if len(players) % 2 or len(players) < 4:
-        raise MatchbanditError(f"a chain of one, an even cluster, and one needs 4, 6, … players; got {len(players)}.")
-    return players
-
-
-def chain_regret(u: ArrayLike, sizes: tuple[int, ...]) -> float:
-    """What a round of Sample-Matching on a chain of clusters loses on average (Lemma F.2).
-
-    R = R(S_1 ∪ {v_2}) + Σ R({l_(i−1)}, S_i, {v_(i+1)}) + R({l_(K−1)} ∪ S_K): v_i stands for the mean of S_i, l_i is the
-    worst item of S_i, see "chain" in `CORRECTIONS`.
-
-    Parameters
-    ----------
-    u : array_like
-        The strengths of an even number of players, in any order.
-    sizes : tuple of int
-        The sizes of the clusters from the best to the worst.
-
-    Returns
-    -------
-    float
-    """
-    u = sorted_descending(u)
-    cuts = [0, *accumulate(sizes)]
-    if cuts[-1] != len(u) or len(u) % 2 or min(sizes, default=0) < 1 or any(c % 2 == 0 for c in cuts[1:-1]):
-        raise MatchbanditError(f"{len(u)} players do not form a chain of clusters of the sizes {tuple(sizes)}.")
-    if len(sizes) == 1:
-        return round_robin_regret(u)
-    clusters = [u[a:b] for a, b in pairwise(cuts)]
-    means, worst = [cluster.mean() for cluster in clusters], [cluster[-1] for cluster in clusters]
-    ends = np.append(clusters[0], means[1]), np.append(worst[-2], clusters[-1])
-    between = [np.concatenate([[worst[i - 1]], clusters[i], [means[i + 1]]]) for i in range(1, len(clusters) - 1)]
-    return sum(round_robin_regret(end) for end in ends) + sum(trivial_chain_regret(chain) for chain in between)
