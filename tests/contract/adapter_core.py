@@ -84,34 +84,49 @@ def session(
     missing: list[list[int]],
     reversed_order: bool,
     restore: list[dict[str, Any]],
+    recorded_rounds: int,
+    explain: str | None,
 ) -> dict[str, Any]:
-    """Ask and tell; `restore` says in which rounds the state goes through JSON, before the ask or after it."""
+    """Ask and tell.
+
+    `restore` says in which rounds the state goes through JSON, and `explain` when the policy explains itself: before
+    the ask of the round that follows, or after it.
+    """
     known = _problem(**problem)
     learner = _policy(**policy).build(known.graph, rewards=known.rewards, horizon=horizon, seed=seed, run=run)
     feedback = Feedback(problem, feedback_seed, missing)
-    restored = [(one["round"], one["moment"]) for one in restore]
-    asked = []
+    moments = [(one["round"], one["moment"]) for one in restore]
+    asked, explanation = [], None
     for number in range(1, rounds + 1):
-        if (number, "before the ask") in restored:
-            learner = mb.restore(json.loads(json.dumps(learner.state())))
+        if (number, "before the ask") in moments:
+            learner = _restored(learner)
         pairs = learner.ask().tolist()
-        if (number, "after the ask") in restored:
-            learner = mb.restore(json.loads(json.dumps(learner.state())))
+        if (number, "after the ask") in moments:
+            learner = _restored(learner)
         asked.append(pairs)
         rewards = feedback.rewards(number, pairs)
         if reversed_order:
             learner.tell(pairs[::-1], rewards[::-1])
         else:
             learner.tell(pairs, rewards)
+    if explain == "before the ask":
+        explanation = learner.explain()
+    recommendation, following = learner.recommend(), learner.ask()
+    if explain == "after the ask":
+        explanation = learner.explain()
     return {
-        "asked": asked,
+        "asked": asked[-recorded_rounds:],
         "rounds": learner.rounds,
         "done": learner.done,
-        "recommendation": learner.recommend(),
+        "recommendation": recommendation,
         "splits": learner.splits,
-        "explanation": learner.explain(),
-        "next": learner.ask(),
+        "explanation": explanation,
+        "next": following,
     }
+
+
+def _restored(learner: Any) -> Any:
+    return mb.restore(json.loads(json.dumps(learner.state())))
 
 
 KINDS: dict[str, Any] = {"simulate": simulate, "identify": identify, "compare": compare, "session": session}

@@ -8,7 +8,8 @@ from contract.records import Case
 BERNOULLI: dict[str, Any] = {"kind": "bernoulli"}
 GAUSSIAN: dict[str, Any] = {"kind": "gaussian", "sd": 0.4}
 PRECISE: dict[str, Any] = {"kind": "gaussian", "sd": 0.02}
-"""Rewards that vary so little that policies eliminate, split and answer within a session."""
+SHARP: dict[str, Any] = {"kind": "gaussian", "sd": 0.1}
+"""Rewards that vary so little, as do the precise ones, that policies eliminate, split and answer within a session."""
 BINOMIAL: dict[str, Any] = {"kind": "binomial", "trials": 3}
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -182,14 +183,14 @@ def _simulate(name: str, problem: Problem, policy: dict[str, Any], engine: str, 
 
 
 def _simulations() -> Iterator[Case]:
-    """Each policy on its problems, with each kind of rewards and other options, on both engines."""
+    """Each policy on its problems, with each kind of rewards and other options, on both engines if it has two."""
     for policy, problems, rewards, horizon, choices in SIMULATIONS:
         for first, changes in zip([True] + [False] * len(choices), choices, strict=False):
             for kind in [BERNOULLI, *rewards] if first else [BERNOULLI]:
                 for name in problems if first and kind is BERNOULLI else problems[:1]:
                     problem = PROBLEMS[name](kind)
                     fast = _fast(policy, 0 if "v" in problem else len(problem["u"]))
-                    both = first and kind is BERNOULLI and fast != "step"
+                    both = first and fast != "step"
                     for engine, end in [(fast, horizon), *([(fast, STEPS), ("step", STEPS)] if both else [])]:
                         title = _title("simulate", policy, name, kind, changes, f"{engine} {end}")
                         yield _simulate(title, problem, _policy(policy, **changes), engine, end)
@@ -236,9 +237,15 @@ def _identifications() -> Iterator[Case]:
                     for engine, end in [(fast, last), *([("step", step)] if both else [])]:
                         title = _title("identify", policy, name, kind, changes, f"{engine} {end}")
                         yield _identify(title, problem, _policy(policy, **changes), engine, end)
-    for policy in ("pair-elim-mono", "pair-select", "matching-id", "rank1-certify", "rank1-track-and-stop", "clucb"):
-        title = _title("identify precise", policy, "6 players", PRECISE, {"delta": 0.1}, "step 2000")
-        yield _identify(title, _six(PRECISE), _policy(policy, delta=0.1), "step", 2000)
+    players = ("pair-elim-mono", "pair-select", "matching-id", "rank1-certify", "rank1-track-and-stop", "clucb")
+    for policy in (*players, "pair-elim", "track-and-stop"):
+        for engine in (_fast(policy, 0), "step"):
+            name = "6 players" if policy in players else "3×4"
+            title = _title("identify precise", policy, name, PRECISE, {"delta": 0.1}, f"{engine} 2000")
+            yield _identify(title, PROBLEMS[name](PRECISE), _policy(policy, delta=0.1), engine, 2000)
+    certify = _policy("rank1-certify", delta=None, epsilon=None)
+    title = "identify rank1-certify with delta and epsilon of the call"
+    yield _identify(title, _five(GAUSSIAN), certify, "jump", 10**8, delta=0.1, epsilon=0.2)
 
 
 WALK = {"kind": "random-walk", "step": 0.2, "every": 7, "low": 0.05, "high": 0.95}
@@ -456,15 +463,34 @@ SESSIONS: list[tuple[str, Problem, dict[str, Any], int | None]] = [
     ("uniform", _five(), {"selection": "pair"}, None),
 ]
 ROUNDS = 50
-MISSING = [[2, 0], [9, 0], [10, 0], [10, 1], [23, 1], [24, 0], [31, 0], [31, 1], [31, 2], [44, 2]]
+MISSING = [[2, 0], [9, 0], [10, 0], [10, 1], [23, 1], [24, 0], [31, 0], [31, 1], [31, 2], [44, 2], [49, 0], [50, 0]]
 """Rounds, and the positions in them of pairs that did not take place."""
+
+
+LONG_SESSIONS: list[tuple[str, Problem, dict[str, Any], int | None, int]] = [
+    # as above, and the rounds: until some items are eliminated or clusters split, or there is an answer
+    ("pair-elim", _slots(PRECISE), {}, 10**6, 1100),
+    ("pair-elim", _slots(PRECISE), {"delta": 0.1}, None, 500),
+    ("pair-elim", _slots(PRECISE), {"delta": 0.1}, None, 600),
+    ("pair-elim-mono", _six(PRECISE), {}, 10**6, 2200),
+    ("pair-elim-mono", _five(PRECISE), {"cap_windows": True}, 10**6, 2000),
+    ("pair-select", _six(PRECISE), {"delta": 0.1}, None, 700),
+    ("pair-select", _six(PRECISE), {"delta": 0.1}, None, 1100),
+    ("simple-adaptive-matching", _twins(SHARP), {}, 10**6, 170),
+    ("adaptive-matching", _six(SHARP), {}, 10**6, 180),
+    ("adaptive-matching", _six(SHARP), {}, 10**6, 300),
+    ("exploration-first", _six(SHARP), {"best": [0, 2]}, 10**6, 250),
+    ("rank1-elim", _slots(SHARP), {}, 10**6, 300),
+    ("rank1-elim-kl", _slots(BINOMIAL), {}, 10**6, 2000),
+]
 
 
 def _session(name: str, problem: Problem, policy: dict[str, Any], horizon: int | None, **settings: Any) -> Case:
     data = {
         "problem": problem, "policy": policy, "rounds": ROUNDS, "horizon": horizon, "seed": 3, "run": 0,
         "feedback_seed": 8, "missing": [], "reversed_order": False,
-        "restore": [{"round": ROUNDS // 2 + 1, "moment": "before the ask"}],
+        "restore": [{"round": ROUNDS // 2 + 1, "moment": "before the ask"}], "recorded_rounds": ROUNDS,
+        "explain": "before the ask",
     }  # fmt: skip
     return Case(name, "session", data | settings, group=policy["name"])
 
@@ -486,7 +512,17 @@ def _sessions() -> Iterator[Case]:
                 _title("session", policy, problem["kind"], problem["rewards"], changes, "missing results"),
                 problem, _policy(policy, past, **changes), horizon, missing=MISSING, reversed_order=True, run=1,
                 restore=[{"round": 10, "moment": "after the ask"}, {"round": 32, "moment": "before the ask"}],
+                explain="after the ask",
             )  # fmt: skip
+    for policy, problem, changes, horizon, rounds in LONG_SESSIONS:
+        title = _title("session long", policy, problem["kind"], problem["rewards"], changes, f"{rounds} rounds")
+        restore = [{"round": rounds - 15, "moment": "after the ask"}]
+        chosen = _policy(policy, **changes)
+        yield _session(title, problem, chosen, horizon, rounds=rounds, restore=restore, recorded_rounds=20)
+    many, thompson = _rows_and_columns(_strengths(205), _strengths(3), BERNOULLI), _policy("rank1-thompson")
+    yield _session("session large rank1-thompson 205×3", many, thompson, None)
+    many = _rows_and_columns(_strengths(1100), _strengths(2), GAUSSIAN)
+    yield _session("session large rank1-thompson 1100×2", many, thompson, None, explain=None, missing=MISSING)
 
 
 def _comparisons() -> Iterator[Case]:
@@ -496,11 +532,13 @@ def _comparisons() -> Iterator[Case]:
     matchings = [_policy("adaptive-matching"), _policy("adaptive-matching", growth=2.0), _policy("cts-beta")]
     matchings += [_policy("cucb", _past(_six())), _policy("uniform")]
     certain = [_policy(name, delta=0.1) for name in ("matching-id", "rank1-certify", "clucb", "pair-select")]
+    shared = [_policy("rank1-certify"), _policy("rank1-track-and-stop", delta=0.1)]
     budgeted = [_policy("sequential-halving"), _policy("sequential-halving", selection="pair")]
     for name, problem, policies, settings in (
         ("pairs family spiked", _family("spiked", n=3, u1=0.9, gap=0.7), slots, {"horizon": 300}),
         ("matchings 6 players", _six(), matchings, {"horizon": 300}),
         ("with fixed confidence 6 players", _six(PRECISE), certain, {"max_rounds": 10**4}),
+        ("with a common delta 5 players", _five(SHARP), shared, {"delta": 0.1, "max_rounds": 10**4}),
         ("with a fixed budget 6 players", _six(), budgeted, {"budget": 600}),
     ):
         data = {"problem": problem, "policies": policies, "runs": 3, "seed": 6, **settings}
