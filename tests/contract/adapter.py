@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from contract import adapter_decisions
+from contract import adapter_data, adapter_decisions
 
 KINDS: dict[str, Any] = {}
 """What each kind of case calls."""
 KINDS |= adapter_decisions.KINDS
+KINDS |= adapter_data.KINDS
 
 
 def result_of(kind: str, case: dict[str, Any]) -> Any:

@@ -131,3 +131,49 @@ def plain_rows(found: Results) -> list[list[Any]]:
         [i, j, count, total]
         for (i, j), count, total in zip(found.pairs.tolist(), found.counts.tolist(), found.sums.tolist(), strict=True)
     ]
+
+
+def log_rows(
+    *, items: Items, heads: list[str], prefixes: list[str], seed: int, n_rows: int, rewards: str, voids: int
+) -> tuple[list[str], list[list[Any]]]:
+    """The heads and rows of a log; every so many rows (`voids`; 0: never) a pair never met.
+
+    The third head says what rows hold: "reward", or "count" with "sum" or "mean".
+    """
+    random = Random(seed)
+    u, v = strengths(items, seed + 1)
+    pairs = all_pairs(items)
+    rows: list[list[Any]] = []
+    for number in range(n_rows):
+        i, j = pairs[number if number < len(pairs) else int(len(pairs) * random.random())].tolist()
+        mean, count = float(u[i] * v[j]), 1 if heads[2] == "reward" else 1 + int(20 * random.random())
+        values = [_reward(random, rewards, mean) for _ in range(count)]
+        first, second = _name(prefixes[0], i), _name(prefixes[1], j)
+        if "players" in items and random.random() < 0.5:
+            first, second = second, first
+        if voids and number % voids == voids - 1:
+            values = []
+        if heads[2] == "reward":
+            rows.append([first, second, values[0] if values else None])
+        else:
+            total = round(sum(values), 9)
+            average = 0.0 if heads[3] == "sum" or not values else total / len(values)
+            rows.append([first, second, len(values), total if heads[3] == "sum" else average])
+    return heads, rows
+
+
+def _name(prefix: str, number: int) -> str | int:
+    """The name of an item; without a prefix a number."""
+    return f"{prefix}{number}" if prefix else 100 + number
+
+
+def _reward(random: Random, rewards: str, mean: float) -> float:
+    if rewards == "coins":
+        return float(random.random() < mean)
+    if rewards.startswith("binomial"):
+        trials = int(rewards.partition(":")[2])
+        return sum(random.random() < mean for _ in range(trials)) / trials
+    noise = 2 * random.random() - 1
+    if rewards.startswith("gaussian"):
+        return round(mean + 0.5 * noise, 3)
+    return round(min(1.0, max(0.0, mean + 0.2 * noise)), 3)
