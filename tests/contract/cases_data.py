@@ -45,11 +45,11 @@ REWARDS = {"club": "bernoulli", "fractions": "bernoulli", "ads": "bernoulli", "m
 SHOWN = {"rtol": 1e-5, "atol": 1e-6}
 """The digits that users see; fits end when they are near enough, at about 1e-7."""
 FITTED = {"rtol": 1e-6, "atol": 1e-6}
-P_VALUE = {"rtol": 0.0, "atol": 0.08}
-"""Of two sets of 999 simulated data sets shares of 1/2 differ by .022 (one standard error), and by more with the search
-for the spread of the strengths; the verdict is exact."""
-POWER = {"rtol": 0.0, "atol": 0.15}
-"""The same of 199 data sets: .05."""
+P_VALUE = {"rtol": 0.0, "atol": 0.1}
+"""Over 25 seeds p-values have a standard deviation of at most .021, so the difference of two of .03; the verdict is
+exact."""
+POWER = {"rtol": 0.0, "atol": 0.16}
+"""The same from fewer data sets: .037 and .052."""
 
 
 def cases() -> Iterator[Case]:
@@ -82,7 +82,7 @@ def _estimates() -> Iterator[Case]:
 
 def _fits() -> Iterator[Case]:
     fits: dict[str, tuple[dict[str, int], int | None, str, float]] = {
-        "10 players, products": ({"players": 10}, None, "bernoulli", 0.08),
+        "10 players, products": ({"players": 10}, None, "bernoulli", 0.05),
         "8 players, far from products": ({"players": 8}, None, "bernoulli", 0.25),
         "6 × 5, few pairs": ({"rows": 6, "columns": 5}, 20, "bernoulli", 0.08),
         "5 × 4, gaussian": ({"rows": 5, "columns": 4}, None, "gaussian:0.3", 0.06),
