@@ -19,12 +19,14 @@ from matchbandit.rewards import parse_rewards
 DIVIDERS = {"csv": ",", "csv with semicolons": ";", "csv with tabs": "\t"}
 
 
-def estimate(log: dict[str, Any], form: str, kind: str, rewards: str, level: float) -> dict[str, list[Any]]:
-    """The estimates from a log in one of ten forms."""
+def estimate(
+    log: dict[str, Any], form: str, kind: str, rewards: str, level: float, n_rows: int | None
+) -> dict[str, Any]:
+    """The first rows (None: all) of the estimates from a log in one of ten forms."""
     heads, rows = inputs.log_rows(**log)
     with tempfile.TemporaryDirectory() as folder:
         past = _read(heads, rows, form, kind, Path(folder))
-    frame = mb.estimates(past, rewards=parse_rewards(rewards), level=level)
+    frame = mb.estimates(past, rewards=parse_rewards(rewards), level=level)[:n_rows]
     texts = {head: [value if isinstance(value, str) else None for value in frame[head]]
              for head in ("kind", "side", "item", "partner")}  # fmt: skip
     numbers = {head: list(frame[head].to_numpy()) for head in ("plays", "mean", "estimate", "low", "high")}
@@ -129,42 +131,40 @@ def rank_league(
 
 
 def save_comparison(
-    problem: dict[str, Any], policies: list[list[Any]], horizon: int, checkpoints: list[int], runs: int, seed: int
+    problem: dict[str, Any], policies: list[list[Any]], goal: dict[str, Any], runs: int, seed: int
 ) -> dict[str, Any]:
-    """A comparison by regret that was saved and loaded."""
+    """A comparison that was saved and loaded."""
     comparison = mb.compare(
         mb.Bipartite(problem["u"], problem["v"], rewards=parse_rewards(problem["rewards"])),
         [mb.policy(name, **options) for name, options in policies],
-        horizon=horizon, checkpoints=checkpoints, runs=runs, seed=seed, workers=1,
-    )  # fmt: skip
+        runs=runs,
+        seed=seed,
+        workers=1,
+        **goal,
+    )
     with tempfile.TemporaryDirectory() as folder:
         comparison.save(Path(folder) / "comparison.parquet")
         loaded = mb.load(Path(folder) / "comparison.parquet")
     assert isinstance(loaded, mb.Comparison)
     return {
-        "labels": list(loaded.labels),
-        "results": [
-            {
-                "rounds": result.rounds,
-                "regret": result.regret,
-                "plays": result.plays_by_edge,
-                "sums": result.sums_by_edge,
-                "summary": result.summary(),
-                "seed": result.about["seed"],
-                "policy": result.about["policy"],
-            }
-            for result in loaded
-            if isinstance(result, mb.Runs)
-        ],
-        "rankings": [
-            [
-                [standing.rank, standing.label, standing.runs, standing.mean, standing.se, standing.p5, standing.p95,
-                 standing.difference]
-                for standing in ranking
-            ]
-            for ranking in loaded.rankings
-        ],
-    }  # fmt: skip
+        "labels": loaded.labels,
+        "results": [_result(result) for result in loaded],
+        "rankings": [[_standing(standing) for standing in ranking] for ranking in loaded.rankings],
+    }
+
+
+def _result(result: mb.Runs | mb.Identification) -> dict[str, Any]:
+    fields = {"seed": result.about["seed"], "policy": result.about["policy"], "summary": result.summary()}
+    if isinstance(result, mb.Runs):
+        return {**fields, "rounds": result.rounds, "regret": result.regret, "plays": result.plays_by_edge,
+                "sums": result.sums_by_edge, "ended": result.ended}  # fmt: skip
+    return {**fields, "rounds": result.rounds, "pairs": result.pairs, "identified": result.identified,
+            "correct": result.correct, "answers": result.answers}  # fmt: skip
+
+
+def _standing(standing: Any) -> dict[str, Any]:
+    names = ("rank", "label", "runs", "mean", "se", "p5", "p95", "shared", "difference", "right", "wrong")
+    return {name: getattr(standing, name) for name in names}
 
 
 KINDS = {

@@ -22,16 +22,19 @@ def decide(
     rewards: str,
     results: dict[str, Any],
     rules: dict[str, Any],
-    pending: list[list[int]],
+    pending: dict[str, int],
     seed: int,
 ) -> dict[str, Any]:
-    """The decision of a policy that is given the totals of each pair."""
+    """The decision of a policy that is given the totals of each pair; of the pending pairs the first is so twice."""
     graph = _graph(items)
     decider = mb.counts_policy(mb.policy(policy, **options), graph, parse_rewards(rewards))
     totals = inputs.results(items, **results)
     decider.set_counts(graph.edges(totals.pairs), totals.counts, totals.sums)
     obeyed = inputs.rules(items, **rules)
-    decision = decider.decision(np.random.default_rng(seed), allowed=_allowed(graph, obeyed), waiting=pending)
+    waiting = inputs.random_pairs(items, **pending)
+    decision = decider.decision(
+        np.random.default_rng(seed), allowed=_allowed(graph, obeyed), waiting=[*waiting, waiting[0]]
+    )
     return _decision(decision, items, obeyed)
 
 

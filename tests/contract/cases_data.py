@@ -57,7 +57,7 @@ def cases() -> Iterator[Case]:
     yield from _estimates()
     yield from _fits()
     yield from _leagues()
-    yield _comparison()
+    yield from _comparisons()
 
 
 def _kind(log: str) -> str:
@@ -74,10 +74,22 @@ def _estimates() -> Iterator[Case]:
             yield Case(
                 f"estimate {name} from {form}",
                 "estimate",
-                {"log": log, "form": form, "kind": _kind(name), "rewards": REWARDS[name], "level": 0.9},
-                match={"mean": SHOWN, "estimate": SHOWN, "low": SHOWN, "high": SHOWN},
+                {"log": log, "form": form, "kind": _kind(name), "rewards": REWARDS[name], "level": 0.9, "n_rows": None},
+                match=dict.fromkeys(("mean", "estimate", "low", "high"), SHOWN),
                 group="logs",
             )
+    for n_players in (250, 450):  # of which strengths are found by conjugate gradients, and of more intervals drawn
+        log = {
+            "items": {"players": n_players}, "heads": ["first", "second", "count", "sum"], "prefixes": ["p", "p"],
+            "seed": 7, "n_rows": 4 * n_players, "rewards": "coins", "voids": 0, "every_pair": False,
+        }  # fmt: skip
+        yield Case(
+            f"estimate {n_players} players from rows",
+            "estimate",
+            {"log": log, "form": "rows", "kind": "players", "rewards": "bernoulli", "level": 0.8, "n_rows": 60},
+            match=dict.fromkeys(("mean", "estimate", "low", "high"), SHOWN),
+            group="logs",
+        )
 
 
 def _fits() -> Iterator[Case]:
@@ -162,16 +174,28 @@ def _leagues() -> Iterator[Case]:
         )
 
 
-def _comparison() -> Case:
-    return Case(
-        "save and load a comparison",
+def _comparisons() -> Iterator[Case]:
+    problem = {"u": [0.9, 0.5, 0.2], "v": [0.8, 0.6, 0.3], "rewards": "bernoulli"}
+    yield Case(
+        "save and load a comparison by regret",
         "save comparison",
         {
-            "problem": {"u": [0.9, 0.5, 0.2], "v": [0.8, 0.6, 0.3], "rewards": "bernoulli"},
+            "problem": problem,
             "policies": [["cucb", {}], ["cts-gaussian", {}], ["uniform", {"selection": "matching"}]],
-            "horizon": 200,
-            "checkpoints": [10, 50, 200],
+            "goal": {"horizon": 200, "checkpoints": [10, 50, 200]},
             "runs": 3,
+            "seed": 4,
+        },
+        group="save comparison",
+    )
+    yield Case(
+        "save and load a comparison by identification",
+        "save comparison",
+        {
+            "problem": {**problem, "u": [0.95, 0.1], "v": [0.95, 0.2]},
+            "policies": [["clucb", {"selection": "pair"}], ["track-and-stop", {}]],  # the first has no answer in time
+            "goal": {"delta": 0.1, "max_rounds": 100},
+            "runs": 4,
             "seed": 4,
         },
         group="save comparison",

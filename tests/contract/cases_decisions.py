@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from contract.inputs import RULES, random_pairs
+from contract.inputs import RULES
 from contract.records import Case
 
 LARGE = {"value": {"rtol": 1e-4}, "expected": {"rtol": 1e-4}, "best": {"rtol": 1e-4}}
@@ -113,7 +113,6 @@ def _decision(
 ) -> Case:
     seed, size = 100 + sum(items.values()), sum(items.values())
     chosen = OPTIONS[policy] if options is None else options
-    pending = random_pairs(items, seed=seed + 1, n_pairs=max(2, size // 4)).tolist() if size <= 300 else []
     words = [f"decide {policy}", _size(items), kind]
     words += [f"{name}={value}" for name, value in chosen.items() if chosen != OPTIONS[policy]]
     words += [rewards] if rewards != "bernoulli" else []
@@ -135,7 +134,7 @@ def _decision(
                 "noise": 0.1,
             },
             "rules": {"kind": kind, "seed": seed},
-            "pending": [*pending, *pending[:1]],
+            "pending": {"seed": seed + 1, "n_pairs": max(2, size // 4)},
             "seed": seed,
         },
         match=LARGE if size > 300 else fitted,

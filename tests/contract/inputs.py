@@ -134,18 +134,28 @@ def plain_rows(found: Results) -> list[list[Any]]:
 
 
 def log_rows(
-    *, items: Items, heads: list[str], prefixes: list[str], seed: int, n_rows: int, rewards: str, voids: int
+    *,
+    items: Items,
+    heads: list[str],
+    prefixes: list[str],
+    seed: int,
+    n_rows: int,
+    rewards: str,
+    voids: int,
+    every_pair: bool = True,
 ) -> tuple[list[str], list[list[Any]]]:
     """The heads and rows of a log; every so many rows (`voids`; 0: never) a pair never met.
 
-    The third head says what rows hold: "reward", or "count" with "sum" or "mean".
+    The third head says what rows hold: "reward", or "count" with "sum" or "mean". With `every_pair` the first rows are
+    of every pair in turn, before pairs are drawn.
     """
     random = Random(seed)
     u, v = strengths(items, seed + 1)
     pairs = all_pairs(items)
     rows: list[list[Any]] = []
     for number in range(n_rows):
-        i, j = pairs[number if number < len(pairs) else int(len(pairs) * random.random())].tolist()
+        in_order = every_pair and number < len(pairs)
+        i, j = pairs[number if in_order else int(len(pairs) * random.random())].tolist()
         mean, count = float(u[i] * v[j]), 1 if heads[2] == "reward" else 1 + int(20 * random.random())
         values = [_reward(random, rewards, mean) for _ in range(count)]
         first, second = _name(prefixes[0], i), _name(prefixes[1], j)
