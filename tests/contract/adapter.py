@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from contract import adapter_theory
+from contract import adapter_studies, adapter_theory
 
 KINDS: dict[str, Any] = {}
 """What each kind of case calls."""
 KINDS |= adapter_theory.KINDS
+KINDS |= adapter_studies.KINDS
 
 
 def result_of(kind: str, case: dict[str, Any]) -> Any:

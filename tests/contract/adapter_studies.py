@@ -1,0 +1,139 @@
+"""Calls of the product for studies: their rows, the claims about them, and what their charts show."""
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import matchbandit as mb
+from matchbandit.errors import MatchbanditError
+from matchbandit.studies.registry import entries
+
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def error_name(call: Any, *args: Any, **options: Any) -> str | None:
+    """The class of the error that the call raises, or None."""
+    try:
+        call(*args, **options)
+    except MatchbanditError as error:
+        return type(error).__name__
+    return None
+
+
+def study_of(study: dict[str, Any]) -> Any:
+    """The study that these settings describe."""
+    return mb.Study(**study)
+
+
+def columns_of(rows: Any, names: list[str]) -> Any:
+    """These columns of a table of rows."""
+    return {name: rows[name] for name in names}
+
+
+def claim_of(claim: Any) -> Any:
+    """The figure, the verdict, and the numbers of what was measured."""
+    measured = [float(number.replace(",", "")) for number in NUMBER.findall(claim.measured)]
+    return {"figure": claim.where, "verdict": claim.verdict, "numbers": measured}
+
+
+def chart_of(chart: Any) -> Any:
+    """The numbers that a chart shows, and on which axes."""
+    return {
+        "logarithmic": [chart.x_log, chart.y_log],
+        "rows": chart.rows,
+        "marks": [mark.at for mark in chart.marks],
+        "lines": [
+            {
+                "key": line.key,
+                "kind": line.kind,
+                "x": line.x,
+                "y": line.y,
+                "low": line.low,
+                "high": line.high,
+            }
+            for line in chart.lines
+        ],
+    }
+
+
+def figure(entry: str, studies: list[dict[str, Any]], columns: dict[str, list[str]]) -> Any:
+    """The rows of a figure's studies at these settings, the claims about them, and its charts."""
+    declared = entries()[entry]
+    with TemporaryDirectory() as folder:
+        tables = {
+            study["name"]: declared.rows(study_of(study).run(Path(folder, study["name"]), workers=1))
+            for study in studies
+        }
+        rows = mb.Rows.together([*tables.values()])
+        return {
+            "rows": {name: columns_of(table, columns[name]) for name, table in tables.items()},
+            "claims": [claim_of(claim) for claim in declared.claims(rows)],
+            "charts": {chart.name: chart_of(chart) for chart in declared.charts(rows)},
+        }
+
+
+def figure_points(entry: str, policies: list[str]) -> Any:
+    """What a figure plays by default, as far as it is of these policies."""
+    declared = entries()[entry]
+    studies = {}
+    for study in declared.studies(None):
+        points = [point for point in study.points if point.spec.name in policies]
+        studies[study.name] = {
+            "runs": study.runs,
+            "seed": study.seed,
+            "stop": study.stop,
+            "checkpoints": study.checkpoints,
+            "points": [[point.spec.name, point.settings, point.horizon, point.delta] for point in points],
+            "problems": [*{str(problem): problem for problem in (p.problem.describe() for p in points)}.values()],
+        }
+    return {
+        "figures": declared.figures,
+        "is_default": declared.is_default,
+        "is_of_paper": declared.is_of_paper,
+        "studies": studies,
+    }
+
+
+def reproduce(figures: list[str], runs: int, seed: int) -> Any:
+    """The claims, charts and pictures of whole figures."""
+    with TemporaryDirectory() as folder:
+        done = mb.reproduce(figures, runs=runs, seed=seed, out=folder, workers=1)
+        return {
+            "claims": [claim_of(claim) for claim in done.claims],
+            "charts": {chart.name: chart_of(chart) for chart in done.charts},
+            "pictures": [picture.name for picture in done.pictures if picture.is_file()],
+            "page": done.page.is_file(),
+        }
+
+
+def study(study: dict[str, Any], columns: list[str], part_runs: int) -> Any:
+    """The rows of a study that was interrupted after one run of each point, and its charts."""
+    settings = study_of(study)
+    with TemporaryDirectory() as folder:
+        study_of({**study, "runs": 1}).run(folder, workers=1)
+        done = settings.run(folder, workers=1, part_runs=part_runs)
+        rows = done.rows()
+        results = done.results()
+        return {
+            "points": len(settings.points),
+            "sweeps": settings.sweeps,
+            "labels": [point.label for point in settings.points],
+            "rows": columns_of(rows, columns),
+            "results": [result.summary() for result in results],
+            "charts": {chart.name: chart_of(chart) for chart in settings.charts(rows)},
+        }
+
+
+def study_refusals(studies: list[dict[str, Any]]) -> Any:
+    """The error's class for each of these settings."""
+    return [error_name(study_of, each) for each in studies]
+
+
+KINDS: dict[str, Any] = {
+    "figure": figure,
+    "figure-points": figure_points,
+    "reproduce": reproduce,
+    "study": study,
+    "study-refusals": study_refusals,
+}
