@@ -5,6 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
+
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.studies.registry import entries
@@ -16,8 +18,8 @@ def error_name(call: Any, *args: Any, **options: Any) -> str | None:
     """The class of the error that the call raises, or None."""
     try:
         call(*args, **options)
-    except MatchbanditError as error:
-        return type(error).__name__
+    except MatchbanditError:
+        return "MatchbanditError"
     return None
 
 
@@ -27,8 +29,26 @@ def study_of(study: dict[str, Any]) -> Any:
 
 
 def columns_of(rows: Any, names: list[str]) -> Any:
-    """These columns of a table of rows."""
-    return {name: rows[name] for name in names}
+    """These columns of a table of rows; those of options have the policy's name before them."""
+    return {
+        name: rows.with_option(name.split(".")[1])[name.split(".")[1]] if "." in name else rows[name] for name in names
+    }
+
+
+def rows_of(groups: list[dict[str, Any]]) -> Any:
+    """A table of rows: in each group, the runs at each place along an axis, and what is the same for all of them."""
+    rows = [
+        {
+            **group["constant"],
+            group["axis"]: place,
+            "run": run,
+            **{name: values[at][run] for name, values in group["runs"].items()},
+        }
+        for group in groups
+        for at, place in enumerate(group["at"])
+        for run in range(len(next(iter(group["runs"].values()))[at]))
+    ]
+    return mb.Rows.from_table(pa.Table.from_pylist(rows))
 
 
 def claim_of(claim: Any) -> Any:
@@ -95,6 +115,16 @@ def figure_points(entry: str, policies: list[str]) -> Any:
     }
 
 
+def verdicts(entry: str, tables: list[list[dict[str, Any]]]) -> Any:
+    """The claims of a figure about these rows, and its charts of them."""
+    declared = entries()[entry]
+    rows = mb.Rows.together([rows_of(table) for table in tables])
+    return {
+        "claims": [claim_of(claim) for claim in declared.claims(rows)],
+        "charts": {chart.name: chart_of(chart) for chart in declared.charts(rows)},
+    }
+
+
 def reproduce(figures: list[str], runs: int, seed: int) -> Any:
     """The claims, charts and pictures of whole figures."""
     with TemporaryDirectory() as folder:
@@ -133,6 +163,7 @@ def study_refusals(studies: list[dict[str, Any]]) -> Any:
 KINDS: dict[str, Any] = {
     "figure": figure,
     "figure-points": figure_points,
+    "verdicts": verdicts,
     "reproduce": reproduce,
     "study": study,
     "study-refusals": study_refusals,
