@@ -9,6 +9,8 @@ import pyarrow as pa
 
 import matchbandit as mb
 from matchbandit.errors import MatchbanditError
+from matchbandit.placement import bounds_chart, placement_of
+from matchbandit.studies import propose as propose_next
 from matchbandit.studies.registry import entries
 
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -160,7 +162,90 @@ def study_refusals(studies: list[dict[str, Any]]) -> Any:
     return [error_name(study_of, each) for each in studies]
 
 
+def reward_distribution(kind: str) -> Any:
+    """The distribution of rewards of this kind."""
+    return {"bernoulli": mb.Bernoulli, "binomial": mb.Binomial, "gaussian": mb.Gaussian}[kind]
+
+
+def policy_of(policy: dict[str, Any]) -> Any:
+    """The policy with its options."""
+    return mb.policy(policy["name"], **{name: value for name, value in policy.items() if name != "name"})
+
+
+def replay(
+    log: list[list[Any]],
+    rewards: dict[str, Any],
+    policies: list[dict[str, Any]],
+    pairs: list[list[str]],
+    **options: Any,
+) -> Any:
+    """What a log says about policies: their rewards, differences, ranks, and what it says about products."""
+    kind, *parameters = rewards.values()
+    done = mb.replay(
+        mb.PastResults.from_rows([tuple(row) for row in log]),
+        [policy_of(policy) for policy in policies],
+        rewards=reward_distribution(kind)(*parameters),
+        workers=1,
+        **options,
+    )
+    return {
+        "labels": done.labels,
+        "rounds": done.horizon,
+        "selection": done.selection,
+        "product": done.product,
+        "drift": done.drift,
+        "frequencies": done.frequencies,
+        "summary": done.summary(),
+        "differences": [done.difference(*pair)._asdict() for pair in pairs],
+        "charts": {what: chart_of(done.chart(what)) for what in ("differences", "rewards", "rounds")},
+    }
+
+
+def propose(log: list[list[Any]], rewards: dict[str, Any], policy: dict[str, Any], **options: Any) -> Any:
+    """What a policy would propose after a log."""
+    kind, *parameters = rewards.values()
+    proposed = propose_next(
+        mb.PastResults.from_rows([tuple(row) for row in log]),
+        policy_of(policy),
+        rewards=reward_distribution(kind)(*parameters),
+        **options,
+    )
+    return {
+        "pairs": proposed.pairs,
+        "best": proposed.best,
+        "shares": [[*pair, share] for pair, share in proposed.shares.items()],
+        "seen": [[*pair, *seen] for pair, seen in proposed.seen.items()],
+    }
+
+
+def placement(
+    strengths: dict[str, list[float]],
+    rewards: dict[str, Any],
+    policies: list[dict[str, Any]],
+    goal: dict[str, Any],
+    settings: dict[str, Any],
+) -> Any:
+    """Measurements of policies on one problem, and the bounds around them."""
+    kind, *parameters = rewards.values()
+    problem_class = mb.Bipartite if "v" in strengths else mb.Monopartite
+    problem = problem_class(**strengths, rewards=reward_distribution(kind)(*parameters))
+    if "horizon" in goal:
+        results = [mb.simulate(problem, policy_of(each), **goal, **settings) for each in policies]
+    else:
+        results = [mb.identify(problem, policy_of(each), **goal, **settings) for each in policies]
+    bounds = mb.bounds(problem, **goal)
+    placements = [placement_of(result, bounds).describe() for result in results]
+    sources = ("lower_source", "upper_source")
+    return {
+        "placements": [{name: value for name, value in each.items() if name not in sources} for each in placements],
+        "chart": chart_of(bounds_chart(problem, results, **goal)),
+    }
+
+
 KINDS: dict[str, Any] = {
+    "replay": replay,
+    "propose": propose,
+    "placement": placement,
     "figure": figure,
     "figure-points": figure_points,
     "verdicts": verdicts,

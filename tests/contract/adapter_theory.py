@@ -70,10 +70,14 @@ def bound_facts(strengths: dict[str, list[float]], rewards: dict[str, Any], hori
 
 
 def bound_order(strengths: dict[str, list[float]], rewards: dict[str, Any], horizon: int, delta: float) -> Any:
-    """The names of the bounds in their order: of regret alone, of rounds alone, and of both."""
+    """The names of the bounds in their order: of regret alone, of rounds alone, of both, and in groups."""
     problem = problem_of(strengths, rewards)
     goals = {"regret": {"horizon": horizon}, "rounds": {"delta": delta}, "both": {"horizon": horizon, "delta": delta}}
-    return {goal: [bound.name for bound in mb.bounds(problem, **options)] for goal, options in goals.items()}
+    groups = theory.report(problem, **goals["both"]).groups
+    return {
+        **{goal: [bound.name for bound in mb.bounds(problem, **options)] for goal, options in goals.items()},
+        "groups": [[bound.name for bound in group] for group in groups.values()],
+    }
 
 
 def quantities(strengths: dict[str, list[float]], rewards: dict[str, Any]) -> Any:

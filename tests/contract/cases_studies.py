@@ -64,6 +64,8 @@ def cases() -> Iterator[Case]:
     yield Case("reproduce judged", "reproduce", {"figures": ["fig1-top"], "runs": 20, "seed": 0})
     yield Case("reproduce not judged", "reproduce", {"figures": ["u1-ratio"], "runs": 1, "seed": 5})
     yield from _studies()
+    yield from _replays()
+    yield from _placements()
 
 
 def _regret(name: str, problem: Any, played: list[dict[str, Any]], horizon: Any, **settings: Any) -> dict[str, Any]:
@@ -530,3 +532,84 @@ def _studies() -> Iterator[Case]:
 
 def _study(name: str, columns: list[str], study: dict[str, Any]) -> Case:
     return Case(f"study {name}", "study", {"study": study, "columns": columns, "part_runs": 1})
+
+
+PLAYERS = [
+    ["ann", "bob", 40, 32], ["ann", "cem", 40, 19], ["bob", "dan", 40, 9], ["cem", "dan", 40, 6],
+    ["ann", "dan", 35, 14], ["bob", "cem", 25, 11], ["eva", "ann", 30, 23], ["eva", "bob", 12, 7],
+    ["eva", "fay", 20, 3], ["cem", "fay", 15, 2],
+]  # fmt: skip
+"""A log: two players, how often they met, and the sum of the rewards."""
+
+
+def _replays() -> Iterator[Case]:
+    thompson = {"name": "rank1-thompson", "selection": "matching"}
+    common = {"log": PLAYERS, "rewards": {"kind": "bernoulli"}}
+    for label, truth, selection, start in (
+        ("products", "product", "matching", "warm"),
+        ("general means", "general", "matching", "both"),
+        ("either, pairs", "auto", "pair", "warm"),
+    ):
+        chosen = {**thompson, "selection": selection}
+        blind = {"name": "cucb"} if selection == "matching" else {"name": "kl-ucb"}
+        labels = ["rank1-thompson", blind["name"]]
+        if start == "both":
+            labels = [f"{name} (cold)" for name in labels]
+        yield Case(
+            f"replay {label}",
+            "replay",
+            {
+                **common,
+                "policies": [chosen, blind],
+                "pairs": [labels, ["as before", labels[1]]],
+                "horizon": 60,
+                "runs": 40,
+                "seed": 4,
+                "selection": selection,
+                "start": start,
+                "truth": truth,
+            },
+            POSTERIOR,
+        )
+    yield Case(
+        "propose",
+        "propose",
+        {**common, "policy": thompson, "selection": "matching", "horizon": 500, "draws": 20, "seed": 2},
+    )
+
+
+POSTERIOR = {"*": {"rtol": 1e-6, "atol": 1e-9}}
+"""Truths are drawn by trajectories from a mode that is found to some digits, and lengthen its error."""
+
+
+def _placements() -> Iterator[Case]:
+    programs = {"rtol": 1.1e-3}  # bounds of the product model are known to 0.1 %
+    match = {
+        "chart.lines.y": programs,
+        **{f"placements.{name}": programs for name in ("lower", "times_lower")},
+    }
+    settings = {"runs": 4, "seed": 6}
+    yield Case(
+        "placement of regret",
+        "placement",
+        {
+            "strengths": {"u": [0.9, 0.8, 0.45, 0.3]},
+            "rewards": {"kind": "bernoulli"},
+            "policies": [{"name": "adaptive-matching", "growth": 4.0}, *policies("rank1-thompson")],
+            "goal": {"horizon": 3000},
+            "settings": {**settings, "checkpoints": [100, 1000]},
+        },
+        match,
+    )
+    yield Case(
+        "placement of rounds",
+        "placement",
+        {
+            "strengths": {"u": [0.9, 0.5], "v": [0.8, 0.6, 0.3]},
+            "rewards": {"kind": "gaussian", "sd": 0.5},
+            "policies": [{"name": "rank1-certify", "selection": "pair", "delta": 0.05, "anytime": False}],
+            "goal": {"delta": 0.05},
+            "settings": {**settings, "max_rounds": 100_000},
+        },
+        match,
+    )

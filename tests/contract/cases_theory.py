@@ -79,6 +79,9 @@ def cases() -> Iterator[Case]:
             yield Case(
                 f"bounds {instance} {setting}", "bounds", {"strengths": strengths, **options}, BOUNDS_MATCH, "bounds"
             )
+    for setting in ("bernoulli-short", "gaussian-wide"):
+        arguments = {"strengths": {"u": [0.9, 0.5, 0.2, 0.5]}, **SETTINGS[setting]}
+        yield Case(f"bounds players-tied {setting}", "bounds", arguments, BOUNDS_MATCH, "bounds")
     yield from _bound_tables()
     yield from _programs()
     yield from _schedules()
