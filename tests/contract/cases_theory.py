@@ -144,11 +144,13 @@ def _divergences() -> Iterator[Case]:
 
 
 def _checks() -> Iterator[Case]:
-    levels, counts = [1, 2, 3, 7], [0, 1, 30, 64, 500, 12_345, 10**9]
+    levels, counts = [1, 2, 3, 7], [0, 1, 30, 64, 500, 12_345, 10**9, 10**18]
     for label, options in {
         "regret paper": {"growth": 4.0, "log_beta": 7.3, "sigma": 0.5, "by_level": False},
         "regret fine": {"growth": 1.05, "log_beta": 3.1, "sigma": 0.5, "by_level": False},
         "regret every": {"growth": 1.0, "log_beta": 5.2, "sigma": 1.5, "by_level": False},
+        "regret coarse": {"growth": 1e6, "log_beta": 2.5, "sigma": 0.5, "by_level": False},
+        "regret never": {"growth": 4.0, "log_beta": 0.0, "sigma": 0.5, "by_level": False},
         "levels": {"growth": 2.0, "log_beta": 4.0, "sigma": 0.25, "by_level": True},
         "confidence": {"growth": 4.0, "n_averages": 17, "delta": 0.05, "sigma": 0.5},
         "confidence small": {"growth": 1.5, "n_averages": 300, "delta": 1e-12, "sigma": 1.0},
