@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from contract import adapter_leagues
+
 KINDS: dict[str, Any] = {}
 """What each kind of case calls."""
+KINDS |= adapter_leagues.KINDS
 
 
 def result_of(kind: str, case: dict[str, Any]) -> Any:
