@@ -8,10 +8,11 @@ from contract.records import Case
 
 N_STEPS = 170
 ROUNDED = {"rtol": 1e-5, "atol": 1e-5}
-"""Expectations and strengths come from an iterative fit, and users see few of their digits."""
+"""For what comes from an iterative fit or is rounded in the store: users see few of its digits."""
 MATCH = {
     "steps.expected": ROUNDED,
     "steps.best": ROUNDED,
+    "steps.propensities": ROUNDED,
     "steps.ranking": ROUNDED,
     "steps.history": ROUNDED,
     "end.ranking": ROUNDED,
@@ -70,7 +71,7 @@ def _leagues() -> Iterator[tuple[str, dict[str, Any], Reward, list[dict[str, Any
             "players": _names("p", 9),
         },
         _fraction,
-        [*window, {"options": {"half_life": 3.0}}, {"options": {"half_life": 20.0}}, {"options": NO_OPTIONS}],
+        [*window, {"title": "Autumn"}],
     )
     yield (
         "rank1-thompson gaussian past results",
@@ -172,9 +173,19 @@ def _leagues() -> Iterator[tuple[str, dict[str, Any], Reward, list[dict[str, Any
             {"policy": "ols-ucb", "options": {"lam": 1.0}, "selection": "matching"},
             {"policy": "kl-ucb", "options": NO_OPTIONS, "selection": "pair"},
             thompson,
-            {**thompson, "options": {"half_life": 10.0}},
             {"no_rematch": 1},
         ],
+    )
+    yield (
+        "change of half-life",
+        {
+            "settings": {**thompson, "options": {"half_life": 7.0}},
+            "rewards": "bernoulli",
+            "seed": 12,
+            "players": _names("p", 8),
+        },
+        _fraction,
+        [{"options": {"half_life": 3.0}}, {"options": {"half_life": 20.0}}, {"options": NO_OPTIONS}],
     )
 
 
