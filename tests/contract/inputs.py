@@ -172,6 +172,14 @@ def log_rows(
     return heads, rows
 
 
+def log_names(items: Items, prefixes: list[str]) -> list[list[str]]:
+    """The names of the items of a log, by side."""
+    return [
+        [str(_name(prefix, number)) for number in range(size)]
+        for prefix, size in zip(prefixes, items.values(), strict=False)
+    ]
+
+
 def _name(prefix: str, number: int) -> str | int:
     """The name of an item; without a prefix a number."""
     return f"{prefix}{number}" if prefix else 100 + number
