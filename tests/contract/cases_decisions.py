@@ -78,6 +78,8 @@ def _decisions() -> Iterator[Case]:
         yield _decision("rank1-thompson", {"players": n}, "neighbours", n_pairs=3 * n, options=one_pair)
     for rewards in ("gaussian:0.3", "binomial:4"):
         yield _decision("rank1-thompson", {"players": 50}, "exclusions", n_pairs=150, rewards=rewards)
+    half_life = {"selection": "matching", "half_life": 20.0}
+    yield _decision("rank1-thompson", {"players": 50}, "exclusions", n_pairs=150, options=half_life, faded=0.37)
     for policy in ("cucb", "cts-beta", "cts-gaussian"):
         for n in (8, 50, 300):
             for kind in ("none", "absences", "exclusions"):
@@ -110,12 +112,14 @@ def _decision(
     options: dict[str, Any] | None = None,
     n_pairs: int | None = None,
     rewards: str = "bernoulli",
+    faded: float = 1.0,
 ) -> Case:
     seed, size = 100 + sum(items.values()), sum(items.values())
     chosen = OPTIONS[policy] if options is None else options
     words = [f"decide {policy}", _size(items), kind]
     words += [f"{name}={value}" for name, value in chosen.items() if chosen != OPTIONS[policy]]
     words += [rewards] if rewards != "bernoulli" else []
+    words += [f"faded to {faded}"] if faded != 1.0 else []
     words += [f"{n_pairs} pairs"] if n_pairs is not None else []
     fitted = FITTED if policy in {"rank1-thompson", "track-and-stop"} else {}
     return Case(
@@ -132,6 +136,7 @@ def _decision(
                 **_plays(policy),
                 "rewards": "coins" if policy in OF_COINS else rewards,
                 "noise": 0.1,
+                "faded": faded,
             },
             "rules": {"kind": kind, "seed": seed},
             "pending": {"seed": seed + 1, "n_pairs": max(2, size // 4)},

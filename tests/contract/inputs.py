@@ -32,7 +32,7 @@ class Results:
     """Plays and sums of rewards of some pairs, in rising order."""
 
     pairs: Pairs
-    counts: NDArray[np.int64]
+    counts: NDArray[Any]
     sums: NDArray[np.float64]
 
 
@@ -61,9 +61,20 @@ def weights(items: Items, seed: int) -> NDArray[np.float64]:
 
 
 def results(
-    items: Items, *, seed: int, n_pairs: int | None, least: int, most: int, rewards: str, noise: float
+    items: Items,
+    *,
+    seed: int,
+    n_pairs: int | None,
+    least: int,
+    most: int,
+    rewards: str,
+    noise: float,
+    faded: float = 1.0,
 ) -> Results:
-    """Results of random pairs (None: of all), each played `least` to `most` times, near the products of strengths."""
+    """Results of random pairs (None: of all), each played `least` to `most` times, near the products of strengths.
+
+    Results that have `faded` count by this share.
+    """
     pairs = all_pairs(items)
     if n_pairs is not None:
         pairs = pairs[_choose(Random(seed + 1), len(pairs), n_pairs)]
@@ -72,15 +83,15 @@ def results(
     first, second = (np.array([random.random() for _ in pairs]) for _ in range(2))
     counts = least + ((most - least + 1) * first).astype(np.int64)
     means = u[pairs[:, 0]] * v[pairs[:, 1]] + noise * (2 * second - 1)
-    if rewards.startswith("gaussian"):
-        return Results(pairs, counts, counts * means)
-    sums = counts * np.clip(means, 0.0, 1.0)
+    if not rewards.startswith("gaussian"):
+        means = np.clip(means, 0.0, 1.0)
+    sums = counts * means
     if rewards == "coins":
-        return Results(pairs, counts, np.rint(sums))
+        sums = np.rint(sums)
     if rewards.startswith("binomial"):
         trials = int(rewards.partition(":")[2])
-        return Results(pairs, counts, np.rint(sums * trials) / trials)
-    return Results(pairs, counts, sums)
+        sums = np.rint(sums * trials) / trials
+    return Results(pairs, counts if faded == 1.0 else counts * faded, sums * faded)
 
 
 def random_pairs(items: Items, *, seed: int, n_pairs: int) -> Pairs:
