@@ -115,20 +115,20 @@ def _decision(
     faded: float = 1.0,
 ) -> Case:
     seed, size = 100 + sum(items.values()), sum(items.values())
-    chosen = OPTIONS[policy] if options is None else options
+    settings = OPTIONS[policy] if options is None else options
     words = [f"decide {policy}", _size(items), kind]
-    words += [f"{name}={value}" for name, value in chosen.items() if chosen != OPTIONS[policy]]
+    words += [f"{name}={value}" for name, value in settings.items() if settings != OPTIONS[policy]]
     words += [rewards] if rewards != "bernoulli" else []
     words += [f"faded to {faded}"] if faded != 1.0 else []
     words += [f"{n_pairs} pairs"] if n_pairs is not None else []
-    fitted = FITTED if policy in {"rank1-thompson", "track-and-stop"} else {}
+    tolerance = FITTED if policy in {"rank1-thompson", "track-and-stop"} else {}
     return Case(
         ", ".join(words),
         "decide",
         {
             "items": items,
             "policy": policy,
-            "options": chosen,
+            "options": settings,
             "rewards": rewards,
             "results": {
                 "seed": seed,
@@ -142,7 +142,7 @@ def _decision(
             "pending": {"seed": seed + 1, "n_pairs": max(2, size // 4)},
             "seed": seed,
         },
-        match=LARGE if size > 300 else fitted,
+        match=LARGE if size > 300 else tolerance,
         group=f"decide {policy}",
     )
 
@@ -206,10 +206,10 @@ def _proposal(
 ) -> Case:
     """Three proposals one after the other, without outcomes; a pair is excluded, one pinned, one fixed."""
     size = sum(items.values())
-    chosen = {name: value for name, value in OPTIONS[policy].items() if name not in {"selection", "half_life"}}
+    settings = {name: value for name, value in OPTIONS[policy].items() if name not in {"selection", "half_life"}}
     if options is not None:
-        chosen = options
-    words = [f"ask league {policy}", _size(items), *(f"{name}={value}" for name, value in chosen.items())]
+        settings = options
+    words = [f"ask league {policy}", _size(items), *(f"{name}={value}" for name, value in settings.items())]
     words += [rewards] if rewards != "bernoulli" else []
     words += [f"no_rematch={no_rematch}"] if no_rematch else []
     last = [items["players"] - 2, items["players"] - 1] if "players" in items else [4, 3]
@@ -219,7 +219,7 @@ def _proposal(
         {
             "items": items,
             "policy": policy,
-            "options": chosen,
+            "options": settings,
             "selection": selection,
             "rewards": rewards,
             "seed": 5,

@@ -136,11 +136,13 @@ def _choose(random: Random, size: int, count: int) -> NDArray[np.int64]:
     return np.array(sorted(chosen))
 
 
-def plain_rows(found: Results) -> list[list[Any]]:
+def plain_rows(totals: Results) -> list[list[Any]]:
     """Rows of (i, j, count, sum)."""
     return [
         [i, j, count, total]
-        for (i, j), count, total in zip(found.pairs.tolist(), found.counts.tolist(), found.sums.tolist(), strict=True)
+        for (i, j), count, total in zip(
+            totals.pairs.tolist(), totals.counts.tolist(), totals.sums.tolist(), strict=True
+        )
     ]
 
 
