@@ -92,17 +92,24 @@ def _fit(fit: mb.ProductFit) -> dict[str, Any]:
 
 
 def rank_league(
-    log: dict[str, Any], kind: str, policy: str, options: dict[str, Any], rewards: str, seed: int, leave: list[str]
+    log: dict[str, Any], policy: str, options: dict[str, Any], rewards: str, seed: int, leave: list[str]
 ) -> dict[str, Any]:
     """The ranking of a league with past results, and what it expects of three proposals, two of them with outcomes."""
     heads, rows = inputs.log_rows(**log)
-    sides = (heads[0], heads[1]) if kind == "sides" else None
-    past = mb.PastResults.from_rows(rows, kind=kind, sides=sides)
+    sides = inputs.log_names(log["items"], log["prefixes"])
     with tempfile.TemporaryDirectory() as folder, Store(f"sqlite:///{folder}/store.db") as store:
         league = store.create(
-            "contract", past=past, rewards=rewards, seed=seed, policy=policy, options=options, selection="matching",
-            no_rematch=0, players=[] if kind == "players" else None,
-        )  # fmt: skip
+            "contract",
+            players=sides[0] if len(sides) == 1 else None,
+            sides=None if len(sides) == 1 else dict(zip(heads[:2], sides, strict=True)),
+            past=rows,
+            rewards=rewards,
+            seed=seed,
+            policy=policy,
+            options=options,
+            selection="matching",
+            no_rematch=0,
+        )
         proposals = []
         for _ in range(2):
             proposal = league.ask()
@@ -117,7 +124,6 @@ def rank_league(
         "best": [proposal.best for proposal in proposals],
         "achieved": [summary.reward for summary in history],
         "expected_of_played": [summary.expected_of_told for summary in history],
-        "explored": [summary.explored for summary in history],
         "place": [standing.place for standing in ranking],
         "name": [standing.name for standing in ranking],
         "side": [standing.side for standing in ranking],

@@ -30,12 +30,12 @@ def decide(
     decider = mb.counts_policy(mb.policy(policy, **options), graph, parse_rewards(rewards))
     totals = inputs.results(items, **results)
     decider.set_counts(graph.edges(totals.pairs), totals.counts, totals.sums)
-    obeyed = inputs.rules(items, **rules)
+    constraints = inputs.rules(items, **rules)
     waiting = inputs.random_pairs(items, **pending)
     decision = decider.decision(
-        np.random.default_rng(seed), allowed=_allowed(graph, obeyed), waiting=[*waiting, waiting[0]]
+        np.random.default_rng(seed), allowed=_allowed(graph, constraints), waiting=[*waiting, waiting[0]]
     )
-    return _decision(decision, items, obeyed)
+    return _decision(decision, items, constraints)
 
 
 def decide_after_results(
@@ -56,27 +56,27 @@ def decide_after_results(
     pairs = [(int(row[0]), int(row[1])) for row in results]  # type: ignore[arg-type]
     decider.add_results(pairs, [float("nan") if row[2] is None else row[2] for row in results], rng)
     present = np.isin(np.arange(graph.n_items), absent, invert=True)
-    obeyed = inputs.Rules(present=present, forbidden=np.array(excluded, dtype=np.int64).reshape(-1, 2))
-    decision = decider.decision(rng, allowed=_allowed(graph, obeyed), waiting=pending)
-    return _decision(decision, items, obeyed)
+    constraints = inputs.Rules(present=present, forbidden=np.array(excluded, dtype=np.int64).reshape(-1, 2))
+    decision = decider.decision(rng, allowed=_allowed(graph, constraints), waiting=pending)
+    return _decision(decision, items, constraints)
 
 
 def match(items: inputs.Items, weights: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
     """The heaviest matching of the allowed pairs, by products of strengths or by a weight for each pair."""
-    graph, obeyed = _graph(items), inputs.rules(items, **rules)
-    allowed = _allowed(graph, obeyed) or mb.Allowed(graph)
+    graph, constraints = _graph(items), inputs.rules(items, **rules)
+    allowed = _allowed(graph, constraints) or mb.Allowed(graph)
     u, v = inputs.strengths(items, weights["seed"])
-    every = inputs.all_pairs(items)
+    every_pair = inputs.all_pairs(items)
     if weights["of"] == "products":
-        by_pair = u[every[:, 0]] * v[every[:, 1]]
-        found = solvers.heaviest_of_products(allowed, np.concatenate([u, v]) if graph.is_bipartite else u)
+        by_pair = u[every_pair[:, 0]] * v[every_pair[:, 1]]
+        matching = solvers.heaviest_of_products(allowed, np.concatenate([u, v]) if graph.is_bipartite else u)
     else:
         by_pair = inputs.weights(items, weights["seed"])
-        found = solvers.heaviest_allowed(allowed, by_pair)
-    pairs = graph.pairs_of(found.edges)
-    value = validity.total_weight(pairs, validity.matrix_of(items, every, by_pair))
-    facts = {"n_pairs": len(pairs), "violation": validity.violation(pairs, items, obeyed), "value": value}
-    return facts if graph.n_items > MAX_PLAYERS_EXACT else {**facts, "exact": found.exact, "pairs": pairs}
+        matching = solvers.heaviest_allowed(allowed, by_pair)
+    pairs = graph.pairs_of(matching.edges)
+    value = validity.total_weight(pairs, validity.matrix_of(items, every_pair, by_pair))
+    facts = {"n_pairs": len(pairs), "violation": validity.violation(pairs, items, constraints), "value": value}
+    return facts if graph.n_items > MAX_PLAYERS_EXACT else {**facts, "exact": matching.exact, "pairs": pairs}
 
 
 def ask_league(
@@ -95,7 +95,8 @@ def ask_league(
     """Proposals of a league that starts with past results; their outcomes stay pending."""
     sides = league_names(items)
     left, right = sides[0], sides[-1]
-    everyone = {name: place for place, name in enumerate(name for side in sides for name in side)}
+    everyone = [name for side in sides for name in side]
+    numbers = {name: number for side in sides for number, name in enumerate(side)}
     with tempfile.TemporaryDirectory() as folder, Store(f"sqlite:///{folder}/store.db") as store:
         league = store.create(
             "contract",
@@ -112,19 +113,18 @@ def ask_league(
         league.exclude([(left[i], right[j]) for i, j in excluded])
         league.wish([(left[i], right[j]) for i, j in pinned])
         proposals = []
-        for asked in asks:
-            absent = {list(everyone)[place] for place in asked["absent"]}
-            fixed = [(left[i], right[j]) for i, j in asked["fixed"]]
+        for request in asks:
+            absent = {everyone[place] for place in request["absent"]}
+            fixed = [(left[i], right[j]) for i, j in request["fixed"]]
             proposal = league.ask(available=[name for name in everyone if name not in absent], fixed=fixed)
-            numbers = {name: place for side in sides for place, name in enumerate(side)}
             pairs = np.array([[numbers[a], numbers[b]] for a, b in proposal.pairs], dtype=np.int64).reshape(-1, 2)
-            obeyed = inputs.Rules(
+            constraints = inputs.Rules(
                 present=np.array([name not in absent for name in everyone]),
                 forbidden=np.array(excluded, dtype=np.int64).reshape(-1, 2),
             )
             facts = {
                 "n_pairs": len(pairs),
-                "violation": validity.violation(pairs, items, obeyed),
+                "violation": validity.violation(pairs, items, constraints),
                 "fixed": [list(pair) for pair in proposal.fixed],
                 "byes": proposal.byes,
                 "expected": proposal.expected,

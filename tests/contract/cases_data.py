@@ -142,7 +142,7 @@ def _fits() -> Iterator[Case]:
 
 
 def _leagues() -> Iterator[Case]:
-    fitted = ("expected", "best", "expected_of_played", "explored", "estimate", "low", "high", "mean")
+    fitted = ("expected", "best", "expected_of_played", "estimate", "low", "high", "mean")
     large = {
         "items": {"players": 60}, "heads": ["first", "second", "reward"], "prefixes": ["p", "p"], "seed": 6,
         "n_rows": 400, "rewards": "coins", "voids": 0,
@@ -162,7 +162,6 @@ def _leagues() -> Iterator[Case]:
             "rank league",
             {
                 "log": log,
-                "kind": "players" if "players" in log["items"] else "sides",
                 "policy": policy,
                 "options": options,
                 "rewards": rewards,

@@ -78,6 +78,8 @@ def _decisions() -> Iterator[Case]:
         yield _decision("rank1-thompson", {"players": n}, "neighbours", n_pairs=3 * n, options=one_pair)
     for rewards in ("gaussian:0.3", "binomial:4"):
         yield _decision("rank1-thompson", {"players": 50}, "exclusions", n_pairs=150, rewards=rewards)
+    half_life = {"selection": "matching", "half_life": 20.0}
+    yield _decision("rank1-thompson", {"players": 50}, "exclusions", n_pairs=150, options=half_life, faded=0.37)
     for policy in ("cucb", "cts-beta", "cts-gaussian"):
         for n in (8, 50, 300):
             for kind in ("none", "absences", "exclusions"):
@@ -110,21 +112,23 @@ def _decision(
     options: dict[str, Any] | None = None,
     n_pairs: int | None = None,
     rewards: str = "bernoulli",
+    faded: float = 1.0,
 ) -> Case:
     seed, size = 100 + sum(items.values()), sum(items.values())
-    chosen = OPTIONS[policy] if options is None else options
+    settings = OPTIONS[policy] if options is None else options
     words = [f"decide {policy}", _size(items), kind]
-    words += [f"{name}={value}" for name, value in chosen.items() if chosen != OPTIONS[policy]]
+    words += [f"{name}={value}" for name, value in settings.items() if settings != OPTIONS[policy]]
     words += [rewards] if rewards != "bernoulli" else []
+    words += [f"faded to {faded}"] if faded != 1.0 else []
     words += [f"{n_pairs} pairs"] if n_pairs is not None else []
-    fitted = FITTED if policy in {"rank1-thompson", "track-and-stop"} else {}
+    tolerance = FITTED if policy in {"rank1-thompson", "track-and-stop"} else {}
     return Case(
         ", ".join(words),
         "decide",
         {
             "items": items,
             "policy": policy,
-            "options": chosen,
+            "options": settings,
             "rewards": rewards,
             "results": {
                 "seed": seed,
@@ -132,12 +136,13 @@ def _decision(
                 **_plays(policy),
                 "rewards": "coins" if policy in OF_COINS else rewards,
                 "noise": 0.1,
+                "faded": faded,
             },
             "rules": {"kind": kind, "seed": seed},
             "pending": {"seed": seed + 1, "n_pairs": max(2, size // 4)},
             "seed": seed,
         },
-        match=LARGE if size > 300 else fitted,
+        match=LARGE if size > 300 else tolerance,
         group=f"decide {policy}",
     )
 
@@ -201,10 +206,10 @@ def _proposal(
 ) -> Case:
     """Three proposals one after the other, without outcomes; a pair is excluded, one pinned, one fixed."""
     size = sum(items.values())
-    chosen = {name: value for name, value in OPTIONS[policy].items() if name not in {"selection", "half_life"}}
+    settings = {name: value for name, value in OPTIONS[policy].items() if name not in {"selection", "half_life"}}
     if options is not None:
-        chosen = options
-    words = [f"ask league {policy}", _size(items), *(f"{name}={value}" for name, value in chosen.items())]
+        settings = options
+    words = [f"ask league {policy}", _size(items), *(f"{name}={value}" for name, value in settings.items())]
     words += [rewards] if rewards != "bernoulli" else []
     words += [f"no_rematch={no_rematch}"] if no_rematch else []
     last = [items["players"] - 2, items["players"] - 1] if "players" in items else [4, 3]
@@ -214,7 +219,7 @@ def _proposal(
         {
             "items": items,
             "policy": policy,
-            "options": chosen,
+            "options": settings,
             "selection": selection,
             "rewards": rewards,
             "seed": 5,

@@ -32,7 +32,7 @@ class Results:
     """Plays and sums of rewards of some pairs, in rising order."""
 
     pairs: Pairs
-    counts: NDArray[np.int64]
+    counts: NDArray[Any]
     sums: NDArray[np.float64]
 
 
@@ -61,9 +61,20 @@ def weights(items: Items, seed: int) -> NDArray[np.float64]:
 
 
 def results(
-    items: Items, *, seed: int, n_pairs: int | None, least: int, most: int, rewards: str, noise: float
+    items: Items,
+    *,
+    seed: int,
+    n_pairs: int | None,
+    least: int,
+    most: int,
+    rewards: str,
+    noise: float,
+    faded: float = 1.0,
 ) -> Results:
-    """Results of random pairs (None: of all), each played `least` to `most` times, near the products of strengths."""
+    """Results of random pairs (None: of all), each played `least` to `most` times, near the products of strengths.
+
+    Results that have `faded` count by this share.
+    """
     pairs = all_pairs(items)
     if n_pairs is not None:
         pairs = pairs[_choose(Random(seed + 1), len(pairs), n_pairs)]
@@ -72,15 +83,15 @@ def results(
     first, second = (np.array([random.random() for _ in pairs]) for _ in range(2))
     counts = least + ((most - least + 1) * first).astype(np.int64)
     means = u[pairs[:, 0]] * v[pairs[:, 1]] + noise * (2 * second - 1)
-    if rewards.startswith("gaussian"):
-        return Results(pairs, counts, counts * means)
-    sums = counts * np.clip(means, 0.0, 1.0)
+    if not rewards.startswith("gaussian"):
+        means = np.clip(means, 0.0, 1.0)
+    sums = counts * means
     if rewards == "coins":
-        return Results(pairs, counts, np.rint(sums))
+        sums = np.rint(sums)
     if rewards.startswith("binomial"):
         trials = int(rewards.partition(":")[2])
-        return Results(pairs, counts, np.rint(sums * trials) / trials)
-    return Results(pairs, counts, sums)
+        sums = np.rint(sums * trials) / trials
+    return Results(pairs, counts if faded == 1.0 else counts * faded, sums * faded)
 
 
 def random_pairs(items: Items, *, seed: int, n_pairs: int) -> Pairs:
@@ -125,11 +136,13 @@ def _choose(random: Random, size: int, count: int) -> NDArray[np.int64]:
     return np.array(sorted(chosen))
 
 
-def plain_rows(found: Results) -> list[list[Any]]:
+def plain_rows(totals: Results) -> list[list[Any]]:
     """Rows of (i, j, count, sum)."""
     return [
         [i, j, count, total]
-        for (i, j), count, total in zip(found.pairs.tolist(), found.counts.tolist(), found.sums.tolist(), strict=True)
+        for (i, j), count, total in zip(
+            totals.pairs.tolist(), totals.counts.tolist(), totals.sums.tolist(), strict=True
+        )
     ]
 
 
@@ -170,6 +183,14 @@ def log_rows(
             average = 0.0 if heads[3] == "sum" or not values else total / len(values)
             rows.append([first, second, len(values), total if heads[3] == "sum" else average])
     return heads, rows
+
+
+def log_names(items: Items, prefixes: list[str]) -> list[list[str]]:
+    """The names of the items of a log, by side."""
+    return [
+        [str(_name(prefix, number)) for number in range(size)]
+        for prefix, size in zip(prefixes, items.values(), strict=False)
+    ]
 
 
 def _name(prefix: str, number: int) -> str | int:

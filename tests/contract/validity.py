@@ -1,4 +1,4 @@
-"""Whether pairs obey rules, and what they weigh, found without the product."""
+"""Whether pairs obey rules, and what they weigh, computed without the product."""
 
 import numpy as np
 from numpy.typing import NDArray
