@@ -53,10 +53,19 @@ def rows_of(groups: list[dict[str, Any]]) -> Any:
     return mb.Rows.from_table(pa.Table.from_pylist(rows))
 
 
+def numbers_in(text: str) -> list[float]:
+    """The numbers in a sentence."""
+    return [float(number.replace(",", "")) for number in NUMBER.findall(text)]
+
+
 def claim_of(claim: Any) -> Any:
-    """The figure, the verdict, and the numbers of what was measured."""
-    measured = [float(number.replace(",", "")) for number in NUMBER.findall(claim.measured)]
-    return {"figure": claim.where, "verdict": claim.verdict, "numbers": measured}
+    """The figure, the verdict, and the numbers of what was measured and of what the verdict needs."""
+    return {
+        "figure": claim.where,
+        "verdict": claim.verdict,
+        "numbers": numbers_in(claim.measured),
+        "needed": numbers_in(claim.threshold),
+    }
 
 
 def chart_of(chart: Any) -> Any:

@@ -514,6 +514,49 @@ def _studies() -> Iterator[Case]:
             max_rounds=100_000,
         ),
     )
+    yield _study(
+        "fixed budgets",
+        ["policy", "budget", "run", "rounds", "pairs", "identified", "correct"],
+        {
+            "name": "budgets",
+            "problem": {"u": [0.9, 0.6], "v": [0.8, 0.5, 0.3], "rewards": "bernoulli"},
+            "policies": [{"name": "sequential-halving", "selection": "pair"}],
+            "budget": [30, 120],
+            "runs": 4,
+            "seed": 8,
+            "engine": "auto",
+        },
+    )
+    yield _study(
+        "drifting strengths and a half-life",
+        ["policy", "rank1-thompson.half_life", "drift_step", "run", "round", "regret"],
+        _regret(
+            "drifts",
+            {
+                "family": "centred",
+                "n": 2,
+                "mean": 0.5,
+                "gap": 0.2,
+                "rewards": "bernoulli",
+                "drift": {"kind": "random-walk", "step": [0.01, 0.05], "every": 1, "low": 0.01, "high": 0.99},
+            },
+            [*policies("rank1-thompson", half_life=[50, 500]), *policies("cucb")],
+            400,
+            checkpoints=[100],
+        ),
+    )
+    yield _study(
+        "general means",
+        ["policy", "run", "round", "regret"],
+        _regret(
+            "means",
+            {"means": [[0.7, 0.4, 0.2], [0.5, 0.6, 0.1]], "rewards": "gaussian:0.3"},
+            policies("cucb", "ols-ucb"),
+            300,
+            checkpoints=[20, 100],
+            runs=3,
+        ),
+    )
     yield Case(
         "study-refusals",
         "study-refusals",
