@@ -1,8 +1,9 @@
 """What the contract calls of leagues: one script of requests after the other, in a store of its own."""
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from matchbandit.live import VOID, League, LeagueError, Store
 
 Step = dict[str, Any]
 SLUG = "contract"
+MEMORY = "/dev/shm"
+"""Where Linux keeps files in memory: a store there is on disk at once, and these cases are not about disks."""
 
 
 def league(
@@ -32,7 +35,9 @@ def league(
     "export" with the imported league, in another store.
     """
     clock = Clock()
-    with _store(clock, database) as store, _store(clock, database) as other, tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as stack:
+        store = stack.enter_context(_store(clock, database))
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
         created = store.create(
             SLUG,
             players=players,
@@ -48,7 +53,8 @@ def league(
             if step["do"] == "export":
                 exported = script.league.export(Path(folder) / "league.gz")
                 if imports:
-                    script.store, script.league = other, other.import_league(exported)
+                    script.store = stack.enter_context(_store(clock, database))
+                    script.league = script.store.import_league(exported)
             answers.append(script.answer(step))
         return {"steps": answers, "end": _contents(script.league)}
 
@@ -238,7 +244,7 @@ def _or_code(call: Callable[..., Any], *arguments: Any) -> Any:
 
 @contextmanager
 def _store(clock: Clock, database: Callable[[], str] | None) -> Iterator[Store]:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
         store = Store(f"sqlite:///{folder}/leagues.db" if database is None else database(), clock=clock)
         try:
             yield store

@@ -37,6 +37,7 @@ def cases() -> Iterator[Case]:
         settings = {**SETTINGS, **case["settings"]}
         steps = _steps(Random(number), case, reward, changes)
         yield Case(f"league {name}", "league", {**case, "settings": settings, "steps": steps}, MATCH, group="leagues")
+    yield Case("league rematches and deadlines", "league", _rematches(), MATCH, group="leagues")
     yield Case("league errors", "league", _errors(), MATCH, group="leagues")
     yield Case("league creation", "league creation", {"requests": _creation()}, group="leagues")
 
@@ -125,6 +126,7 @@ def _leagues() -> Iterator[tuple[str, dict[str, Any], Reward, list[dict[str, Any
             "rewards": "bernoulli",
             "seed": 7,
             "players": _names("p", 8),
+            "past": [["p0", "p1", 3, 2.6], ["p2", "p5", 2, 0.7], ["p3", "q0", 5, 1.3], ["p6", "p7", 4, 2.4]],
         },
         _fraction,
         window,
@@ -482,6 +484,59 @@ class _Writer:
         self.write("archive")
         self.write("tell", ask=self.recent(), by="ids", outcomes=[])
         self.write("restore")
+
+
+def _rematches() -> dict[str, Any]:
+    """Which pairs met lately, when results are late, void or corrected; and deadlines that pass to the second."""
+    settings = {**SETTINGS, "policy": "rank1-thompson", "options": NO_OPTIONS, "selection": "pair", "no_rematch": 3}
+    steps: list[dict[str, Any]] = []
+
+    def ask(*slots: str, fixed: bool = False) -> None:
+        more = {"fixed": [["ad", slots[0]]]} if fixed else {}
+        steps.append({"do": "ask", "available": ["ad", *slots], **more})
+
+    def tell(ask: int, reward: Any, do: str = "tell") -> None:
+        steps.append({"do": do, "ask": ask, "by": "names", "outcomes": [[0, reward]]})
+
+    ask("a", fixed=True)
+    tell(0, 0.25)
+    ask("a")
+    ask("a", "b")
+    tell(2, 0.75)
+    ask("a", fixed=True)
+    tell(3, 0.5)
+    tell(3, "void", do="correct")
+    ask("a")  # it met in the first proposal
+    ask("c")
+    tell(5, 1.0)
+    ask("a")
+    for _ in range(2):
+        ask("d", fixed=True)
+    tell(8, 0.125)
+    tell(7, 0.375)
+    tell(8, "void", do="correct")
+    ask("d")
+    ask("b", fixed=True)
+    tell(10, 0.625)
+    ask("d")
+    ask("e", fixed=True)
+    ask("e")
+    tell(12, "void")
+    ask("e")
+    steps.append({"do": "export"})
+    steps.append({"do": "configure", "settings": {"deadline": 600.0, "default": 0.5, "no_rematch": 0}})
+    for seconds in (599, 600, 601):
+        ask("b", "c")
+        steps.append({"do": "wait", "seconds": seconds})
+        tell(sum(step["do"] == "ask" for step in steps) - 1, 1.0)
+    steps.append({"do": "configure", "settings": {"deadline": 600.0, "default": "void"}})
+    ask("a", "b")
+    steps.append({"do": "wait", "seconds": 600})
+    ask("b", "c", "d")
+    tell(sum(step["do"] == "ask" for step in steps) - 2, 1.0)
+    tell(sum(step["do"] == "ask" for step in steps) - 2, 0.875, do="correct")
+    sides = [["ads", ["ad"]], ["slots", ["a", "b", "c", "d", "e"]]]
+    return {"settings": settings, "rewards": "bernoulli", "seed": 14, "sides": sides, "steps": steps}
 
 
 def _errors() -> dict[str, Any]:
