@@ -237,6 +237,7 @@ THEOREM = [
 
 
 @pytest.mark.parametrize(("graph", "goal"), THEOREM, ids=str)
+@pytest.mark.sampled(3)
 def test_without_a_bad_link_an_answer_that_is_certified_is_right(graph, goal):
     target, rng, answers = Target.of(graph, goal), np.random.default_rng(5), 0
     n = target.n_items
@@ -310,6 +311,7 @@ def cost_and_bound(graph, goal, strengths, order):
 
 
 @pytest.mark.parametrize(("graph", "goal"), RATIOS_OF, ids=str)
+@pytest.mark.sampled(3)
 def test_an_order_loses_at_most_the_power_of_its_ratios(graph, goal):
     target, rng = Target.of(graph, goal), np.random.default_rng(7)
     n, costs = target.n_items, []

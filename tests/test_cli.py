@@ -162,6 +162,7 @@ def test_simulate_json_is_what_the_function_gives(run):
         ("--u", "0.9,0.5", "--v", "0.2", "--checkpoints", "1e1,50"),
     ],
 )
+@pytest.mark.sampled(1)
 def test_families_laws_engines_and_checkpoints_are_reachable_by_name(run, words):
     code, out, err = run("simulate", "--policy", "uniform", "--horizon", "60", "--runs", "2", *words, "--json")
     assert (code, err) == (0, "")
@@ -337,6 +338,7 @@ def test_an_option_may_be_a_list(run, words, options):
         ("clusters=2", "clusters must list each of the players 0 … 3 once"),
     ],
 )
+@pytest.mark.sampled(1)
 def test_a_malformed_list_gets_one_line_and_exit_code_2(run, option, message):
     code, out, err = run(*PLAYERS, "--policy", "adaptive-matching", "--option", option)
     assert (code, out) == (2, "")
@@ -414,6 +416,7 @@ WARNS = (
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.slow
 def test_a_warning_is_one_line_on_stderr_and_the_runs_go_on(run, workers):
     words = ("simulate", "--policy", "simple-adaptive-matching", "--u", "1,0.2,0.2,0", "--horizon", "2e4")
     rest = ("--runs", "6", "--seed", "1", "--workers", workers)
@@ -496,6 +499,7 @@ GOOD = {"--policy": "pair-elim", "--u": "0.9,0.3", "--v": "0.9,0.5", "--horizon"
         ({"--save": ""}, "a file to write needs a name; got ''"),
     ],
 )
+@pytest.mark.sampled(12)
 def test_a_mistake_gets_one_line_and_exit_code_2(run, tmp_path, monkeypatch, changes, words):
     monkeypatch.chdir(tmp_path)
     options = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
@@ -540,6 +544,7 @@ def test_what_goes_wrong_in_the_middle_is_one_line(run, monkeypatch, mishap, cod
     assert run(*SIMULATE) == (code, "", f"{words}\n")
 
 
+@pytest.mark.slow
 def test_a_full_disk_below_stdout_is_named():
     command = [sys.executable, "-m", "matchbandit", "policies"]
     with open("/dev/full", "w") as full:
@@ -547,6 +552,7 @@ def test_a_full_disk_below_stdout_is_named():
     assert (made.returncode, made.stderr) == (1, "error: standard output: No space left on device.\n")
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_ends_it_quietly():
     read, write = os.pipe()
     os.close(read)  # as `head -0` does, whoever of the two is first
@@ -564,6 +570,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly():
         ("policies nothing >&-", 2, None),
     ],
 )
+@pytest.mark.sampled(1)
 def test_output_that_is_lost_is_a_failure(words, code, err):
     command = f"exec {sys.executable} -m matchbandit {words}"
     ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
@@ -579,6 +586,7 @@ def test_the_date_is_kept_in_files_and_not_printed(run, tmp_path):
     assert mb.load(path).about.date
 
 
+@pytest.mark.slow
 def test_reproduce_draws_and_judges(run, tmp_path):
     code, out, err = run("reproduce", "u1-ratio", "--runs", "2", "--workers", "1", "--out", str(tmp_path / "out"))
     assert (code, err) == (0, "")
@@ -666,6 +674,7 @@ def near(gap: float, *, rewards, rng):
         ("watch", "mine_typed:Mine", "--horizon", "100"),
     ],
 )
+@pytest.mark.sampled(1)
 def test_policies_and_families_of_ones_own_are_played_by_every_verb(run, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine_typed.py").write_text(OWN)
@@ -687,6 +696,7 @@ def test_report_refuses_what_is_no_study_before_heavy_imports(tmp_path):
     assert "is not the folder of a study: it has no manifest.json." in done.stderr
 
 
+@pytest.mark.slow
 def test_a_doors_name_is_imported_when_it_is_used():
     probe = "import matchbandit as mb; assert 'simulate' in dir(mb); mb.simulate; print(mb.__version__)"
     out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
@@ -747,6 +757,7 @@ def test_bounds_of_slots_and_of_a_family(run):
     assert json.loads(out)["problem"] == mb.family("spiked", n=3, u1=0.9, gap=0.75).draw(seed=5).describe()
 
 
+@pytest.mark.slow
 def test_kept_runs_say_problem_and_horizon_and_are_drawn(run, tmp_path):
     runs, found = str(tmp_path / "runs.parquet"), str(tmp_path / "found.parquet")
     run(*SIMULATE, "--runs", "2", "--workers", "1", "--save", runs)
@@ -815,6 +826,7 @@ def test_what_goes_with_a_named_problem_is_refused_beside_kept_runs(run, tmp_pat
     assert "--seed goes with --family" in err
 
 
+@pytest.mark.slow
 def test_kept_results_are_placed_among_the_bounds(run, tmp_path):
     runs, found = str(tmp_path / "runs.parquet"), str(tmp_path / "found.parquet")
     slots = ["--u", "0.9,0.3,0.2", "--v", "0.9,0.5,0.1"]
@@ -864,6 +876,7 @@ def test_corrections_are_told_when_asked_for(run):
     assert "sums end at 2N" in full
 
 
+@pytest.mark.slow
 def test_several_files_may_follow_one_over(run, tmp_path):
     files = [str(tmp_path / f"{name}.parquet") for name in ("uts", "uniform")]
     for name, file in zip(("uts", "uniform"), files, strict=True):

@@ -95,6 +95,7 @@ def test_an_edit_of_a_helper_is_seen(own):
     assert run(PLAY_OWN, own / "cache", cwd=own).stdout.strip() == "2"
 
 
+@pytest.mark.slow
 def test_a_policy_of_ones_own_breaks_no_built_in(own, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -271,6 +272,7 @@ def test_tuples_of_named_tuples_are_told_apart():
     assert describe_type(typeof((one(1, 2), one(1, 2)))) != describe_type(typeof((other(1, 2), other(1, 2))))
 
 
+@pytest.mark.slow
 def test_ones_own_compiled_code_is_not_announced(tmp_path):
     code = """
         import matchbandit.numba_cache as cache
@@ -327,6 +329,7 @@ def test_waiting_is_said_once_on_stderr_and_the_second_process_compiles_nothing(
     assert int(second.stdout) == 0
 
 
+@pytest.mark.slow
 def test_everything_works_without_compiling():
     code = """
         import matchbandit as mb
@@ -366,6 +369,7 @@ def test_a_numba_without_the_private_names_is_slower_and_breaks_nobody(own):
     assert run(code, own, cwd=own, **cache_of_numba).stdout.strip() == "[[1, 0]]"
 
 
+@pytest.mark.slow
 def test_a_numba_that_stores_code_in_another_way_is_not_relied_on(tmp_path):
     code = """
         import numba

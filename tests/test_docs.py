@@ -175,18 +175,22 @@ def test_what_takes_long_runs(line, tmp_path, monkeypatch, capsys):
     assert ("in all" if "warm-up" in line else "page:") in run(line.split(), monkeypatch, capsys)
 
 
+SLOW_PAGES = {
+    "gallery.md", "watching.md", "production.md", "studies.md", "how-to.md", "drifting.md", "ads-in-slots.md",
+    "replay.md",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, id=name_of(page), marks=pytest.mark.slow if page.name == "gallery.md" else ())
-        for page in PAGES
-    ],
+    [pytest.param(page, id=name_of(page), marks=pytest.mark.slow if page.name in SLOW_PAGES else ()) for page in PAGES],
 )
 def test_examples_run_and_print_what_they_say(page, tmp_path, monkeypatch, capsys):
     Reader(page, tmp_path, monkeypatch, capsys).read()
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name_of)
+@pytest.mark.slow
 def test_notebooks_run_and_are_kept_without_what_they_print(notebook, tmp_path):
     book = nbformat.read(notebook, as_version=4)
     nbformat.validate(book)

@@ -148,6 +148,7 @@ ADS = (mb.bipartite(34, 3), 98, lambda rng: np.exp([*rng.normal(-4.5, 0.7, 34), 
 
 
 @pytest.mark.parametrize(("graph", "plays", "draw"), [STRONG, NEAR_1, SIDES, ADS], ids=["strong", "1", "sides", "ads"])
+@pytest.mark.sampled(1)
 def test_intervals_hold_as_often_as_they_say(graph, plays, draw):
     """40 logs each; the pairs of a log are not independent, but a share of 90 % is known to 3 points."""
     held = []

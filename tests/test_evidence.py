@@ -167,6 +167,7 @@ def test_the_mean_is_at_most_one_for_all_counts_and_bets_on_the_boundary_of_the_
 
 @ratios
 @pytest.mark.parametrize("counts", [(1, 1), (3, 1), (2, 4)])
+@pytest.mark.sampled(4)
 def test_over_every_outcome_of_a_batch_of_coins_the_mean_is_at_most_one(counts, ratio):
     n_a, n_b = counts
     means = []

@@ -104,6 +104,7 @@ def ends(blocked):
 
 
 @pytest.mark.parametrize("line", WORK, ids=" ".join)
+@pytest.mark.sampled(1)
 def test_the_command_line_works_without_the_extras(ends, line):
     code, out, err = ends[" ".join(line)]
     assert (code, err) == (0, "")

@@ -102,6 +102,7 @@ def test_a_longer_horizon_changes_nothing_before(name):
 
 
 @pytest.mark.parametrize("name", ["kl-ucb", "rank1-thompson", "rank1-elim"])
+@pytest.mark.sampled(1)
 def test_rows_and_columns_can_be_exchanged(name):
     turned = mb.Bipartite(SLOTS.v, SLOTS.u)
     one, two = (mb.simulate(p, name, horizon=3000, runs=70, seed=s) for s, p in enumerate((SLOTS, turned)))

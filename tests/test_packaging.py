@@ -73,6 +73,7 @@ def distributions(tmp_path_factory):
     return wheel, sdist
 
 
+@pytest.mark.slow
 def test_the_metadata_is_valid_and_names_the_command(distributions):
     wheel, _ = distributions
     with zipfile.ZipFile(wheel) as archive:
@@ -98,6 +99,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(distributions):
     }
 
 
+@pytest.mark.slow
 def test_the_sdist_holds_every_file_of_the_project(distributions):
     with tarfile.open(distributions[1]) as archive:
         names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}

@@ -44,6 +44,7 @@ def test_each_formula_of_the_page_is_parsed_as_the_site_parses_it():
     assert len(parsed) > 500
 
 
+@pytest.mark.slow
 def test_no_tex_is_left_in_the_article(source):
     macros = {macro for tex, _ in formulas(PAGE) for macro in re.findall(r"\\[A-Za-z]+", tex)}
     assert len(macros) > 30
@@ -55,6 +56,7 @@ def test_a_formula_that_is_not_understood_stops_the_article():
         article(r"A formula $\notamacro{x}$.")
 
 
+@pytest.mark.slow
 def test_each_theorem_and_each_proof_of_the_page_has_its_block(source):
     labels = re.findall(r"^\*\*((?:Theorem|Lemma|Corollary|Proposition)[^*]*)\*\*", PAGE, re.MULTILINE)
     assert len(labels) >= 16
@@ -115,6 +117,7 @@ def test_links_powers_brackets_and_tables_are_rewritten():
     assert "#scale" not in text
 
 
+@pytest.mark.slow
 def test_the_article_compiles_with_every_theorem_and_reference(tmp_path, source):
     output = tmp_path / "article.pdf"
     paper.compile_article(source, output)

@@ -478,6 +478,7 @@ def test_the_first_wrong_row_of_a_long_log_is_named(written):
 
 @pytest.mark.parametrize("reward", [0, 1])
 @pytest.mark.parametrize("ads", [["a"], ["a", "b"]])
+@pytest.mark.sampled(1)
 def test_frames_of_one_item_or_of_equal_rewards_can_be_replayed(ads, reward):
     frame = pd.DataFrame([(ad, slot) for ad in ads for slot in "xy"] * 5, columns=["ad", "slot"]).assign(reward=reward)
     done = mb.replay(frame, ["rank1-thompson"], horizon=5, runs=40)

@@ -60,6 +60,7 @@ def test_results_are_laid_over():
     assert max(line.x[-1] for line in lines) == 5000
 
 
+@pytest.mark.slow
 def test_answers_of_a_policy_at_several_deltas_make_one_curve():
     answers = [
         mb.identify(PLAYERS, mb.policy(name, delta=delta), runs=3, seed=1)
@@ -110,6 +111,7 @@ def test_a_theorem_is_not_drawn_for_options_that_it_does_not_speak_of():
     assert not any("Theorem 3.2" in line.label for line in overlay_of(SLOTS, [answers]).lines)
 
 
+@pytest.mark.slow
 def test_rounds_of_pairs_and_of_matchings_are_told_apart():
     answers = [
         mb.identify(PLAYERS, mb.policy("clucb", delta=0.1, selection=selection), seed=1)
@@ -151,6 +153,7 @@ def test_a_policy_of_ones_own_has_no_theorem_and_no_proof():
     assert not is_proved("toss", "regret")
 
 
+@pytest.mark.slow
 def test_answers_of_a_policy_without_delta_are_placed_where_one_says(tmp_path):
     answers = mb.identify(SLOTS, Coin, max_rounds=100)
     with pytest.raises(mb.MatchbanditError, match="the results of coin have no error probability"):
@@ -291,6 +294,7 @@ def test_rounds_are_drawn_over_one_by_delta_with_all_of_their_bounds():
     assert chart.y_range is None
 
 
+@pytest.mark.slow
 def test_bounds_are_drawn_without_results_too():
     for problem, given in (
         (SLOTS, {"horizon": 1000}),

@@ -65,6 +65,7 @@ def test_without_degrees_of_freedom_it_cannot_tell(simulated):
 
 @settings(deadline=None, derandomize=True, max_examples=12)
 @given(seed=st.integers(0, 10**6), rewards=st.sampled_from([Bernoulli(), Binomial(3), Gaussian(0.3)]))
+@pytest.mark.slow
 def test_no_strengths_are_more_probable(seed, rewards):
     """An independent optimiser of the same posterior; the deviance is that of its strengths."""
     rng = np.random.default_rng(seed)
@@ -169,6 +170,7 @@ def test_html_is_escaped():
 
 
 @pytest.mark.parametrize("rewards", [Bernoulli(), Gaussian(0.5)])
+@pytest.mark.slow
 def test_residuals_have_unit_variance_where_the_product_is_right(rewards):
     rng = np.random.default_rng(5)
     graph = mb.bipartite(4, 5)
@@ -249,6 +251,7 @@ def matings(seed=0):
     return PastResults.from_rows(rows, kind="sides"), females, males
 
 
+@pytest.mark.slow
 def test_single_matings_cannot_tell_until_they_are_pooled_by_type():
     log, females, males = matings()
     assert product_fit(log).verdict != "fits"
@@ -268,6 +271,7 @@ def test_single_matings_cannot_tell_until_they_are_pooled_by_type():
     assert [row.z for row in quick.groups] == [row.z for row in fit.groups]
 
 
+@pytest.mark.slow
 def test_groups_of_different_strength_are_still_products():
     # Rare rewards: fitted strengths are drawn together, so that pooled residuals alone would show the difference.
     rng, graph, found, z = np.random.default_rng(4), mb.bipartite(30, 4), [], []
@@ -401,6 +405,7 @@ def test_the_level_is_kept(graph, strengths, plays, density):
 
 
 @pytest.mark.usefixtures("fewer_simulations")
+@pytest.mark.slow
 def test_the_level_of_gaussian_rewards_is_kept():
     found = p_values(mb.bipartite(3, 4), uniform(0.1, 1), (2, 20), 100, rewards=Gaussian(0.5))
     assert_level(found)
@@ -447,6 +452,7 @@ def labels(seed, factor):
     return (rng.random((39, 108)) < odds / (1 + odds)).astype(float).ravel()
 
 
+@pytest.mark.slow
 def test_a_factor_among_single_labels_shows_in_the_structure(monkeypatch):
     monkeypatch.setattr(product_model, "SIMULATIONS", 99)
     graph = mb.bipartite(39, 108)

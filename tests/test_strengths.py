@@ -224,6 +224,7 @@ def test_a_reward_of_many_coins_tells_as_much_as_the_coins():
 
 
 @pytest.mark.parametrize("n", [1, 2, 6, 40])
+@pytest.mark.sampled(1)
 def test_the_factor_is_choleskys_and_solves(n):
     rng = np.random.default_rng(n)
     A = rng.standard_normal((n, n))
@@ -376,6 +377,7 @@ def optimum(start, *data):
 
 
 @pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 200), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.slow
 def test_the_fit_is_that_of_an_independent_optimiser(seeds):
     for seed in seeds:
         data = instance(seed)
@@ -677,6 +679,7 @@ def test_without_results_there_is_the_prior(graph, storage):
 
 @pytest.mark.parametrize("rewards", [mb.Bernoulli(), mb.Binomial(1000), mb.Gaussian(1e-3), mb.Gaussian(1e3)], ids=str)
 @pytest.mark.parametrize("coins", [1e-90, 1.0, 1e3, 1e15])
+@pytest.mark.sampled(6)
 def test_extreme_results_are_fitted(rewards, coins, storage):
     noise = rewards.noise
     count = coins / noise.trials if noise.trials else coins * noise.sd**2

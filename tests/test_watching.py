@@ -103,6 +103,7 @@ def test_the_strongest_come_first_and_rows_that_left_stay_away_while_columns_com
         assert start in ends
 
 
+@pytest.mark.slow
 def test_averages_that_have_left_the_interval_of_their_last_check_are_rings_and_the_words_say_so():
     recording = mb.watch(mb.Bipartite(u=[0.9, 0.3, 0.2], v=[0.9, 0.5, 0.1]), "pair-elim", horizon=10**6).recording
     last = recording.frames[-1].items
@@ -390,6 +391,7 @@ def test_too_many_items_and_problems_without_an_answer_are_refused():
         mb.watch([0.5], "uts", horizon=10)
 
 
+@pytest.mark.slow
 def test_the_files_are_a_picture_and_a_page_and_the_same_every_time(tmp_path, monkeypatch):
     monkeypatch.setattr("matchbandit.figures.matplotlib_renderer.DPI", 30)
     small = {"horizon": 100, "seed": 1, "frames": 2}
@@ -404,6 +406,7 @@ def test_the_files_are_a_picture_and_a_page_and_the_same_every_time(tmp_path, mo
 
 
 @pytest.mark.parametrize("policy", ["adaptive-matching", "rank1-thompson", "rank1-certify", "cucb"])
+@pytest.mark.sampled(1)
 def test_every_story_is_drawn(policy):
     picture = mb.watch(PLAYERS, policy, horizon=500, seed=1, frames=8).plot()
     file = BytesIO()
@@ -427,6 +430,7 @@ def test_a_regret_reads_the_same_wherever_it_stands():
     assert titles == [f"after {at} rounds" for at in rounds]
 
 
+@pytest.mark.slow
 def test_notebooks_show_the_picture_and_what_happened(monkeypatch):
     monkeypatch.setattr("matchbandit.figures.matplotlib_renderer.DPI", 30)
     shown = mb.watch(SLOTS, "pair-elim", horizon=10**4, seed=1, frames=5)
@@ -453,6 +457,7 @@ def test_the_data_of_the_page_are_the_frames(eliminating):
     ]
 
 
+@pytest.mark.slow
 def test_the_best_pairs_have_curves_however_little_they_are_worth():
     problem = mb.Monopartite(u=np.linspace(0.9, 0.1, 20))
     run = mb.watch(problem, "cucb", horizon=200, seed=1, frames=5)
@@ -475,6 +480,7 @@ def compared(decision):
 
 
 @pytest.mark.parametrize("name", ["pair-elim", "pair-elim-mono", "rank1-elim"])
+@pytest.mark.sampled(1)
 def test_what_is_drawn_at_an_elimination_is_what_the_policy_compared(name):
     problem = PLAYERS if name == "pair-elim-mono" else mb.Bipartite(u=[0.2, 0.9, 0.5], v=[0.3, 0.8])
     run = mb.watch(problem, name, horizon=10**6, seed=1, frames=4)
@@ -606,6 +612,7 @@ def test_players_are_ordered_by_clusters_and_averages():
     assert cluster_order(replace(recording, frames=(frame,))) == [2, 1, 0]
 
 
+@pytest.mark.slow
 def test_strengths_are_those_of_the_moment_also_in_compiled_rounds():
     seen = mb.watch(PLAYERS, "rank1-thompson", horizon=ROUNDS, seed=3)
     estimates = [[item.estimate for item in frame.items] for frame in (seen.frames[0], seen.frames[-1])]

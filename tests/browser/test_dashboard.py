@@ -162,6 +162,7 @@ def test_log_in_enter_a_result_and_see_the_ranking_move(site: Site, visit: Calla
     assert "/login" in page.url
 
 
+@pytest.mark.slow
 def test_a_link_on_another_site_leads_to_the_page_without_a_new_login(
     small: Any, site: Site, visit: Callable[..., Visit]
 ) -> None:
@@ -175,6 +176,7 @@ def test_a_link_on_another_site_leads_to_the_page_without_a_new_login(
     visited.page.get_by_label("Token").wait_for()
 
 
+@pytest.mark.slow
 def test_with_the_keyboard_alone_a_result_is_entered(site: Site, visit: Callable[..., Visit]) -> None:
     league = site.league("keys", ["Ann", "Bob", "Cem", "Dee"])
     visited = visit("/leagues/keys", logged_in=False)
@@ -302,6 +304,7 @@ def picture(visited: Visit) -> str:
     return str(visited.page.locator(".heat .canvas canvas").evaluate_all("all => all.map((map) => map.toDataURL())"))
 
 
+@pytest.mark.slow
 def test_the_map_of_two_hundred_is_drawn_shaded_highlighted_and_listed(large: Any, visit: Callable[..., Visit]) -> None:
     visited = visit("/leagues/large/meetings")
     page = visited.page
@@ -364,6 +367,7 @@ CLIPPED = """() => [...document.querySelectorAll("main .scroll, main table")]
 
 
 @pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.slow
 def test_no_column_is_cut_off(site: Site, small: Any, large: Any, visit: Callable[..., Visit], width: int) -> None:
     sides = {"advertisements": [f"campaign {k}" for k in range(6)], "slots": ["top", "a slot with a rather long name"]}
     league = site.store.create(f"ads-{width}", sides=sides, rewards="gaussian:0.5", seed=1)

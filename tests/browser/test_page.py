@@ -173,6 +173,7 @@ def test_between_its_points_a_line_has_an_approximate_value(desktop: Any) -> Non
     assert "lower bound\t≈ 35.98" in tip(desktop)  # 50 · (1/10)^(1/7), as the straight line on a logarithmic axis
 
 
+@pytest.mark.slow
 def test_on_a_phone_a_tap_shows_values_and_nothing_is_wider_than_the_screen(phone: Any) -> None:
     for number in range(5):
         left, top, width, height = phone.area(number)
@@ -192,6 +193,7 @@ def test_on_a_phone_a_tap_shows_values_and_nothing_is_wider_than_the_screen(phon
     assert phone.page.locator("h2").last.bounding_box()["y"] < 740
 
 
+@pytest.mark.slow
 def test_in_the_dark_the_page_and_its_charts_are_dark_and_follow_a_change(desktop: Any) -> None:
     desktop.area(TIME)
     desktop.page.emulate_media(color_scheme="dark")
@@ -235,6 +237,7 @@ def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl_only(desktop: Any) -> No
     desktop.until(lambda: texts(desktop, GAP) == before[0])
 
 
+@pytest.mark.slow
 def test_two_fingers_enlarge_and_one_scrolls(phone: Any) -> None:
     left, top, width, height = phone.area(TIME)
     x, y = left + width / 2, top + height / 2
@@ -309,6 +312,7 @@ def test_a_click_in_the_legend_hides_a_line_and_shows_it_again(desktop: Any) -> 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("screen", ["desktop_page", "phone_page"])
+@pytest.mark.sampled(1)
 def test_words_of_a_chart_neither_collide_nor_leave_it(
     request: pytest.FixtureRequest, screen: str, scheme: str
 ) -> None:
@@ -382,6 +386,7 @@ def test_a_choice_shows_one_chart_and_draws_what_is_selected(desktop: Any) -> No
     assert shown.locator("table:visible").count() == 1
 
 
+@pytest.mark.slow
 def test_no_other_script_runs(report: Path, visit: Callable[..., Any]) -> None:
     visited = visit(report)
     visited.page.evaluate(
@@ -393,6 +398,7 @@ def test_no_other_script_runs(report: Path, visit: Callable[..., Any]) -> None:
     assert "Content Security Policy" in visited.complaints.pop()
 
 
+@pytest.mark.slow
 def test_charts_are_drawn_when_they_come_near_and_all_of_them_for_paper(
     report: Path, visit: Callable[..., Any]
 ) -> None:
@@ -441,6 +447,7 @@ def test_a_chart_can_be_drawn_anywhere_from_its_data(desktop: Any) -> None:
     assert {*KEYS} <= {*desktop.page.locator("#live svg text").all_text_contents()}
 
 
+@pytest.mark.slow
 def test_charts_with_little_or_nothing_to_show_are_drawn_without_a_complaint(
     tmp_path: Path, visit: Callable[..., Any]
 ) -> None:

@@ -24,6 +24,7 @@ def page(tmp_path_factory):
 
 
 @pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.slow
 def test_a_report_tells_values_and_fits_the_screen(page, visit, phone):
     visited = visit(page, phone=phone)
     assert visited.page.locator("h2").all_text_contents() == [

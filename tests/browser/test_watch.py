@@ -62,6 +62,7 @@ def rounded(*values):
     "name",
     [name if name in ("pair-elim", "rank1-certify") else pytest.param(name, marks=pytest.mark.slow) for name in RUNS],
 )
+@pytest.mark.sampled(1)
 def test_it_fits_a_phone_and_shows_something_in_every_frame(name, recorded, visit):
     run, file = recorded(name)
     visited = visit(file, phone=True, color_scheme="dark")
@@ -81,6 +82,7 @@ def test_it_fits_a_phone_and_shows_something_in_every_frame(name, recorded, visi
         assert texts.evaluate_all(right_ends) <= box["x"] + box["width"] + 1
 
 
+@pytest.mark.slow
 def test_it_moves_by_keys_buttons_and_the_list_of_events(recorded, visit):
     run, file = recorded("pair-elim")
     visited = visit(file)
@@ -152,6 +154,7 @@ def test_evidence_and_threshold_are_drawn_at_the_frame_of_a_certificate(recorded
     )
 
 
+@pytest.mark.slow
 def test_play_goes_to_the_end_and_pause_stops_it(recorded, visit):
     run, file = recorded("rank1-thompson")
     visited = visit(file, reduced_motion="reduce")
@@ -188,6 +191,7 @@ def test_without_events_the_buttons_that_go_to_one_are_disabled(recorded, visit)
     assert page.locator("#previous-event").is_disabled()
 
 
+@pytest.mark.slow
 def test_estimates_are_rings_only_beside_older_intervals(recorded, visit):
     for name, is_hollow in (("pair-elim", True), ("rank1-thompson", False)):
         run, file = recorded(name)

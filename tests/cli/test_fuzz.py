@@ -130,6 +130,7 @@ def small(monkeypatch, tmp_path):
         pytest.param(["league"], 300, 1 / 8, id="many-of-leagues", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.sampled(1)
 def test_no_command_line_ends_in_a_traceback(monkeypatch, capsys, verbs, lines, share):
     rng = random.Random(2021)
     ends = {0: 0, 2: 0}

@@ -219,6 +219,7 @@ def test_a_signal_keeps_what_is_finished_and_the_same_command_goes_on(held, tmp_
     assert same("held", study.run("alone", workers=1).path)
 
 
+@pytest.mark.slow
 def test_hup_is_ignored_after_nohup(held, tmp_path):
     start, hold = held
     process = start(ignored=signal.SIGHUP)

@@ -2,7 +2,16 @@
 
 from typing import Any
 
-KINDS: dict[str, Any] = {}
+from contract import adapter_core, adapter_data, adapter_decisions, adapter_leagues, adapter_studies, adapter_theory
+
+KINDS: dict[str, Any] = {
+    **adapter_core.KINDS,
+    **adapter_theory.KINDS,
+    **adapter_studies.KINDS,
+    **adapter_decisions.KINDS,
+    **adapter_data.KINDS,
+    **adapter_leagues.KINDS,
+}
 """What each kind of case calls."""
 
 

@@ -121,6 +121,7 @@ def test_settings_that_do_not_fit_are_refused(settings, code, words):
 
 
 @pytest.mark.parametrize("policy", CATALOGUE)
+@pytest.mark.sampled(8)
 def test_every_policy_of_the_catalogue_begins_or_says_why_not(policy):
     for items in ({"players": ["a", "b", "c", "d"]}, {"sides": {"rows": ["a", "b"], "columns": ["c", "d"]}}):
         capabilities = CATALOGUE[policy].capabilities

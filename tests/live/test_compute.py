@@ -146,6 +146,7 @@ def test_many_rules_of_one_player_are_slow_and_few_of_each_are_quick():
     assert light < compute.QUICK_S < heavy
 
 
+@pytest.mark.slow
 def test_the_time_limit_ends_the_worker_and_another_one_goes_on():
     pool = WorkerPool(size=1, time_limit=60.0)
     try:

@@ -40,6 +40,7 @@ def test_what_is_no_name_is_refused(bad):
 
 @settings(deadline=None, derandomize=True)
 @given(st.text())
+@pytest.mark.slow
 def test_a_name_that_is_kept_is_kept_as_it_is(text):
     try:
         kept = normalize_name(text)

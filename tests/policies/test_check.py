@@ -17,6 +17,7 @@ QUICK = ("pair-elim", "rank1-elim", "uts", "cucb", "escb", "exploration-first", 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CATALOGUE]
 )
+@pytest.mark.sampled(2)
 def test_every_policy_of_the_catalogue_keeps_the_contract(name):
     check_policy(name)
 

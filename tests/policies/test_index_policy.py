@@ -40,6 +40,7 @@ class Restless(IndexPolicy):
 
 @pytest.mark.parametrize("selection", ["pair", "matching"])
 @pytest.mark.parametrize("shape", [(2, 3), (6, 7)], ids=str)  # 7!/1! matchings are too many to list
+@pytest.mark.sampled(1)
 def test_a_formula_is_a_whole_policy(selection, shape):
     problem = mb.Bipartite(np.linspace(0.9, 0.4, shape[0]), np.linspace(0.8, 0.3, shape[1]))
     spec = mb.policy(Restless, selection=selection)

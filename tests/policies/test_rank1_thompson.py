@@ -401,6 +401,7 @@ def test_the_recommendation_is_the_best_matching_of_the_fitted_strengths(graph):
     ],
     ids=str,
 )
+@pytest.mark.sampled(2)
 def test_matchings_are_learnt(problem, most):
     runs = mb.simulate(problem, MATCHINGS, horizon=40_000, runs=6, seed=1, checkpoints=[20_000, 40_000])
     assert runs.final.mean() < most

@@ -49,6 +49,7 @@ GLOBAL = [
 
 @pytest.mark.parametrize(("method", "path"), GLOBAL)
 @pytest.mark.parametrize(("scope", "leagues"), [("admin", ("club",)), ("play", ()), ("read", ())])
+@pytest.mark.sampled(3)
 def test_what_is_of_all_leagues_needs_admin_for_all(call, store, club, export, method, path, scope, leagues):
     before = len(tokens.list_all(store)), store.statuses(), club.digest()
     body = {"json": {"label": "x"}} if (method, path) == ("POST", "/tokens") else {}

@@ -316,6 +316,7 @@ def test_an_admin_of_one_league_may_make_that_one(caller):
         ("/leagues", {"slug": "x", "players": ["a"], "options": {"no_such": 1}}, "not-supported"),
     ],
 )  # fmt: skip
+@pytest.mark.sampled(2)
 def test_bad_input_gets_one_clear_answer_and_nothing_is_written(caller, store, store_with_club, path, body, code):
     store_with_club.ask()
     before = store_with_club.digest(), store.leagues()

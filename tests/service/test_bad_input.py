@@ -80,6 +80,7 @@ def outcomes(*rows: tuple[str, str, Any]) -> dict[str, Any]:
     return {"outcomes": [{"pair": [one, two], "reward": reward} for one, two, reward in rows]}
 
 
+@pytest.mark.slow
 def test_an_unknown_name(service):
     told = service.refused("/proposals", {"available": ["ann", "bbo"]})
     assert told["code"] == "unknown-item"
@@ -96,6 +97,7 @@ def test_a_result_for_a_pair_that_was_not_proposed(service):
 
 
 @pytest.mark.parametrize("reward", [1.5, -1, 1e308, 10**400, "1", None, [1]])
+@pytest.mark.sampled(1)
 def test_a_reward_outside_the_distribution(service, reward):
     one, two = service.pairs[0]
     told = service.refused("/proposals/1/outcomes", outcomes((one, two, reward)))

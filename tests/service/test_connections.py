@@ -146,6 +146,7 @@ def test_each_request_of_a_connection_has_the_whole_limit_and_bodies_do_not_coun
 
 
 @pytest.mark.parametrize("data", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n"])
+@pytest.mark.sampled(1)
 def test_a_connection_that_sends_no_whole_request_is_closed(serve, data, lines):
     port = serve(header_seconds=0.2, idle_seconds=60)
     with connect(port, data) as wire:
@@ -154,6 +155,7 @@ def test_a_connection_that_sends_no_whole_request_is_closed(serve, data, lines):
 
 
 @pytest.mark.parametrize("data", [b"\r\n", b"GET / HT"])
+@pytest.mark.slow
 def test_a_later_request_must_be_whole_in_time_too(serve, data, lines):
     port = serve(header_seconds=0.2, idle_seconds=60)
     with connect(port, GET) as wire:

@@ -338,6 +338,7 @@ FORMS = ("proposals", "proposals/4/outcomes", "proposals/4/void", "items", "item
 
 
 @pytest.mark.parametrize(("headers", "right_csrf"), FORGED)
+@pytest.mark.sampled(1)
 def test_a_forged_form_does_nothing(
     club: Any, desk: Callable[..., Desk], headers: dict[str, str], right_csrf: bool
 ) -> None:
@@ -860,6 +861,7 @@ def test_pages_of_five_thousand_players_are_small(store: Store, desk: Callable[.
     assert sat.get("/leagues/crowd/ranking?search=number+4999").plain.count("player number 4999") == 1
 
 
+@pytest.mark.slow
 def test_a_form_for_many_takes_the_names_of_those_who_are_absent_or_present(
     store: Store, desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -883,6 +885,7 @@ def test_a_form_for_many_takes_the_names_of_those_who_are_absent_or_present(
     assert "Ann Bop" in Reader(answer.text).plain  # what was typed
 
 
+@pytest.mark.slow
 def test_settings_are_changed_on_a_page_and_only_those_that_were(club: Any, desk: Callable[..., Desk]) -> None:
     sat = desk("admin")
 

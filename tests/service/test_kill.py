@@ -183,6 +183,7 @@ def check(store: Store, load: Load) -> None:
     assert (verified.events, verified.proposals) == (len(events), len(numbers))
 
 
+@pytest.mark.slow
 def test_two_kills_on_sqlite(tmp_path):
     kill_again_and_again(f"sqlite:///{tmp_path}/store.db", tmp_path, servers=1, kills=2)
 

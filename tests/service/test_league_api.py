@@ -58,6 +58,7 @@ def test_unknown_names_have_one_code(club):
     assert refused.value.code == "unknown-proposal"
 
 
+@pytest.mark.slow
 def test_outcomes_of_several_proposals_are_recorded_together_or_not_at_all(club):
     one, two = club.ask(), club.ask()
     with pytest.raises(LeagueError) as refused:

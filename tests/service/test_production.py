@@ -146,6 +146,7 @@ def outcomes_in(league):
 
 
 @pytest.mark.parametrize(("clients", "results"), [(2, 5), pytest.param(8, 1000, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_copy_made_under_load_is_whole_and_is_restored(typed, tmp_path, monkeypatch, clients, results):
     url = f"sqlite:///{tmp_path}/store.db"
     monkeypatch.setenv("MATCHBANDIT_STORE", url)

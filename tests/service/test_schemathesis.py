@@ -76,6 +76,7 @@ def findings(folder, *, one_league, examples, phases):
 
 
 @pytest.mark.parametrize("mode", ["positive", "negative"])
+@pytest.mark.sampled(1)
 def test_it_finds_nothing_in_a_league_in_a_few_seconds(mode, tmp_path, store, served, bearer):
     club = store.create("club", players=PLAYERS)
     for _ in range(5):

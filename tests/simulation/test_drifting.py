@@ -70,6 +70,7 @@ def slow_regret(problem, spec, horizon, seed, run):
     ],
     ids=["four", "four-pair", "five", "matching", "pair"],
 )
+@pytest.mark.sampled(4)
 def test_the_regret_is_that_of_a_slow_loop_with_the_best_round_by_enumeration(problem, name, options, drift):
     drifting, spec = mb.Drifting(problem, drift), mb.policy(name, **options)
     slow, plays = slow_regret(drifting, spec, 150, 3, 2)
@@ -82,6 +83,7 @@ def test_the_regret_is_that_of_a_slow_loop_with_the_best_round_by_enumeration(pr
 
 
 @pytest.mark.parametrize("law", [mb.Gaussian(0.3), mb.Binomial(3)])
+@pytest.mark.slow
 def test_other_rewards_drift_too(law):
     drifting = mb.Drifting(mb.Bipartite(TWO_BY_THREE.u, TWO_BY_THREE.v, rewards=law), mb.RandomWalk(0.2))
     slow, plays = slow_regret(drifting, mb.policy("rank1-thompson"), 60, 1, 0)

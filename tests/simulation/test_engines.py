@@ -104,6 +104,7 @@ def test_step_and_jump_have_the_same_regret(played, k):
 
 
 @pytest.mark.parametrize("k", QUICK_CONFIGURATIONS)
+@pytest.mark.slow
 def test_step_and_jump_play_each_pair_equally_often(played, k):
     slow, fast = played(k, "step")["plays"], played(k, "jump")["plays"]
     assert (slow.sum(axis=1) == 3000).all()
@@ -114,6 +115,7 @@ def test_step_and_jump_play_each_pair_equally_often(played, k):
 
 @pytest.mark.parametrize("k", QUICK_CONFIGURATIONS)
 @pytest.mark.parametrize("side", ["out", "columns"])
+@pytest.mark.slow
 def test_step_and_jump_eliminate_at_the_same_times(played, k, side):
     slow, fast = played(k, "step")[side], played(k, "jump")[side]
     assert (slow >= 0).any()

@@ -59,6 +59,7 @@ limits = st.lists(st.integers(1, 3000), min_size=1, max_size=4, unique=True).map
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(u=strengths, rounds=limits, growth=st.sampled_from([1.05, 1.5, 4.0]), cap=st.booleans(), seed=st.integers(0, 99))
+@pytest.mark.slow
 def test_pair_elim_mono_agrees_exactly_on_the_same_tape(u, rounds, growth, cap, seed):
     spec = mb.policy("pair-elim-mono", growth=growth, cap_windows=cap)
     agree(mb.Monopartite(u), spec, rounds, seed, horizon=rounds[-1])
@@ -72,6 +73,7 @@ def test_pair_elim_mono_agrees_exactly_on_the_same_tape(u, rounds, growth, cap, 
     delta=st.sampled_from([0.05, 0.4]),
     seed=st.integers(0, 99),
 )
+@pytest.mark.slow
 def test_pair_elim_mono_with_delta_agrees_exactly_on_the_same_tape(u, rounds, growth, delta, seed):
     agree(mb.Monopartite(u), mb.policy("pair-elim-mono", growth=growth, delta=delta), rounds, seed)
 
@@ -83,12 +85,14 @@ def test_pair_elim_mono_with_delta_agrees_exactly_on_the_same_tape(u, rounds, gr
     growth=st.sampled_from([1.05, 1.5, 4.0]),
     seed=st.integers(0, 99),
 )
+@pytest.mark.slow
 def test_pair_select_agrees_exactly_on_the_same_tape(u, rounds, growth, seed):
     agree(mb.Monopartite(u), mb.policy("pair-select", growth=growth, delta=0.3), rounds, seed)
 
 
 @pytest.mark.parametrize("growth", [1.1, 4.0])
 @pytest.mark.parametrize("name", ["pair-elim-mono", "pair-select"])
+@pytest.mark.sampled(1)
 def test_both_engines_come_to_the_same_answer_after_the_same_rounds(name, growth):
     policy = agree(SIX, mb.policy(name, growth=growth, delta=0.2), [777, 60_000], 4)
     assert policy.done

@@ -8,6 +8,7 @@ from matchbandit.simulation.play import Job
 
 
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Binomial(3)])
+@pytest.mark.slow
 def test_the_compiled_loop_plays_exactly_what_ask_and_tell_play(law):
     problem = mb.Bipartite([0.9, 0.4, 0.3], [0.2, 0.8, 0.5, 0.1], rewards=law)
     slow, fast = (
@@ -56,6 +57,7 @@ class Forgetting(Uts):
 
 
 @pytest.mark.parametrize("kind", [Last, Forgetting, Uts])
+@pytest.mark.sampled(1)
 def test_policies_that_share_functions_or_files_do_not_share_a_loop(kind):
     problem = mb.Bipartite([0.9, 0.4], [0.3, 0.8])
     slow, fast = (mb.simulate(problem, mb.policy(kind), horizon=500, seed=2, engine=e) for e in ("step", "loop"))
@@ -74,6 +76,7 @@ def choose_below(arrays, rng, edges):
 @pytest.mark.parametrize("decorate", [njit, lambda function: function])
 @pytest.mark.parametrize("engine", ["loop", "step"])
 @pytest.mark.filterwarnings("ignore:the functions of uts are plain Python")
+@pytest.mark.sampled(1)
 def test_an_edge_that_does_not_exist_is_refused_by_name(wrong, decorate, engine):
     """It gave a regret of 0, and then aborted the process."""
     kind = type("Wrong", (Uts,), {"choose": staticmethod(decorate(wrong))})
@@ -118,6 +121,7 @@ def test_a_choice_that_is_not_written_down_is_refused(engine):
 
 @pytest.mark.parametrize("problem", [mb.Monopartite([0.9, 0.8, 0.3, 0.2]), mb.Bipartite([0.9, 0.4], [0.3, 0.8])])
 @pytest.mark.parametrize("engine", ["loop", "step"])
+@pytest.mark.sampled(1)
 def test_rounds_that_are_no_matchings_are_refused(engine, problem):
     """They had a negative regret."""
     kind = type("Twice", (mb.CATALOGUE["cucb"],), {"choose": staticmethod(njit(choose_twice))})

@@ -56,6 +56,7 @@ def _quiet():
 
 @pytest.mark.parametrize("workers", [1, 2, 3, None])
 @pytest.mark.parametrize("runs", [1, 2, 7, 300])
+@pytest.mark.sampled(5)
 def test_every_run_is_played_once(runs, workers):
     played = list(run_parallel(square, range(runs), workers))
     assert sorted(played) == [(run, run * run) for run in range(runs)]

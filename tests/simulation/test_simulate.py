@@ -171,6 +171,7 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_was_finished(tmp_path):
 @pytest.mark.parametrize("name", ["pair-elim", "uts", "uniform"])
 @pytest.mark.parametrize("problem", [SLOTS, mb.family("spiked", n=3, u1=0.9, gap=0.6)], ids=["slots", "spiked"])
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.sampled(2)
 def test_runs_from_the_first_on_are_a_slice_of_more(name, problem, workers):
     whole = mb.simulate(problem, name, horizon=3000, runs=7, seed=3)
     with warnings.catch_warnings():

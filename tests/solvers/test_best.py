@@ -162,6 +162,7 @@ def check_best(graph, weights, value):
 
 @pytest.mark.parametrize("kind", ["positive", "negative", "mixed", "tied", "uneven"])
 @pytest.mark.parametrize("graph", ENUMERATED, **names)
+@pytest.mark.sampled(40)
 def test_where_matchings_are_few_the_best_is_that_of_brute_force(graph, kind):
     weights = weights_on(graph, kind, seed=1)
     table = dict(zip(map(tuple, graph.pairs.tolist()), weights.tolist(), strict=True))

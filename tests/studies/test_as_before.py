@@ -47,6 +47,7 @@ def some_matchings(graph):
     seed=st.integers(0, 10**6),
     density=st.floats(0.02, 1),
 )
+@pytest.mark.slow
 def test_no_means_make_it_better_than_the_best(graph, selection, seed, density):
     rng = np.random.default_rng(seed)
     counts = rng.integers(1, 100, graph.n_pairs) ** 2 * (rng.random(graph.n_pairs) < density)

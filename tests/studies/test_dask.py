@@ -144,6 +144,7 @@ def test_a_part_that_kills_its_workers_is_sent_out_again_but_not_for_ever(monkey
         cluster._result(Lost(), part, dask_cluster.MAX_TRIES)
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_the_scheduler_free_for_others(site, processes, tmp_path):
     def stop(done, _total):
         if done >= 2:
@@ -193,6 +194,7 @@ def test_a_scheduler_that_is_lost_is_one_line_and_nothing_more(site, tmp_path, m
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:{port}", "nonsense", "tcp://no.such.host.invalid:1", "ftp://a:1"])
+@pytest.mark.sampled(1)
 def test_an_unreachable_scheduler_is_one_line(tmp_path, monkeypatch, address):
     monkeypatch.setattr(dask_cluster, "CONNECT_TIMEOUT_S", 0.5)
     with socket.socket() as free:

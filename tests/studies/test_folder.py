@@ -116,6 +116,7 @@ def flipped(data, at):
 
 @pytest.mark.parametrize("kind", ["rows", "details"])
 @pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.sampled(4)
 def test_a_damaged_shard_is_named_and_played_again(out, finished, kind, damage):
     victim = shards(out, kind)[1]
     victim.write_bytes(DAMAGE[damage](victim.read_bytes()))

@@ -99,6 +99,7 @@ def test_killed_between_write_and_rename(whole, tmp_path, call, at, when):
     assert leftovers(out) == []
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_at_each_step(whole, tmp_path):
     """Every call comes one rename further than the one before, and is killed there."""
     out = tmp_path / "small"

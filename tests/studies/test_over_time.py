@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from reference.rows import rows_by_hand
 
 from matchbandit.studies import over_time
@@ -50,6 +51,7 @@ def test_the_study_reads_the_regret_where_it_is_published():
     assert (study.horizon, study.runs, study.policies) == (KNOWN["horizon"], 100, POLICIES)
 
 
+@pytest.mark.slow
 def test_figure_1_top_has_the_published_shape(tmp_path):
     (study,) = over_time.studies(40)
     rows = study.run(tmp_path / "out", workers=1, part_runs=40).rows()

@@ -300,6 +300,7 @@ def test_the_items_that_met_each_other_most_are_kept_and_what_is_left_out_is_sai
             assert {name for side in done.results.tally.names for name in side} == left
 
 
+@pytest.mark.slow
 def test_more_than_300_items_are_replayed_without_the_rest():
     log = PastResults.from_rows([(f"p{i}", f"p{(i * k) % 307}", 2, 1) for i in range(1, 307) for k in (2, 3)])
     done = mb.replay(log, ["uniform"], horizon=2, runs=40)

@@ -415,6 +415,7 @@ def test_settings_versions_date_and_source_are_told():
     assert dict(last.tables[1].rows) == {"numpy": "2.0"}
 
 
+@pytest.mark.slow
 def test_what_reproduce_has_left_is_reported_with_its_claims(tmp_path):
     entry = entries()["over-time"]
     (study,) = entry.studies(2)

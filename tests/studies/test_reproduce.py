@@ -126,6 +126,7 @@ def test_a_study_stands_for_all_its_figures(small, tmp_path):
     assert [p.name for p in made.pictures] == ["one.png", "two.png"]
 
 
+@pytest.mark.slow
 def test_fewer_than_20_runs_are_not_judged_unless_they_are_only_shown_beside(small, tmp_path, monkeypatch):
     made = mb.reproduce("one", runs=19, out=tmp_path, workers=1)
     assert {c.verdict for c in made.claims} == {"not judged: fewer than 20 runs"}
@@ -144,6 +145,7 @@ def test_fewer_than_20_runs_are_not_judged_unless_they_are_only_shown_beside(sma
     assert mb.reproduce("one", out=tmp_path, workers=1).claims[0].verdict.startswith("not judged")
 
 
+@pytest.mark.slow
 def test_a_second_call_plays_and_draws_nothing(small, played, tmp_path):
     first = mb.reproduce(runs=3, out=tmp_path, workers=1)
     assert (played, small) == ([3 * 4, 3 * 2], ["one", "two", "three"])
@@ -158,6 +160,7 @@ def test_a_second_call_plays_and_draws_nothing(small, played, tmp_path):
     assert small[4:] == ["one", "two", "three"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_call_is_continued_by_the_next(small, played, tmp_path, monkeypatch):
     whole = mb.reproduce("one", runs=4, out=tmp_path / "whole", workers=1)
     keep, kept = runner.write_part, []
@@ -218,6 +221,7 @@ def test_of_more_runs_than_are_shown_only_their_share_of_the_time_counts(small, 
     assert report.seconds == pytest.approx(shown.seconds)
 
 
+@pytest.mark.slow
 def test_of_an_interrupted_reproduction_fewer_runs_are_shown_and_only_what_is_missing_is_played(
     small, played, tmp_path, monkeypatch
 ):

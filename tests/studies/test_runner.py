@@ -71,6 +71,7 @@ def test_an_identification_is_kept_as_it_is_played(tmp_path):
     assert kept.rows().distinct("delta") == [0.1, 0.05]
 
 
+@pytest.mark.slow
 def test_a_process_that_may_not_have_children_plays_by_itself(whole, tmp_path):
     out = tmp_path / "out"
     context = multiprocessing.get_context("fork")
@@ -136,6 +137,7 @@ def test_what_is_there_is_not_played_again(whole, tmp_path, monkeypatch):
     run_study(SMALL, out)
 
 
+@pytest.mark.slow
 def test_policies_and_places_are_added(tmp_path):
     out = tmp_path / "out"
     run_study(SMALL.with_(policies=["uts"], problem={**SPIKED, "gap": 0.6}), out, workers=1)
@@ -147,6 +149,7 @@ def test_policies_and_places_are_added(tmp_path):
     assert same(out, fresh.path)
 
 
+@pytest.mark.slow
 def test_new_columns_widen_what_is_there(tmp_path):
     out = tmp_path / "out"
     slots = {"u": [0.9, 0.3], "v": [0.8, 0.4]}
@@ -267,6 +270,7 @@ def test_two_parts_with_the_same_runs_are_refused(tmp_path):
 # --- other versions ---
 
 
+@pytest.mark.slow
 def test_going_on_with_other_versions_is_refused_unless_told(whole, tmp_path, monkeypatch):
     out = tmp_path / "out"
     run_study(SMALL.with_(runs=2), out, workers=1, part_runs=2)
@@ -327,6 +331,7 @@ def test_a_policy_of_ones_own_is_played_and_its_fingerprint_kept(own, tmp_path):
 
 
 @pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.slow
 def test_a_changed_module_is_refused_unless_told(own, tmp_path, which):
     module, _ = own
     run_study(with_own(module), tmp_path / "out", workers=1)
@@ -433,6 +438,7 @@ def test_a_policy_that_is_typed_in_has_a_fingerprint_of_its_code(tmp_path):
 # --- stopping ---
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished(whole, tmp_path):
     out = tmp_path / "out"
 

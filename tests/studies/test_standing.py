@@ -88,6 +88,7 @@ def test_rows_carry_the_highest_lower_bound_and_the_policys_own_upper_bound(rows
         assert len(row.measured) == 3
 
 
+@pytest.mark.slow
 def test_what_is_measured_is_what_simulate_and_identify_give(rows):
     made, chosen = rows
     by_hand = mb.simulate(chosen["slots"], "pair-elim", horizon=5000, runs=3, seed=3, checkpoints=[5000])
@@ -97,6 +98,7 @@ def test_what_is_measured_is_what_simulate_and_identify_give(rows):
     assert measured["players", "rounds", "matching-id"] == found.rounds.tolist()
 
 
+@pytest.mark.slow
 def test_a_policy_that_finds_no_answer_has_no_place(tmp_path, monkeypatch):
     monkeypatch.setattr(standing, "HORIZON", 10)
     monkeypatch.setattr(standing, "MAX_ROUNDS", 3)

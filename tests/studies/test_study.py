@@ -514,6 +514,7 @@ def nearly_sound(draw):
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(nearly_sound())
+@pytest.mark.slow
 def test_anything_is_a_study_or_an_error_in_words(data):
     try:
         made = Study.from_dict(data)

@@ -90,6 +90,7 @@ def draw_prior(rng, sizes, draws):
     return s[inside], log_barrier(s[inside], sizes)
 
 
+@pytest.mark.slow
 def test_evidence_and_draws_are_those_of_sums_over_a_grid():
     graph = mb.monopartite(3)
     log = Evidence(graph, graph.pairs, np.array([12, 9, 10]), np.array([9.0, 2.0, 3.0]), mb.Bernoulli())
@@ -113,6 +114,7 @@ def test_evidence_and_draws_are_those_of_sums_over_a_grid():
 @pytest.mark.parametrize(
     ("n", "paid"), [([6, 6, 9, 9, 6, 6], [5, 3, 2, 1, 1, 0]), ([8, 8, 8, 8, 8, 8], [0, 7, 0, 4, 0, 1])]
 )
+@pytest.mark.slow
 def test_evidence_of_two_sides_is_that_of_weighted_draws_of_the_prior(n, paid):
     graph, concentrations = mb.bipartite(3, 2), (60.0, 6.0, 2.0)
     n, paid = np.array(n), np.array(paid, dtype=float)
@@ -144,6 +146,7 @@ def test_the_order_of_the_pairs_does_not_matter():
         (mb.bipartite(2, 2), [3, 3, 3, 3], [3, 0, 3, 0]),  # nothing is Gaussian
     ],
 )
+@pytest.mark.sampled(1)
 def test_draws_follow_hyperbolas_as_weighted_draws_of_the_prior_do(graph, counts, sums):
     counts, sums, rng = np.array(counts), np.array(sums, dtype=float), np.random.default_rng(5)
     met = counts > 0
@@ -236,6 +239,7 @@ def test_few_results_leave_much_open_and_the_same_seed_the_same():
 @pytest.mark.parametrize("count", [1, 10**9])
 @pytest.mark.parametrize("paid", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: rewards.notation)
+@pytest.mark.sampled(3)
 def test_extreme_logs_leave_finite_means(rewards, paid, count):
     graph = mb.bipartite(1, 3)
     log = Evidence(graph, graph.pairs, np.full(3, count), np.full(3, np.ceil(count * paid)), rewards)
@@ -257,6 +261,7 @@ def test_rewards_that_are_all_1_or_all_0_are_fine():
 
 
 @pytest.mark.parametrize("clicks", [0, 1, 38])
+@pytest.mark.sampled(1)
 def test_rare_rewards_leave_rare_means(clicks):
     """34 ads in 3 slots, 98 views of each pair: as a small log of clicks has them."""
     graph, rng = mb.bipartite(34, 3), np.random.default_rng(4)

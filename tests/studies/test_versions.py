@@ -34,6 +34,7 @@ def files_of(path):
     return [path.with_suffix(".py")] if path.with_suffix(".py").is_file() else [*path.rglob("*.py")]
 
 
+@pytest.mark.slow
 def test_everything_that_simulation_imports_is_fingerprinted_or_known_to_have_no_effect():
     fingerprinted, others = ({PACKAGE / name for name in names} for names in (FINGERPRINTED, NOT_FINGERPRINTED))
     seen, waiting = set(), files_of(PACKAGE / "simulation")

@@ -345,6 +345,7 @@ def test_rows_stronger_and_columns_weaker_by_the_same_factor_pay_the_same():
 
 
 @pytest.mark.parametrize("sd", [0.01, 10.0])
+@pytest.mark.slow
 def test_gaussian_limits_grow_with_the_variance(sd):
     for make in (slots, four):
         one, other = (everything(make(mb.Gaussian(sd=s))) for s in (1.0, sd))
@@ -420,6 +421,7 @@ def test_a_plan_of_the_limit_costs_less_than_equal_plays():
     ],
     ids=str,
 )
+@pytest.mark.sampled(1)
 def test_strengths_of_nothing_and_of_one_are_as_those_beside_them(problem, near):
     assert everything(problem) == pytest.approx(everything(near), rel=0.005)
 
@@ -494,6 +496,7 @@ HARD = [
 
 
 @pytest.mark.parametrize("problem", HARD, ids=str)
+@pytest.mark.sampled(1)
 def test_lonely_gaps_are_solved(problem):
     rng = np.random.default_rng(0)
     for plays, seeks in goals_of(problem):

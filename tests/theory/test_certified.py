@@ -175,6 +175,7 @@ def test_the_schedule_is_that_of_the_policy_whatever_is_paid(problem):
     assert tours == expected.tours[: len(tours)].tolist()
 
 
+@pytest.mark.slow
 def test_runs_lie_below():
     for problem, options in ((WIDE, {}), (SLOTS, {}), (WIDE, {"selection": "pair"}), (ODD, {})):
         found = mb.identify(problem, mb.policy("rank1-certify", delta=0.1, **options), runs=8, seed=3)
@@ -226,6 +227,7 @@ def test_a_bound_above_what_all_rounds_may_lose_is_marked_as_vacuous():
 @pytest.mark.parametrize(
     "u", [[0.0] * 4, [1.0] * 4, [0.9, 0.5, 0.0, 0.0], [1.0, 1e-20, 1e-21, 1e-22], [0.9, 0.5, 0.5 - 1e-15, 0.1], [1, 0]]
 )
+@pytest.mark.sampled(3)
 def test_nothing_overflows(u, law):
     for problem in (mb.Monopartite(u, rewards=law), mb.Bipartite(u, u[:2], rewards=law)):
         for selection in SELECTIONS:

@@ -60,6 +60,7 @@ def drawn(seed, law=None):
 
 @laws
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.sampled(6)
 def test_programs_lie_between_the_closed_forms_and_twice_them(law, seed):
     # Twice: a play of each item against the best tells what a closed form sums, and the half is for pairs that tell of
     # both their items.
@@ -86,6 +87,7 @@ def test_programs_reach_both_ends_of_that_range(law):
 
 @laws
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.sampled(6)
 def test_weaker_forms_are_weaker(law, seed):
     problem = drawn(seed, law)
     if seed % 2:
@@ -305,6 +307,7 @@ def above_the_model(problem, delta=0.05):
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.sampled(2)
 def test_no_bound_exceeds_the_limit_of_the_model(seed):
     assert above_the_model(drawn(seed, LAWS[seed // 2 % 4])) == []
 

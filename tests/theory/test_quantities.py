@@ -366,6 +366,7 @@ falls = st.one_of(st.floats(0.001, 1), st.sampled_from([0.001, 0.01, 0.5, 0.99, 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(second=st.floats(0.5, 1), n=st.integers(3, 20), data=st.data())
+@pytest.mark.slow
 def test_with_the_second_near_the_first_the_ratio_at_one_m_is_bounded(second, n, data):
     # With D = Σ_(i≥3) u_i/u_3 without m and m + 1, D ≥ 1 if m > 3, the lemma's displays give, in units of u_3,
     # U_D/U_I ≤ A_2 (1 + 2/D)² / (ρ_2 (Σ a_1j + ρ_2 ρ_3² A_2)) with ρ_2 > 1/2: at most 16 · 9 if ρ_3 > 1/2; and, as

@@ -999,6 +999,7 @@ MEASURED = {
 
 
 @pytest.mark.parametrize("instance", MEASURED)
+@pytest.mark.sampled(1)
 def test_rounds_to_an_answer_lie_between_the_bounds(instance):
     problem, names = MEASURED[instance]
     bounds = [bound for bound in mb.bounds(problem, delta=RISK) if is_binding(bound)]
@@ -1024,6 +1025,7 @@ def test_rounds_to_an_answer_lie_between_the_bounds(instance):
         (mb.Monopartite([0.3, 0.9, 0.9, 0.3, 0.6, 0.6], rewards=mb.Binomial(trials=3)), "simple-adaptive-matching"),
     ],
 )
+@pytest.mark.sampled(1)
 def test_measured_regret_lies_below_the_bound(problem, name):
     (bound,) = [
         bound for bound in every_upper_bound(problem, horizon=10**6) if bound.about == name and bound.of == "regret"

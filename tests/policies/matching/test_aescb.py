@@ -75,6 +75,7 @@ def test_every_budget_is_solved_as_by_looking_at_all_matchings(n, xi):
 
 @pytest.mark.parametrize("options", [{}, {"xi": 0.25, "exploration": "full"}, {"xi": 0.02}], ids=str)
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Binomial(3)], ids=str)
+@pytest.mark.sampled(1)
 def test_plays_the_best_of_the_solutions(options, law):
     rng, graph = np.random.default_rng(5), mb.monopartite(6)
     xi, exploration = options.get("xi", 0.1), options.get("exploration", "log")
@@ -158,6 +159,7 @@ def test_twelve_players_are_played_and_fourteen_refused():
         mb.policy("aescb").build(mb.monopartite(14))
 
 
+@pytest.mark.slow
 def test_the_compiled_loop_plays_what_ask_and_tell_play():
     problem = mb.Monopartite([0.9, 0.7, 0.6, 0.3, 0.2, 0.1], rewards=mb.Binomial(2))
     slow, fast = (

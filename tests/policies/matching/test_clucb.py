@@ -113,6 +113,7 @@ def test_a_rival_that_is_better_by_rounding_only_is_no_rival():
     ],
 )
 @selections
+@pytest.mark.sampled(1)
 def test_it_errs_less_often_than_delta(problem, delta, selection):
     found = mb.identify(problem, mb.policy("clucb", delta=delta, selection=selection), runs=200, seed=3)
     assert found.identified.all()
@@ -177,6 +178,7 @@ def test_a_solver_decides_as_enumeration_does(problem, selection, monkeypatch):
     assert ours.done
 
 
+@pytest.mark.slow
 def test_large_graphs_are_identified_through_ask_and_tell():
     players = mb.Monopartite([1.0] * 2 + [0.0] * 10, rewards=mb.Gaussian(0.001))
     for selection in ("pair", "matching"):

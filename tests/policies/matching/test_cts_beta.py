@@ -32,6 +32,7 @@ class NaiveBeta(Naive):
     ],
     ids=lambda problem: f"{problem.graph} {problem.rewards}",
 )
+@pytest.mark.sampled(1)
 def test_plays_what_the_definition_plays(problem):
     policy = mb.policy("cts-beta").build(problem.graph, rewards=problem.rewards, seed=3)
     naive, rng = NaiveBeta(problem.graph, stream(3, "policy", "cts-beta", 0)), np.random.default_rng(1)
@@ -103,6 +104,7 @@ def test_a_warm_start_takes_the_nearest_number_of_successes():
 
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Binomial(3)], ids=str)
 @pytest.mark.parametrize("kind", ["players", "slots"])
+@pytest.mark.sampled(1)
 def test_the_compiled_loop_plays_what_ask_and_tell_play(kind, law):
     players, slots = mb.Monopartite([0.9, 0.2, 0.7, 0.4], rewards=law), mb.Bipartite([0.9, 0.3], [0.4] * 3, rewards=law)
     problem = players if kind == "players" else slots

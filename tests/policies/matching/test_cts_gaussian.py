@@ -24,6 +24,7 @@ class NaiveGaussian(Naive):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: f"{problem.graph} {problem.rewards}")
+@pytest.mark.sampled(1)
 def test_plays_what_the_definition_plays(problem):
     policy = mb.policy("cts-gaussian").build(problem.graph, rewards=problem.rewards, seed=3)
     naive, rng = NaiveGaussian(problem.graph, problem.rewards.sigma), np.random.default_rng(1)
@@ -42,6 +43,7 @@ def test_plays_what_the_definition_plays(problem):
 
 
 @pytest.mark.parametrize(("law", "sigma"), [(mb.Bernoulli(), 0.5), (mb.Binomial(4), 0.25), (mb.Gaussian(2.0), 2.0)])
+@pytest.mark.sampled(1)
 def test_a_matching_is_chosen_as_often_as_its_sum_of_draws_is_the_larger(law, sigma):
     # Two matchings of 2×2, with sums of draws N(0.5 + 0.5, σ² (1/4 + 1/2)) and N(0.4 + 0.5, σ² (1/5 + 1)).
     graph, plays, sums = mb.bipartite(2, 2), [4, 5, 1, 2], [2.0, 2.0, 0.5, 1.0]
@@ -62,6 +64,7 @@ def test_nothing_is_known_of_unplayed_pairs():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: f"{problem.graph} {problem.rewards}")
+@pytest.mark.sampled(1)
 def test_the_compiled_loop_plays_what_ask_and_tell_play(problem):
     slow, fast = (
         mb.simulate(problem, "cts-gaussian", horizon=500, runs=2, seed=4, engine=engine, checkpoints=range(1, 501))

@@ -62,6 +62,7 @@ def test_the_radius_is_scaled_by_2_sigma():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS[:5], ids=lambda problem: f"{problem.graph} {problem.rewards}")
+@pytest.mark.sampled(1)
 def test_the_compiled_loop_plays_what_ask_and_tell_play(problem):
     slow, fast = (
         mb.simulate(problem, "cucb", horizon=500, runs=2, seed=4, engine=engine, checkpoints=range(1, 501))
@@ -73,6 +74,7 @@ def test_the_compiled_loop_plays_what_ask_and_tell_play(problem):
 
 @pytest.mark.parametrize("graph", [mb.monopartite(6), mb.bipartite(3, 4), mb.bipartite(4, 3)], ids=str)
 @pytest.mark.parametrize("name", ["cucb", "cts-beta", "cts-gaussian"])
+@pytest.mark.sampled(1)
 def test_a_solver_plays_what_enumeration_plays(name, graph, monkeypatch):
     # Weights without ties: Gaussian rewards, or random draws.
     law = mb.Binomial(2) if name == "cts-beta" else mb.Gaussian(0.3)

@@ -48,6 +48,7 @@ def random_arrays(graph, rng, most):
 @pytest.mark.parametrize("graph", GRAPHS, ids=str)
 @pytest.mark.parametrize("law", [mb.Bernoulli(), mb.Binomial(3), mb.Gaussian(2.0)], ids=str)
 @pytest.mark.parametrize("exploration", ["log", "full"])
+@pytest.mark.sampled(8)
 def test_version_2_plays_what_the_definition_plays(graph, law, exploration):
     policy = mb.policy("escb", exploration=exploration).build(graph, rewards=law)
 

@@ -45,6 +45,7 @@ def agree(spec, reference, u, v, horizon, seed, law, **options):
     law=st.sampled_from([mb.Bernoulli(), mb.Gaussian(0.1), mb.Gaussian(0.8), mb.Binomial(16)]),
     seed=st.integers(0, 100),
 )
+@pytest.mark.slow
 def test_pair_elim_plays_what_the_definition_plays(u, v, horizon, growth, cap, law, seed):
     spec = mb.policy("pair-elim", growth=growth, cap_windows=cap)
     options = {"growth": growth, "cap_windows": cap, "sigma": law.sigma}

@@ -55,6 +55,7 @@ def optimal_proportions(noise, means):
     delta=st.sampled_from([0.3, 0.1, 0.001]),
     seed=st.integers(0, 100),
 )
+@pytest.mark.slow
 def test_plays_and_stops_as_the_definition_does(u, v, noise, delta, seed):
     means, law = np.outer(u, v).ravel(), mb.Gaussian(noise) if noise else mb.Bernoulli()
     policy = mb.policy("track-and-stop", delta=delta).build(mb.bipartite(len(u), len(v)), rewards=law)
@@ -219,6 +220,7 @@ def test_equal_best_arms_are_all_the_same(law, named):
         mb.Bipartite([0.9, 0.7, 0.2], [0.8], rewards=mb.Binomial(4)),
     ],
 )
+@pytest.mark.sampled(1)
 def test_it_errs_less_often_than_delta_and_takes_about_as_long_as_it_must(problem):
     delta = 0.2
     found = mb.identify(problem, mb.policy("track-and-stop", delta=delta), runs=60, seed=2)

@@ -69,6 +69,7 @@ def test_a_reward_between_0_and_1_is_a_success_with_that_probability():
 
 
 @pytest.mark.parametrize("law", [pytest.param(mb.Bernoulli(), marks=pytest.mark.slow), mb.Binomial(5)])
+@pytest.mark.slow
 def test_regret_grows_like_the_logarithm(law):
     slots = mb.Bipartite([0.9, 0.4, 0.3], [0.9, 0.5, 0.2, 0.1], rewards=law)
     runs = mb.simulate(slots, "uts", horizon=100_000, runs=20, seed=1, checkpoints=[50_000, 100_000])

@@ -1,0 +1,1 @@
+"""Tests of pages; a package, so that its one browser ends before other tests begin."""

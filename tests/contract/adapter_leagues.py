@@ -1,0 +1,311 @@
+"""What the contract calls of leagues: one script of requests after the other, in a store of its own."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from clocks import Clock
+
+from matchbandit.live import VOID, League, LeagueError, Store
+
+Step = dict[str, Any]
+SLUG = "contract"
+
+
+def league(
+    *,
+    settings: dict[str, Any],
+    rewards: str,
+    seed: int,
+    steps: list[Step],
+    players: list[str] | None = None,
+    sides: list[list[Any]] | None = None,
+    past: list[list[Any]] | None = None,
+    database: Callable[[], str] | None = None,
+    imports: bool = False,
+) -> dict[str, Any]:
+    """Every answer or error code of a league to a script, and what the league holds at the end.
+
+    `database` makes the URL of an empty store, by default of SQLite. With `imports`, the script goes on after its step
+    "export" with the imported league, in another store.
+    """
+    clock = Clock()
+    with _store(clock, database) as store, _store(clock, database) as other, tempfile.TemporaryDirectory() as folder:
+        created = store.create(
+            SLUG,
+            players=players,
+            sides=None if sides is None else {side: names for side, names in sides},
+            rewards=rewards,
+            seed=seed,
+            past=None if past is None else [tuple(row) for row in past],
+            **_settings(settings),
+        )
+        script = _Script(store, created, clock)
+        answers = []
+        for step in steps:
+            if step["do"] == "export":
+                exported = script.league.export(Path(folder) / "league.gz")
+                if imports:
+                    script.store, script.league = other, other.import_league(exported)
+            answers.append(script.answer(step))
+        return {"steps": answers, "end": _contents(script.league)}
+
+
+def league_creation(*, requests: list[Step]) -> list[Any]:
+    """The answer or error code to each request that makes, imports or opens leagues of one store."""
+    clock = Clock()
+    with _store(clock, None) as store, tempfile.TemporaryDirectory() as folder:
+        return [_or_code(_STORE_REQUESTS[request["do"]], store, Path(folder), request) for request in requests]
+
+
+class _Script:
+    """The requests of a script to a league."""
+
+    def __init__(self, store: Store, created: League, clock: Clock) -> None:
+        self.store, self.league, self.clock = store, created, clock
+        self.proposals: list[Any] = []
+        """The proposal of each ask; None where it was refused."""
+
+    def answer(self, step: Step) -> Any:
+        """What a step answers, or the code of its error."""
+        if step["do"] == "ask":
+            self.proposals.append(None)
+        if "ask" in step and self.proposals[step["ask"]] is None:
+            return "no proposal"
+        return _or_code(getattr(self, f"_{step['do'].replace(' ', '_')}"), step)
+
+    def _number(self, step: Step) -> int:
+        return int(step["number"] if "number" in step else self.proposals[step["ask"]].number)
+
+    def _pairs(self, step: Step) -> list[Any]:
+        """The pairs of a proposal, as names or as ids; none of an unknown one."""
+        if "number" in step:
+            return [tuple(pair) for pair in step["pairs"]]
+        if step["by"] == "ids":
+            return list(self.proposals[step["ask"]].ids)
+        return list(self.league.proposal(self._number(step)).pairs)
+
+    def _outcomes(self, step: Step) -> dict[Any, Any]:
+        """Outcomes by the position of the pair in its proposal; those beyond its last pair are left out."""
+        pairs = self._pairs(step)
+        named = {tuple(pair): _outcome(value) for *pair, value in step.get("others", ())}
+        return {pairs[at]: _outcome(value) for at, value in step["outcomes"] if at < len(pairs)} | named
+
+    def _ask(self, step: Step) -> Any:
+        fixed = step.get("fixed")
+        proposal = self.league.ask(
+            available=step.get("available"),
+            fixed=None if fixed is None else [tuple(pair) for pair in fixed],
+            key=step.get("key"),
+        )
+        self.proposals[-1] = proposal
+        answer = {
+            "number": proposal.number,
+            "pairs": proposal.pairs,
+            "byes": proposal.byes,
+            "due": proposal.due,
+            "expected": proposal.expected,
+            "best": proposal.best,
+        }
+        if proposal.fixed:
+            answer["fixed"] = proposal.fixed
+        if proposal.propensity_draws:
+            answer["propensities"] = [proposal.propensities.get(pair) for pair in proposal.pairs]
+        return answer
+
+    def _tell(self, step: Step) -> Any:
+        return _receipt(self.league.tell(self._number(step), self._outcomes(step), key=step.get("key")))
+
+    def _tell_many(self, step: Step) -> Any:
+        outcomes = {self._number(part): self._outcomes(part) for part in step["parts"] if self.proposals[part["ask"]]}
+        return [_receipt(receipt) for receipt in self.league.tell_many(outcomes)]
+
+    def _correct(self, step: Step) -> Any:
+        return _receipt(self.league.correct(self._number(step), self._outcomes(step), key=step.get("key")))
+
+    def _void(self, step: Step) -> Any:
+        pairs = self._pairs(step)
+        chosen = None if step["at"] is None else [pairs[at] for at in step["at"] if at < len(pairs)]
+        return _receipt(self.league.void(self._number(step), chosen))
+
+    def _proposal(self, step: Step) -> Any:
+        proposal = self.league.proposal(self._number(step))
+        return [[*pair, _text(proposal.outcomes.get(pair))] for pair in proposal.pairs]
+
+    def _join(self, step: Step) -> Any:
+        return [_item(item) for item in self.league.join(*step["names"], side=step.get("side"))]
+
+    def _leave(self, step: Step) -> Any:
+        return [_item(item) for item in self.league.leave(*step["names"], side=step.get("side"))]
+
+    def _rejoin(self, step: Step) -> Any:
+        return [_item(item) for item in self.league.rejoin(*step["names"], side=step.get("side"))]
+
+    def _rename(self, step: Step) -> Any:
+        return _item(self.league.rename(step["old"], step["new"], side=step.get("side")))
+
+    def _erase_name(self, step: Step) -> Any:
+        return _item(self.league.forget(step["name"], side=step.get("side")))
+
+    def _exclude(self, step: Step) -> Any:
+        self.league.exclude([tuple(pair) for pair in step["pairs"]])
+
+    def _unexclude(self, step: Step) -> Any:
+        self.league.allow([tuple(pair) for pair in step["pairs"]])
+
+    def _pin(self, step: Step) -> Any:
+        self.league.wish([tuple(pair) for pair in step["pairs"]])
+
+    def _unpin(self, step: Step) -> Any:
+        self.league.unwish([tuple(pair) for pair in step["pairs"]])
+
+    def _configure(self, step: Step) -> Any:
+        about = self.league.configure(**_settings(step["settings"]))
+        return {name: _text(about[name]) for name in step["settings"]}
+
+    def _wait(self, step: Step) -> Any:
+        self.clock.forward(seconds=step["seconds"])
+
+    def _export(self, step: Step) -> Any:
+        return _contents(self.league)
+
+    def _archive(self, step: Step) -> Any:
+        self.store.archive(SLUG)
+
+    def _restore(self, step: Step) -> Any:
+        self.store.restore(SLUG)
+
+
+def _contents(current: League) -> dict[str, Any]:
+    """What a league holds."""
+    about = current.about()
+    return {
+        "items": [_item(item) for item in current.items()],
+        "ranking": [
+            {
+                "rank": row.place,
+                "name": row.name,
+                "side": row.side,
+                "estimate": row.estimate,
+                "low": row.low,
+                "high": row.high,
+                "results": row.meetings,
+                "mean": row.mean,
+                "byes": row.byes,
+            }
+            for row in current.ranking()
+        ],
+        "results": current.results(),
+        "history": [
+            [row.number, row.pairs, row.void, row.reward, row.expected_of_told, row.expected, row.best]
+            for row in current.history()
+        ],
+        "open": [proposal.number for proposal in current.open_proposals()],
+        "exclusions": about["exclusions"],
+        "pins": about["wishes"],
+    }
+
+
+def _settings(settings: dict[str, Any]) -> dict[str, Any]:
+    return settings | ({"default": _outcome(settings["default"])} if "default" in settings else {})
+
+
+def _outcome(value: Any) -> Any:
+    return VOID if value == "void" else value
+
+
+def _text(value: Any) -> Any:
+    return "void" if value is VOID else value
+
+
+def _receipt(receipt: Any) -> list[int]:
+    """Number of the proposal, new and repeated outcomes, pairs still without one."""
+    return [receipt.proposal, receipt.booked, receipt.repeated, receipt.waiting]
+
+
+def _item(item: Any) -> list[Any]:
+    return [item.id, item.name, item.side, item.active, item.forgotten, item.byes]
+
+
+def _or_code(call: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return call(*arguments)
+    except LeagueError as error:
+        return {"error": error.code}
+
+
+@contextmanager
+def _store(clock: Clock, database: Callable[[], str] | None) -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(f"sqlite:///{folder}/leagues.db" if database is None else database(), clock=clock)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def _create(store: Store, folder: Path, request: Step) -> Any:
+    sides = request.get("sides")
+    named = {} if sides is None else {"sides": {side: names for side, names in sides}}
+    past = {} if "past" not in request else {"past": [tuple(row) for row in request["past"]]}
+    created = store.create(
+        request["slug"],
+        rewards=request["rewards"],
+        seed=request["seed"],
+        key=request.get("key"),
+        **named,
+        **past,
+        **({"players": request["players"]} if "players" in request else {}),
+        **_settings(request["settings"]),
+    )
+    return [_item(item) for item in created.items()]
+
+
+def _open(store: Store, folder: Path, request: Step) -> Any:
+    return store.open(request["slug"]).name
+
+
+def _list(store: Store, folder: Path, request: Step) -> Any:
+    return store.leagues()
+
+
+def _export(store: Store, folder: Path, request: Step) -> Any:
+    return store.open(request["slug"]).export(folder / request["file"]).name
+
+
+def _import(store: Store, folder: Path, request: Step) -> Any:
+    return store.import_league(folder / request["file"], slug=request["slug"]).name
+
+
+def _write(store: Store, folder: Path, request: Step) -> Any:
+    (folder / request["file"]).write_text(request["text"], encoding="utf-8")
+    return None
+
+
+def _delete(store: Store, folder: Path, request: Step) -> Any:
+    store.delete(request["slug"], now=request["now"])
+
+
+def _restore(store: Store, folder: Path, request: Step) -> Any:
+    store.restore(request["slug"])
+
+
+def _archive(store: Store, folder: Path, request: Step) -> Any:
+    store.archive(request["slug"])
+
+
+_STORE_REQUESTS = {
+    "create": _create,
+    "open": _open,
+    "list": _list,
+    "export": _export,
+    "import": _import,
+    "write": _write,
+    "delete": _delete,
+    "restore": _restore,
+    "archive": _archive,
+}
+
+KINDS: dict[str, Any] = {"league": league, "league creation": league_creation}

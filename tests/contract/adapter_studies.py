@@ -1,0 +1,255 @@
+"""Calls of the product for studies: their rows, the claims about them, and what their charts show."""
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+
+import matchbandit as mb
+from matchbandit.errors import MatchbanditError
+from matchbandit.placement import bounds_chart, placement_of
+from matchbandit.studies import propose as propose_next
+from matchbandit.studies.registry import entries
+
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def error_name(call: Any, *args: Any, **options: Any) -> str | None:
+    """The class of the error that the call raises, or None."""
+    try:
+        call(*args, **options)
+    except MatchbanditError:
+        return "MatchbanditError"
+    return None
+
+
+def study_of(study: dict[str, Any]) -> Any:
+    """The study that these settings describe."""
+    return mb.Study(**study)
+
+
+def columns_of(rows: Any, names: list[str]) -> Any:
+    """These columns of a table of rows; those of options have the policy's name before them."""
+    return {
+        name: rows.with_option(name.split(".")[1])[name.split(".")[1]] if "." in name else rows[name] for name in names
+    }
+
+
+def rows_of(groups: list[dict[str, Any]]) -> Any:
+    """A table of rows: in each group, the runs at each place along an axis, and what is the same for all of them."""
+    rows = [
+        {
+            **group["constant"],
+            group["axis"]: place,
+            "run": run,
+            **{name: values[at][run] for name, values in group["runs"].items()},
+        }
+        for group in groups
+        for at, place in enumerate(group["at"])
+        for run in range(len(next(iter(group["runs"].values()))[at]))
+    ]
+    return mb.Rows.from_table(pa.Table.from_pylist(rows))
+
+
+def claim_of(claim: Any) -> Any:
+    """The figure, the verdict, and the numbers of what was measured."""
+    measured = [float(number.replace(",", "")) for number in NUMBER.findall(claim.measured)]
+    return {"figure": claim.where, "verdict": claim.verdict, "numbers": measured}
+
+
+def chart_of(chart: Any) -> Any:
+    """The numbers that a chart shows, and on which axes."""
+    return {
+        "logarithmic": [chart.x_log, chart.y_log],
+        "rows": chart.rows,
+        "marks": [mark.at for mark in chart.marks],
+        "lines": [
+            {
+                "key": line.key,
+                "kind": line.kind,
+                "x": line.x,
+                "y": line.y,
+                "low": line.low,
+                "high": line.high,
+            }
+            for line in chart.lines
+        ],
+    }
+
+
+def figure(entry: str, studies: list[dict[str, Any]], columns: dict[str, list[str]]) -> Any:
+    """The rows of a figure's studies at these settings, the claims about them, and its charts."""
+    declared = entries()[entry]
+    with TemporaryDirectory() as folder:
+        tables = {
+            study["name"]: declared.rows(study_of(study).run(Path(folder, study["name"]), workers=1))
+            for study in studies
+        }
+        rows = mb.Rows.together([*tables.values()])
+        return {
+            "rows": {name: columns_of(table, columns[name]) for name, table in tables.items()},
+            "claims": [claim_of(claim) for claim in declared.claims(rows)],
+            "charts": {chart.name: chart_of(chart) for chart in declared.charts(rows)},
+        }
+
+
+def figure_points(entry: str, policies: list[str]) -> Any:
+    """What a figure plays by default, as far as it is of these policies."""
+    declared = entries()[entry]
+    studies = {}
+    for study in declared.studies(None):
+        points = [point for point in study.points if point.spec.name in policies]
+        studies[study.name] = {
+            "runs": study.runs,
+            "seed": study.seed,
+            "stop": study.stop,
+            "checkpoints": study.checkpoints,
+            "points": [[point.spec.name, point.settings, point.horizon, point.delta] for point in points],
+            "problems": [*{str(problem): problem for problem in (p.problem.describe() for p in points)}.values()],
+        }
+    return {
+        "figures": declared.figures,
+        "is_default": declared.is_default,
+        "is_of_paper": declared.is_of_paper,
+        "studies": studies,
+    }
+
+
+def verdicts(entry: str, tables: list[list[dict[str, Any]]]) -> Any:
+    """The claims of a figure about these rows, and its charts of them."""
+    declared = entries()[entry]
+    rows = mb.Rows.together([rows_of(table) for table in tables])
+    return {
+        "claims": [claim_of(claim) for claim in declared.claims(rows)],
+        "charts": {chart.name: chart_of(chart) for chart in declared.charts(rows)},
+    }
+
+
+def reproduce(figures: list[str], runs: int, seed: int) -> Any:
+    """The claims, charts and pictures of whole figures."""
+    with TemporaryDirectory() as folder:
+        done = mb.reproduce(figures, runs=runs, seed=seed, out=folder, workers=1)
+        return {
+            "claims": [claim_of(claim) for claim in done.claims],
+            "charts": {chart.name: chart_of(chart) for chart in done.charts},
+            "pictures": [picture.name for picture in done.pictures if picture.is_file()],
+            "page": done.page.is_file(),
+        }
+
+
+def study(study: dict[str, Any], columns: list[str], part_runs: int) -> Any:
+    """The rows of a study that was interrupted after one run of each point, and its charts."""
+    settings = study_of(study)
+    with TemporaryDirectory() as folder:
+        study_of({**study, "runs": 1}).run(folder, workers=1)
+        done = settings.run(folder, workers=1, part_runs=part_runs)
+        rows = done.rows()
+        results = done.results()
+        return {
+            "points": len(settings.points),
+            "sweeps": settings.sweeps,
+            "labels": [point.label for point in settings.points],
+            "rows": columns_of(rows, columns),
+            "results": [result.summary() for result in results],
+            "charts": {chart.name: chart_of(chart) for chart in settings.charts(rows)},
+        }
+
+
+def study_refusals(studies: list[dict[str, Any]]) -> Any:
+    """The error's class for each of these settings."""
+    return [error_name(study_of, each) for each in studies]
+
+
+def reward_distribution(kind: str) -> Any:
+    """The distribution of rewards of this kind."""
+    return {"bernoulli": mb.Bernoulli, "binomial": mb.Binomial, "gaussian": mb.Gaussian}[kind]
+
+
+def policy_of(policy: dict[str, Any]) -> Any:
+    """The policy with its options."""
+    return mb.policy(policy["name"], **{name: value for name, value in policy.items() if name != "name"})
+
+
+def replay(
+    log: list[list[Any]],
+    rewards: dict[str, Any],
+    policies: list[dict[str, Any]],
+    pairs: list[list[str]],
+    **options: Any,
+) -> Any:
+    """What a log says about policies: their rewards, differences, ranks, and what it says about products."""
+    kind, *parameters = rewards.values()
+    done = mb.replay(
+        mb.PastResults.from_rows([tuple(row) for row in log]),
+        [policy_of(policy) for policy in policies],
+        rewards=reward_distribution(kind)(*parameters),
+        workers=1,
+        **options,
+    )
+    return {
+        "labels": done.labels,
+        "rounds": done.horizon,
+        "selection": done.selection,
+        "product": done.product,
+        "drift": done.drift,
+        "frequencies": done.frequencies,
+        "summary": done.summary(),
+        "differences": [done.difference(*pair)._asdict() for pair in pairs],
+        "charts": {what: chart_of(done.chart(what)) for what in ("differences", "rewards", "rounds")},
+    }
+
+
+def propose(log: list[list[Any]], rewards: dict[str, Any], policy: dict[str, Any], **options: Any) -> Any:
+    """What a policy would propose after a log."""
+    kind, *parameters = rewards.values()
+    proposed = propose_next(
+        mb.PastResults.from_rows([tuple(row) for row in log]),
+        policy_of(policy),
+        rewards=reward_distribution(kind)(*parameters),
+        **options,
+    )
+    return {
+        "pairs": proposed.pairs,
+        "best": proposed.best,
+        "shares": [[*pair, share] for pair, share in proposed.shares.items()],
+        "seen": [[*pair, *seen] for pair, seen in proposed.seen.items()],
+    }
+
+
+def placement(
+    strengths: dict[str, list[float]],
+    rewards: dict[str, Any],
+    policies: list[dict[str, Any]],
+    goal: dict[str, Any],
+    settings: dict[str, Any],
+) -> Any:
+    """Measurements of policies on one problem, and the bounds around them."""
+    kind, *parameters = rewards.values()
+    problem_class = mb.Bipartite if "v" in strengths else mb.Monopartite
+    problem = problem_class(**strengths, rewards=reward_distribution(kind)(*parameters))
+    if "horizon" in goal:
+        results = [mb.simulate(problem, policy_of(each), **goal, **settings) for each in policies]
+    else:
+        results = [mb.identify(problem, policy_of(each), **goal, **settings) for each in policies]
+    bounds = mb.bounds(problem, **goal)
+    placements = [placement_of(result, bounds).describe() for result in results]
+    sources = ("lower_source", "upper_source")
+    return {
+        "placements": [{name: value for name, value in each.items() if name not in sources} for each in placements],
+        "chart": chart_of(bounds_chart(problem, results, **goal)),
+    }
+
+
+KINDS: dict[str, Any] = {
+    "replay": replay,
+    "propose": propose,
+    "placement": placement,
+    "figure": figure,
+    "figure-points": figure_points,
+    "verdicts": verdicts,
+    "reproduce": reproduce,
+    "study": study,
+    "study-refusals": study_refusals,
+}

@@ -1,0 +1,208 @@
+"""What is public in the product, as it stands: names, members, commands, options, routes, settings, error codes."""
+
+import inspect
+import pkgutil
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import matchbandit
+
+Entry = tuple[str, str]
+"""A kind and a name."""
+API_PAGES = Path(__file__).parents[2] / "docs" / "api"
+_DIRECTIVE = re.compile(
+    r"^\.\. (currentmodule|autoclass|autofunction|autoexception|autodata|py:data):: ([\w.]+)$", re.MULTILINE
+)
+_VARIABLE = re.compile(r"\bMATCHBANDIT_[A-Z_]*[A-Z]\b")
+
+
+@cache
+def surface() -> frozenset[Entry]:
+    """Everything public, by kind."""
+    return frozenset(
+        [
+            *_names(),
+            *_members(),
+            *_parameters(),
+            *_catalogue(),
+            *_families(),
+            *_commands(),
+            *_routes(),
+            *_variables(),
+            *_league_settings(),
+            *_error_codes(),
+            *_study_keys(),
+        ]
+    )
+
+
+@cache
+def _objects() -> dict[str, Any]:
+    """Every public name: those of each package's `__all__`, and those that the API pages document."""
+    found: dict[str, Any] = {}
+    for module in _packages():
+        for name in getattr(module, "__all__", ()):
+            found[f"{module.__name__}.{name}"] = getattr(module, name)
+    for page in sorted(API_PAGES.glob("*.md")):
+        current = "matchbandit"
+        for directive, name in _DIRECTIVE.findall(page.read_text(encoding="utf-8")):
+            if directive == "currentmodule":
+                current = name
+                continue
+            path = name if name.startswith("matchbandit.") else f"{current}.{name}"
+            module_name, _, attribute = path.rpartition(".")
+            found[path] = getattr(import_module(module_name), attribute)
+    return found
+
+
+def _packages() -> Iterator[Any]:
+    yield matchbandit
+    for info in pkgutil.walk_packages(matchbandit.__path__, "matchbandit."):
+        if info.ispkg and not info.name.rpartition(".")[2].startswith("_"):
+            yield import_module(info.name)
+
+
+def _names() -> Iterator[Entry]:
+    for path in _objects():
+        yield "name", path
+
+
+def _classes() -> dict[type, str]:
+    """Public classes of the product and the shortest path of each."""
+    found: dict[type, str] = {}
+    for path, value in sorted(_objects().items(), key=lambda entry: (entry[0].count("."), entry[0])):
+        if isinstance(value, type) and value.__module__.startswith("matchbandit"):
+            found.setdefault(value, path)
+    return found
+
+
+def _members() -> Iterator[Entry]:
+    """Public methods, properties and fields, each once: with the public class that defines it."""
+    classes = _classes()
+    for value, path in classes.items():
+        names = set[str]()
+        for base in value.__mro__:
+            if base is not value and base in classes:
+                continue
+            if base.__module__.startswith("matchbandit"):
+                names |= {*vars(base), *vars(base).get("__annotations__", ())}
+        inherited = {
+            name
+            for base in value.__mro__[1:]
+            if base in classes
+            for name in {*vars(base), *vars(base).get("__annotations__", ())}
+        }
+        for name in names - inherited:
+            if not name.startswith("_"):
+                yield "member", f"{path}.{name}"
+
+
+def _parameters() -> Iterator[Entry]:
+    """The parameters of the functions at the top."""
+    for name in matchbandit.__all__:
+        value = getattr(matchbandit, name)
+        if inspect.isfunction(value):
+            for parameter in inspect.signature(value).parameters:
+                yield "parameter", f"matchbandit.{name}({parameter})"
+
+
+def _catalogue() -> Iterator[Entry]:
+    for name, kind in matchbandit.CATALOGUE.items():
+        yield "policy", name
+        for parameter in inspect.signature(kind).parameters.values():
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                yield "policy option", f"{name}.{parameter.name}"
+
+
+def _families() -> Iterator[Entry]:
+    """Families of problems with their parameters."""
+    from matchbandit.problems import FAMILIES
+
+    for name, draw in FAMILIES.items():
+        yield "family", name
+        for parameter in inspect.signature(draw).parameters:
+            if parameter not in ("rewards", "rng"):
+                yield "family parameter", f"{name}.{parameter}"
+
+
+def _commands() -> Iterator[Entry]:
+    import typer
+
+    from matchbandit.cli import app
+
+    def walk(command: Any, path: str) -> Iterator[Entry]:
+        yield "command", path
+        for parameter in command.params:
+            if parameter.param_type_name == "argument":
+                yield "argument", f"{path} {parameter.name.upper()}"
+            else:
+                for option in (*parameter.opts, *parameter.secondary_opts):
+                    yield "option", f"{path} {option}"
+        for name, inner in getattr(command, "commands", {}).items():
+            yield from walk(inner, f"{path} {name}")
+
+    yield from walk(typer.main.get_command(app), "matchbandit")
+
+
+def _routes() -> Iterator[Entry]:
+    from matchbandit.live import Store
+    from matchbandit.service.app import create_app
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(f"sqlite:///{folder}/store.db")
+        try:
+            app = create_app(store)
+        finally:
+            store.close()
+    yield from _routes_below(app.routes)
+
+
+def _routes_below(routes: Any) -> Iterator[Entry]:
+    for route in routes:
+        if hasattr(route, "original_router"):  # FastAPI 0.116 and later keep included routers
+            yield from _routes_below(route.original_router.routes)
+        else:
+            for method in getattr(route, "methods", None) or ("GET",):
+                if method != "HEAD":
+                    yield "route", f"{method} {route.path}"
+
+
+def _variables() -> Iterator[Entry]:
+    """Of the server's settings, and those that the source names."""
+    from matchbandit.service.server import Server
+    from matchbandit.service.settings import PREFIX, Settings, configurable, variable_of
+
+    for kind in (Server, Settings):
+        for each in configurable(kind):
+            yield "environment variable", variable_of(each)
+    folder = Path(matchbandit.__file__).parent
+    for file in folder.rglob("*.py"):
+        for name in _VARIABLE.findall(file.read_text(encoding="utf-8")):
+            if not name.startswith(PREFIX):
+                yield "environment variable", name
+
+
+def _league_settings() -> Iterator[Entry]:
+    from matchbandit.live import LeagueSettings
+
+    for each in fields(LeagueSettings):
+        yield "league setting", each.name
+
+
+def _error_codes() -> Iterator[Entry]:
+    from matchbandit.service.problems import STATUSES
+
+    for code in STATUSES:
+        yield "error code", code
+
+
+def _study_keys() -> Iterator[Entry]:
+    """The keys of a study file."""
+    for each in fields(matchbandit.Study):
+        yield "study key", each.name
