@@ -7,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchbandit.live.errors import LeagueError
-from matchbandit.live.events import KINDS, Draft, Event, add_seconds, format_time, parse_time, to_json
-from matchbandit.live.state import _HANDLERS
-from matchbandit.live.views import _SENTENCES
+from matchbandit.live.events import Draft, Event, add_seconds, format_time, parse_time, to_json
 
 MOMENTS = st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
 
@@ -50,7 +48,3 @@ def test_nan_is_not_written():
 def test_events_know_their_proposal(draft, proposal):
     assert draft.proposal == proposal
     assert draft.event(1, "now", "me") == Event(1, "now", draft.kind, draft.data, "me")
-
-
-def test_every_kind_is_folded_and_has_a_sentence():
-    assert set(KINDS) == set(_HANDLERS) == set(_SENTENCES)

@@ -301,12 +301,6 @@ def test_a_family_with_a_list_among_its_parameters_has_a_hash_too():
     assert hash(one) == hash(again)
 
 
-def test_a_family_in_words():
-    spikes = family("spiked", rewards=Gaussian(0.5), **SPIKED)
-    assert repr(spikes) == "Family spiked, n = 8, u1 = 0.9, gap = 0.75, Gaussian(sd=0.5) rewards"
-    assert spikes._repr_html_() == f"<code>{spikes!r}</code>"
-
-
 def test_what_is_no_reward_distribution_is_refused():
     with pytest.raises(MatchbanditError, match=r"^rewards must be a distribution such as Bernoulli\(\)"):
         family("staircase", rewards="bernoulli", **STAIRCASE)

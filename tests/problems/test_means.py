@@ -181,13 +181,6 @@ def test_means_survive_a_trip_through_json_and_a_results_file(problem, tmp_path)
     assert problem_from(mb.load(tmp_path / "runs.parquet").about["problem"]).describe() == problem.describe()
 
 
-def test_in_words():
-    assert repr(of_players(3, 1)).startswith("Means 3 players, from 0.")
-    assert Means([[0.25, 1]], rewards=Gaussian(0.5))._repr_html_() == (
-        "<code>Means 1×2, from 0.25 to 1, Gaussian(sd=0.5) rewards</code>"
-    )
-
-
 def test_bounds_refuse_general_means_by_name():
     for ask in (lambda: mb.bounds(across(2, 2, 1), horizon=100), lambda: mb.quantities(across(2, 2, 1))):
         with pytest.raises(MatchbanditError, match=r"Bipartite or Monopartite problems; got Means\."):

@@ -232,21 +232,6 @@ def test_a_problem_with_many_items_is_cheap_and_what_cannot_be_kept_is_refused(p
         assert str(refusal.value) == f"{size}, and at most 20000000 fit into memory. Use fewer items."
 
 
-@pytest.mark.parametrize(
-    ("problem", "words"),
-    [
-        (Bipartite([0.9, 0.6, 0.2], [1, 1 / 3]), "Bipartite 3×2, u = 0.9 0.6 0.2, v = 1 0.333, Bernoulli rewards"),
-        (
-            Monopartite([0.5] * 9, rewards=Binomial(3)),
-            "Monopartite 9 players, u =" + " 0.5" * 8 + " …, Binomial(trials=3) rewards",
-        ),
-    ],
-)
-def test_a_problem_in_words(problem, words):
-    assert repr(problem) == words
-    assert problem._repr_html_() == f"<code>{words}</code>"
-
-
 def test_huge_regrets_are_exact_where_the_strengths_are_exact():
     slots = Bipartite(u=[1, 0.5], v=[0.5, 0.25])
     plays = np.array([10**15 - 3 * 10**14 - 7, 10**14, 2 * 10**14, 7])

@@ -7,7 +7,7 @@ import matchbandit as mb
 from matchbandit.errors import MatchbanditError
 from matchbandit.figures import styles_of
 from matchbandit.policies.capabilities import Capabilities
-from matchbandit.results.plotting import MAX_SINGLE_RUNS, about_runs, chart_of, has_proof, instance_of, labels_of
+from matchbandit.results.plotting import MAX_SINGLE_RUNS, chart_of, has_proof, labels_of
 
 SLOTS = {"kind": "bipartite", "u": [0.9, 0.3], "v": [0.8, 0.2], "rewards": {"name": "bernoulli"}}
 
@@ -165,18 +165,6 @@ def test_answers_without_a_delta_are_drawn_too():
 def test_what_cannot_be_drawn_is_refused_in_words(given, words):
     with pytest.raises(mb.MatchbanditError, match=words):
         chart_of(given)
-
-
-def test_instances_are_told_in_short():
-    def told(problem):
-        return instance_of(problem.describe())
-
-    assert told(mb.Means([[0.9, 0.1, 0.2]])) == "1×3 means, bernoulli rewards"
-    assert told(mb.Monopartite(np.linspace(0.9, 0.1, 9), rewards=mb.Gaussian(sd=0.5))) == (
-        "u = (0.9, 0.8, 0.7, 0.6, …, 0.1), gaussian:0.5 rewards"
-    )
-    several = about_runs([runs(), runs(count=5, problem=mb.Monopartite([0.9, 0.1]).describe())])
-    assert several == "2 instances; 3 to 5 runs; seed 7"
 
 
 def test_plot_draws_keeps_and_gives_its_numbers(tmp_path):

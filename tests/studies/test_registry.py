@@ -13,14 +13,6 @@ def test_every_file_with_an_entry_is_registered_once():
     assert len(FILES) == len(entries())
 
 
-def test_the_figures_have_the_names_that_they_always_had():
-    assert list(figures()) == [
-        "fig1-top", "fig1-bottom", "delta-ratio", "u1-regret", "u1-ratio", "fig2", "fig2-scaled", "fig3-top",
-        "fig3-bottom", "practical", "windows", "growth", "identification", "comparison", "evaluations",
-        "click-models",
-    ]  # fmt: skip
-
-
 def test_studies_of_one_name_are_the_same_study():
     seen = {}
     for entry in entries().values():

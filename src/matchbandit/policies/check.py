@@ -47,7 +47,7 @@ def check_policy(spec: PolicySpec | str | type[Policy]) -> None:
 
     Each round is asked twice and told in another order, sometimes with pairs that did not take place. Wrong rewards
     must be refused, and must leave no trace; nor must a tell() that is interrupted half-way. A round told twice must
-    change nothing. A policy restored from JSON must continue exactly like its twin, `explain()` must follow the schema,
+    be refused. A policy restored from JSON must continue exactly like its twin, `explain()` must follow the schema,
     and once `done` a policy must stay so and play its answer. Options are varied. A `CountsPolicy` must decide from
     counts, rules and the random stream alone, and change nothing by it.
 
