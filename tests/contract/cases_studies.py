@@ -553,7 +553,7 @@ def _studies() -> Iterator[Case]:
             {"means": [[0.7, 0.4, 0.2], [0.5, 0.6, 0.1]], "rewards": "gaussian:0.3"},
             policies("cucb", "ols-ucb"),
             300,
-            checkpoints=[20, 100],
+            checkpoints=[100],
             runs=3,
         ),
     )
