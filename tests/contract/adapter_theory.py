@@ -106,14 +106,9 @@ def programs(strengths: dict[str, list[float]], rewards: dict[str, Any]) -> Any:
     return results
 
 
-def schedule_regret(u: list[float], chains: list[list[int]]) -> Any:
-    """What a round of a round-robin and of chains of clusters loses on average."""
-    return {
-        "round_robin": theory.round_robin_regret(u),
-        "trivial_chain": theory.trivial_chain_regret(u),
-        "trivial_chain_bound": theory.trivial_chain_bound(u),
-        "chains": [theory.chain_regret(u, tuple(sizes)) for sizes in chains],
-    }
+def schedule_regret(u: list[float]) -> Any:
+    """What a round of a round-robin loses on average."""
+    return {"round_robin": theory.round_robin_regret(u)}
 
 
 def refusals(horizons: list[Any], deltas: list[Any]) -> Any:
@@ -127,9 +122,6 @@ def refusals(horizons: list[Any], deltas: list[Any]) -> Any:
         "means": error_name(mb.bounds, mb.Means([[0.5, 0.3], [0.2, 0.4]]), horizon=1000),
         "quantities of means": error_name(mb.quantities, mb.Means([[0.5, 0.3], [0.2, 0.4]])),
         "round_robin": error_name(theory.round_robin_regret, odd),
-        "trivial_chain": error_name(theory.trivial_chain_regret, odd),
-        "trivial_chain_bound": error_name(theory.trivial_chain_bound, odd),
-        "chain": error_name(theory.chain_regret, [0.9, 0.7, 0.4, 0.1], (2, 2)),
     }
 
 
