@@ -566,6 +566,7 @@ def _errors() -> dict[str, Any]:
         {**tell, "outcomes": [], "others": [["door", "wall", 1.0]]},
         {**tell, "outcomes": [], "others": [["door", "ann", 1.0]]},
         {**tell, "outcomes": [], "others": [["ann", "attic", 1.0]]},
+        {**tell, "outcomes": [], "others": [["ann", "roof", 1.0]]},
         {**tell, "outcomes": []},
         {"do": "correct", "ask": 0, "by": "names", "outcomes": [[0, 1.0]]},
         {**tell, "outcomes": [[0, 0.625], [1, "void"]], "key": "first"},
