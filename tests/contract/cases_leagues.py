@@ -166,11 +166,18 @@ def _leagues() -> Iterator[tuple[str, dict[str, Any], Reward, list[dict[str, Any
     )
     yield (
         "change of policy",
-        {"settings": thompson, "rewards": "bernoulli", "seed": 11, "players": _names("p", 6)},
+        {
+            "settings": {"policy": "cts-beta", "options": NO_OPTIONS, "selection": "matching"},
+            "rewards": "bernoulli",
+            "seed": 11,
+            "players": _names("p", 6),
+            "past": [["p0", "p1", 3, 2.6], ["p2", "p5", 2, 0.7], ["p3", "q0", 5, 1.3], ["p2", "p4", 4, 2.4]],
+        },
         _fraction,
         [
             {"policy": "cucb", "options": NO_OPTIONS, "selection": "matching"},
             {"policy": "cts-gaussian", "options": NO_OPTIONS, "selection": "matching"},
+            {"policy": "cts-beta", "options": NO_OPTIONS, "selection": "matching"},
             {"policy": "escb", "options": {"version": 2, "exploration": "log"}, "selection": "matching"},
             {"policy": "ols-ucb", "options": {"lam": 1.0}, "selection": "matching"},
             {"policy": "kl-ucb", "options": NO_OPTIONS, "selection": "pair"},
@@ -559,6 +566,7 @@ def _errors() -> dict[str, Any]:
         {**tell, "outcomes": [], "others": [["door", "wall", 1.0]]},
         {**tell, "outcomes": [], "others": [["door", "ann", 1.0]]},
         {**tell, "outcomes": [], "others": [["ann", "attic", 1.0]]},
+        {**tell, "outcomes": [], "others": [["ann", "roof", 1.0]]},
         {**tell, "outcomes": []},
         {"do": "correct", "ask": 0, "by": "names", "outcomes": [[0, 1.0]]},
         {**tell, "outcomes": [[0, 0.625], [1, "void"]], "key": "first"},
@@ -599,6 +607,7 @@ def _errors() -> dict[str, Any]:
         {"do": "rename", "old": "wall", "new": "ann"},
         {"do": "rename", "old": "wall", "new": "wall"},
         {"do": "erase name", "name": "nobody"},
+        {"do": "pin", "pairs": [["#9", "roof"]]},
         {"do": "erase name", "name": "#9"},
         {"do": "erase name", "name": "#9"},
         {"do": "rejoin", "names": ["#9"]},
