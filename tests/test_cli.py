@@ -578,6 +578,7 @@ def test_output_that_is_lost_is_a_failure(words, code, err):
     assert err is None or ended.stderr == err
 
 
+@pytest.mark.slow
 def test_the_date_is_kept_in_files_and_not_printed(run, tmp_path):
     path = tmp_path / "runs.parquet"
     _, out, _ = run(*SIMULATE, "--runs", "1", "--workers", "1", "--save", str(path), "--json")

@@ -352,6 +352,7 @@ def test_every_command_and_option_is_in_the_reference(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("group", app.registered_groups, ids=lambda group: group.name)
+@pytest.mark.sampled(1)
 def test_every_verb_of_a_group_has_a_row_with_its_options(group, capsys, monkeypatch):
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     section = reference.partition(f"### `matchbandit {group.name} ")[2].partition("\n### ")[0]

@@ -112,6 +112,7 @@ def test_the_command_line_works_without_the_extras(ends, line):
 
 
 @pytest.mark.parametrize("line", [*NEED_PYARROW, *NEED_MATPLOTLIB], ids=" ".join)
+@pytest.mark.sampled(1)
 def test_what_needs_an_extra_says_which_and_how_before_any_work(ends, line):
     purpose = "keeping results needs pyarrow" if line in NEED_PYARROW else "drawing needs matplotlib"
     hint = "which is not installed. Install it with: pip install 'matchbandit[lab]'\n"

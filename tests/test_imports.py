@@ -10,6 +10,7 @@ POLICIES = ['mb.policy("rank1-thompson")', "mb.CATALOGUE", 'mb.policy("uts").bui
 
 
 @pytest.mark.parametrize("code", POLICIES)
+@pytest.mark.sampled(1)
 def test_policies_come_without_scipy(code):
     """numba imports its top-level package, which is small."""
     script = f"import json, sys, matchbandit as mb; {code}; print(json.dumps([*sys.modules]))"

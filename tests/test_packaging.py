@@ -87,6 +87,7 @@ def test_the_metadata_is_valid_and_names_the_command(distributions):
     assert python("-m", "twine", "check", "--strict", *distributions, cwd=wheel.parent).count("PASSED") == 2
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_package_and_nothing_else(distributions):
     with zipfile.ZipFile(distributions[0]) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}

@@ -200,6 +200,7 @@ def test_with_the_keyboard_alone_a_result_is_entered(site: Site, visit: Callable
     assert list(league.proposal(6).outcomes.values()) == [1.0]
 
 
+@pytest.mark.slow
 def test_whatever_has_focus_is_seen_to_have_it(small: Any, visit: Callable[..., Visit]) -> None:
     visited = visit("/leagues/small/items")
     seen = set()
@@ -256,6 +257,7 @@ def tip(visited: Visit) -> str:
     return str(visited.page.locator(".tip:visible").inner_text())
 
 
+@pytest.mark.slow
 def test_the_map_of_few_tells_each_pair_by_mouse_by_keys_and_as_a_table(
     small: Any, visit: Callable[..., Visit]
 ) -> None:
@@ -379,6 +381,7 @@ def test_no_column_is_cut_off(site: Site, small: Any, large: Any, visit: Callabl
         assert visited.page.evaluate(CLIPPED) == [], path
 
 
+@pytest.mark.slow
 def test_who_is_here_is_chosen_from_many(site: Site, visit: Callable[..., Visit]) -> None:
     league = site.league("presence", [f"person {k}" for k in range(20)], rounds=0)
     visited = visit("/leagues/presence")
@@ -394,6 +397,7 @@ def test_who_is_here_is_chosen_from_many(site: Site, visit: Callable[..., Visit]
     assert league.proposal(2).pairs == [("person 3", "person 12")]
 
 
+@pytest.mark.slow
 def test_results_that_are_not_saved_are_not_lost_without_a_question(small: Any, visit: Callable[..., Visit]) -> None:
     visited = visit("/leagues/small")
     visited.page.locator(".pairs > li").first.get_by_text("Failure").click()

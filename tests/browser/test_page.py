@@ -152,6 +152,7 @@ def press(visited: Any, number: int, *keys: str) -> None:
         visited.page.keyboard.press(key)
 
 
+@pytest.mark.slow
 def test_hover_shows_the_values_of_all_lines_there(desktop: Any) -> None:
     assert desktop.page.locator("details.numbers table:visible").count() == 0
     left, top, width, height = desktop.area(TIME)
@@ -166,6 +167,7 @@ def test_hover_shows_the_values_of_all_lines_there(desktop: Any) -> None:
     desktop.until(lambda: desktop.page.locator(".tip:visible").count() == 0)
 
 
+@pytest.mark.slow
 def test_between_its_points_a_line_has_an_approximate_value(desktop: Any) -> None:
     desktop.area(GAP)
     press(desktop, GAP, "Home", "ArrowRight")
@@ -265,6 +267,7 @@ def test_two_fingers_enlarge_and_one_scrolls(phone: Any) -> None:
     phone.until(lambda: "2·10⁶" in texts(phone, TIME))
 
 
+@pytest.mark.slow
 def test_keys_show_values_and_zoom(desktop: Any) -> None:
     desktop.area(SIZE)
     assert desktop.chart(SIZE).get_attribute("aria-label").startswith("Chart.")

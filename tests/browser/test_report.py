@@ -52,6 +52,7 @@ def test_a_report_tells_values_and_fits_the_screen(page, visit, phone):
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_wide_table_shows_at_which_side_it_goes_on(page, visit, scheme):
     visited = visit(page, phone=True, color_scheme=scheme)
     table = visited.page.locator("section:nth-of-type(2) .scroll").first

@@ -14,6 +14,8 @@ from formulas import formulas
 
 import matchbandit as mb
 
+pytestmark = pytest.mark.slow  # the whole site is built
+
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 
@@ -55,7 +57,6 @@ def pages(site):
     return {page: Page(page.read_text(encoding="utf-8")) for page in sorted(site.rglob("*.html"))}
 
 
-@pytest.mark.slow
 def test_every_page_is_there_and_in_the_sidebar(site, pages):
     sources = [source for kind in ("*.md", "*.ipynb") for source in DOCS.rglob(kind) if "_build" not in source.parts]
     wanted = {source.relative_to(DOCS).with_suffix(".html").as_posix() for source in sources}
@@ -65,7 +66,6 @@ def test_every_page_is_there_and_in_the_sidebar(site, pages):
     assert sorted(top - front - {"index.html"}) == []
 
 
-@pytest.mark.slow
 def test_links_and_anchors_lead_somewhere(site, pages):
     broken = []
     for page, content in pages.items():

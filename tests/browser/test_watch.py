@@ -124,6 +124,7 @@ def test_it_moves_by_keys_buttons_and_the_list_of_events(recorded, visit):
     assert [plain(text).split("\n")[0] for text in marked.all_inner_texts()] == [elimination.sentence]
 
 
+@pytest.mark.slow
 def test_what_decided_is_drawn_at_the_frame_of_the_decision(recorded, visit):
     run, file = recorded("pair-elim")
     page = visit(file).page
@@ -143,6 +144,7 @@ def test_what_decided_is_drawn_at_the_frame_of_the_decision(recorded, visit):
         assert len(drawn(page, "story", 2)) == len(crosses)
 
 
+@pytest.mark.slow
 def test_evidence_and_threshold_are_drawn_at_the_frame_of_a_certificate(recorded, visit):
     run, file = recorded("rank1-certify")
     page = visit(file).page
@@ -208,6 +210,7 @@ def test_estimates_are_rings_only_beside_older_intervals(recorded, visit):
         assert set(fills) == {not is_hollow}
 
 
+@pytest.mark.slow
 def test_on_paper_the_drawings_shrink_and_there_is_nothing_to_press(recorded, visit):
     visited = visit(recorded("pair-elim")[1])
     page = visited.page

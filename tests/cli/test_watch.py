@@ -29,6 +29,7 @@ def run(monkeypatch, capsys, tmp_path):
     return typed
 
 
+@pytest.mark.slow
 def test_watch_tells_what_happens_and_writes_three_files(run, tmp_path):
     code, out, err = run("pair-elim", *SLOTS, "--horizon", "1e5", "--seed", "1")
     assert (code, err) == (0, "")
@@ -57,6 +58,7 @@ def test_while_it_loads_and_draws_it_says_so(run, monkeypatch):
     assert stages == ["watching pair-elim: loading", "over", "watching pair-elim: drawing", "over"]
 
 
+@pytest.mark.slow
 def test_json_holds_every_frame_and_nothing_else_is_printed(run):
     code, out, err = run("pair-elim", *SLOTS, "--delta", "0.1", "--seed", "1", "--json", "--out", "deep.png")
     data = json.loads(out)

@@ -91,6 +91,7 @@ CHARTS = {
 
 
 @pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.sampled(7)
 def test_no_two_words_meet_and_none_leaves_the_picture(name):
     refuse_collisions(draw(CHARTS[name]))
 

@@ -59,6 +59,7 @@ def test_a_name_that_is_no_pictures_is_refused_in_words(tmp_path, name, words):
         draw_to(CHART, tmp_path / name)
 
 
+@pytest.mark.slow
 def test_numbers_need_no_matplotlib():
     code = "import sys, matchbandit.placement, matchbandit.figures, matchbandit.results.plotting, matchbandit as mb\n"
     code += "import matchbandit.theory as t; t.report(mb.Monopartite([0.9, 0.5, 0.2, 0.1]), delta=0.05)\n"

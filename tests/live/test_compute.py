@@ -65,6 +65,7 @@ def asked(policy, n, **settings):
 
 
 @pytest.mark.parametrize(("policy", "n", "rules"), [("cts-beta", 30, False), ("rank1-thompson", 31, True)])
+@pytest.mark.slow
 def test_a_worker_decides_what_the_calling_thread_would(pool, monkeypatch, policy, n, rules):
     club = asked(policy, n)
     if rules:
@@ -161,6 +162,7 @@ def test_the_time_limit_ends_the_worker_and_another_one_goes_on():
         pool.close()
 
 
+@pytest.mark.slow
 def test_failures_come_back_without_what_they_quote(pool):
     with pytest.raises(ComputeError, match=r"ZeroDivisionError at .*test_compute\.py") as failure:
         run(pool, fail, None)
@@ -195,6 +197,7 @@ def test_too_many_that_wait_are_refused_at_once(pool):
     assert run(pool, sleep, 0.0)
 
 
+@pytest.mark.slow
 def test_idle_workers_end_and_a_closed_pool_computes_nothing():
     pool = WorkerPool(size=1, idle_seconds=0.2)
     run(pool, sleep, 0.0)
@@ -207,6 +210,7 @@ def test_idle_workers_end_and_a_closed_pool_computes_nothing():
         run(pool, sleep, 0.0)
 
 
+@pytest.mark.slow
 def test_a_league_asks_the_pool_of_its_store(pool, monkeypatch, tmp_path):
     drafts = []
     for k, workers in enumerate((None, pool)):
@@ -218,6 +222,7 @@ def test_a_league_asks_the_pool_of_its_store(pool, monkeypatch, tmp_path):
     assert drafts[0] == drafts[1]
 
 
+@pytest.mark.slow
 def test_a_slow_decision_that_is_overtaken_again_and_again_is_not_made_under_the_lock(monkeypatch, tmp_path):
     monkeypatch.setattr(compute, "QUICK_S", -1.0)
     overtaken = []

@@ -173,6 +173,7 @@ class Replacing(Uniform):
         (Replacing, "the option depth=2 became 3"),
     ],
 )
+@pytest.mark.sampled(1)
 def test_half_changes_and_lost_options_are_caught(broken, words):
     with pytest.raises(ContractError, match=words):
         check_policy(broken)
@@ -193,6 +194,7 @@ class Narrow(PairElim):
         super().__init__(setting, rng, growth=speed, cap_windows=True)
 
 
+@pytest.mark.slow
 def test_a_subclass_decides_on_options_of_its_base_class():
     built = policy(Narrow, speed=3.0).build(bipartite(2, 2), horizon=100)
     assert built.options == {"speed": 3.0, "growth": 3.0, "cap_windows": True, "delta": None}
@@ -207,6 +209,7 @@ class Forgets(PairElim):
         super().__init__(setting, rng)
 
 
+@pytest.mark.slow
 def test_an_option_that_a_constructor_does_not_pass_on_is_caught():
     with pytest.raises(ContractError, match=r"the option growth=1\.0 became 4\.0"):
         check_policy(Forgets)
@@ -234,6 +237,7 @@ def test_a_breach_is_an_error_of_ours():
         pytest.param(policy("pair-select", delta=0.3), marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_the_contract_holds_for_policies_that_identify(spec):
     check_policy(spec)
 

@@ -57,6 +57,7 @@ def test_a_formula_is_a_whole_policy(selection, shape):
     assert policy.decide(np.random.default_rng(1), allowed=[last]).tolist() == [last]
 
 
+@pytest.mark.slow
 def test_a_formula_in_plain_python_plays_the_same_with_a_warning():
     class Plain(Restless):
         index = staticmethod(bonus.py_func)

@@ -371,6 +371,7 @@ def log_ratio(x, s, y, r, above, below, ratio, noise):
     ],
     ids=str,
 )  # fmt: skip
+@pytest.mark.slow
 def test_every_batch_is_bet_on_with_what_was_known_before_it(problem, options, horizon):
     """By hand: bets from strengths before the batch, on its full counts, of the links that were open before it."""
     policy = certify(**options).build(problem.graph, rewards=problem.rewards, horizon=horizon, seed=2)
@@ -1386,6 +1387,7 @@ def test_every_batch_is_chosen_by_these_tables(options):
     ids=str,
 )
 @pytest.mark.parametrize("selection", ["pair", "matching"])
+@pytest.mark.sampled(2)
 def test_odd_problems_are_played_to_the_end_and_all_stays_finite(problem, selection):
     policy = certify(selection=selection).build(problem.graph, rewards=problem.rewards, horizon=10**9, seed=1)
     for _ in drive(policy, problem, 10**9):

@@ -61,6 +61,7 @@ def play(policy, reward_of, rounds):
 
 
 @pytest.mark.parametrize("graph", [mb.bipartite(1, 1), mb.monopartite(2), mb.monopartite(5)], ids=str)
+@pytest.mark.sampled(1)
 def test_without_plays_there_is_the_prior(graph):
     policy, nothing = build(graph, selection="pair"), np.zeros(graph.n_pairs)
     renew(policy)

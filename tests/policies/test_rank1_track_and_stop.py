@@ -136,6 +136,7 @@ def test_pairs_are_tracked_in_their_proportions_and_none_is_forgotten():
 
 
 @pytest.mark.parametrize("delta", [1e-30, 1e-100])
+@pytest.mark.slow
 def test_rounds_come_near_the_characteristic_time(delta):
     """Four runs: their mean is within a fifth of T* log(1/δ)."""
     found = mb.identify(FOUR, mb.policy(NAME, delta=delta), runs=4, seed=1)
@@ -153,6 +154,7 @@ def test_rounds_come_near_the_characteristic_time(delta):
         pytest.param(SLOTS, {"selection": "matching"}, 200, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_it_errs_no_more_often_than_it_may(problem, options, runs):
     """δ = 0.1, and four standard errors."""
     found = mb.identify(problem, mb.policy(NAME, delta=0.1, **options), runs=runs, seed=2, max_rounds=10**6)
@@ -206,6 +208,7 @@ def test_a_restored_policy_plays_the_same():
     assert (twin.proportions == policy.proportions).all()
 
 
+@pytest.mark.slow
 def test_both_engines_need_as_many_rounds():
     """Mean rounds of 8 runs each differ by less than four standard errors."""
     rounds = [

@@ -146,6 +146,7 @@ def answer_probabilities(means, budget):
 
 
 @pytest.mark.parametrize("budget", [8, 16])
+@pytest.mark.slow
 def test_the_answers_of_four_arms_have_their_exact_probabilities(budget):
     problem = mb.Means([[0.25, 0.5], [0.75, 0.5]])
     exact = answer_probabilities(problem.means.tolist(), budget)

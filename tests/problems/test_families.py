@@ -58,6 +58,7 @@ def test_the_first_row_and_column_are_given_and_the_others_sorted_below_the_top(
 
 
 @with_others
+@pytest.mark.sampled(1)
 def test_the_others_are_uniform(name, parameters, top):
     drawn = [family(name, **parameters).draw(seed=2, run=run) for run in range(2000)]
     for side in ([p.u for p in drawn], [p.v for p in drawn]):

@@ -75,6 +75,7 @@ def test_of_an_odd_number_each_round_is_compared_with_the_best_of_those_present(
 
 
 @pytest.mark.parametrize("n", [5, 6, 13, 14])
+@pytest.mark.sampled(1)
 def test_means_that_are_a_product_have_the_regrets_of_the_product(n):
     rng = np.random.default_rng(n)
     players = Monopartite(rng.random(n))
@@ -191,6 +192,7 @@ PROBLEMS = [across(2, 3, 1), across(3, 3, 2), of_players(4, 3), of_players(5, 4)
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.sampled(8)
 def test_every_policy_plays_on_general_means(name):
     played = 0
     for problem in PROBLEMS:

@@ -113,6 +113,7 @@ def test_an_export_is_imported(call, store, club, export, pack):
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b"\xff\xff\n", b"\x1f\x8b\x08nothing", b'{"matchbandit-league": 99}\n']
 )
+@pytest.mark.sampled(1)
 def test_what_is_not_an_export_is_refused(call, store, content):
     status, problem = call("POST", "/imports", content=content, headers=BINARY)
     assert (status, problem["detail"].startswith("the body ")) == (422, True)

@@ -188,6 +188,7 @@ def test_what_is_known_and_why(caller, store_with_club):
 
 
 @pytest.mark.parametrize("what", ["events", "audit", "history", "proposals"])
+@pytest.mark.sampled(1)
 def test_long_answers_come_in_pages(caller, store_with_club, what):
     for _ in range(7):
         store_with_club.ask()
@@ -394,6 +395,7 @@ def test_a_key_of_another_kind_of_request_is_refused_also_after_names_were_erase
         assert (status, refusal["code"]) == (422, "key-reused")
 
 
+@pytest.mark.slow
 def test_every_list_has_pages(caller):
     call = caller()
     call("POST", "/leagues", {"slug": "many", "players": [f"p{k}" for k in range(6)], "seed": 1})

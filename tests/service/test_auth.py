@@ -27,6 +27,7 @@ def bearing(text):
         (f"Bearer mbt_{'0' * 12}_{'0' * 64}", "wrong-token"), ("bearer \xff", "wrong-token"),
     ],
 )  # fmt: skip
+@pytest.mark.sampled(3)
 def test_without_a_token_that_is_known_nothing_opens(served, header, expected):
     client = served()
     for path in ("/v1/leagues", "/v1/leagues/club", "/v1/nowhere", "/metrics"):

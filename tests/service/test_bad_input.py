@@ -311,6 +311,7 @@ def execute(file: Path, statement: str) -> None:
 
 @pytest.mark.parametrize("harm", [newer, incomplete, damaged, other, gone])
 @pytest.mark.parametrize("verb", ["league list", "league ask club", "serve --port 0", "token new --label x"])
+@pytest.mark.sampled(5)
 def test_a_store_that_cannot_be_used(harm, verb, tmp_path, monkeypatch, capsys):
     file = tmp_path / "store.db"
     with Store(f"sqlite:///{file}") as store:

@@ -116,6 +116,7 @@ def test_names_are_normalised_as_in_a_store(client):
 
 
 @pytest.mark.parametrize("body", [b"<html>Welcome</html>", b"", b"[1, 2]", b"\xff", b"null"])
+@pytest.mark.sampled(1)
 def test_an_answer_that_is_not_of_the_service_is_an_error_in_words(club, wire, pauses, body):
     wire.troubles = [httpx.Response(200, content=body)]
     with pytest.raises(
@@ -168,6 +169,7 @@ def test_busy_services_are_given_time(club, wire, pauses):
     assert pauses[3] == 30
 
 
+@pytest.mark.slow
 def test_it_gives_up_in_the_end_and_says_why(club, wire, pauses):
     wire.troubles = ["unsent"] * 6
     with pytest.raises(ServiceError, match="gave no answer in 6 attempts") as failure:

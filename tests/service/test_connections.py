@@ -251,6 +251,7 @@ def test_one_address_has_its_own_limit_and_a_trusted_proxy_has_none(serve):
         ({}, [401, 429, 429]),
     ],
 )
+@pytest.mark.sampled(1)
 def test_only_a_trusted_proxy_may_say_who_asks(serve, proxies, statuses):
     """One wrong token per minute is allowed from an address; an untrusted client cannot pretend to be many."""
     port = serve(wrong_tokens=1, **proxies)
@@ -302,6 +303,7 @@ def test_a_lost_connection_with_pipelined_requests_is_no_defect(serve, lines):
 
 
 @pytest.mark.parametrize("start", [b"0\r\nX: ", b"1;"])
+@pytest.mark.slow
 def test_trailers_and_chunk_extensions_are_limited_like_headers(serve, lines, start):
     port = serve(header_bytes=2000)
     head = b"POST /login HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -622,6 +622,7 @@ def test_those_who_are_here_are_paired(club: Any, desk: Callable[..., Desk]) -> 
     assert club.about()["n_proposals"] == 6
 
 
+@pytest.mark.slow
 def test_an_old_form_pairs_those_who_were_ticked_and_nobody_else(club: Any, desk: Callable[..., Desk]) -> None:
     sat = desk("play")
     (fields,) = [
@@ -817,6 +818,7 @@ def test_the_list_of_leagues_loads_none_of_them_and_is_paged_and_searched(
     ("path", "size"),
     [("items", 11), ("ranking", 11), ("proposals/1", 10), ("rules", 11), ("items/1", 4), ("meetings", 11)],
 )
+@pytest.mark.sampled(2)
 def test_everybody_is_on_one_of_the_pages(
     store: Store, desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch, path: str, size: int
 ) -> None:
@@ -1076,6 +1078,7 @@ def test_the_map_of_many_shows_no_more_than_can_be_seen() -> None:
     assert "first 400" in drawn.words
 
 
+@pytest.mark.slow
 def test_the_map_of_many_who_all_met_shows_as_many_as_fit_and_all_their_meetings() -> None:
     items = [an_item(k) for k in range(1, 301)]
     drawn = meetings_map(items, None, [met(a, b) for a in range(1, 301) for b in range(a + 1, 301)])
@@ -1113,6 +1116,7 @@ def test_all_curves_are_averages_over_the_same_results() -> None:
     assert [len(line.x) for line in unexpected.lines] == [1, 0, 0]
 
 
+@pytest.mark.slow
 def test_long_histories_are_drawn_by_averages() -> None:
     rng = np.random.default_rng(1)
     rewards = rng.random(10_007)

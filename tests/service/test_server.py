@@ -76,6 +76,7 @@ def send_slowly(url, head, piece, pieces):
 
 
 @pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.sampled(1)
 def test_a_gigabyte_is_refused_after_a_megabyte_and_the_process_lives(kept, chunked):
     server, http = kept
     token = http.headers["Authorization"]

@@ -28,6 +28,7 @@ def scrape(http, headers):
     return values(http.get("/metrics", headers=headers).text)
 
 
+@pytest.mark.slow
 def test_the_scrape_has_size_age_and_connections(served, bearer, store, clock):
     http, headers = served(), bearer("read")
     before = scrape(http, headers)

@@ -104,6 +104,7 @@ def test_planned_policies_step_through_changes():
     ("problem", "name", "drift"),
     [(FOUR, "adaptive-matching", mb.Jumps(rate=0.05)), (TWO_BY_THREE, "pair-elim", mb.Seasons(100, 3, every=7))],
 )
+@pytest.mark.slow
 def test_leaps_from_change_to_change_have_the_distribution_of_steps(problem, name, drift):
     drifting = mb.Drifting(problem, drift)
     leaps, steps = (

@@ -90,6 +90,7 @@ def plain_last(arrays, rng, edges):
     assert isinstance(arrays.plays, np.ndarray)
 
 
+@pytest.mark.slow
 def test_plain_python_works_slowly_and_with_a_word():
     """It passed check_policy and died in simulate."""
     kind = type("Plain", (Uts,), {"choose": staticmethod(plain_last)})
@@ -112,6 +113,7 @@ def choose_twice(arrays, rng, edges):
 
 
 @pytest.mark.parametrize("engine", ["loop", "step"])
+@pytest.mark.slow
 def test_a_choice_that_is_not_written_down_is_refused(engine):
     """It played the first pair for ever."""
     kind = type("Returning", (Uts,), {"choose": staticmethod(njit(choose_nothing))})

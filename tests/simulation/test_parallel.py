@@ -115,6 +115,7 @@ def test_a_worker_that_is_killed_is_named():
 
 
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.sampled(1)
 def test_workers_end_with_their_parent(deadly):
     # The workers hold the pipe's other end: it closes when the last of them has ended, and only then.
     parent = subprocess.Popen(

@@ -133,6 +133,7 @@ def test_a_policy_of_a_study_may_have_its_own_epsilon(tmp_path):
         study.with_(policies=[own], epsilon=0.1)
 
 
+@pytest.mark.slow
 def test_a_study_sweeps_the_budget(tmp_path):
     problem = {"u": [0.9, 0.6], "v": [0.9]}
     study = mb.Study(name="b", problem=problem, policies=["sequential-halving"], budget=[2, 20, 200], runs=30)
@@ -203,6 +204,7 @@ def test_policies_refuse_what_is_no_option_of_theirs():
 
 
 @pytest.mark.parametrize("name", SUPPORTING)
+@pytest.mark.slow
 def test_ties_end_and_answers_are_good_enough(name):
     for problem, selection in ((TIED, "pair"), (mb.Monopartite([0.9, 0.6, 0.6, 0.3]), "matching")):
         spec = mb.policy(name, selection=selection)

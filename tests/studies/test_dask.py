@@ -172,6 +172,7 @@ def test_a_worker_of_another_version_is_refused_unless_told(site, processes, tmp
     site.lose(other)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_lost_is_one_line_and_nothing_more(site, tmp_path, monkeypatch):
     """The last test of this scheduler."""
     module = f"held_and_lost_{os.getpid()}"

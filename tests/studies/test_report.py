@@ -198,6 +198,7 @@ def test_times_and_versions_are_those_of_the_parts(played):
     assert opened.manifest["begun"].replace("T", " ").replace("+00:00", " UTC") in section(page, "Times").text[0]
 
 
+@pytest.mark.slow
 def test_parts_of_several_versions_are_told_apart(tmp_path, monkeypatch):
     gaps(runs=2).run(tmp_path / "gaps", workers=1)
     from matchbandit.studies import parts
@@ -242,6 +243,7 @@ def test_policies_of_different_tasks_are_not_compared(tmp_path):
     assert [[line.label for line in chart.lines] for chart in section(page, "Charts").charts] == [["cucb"], ["kl-ucb"]]
 
 
+@pytest.mark.slow
 def test_policies_of_one_task_have_no_column_for_it(played, identified):
     for folder in (played, identified):
         (table,) = section(study_page(StudyFolder.open(folder)), "Results").tables
@@ -311,6 +313,7 @@ def test_what_is_no_study_is_refused(tmp_path, folder):
         report(folder)
 
 
+@pytest.mark.slow
 def test_answers_are_counted_as_right_wrong_and_none(identified):
     page = study_page(StudyFolder.open(identified))
     results = section(page, "Results")

@@ -370,6 +370,7 @@ def test_an_error_in_what_a_policy_calls_is_placed_in_the_policy(own, tmp_path):
         run_study(with_own(module), tmp_path / "out", workers=2)
 
 
+@pytest.mark.slow
 def test_files_of_own_modules_are_those_of_their_folder(own, tmp_path):
     module, helper = own
     package = tmp_path / "pack"
@@ -503,6 +504,7 @@ def test_a_hundred_thousand_runs_fit_into_a_gibibyte(tmp_path):
 # --- how far it is ---
 
 
+@pytest.mark.slow
 def test_progress_counts_runs_and_what_was_there(tmp_path):
     told = []
     run_study(SMALL.with_(runs=2), tmp_path / "out", workers=1, part_runs=1)

@@ -234,6 +234,7 @@ def test_the_printed_convention_at_the_end_makes_the_last_gap_negative():
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(u=players(4, 10))
+@pytest.mark.slow
 def test_the_smallest_loss_is_that_of_the_best_of_all_other_matchings(u):
     ranked = sorted(u, reverse=True)
     best = [(k, k + 1) for k in range(0, len(u), 2)]

@@ -90,6 +90,7 @@ class Balance:
 @pytest.mark.parametrize("name", ["adaptive-matching", "simple-adaptive-matching", "exploration-first"])
 @pytest.mark.parametrize("engine", ["step", "jump"])
 @pytest.mark.filterwarnings("ignore:simple-adaptive-matching assumes")
+@pytest.mark.sampled(2)
 def test_at_every_commit_any_two_of_a_cluster_have_met_every_third_of_theirs_and_better_ones_equally_often(
     name, engine
 ):

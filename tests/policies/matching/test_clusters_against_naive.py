@@ -148,6 +148,7 @@ def test_adaptive_matching_from_given_clusters_plays_what_the_definition_plays(n
     assert n == 4 or any(splits)
 
 
+@pytest.mark.slow
 def test_long_chains_commit_break_and_go_on_as_the_definition_does():
     # 12 players in chains of two to five clusters; one chain goes on while the other is broken.
     starts = [
@@ -201,6 +202,7 @@ def test_matching_id_ends_as_the_definition_does():
         ("matching-id", {"delta": 0.3}),
     ],
 )
+@pytest.mark.sampled(1)
 def test_a_policy_restored_in_the_middle_goes_on_identically(name, options):
     # Through JSON, every 83 rounds; and once by leaps from there.
     n, rounds = 8, 500

@@ -120,6 +120,7 @@ def test_the_index_of_version_1_is_the_best_split_of_the_budget():
 
 
 @pytest.mark.parametrize("most", [3, 50, 10**7])
+@pytest.mark.sampled(1)
 def test_the_index_of_version_1_is_that_of_a_root_search(most):
     rng, graph = np.random.default_rng(most), mb.monopartite(10)
     for _ in range(200):

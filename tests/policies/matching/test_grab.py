@@ -117,6 +117,7 @@ def test_a_script_by_hand():
 
 
 @pytest.mark.parametrize("led", [1, 3, 7])
+@pytest.mark.sampled(1)
 def test_the_papers_exploration_is_the_logarithm_of_how_often_the_leader_has_led(led):
     """One position, two items: the second is played if its bound is the greater one, this lead included."""
     p = mb.policy("grab", gamma=2, exploration="leader").build(mb.bipartite(2, 1))
@@ -197,6 +198,7 @@ def test_only_the_papers_exploration_works_without_a_horizon():
     assert len(mb.policy("grab", exploration="leader").build(mb.bipartite(3, 2)).ask()) == 2
 
 
+@pytest.mark.slow
 def test_it_learns_a_published_click_model_as_the_authors_code_does():
     """Their code lost 115 ± 6 in 6 runs, ours 130 ± 4 in 40; without exploration it is 966."""
     runs = mb.simulate(mb.family("click-model", model="kdd:10"), "grab", horizon=10**4, runs=40, seed=1, workers=1)

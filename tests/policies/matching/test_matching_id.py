@@ -273,6 +273,7 @@ def test_rewards_that_change_do_not_crash_it(n):
 
 
 @pytest.mark.parametrize("name", INSTANCES)
+@pytest.mark.sampled(2)
 def test_it_ends_and_is_right(name):
     found = mb.identify(mb.Monopartite(INSTANCES[name]), mb.policy("matching-id", delta=0.2), runs=60, seed=1)
     assert found.identified.all()

@@ -48,6 +48,7 @@ def test_a_walk_that_is_cut_off_at_the_edges_is_corrected_for():
 
 
 @pytest.mark.parametrize("first_is_best", [False, True])
+@pytest.mark.slow
 def test_the_samples_follow_the_posterior_of_items_and_positions(first_is_best):
     plays, sums = np.array([6, 3, 2, 5]), np.array([4, 0, 1, 3])
     policy = filled((2, 2), plays, sums, m=20, first_is_best=first_is_best)

@@ -61,6 +61,7 @@ def test_pair_elim_plays_what_the_definition_plays(u, v, horizon, growth, cap, l
     law=st.sampled_from([mb.Bernoulli(), mb.Gaussian(0.1), mb.Binomial(16)]),
     seed=st.integers(0, 100),
 )
+@pytest.mark.slow
 def test_rank1_elim_plays_what_the_definition_plays(u, v, horizon, law, seed):
     spec = mb.policy("rank1-elim")
     policy, theirs = agree(spec, naive.rank1_elim, u, v, horizon, seed, law, sigma=law.sigma)

@@ -69,6 +69,7 @@ def test_a_restored_policy_has_the_same_record(case):
 
 
 @pytest.mark.parametrize("case", ["pair-elim-mono", "pair-elim-mono identifying", "pair-select"])
+@pytest.mark.sampled(1)
 def test_step_and_jump_have_the_same_record_where_the_schedule_is_fixed(case):
     slow, fast = played(case, step, 9000), played(case, jump, 9000)
     assert slow.eliminations == fast.eliminations != []

@@ -237,6 +237,7 @@ def test_the_order_of_the_two_best_need_not_be_known():
 
 
 @pytest.mark.parametrize("options", [{"delta": 0.2}, {"delta": 0.2, "growth": 1.3}, {}, {"growth": 2.0}])
+@pytest.mark.sampled(1)
 def test_contradictory_intervals_do_not_crash(options):
     # All tables of four players with rewards 0 and 1: most have no ranking behind them.
     horizon = None if "delta" in options else 20

@@ -227,6 +227,7 @@ def test_contradictions_that_leave_a_best_player_unranked_still_leave_something_
 
 
 @pytest.mark.parametrize("n", [4, 6])
+@pytest.mark.slow
 def test_rewards_that_change_do_not_crash_it(n):
     for seed in range(60):
         policy = build(n, growth=1.5)

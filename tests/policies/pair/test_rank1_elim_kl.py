@@ -37,6 +37,7 @@ def agree(u, v, horizon, law, seed):
     law=st.sampled_from([mb.Bernoulli(), mb.Binomial(16)]),
     seed=st.integers(0, 100),
 )
+@pytest.mark.slow
 def test_plays_what_the_definition_plays(u, v, horizon, law, seed):
     agree(u, v, horizon, law, seed)
 
