@@ -1,6 +1,7 @@
 """Policies at play: simulations, identifications, comparisons, and sessions of asking and telling."""
 
 import json
+import warnings
 from typing import Any
 
 import matchbandit as mb
@@ -57,7 +58,9 @@ def _answers(found: Any) -> dict[str, Any]:
 
 
 def simulate(problem: dict[str, Any], policy: dict[str, Any], **settings: Any) -> dict[str, Any]:
-    return _regret(mb.simulate(_problem(**problem), _policy(**policy), **settings))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that players are not as the policy assumes
+        return _regret(mb.simulate(_problem(**problem), _policy(**policy), **settings))
 
 
 def identify(problem: dict[str, Any], policy: dict[str, Any], **settings: Any) -> dict[str, Any]:
@@ -129,4 +132,30 @@ def _restored(learner: Any) -> Any:
     return mb.restore(json.loads(json.dumps(learner.state())))
 
 
-KINDS: dict[str, Any] = {"simulate": simulate, "identify": identify, "compare": compare, "session": session}
+def instances(problem: dict[str, Any], seed: int, runs: list[int]) -> list[dict[str, Any]]:
+    """What is best in the instance of each run of a family, or in a problem, and its means."""
+    known = _problem(**problem)
+    drawn = [known.draw(seed, run) for run in runs] if problem["kind"] == "family" else [known]
+    return [
+        {
+            "means": one.matrix,
+            "best_pair": one.best_pair,
+            "best_matching": one.best_matching,
+            "optimum": {selection: one.optimum(selection) for selection in ("pair", "matching")},
+        }
+        for one in drawn
+    ]
+
+
+def drifting_strengths(problem: dict[str, Any], rounds: list[int], seed: int, run: int) -> Any:
+    return _problem(**problem).strengths(rounds, seed=seed, run=run)
+
+
+KINDS: dict[str, Any] = {
+    "simulate": simulate,
+    "identify": identify,
+    "compare": compare,
+    "session": session,
+    "instances": instances,
+    "drifting strengths": drifting_strengths,
+}
