@@ -8,21 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 import matchbandit as mb
-from matchbandit.errors import MatchbanditError
+from contract.adapter.vocabulary import REWARDS, error_name
 from matchbandit.placement import bounds_chart, placement_of
 from matchbandit.studies import propose as propose_next
 from matchbandit.studies.registry import entries
 
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
-
-
-def error_name(call: Any, *args: Any, **options: Any) -> str | None:
-    """The class of the error that the call raises, or None."""
-    try:
-        call(*args, **options)
-    except MatchbanditError:
-        return "MatchbanditError"
-    return None
 
 
 def study_of(study: dict[str, Any]) -> Any:
@@ -171,11 +162,6 @@ def study_refusals(studies: list[dict[str, Any]]) -> Any:
     return [error_name(study_of, each) for each in studies]
 
 
-def reward_distribution(kind: str) -> Any:
-    """The distribution of rewards of this kind."""
-    return {"bernoulli": mb.Bernoulli, "binomial": mb.Binomial, "gaussian": mb.Gaussian}[kind]
-
-
 def policy_of(policy: dict[str, Any]) -> Any:
     """The policy with its options."""
     return mb.policy(policy["name"], **{name: value for name, value in policy.items() if name != "name"})
@@ -193,7 +179,7 @@ def replay(
     done = mb.replay(
         mb.PastResults.from_rows([tuple(row) for row in log]),
         [policy_of(policy) for policy in policies],
-        rewards=reward_distribution(kind)(*parameters),
+        rewards=REWARDS[kind](*parameters),
         workers=1,
         **options,
     )
@@ -216,7 +202,7 @@ def propose(log: list[list[Any]], rewards: dict[str, Any], policy: dict[str, Any
     proposed = propose_next(
         mb.PastResults.from_rows([tuple(row) for row in log]),
         policy_of(policy),
-        rewards=reward_distribution(kind)(*parameters),
+        rewards=REWARDS[kind](*parameters),
         **options,
     )
     return {
@@ -237,7 +223,7 @@ def placement(
     """Measurements of policies on one problem, and the bounds around them."""
     kind, *parameters = rewards.values()
     problem_class = mb.Bipartite if "v" in strengths else mb.Monopartite
-    problem = problem_class(**strengths, rewards=reward_distribution(kind)(*parameters))
+    problem = problem_class(**strengths, rewards=REWARDS[kind](*parameters))
     if "horizon" in goal:
         results = [mb.simulate(problem, policy_of(each), **goal, **settings) for each in policies]
     else:

@@ -5,21 +5,17 @@ import warnings
 from typing import Any
 
 import matchbandit as mb
+from contract.adapter.vocabulary import reward_distribution
 from contract.feedback import Feedback
 
-REWARDS = {"bernoulli": mb.Bernoulli, "gaussian": mb.Gaussian, "binomial": mb.Binomial}
 DRIFTS = {"random-walk": mb.RandomWalk, "seasons": mb.Seasons, "jumps": mb.Jumps}
-
-
-def _rewards(kind: str, **parameters: Any) -> Any:
-    return REWARDS[kind](**parameters)
 
 
 def _problem(kind: str, **parts: Any) -> Any:
     if kind == "drifting":
         drift = dict(parts["drift"])
         return mb.Drifting(_problem(**parts["problem"]), DRIFTS[drift.pop("kind")](**drift))
-    rewards = _rewards(**parts["rewards"])
+    rewards = reward_distribution(**parts["rewards"])
     if kind == "family":
         return mb.family(parts["family"], rewards=rewards, **parts["parameters"])
     if kind == "means":

@@ -5,38 +5,22 @@ from typing import Any
 import numpy as np
 
 import matchbandit as mb
+from contract.adapter.vocabulary import error_name, reward_distribution
 from matchbandit import theory
 from matchbandit.confidence import Checks
-from matchbandit.errors import MatchbanditError
 from matchbandit.kl import bernoulli_kl, kl_lower, kl_upper
 from matchbandit.solvers import all_matchings, best_matching, count_matchings, sorted_across, sorted_pairing
-
-
-def rewards_of(rewards: dict[str, Any]) -> Any:
-    """The reward distribution, such as {"kind": "gaussian", "sd": 0.5}."""
-    kinds = {"bernoulli": mb.Bernoulli, "binomial": mb.Binomial, "gaussian": mb.Gaussian}
-    options = {name: value for name, value in rewards.items() if name != "kind"}
-    return kinds[rewards["kind"]](**options)
 
 
 def problem_of(strengths: dict[str, list[float]], rewards: dict[str, Any]) -> Any:
     """Rows and columns if there are strengths u and v, players if there is only u."""
     sides = [strengths[name] for name in ("u", "v") if name in strengths]
-    return (mb.Bipartite if len(sides) == 2 else mb.Monopartite)(*sides, rewards=rewards_of(rewards))
+    return (mb.Bipartite if len(sides) == 2 else mb.Monopartite)(*sides, rewards=reward_distribution(**rewards))
 
 
 def graph_of(shape: list[int]) -> Any:
     """Rows and columns for two sizes, players for one."""
     return (mb.bipartite if len(shape) == 2 else mb.monopartite)(*shape)
-
-
-def error_name(call: Any, *args: Any, **options: Any) -> str | None:
-    """The class of the error that the call raises, or None."""
-    try:
-        call(*args, **options)
-    except (MatchbanditError, ValueError, TypeError) as error:
-        return type(error).__name__
-    return None
 
 
 def bounds(strengths: dict[str, list[float]], rewards: dict[str, Any], horizon: int | None, delta: float | None) -> Any:
@@ -132,7 +116,7 @@ def corrections() -> Any:
 
 def divergences(rewards: dict[str, Any], means: list[float]) -> Any:
     """The divergence of every two means, and the sub-Gaussian scale."""
-    distribution = rewards_of(rewards)
+    distribution = reward_distribution(**rewards)
     return {"sigma": distribution.sigma, "kl": [[distribution.kl(p, q) for q in means] for p in means]}
 
 
