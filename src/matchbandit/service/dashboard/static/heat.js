@@ -20,7 +20,11 @@ const MEASURES = {
     value: (cell) => cell.mean,
     range: (data) => data.means,
     share: (share) => share,
-    text: (value) => value.toFixed(2).replace(/^-0\.00$/, "0.00").replace(/^(-?)0\./, "$1."),
+    text: (value) =>
+      value
+        .toFixed(2)
+        .replace(/^-0\.00$/, "0.00")
+        .replace(/^(-?)0\./, "$1."),
     end: (value) => short(value),
   },
 };
