@@ -111,7 +111,7 @@ def draw_race(chances: Floats, needs: Counts | None, most: int, rng: np.random.G
         # a Gamma(need_o) time, and given that, the need_o − 1 arrivals before it are uniform in time.
         times = rng.standard_gamma(needs) / chances
         first = int(np.argmin(times))
-        counts = rng.binomial(needs - 1, times[first] / times)
+        counts = np.asarray(rng.binomial(needs - 1, times[first] / times), dtype=np.int64)
         counts[first] = needs[first]
         if counts.sum() <= most:  # it is known that somebody wins within `most` draws
             return counts

@@ -297,7 +297,7 @@ def _enlarge_near(allowed: Allowed, order: Items, may_meet: NDArray[np.bool_], m
     alone = np.flatnonzero(mate < 0)
     if 2 <= len(alone) <= MAX_SWAPS:
         later, back = np.nonzero(may_meet)
-        place, partner = np.nonzero([_partners(allowed, order, i) for i in alone.tolist()])
+        place, partner = np.nonzero(np.stack([_partners(allowed, order, i) for i in alone.tolist()]))
         near = np.stack([later - 1 - back, later], axis=1)
         _enlarge(np.concatenate([near, np.stack([alone[place], partner], axis=1)]), mate)
 

@@ -133,7 +133,8 @@ def level_items(problem: Problem, seeks: Selection) -> Iterator[tuple[int, int]]
             for place in range(min(last, len(order))):
                 yield from ((int(order[place]), int(b)) for b in order[place + 1 :])
         return
-    order = np.argsort(-problem.u, kind="stable")  # type: ignore[attr-defined]
+    u: Floats = problem.u  # type: ignore[attr-defined]
+    order = np.argsort(-u, kind="stable")
     for place in range(2 if seeks == "pair" else len(order)):
         for other in range(place + 1, len(order)):
             if other // 2 > place // 2:

@@ -176,8 +176,10 @@ class PairElimMono(PlannedPolicy):
         return np.asarray(sums / np.maximum(1, counts))
 
     def _by_player(self, pending: Tally) -> tuple[Counts, Floats]:
-        counts, sums = (cells.reshape(self.n, self.n, 2)[..., 0] for cells in (pending.counts, pending.sums))
-        return (self.row_single.counts + counts).sum(axis=1), (self.row_single.sums + sums).sum(axis=1)
+        shape = (self.n, self.n, 2)
+        counts = self.row_single.counts + pending.counts.reshape(shape)[..., 0]
+        sums = self.row_single.sums + pending.sums.reshape(shape)[..., 0]
+        return np.asarray(counts.sum(axis=1), dtype=np.int64), sums.sum(axis=1)
 
     def explain_extra(self) -> dict[str, Any]:
         """Who beats whom, what is played and when it looks again."""
