@@ -5,8 +5,8 @@
     python tests/faults/run.py --draw 20 --seed 7  # print faults drawn from all numerical code, for faults.toml
 
 A fault is a text of the source, found in whatever file it is in, and what replaces it. Each is put into a copy of the
-project. The contract runs first, then the whole quick suite, up to the first failure. The exit code is 1 if a fault
-survives that is not marked as equivalent.
+project. The tests of its module run first, then the contract, then the whole quick suite, up to the first failure. The
+exit code is 1 if a fault survives that is not marked as equivalent.
 """
 
 import argparse
@@ -34,7 +34,7 @@ NUMERICAL = (
 )  # fmt: skip
 """Where faults are drawn: kernels, formulas and solvers."""
 STEPS = (["tests/contract"], ["tests", "src", "--ignore=tests/contract"])
-"""What runs on a fault, until something fails."""
+"""What runs on a fault after the tests of its module, until something fails."""
 TIME_LIMIT_S = 900
 """A fault that makes a test run forever is caught by whoever waits."""
 FLIPS: dict[type[ast.AST], str] = {
@@ -99,7 +99,8 @@ def first_failure(copy: Path, fault: dict[str, Any]) -> str | None:
     text = file.read_text()
     file.write_text(text.replace(fault["old"], fault["new"]))
     try:
-        for tests in (*([[fault["first"]]] if "first" in fault else []), *STEPS):
+        of_module = sorted(str(test.relative_to(copy)) for test in (copy / "tests").rglob(f"test_{file.stem}*.py"))
+        for tests in filter(None, (of_module, *STEPS)):
             failure = run_tests(copy, tests)
             if failure:
                 return failure
