@@ -170,14 +170,19 @@ def test_an_error_in_the_block_ends_the_workers_at_once():
 
 
 def test_signals_are_held_while_workers_start_and_come_afterwards():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+
     def start():
         with signals_held():
             signal.raise_signal(signal.SIGINT)
             seen.append("held")
 
     seen = []
-    with pytest.raises(KeyboardInterrupt):
-        start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert seen == ["held"]
 
 

@@ -201,6 +201,6 @@ def test_equal_pairs_warn_of_nothing(workers):
 def test_what_every_run_warns_of_is_shown_once(workers):
     spec = mb.policy("simple-adaptive-matching", clusters=[[0], [1, 2, 3]])
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+        warnings.simplefilter("always", UserWarning)
         mb.simulate(mb.Monopartite([0.9, 0.8, 0.2, 0.1]), spec, horizon=50, runs=6, workers=workers)
     assert ["odd size" in str(warning.message) for warning in caught] == [True]

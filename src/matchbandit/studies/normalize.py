@@ -8,7 +8,7 @@ from math import isfinite, prod
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from matchbandit.confidence import check_epsilon
 from matchbandit.errors import MatchbanditError, check_float, check_int, unknown
@@ -25,7 +25,9 @@ from matchbandit.user_code import import_name
 Path = tuple[str | int, ...]
 """The path to a setting of a study: `("problem", "gap")`, `("policies", 1, "growth")`."""
 MAX_POINTS = 20_000
-_SEQUENCES = (list, tuple, set, frozenset, np.ndarray, collections.abc.Sequence, collections.abc.Iterable)
+_ARRAY = get_origin(NDArray[Any])
+"""np.ndarray, or an alias of it that newer versions of NumPy define."""
+_SEQUENCES = (list, tuple, set, frozenset, np.ndarray, _ARRAY, collections.abc.Sequence, collections.abc.Iterable)
 MAX_NAME_LENGTH = 100
 MAX_NESTING = 8
 STUDY_KEYS = (
@@ -117,7 +119,7 @@ def depth_of(annotation: Any, default: Any = None) -> int:
     if origin in (Union, types.UnionType):
         return max(map(depth_of, (kind for kind in get_args(annotation) if kind is not type(None))), default=0)
     if annotation in _SEQUENCES or origin in _SEQUENCES:
-        inner = () if origin is np.ndarray else [kind for kind in get_args(annotation) if kind is not Ellipsis]
+        inner = () if origin in (np.ndarray, _ARRAY) else [kind for kind in get_args(annotation) if kind is not Ellipsis]
         return 1 + max(map(depth_of, inner), default=0)
     return 0
 
