@@ -119,8 +119,9 @@ def depth_of(annotation: Any, default: Any = None) -> int:
     if origin in (Union, types.UnionType):
         return max(map(depth_of, (kind for kind in get_args(annotation) if kind is not type(None))), default=0)
     if annotation in _SEQUENCES or origin in _SEQUENCES:
-        inner = () if origin in (np.ndarray, _ARRAY) else [kind for kind in get_args(annotation) if kind is not Ellipsis]
-        return 1 + max(map(depth_of, inner), default=0)
+        if origin in (np.ndarray, _ARRAY):
+            return 1
+        return 1 + max(map(depth_of, (kind for kind in get_args(annotation) if kind is not Ellipsis)), default=0)
     return 0
 
 
