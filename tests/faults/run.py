@@ -25,6 +25,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path("src/matchbandit")
 NUMERICAL = (
@@ -127,6 +129,8 @@ def run_tests(copy: Path, tests: list[str]) -> str | None:
             return f"no answer within {TIME_LIMIT_S} s"
     if run.returncode == 0:
         return None
+    if run.returncode not in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
+        raise RuntimeError(f"the tests did not run: {output[-2000:]}")
     failures = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return failures[0].removeprefix("FAILED ").removeprefix("ERROR ")[:160] if failures else output[-300:]
 
