@@ -101,6 +101,10 @@ def _twins(rewards: dict[str, Any] = BERNOULLI) -> Problem:
     return _players([0.83, 0.81, 0.52, 0.5, 0.23, 0.21], rewards)
 
 
+def _close(rewards: dict[str, Any] = BERNOULLI) -> Problem:
+    return _players([0.83, 0.82, 0.81, 0.8, 0.79, 0.78], rewards)
+
+
 def _twelve(rewards: dict[str, Any] = BERNOULLI) -> Problem:
     u = [0.95, 0.88, 0.79, 0.71, 0.64, 0.55, 0.47, 0.38, 0.31, 0.22, 0.13, 0.06]
     return _players(u, rewards)
@@ -278,6 +282,8 @@ def _identifications() -> Iterator[Case]:
     certify = _policy("rank1-certify", delta=None, epsilon=None)
     title = "identify rank1-certify with delta and epsilon of the call"
     yield _identify(title, _five(GAUSSIAN), certify, "jump", 10**8, delta=0.1, epsilon=0.2)
+    certify = _policy("rank1-certify", delta=0.1, epsilon=0.3)  # answers that are not the best, and correct
+    yield _identify("identify rank1-certify of close players", _close(GAUSSIAN), certify, "jump", 10**7, runs=3)
 
 
 UNTIL_DECIDED = {"rounds": "ignore", "pair_evaluations": "ignore"}
@@ -383,6 +389,9 @@ def _families() -> Iterator[Case]:
         yield Case(f"instances {family['family']} {family['parameters']}", "instances", data, group="uniform")
     title = "simulate until the first split family staircase adaptive-matching jump"
     yield _simulate(title, staircase, adaptive, "jump", 10**6, runs=3, stop="first-split")
+    simple = _policy("simple-adaptive-matching")
+    title = "simulate until the first split 6 twins simple-adaptive-matching jump"
+    yield _simulate(title, _twins(SHARP), simple, "jump", 10**6, runs=3, stop="first-split")
     two_best = _family("two-best", n=3, u1=0.9, second=0.8, third=0.7)
     certify = _policy("rank1-certify", delta=0.1, epsilon=0.2)
     yield _identify("identify family two-best rank1-certify", two_best, certify, "jump", 10**8, runs=3, first_run=2)
@@ -611,11 +620,27 @@ def _sessions() -> Iterator[Case]:
                 restore=[{"round": 10, "moment": "after the ask"}, {"round": 32, "moment": "before the ask"}],
                 explain="after the ask",
             )  # fmt: skip
+    for policy, problem, horizon in (  # results of many values: which of them are missing shows
+        ("pair-elim", _slots(SHARP), 10**6),
+        ("pair-elim-mono", _six(SHARP), 10**6),
+        ("matching-id", _six(SHARP), None),
+        ("adaptive-matching", _six(SHARP), 10**6),
+        ("rank1-certify", _six(SHARP), None),
+        ("uniform", _six(SHARP), None),
+    ):
+        yield _session(
+            f"session {policy} missing results of many values",
+            problem, _policy(policy), horizon, missing=MISSING,
+            restore=[{"round": 10, "moment": "after the ask"}, {"round": 25, "moment": "before the ask"}],
+        )  # fmt: skip
     for policy, problem, changes, horizon, rounds in LONG_SESSIONS:
         title = _title("session long", policy, problem["kind"], problem["rewards"], changes, f"{rounds} rounds")
         restore = [{"round": rounds - 15, "moment": "after the ask"}]
         chosen = _policy(policy, **changes)
-        yield _session(title, problem, chosen, horizon, rounds=rounds, restore=restore, recorded_rounds=20)
+        missing = [[rounds - number, 0] for number in (30, 16, 15)]
+        yield _session(
+            title, problem, chosen, horizon, rounds=rounds, restore=restore, recorded_rounds=20, missing=missing
+        )
     many, thompson = _rows_and_columns(_strengths(205), _strengths(3), BERNOULLI), _policy("rank1-thompson")
     yield _session("session large rank1-thompson 205×3", many, thompson, None)
     many, thompson_pairs = _players(_strengths(402), BERNOULLI), _policy("rank1-thompson", selection="pair")

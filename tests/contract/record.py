@@ -22,7 +22,7 @@ def record(area: str, patterns: list[str]) -> None:
         if known is not None and is_same and not any(fnmatch(case.name, pattern) for pattern in patterns):
             lines.append({**line, "case": known["case"], "result": known["result"]})
             continue
-        result = plain(adapter.result_of(case.kind, plain(case.case)))
+        result = plain(adapter.result_of(area, case.kind, plain(case.case)))
         lines.append(plain(line) | {"match": line["match"], "result": result})
         if known is None:
             print(f"{case.name}: new")

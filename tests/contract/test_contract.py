@@ -6,18 +6,18 @@ from contract import adapter
 from contract.matching import differences, plain, report
 from contract.records import AREAS, cases, load
 
-RECORDS = [line for area in AREAS for line in load(area).values()]
+RECORDS = [(area, line) for area in AREAS for line in load(area).values()]
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("area", "line"),
     [
-        pytest.param(line, id=line["name"], marks=pytest.mark.xdist_group(line["group"] or line["name"]))
-        for line in RECORDS
+        pytest.param(area, line, id=line["name"], marks=pytest.mark.xdist_group(line["group"] or line["name"]))
+        for area, line in RECORDS
     ],
 )
-def test_behaviour_is_as_recorded(line):
-    found = differences(line["result"], adapter.result_of(line["kind"], line["case"]), line["match"])
+def test_behaviour_is_as_recorded(area, line):
+    found = differences(line["result"], adapter.result_of(area, line["kind"], line["case"]), line["match"])
     assert not found, "\n" + report(line["name"], found)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract import adapter
+from contract.adapter.leagues import league
 from contract.matching import differences, report
 from contract.records import load
 
@@ -25,5 +25,5 @@ def test_leagues_on_postgresql_are_as_recorded(name):
 
 def assert_as_recorded(name, **options):
     line = RECORDS[name]
-    found = differences(line["result"], adapter.KINDS["league"](**line["case"], **options), line["match"])
+    found = differences(line["result"], league(**line["case"], **options), line["match"])
     assert not found, "\n" + report(name, found)
