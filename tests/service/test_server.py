@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -190,7 +191,7 @@ def test_a_store_that_others_can_read_is_warned_about(tmp_path, lines):
 
 def test_metrics_folders_of_dead_servers_are_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(server_module.tempfile, "gettempdir", lambda: str(tmp_path))
-    dead = subprocess.Popen(["true"])
+    dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     alive = os.getpid()
     contents = {  # folder, and the files in it
