@@ -38,7 +38,8 @@ NUMERICAL = (
 STEPS = (["tests/contract"], ["tests", "src", "--ignore=tests/contract"])
 """What runs on a fault after the tests of its module, until something fails."""
 TIME_LIMIT_S = 900
-"""A fault that makes a test run forever is caught by whoever waits."""
+MODULE_TIME_LIMIT_S = 300
+"""A fault that makes a test run forever is caught by whoever waits; the tests of a module take seconds without it."""
 FLIPS: dict[type[ast.AST], str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"
 }  # fmt: skip
@@ -103,7 +104,7 @@ def first_failure(copy: Path, fault: dict[str, Any]) -> str | None:
     try:
         of_module = sorted(str(test.relative_to(copy)) for test in (copy / "tests").rglob(f"test_{file.stem}*.py"))
         for tests in filter(None, (of_module, *STEPS)):
-            failure = run_tests(copy, tests)
+            failure = run_tests(copy, tests, MODULE_TIME_LIMIT_S if tests is of_module else TIME_LIMIT_S)
             if failure:
                 return failure
         return None
@@ -111,7 +112,7 @@ def first_failure(copy: Path, fault: dict[str, Any]) -> str | None:
         file.write_text(text)
 
 
-def run_tests(copy: Path, tests: list[str]) -> str | None:
+def run_tests(copy: Path, tests: list[str], time_limit_s: float) -> str | None:
     """The first test of these that fails."""
     environment = {"MATCHBANDIT_CACHE": str(ROOT / ".numba_cache"), **os.environ}
     environment["PYTHONPATH"] = str(copy / "src")
@@ -123,10 +124,10 @@ def run_tests(copy: Path, tests: list[str]) -> str | None:
         start_new_session=True,
     ) as run:  # fmt: skip
         try:
-            output, _ = run.communicate(timeout=TIME_LIMIT_S)
+            output, _ = run.communicate(timeout=time_limit_s)
         except subprocess.TimeoutExpired:
             os.killpg(run.pid, signal.SIGKILL)
-            return f"no answer within {TIME_LIMIT_S} s"
+            return f"no answer within {time_limit_s} s"
     if run.returncode == 0:
         return None
     if run.returncode not in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
