@@ -7,3 +7,8 @@ from typing import Any
 def result_of(area: str, kind: str, case: dict[str, Any]) -> Any:
     """What the product does in this case, as plain data; only the area's own part of the product is imported."""
     return import_module(f"contract.adapter.{area}").KINDS[kind](**case)
+
+
+def options_of(policy: str) -> list[str]:
+    """The names of the options that a policy has."""
+    return list(import_module("matchbandit").CATALOGUE[policy].option_defaults())
