@@ -32,7 +32,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "escb": {"version": 2, "exploration": "log"},
     "aescb": {"xi": 0.1, "exploration": "log"},
     "ols-ucb": {"lam": 1.0},
-    "grab": {"gamma": None, "exploration": "horizon"},
+    "grab": {"gamma": 3, "exploration": "horizon"},
     "pb-mhb": {"c": 1000.0, "m": 1, "first_is_best": False},
     "rank1-certify": {"selection": "matching", "delta": None, "epsilon": None, "anytime": False, "share": 0.0625},
     "rank1-thompson": {"selection": "matching", "half_life": None},
@@ -74,6 +74,22 @@ def _players(u: list[float], rewards: dict[str, Any]) -> Problem:
 
 def _slots(rewards: dict[str, Any] = BERNOULLI) -> Problem:
     return _rows_and_columns([0.91, 0.6, 0.23], [0.83, 0.52, 0.31, 0.1], rewards)
+
+
+def _five_rows(rewards: dict[str, Any] = BERNOULLI) -> Problem:
+    return _rows_and_columns([0.31, 0.9, 0.12, 0.74, 0.55], [0.4, 0.93, 0.21], rewards)
+
+
+def _clear(rewards: dict[str, Any] = BERNOULLI) -> Problem:
+    return _rows_and_columns([0.96, 0.08], [0.12, 0.93], rewards)
+
+
+def _clear_slots(rewards: dict[str, Any] = BERNOULLI) -> Problem:
+    return _rows_and_columns([0.95, 0.3, 0.08], [0.93, 0.2, 0.1, 0.05], rewards)
+
+
+def _clear_players(rewards: dict[str, Any] = BERNOULLI) -> Problem:
+    return _players([0.95, 0.07, 0.91, 0.12], rewards)
 
 
 def _wide(rewards: dict[str, Any] = BERNOULLI) -> Problem:
@@ -121,10 +137,14 @@ def _means(matrix: list[list[float]], *, players: bool, rewards: dict[str, Any] 
 PROBLEMS = {
     "3×4": _slots,
     "3×3": _square,
+    "5×3": _five_rows,
+    "2×2 far apart": _clear,
+    "3×4 far apart": _clear_slots,
     "6×7": _wide,
     "6 players": _six,
     "6 twins": _twins,
     "4 players": _four,
+    "4 players far apart": _clear_players,
     "5 players": _five,
     "12 players": _twelve,
 }
@@ -132,8 +152,6 @@ TASTES = _means([[0.91, 0.2, 0.11], [0.82, 0.7, 0.13]], players=False)
 FRIENDS = _means(
     [[0.0, 0.31, 0.9, 0.42], [0.31, 0.0, 0.53, 0.74], [0.9, 0.53, 0.0, 0.15], [0.42, 0.74, 0.15, 0.0]], players=True
 )
-
-
 FIVE_FRIENDS = _means(
     [
         [0.0, 0.31, 0.9, 0.42, 0.27],
@@ -180,13 +198,14 @@ SIMULATIONS: Rows = [
     ("adaptive-matching", ["6 players", "12 players"], [GAUSSIAN, BINOMIAL], 10**6,
      [{}, {"growth": 2.0}, {"clusters": [[0, 2], [1, 3, 4, 5]]}]),
     ("exploration-first", ["6 players"], [GAUSSIAN, BINOMIAL], 10**6, [{"best": [0, 2]}]),
-    ("escb", ["6 players", "3×3"], [BINOMIAL], 300, [{}, {"version": 1}, {"exploration": "full"}]),
+    ("escb", ["6 players", "3×3"], [GAUSSIAN, BINOMIAL], 300, [{}, {"version": 1}, {"exploration": "full"}]),
     ("aescb", ["6 players"], [BINOMIAL], 300, [{}, {"xi": 0.05}, {"exploration": "full"}]),
     ("cucb", ["6 players", "3×4", "12 players"], [GAUSSIAN, BINOMIAL], 300, [{}]),
     ("ols-ucb", ["6 players"], [GAUSSIAN, BINOMIAL], 300, [{}, {"lam": 0.5}]),
     ("cts-beta", ["6 players", "3×4", "12 players"], [BINOMIAL], 300, [{}]),
     ("cts-gaussian", ["6 players", "12 players"], [GAUSSIAN, BINOMIAL], 300, [{}]),
-    ("grab", ["3×4", "3×3"], [BINOMIAL], 600, [{}, {"gamma": 3}, {"exploration": "leader"}]),
+    ("grab", ["3×4", "3×3"], [BINOMIAL], 600, [{}, {"exploration": "leader"}, {"gamma": None}]),
+    ("grab", ["5×3"], [], 600, [{"gamma": None}, {"gamma": None, "exploration": "leader"}]),
     ("pb-mhb", ["3×4", "3×3"], [BINOMIAL], 600, [{}, {"c": 1.0, "m": 2, "first_is_best": True}]),
     ("rank1-certify", ["6 players", "3×4", "12 players"], [GAUSSIAN, BINOMIAL], 10**5,
      [{}, {"anytime": True, "share": 0.1}]),
@@ -202,6 +221,22 @@ SIMULATIONS: Rows = [
 ]  # fmt: skip
 STEPS = 120
 """Rounds of the engine "step", and of the quick engine beside it."""
+PLAYS_WITH_DECISIONS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
+    # policy, problem, rewards, options, rounds of both engines in which clusters split or items are eliminated
+    ("adaptive-matching", "6 players", SHARP, {}, 300),
+    ("adaptive-matching", "6 players", PRECISE, {}, 200),
+    ("adaptive-matching", "12 players", SHARP, {"growth": 1.5}, 500),
+    ("simple-adaptive-matching", "6 players", SHARP, {}, 300),
+    ("simple-adaptive-matching", "6 twins", SHARP, {}, 200),
+    ("exploration-first", "6 players", SHARP, {"best": [0, 2]}, 250),
+    ("exploration-first", "6 players", SHARP, {"best": [0, 2], "growth": 2.0}, 300),
+    ("pair-elim", "3×4", SHARP, {"growth": 1.05}, 600),
+    ("pair-elim", "3×4", SHARP, {"growth": 2.0, "cap_windows": True}, 1000),
+    ("pair-elim-mono", "6 players", SHARP, {"growth": 1.5}, 1000),
+    ("pair-elim-mono", "5 players", SHARP, {"growth": 1.05, "cap_windows": True}, 600),
+    ("rank1-elim", "3×4", SHARP, {}, 300),
+    ("rank1-elim-kl", "3×4 far apart", BERNOULLI, {}, 1000),
+]
 
 
 def _simulate(name: str, problem: Problem, policy: dict[str, Any], engine: str, horizon: int, **settings: Any) -> Case:
@@ -224,6 +259,10 @@ def _simulations() -> Iterator[Case]:
                     for engine, end in [(fast, horizon), *([(fast, STEPS), ("step", STEPS)] if both else [])]:
                         title = _title("simulate", policy, name, kind, changes, f"{engine} {end}")
                         yield _simulate(title, problem, _policy(policy, **changes), engine, end)
+    for policy, name, kind, changes, end in PLAYS_WITH_DECISIONS:
+        for engine in ("jump", "step"):
+            title = _title("simulate decisions", policy, name, kind, changes, f"sd={kind.get('sd')} {engine} {end}")
+            yield _simulate(title, PROBLEMS[name](kind), _policy(policy, **changes), engine, end)
 
 
 IDENTIFICATIONS: Rows = [
@@ -236,9 +275,10 @@ IDENTIFICATIONS: Rows = [
     ("rank1-certify", ["6 players", "3×4"], [], 10**8, [{"delta": 0.1, "selection": "pair"}]),
     ("rank1-certify", ["6×7"], [], 400, [{"selection": "matching", "delta": 0.1, "epsilon": 0.1}]),
     ("rank1-certify", ["6 twins", "5 players"], [], 10**8, [{"delta": 0.05, "epsilon": 0.1}]),
+    ("rank1-certify", ["6 twins", "3×4"], [GAUSSIAN], 10**8, [{"delta": 0.05, "epsilon": 0.2, "selection": "pair"}]),
     ("track-and-stop", ["3×4", "5 players"], [GAUSSIAN, BINOMIAL], 400, [{}, {"delta": 0.2}]),
     ("clucb", ["6 players", "3×3", "12 players"], [GAUSSIAN, BINOMIAL], 300, [{}, {"selection": "pair"}]),
-    ("sequential-halving", ["6 players", "3×4"], [GAUSSIAN, BINOMIAL], 5000, [{}, {"selection": "pair"}]),
+    ("sequential-halving", ["6 players", "3×4"], [GAUSSIAN, BINOMIAL], 600, [{}, {"selection": "pair"}]),
 ]
 BUDGETED = ("sequential-halving",)
 """Policies that answer within a budget."""
@@ -261,14 +301,17 @@ def _identify(
 
 
 def _identifications() -> Iterator[Case]:
-    """Each policy that identifies, as above; on the engine "step" until a round in which most have no answer yet."""
+    """Each policy that identifies, as above; on the engine "step" until a round in which most have no answer yet.
+
+    With rewards that vary little, or with means that are far apart, both engines play until there is an answer.
+    """
     for policy, problems, rewards, last, choices in IDENTIFICATIONS:
         for first, changes in zip([True] + [False] * len(choices), choices, strict=False):
             for kind in [BERNOULLI, *rewards] if first else [BERNOULLI]:
                 for name in problems if first and kind is BERNOULLI else problems[:1]:
                     problem = PROBLEMS[name](kind)
                     fast = _fast(policy, 0 if "v" in problem else len(problem["u"]))
-                    step = min(last, 1500 if policy in BUDGETED else STEPS)
+                    step = last if policy in BUDGETED else min(last, STEPS)
                     both = first and kind is BERNOULLI and fast != "step"
                     for engine, end in [(fast, last), *([("step", step)] if both else [])]:
                         title = _title("identify", policy, name, kind, changes, f"{engine} {end}")
@@ -279,6 +322,20 @@ def _identifications() -> Iterator[Case]:
             name = "6 players" if policy in players else "3×4"
             title = _title("identify precise", policy, name, PRECISE, {"delta": 0.1}, f"{engine} 2000")
             yield _identify(title, PROBLEMS[name](PRECISE), _policy(policy, delta=0.1), engine, 2000)
+    for policy, name, kind, changes in (
+        ("pair-elim", "3×4", SHARP, {"growth": 2.0, "delta": 0.2}),
+        ("pair-elim-mono", "6 players", SHARP, {"delta": 0.1}),
+        ("pair-select", "6 players", SHARP, {"growth": 2.0, "delta": 0.2}),
+        ("pair-select", "6 players", SHARP, {"growth": 2.0, "delta": 0.2, "cap_windows": True}),
+        ("matching-id", "6 players", SHARP, {"growth": 1.5, "delta": 0.2}),
+        ("clucb", "4 players far apart", BERNOULLI, {"delta": 0.2}),
+        ("clucb", "4 players far apart", GAUSSIAN, {"delta": 0.2}),
+        ("clucb", "4 players far apart", BINOMIAL, {"delta": 0.2}),
+        ("clucb", "2×2 far apart", BERNOULLI, {"delta": 0.2, "selection": "pair"}),
+    ):
+        for engine in (_fast(policy, 0), "step"):
+            title = _title("identify answers", policy, name, kind, changes, f"{engine} 2000")
+            yield _identify(title, PROBLEMS[name](kind), _policy(policy, **changes), engine, 2000)
     certify = _policy("rank1-certify", delta=None, epsilon=None)
     title = "identify rank1-certify with delta and epsilon of the call"
     yield _identify(title, _five(GAUSSIAN), certify, "jump", 10**8, delta=0.1, epsilon=0.2)
@@ -286,10 +343,11 @@ def _identifications() -> Iterator[Case]:
     yield _identify("identify rank1-certify of close players", _close(GAUSSIAN), certify, "jump", 10**7, runs=3)
 
 
-UNTIL_DECIDED = {"rounds": "ignore", "pair_evaluations": "ignore"}
+UNTIL_DECIDED = {"rounds": {"rtol": 0.8}, "pair_evaluations": {"rtol": 0.8}}
 """rank1-track-and-stop plays by proportions from an optimization that ends within 5 % of the optimum, by linear
 programs of which several solutions are as good. After some hundred rounds, when it stops hangs on the last bits of a
-machine's arithmetic; what it answers does not. With few rounds to choose from it plays the same on every machine."""
+machine's arithmetic; what it answers does not. Proportions that differ by 10⁻¹³ change the rounds up to threefold, so a
+factor of five passes. With few rounds to choose from it plays the same on every machine."""
 PROPORTIONS = {"explanation.pairs.proportion_wanted": {"atol": 1e-3}}
 
 
@@ -323,7 +381,7 @@ JUMPS_RATE = {"kind": "jumps", "rate": 0.02, "rounds": None, "items": None, "low
 
 
 def _drifting() -> Iterator[Case]:
-    """Strengths that change."""
+    """Policies on strengths that drift, and the strengths themselves."""
     for policy, problem, drift, changes in (
         ("rank1-thompson", _six(), WALK, {"half_life": 100.0}),
         ("rank1-thompson", _six(GAUSSIAN), PHASES, {"half_life": 100.0}),
@@ -364,7 +422,7 @@ FAMILIES = [
 
 
 def _families() -> Iterator[Case]:
-    """Each run has an instance of its own."""
+    """Policies on families, whose instances differ from run to run, and the instances themselves."""
     for policy, problem, end in (
         ("uts", _family("spiked", n=4, u1=0.9, gap=0.7), 300),
         ("uts", _family("spiked-repeated", n=4, u1=0.9, gap=0.7, repeats=2), 300),
@@ -377,12 +435,13 @@ def _families() -> Iterator[Case]:
         ("exploration-first", _family("two-best", n=3, u1=0.9, second=0.8, third=0.7), 10**6),
         ("rank1-thompson", _family("equal-pairs", n=4, top=0.9, bottom=0.2), 200),
         ("pb-mhb", _family("click-model", model="kdd:10", shuffle="all"), 300),
-        ("grab", _family("click-model", model="simulated:std", shuffle="except-first"), 200),
         ("kl-ucb", _family("click-model", model="yandex", shuffle="none"), 200),
     ):
         fast = _fast(policy, 0)
         title = f"simulate family {problem['family']} {policy} {fast} {end}"
         yield _simulate(title, problem, _policy(policy), fast, end, runs=3, first_run=4)
+    clicks, grab = _family("click-model", model="simulated:std", shuffle="except-first"), _policy("grab", gamma=None)
+    yield _simulate("simulate family click-model grab loop 200", clicks, grab, "loop", 200, runs=3, first_run=4)
     staircase, adaptive = _family("staircase", n=4, gap=0.2), _policy("adaptive-matching")
     for family in FAMILIES:
         data = {"problem": family, "seed": 11, "runs": [0, 1, 5]}
@@ -398,7 +457,7 @@ def _families() -> Iterator[Case]:
 
 
 def _other_means() -> Iterator[Case]:
-    """Means that are no products."""
+    """Policies on matrices of means that are not products of strengths, and what is best in these."""
     for policy, problem, end in (
         ("kl-ucb", TASTES, 400),
         ("uts", TASTES, 400),
@@ -447,7 +506,7 @@ def _past(problem: Problem) -> list[dict[str, Any]]:
 
 
 def _warm_starts() -> Iterator[Case]:
-    """Policies that start from results from before."""
+    """Policies that begin with the results of `_past`."""
     for policy, problem, changes in (
         ("uts", _slots(), {}),
         ("kl-ucb", _slots(BINOMIAL), {}),
@@ -461,6 +520,7 @@ def _warm_starts() -> Iterator[Case]:
         ("pb-mhb", _slots(), {}),
         ("rank1-certify", _six(), {}),
         ("rank1-thompson", _six(GAUSSIAN), {}),
+        ("rank1-thompson", _six(GAUSSIAN), {"half_life": 60.0}),
         ("rank1-thompson", _slots(), {"selection": "pair"}),
     ):
         title = _title("simulate warm", policy, "", problem["rewards"], changes, f"{_fast(policy, 0)} 200")
@@ -483,7 +543,7 @@ def _strengths(n: int) -> list[float]:
 
 
 def _large() -> Iterator[Case]:
-    """200 items and more, and more than 1,000."""
+    """Policies on 200 to 1,500 items, for few rounds."""
     for policy, problem, changes, engine, end in (
         ("pair-elim", _rows_and_columns(_strengths(120), _strengths(101), GAUSSIAN), {}, "jump", 90),
         ("uts", _rows_and_columns(_strengths(120), _strengths(101), BERNOULLI), {}, "loop", 150),
@@ -505,6 +565,11 @@ def _large() -> Iterator[Case]:
         yield _simulate(title, problem, _policy(policy, **changes), engine, end, runs=1, checkpoints=[1, end])
     players, certify = _players(_strengths(200), PRECISE), _policy("rank1-certify", delta=0.1)
     yield _identify("identify large rank1-certify 200 players", players, certify, "jump", 200, runs=1)
+    for name, problem, last in (  # until the strengths of so many items are fitted, by conjugate gradients
+        ("240×5", _rows_and_columns(_strengths(240), _strengths(5), PRECISE), 1000),
+        ("240 players", _players(_strengths(240), PRECISE), 600),
+    ):
+        yield _identify(f"identify large rank1-certify {name}", problem, certify, "jump", last, runs=1)
 
 
 SESSIONS: list[tuple[str, Problem, dict[str, Any], int | None]] = [
@@ -546,7 +611,8 @@ SESSIONS: list[tuple[str, Problem, dict[str, Any], int | None]] = [
     ("ols-ucb", _six(GAUSSIAN), {}, None),
     ("ols-ucb", _slots(), {"lam": 0.5}, None),
     ("grab", _slots(), {}, 10**4),
-    ("grab", _square(), {"gamma": 2, "exploration": "leader"}, None),
+    ("grab", _five_rows(), {"exploration": "leader"}, None),
+    ("grab", _five_rows(BINOMIAL), {"gamma": None}, 10**4),
     ("pb-mhb", _slots(), {}, None),
     ("pb-mhb", _slots(BINOMIAL), {"c": 1.0, "m": 2, "first_is_best": True}, None),
     ("rank1-certify", _six(), {}, None),
@@ -607,12 +673,12 @@ def _sessions() -> Iterator[Case]:
     The first of each policy again with missing results, a state with an open round, and results from before if the
     policy takes them.
     """
-    seen = set()
+    policies = set()
     for policy, problem, changes, horizon in SESSIONS:
         title = _title("session", policy, problem["kind"], problem["rewards"], changes, "restored")
         yield _session(title, problem, _policy(policy, **changes), horizon)
-        if policy not in seen:
-            seen.add(policy)
+        if policy not in policies:
+            policies.add(policy)
             past = [] if policy in NO_WARM_START else _past(problem)
             yield _session(
                 _title("session", policy, problem["kind"], problem["rewards"], changes, "missing results"),
@@ -633,14 +699,32 @@ def _sessions() -> Iterator[Case]:
             problem, _policy(policy), horizon, missing=MISSING,
             restore=[{"round": 10, "moment": "after the ask"}, {"round": 25, "moment": "before the ask"}],
         )  # fmt: skip
+    for policy, problem, changes, horizon, past in (  # other options, and players who sit out
+        ("rank1-thompson", _six(), {"half_life": 20.0}, None, True),
+        ("rank1-thompson", _five(SHARP), {}, None, False),
+        ("rank1-thompson", _five(SHARP), {"half_life": 20.0}, None, False),
+        ("rank1-thompson", _slots(SHARP), {"selection": "pair"}, None, False),
+        ("rank1-certify", _five(SHARP), {"delta": 0.1}, None, False),
+        ("rank1-certify", _slots(SHARP), {"selection": "pair"}, None, False),
+        ("rank1-certify", _six(SHARP), {"delta": 0.1, "epsilon": 0.1, "selection": "pair"}, None, False),
+        ("rank1-track-and-stop", _square(SHARP), {"delta": 0.001, "selection": "pair"}, None, False),
+        ("clucb", _square(SHARP), {"delta": 0.1, "selection": "pair"}, None, False),
+        ("sequential-halving", _slots(SHARP), {"selection": "pair"}, 60, False),
+        ("uniform", _five(SHARP), {"selection": "pair"}, None, False),
+    ):
+        yield _session(
+            _title("session missing", policy, problem["kind"], problem["rewards"], changes, f"{len(problem['u'])}"),
+            problem, _policy(policy, _past(problem) if past else [], **changes), horizon, missing=MISSING,
+            restore=[{"round": 10, "moment": "after the ask"}, {"round": 25, "moment": "before the ask"}],
+        )  # fmt: skip
     for policy, problem, changes, horizon, rounds in LONG_SESSIONS:
         title = _title("session long", policy, problem["kind"], problem["rewards"], changes, f"{rounds} rounds")
         restore = [{"round": rounds - 15, "moment": "after the ask"}]
-        chosen = _policy(policy, **changes)
         missing = [[rounds - number, 0] for number in (30, 16, 15)]
         yield _session(
-            title, problem, chosen, horizon, rounds=rounds, restore=restore, recorded_rounds=20, missing=missing
-        )
+            title, problem, _policy(policy, **changes), horizon, rounds=rounds, restore=restore, recorded_rounds=20,
+            missing=missing,
+        )  # fmt: skip
     many, thompson = _rows_and_columns(_strengths(205), _strengths(3), BERNOULLI), _policy("rank1-thompson")
     yield _session("session large rank1-thompson 205×3", many, thompson, None)
     many, thompson_pairs = _players(_strengths(402), BERNOULLI), _policy("rank1-thompson", selection="pair")
@@ -671,8 +755,8 @@ def _comparisons() -> Iterator[Case]:
 
 
 def cases() -> Iterator[Case]:
-    """All of them, those of a policy one after the other."""
-    found = [
+    """All cases of the area, in the order of the policies: those of a policy share compiled code."""
+    every_case = [
         *_simulations(),
         *_identifications(),
         *_tracking(),
@@ -684,4 +768,4 @@ def cases() -> Iterator[Case]:
         *_sessions(),
         *_comparisons(),
     ]
-    yield from sorted(found, key=lambda case: list(OPTIONS).index(case.group))
+    yield from sorted(every_case, key=lambda case: list(OPTIONS).index(case.group))

@@ -26,10 +26,10 @@ def _problem(kind: str, **parts: Any) -> Any:
 
 
 def _policy(name: str, options: dict[str, Any], warm_starts: list[dict[str, Any]]) -> Any:
-    chosen = mb.policy(name, **options)
+    policy = mb.policy(name, **options)
     for past in warm_starts:
-        chosen = chosen.warm_start(past["pairs"], past["counts"], past["sums"])
-    return chosen
+        policy = policy.warm_start(past["pairs"], past["counts"], past["sums"])
+    return policy
 
 
 def _regret(runs: Any) -> dict[str, Any]:
@@ -43,13 +43,13 @@ def _regret(runs: Any) -> dict[str, Any]:
     }
 
 
-def _answers(found: Any) -> dict[str, Any]:
+def _answers(identification: Any) -> dict[str, Any]:
     return {
-        "rounds": found.rounds,
-        "pair_evaluations": found.pairs,
-        "identified": found.identified,
-        "correct": found.correct,
-        "answers": found.answers,
+        "rounds": identification.rounds,
+        "pair_evaluations": identification.pairs,
+        "identified": identification.identified,
+        "correct": identification.correct,
+        "answers": identification.answers,
     }
 
 
@@ -64,11 +64,11 @@ def identify(problem: dict[str, Any], policy: dict[str, Any], **settings: Any) -
 
 
 def compare(problem: dict[str, Any], policies: list[dict[str, Any]], **settings: Any) -> dict[str, Any]:
-    compared = mb.compare(_problem(**problem), [_policy(**policy) for policy in policies], **settings)
+    comparison = mb.compare(_problem(**problem), [_policy(**policy) for policy in policies], **settings)
     return {
-        "labels": compared.labels,
-        "rankings": [[{"label": one.label, **one.describe()} for one in ranking] for ranking in compared.rankings],
-        "results": [_regret(one) if isinstance(one, mb.Runs) else _answers(one) for one in compared],
+        "labels": comparison.labels,
+        "rankings": [[{"label": one.label, **one.describe()} for one in ranking] for ranking in comparison.rankings],
+        "results": [_regret(one) if isinstance(one, mb.Runs) else _answers(one) for one in comparison],
     }
 
 
@@ -91,18 +91,18 @@ def session(
     `restore` says in which rounds the state goes through JSON, and `explain` when the policy explains itself: before
     the ask of the round that follows, or after it.
     """
-    known = _problem(**problem)
-    learner = _policy(**policy).build(known.graph, rewards=known.rewards, horizon=horizon, seed=seed, run=run)
+    instance = _problem(**problem)
+    learner = _policy(**policy).build(instance.graph, rewards=instance.rewards, horizon=horizon, seed=seed, run=run)
     feedback = Feedback(problem, feedback_seed, missing)
     moments = [(one["round"], one["moment"]) for one in restore]
-    asked, explanation = [], None
+    rounds_of_pairs, explanation = [], None
     for number in range(1, rounds + 1):
         if (number, "before the ask") in moments:
             learner = _restored(learner)
         pairs = learner.ask().tolist()
         if (number, "after the ask") in moments:
             learner = _restored(learner)
-        asked.append(pairs)
+        rounds_of_pairs.append(pairs)
         rewards = feedback.rewards(number, pairs)
         if reversed_order:
             learner.tell(pairs[::-1], rewards[::-1])
@@ -114,7 +114,7 @@ def session(
     if explain == "after the ask":
         explanation = learner.explain()
     return {
-        "asked": asked[-recorded_rounds:],
+        "asked": rounds_of_pairs[-recorded_rounds:],
         "rounds": learner.rounds,
         "done": learner.done,
         "recommendation": recommendation,
@@ -130,8 +130,8 @@ def _restored(learner: Any) -> Any:
 
 def instances(problem: dict[str, Any], seed: int, runs: list[int]) -> list[dict[str, Any]]:
     """What is best in the instance of each run of a family, or in a problem, and its means."""
-    known = _problem(**problem)
-    drawn = [known.draw(seed, run) for run in runs] if problem["kind"] == "family" else [known]
+    whole = _problem(**problem)
+    single_instances = [whole.draw(seed, run) for run in runs] if problem["kind"] == "family" else [whole]
     return [
         {
             "means": one.matrix,
@@ -139,7 +139,7 @@ def instances(problem: dict[str, Any], seed: int, runs: list[int]) -> list[dict[
             "best_matching": one.best_matching,
             "optimum": {selection: one.optimum(selection) for selection in ("pair", "matching")},
         }
-        for one in drawn
+        for one in single_instances
     ]
 
 
