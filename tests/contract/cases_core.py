@@ -346,7 +346,7 @@ def _identifications() -> Iterator[Case]:
 UNTIL_DECIDED = {"rounds": {"rtol": 0.8}, "pair_evaluations": {"rtol": 0.8}}
 """rank1-track-and-stop plays by proportions from an optimization that ends within 5 % of the optimum, by linear
 programs of which several solutions are as good. After some hundred rounds, when it stops hangs on the last bits of a
-machine's arithmetic; what it answers does not. Proportions that differ by 10⁻¹³ change the rounds up to threefold, so a
+machine's arithmetic; what it answers does not. Proportions that differ by 10⁻¹³ change the rounds almost fourfold, so a
 factor of five passes. With few rounds to choose from it plays the same on every machine."""
 PROPORTIONS = {"explanation.pairs.proportion_wanted": {"atol": 1e-3}}
 
@@ -533,8 +533,8 @@ def _warm_starts() -> Iterator[Case]:
     ):
         title = _title("identify warm", policy, "", problem["rewards"], changes, f"{_fast(policy, 0)} {last}")
         match = UNTIL_DECIDED if policy == "rank1-track-and-stop" else {}
-        started = _policy(policy, _past(problem), **changes)
-        yield _identify(title, problem, started, _fast(policy, 0), last, match=match)
+        policy_with_past = _policy(policy, _past(problem), **changes)
+        yield _identify(title, problem, policy_with_past, _fast(policy, 0), last, match=match)
 
 
 def _strengths(n: int) -> list[float]:
