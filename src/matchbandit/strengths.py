@@ -642,7 +642,7 @@ def with_pairs(model: Model, low: Counts, high: Counts) -> tuple[Model, Counts]:
 
 
 def _grown(part: NDArray[Any], size: int, room: int) -> NDArray[Any]:
-    grown = np.empty(room, dtype=part.dtype)
+    grown = np.zeros(room, dtype=part.dtype)  # the spare room takes part in arithmetic on the whole array
     grown[:size] = part[:size]
     return grown
 
