@@ -4,7 +4,7 @@ import inspect
 import pkgutil
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
@@ -19,6 +19,7 @@ API_PAGES = Path(__file__).parents[2] / "docs" / "api"
 _DIRECTIVE = re.compile(
     r"^\.\. (currentmodule|autoclass|autofunction|autoexception|autodata|py:data):: ([\w.]+)$", re.MULTILINE
 )
+PACKAGE = Path(matchbandit.__file__).parent
 _VARIABLE = re.compile(r"\bMATCHBANDIT_[A-Z_]*[A-Z]\b")
 
 
@@ -82,34 +83,53 @@ def _classes() -> dict[type, str]:
     return found
 
 
+def _defined(value: type, classes: dict[type, str]) -> Iterator[str]:
+    """Names of what a public class itself defines, or a base of it that is not public."""
+    names, inherited = set[str](), set[str]()
+    for base in value.__mro__:
+        own = {*vars(base), *vars(base).get("__annotations__", ())}
+        if base is not value and base in classes:
+            inherited |= own
+        elif base.__module__.startswith("matchbandit"):
+            names |= own
+    yield from names - inherited
+
+
 def _members() -> Iterator[Entry]:
     """Public methods, properties and fields, each once: with the public class that defines it."""
     classes = _classes()
     for value, path in classes.items():
-        names = set[str]()
-        for base in value.__mro__:
-            if base is not value and base in classes:
-                continue
-            if base.__module__.startswith("matchbandit"):
-                names |= {*vars(base), *vars(base).get("__annotations__", ())}
-        inherited = {
-            name
-            for base in value.__mro__[1:]
-            if base in classes
-            for name in {*vars(base), *vars(base).get("__annotations__", ())}
-        }
-        for name in names - inherited:
+        for name in _defined(value, classes):
             if not name.startswith("_"):
                 yield "member", f"{path}.{name}"
 
 
-def _parameters() -> Iterator[Entry]:
-    """The parameters of the functions at the top."""
-    for name in matchbandit.__all__:
-        value = getattr(matchbandit, name)
+def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Public functions, methods and constructors, each once; generated constructors take the fields, listed above."""
+    found = dict[Callable[..., Any], str]()
+    for path, value in sorted(_objects().items(), key=lambda entry: (entry[0].count("."), entry[0])):
         if inspect.isfunction(value):
-            for parameter in inspect.signature(value).parameters:
-                yield "parameter", f"matchbandit.{name}({parameter})"
+            found.setdefault(value, path)
+    for function, path in found.items():
+        yield path, function
+    classes = _classes()
+    for value, path in classes.items():
+        constructor = vars(value).get("__init__")
+        if inspect.isfunction(constructor) and Path(constructor.__code__.co_filename).is_relative_to(PACKAGE):
+            yield path, constructor
+        for name in _defined(value, classes):
+            attribute = inspect.getattr_static(value, name, None)
+            function = getattr(attribute, "__func__", attribute)
+            if inspect.isfunction(function) and not name.startswith("_"):
+                yield f"{path}.{name}", function
+
+
+def _parameters() -> Iterator[Entry]:
+    """The parameters of all public functions, methods and constructors."""
+    for path, function in _functions():
+        for parameter in inspect.signature(function).parameters:
+            if parameter not in ("self", "cls"):
+                yield "parameter", f"{path}({parameter})"
 
 
 def _catalogue() -> Iterator[Entry]:
@@ -181,8 +201,7 @@ def _variables() -> Iterator[Entry]:
     for kind in (Server, Settings):
         for each in configurable(kind):
             yield "environment variable", variable_of(each)
-    folder = Path(matchbandit.__file__).parent
-    for file in folder.rglob("*.py"):
+    for file in PACKAGE.rglob("*.py"):
         for name in _VARIABLE.findall(file.read_text(encoding="utf-8")):
             if not name.startswith(PREFIX):
                 yield "environment variable", name

@@ -23,7 +23,8 @@ def read_rows():
 
 ROWS = read_rows()
 LISTED = {(row["kind"], row["name"]) for row in ROWS}
-NEW_NAMES = {(row["kind"], row["as"]) for row in ROWS if row["as"]}
+NEW_NAMES = {row["as"] for row in ROWS if row["as"]}
+"""Of any kind: a function may become a method."""
 
 
 def test_each_row_is_complete():
@@ -38,7 +39,7 @@ def test_nothing_is_listed_twice():
 
 
 def test_everything_public_is_listed():
-    missing = sorted(surface() - LISTED - NEW_NAMES)
+    missing = sorted(entry for entry in surface() - LISTED if entry[1] not in NEW_NAMES)
     assert not missing, "public, but not in inventory.csv: " + show(missing)
 
 
@@ -50,8 +51,9 @@ def test_what_is_listed_exists(fate):
 
 
 def test_what_is_renamed_exists_under_either_name():
+    names = {name for _, name in surface()}
     renamed = [row for row in ROWS if row["in 2.0"] == "renamed to"]
-    absent = [row for row in renamed if not {(row["kind"], row["name"]), (row["kind"], row["as"])} & surface()]
+    absent = [row for row in renamed if (row["kind"], row["name"]) not in surface() and row["as"] not in names]
     assert not absent, "exists under neither name: " + show([(row["kind"], row["name"], row["as"]) for row in absent])
 
 
