@@ -148,13 +148,13 @@ def _leagues() -> Iterator[Case]:
         "n_rows": 400, "rewards": "coins", "voids": 0,
     }  # fmt: skip
     listed = [
-        ("club", LOGS["club"], "rank1-thompson", {}, "bernoulli", ["p3"]),
+        ("club", LOGS["club"], "rank1-thompson", {"half_life": None}, "bernoulli", ["p3"]),
         ("club with a half-life", LOGS["club"], "rank1-thompson", {"half_life": 3.0}, "bernoulli", []),
-        ("ads", LOGS["ads"], "rank1-thompson", {}, "bernoulli", ["ad 2", "slot 1"]),
+        ("ads", LOGS["ads"], "rank1-thompson", {"half_life": None}, "bernoulli", ["ad 2", "slot 1"]),
         ("points", {**LOGS["points"], "prefixes": ["p", "p"]}, "cts-gaussian", {}, "binomial:4", ["p0"]),
         ("measurements", {**LOGS["measurements"], "prefixes": ["d", "w"], "heads": ["donor", "well", "count", "sum"]},
-         "rank1-thompson", {}, "gaussian:0.3", []),
-        ("60 players", large, "rank1-thompson", {}, "bernoulli", ["p7"]),
+         "rank1-thompson", {"half_life": None}, "gaussian:0.3", []),
+        ("60 players", large, "rank1-thompson", {"half_life": None}, "bernoulli", ["p7"]),
     ]  # fmt: skip
     for name, log, policy, options, rewards, leave in listed:
         yield Case(
@@ -164,8 +164,11 @@ def _leagues() -> Iterator[Case]:
                 "log": log,
                 "policy": policy,
                 "options": options,
+                "selection": "matching",
+                "no_rematch": 0,
                 "rewards": rewards,
                 "seed": 8,
+                "outcomes": [0, 1],
                 "leave": leave,
             },
             match=dict.fromkeys(fitted, SHOWN),

@@ -206,10 +206,11 @@ def _proposal(
 ) -> Case:
     """Three proposals one after the other, without outcomes; a pair is excluded, one pinned, one fixed."""
     size = sum(items.values())
-    settings = {name: value for name, value in OPTIONS[policy].items() if name not in {"selection", "half_life"}}
+    settings = {name: value for name, value in OPTIONS[policy].items() if name != "selection"}
     if options is not None:
         settings = options
-    words = [f"ask league {policy}", _size(items), *(f"{name}={value}" for name, value in settings.items())]
+    words = [f"ask league {policy}", _size(items)]
+    words += [f"{name}={value}" for name, value in settings.items() if value is not None]
     words += [rewards] if rewards != "bernoulli" else []
     words += [f"no_rematch={no_rematch}"] if no_rematch else []
     last = [items["players"] - 2, items["players"] - 1] if "players" in items else [4, 3]

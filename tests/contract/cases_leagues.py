@@ -19,6 +19,8 @@ MATCH = {
     "end.history": ROUNDED,
 }
 NO_OPTIONS: dict[str, Any] = {}
+WITHOUT_HALF_LIFE = {"half_life": None}
+ADAPTIVE = {"growth": 1.05, "clusters": None}
 SETTINGS: dict[str, Any] = {
     "deadline": None,
     "default": "void",
@@ -44,7 +46,7 @@ def cases() -> Iterator[Case]:
 
 def _leagues() -> Iterator[tuple[str, dict[str, Any], Reward, list[dict[str, Any]]]]:
     """The name of each league, how it is created, its rewards, and the settings that it changes to."""
-    thompson = {"policy": "rank1-thompson", "options": NO_OPTIONS, "selection": "matching"}
+    thompson = {"policy": "rank1-thompson", "options": WITHOUT_HALF_LIFE, "selection": "matching"}
     window = [{"no_rematch": value} for value in (0, 1, 2)]
     yield (
         "rank1-thompson bernoulli",
@@ -194,7 +196,7 @@ def _leagues() -> Iterator[tuple[str, dict[str, Any], Reward, list[dict[str, Any
             "players": _names("p", 8),
         },
         _fraction,
-        [{"options": {"half_life": 3.0}}, {"options": {"half_life": 20.0}}, {"options": NO_OPTIONS}],
+        [{"options": {"half_life": 3.0}}, {"options": {"half_life": 20.0}}, {"options": WITHOUT_HALF_LIFE}],
     )
 
 
@@ -495,7 +497,7 @@ class _Writer:
 
 def _rematches() -> dict[str, Any]:
     """Which pairs met lately, when results are late, void or corrected; and deadlines that pass to the second."""
-    settings = {**SETTINGS, "policy": "rank1-thompson", "options": NO_OPTIONS, "selection": "pair", "no_rematch": 3}
+    settings = {**SETTINGS, "policy": "rank1-thompson", "options": WITHOUT_HALF_LIFE, "selection": "pair", "no_rematch": 3}
     steps: list[dict[str, Any]] = []
 
     def ask(*slots: str, fixed: bool = False) -> None:
@@ -548,7 +550,7 @@ def _rematches() -> dict[str, Any]:
 
 def _errors() -> dict[str, Any]:
     """A league of two sides and the requests that it refuses, one by one, among some that it does not."""
-    settings = {**SETTINGS, "policy": "rank1-thompson", "options": NO_OPTIONS, "selection": "matching"}
+    settings = {**SETTINGS, "policy": "rank1-thompson", "options": WITHOUT_HALF_LIFE, "selection": "matching"}
     tell: dict[str, Any] = {"do": "tell", "ask": 0, "by": "names"}
     steps: list[dict[str, Any]] = [
         {"do": "tell", "number": 1, "pairs": [["ann", "door"]], "outcomes": [[0, 1.0]]},
@@ -642,7 +644,7 @@ def _errors() -> dict[str, Any]:
         {"do": "configure", "settings": {"title": "x" * 101}},
         {"do": "configure", "settings": {"record_propensity": 10_001}},
         {"do": "configure", "settings": {"policy": "no-policy"}},
-        {"do": "configure", "settings": {"policy": "adaptive-matching", "options": {}, "selection": "matching"}},
+        {"do": "configure", "settings": {"policy": "adaptive-matching", "options": ADAPTIVE, "selection": "matching"}},
         {"do": "configure", "settings": {"policy": "sequential-halving", "options": {}, "selection": "pair"}},
         {"do": "configure", "settings": {"policy": "cucb", "options": {"half_life": 4.0}, "selection": "matching"}},
         {"do": "configure", "settings": {"policy": "cucb", "options": {}, "selection": "pair"}},
@@ -662,7 +664,7 @@ def _errors() -> dict[str, Any]:
 
 def _creation() -> list[dict[str, Any]]:
     """Leagues that a store makes, imports, hides and finds again, and those that it refuses."""
-    settings = {**SETTINGS, "policy": "rank1-thompson", "options": NO_OPTIONS, "selection": "matching"}
+    settings = {**SETTINGS, "policy": "rank1-thompson", "options": WITHOUT_HALF_LIFE, "selection": "matching"}
 
     def create(slug: str, **others: Any) -> dict[str, Any]:
         request = {"do": "create", "slug": slug, "rewards": "bernoulli", "seed": 0, "settings": settings}
@@ -686,8 +688,8 @@ def _creation() -> list[dict[str, Any]]:
         create("poor", rewards="poisson"),
         create("loud", rewards="gaussian:-1"),
         create("seedless", seed=-1),
-        create("unknown", settings={**settings, "policy": "no-policy"}),
-        create("rounds", settings={**settings, "policy": "sequential-halving"}),
+        create("unknown", settings={**settings, "policy": "no-policy", "options": NO_OPTIONS}),
+        create("rounds", settings={**settings, "policy": "sequential-halving", "options": NO_OPTIONS}),
         create("odd", settings={**settings, "colour": "red"}),
         create("past", players=["ann"], past=[["ann", "bob", 3, 1.5], ["dora", "eve", 2, 0.25]]),
         create("past-sum", past=[["ann", "bob", 3, 3.5]]),

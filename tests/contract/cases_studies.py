@@ -5,13 +5,13 @@ from typing import Any
 
 from contract.records import Case
 
-OPTIONS: dict[str, dict[str, Any]] = {
+OPTIONS: dict[str, dict[str, Any]] = {  # δ and ε are settings of a whole study
     "pair-elim": {"growth": 4.0, "cap_windows": False},
     "rank1-elim": {},
-    "simple-adaptive-matching": {"growth": 1.05},
+    "simple-adaptive-matching": {"growth": 1.05, "clusters": None},
     "escb": {"version": 2, "exploration": "log"},
     "rank1-certify": {"selection": "matching", "anytime": False, "share": 0.0625},
-    "rank1-thompson": {"selection": "matching"},
+    "rank1-thompson": {"selection": "matching", "half_life": None},
     "ols-ucb": {"lam": 1.0},
     "cucb": {},
     "cts-beta": {},
@@ -21,7 +21,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "pair-select": {"growth": 4.0, "cap_windows": False},
     "adaptive-matching": {"growth": 1.05, "clusters": [[0, 1], [2, 3, 4, 5, 6, 7]]},
     "exploration-first": {"growth": 1.05, "best": [0, 1]},
-    "grab": {"exploration": "horizon"},
+    "grab": {"gamma": None, "exploration": "horizon"},
     "pb-mhb": {"c": 1000.0, "m": 1, "first_is_best": False},
 }
 GAPS = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85]
@@ -173,7 +173,7 @@ def _figures() -> Iterator[Case]:
     )
     half = {"family": "half", "u1": 0.9, "rewards": "bernoulli"}
     fading = {"family": "fading", "u1": 0.9, "low": 0.05, "rewards": "bernoulli"}
-    certified = [{"name": "rank1-certify", "selection": "pair", "anytime": False, "share": 0.0625}]
+    certified = policies("rank1-certify", selection="pair")
     yield _figure(
         "identification",
         ["family", "n", "delta", "run", "rounds", "pairs", "identified", "correct"],
@@ -507,7 +507,7 @@ def _studies() -> Iterator[Case]:
                 {"u": [0.9, 0.3], "v": [0.8, 0.2], "rewards": "bernoulli"},
                 {"u": [0.9, 0.7, 0.2], "rewards": "bernoulli"},
             ],
-            [{"name": "rank1-certify", "selection": "pair", "anytime": False, "share": 0.0625}],
+            policies("rank1-certify", selection="pair"),
             [0.1, 0.001],
             runs=3,
             epsilon=[0.0, 0.2],
@@ -563,10 +563,10 @@ def _studies() -> Iterator[Case]:
         {
             "studies": [
                 {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": ["no-such-policy"], "horizon": 100},
-                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": ["uniform"]},
-                {"name": "x", "problem": {"family": "spiked", "n": 4}, "policies": ["uts"], "horizon": 100},
-                {"name": "x", "problem": {"u": [0.9, 1.3]}, "policies": ["uniform"], "horizon": 100},
-                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": ["uniform"], "horizon": 0},
+                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": [{"name": "uniform", "selection": "matching"}]},
+                {"name": "x", "problem": {"family": "spiked", "n": 4}, "policies": [{"name": "uts", "gamma": 2}], "horizon": 100},
+                {"name": "x", "problem": {"u": [0.9, 1.3]}, "policies": [{"name": "uniform", "selection": "matching"}], "horizon": 100},
+                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": [{"name": "uniform", "selection": "matching"}], "horizon": 0},
                 {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": [], "horizon": 100},
             ]
         },
@@ -586,7 +586,7 @@ PLAYERS = [
 
 
 def _replays() -> Iterator[Case]:
-    thompson = {"name": "rank1-thompson", "selection": "matching"}
+    (thompson,) = policies("rank1-thompson")
     common = {"log": PLAYERS, "rewards": {"kind": "bernoulli"}}
     for label, truth, selection, start in (
         ("products", "product", "matching", "warm"),
@@ -638,7 +638,7 @@ def _placements() -> Iterator[Case]:
         {
             "strengths": {"u": [0.9, 0.8, 0.45, 0.3]},
             "rewards": {"kind": "bernoulli"},
-            "policies": [{"name": "adaptive-matching", "growth": 4.0}, *policies("rank1-thompson")],
+            "policies": [*policies("adaptive-matching", growth=4.0, clusters=None), *policies("rank1-thompson")],
             "goal": {"horizon": 3000},
             "settings": {**settings, "checkpoints": [100, 1000]},
         },
@@ -650,7 +650,7 @@ def _placements() -> Iterator[Case]:
         {
             "strengths": {"u": [0.9, 0.5], "v": [0.8, 0.6, 0.3]},
             "rewards": {"kind": "gaussian", "sd": 0.5},
-            "policies": [{"name": "rank1-certify", "selection": "pair", "delta": 0.05, "anytime": False}],
+            "policies": policies("rank1-certify", selection="pair", delta=0.05, epsilon=None),
             "goal": {"delta": 0.05},
             "settings": {**settings, "max_rounds": 100_000},
         },

@@ -1,6 +1,7 @@
 """Logs, estimates, rankings, fits and results on disk: calls of the product."""
 
 import tempfile
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +93,20 @@ def _fit(fit: mb.ProductFit) -> dict[str, Any]:
 
 
 def rank_league(
-    log: dict[str, Any], policy: str, options: dict[str, Any], rewards: str, seed: int, leave: list[str]
+    log: dict[str, Any],
+    policy: str,
+    options: dict[str, Any],
+    selection: str,
+    no_rematch: int,
+    rewards: str,
+    seed: int,
+    outcomes: list[int],
+    leave: list[str],
 ) -> dict[str, Any]:
-    """The ranking of a league with past results, and what it expects of three proposals, two of them with outcomes."""
+    """The ranking of a league with past results, and what it expects of three proposals, two of them with outcomes.
+
+    `outcomes` are of the pairs of each proposal, in turn.
+    """
     heads, rows = inputs.log_rows(**log)
     sides = inputs.log_names(log["items"], log["prefixes"])
     with tempfile.TemporaryDirectory() as folder, Store(f"sqlite:///{folder}/store.db") as store:
@@ -107,14 +119,14 @@ def rank_league(
             seed=seed,
             policy=policy,
             options=options,
-            selection="matching",
-            no_rematch=0,
+            selection=selection,
+            no_rematch=no_rematch,
         )
         proposals = []
         for _ in range(2):
             proposal = league.ask()
             proposals.append(proposal)
-            league.tell(proposal.number, {pair: place % 2 for place, pair in enumerate(proposal.pairs)})
+            league.tell(proposal.number, dict(zip(proposal.pairs, cycle(outcomes), strict=False)))
         league.leave(*leave)
         proposals.append(league.ask())
         ranking = league.ranking()
