@@ -126,6 +126,29 @@ def names(prefix: str, size: int) -> list[str]:
     return [f"{prefix}{number:04d}" for number in range(size)]
 
 
+def study_rows(study: str, lines: list[dict[str, Any]], runs: int = 5, width: float = 0.1) -> list[dict[str, Any]]:
+    """Rows of a study: of each line, values such as regrets of runs that differ by a share up to `width` from them."""
+    shares = [1 + width * (2 * run - runs + 1) / (runs - 1) for run in range(runs)]
+    groups = []
+    for line in lines:
+        axis, *measured = [name for name, values in line.items() if isinstance(values, list)]
+        groups.append(
+            {
+                "constant": {
+                    "study": study,
+                    "seed": 0,
+                    **{name: value for name, value in line.items() if not isinstance(value, list)},
+                },
+                "axis": axis,
+                "at": line[axis],
+                "runs": {
+                    name: [[round(value * share, 3) for share in shares] for value in line[name]] for name in measured
+                },
+            }
+        )
+    return groups
+
+
 def _choose(random: Random, size: int, count: int) -> NDArray[np.int64]:
     """So many distinct indices below `size`, in rising order."""
     if count > size:
