@@ -5,6 +5,7 @@ Strengths fall with the number of the item, so that rules between neighbours for
 """
 
 from dataclasses import dataclass
+from itertools import combinations, islice
 from random import Random
 from typing import Any
 
@@ -124,6 +125,11 @@ def rules(items: Items, kind: str, seed: int) -> Rules:
 def names(prefix: str, size: int) -> list[str]:
     """Names of items, in the order of their numbers."""
     return [f"{prefix}{number:04d}" for number in range(size)]
+
+
+def name_pairs(size: int, first: int, last: int) -> list[tuple[str, str]]:
+    """The pairs of so many players `p0`, `p1`, …, from the first to before the last, in rising order."""
+    return list(islice(combinations([f"p{number}" for number in range(size)], 2), first, last))
 
 
 def study_rows(study: str, lines: list[dict[str, Any]], runs: int = 5, width: float = 0.1) -> list[dict[str, Any]]:

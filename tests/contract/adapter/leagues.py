@@ -9,6 +9,7 @@ from typing import Any
 
 from clocks import Clock
 
+from contract import inputs
 from matchbandit.live import VOID, League, LeagueError, Store
 
 Step = dict[str, Any]
@@ -298,6 +299,10 @@ def _restore(store: Store, folder: Path, request: Step) -> Any:
     store.restore(request["slug"])
 
 
+def _exclude(store: Store, folder: Path, request: Step) -> Any:
+    store.open(request["slug"]).exclude(inputs.name_pairs(request["players"], *request["pairs"]))
+
+
 def _archive(store: Store, folder: Path, request: Step) -> Any:
     store.archive(request["slug"])
 
@@ -312,6 +317,7 @@ _STORE_REQUESTS = {
     "delete": _delete,
     "restore": _restore,
     "archive": _archive,
+    "exclude": _exclude,
 }
 
 KINDS: dict[str, Any] = {"league": league, "league creation": league_creation}
