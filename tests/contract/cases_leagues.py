@@ -503,7 +503,8 @@ class _Writer:
 
 def _rematches() -> dict[str, Any]:
     """Which pairs met lately, when results are late, void or corrected; and deadlines that pass to the second."""
-    settings = {**SETTINGS, "policy": "rank1-thompson", "options": WITHOUT_HALF_LIFE, "selection": "pair", "no_rematch": 3}
+    policy = {"policy": "rank1-thompson", "options": WITHOUT_HALF_LIFE, "selection": "pair"}
+    settings = {**SETTINGS, **policy, "no_rematch": 3}
     steps: list[dict[str, Any]] = []
 
     def ask(*slots: str, fixed: bool = False) -> None:

@@ -539,16 +539,17 @@ def _studies() -> Iterator[Case]:
             runs=3,
         ),
     )
+    uniform, uts = [{"name": "uniform", "selection": "matching"}], [{"name": "uts", "gamma": 2}]
     yield Case(
         "study-refusals",
         "study-refusals",
         {
             "studies": [
                 {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": ["no-such-policy"], "horizon": 100},
-                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": [{"name": "uniform", "selection": "matching"}]},
-                {"name": "x", "problem": {"family": "spiked", "n": 4}, "policies": [{"name": "uts", "gamma": 2}], "horizon": 100},
-                {"name": "x", "problem": {"u": [0.9, 1.3]}, "policies": [{"name": "uniform", "selection": "matching"}], "horizon": 100},
-                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": [{"name": "uniform", "selection": "matching"}], "horizon": 0},
+                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": uniform},
+                {"name": "x", "problem": {"family": "spiked", "n": 4}, "policies": uts, "horizon": 100},
+                {"name": "x", "problem": {"u": [0.9, 1.3]}, "policies": uniform, "horizon": 100},
+                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": uniform, "horizon": 0},
                 {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": [], "horizon": 100},
             ]
         },

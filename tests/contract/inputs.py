@@ -53,10 +53,18 @@ def strengths(items: Items, seed: int) -> tuple[NDArray[np.float64], NDArray[np.
     return drawn[0], drawn[-1]
 
 
-def weights(items: Items, seed: int) -> NDArray[np.float64]:
-    """A weight for each pair: half a product of strengths, half noise."""
+def item_strengths(items: Items, seed: int) -> NDArray[np.float64]:
+    """The strength of each item, rows first."""
+    u, v = strengths(items, seed)
+    return u if "players" in items else np.concatenate([u, v])
+
+
+def weights(items: Items, of: str, seed: int) -> NDArray[np.float64]:
+    """A weight for each pair, of "products" of strengths, or of "weights" that are half such a product, half noise."""
     u, v = strengths(items, seed)
     i, j = all_pairs(items).T
+    if of == "products":
+        return u[i] * v[j]
     random = Random(seed + 1)
     return 0.5 * u[i] * v[j] + 0.5 * np.array([random.random() for _ in i])
 
@@ -99,6 +107,12 @@ def random_pairs(items: Items, *, seed: int, n_pairs: int) -> Pairs:
     """Distinct pairs, in rising order."""
     pairs = all_pairs(items)
     return pairs[_choose(Random(seed), len(pairs), n_pairs)]
+
+
+def pending_pairs(items: Items, *, seed: int, n_pairs: int) -> list[Pairs]:
+    """Pairs that wait for outcomes, each for one, and the first for another."""
+    pairs = random_pairs(items, seed=seed, n_pairs=n_pairs)
+    return [*pairs, pairs[0]]
 
 
 def rules(items: Items, kind: str, seed: int) -> Rules:

@@ -11,7 +11,6 @@ from contract import adapter
 from contract.matching import differences, plain, report
 from contract.records import AREAS, Case, cases, load, save, to_line
 
-
 EXACT = {"*": "exact"}
 """What is rewritten is printed, whether or not a test would see it."""
 

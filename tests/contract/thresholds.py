@@ -66,32 +66,24 @@ def _powers(numbers: Iterable[float], power: float) -> list[float]:
     return [number**power for number in numbers]
 
 
-def _apart(values: list[int], positions: Iterable[int]) -> list[float]:
-    """These values, those at some positions so much larger that they lie outside the range of runs."""
-    return [1.5 * value if at in positions else float(value) for at, value in enumerate(values)]
+def _apart(values: list[int], number: int) -> list[float]:
+    """These values, so many of them so much larger that they lie outside the range of runs."""
+    return [1.5 * value if at < number else float(value) for at, value in enumerate(values)]
 
 
 def over_time(good: int) -> Tables:
     """So many of the 20 published means lie in the range of the runs."""
-    bad = 20 - good
+    means = {**OVER_TIME, "pair-elim": _apart(OVER_TIME["pair-elim"], 20 - good)}
     rounds = [*range(20_000, 200_001, 20_000)]
     lines = [
-        {
-            "policy": policy,
-            "horizon": 200_000,
-            "round": rounds,
-            "regret": _apart(OVER_TIME[policy], range(first, first + bad)),
-        }
-        for policy, first in (("pair-elim", 0), ("rank1-elim", -10))
+        {"policy": policy, "horizon": 200_000, "round": rounds, "regret": values} for policy, values in means.items()
     ]
     return [study_rows("over-time", lines, runs=2)]
 
 
 def over_u1(good: int) -> Tables:
     """So many of the 12 published means lie in the range of the runs."""
-    bad = 12 - good
-    ours, theirs = (_apart(OVER_U1[policy], range(first, first + bad)) for policy, first in zip(ELIMINATION, (0, -6), strict=True))
-    return [_over_u1(ours, theirs)]
+    return [_over_u1(_apart(OVER_U1["pair-elim"], 12 - good), OVER_U1["rank1-elim"])]
 
 
 def _over_u1(ours: list[Any], theirs: list[Any]) -> list[dict[str, Any]]:
@@ -269,8 +261,7 @@ def practical() -> dict[str, Tables]:
 def windows() -> dict[str, Tables]:
     """The largest number of plays from 10⁵ on, beside that at 10⁵: log 10¹² is 2.4 times log 10⁵."""
     return {
-        f"{doubly}, {singly}": _windows(doubly, singly)
-        for doubly, singly in ((1.24, 2.39), (1.26, 2.39), (1.24, 2.41))
+        f"{doubly}, {singly}": _windows(doubly, singly) for doubly, singly in ((1.24, 2.39), (1.26, 2.39), (1.24, 2.41))
     }
 
 
@@ -385,8 +376,12 @@ def evaluations() -> dict[str, Tables]:
     for factor in (2.98, 3.02, 8.95, 9.05):
         ratios = [1.0, 1.1, factor, 1.2, 1.3, 1.4, 1.5]
         lines = [
-            {"policy": policy, "n": sizes, "pairs": [1000 * n**2 * times for n, times in zip(sizes, by_size, strict=True)]}
-            for policy, by_size in (("matching-id", [1.0] * 7), ("pair-select", ratios), ("rank1-certify", [0.1] * 7))
+            {
+                "policy": policy,
+                "n": sizes,
+                "pairs": [1000 * n**2 * share for n, share in zip(sizes, shares, strict=True)],
+            }
+            for policy, shares in (("matching-id", [1.0] * 7), ("pair-select", ratios), ("rank1-certify", [0.1] * 7))
         ]
         tables[str(factor)] = [study_rows("evaluations", lines, runs=2)]
     return tables

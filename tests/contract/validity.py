@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from contract.inputs import Items, Pairs, Rules
+from contract.inputs import Items, Pairs, Rules, all_pairs
 
 
 def violation(pairs: Pairs, items: Items, rules: Rules) -> str:
@@ -27,16 +27,17 @@ def violation(pairs: Pairs, items: Items, rules: Rules) -> str:
     return "none"
 
 
-def total_weight(pairs: Pairs, matrix: NDArray[np.float64]) -> float:
-    """The sum of the weights of these pairs; of players the matrix is symmetric."""
+def total_weight(pairs: Pairs, items: Items, weights: NDArray[np.float64]) -> float:
+    """The sum of the weights of these pairs; `weights` are of all pairs, in the order of edges."""
+    matrix = _matrix(items, weights)
     return float(sum(matrix[i, j] for i, j in pairs.tolist()))
 
 
-def matrix_of(items: Items, pairs: Pairs, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix of weights of pairs."""
-    shape = (items["players"],) * 2 if "players" in items else (items["rows"], items["columns"])
-    matrix = np.zeros(shape)
-    matrix[pairs[:, 0], pairs[:, 1]] = weights
-    if "players" in items:
-        matrix[pairs[:, 1], pairs[:, 0]] = weights
+def _matrix(items: Items, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weight of each pair, by its two items; of players in either order."""
+    if "players" not in items:
+        return weights.reshape(items["rows"], items["columns"])
+    i, j = all_pairs(items).T
+    matrix = np.zeros((items["players"], items["players"]))
+    matrix[i, j] = matrix[j, i] = weights
     return matrix
