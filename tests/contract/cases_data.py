@@ -48,11 +48,11 @@ P_VALUE = {"rtol": 0.0, "atol": 0.1}
 """Over 25 seeds p-values have a standard deviation of at most .021, so the difference of two of .03; the verdict is
 exact."""
 POWER = {"rtol": 0.0, "atol": 0.16}
-"""The same from fewer data sets: .037 and .052."""
+"""Of powers, from fewer data sets, these are .037 and .052."""
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """Estimates from each log in each form, fits, leagues, and comparisons on disk."""
     yield from _estimates()
     yield from _fits()
     yield from _leagues()
@@ -136,12 +136,12 @@ def _fits() -> Iterator[Case]:
 
 
 def _leagues() -> Iterator[Case]:
-    fitted = ("expected", "best", "expected_of_played", "estimate", "low", "high", "mean")
+    from_fits = ("expected", "best", "expected_of_played", "estimate", "low", "high", "mean")
     large = {
         "items": {"players": 60}, "heads": ["first", "second", "reward"], "prefixes": ["p", "p"], "seed": 6,
         "n_rows": 400, "rewards": "coins", "voids": 0,
     }  # fmt: skip
-    listed = [
+    leagues = [
         ("club", LOGS["club"], "rank1-thompson", {"half_life": None}, "bernoulli", ["p3"]),
         ("club with a half-life", LOGS["club"], "rank1-thompson", {"half_life": 3.0}, "bernoulli", []),
         ("ads", LOGS["ads"], "rank1-thompson", {"half_life": None}, "bernoulli", ["ad 2", "slot 1"]),
@@ -150,7 +150,7 @@ def _leagues() -> Iterator[Case]:
          "rank1-thompson", {"half_life": None}, "gaussian:0.3", []),
         ("60 players", large, "rank1-thompson", {"half_life": None}, "bernoulli", ["p7"]),
     ]  # fmt: skip
-    for name, log, policy, options, rewards, leave in listed:
+    for name, log, policy, options, rewards, leave in leagues:
         yield Case(
             f"rank league {name}",
             "rank league",
@@ -165,7 +165,7 @@ def _leagues() -> Iterator[Case]:
                 "outcomes": [0, 1],
                 "leave": leave,
             },
-            match=dict.fromkeys(fitted, SHOWN),
+            match=dict.fromkeys(from_fits, SHOWN),
             group="rank league",
         )
 

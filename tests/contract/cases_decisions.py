@@ -30,7 +30,7 @@ OF_PAIRS = ("kl-ucb", "track-and-stop")
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """Matchings, then the decisions that need them, then leagues, which need both."""
     yield from _matchings()
     yield from _decisions()
     yield from _decisions_after_results()
@@ -148,8 +148,8 @@ def _decisions_after_results() -> Iterator[Case]:
     """Results one by one: fractions that a policy of coins rounds at random, and a pair that did not take place."""
     random = Random(7)
     pairs = [(i, j) for i in range(8) for j in range(i + 1, 8)]
-    played = pairs + [pairs[int(28 * random.random())] for _ in range(28)]
-    results: list[list[float | None]] = [[i, j, round(random.random(), 3)] for i, j in played]
+    meetings = pairs + [pairs[int(28 * random.random())] for _ in range(28)]
+    results: list[list[float | None]] = [[i, j, round(random.random(), 3)] for i, j in meetings]
     results[40][2] = None
     for policy in ("rank1-thompson", "cucb", "cts-beta", "cts-gaussian", "escb", "ols-ucb"):
         yield Case(

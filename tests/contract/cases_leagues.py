@@ -348,8 +348,8 @@ class _Writer:
 
     def tell(self) -> None:
         ask = self.open()
-        known = self.some(sorted(self.outcomes[ask].items()), 0.15)
-        self.write("tell", ask=ask, by=self.way(), outcomes=[*self.missing(ask), *([at, old] for at, old in known)])
+        repeats = self.some(sorted(self.outcomes[ask].items()), 0.15)
+        self.write("tell", ask=ask, by=self.way(), outcomes=[*self.missing(ask), *([at, old] for at, old in repeats)])
 
     def tell_many(self) -> None:
         asks = sorted({self.open(), self.open()})
@@ -465,8 +465,8 @@ class _Writer:
         elif kind == 4:
             self.write("tell", ask=ask, by="ids", outcomes=[], others=[[pair[0], pair[0], 1.0]])
         elif kind == 5:
-            known = [[at, self.reward(self.rng)] for at in sorted(self.outcomes[ask])][:1]
-            self.write("tell", ask=ask, by="ids", outcomes=known)
+            repeats = [[at, self.reward(self.rng)] for at in sorted(self.outcomes[ask])][:1]
+            self.write("tell", ask=ask, by="ids", outcomes=repeats)
         elif kind == 6:
             self.refused.add(len(self.outcomes))
             self.outcomes.append({})

@@ -60,7 +60,8 @@ def policies(*names: str, **changes: Any) -> list[dict[str, Any]]:
 def cases() -> Iterator[Case]:
     """What each figure plays by default, its rows and claims with few runs, and what needs no figure."""
     for entry, names in POLICIES_OF_FIGURES.items():
-        yield Case(f"figure-points {entry}", "figure-points", {"entry": entry, "policies": names})
+        arguments = {"entry": entry, "policies": names}
+        yield Case(f"figure-points {entry}", "figure-points", arguments, {"studies": "relative"})  # δ is down to 1e-30
     yield from _figures()
     yield from _verdicts()
     yield Case("reproduce judged", "reproduce", {"figures": ["fig1-top"], "runs": 20, "seed": 0})
@@ -88,6 +89,7 @@ def _figure(entry: str, columns: list[str], *studies: dict[str, Any]) -> Case:
         f"figure {entry}",
         "figure",
         {"entry": entry, "studies": list(studies), "columns": dict.fromkeys(names, columns)},
+        {f"rows.{name}.delta": "relative" for name in names if "delta" in columns},
     )
 
 
@@ -576,9 +578,9 @@ def _replays() -> Iterator[Case]:
         ("general means", "general", "matching", "both"),
         ("either, pairs", "auto", "pair", "warm"),
     ):
-        chosen = {**thompson, "selection": selection}
-        blind = {"name": "cucb"} if selection == "matching" else {"name": "kl-ucb"}
-        labels = ["rank1-thompson", blind["name"]]
+        product_policy = {**thompson, "selection": selection}
+        other_policy = {"name": "cucb"} if selection == "matching" else {"name": "kl-ucb"}
+        labels = ["rank1-thompson", other_policy["name"]]
         if start == "both":
             labels = [f"{name} (cold)" for name in labels]
         yield Case(
@@ -586,7 +588,7 @@ def _replays() -> Iterator[Case]:
             "replay",
             {
                 **common,
-                "policies": [chosen, blind],
+                "policies": [product_policy, other_policy],
                 "pairs": [labels, ["as before", labels[1]]],
                 "horizon": 60,
                 "runs": 40,

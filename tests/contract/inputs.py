@@ -49,8 +49,8 @@ def strengths(items: Items, seed: int) -> tuple[NDArray[np.float64], NDArray[np.
     """Strengths of rows and columns (players: the same twice), the strongest first."""
     random = Random(seed)
     sides = [items["players"]] if "players" in items else [items["rows"], items["columns"]]
-    drawn = [np.sort([0.1 + 0.85 * random.random() for _ in range(size)])[::-1] for size in sides]
-    return drawn[0], drawn[-1]
+    by_side = [np.sort([0.1 + 0.85 * random.random() for _ in range(size)])[::-1] for size in sides]
+    return by_side[0], by_side[-1]
 
 
 def item_strengths(items: Items, seed: int) -> NDArray[np.float64]:
@@ -151,7 +151,7 @@ def study_rows(study: str, lines: list[dict[str, Any]], runs: int = 5, width: fl
     shares = [1 + width * (2 * run - runs + 1) / (runs - 1) for run in range(runs)]
     groups = []
     for line in lines:
-        axis, *measured = [name for name, values in line.items() if isinstance(values, list)]
+        axis, *values_of_runs = [name for name, values in line.items() if isinstance(values, list)]
         groups.append(
             {
                 "constant": {
@@ -162,7 +162,8 @@ def study_rows(study: str, lines: list[dict[str, Any]], runs: int = 5, width: fl
                 "axis": axis,
                 "at": line[axis],
                 "runs": {
-                    name: [[round(value * share, 3) for share in shares] for value in line[name]] for name in measured
+                    name: [[round(value * share, 3) for share in shares] for value in line[name]]
+                    for name in values_of_runs
                 },
             }
         )
@@ -173,10 +174,10 @@ def _choose(random: Random, size: int, count: int) -> NDArray[np.int64]:
     """So many distinct indices below `size`, in rising order."""
     if count > size:
         raise ValueError(f"{count} of {size}")
-    chosen: set[int] = set()
-    while len(chosen) < count:
-        chosen.add(int(size * random.random()))
-    return np.array(sorted(chosen))
+    indices: set[int] = set()
+    while len(indices) < count:
+        indices.add(int(size * random.random()))
+    return np.array(sorted(indices))
 
 
 def plain_rows(totals: Results) -> list[list[Any]]:

@@ -80,10 +80,10 @@ def _equal(recorded: Any, measured: Any, rule: Any) -> bool:
     return math.isclose(recorded, measured, rel_tol=tolerance.get("rtol", 0.0), abs_tol=tolerance.get("atol", 0.0))
 
 
-def report(name: str, found: list[Difference], most: int = 5) -> str:
+def report(name: str, changes: list[Difference], most: int = 5) -> str:
     """One line for each of the first differences."""
-    lines = [f"{name}: at {place}: recorded {_short(old)}, now {_short(new)}" for place, old, new in found[:most]]
-    return "\n".join([*lines, *([f"{name}: {len(found) - most} more"] if len(found) > most else [])])
+    lines = [f"{name}: at {place}: recorded {_short(old)}, now {_short(new)}" for place, old, new in changes[:most]]
+    return "\n".join([*lines, *([f"{name}: {len(changes) - most} more"] if len(changes) > most else [])])
 
 
 def _short(value: Any) -> str:

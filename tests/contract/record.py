@@ -51,9 +51,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("patterns", nargs="*", help="names of cases, such as 'simulate uts*'")
     parser.add_argument("--area", choices=AREAS, action="append", help="only these areas")
-    chosen = parser.parse_args()
-    for area in chosen.area or AREAS:
-        record(area, chosen.patterns)
+    options = parser.parse_args()
+    for area in options.area or AREAS:
+        record(area, options.patterns)
 
 
 if __name__ == "__main__":

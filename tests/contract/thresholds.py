@@ -149,8 +149,8 @@ def _over_gap_instances(as_run: list[float], as_printed: float, runs: int) -> Ta
     for horizon, factors in ((300_000, as_run), (2_000_000, [as_printed] * 16)):
         for policy, first in zip(ELIMINATION, (0, 8), strict=True):
             regret = [round(value * factor) for value, factor in zip(OVER_GAP[policy], factors[first:], strict=False)]
-            fixed = {"policy": policy, "horizon": horizon, "round": horizon, "repeats": 10}
-            lines.append({**fixed, "gap": GAPS, "regret": regret})
+            common = {"policy": policy, "horizon": horizon, "round": horizon, "repeats": 10}
+            lines.append({**common, "gap": GAPS, "regret": regret})
     return [study_rows("over-gap-instances", lines, runs=runs, width=0.2)]
 
 
@@ -249,8 +249,8 @@ def practical() -> dict[str, Tables]:
             "rank1-certify": [125.0] * 4,
             "rank1-thompson": [40.0] * 4,
         }
-        fixed = {"horizon": 200_000, "round": 200_000, "mean": MEANS}
-        lines = [{"policy": policy, **fixed, "regret": values} for policy, values in regrets.items()]
+        common = {"horizon": 200_000, "round": 200_000, "mean": MEANS}
+        lines = [{"policy": policy, **common, "regret": values} for policy, values in regrets.items()]
         tables[f"{missed} missed"] = [
             study_rows("over-mu", lines[:2], runs=2),
             study_rows("practical", lines[2:], runs=2),
@@ -284,9 +284,9 @@ def growth() -> dict[str, Tables]:
     tables = {}
     for saved in (0.51, 0.49, 0.41, 0.39):
         regrets = {1.05: 1000 * (1 - saved), 2.0: 10.0, 4.0: 1000.0}
-        fixed = {"policy": "pair-elim", "family": "spiked", "horizon": 200_000, "round": [200_000]}
+        common = {"policy": "pair-elim", "family": "spiked", "horizon": 200_000, "round": [200_000]}
         lines = [
-            {**fixed, "options": f'{{"growth": {growth}}}', "regret": [regret]} for growth, regret in regrets.items()
+            {**common, "options": f'{{"growth": {growth}}}', "regret": [regret]} for growth, regret in regrets.items()
         ]
         tables[str(saved)] = [study_rows("growth", lines, runs=2)]
     return tables

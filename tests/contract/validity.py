@@ -8,7 +8,7 @@ from contract.inputs import Items, Pairs, Rules, all_pairs
 
 def violation(pairs: Pairs, items: Items, rules: Rules) -> str:
     """The first rule that these pairs break, or "none"."""
-    seen: set[int] = set()
+    busy: set[int] = set()
     columns_from = items.get("rows", 0)
     forbidden = set() if rules.forbidden is None else {tuple(pair) for pair in rules.forbidden.tolist()}
     only = None if rules.only is None else {tuple(pair) for pair in rules.only.tolist()}
@@ -16,14 +16,14 @@ def violation(pairs: Pairs, items: Items, rules: Rules) -> str:
         ends = {i, j + columns_from}
         if len(ends) < 2 or not all(0 <= end < sum(items.values()) for end in ends):
             return f"({i}, {j}) is no pair"
-        if ends & seen:
+        if ends & busy:
             return f"({i}, {j}) has an item that is in another pair"
         if rules.present is not None and not rules.present[list(ends)].all():
             return f"({i}, {j}) has an item that is absent"
         pair = (i, j) if columns_from else (min(i, j), max(i, j))
         if pair in forbidden or (only is not None and pair not in only):
             return f"({i}, {j}) is not allowed"
-        seen |= ends
+        busy |= ends
     return "none"
 
 

@@ -110,8 +110,8 @@ def ask_league(
         proposals = []
         for request in asks:
             absent = {everyone[place] for place in request["absent"]}
-            fixed = [(left[i], right[j]) for i, j in request["fixed"]]
-            proposal = league.ask(available=[name for name in everyone if name not in absent], fixed=fixed)
+            fixed_pairs = [(left[i], right[j]) for i, j in request["fixed"]]
+            proposal = league.ask(available=[name for name in everyone if name not in absent], fixed=fixed_pairs)
             pairs = np.array([[numbers[a], numbers[b]] for a, b in proposal.pairs], dtype=np.int64).reshape(-1, 2)
             constraints = inputs.Rules(
                 present=np.array([name not in absent for name in everyone]),

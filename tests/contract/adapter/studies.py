@@ -66,25 +66,25 @@ def line_of(line: Any) -> Any:
 
 def figure(entry: str, studies: list[dict[str, Any]], columns: dict[str, list[str]]) -> Any:
     """The rows of a figure's studies at these settings, the claims about them, and its charts."""
-    declared = entries()[entry]
+    study_entry = entries()[entry]
     with TemporaryDirectory() as folder:
         tables = {
-            study["name"]: declared.rows(study_of(study).run(Path(folder, study["name"]), workers=1))
+            study["name"]: study_entry.rows(study_of(study).run(Path(folder, study["name"]), workers=1))
             for study in studies
         }
         rows = mb.Rows.together([*tables.values()])
         return {
             "rows": {name: columns_of(table, columns[name]) for name, table in tables.items()},
-            "claims": [claim_of(claim) for claim in declared.claims(rows)],
-            "charts": {chart.name: chart_of(chart) for chart in declared.charts(rows)},
+            "claims": [claim_of(claim) for claim in study_entry.claims(rows)],
+            "charts": {chart.name: chart_of(chart) for chart in study_entry.charts(rows)},
         }
 
 
 def figure_points(entry: str, policies: list[str]) -> Any:
     """What a figure plays by default, as far as it is of these policies."""
-    declared = entries()[entry]
+    study_entry = entries()[entry]
     studies = {}
-    for study in declared.studies(None):
+    for study in study_entry.studies(None):
         points = [point for point in study.points if point.spec.name in policies]
         studies[study.name] = {
             "runs": study.runs,
@@ -95,28 +95,28 @@ def figure_points(entry: str, policies: list[str]) -> Any:
             "problems": [*{str(problem): problem for problem in (p.problem.describe() for p in points)}.values()],
         }
     return {
-        "figures": declared.figures,
-        "is_default": declared.is_default,
-        "is_of_paper": declared.is_of_paper,
+        "figures": study_entry.figures,
+        "is_default": study_entry.is_default,
+        "is_of_paper": study_entry.is_of_paper,
         "studies": studies,
     }
 
 
 def verdicts(entry: str, tables: list[list[dict[str, Any]]]) -> Any:
     """The claims of a figure about these rows, and its charts of them."""
-    declared = entries()[entry]
+    study_entry = entries()[entry]
     rows = mb.Rows.together([rows_of(table) for table in tables])
     return {
-        "claims": [claim_of(claim) for claim in declared.claims(rows)],
-        "charts": {chart.name: chart_of(chart) for chart in declared.charts(rows)},
+        "claims": [claim_of(claim) for claim in study_entry.claims(rows)],
+        "charts": {chart.name: chart_of(chart) for chart in study_entry.charts(rows)},
     }
 
 
 def judgements(entry: str, series: dict[str, list[list[dict[str, Any]]]]) -> Any:
     """The verdicts on the claims of a figure about each of these rows."""
-    declared = entries()[entry]
+    study_entry = entries()[entry]
     return {
-        label: [claim_of(claim)["verdict"] for claim in declared.claims(mb.Rows.together([*map(rows_of, tables)]))]
+        label: [claim_of(claim)["verdict"] for claim in study_entry.claims(mb.Rows.together([*map(rows_of, tables)]))]
         for label, tables in series.items()
     }
 
