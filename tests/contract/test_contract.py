@@ -17,15 +17,15 @@ RECORDS = [(area, line) for area in AREAS for line in load(area).values()]
     ],
 )
 def test_behaviour_is_as_recorded(area, line):
-    changes = differences(line["result"], adapter.result_of(area, line["kind"], line["case"]), line["match"])
-    assert not changes, "\n" + report(line["name"], changes)
+    found = differences(line["result"], adapter.result_of(area, line["kind"], line["case"]), line["match"])
+    assert not found, "\n" + report(line["name"], found)
 
 
 @pytest.mark.parametrize("area", AREAS)
 def test_every_case_has_a_record(area):
-    records = load(area)
-    all_cases = {case.name: case for case in cases(area)}
-    assert records.keys() == all_cases.keys()
-    for name, case in all_cases.items():
-        assert (records[name]["kind"], records[name]["case"]) == (case.kind, plain(case.case)), name
-        assert records[name]["match"] == plain(case.match), name
+    known = load(area)
+    listed = {case.name: case for case in cases(area)}
+    assert known.keys() == listed.keys()
+    for name, case in listed.items():
+        assert (known[name]["kind"], known[name]["case"]) == (case.kind, plain(case.case)), name
+        assert known[name]["match"] == plain(case.match), name
