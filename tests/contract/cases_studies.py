@@ -3,15 +3,17 @@
 from collections.abc import Iterator
 from typing import Any
 
+from contract.inputs import study_rows
 from contract.records import Case
+from contract.thresholds import series
 
-OPTIONS: dict[str, dict[str, Any]] = {
+OPTIONS: dict[str, dict[str, Any]] = {  # δ and ε are settings of a whole study
     "pair-elim": {"growth": 4.0, "cap_windows": False},
     "rank1-elim": {},
-    "simple-adaptive-matching": {"growth": 1.05},
+    "simple-adaptive-matching": {"growth": 1.05, "clusters": None},
     "escb": {"version": 2, "exploration": "log"},
     "rank1-certify": {"selection": "matching", "anytime": False, "share": 0.0625},
-    "rank1-thompson": {"selection": "matching"},
+    "rank1-thompson": {"selection": "matching", "half_life": None},
     "ols-ucb": {"lam": 1.0},
     "cucb": {},
     "cts-beta": {},
@@ -21,7 +23,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "pair-select": {"growth": 4.0, "cap_windows": False},
     "adaptive-matching": {"growth": 1.05, "clusters": [[0, 1], [2, 3, 4, 5, 6, 7]]},
     "exploration-first": {"growth": 1.05, "best": [0, 1]},
-    "grab": {"exploration": "horizon"},
+    "grab": {"gamma": None, "exploration": "horizon"},
     "pb-mhb": {"c": 1000.0, "m": 1, "first_is_best": False},
 }
 GAPS = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85]
@@ -56,12 +58,14 @@ def policies(*names: str, **changes: Any) -> list[dict[str, Any]]:
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """What each figure plays by default, its rows and claims with few runs, and what needs no figure."""
     for entry, names in POLICIES_OF_FIGURES.items():
-        yield Case(f"figure-points {entry}", "figure-points", {"entry": entry, "policies": names})
+        arguments = {"entry": entry, "policies": names}
+        yield Case(f"figure-points {entry}", "figure-points", arguments, {"studies": "relative"})  # δ is down to 1e-30
     yield from _figures()
     yield from _verdicts()
     yield Case("reproduce judged", "reproduce", {"figures": ["fig1-top"], "runs": 20, "seed": 0})
+    yield Case("reproduce with one run too few", "reproduce", {"figures": ["fig1-top"], "runs": 19, "seed": 0})
     yield Case("reproduce not judged", "reproduce", {"figures": ["u1-ratio"], "runs": 1, "seed": 5})
     yield from _studies()
     yield from _replays()
@@ -85,6 +89,7 @@ def _figure(entry: str, columns: list[str], *studies: dict[str, Any]) -> Case:
         f"figure {entry}",
         "figure",
         {"entry": entry, "studies": list(studies), "columns": dict.fromkeys(names, columns)},
+        {f"rows.{name}.delta": "relative" for name in names if "delta" in columns},
     )
 
 
@@ -173,7 +178,7 @@ def _figures() -> Iterator[Case]:
     )
     half = {"family": "half", "u1": 0.9, "rewards": "bernoulli"}
     fading = {"family": "fading", "u1": 0.9, "low": 0.05, "rewards": "bernoulli"}
-    certified = [{"name": "rank1-certify", "selection": "pair", "anytime": False, "share": 0.0625}]
+    certified = policies("rank1-certify", selection="pair")
     yield _figure(
         "identification",
         ["family", "n", "delta", "run", "rounds", "pairs", "identified", "correct"],
@@ -246,34 +251,13 @@ def _figures() -> Iterator[Case]:
     )
 
 
-def _table(study: str, lines: list[dict[str, Any]], runs: int = 5, width: float = 0.1) -> list[dict[str, Any]]:
-    """Rows of a study: of each line, values such as regrets of runs that differ by a share up to `width` from them."""
-    shares = [1 + width * (2 * run - runs + 1) / (runs - 1) for run in range(runs)]
-    groups = []
-    for line in lines:
-        axis, *measured = [name for name, values in line.items() if isinstance(values, list)]
-        groups.append(
-            {
-                "constant": {
-                    "study": study,
-                    "seed": 0,
-                    **{name: value for name, value in line.items() if not isinstance(value, list)},
-                },
-                "axis": axis,
-                "at": line[axis],
-                "runs": {
-                    name: [[round(value * share, 3) for share in shares] for value in line[name]] for name in measured
-                },
-            }
-        )
-    return groups
-
-
 def _verdicts() -> Iterator[Case]:
     """Claims about rows whose verdict is known beforehand."""
     yield from _verdicts_on_elimination()
     yield from _verdicts_on_matchings()
     yield from _verdicts_on_rounds()
+    for entry, about, tables in series():
+        yield Case(f"judgements {entry}: {about}", "judgements", {"entry": entry, "series": tables})
 
 
 def _case(entry: str, label: str, *tables: list[dict[str, Any]]) -> Case:
@@ -294,7 +278,7 @@ def _verdicts_on_elimination() -> Iterator[Case]:
                 "regret": [times * value if at < 8 else float(value) for at, value in enumerate(theirs)],
             },
         ]
-        yield _case("over-time", label, _table("over-time", lines))
+        yield _case("over-time", label, study_rows("over-time", lines))
     ours = [15_332, 15_556, 15_484, 15_175, 17_276, 18_755, 19_771, 19_604]
     theirs = [15_921, 20_060, 20_405, 30_139, 34_432, 37_950, 40_339, 45_256]
     for label, as_run, as_printed in (("as run", 1.0, 2.0), ("as printed", 0.5, 1.0), ("neither", 0.7, 0.6)):
@@ -313,7 +297,7 @@ def _verdicts_on_elimination() -> Iterator[Case]:
                 for policy, values in means.items()
             ]
 
-        instances = _table(
+        instances = study_rows(
             "over-gap-instances",
             [{**line, "repeats": 10} for horizon in at_horizon for line in lines_at(horizon)],
             runs=30,
@@ -322,8 +306,8 @@ def _verdicts_on_elimination() -> Iterator[Case]:
         yield _case(
             "over-gap",
             label,
-            _table("over-gap", lines_at(300_000)),
-            _table("over-gap-as-printed", lines_at(2_000_000)),
+            study_rows("over-gap", lines_at(300_000)),
+            study_rows("over-gap-as-printed", lines_at(2_000_000)),
             instances,
         )
     places = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
@@ -338,7 +322,7 @@ def _verdicts_on_elimination() -> Iterator[Case]:
             {"policy": policy, "horizon": 10**6, "round": 10**6, "u1": places, "regret": [*map(float, values)]}
             for policy, values in (("pair-elim", first), ("rank1-elim", second))
         ]
-        yield _case("over-u1", label, _table("over-u1", lines))
+        yield _case("over-u1", label, study_rows("over-u1", lines))
     horizons = [10**power for power in range(4, 13)]
     for label, doubly, singly in (("level", 0.01, 0.05), ("growing", 0.2, 0.9)):
         lines = [
@@ -351,7 +335,7 @@ def _verdicts_on_elimination() -> Iterator[Case]:
             }
             for cap, times in (("false", 1.0), ("true", 0.8))
         ]
-        yield _case("windows", label, _table("windows", lines))
+        yield _case("windows", label, study_rows("windows", lines))
     growths = [1.05, 1.2, 1.5, 2.0, 3.0, 4.0]
     lines = [
         {
@@ -365,7 +349,7 @@ def _verdicts_on_elimination() -> Iterator[Case]:
         for family, saved in (("spiked", 0.53), ("fixed-mean", 0.44))
         for growth in growths
     ]
-    yield _case("growth", "more and less than half", _table("growth", lines))
+    yield _case("growth", "more and less than half", study_rows("growth", lines))
 
 
 def _verdicts_on_matchings() -> Iterator[Case]:
@@ -374,7 +358,7 @@ def _verdicts_on_matchings() -> Iterator[Case]:
     level = [1333, 4800, *(round(1150 * n * 0.48 * (1 + n / 8)) for n in range(4, 12))]
     for label, values in (("as published", published), ("level", level)):
         line = {"policy": sam, "horizon": 200_000, "round": 200_000, "n": [*range(2, 12)]}
-        yield _case("over-n", label, _table("over-n", [{**line, "regret": [*map(float, values)]}], width=0.02))
+        yield _case("over-n", label, study_rows("over-n", [{**line, "regret": [*map(float, values)]}], width=0.02))
     rounds = [*range(20_000, 200_001, 20_000)]
     escb = [527, 857, 1142, 1412, 1631, 1809, 1976, 2158, 2311, 2451]
     for label, ours in (
@@ -390,7 +374,7 @@ def _verdicts_on_matchings() -> Iterator[Case]:
             )
             for mean, values in zip(MEANS, by_mean, strict=True)
         ]
-        yield _case("over-mu", label, _table("over-mu", lines))
+        yield _case("over-mu", label, study_rows("over-mu", lines))
     for label, times in (("large", 1.0), ("mixed", 1.4)):
         lines = {
             policy: {
@@ -408,8 +392,8 @@ def _verdicts_on_matchings() -> Iterator[Case]:
         yield _case(
             "practical",
             label,
-            _table("over-mu", [lines[sam], lines["escb"]]),
-            _table("practical", [lines["rank1-certify"], lines["rank1-thompson"]]),
+            study_rows("over-mu", [lines[sam], lines["escb"]]),
+            study_rows("practical", [lines["rank1-certify"], lines["rank1-thompson"]]),
         )
     seconds = [0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 1.0]
     for label, power in (("growing", -0.9), ("level", -0.3)):
@@ -427,7 +411,7 @@ def _verdicts_on_matchings() -> Iterator[Case]:
             for policy in ("adaptive-matching", "exploration-first")
             for third in (0.9, 0.3)
         ]
-        yield _case("comparison", label, _table("comparison", lines))
+        yield _case("comparison", label, study_rows("comparison", lines))
     rivals = {"rank1-certify": 1.7, "grab": 2.5, "pb-mhb": 1.2, "cts-beta": 1.15, "cucb": 0.9}
     lines = [
         {
@@ -439,7 +423,7 @@ def _verdicts_on_matchings() -> Iterator[Case]:
         }
         for policy, times in {"rank1-thompson": 1.0, **rivals}.items()
     ]
-    yield _case("click-models", "some of each", _table("click-models", lines, width=0.3))
+    yield _case("click-models", "some of each", study_rows("click-models", lines, width=0.3))
 
 
 def _verdicts_on_rounds() -> Iterator[Case]:
@@ -463,7 +447,7 @@ def _verdicts_on_rounds() -> Iterator[Case]:
                         "rounds": [round(100 * slope * (1.5 + value), 3) for value in logs],
                     }
                 )
-        yield _case("identification", label, _table("identification", lines, runs=3))
+        yield _case("identification", label, study_rows("identification", lines, runs=3))
     sizes = [2, 3, 4, 5, 6, 7, 8]
     for label, power in (("same order", 2.1), ("about the same order", 3.0), ("another order", 4.0)):
         powers = {"matching-id": 2.0, "pair-select": power, "rank1-certify": 1.6}
@@ -471,7 +455,7 @@ def _verdicts_on_rounds() -> Iterator[Case]:
             {"policy": policy, "n": sizes, "pairs": [round(5000 * n**each, 3) for n in sizes]}
             for policy, each in powers.items()
         ]
-        yield _case("evaluations", label, _table("evaluations", lines))
+        yield _case("evaluations", label, study_rows("evaluations", lines))
 
 
 def _studies() -> Iterator[Case]:
@@ -507,7 +491,7 @@ def _studies() -> Iterator[Case]:
                 {"u": [0.9, 0.3], "v": [0.8, 0.2], "rewards": "bernoulli"},
                 {"u": [0.9, 0.7, 0.2], "rewards": "bernoulli"},
             ],
-            [{"name": "rank1-certify", "selection": "pair", "anytime": False, "share": 0.0625}],
+            policies("rank1-certify", selection="pair"),
             [0.1, 0.001],
             runs=3,
             epsilon=[0.0, 0.2],
@@ -557,16 +541,17 @@ def _studies() -> Iterator[Case]:
             runs=3,
         ),
     )
+    uniform, uts = [{"name": "uniform", "selection": "matching"}], [{"name": "uts", "gamma": 2}]
     yield Case(
         "study-refusals",
         "study-refusals",
         {
             "studies": [
                 {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": ["no-such-policy"], "horizon": 100},
-                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": ["uniform"]},
-                {"name": "x", "problem": {"family": "spiked", "n": 4}, "policies": ["uts"], "horizon": 100},
-                {"name": "x", "problem": {"u": [0.9, 1.3]}, "policies": ["uniform"], "horizon": 100},
-                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": ["uniform"], "horizon": 0},
+                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": uniform},
+                {"name": "x", "problem": {"family": "spiked", "n": 4}, "policies": uts, "horizon": 100},
+                {"name": "x", "problem": {"u": [0.9, 1.3]}, "policies": uniform, "horizon": 100},
+                {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": uniform, "horizon": 0},
                 {"name": "x", "problem": {"u": [0.9, 0.3]}, "policies": [], "horizon": 100},
             ]
         },
@@ -586,16 +571,16 @@ PLAYERS = [
 
 
 def _replays() -> Iterator[Case]:
-    thompson = {"name": "rank1-thompson", "selection": "matching"}
+    (thompson,) = policies("rank1-thompson")
     common = {"log": PLAYERS, "rewards": {"kind": "bernoulli"}}
     for label, truth, selection, start in (
         ("products", "product", "matching", "warm"),
         ("general means", "general", "matching", "both"),
         ("either, pairs", "auto", "pair", "warm"),
     ):
-        chosen = {**thompson, "selection": selection}
-        blind = {"name": "cucb"} if selection == "matching" else {"name": "kl-ucb"}
-        labels = ["rank1-thompson", blind["name"]]
+        product_policy = {**thompson, "selection": selection}
+        other_policy = {"name": "cucb"} if selection == "matching" else {"name": "kl-ucb"}
+        labels = ["rank1-thompson", other_policy["name"]]
         if start == "both":
             labels = [f"{name} (cold)" for name in labels]
         yield Case(
@@ -603,7 +588,7 @@ def _replays() -> Iterator[Case]:
             "replay",
             {
                 **common,
-                "policies": [chosen, blind],
+                "policies": [product_policy, other_policy],
                 "pairs": [labels, ["as before", labels[1]]],
                 "horizon": 60,
                 "runs": 40,
@@ -628,7 +613,7 @@ POSTERIOR = {"*": {"rtol": 1e-6, "atol": 1e-9}}
 def _placements() -> Iterator[Case]:
     programs = {"rtol": 1.1e-3}  # bounds of the product model are known to 0.1 %
     match = {
-        "chart.lines.y": programs,
+        "bounds.y": programs,
         **{f"placements.{name}": programs for name in ("lower", "times_lower")},
     }
     settings = {"runs": 4, "seed": 6}
@@ -638,7 +623,7 @@ def _placements() -> Iterator[Case]:
         {
             "strengths": {"u": [0.9, 0.8, 0.45, 0.3]},
             "rewards": {"kind": "bernoulli"},
-            "policies": [{"name": "adaptive-matching", "growth": 4.0}, *policies("rank1-thompson")],
+            "policies": [*policies("adaptive-matching", growth=4.0, clusters=None), *policies("rank1-thompson")],
             "goal": {"horizon": 3000},
             "settings": {**settings, "checkpoints": [100, 1000]},
         },
@@ -650,7 +635,7 @@ def _placements() -> Iterator[Case]:
         {
             "strengths": {"u": [0.9, 0.5], "v": [0.8, 0.6, 0.3]},
             "rewards": {"kind": "gaussian", "sd": 0.5},
-            "policies": [{"name": "rank1-certify", "selection": "pair", "delta": 0.05, "anytime": False}],
+            "policies": policies("rank1-certify", selection="pair", delta=0.05, epsilon=None),
             "goal": {"delta": 0.05},
             "settings": {**settings, "max_rounds": 100_000},
         },

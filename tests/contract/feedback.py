@@ -15,8 +15,8 @@ class Feedback:
 
     def rewards(self, number: int, pairs: list[list[int]]) -> list[float | None]:
         """A reward for each pair of this round (from 1); None where it is missing. Each has at most three decimals."""
-        drawn = [self._draw(self._mean(*pair)) for pair in pairs]
-        return [None if (number, position) in self._missing else value for position, value in enumerate(drawn)]
+        values = [self._draw(self._mean(*pair)) for pair in pairs]
+        return [None if (number, position) in self._missing else value for position, value in enumerate(values)]
 
     def _mean(self, first: int, second: int) -> float:
         problem = self._problem

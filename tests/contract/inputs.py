@@ -5,6 +5,7 @@ Strengths fall with the number of the item, so that rules between neighbours for
 """
 
 from dataclasses import dataclass
+from itertools import combinations, islice
 from random import Random
 from typing import Any
 
@@ -48,14 +49,22 @@ def strengths(items: Items, seed: int) -> tuple[NDArray[np.float64], NDArray[np.
     """Strengths of rows and columns (players: the same twice), the strongest first."""
     random = Random(seed)
     sides = [items["players"]] if "players" in items else [items["rows"], items["columns"]]
-    drawn = [np.sort([0.1 + 0.85 * random.random() for _ in range(size)])[::-1] for size in sides]
-    return drawn[0], drawn[-1]
+    by_side = [np.sort([0.1 + 0.85 * random.random() for _ in range(size)])[::-1] for size in sides]
+    return by_side[0], by_side[-1]
 
 
-def weights(items: Items, seed: int) -> NDArray[np.float64]:
-    """A weight for each pair: half a product of strengths, half noise."""
+def item_strengths(items: Items, seed: int) -> NDArray[np.float64]:
+    """The strength of each item, rows first."""
+    u, v = strengths(items, seed)
+    return u if "players" in items else np.concatenate([u, v])
+
+
+def weights(items: Items, of: str, seed: int) -> NDArray[np.float64]:
+    """A weight for each pair, of "products" of strengths, or of "weights" that are half such a product, half noise."""
     u, v = strengths(items, seed)
     i, j = all_pairs(items).T
+    if of == "products":
+        return u[i] * v[j]
     random = Random(seed + 1)
     return 0.5 * u[i] * v[j] + 0.5 * np.array([random.random() for _ in i])
 
@@ -100,6 +109,12 @@ def random_pairs(items: Items, *, seed: int, n_pairs: int) -> Pairs:
     return pairs[_choose(Random(seed), len(pairs), n_pairs)]
 
 
+def pending_pairs(items: Items, *, seed: int, n_pairs: int) -> list[Pairs]:
+    """Pairs that wait for outcomes, each for one, and the first for another."""
+    pairs = random_pairs(items, seed=seed, n_pairs=n_pairs)
+    return [*pairs, pairs[0]]
+
+
 def rules(items: Items, kind: str, seed: int) -> Rules:
     """One of seven kinds of rules."""
     n_items = sum(items.values())
@@ -126,14 +141,43 @@ def names(prefix: str, size: int) -> list[str]:
     return [f"{prefix}{number:04d}" for number in range(size)]
 
 
+def name_pairs(size: int, first: int, last: int) -> list[tuple[str, str]]:
+    """The pairs of so many players `p0`, `p1`, …, from the first to before the last, in rising order."""
+    return list(islice(combinations([f"p{number}" for number in range(size)], 2), first, last))
+
+
+def study_rows(study: str, lines: list[dict[str, Any]], runs: int = 5, width: float = 0.1) -> list[dict[str, Any]]:
+    """Rows of a study: of each line, values such as regrets of runs that differ by a share up to `width` from them."""
+    shares = [1 + width * (2 * run - runs + 1) / (runs - 1) for run in range(runs)]
+    groups = []
+    for line in lines:
+        axis, *values_of_runs = [name for name, values in line.items() if isinstance(values, list)]
+        groups.append(
+            {
+                "constant": {
+                    "study": study,
+                    "seed": 0,
+                    **{name: value for name, value in line.items() if not isinstance(value, list)},
+                },
+                "axis": axis,
+                "at": line[axis],
+                "runs": {
+                    name: [[round(value * share, 3) for share in shares] for value in line[name]]
+                    for name in values_of_runs
+                },
+            }
+        )
+    return groups
+
+
 def _choose(random: Random, size: int, count: int) -> NDArray[np.int64]:
     """So many distinct indices below `size`, in rising order."""
     if count > size:
         raise ValueError(f"{count} of {size}")
-    chosen: set[int] = set()
-    while len(chosen) < count:
-        chosen.add(int(size * random.random()))
-    return np.array(sorted(chosen))
+    indices: set[int] = set()
+    while len(indices) < count:
+        indices.add(int(size * random.random()))
+    return np.array(sorted(indices))
 
 
 def plain_rows(totals: Results) -> list[list[Any]]:

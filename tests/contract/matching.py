@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 NUMBERS = {"rtol": 1e-9, "atol": 1e-9}
+RELATIVE = {"rtol": 1e-9}
+"""For the rule "relative": of numbers of any size, such as 1e-13, which do not come from sums that cancel."""
 DIGITS = 12
 """Recorded numbers have so many significant digits."""
 Difference = tuple[str, Any, Any]
@@ -31,7 +33,7 @@ def differences(recorded: Any, measured: Any, match: dict[str, Any]) -> list[Dif
     """All places where a result is not as recorded.
 
     `match` has a rule for each place that needs one, by its path without positions, such as `explain.items.low`, or by
-    the beginning of that path: "exact", "ignore", or tolerances `{"rtol": …, "atol": …}` for numbers.
+    the beginning of that path: "exact", "ignore", "relative", or tolerances `{"rtol": …, "atol": …}` for numbers.
     """
     return list(_compare(recorded, plain(measured), match, "", ""))
 
@@ -72,16 +74,16 @@ def _equal(recorded: Any, measured: Any, rule: Any) -> bool:
     numbers = [type(value) in (int, float) for value in (recorded, measured)]
     if not all(numbers) or rule == "exact":
         return type(recorded) is type(measured) and bool(recorded == measured)
-    if rule is None and type(recorded) is int and type(measured) is int:
+    if not isinstance(rule, dict) and type(recorded) is int and type(measured) is int:
         return recorded == measured
-    tolerance = rule or NUMBERS
+    tolerance = NUMBERS if rule is None else RELATIVE if rule == "relative" else rule
     return math.isclose(recorded, measured, rel_tol=tolerance.get("rtol", 0.0), abs_tol=tolerance.get("atol", 0.0))
 
 
-def report(name: str, found: list[Difference], most: int = 5) -> str:
+def report(name: str, changes: list[Difference], most: int = 5) -> str:
     """One line for each of the first differences."""
-    lines = [f"{name}: at {place}: recorded {_short(old)}, now {_short(new)}" for place, old, new in found[:most]]
-    return "\n".join([*lines, *([f"{name}: {len(found) - most} more"] if len(found) > most else [])])
+    lines = [f"{name}: at {place}: recorded {_short(old)}, now {_short(new)}" for place, old, new in changes[:most]]
+    return "\n".join([*lines, *([f"{name}: {len(changes) - most} more"] if len(changes) > most else [])])
 
 
 def _short(value: Any) -> str:

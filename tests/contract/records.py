@@ -26,12 +26,12 @@ class Case:
 
 def cases(area: str) -> list[Case]:
     """All cases of an area."""
-    found: list[Case] = list(import_module(f"contract.cases_{area}").cases())
-    names = [case.name for case in found]
+    all_cases: list[Case] = list(import_module(f"contract.cases_{area}").cases())
+    names = [case.name for case in all_cases]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise ValueError(f"names that stand for several cases: {sorted(repeated)}")
-    return found
+    return all_cases
 
 
 def load(area: str) -> dict[str, dict[str, Any]]:

@@ -25,5 +25,5 @@ def test_leagues_on_postgresql_are_as_recorded(name):
 
 def assert_as_recorded(name, **options):
     line = RECORDS[name]
-    found = differences(line["result"], league(**line["case"], **options), line["match"])
-    assert not found, "\n" + report(name, found)
+    changes = differences(line["result"], league(**line["case"], **options), line["match"])
+    assert not changes, "\n" + report(name, changes)

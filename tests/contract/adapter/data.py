@@ -1,6 +1,7 @@
 """Logs, estimates, rankings, fits and results on disk: calls of the product."""
 
 import tempfile
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ DIVIDERS = {"csv": ",", "csv with semicolons": ";", "csv with tabs": "\t"}
 def estimate(
     log: dict[str, Any], form: str, kind: str, rewards: str, level: float, n_rows: int | None
 ) -> dict[str, Any]:
-    """The first rows (None: all) of the estimates from a log in one of ten forms."""
+    """The first rows (None: all) of the estimates from a log in one of the forms."""
     heads, rows = inputs.log_rows(**log)
     with tempfile.TemporaryDirectory() as folder:
         past = _read(heads, rows, form, kind, Path(folder))
@@ -53,10 +54,10 @@ def _read(heads: list[str], rows: list[list[Any]], form: str, kind: str, folder:
         "duckdb": lambda: duckdb.from_arrow(table),
     }
     if form == "pandas with chosen columns":
-        renamed = pd.DataFrame(columns).rename(columns={head: f"the {head}" for head in heads}).assign(note="x")
+        frame = pd.DataFrame(columns).rename(columns={head: f"the {head}" for head in heads}).assign(note="x")
         roles = ["first", "second", *heads[2:]]
-        chosen = {role: f"the {head}" for role, head in zip(roles, heads, strict=True)}
-        return mb.read_results(renamed, columns=chosen, kind=kind)
+        head_by_role = {role: f"the {head}" for role, head in zip(roles, heads, strict=True)}
+        return mb.read_results(frame, columns=head_by_role, kind=kind)
     return mb.read_results(source[form](), kind=kind)
 
 
@@ -69,7 +70,7 @@ def fit_products(items: inputs.Items, results: dict[str, Any], rewards: str) -> 
 
 
 def fit_log(log: dict[str, Any], kind: str, rewards: str) -> dict[str, Any]:
-    """The same of a log, with names."""
+    """The test whether the results of a log fit products; its worst pairs and its strengths have names."""
     heads, rows = inputs.log_rows(**log)
     sides = (heads[0], heads[1]) if kind == "sides" else None
     fit = mb.product_fit(mb.PastResults.from_rows(rows, kind=kind, sides=sides), rewards=parse_rewards(rewards))
@@ -92,9 +93,20 @@ def _fit(fit: mb.ProductFit) -> dict[str, Any]:
 
 
 def rank_league(
-    log: dict[str, Any], policy: str, options: dict[str, Any], rewards: str, seed: int, leave: list[str]
+    log: dict[str, Any],
+    policy: str,
+    options: dict[str, Any],
+    selection: str,
+    no_rematch: int,
+    rewards: str,
+    seed: int,
+    outcomes: list[int],
+    leave: list[str],
 ) -> dict[str, Any]:
-    """The ranking of a league with past results, and what it expects of three proposals, two of them with outcomes."""
+    """The ranking of a league with past results, and what it expects of three proposals, two of them with outcomes.
+
+    `outcomes` are of the pairs of each proposal, in turn.
+    """
     heads, rows = inputs.log_rows(**log)
     sides = inputs.log_names(log["items"], log["prefixes"])
     with tempfile.TemporaryDirectory() as folder, Store(f"sqlite:///{folder}/store.db") as store:
@@ -107,14 +119,14 @@ def rank_league(
             seed=seed,
             policy=policy,
             options=options,
-            selection="matching",
-            no_rematch=0,
+            selection=selection,
+            no_rematch=no_rematch,
         )
         proposals = []
         for _ in range(2):
             proposal = league.ask()
             proposals.append(proposal)
-            league.tell(proposal.number, {pair: place % 2 for place, pair in enumerate(proposal.pairs)})
+            league.tell(proposal.number, dict(zip(proposal.pairs, cycle(outcomes), strict=False)))
         league.leave(*leave)
         proposals.append(league.ask())
         ranking = league.ranking()
@@ -150,12 +162,12 @@ def save_comparison(
     )
     with tempfile.TemporaryDirectory() as folder:
         comparison.save(Path(folder) / "comparison.parquet")
-        loaded = mb.load(Path(folder) / "comparison.parquet")
-    assert isinstance(loaded, mb.Comparison)
+        copy = mb.load(Path(folder) / "comparison.parquet")
+    assert isinstance(copy, mb.Comparison)
     return {
-        "labels": loaded.labels,
-        "results": [_result(result) for result in loaded],
-        "rankings": [[_standing(standing) for standing in ranking] for ranking in loaded.rankings],
+        "labels": copy.labels,
+        "results": [_result(result) for result in copy],
+        "rankings": [[_standing(standing) for standing in ranking] for ranking in copy.rankings],
     }
 
 

@@ -31,10 +31,8 @@ def decide(
     totals = inputs.results(items, **results)
     decider.set_counts(graph.edges(totals.pairs), totals.counts, totals.sums)
     constraints = inputs.rules(items, **rules)
-    waiting = inputs.random_pairs(items, **pending)
-    decision = decider.decision(
-        np.random.default_rng(seed), allowed=_allowed(graph, constraints), waiting=[*waiting, waiting[0]]
-    )
+    waiting = inputs.pending_pairs(items, **pending)
+    decision = decider.decision(np.random.default_rng(seed), allowed=_allowed(graph, constraints), waiting=waiting)
     return _decision(decision, items, constraints)
 
 
@@ -65,16 +63,13 @@ def match(items: inputs.Items, weights: dict[str, Any], rules: dict[str, Any]) -
     """The heaviest matching of the allowed pairs, by products of strengths or by a weight for each pair."""
     graph, constraints = _graph(items), inputs.rules(items, **rules)
     allowed = _allowed(graph, constraints) or mb.Allowed(graph)
-    u, v = inputs.strengths(items, weights["seed"])
-    every_pair = inputs.all_pairs(items)
+    by_pair = inputs.weights(items, **weights)
     if weights["of"] == "products":
-        by_pair = u[every_pair[:, 0]] * v[every_pair[:, 1]]
-        matching = solvers.heaviest_of_products(allowed, np.concatenate([u, v]) if graph.is_bipartite else u)
+        matching = solvers.heaviest_of_products(allowed, inputs.item_strengths(items, weights["seed"]))
     else:
-        by_pair = inputs.weights(items, weights["seed"])
         matching = solvers.heaviest_allowed(allowed, by_pair)
     pairs = graph.pairs_of(matching.edges)
-    value = validity.total_weight(pairs, validity.matrix_of(items, every_pair, by_pair))
+    value = validity.total_weight(pairs, items, by_pair)
     facts = {"n_pairs": len(pairs), "violation": validity.violation(pairs, items, constraints), "value": value}
     return facts if graph.n_items > MAX_PLAYERS_EXACT else {**facts, "exact": matching.exact, "pairs": pairs}
 
@@ -115,8 +110,8 @@ def ask_league(
         proposals = []
         for request in asks:
             absent = {everyone[place] for place in request["absent"]}
-            fixed = [(left[i], right[j]) for i, j in request["fixed"]]
-            proposal = league.ask(available=[name for name in everyone if name not in absent], fixed=fixed)
+            fixed_pairs = [(left[i], right[j]) for i, j in request["fixed"]]
+            proposal = league.ask(available=[name for name in everyone if name not in absent], fixed=fixed_pairs)
             pairs = np.array([[numbers[a], numbers[b]] for a, b in proposal.pairs], dtype=np.int64).reshape(-1, 2)
             constraints = inputs.Rules(
                 present=np.array([name not in absent for name in everyone]),

@@ -9,6 +9,7 @@ from typing import Any
 
 from clocks import Clock
 
+from contract import inputs
 from matchbandit.live import VOID, League, LeagueError, Store
 
 Step = dict[str, Any]
@@ -38,7 +39,7 @@ def league(
     with ExitStack() as stack:
         store = stack.enter_context(_store(clock, database))
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        created = store.create(
+        new_league = store.create(
             SLUG,
             players=players,
             sides=None if sides is None else {side: names for side, names in sides},
@@ -47,14 +48,14 @@ def league(
             past=None if past is None else [tuple(row) for row in past],
             **_settings(settings),
         )
-        script = _Script(store, created, clock)
+        script = _Script(store, new_league, clock)
         answers = []
         for step in steps:
             if step["do"] == "export":
-                exported = script.league.export(Path(folder) / "league.gz")
+                file = script.league.export(Path(folder) / "league.gz")
                 if imports:
                     script.store = stack.enter_context(_store(clock, database))
-                    script.league = script.store.import_league(exported)
+                    script.league = script.store.import_league(file)
             answers.append(script.answer(step))
         return {"steps": answers, "end": _contents(script.league)}
 
@@ -69,8 +70,8 @@ def league_creation(*, requests: list[Step]) -> list[Any]:
 class _Script:
     """The requests of a script to a league."""
 
-    def __init__(self, store: Store, created: League, clock: Clock) -> None:
-        self.store, self.league, self.clock = store, created, clock
+    def __init__(self, store: Store, new_league: League, clock: Clock) -> None:
+        self.store, self.league, self.clock = store, new_league, clock
         self.proposals: list[Any] = []
         """The proposal of each ask; None where it was refused."""
 
@@ -96,14 +97,14 @@ class _Script:
     def _outcomes(self, step: Step) -> dict[Any, Any]:
         """Outcomes by the position of the pair in its proposal; those beyond its last pair are left out."""
         pairs = self._pairs(step)
-        named = {tuple(pair): _outcome(value) for *pair, value in step.get("others", ())}
-        return {pairs[at]: _outcome(value) for at, value in step["outcomes"] if at < len(pairs)} | named
+        by_name = {tuple(pair): _outcome(value) for *pair, value in step.get("others", ())}
+        return {pairs[at]: _outcome(value) for at, value in step["outcomes"] if at < len(pairs)} | by_name
 
     def _ask(self, step: Step) -> Any:
-        fixed = step.get("fixed")
+        pairs = step.get("fixed")
         proposal = self.league.ask(
             available=step.get("available"),
-            fixed=None if fixed is None else [tuple(pair) for pair in fixed],
+            fixed=None if pairs is None else [tuple(pair) for pair in pairs],
             key=step.get("key"),
         )
         self.proposals[-1] = proposal
@@ -133,8 +134,8 @@ class _Script:
 
     def _void(self, step: Step) -> Any:
         pairs = self._pairs(step)
-        chosen = None if step["at"] is None else [pairs[at] for at in step["at"] if at < len(pairs)]
-        return _receipt(self.league.void(self._number(step), chosen))
+        some_pairs = None if step["at"] is None else [pairs[at] for at in step["at"] if at < len(pairs)]
+        return _receipt(self.league.void(self._number(step), some_pairs))
 
     def _proposal(self, step: Step) -> Any:
         proposal = self.league.proposal(self._number(step))
@@ -254,19 +255,19 @@ def _store(clock: Clock, database: Callable[[], str] | None) -> Iterator[Store]:
 
 def _create(store: Store, folder: Path, request: Step) -> Any:
     sides = request.get("sides")
-    named = {} if sides is None else {"sides": {side: names for side, names in sides}}
+    two_sides = {} if sides is None else {"sides": {side: names for side, names in sides}}
     past = {} if "past" not in request else {"past": [tuple(row) for row in request["past"]]}
-    created = store.create(
+    new_league = store.create(
         request["slug"],
         rewards=request["rewards"],
         seed=request["seed"],
         key=request.get("key"),
-        **named,
+        **two_sides,
         **past,
         **({"players": request["players"]} if "players" in request else {}),
         **_settings(request["settings"]),
     )
-    return [_item(item) for item in created.items()]
+    return [_item(item) for item in new_league.items()]
 
 
 def _open(store: Store, folder: Path, request: Step) -> Any:
@@ -298,6 +299,10 @@ def _restore(store: Store, folder: Path, request: Step) -> Any:
     store.restore(request["slug"])
 
 
+def _exclude(store: Store, folder: Path, request: Step) -> Any:
+    store.open(request["slug"]).exclude(inputs.name_pairs(request["players"], *request["pairs"]))
+
+
 def _archive(store: Store, folder: Path, request: Step) -> Any:
     store.archive(request["slug"])
 
@@ -312,6 +317,7 @@ _STORE_REQUESTS = {
     "delete": _delete,
     "restore": _restore,
     "archive": _archive,
+    "exclude": _exclude,
 }
 
 KINDS: dict[str, Any] = {"league": league, "league creation": league_creation}

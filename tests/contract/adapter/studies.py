@@ -1,6 +1,5 @@
 """Calls of the product for studies: their rows, the claims about them, and what their charts show."""
 
-import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,9 +10,10 @@ import matchbandit as mb
 from contract.adapter.vocabulary import REWARDS, error_name
 from matchbandit.placement import bounds_chart, placement_of
 from matchbandit.studies import propose as propose_next
+from matchbandit.studies.claims import FAILS, HOLDS, PARTLY_HOLDS
 from matchbandit.studies.registry import entries
 
-NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+VERDICTS = {HOLDS: "holds", PARTLY_HOLDS: "holds in part", FAILS: "fails"}
 
 
 def study_of(study: dict[str, Any]) -> Any:
@@ -44,19 +44,9 @@ def rows_of(groups: list[dict[str, Any]]) -> Any:
     return mb.Rows.from_table(pa.Table.from_pylist(rows))
 
 
-def numbers_in(text: str) -> list[float]:
-    """The numbers in a sentence."""
-    return [float(number.replace(",", "")) for number in NUMBER.findall(text)]
-
-
 def claim_of(claim: Any) -> Any:
-    """The figure, the verdict, and the numbers of what was measured and of what the verdict needs."""
-    return {
-        "figure": claim.where,
-        "verdict": claim.verdict,
-        "numbers": numbers_in(claim.measured),
-        "needed": numbers_in(claim.threshold),
-    }
+    """The figure that shows a claim, and its verdict as a code."""
+    return {"figure": claim.where, "verdict": VERDICTS.get(claim.verdict, "not judged")}
 
 
 def chart_of(chart: Any) -> Any:
@@ -65,41 +55,36 @@ def chart_of(chart: Any) -> Any:
         "logarithmic": [chart.x_log, chart.y_log],
         "rows": chart.rows,
         "marks": [mark.at for mark in chart.marks],
-        "lines": [
-            {
-                "key": line.key,
-                "kind": line.kind,
-                "x": line.x,
-                "y": line.y,
-                "low": line.low,
-                "high": line.high,
-            }
-            for line in chart.lines
-        ],
+        "lines": [line_of(line) for line in chart.lines],
     }
+
+
+def line_of(line: Any) -> Any:
+    """The numbers of a line of a chart."""
+    return {name: getattr(line, name) for name in ("key", "kind", "x", "y", "low", "high")}
 
 
 def figure(entry: str, studies: list[dict[str, Any]], columns: dict[str, list[str]]) -> Any:
     """The rows of a figure's studies at these settings, the claims about them, and its charts."""
-    declared = entries()[entry]
+    study_entry = entries()[entry]
     with TemporaryDirectory() as folder:
         tables = {
-            study["name"]: declared.rows(study_of(study).run(Path(folder, study["name"]), workers=1))
+            study["name"]: study_entry.rows(study_of(study).run(Path(folder, study["name"]), workers=1))
             for study in studies
         }
         rows = mb.Rows.together([*tables.values()])
         return {
             "rows": {name: columns_of(table, columns[name]) for name, table in tables.items()},
-            "claims": [claim_of(claim) for claim in declared.claims(rows)],
-            "charts": {chart.name: chart_of(chart) for chart in declared.charts(rows)},
+            "claims": [claim_of(claim) for claim in study_entry.claims(rows)],
+            "charts": {chart.name: chart_of(chart) for chart in study_entry.charts(rows)},
         }
 
 
 def figure_points(entry: str, policies: list[str]) -> Any:
     """What a figure plays by default, as far as it is of these policies."""
-    declared = entries()[entry]
+    study_entry = entries()[entry]
     studies = {}
-    for study in declared.studies(None):
+    for study in study_entry.studies(None):
         points = [point for point in study.points if point.spec.name in policies]
         studies[study.name] = {
             "runs": study.runs,
@@ -110,32 +95,41 @@ def figure_points(entry: str, policies: list[str]) -> Any:
             "problems": [*{str(problem): problem for problem in (p.problem.describe() for p in points)}.values()],
         }
     return {
-        "figures": declared.figures,
-        "is_default": declared.is_default,
-        "is_of_paper": declared.is_of_paper,
+        "figures": study_entry.figures,
+        "is_default": study_entry.is_default,
+        "is_of_paper": study_entry.is_of_paper,
         "studies": studies,
     }
 
 
 def verdicts(entry: str, tables: list[list[dict[str, Any]]]) -> Any:
     """The claims of a figure about these rows, and its charts of them."""
-    declared = entries()[entry]
+    study_entry = entries()[entry]
     rows = mb.Rows.together([rows_of(table) for table in tables])
     return {
-        "claims": [claim_of(claim) for claim in declared.claims(rows)],
-        "charts": {chart.name: chart_of(chart) for chart in declared.charts(rows)},
+        "claims": [claim_of(claim) for claim in study_entry.claims(rows)],
+        "charts": {chart.name: chart_of(chart) for chart in study_entry.charts(rows)},
+    }
+
+
+def judgements(entry: str, series: dict[str, list[list[dict[str, Any]]]]) -> Any:
+    """The verdicts on the claims of a figure about each of these rows."""
+    study_entry = entries()[entry]
+    return {
+        label: [claim_of(claim)["verdict"] for claim in study_entry.claims(mb.Rows.together([*map(rows_of, tables)]))]
+        for label, tables in series.items()
     }
 
 
 def reproduce(figures: list[str], runs: int, seed: int) -> Any:
     """The claims, charts and pictures of whole figures."""
     with TemporaryDirectory() as folder:
-        done = mb.reproduce(figures, runs=runs, seed=seed, out=folder, workers=1)
+        reproduction = mb.reproduce(figures, runs=runs, seed=seed, out=folder, workers=1)
         return {
-            "claims": [claim_of(claim) for claim in done.claims],
-            "charts": {chart.name: chart_of(chart) for chart in done.charts},
-            "pictures": [picture.name for picture in done.pictures if picture.is_file()],
-            "page": done.page.is_file(),
+            "claims": [claim_of(claim) for claim in reproduction.claims],
+            "charts": {chart.name: chart_of(chart) for chart in reproduction.charts},
+            "pictures": [picture.name for picture in reproduction.pictures if picture.is_file()],
+            "page": reproduction.page.is_file(),
         }
 
 
@@ -144,9 +138,9 @@ def study(study: dict[str, Any], columns: list[str], part_runs: int) -> Any:
     settings = study_of(study)
     with TemporaryDirectory() as folder:
         study_of({**study, "runs": 1}).run(folder, workers=1)
-        done = settings.run(folder, workers=1, part_runs=part_runs)
-        rows = done.rows()
-        results = done.results()
+        study_folder = settings.run(folder, workers=1, part_runs=part_runs)
+        rows = study_folder.rows()
+        results = study_folder.results()
         return {
             "points": len(settings.points),
             "sweeps": settings.sweeps,
@@ -176,7 +170,7 @@ def replay(
 ) -> Any:
     """What a log says about policies: their rewards, differences, ranks, and what it says about products."""
     kind, *parameters = rewards.values()
-    done = mb.replay(
+    comparison = mb.replay(
         mb.PastResults.from_rows([tuple(row) for row in log]),
         [policy_of(policy) for policy in policies],
         rewards=REWARDS[kind](*parameters),
@@ -184,32 +178,32 @@ def replay(
         **options,
     )
     return {
-        "labels": done.labels,
-        "rounds": done.horizon,
-        "selection": done.selection,
-        "product": done.product,
-        "drift": done.drift,
-        "frequencies": done.frequencies,
-        "summary": done.summary(),
-        "differences": [done.difference(*pair)._asdict() for pair in pairs],
-        "charts": {what: chart_of(done.chart(what)) for what in ("differences", "rewards", "rounds")},
+        "labels": comparison.labels,
+        "rounds": comparison.horizon,
+        "selection": comparison.selection,
+        "product": comparison.product,
+        "drift": comparison.drift,
+        "frequencies": comparison.frequencies,
+        "summary": comparison.summary(),
+        "differences": [comparison.difference(*pair)._asdict() for pair in pairs],
+        "charts": {what: chart_of(comparison.chart(what)) for what in ("differences", "rewards", "rounds")},
     }
 
 
 def propose(log: list[list[Any]], rewards: dict[str, Any], policy: dict[str, Any], **options: Any) -> Any:
     """What a policy would propose after a log."""
     kind, *parameters = rewards.values()
-    proposed = propose_next(
+    proposal = propose_next(
         mb.PastResults.from_rows([tuple(row) for row in log]),
         policy_of(policy),
         rewards=REWARDS[kind](*parameters),
         **options,
     )
     return {
-        "pairs": proposed.pairs,
-        "best": proposed.best,
-        "shares": [[*pair, share] for pair, share in proposed.shares.items()],
-        "seen": [[*pair, *seen] for pair, seen in proposed.seen.items()],
+        "pairs": proposal.pairs,
+        "best": proposal.best,
+        "shares": [[*pair, share] for pair, share in proposal.shares.items()],
+        "seen": [[*pair, *seen] for pair, seen in proposal.seen.items()],
     }
 
 
@@ -231,9 +225,12 @@ def placement(
     bounds = mb.bounds(problem, **goal)
     placements = [placement_of(result, bounds).describe() for result in results]
     sources = ("lower_source", "upper_source")
+    chart = bounds_chart(problem, results, **goal)
     return {
         "placements": [{name: value for name, value in each.items() if name not in sources} for each in placements],
-        "chart": chart_of(bounds_chart(problem, results, **goal)),
+        "chart": {name: value for name, value in chart_of(chart).items() if name != "lines"},
+        "measured": [line_of(line) for line in chart.lines if line.kind == "line"],
+        "bounds": [line_of(line) for line in chart.lines if line.kind != "line"],
     }
 
 
@@ -244,6 +241,7 @@ KINDS: dict[str, Any] = {
     "figure": figure,
     "figure-points": figure_points,
     "verdicts": verdicts,
+    "judgements": judgements,
     "reproduce": reproduce,
     "study": study,
     "study-refusals": study_refusals,

@@ -43,13 +43,12 @@ def bounds(strengths: dict[str, list[float]], rewards: dict[str, Any], horizon: 
 
 def bound_facts(strengths: dict[str, list[float]], rewards: dict[str, Any], horizon: int, delta: float) -> Any:
     """What each bound is on, whom it binds, and what its constants are worth."""
-    found = mb.bounds(problem_of(strengths, rewards), horizon=horizon, delta=delta)
     return {
         bound.name: {
             name: getattr(bound, name)
             for name in ("kind", "task", "plays", "seeks", "policy", "origin", "constants", "stop")
         }
-        for bound in found
+        for bound in mb.bounds(problem_of(strengths, rewards), horizon=horizon, delta=delta)
     }
 
 
@@ -109,11 +108,6 @@ def refusals(horizons: list[Any], deltas: list[Any]) -> Any:
     }
 
 
-def corrections() -> Any:
-    """The names of what is corrected in the paper."""
-    return sorted(theory.CORRECTIONS)
-
-
 def divergences(rewards: dict[str, Any], means: list[float]) -> Any:
     """The divergence of every two means, and the sub-Gaussian scale."""
     distribution = reward_distribution(**rewards)
@@ -131,12 +125,12 @@ def confidence_limits(means: list[float], budgets: list[float]) -> Any:
 
 def checks(checks: dict[str, Any], levels: list[int], counts: list[int]) -> Any:
     """When an average is checked, and the radius of its interval."""
-    made = Checks(**checks) if "log_beta" in checks else Checks.fixed_confidence(**checks)
+    schedule = Checks(**checks) if "log_beta" in checks else Checks.fixed_confidence(**checks)
     return {
-        "log_beta": made.log_beta,
-        "scheduled": [made.scheduled(level) for level in levels],
-        "following": [made.following(count) for count in counts],
-        "radius": [made.radius(count) for count in counts if count >= made.following(0)],
+        "log_beta": schedule.log_beta,
+        "scheduled": [schedule.scheduled(level) for level in levels],
+        "following": [schedule.following(count) for count in counts],
+        "radius": [schedule.radius(count) for count in counts if count >= schedule.following(0)],
     }
 
 
@@ -175,7 +169,6 @@ KINDS: dict[str, Any] = {
     "programs": programs,
     "schedule-regret": schedule_regret,
     "theory-refusals": refusals,
-    "corrections": corrections,
     "divergences": divergences,
     "confidence-limits": confidence_limits,
     "checks": checks,
